@@ -1,0 +1,23 @@
+"""mixnet: MXNet's design rebuilt on JAX/XLA, with the lid off. ``import mixnet as mx``."""
+
+from mixnet import attribute as attribute
+from mixnet import autograd as autograd
+from mixnet import base as base
+from mixnet import context as context
+from mixnet import engine as engine
+from mixnet import name as name
+from mixnet import ndarray as nd
+from mixnet import ndarray as ndarray
+from mixnet import ops as ops
+from mixnet import runtime as runtime
+from mixnet.attribute import AttrScope as AttrScope
+from mixnet.base import MXNetError as MXNetError
+from mixnet.context import Context as Context
+from mixnet.context import cpu as cpu
+from mixnet.context import cpu_pinned as cpu_pinned
+from mixnet.context import current_context as current_context
+from mixnet.context import gpu as gpu
+from mixnet.context import gpu_memory_info as gpu_memory_info
+from mixnet.context import num_gpus as num_gpus
+
+__version__ = "0.1.0"

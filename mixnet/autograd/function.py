@@ -1,0 +1,109 @@
+"""Functions with a gradient written by the user in Python."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from mixnet.autograd.scope import RecordingScope
+from mixnet.base import GradientError
+from mixnet.graph.node import Entry, Node
+from mixnet.runtime.state import state
+from mixnet.runtime.value import Value
+
+
+class _FunctionOp:
+    """The node of one call of a :class:`Function`."""
+
+    differentiable = True
+    takes_key = takes_training = False
+    states: tuple[str, ...] = ()
+
+    def __init__(self, function: Function, outputs: Sequence[Any]):
+        self.function = function
+        self.name = type(function).__name__
+        self.outputs = [(each._wrap, each.shape, each._zeros_like) for each in outputs]
+
+    def num_outputs(self, statics: Any, num_inputs: int = 0) -> int:
+        return len(self.outputs)
+
+    def backward_node(self, node: Node, heads: Sequence[Any], wanted: Sequence[int]) -> Node:
+        headed = tuple(i for i, head in enumerate(heads) if head is not None)
+        inputs = tuple(head for head in heads if head is not None)
+        return Node(_FunctionBackward(self), (headed, tuple(wanted)), (), inputs, self.name)
+
+
+class _FunctionBackward:
+    differentiable = False
+    states: tuple[str, ...] = ()
+
+    def __init__(self, forward: _FunctionOp):
+        self.forward = forward
+        self.name = f"_backward_{forward.name}"
+
+    def run_values(self, statics: Any, values: Sequence[Value]) -> list[Value]:
+        headed, wanted = statics
+        given = dict(zip(headed, values, strict=True))
+        heads = [
+            wrap(given[i]) if i in given else zeros()
+            for i, (wrap, _, zeros) in enumerate(self.forward.outputs)
+        ]
+        with RecordingScope(False, None):
+            found = self.forward.function.backward(*heads)
+        found = list(found) if isinstance(found, (list, tuple)) else [found]
+        if len(found) <= max(wanted):
+            raise GradientError(
+                f"{self.forward.name}.backward returned {len(found)} gradient(s), but forward took "
+                f"at least {max(wanted) + 1} input(s); return one gradient for each."
+            )
+        return [found[i]._read() for i in wanted]
+
+
+class Function:
+    """Base of functions with their own gradient: override ``forward`` and ``backward``.
+
+    ``forward(*inputs)`` computes on arrays and is not recorded; ``backward(*head_gradients)``
+    returns one gradient for each input. Keep what backward needs with ``save_for_backward``.
+    """
+
+    def __init__(self) -> None:
+        self._used = False
+        self.saved_tensors: tuple[Any, ...] = ()
+
+    def save_for_backward(self, *arrays: Any) -> None:
+        """Keep arrays for ``backward``, as ``self.saved_tensors``."""
+        self.saved_tensors = arrays
+
+    def __call__(self, *inputs: Any) -> Any:
+        """Run forward; while recording, backward will call ``self.backward``."""
+        if self._used:
+            raise GradientError(
+                f"Each {type(self).__name__} object can be called once; make a new one per call."
+            )
+        self._used = True
+        with RecordingScope(False, None):
+            found = self.forward(*inputs)
+        outputs = list(found) if isinstance(found, (list, tuple)) else [found]
+        values = tuple(each._read() for each in inputs)
+        if state.recording and any(value.node is not None for value in values):
+            # Outputs get values of their own: forward may have returned an input as it is.
+            made = [each._wrap(each._read().alias()) for each in outputs]
+            entries = tuple(
+                Entry(Node(None, name="constant")) if v.node is None else Entry(v.node, v.index)
+                for v in values
+            )
+            op = _FunctionOp(self, outputs)
+            node = Node(op, (), (), entries, op.name, None, values)
+            for i, each in enumerate(made):
+                value = each._read()
+                value.node, value.index = node, i
+            outputs = made
+        return outputs if isinstance(found, (list, tuple)) else outputs[0]
+
+    def forward(self, *inputs: Any) -> Any:
+        """Outputs from inputs."""
+        raise GradientError(f"{type(self).__name__} does not define forward(self, *inputs).")
+
+    def backward(self, *head_gradients: Any) -> Any:
+        """Gradients of the inputs from those of the outputs."""
+        raise GradientError(f"{type(self).__name__} does not define backward(self, *gradients).")

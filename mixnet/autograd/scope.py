@@ -1,0 +1,79 @@
+"""Scopes: whether operations are kept for backward, and whether operators train or predict."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+from mixnet.runtime.state import state
+
+
+class RecordingScope:
+    """Sets recording and training for a ``with`` block or a decorated function; None leaves it."""
+
+    def __init__(self, recording: bool | None, training: bool | None):
+        self._enter = (recording, training)
+        self._before: list[tuple[bool, bool]] = []
+
+    def __enter__(self) -> RecordingScope:
+        self._before.append((state.recording, state.training))
+        recording, training = self._enter
+        if recording is not None:
+            state.recording = recording
+        if training is not None:
+            state.training = training
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        state.recording, state.training = self._before.pop()
+
+    def __call__(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        @functools.wraps(function)
+        def inside(*args: Any, **kwargs: Any) -> Any:
+            with RecordingScope(*self._enter):
+                return function(*args, **kwargs)
+
+        return inside
+
+
+def record(train_mode: bool = True) -> RecordingScope:
+    """Scope in which operations are kept, so that ``backward`` can follow."""
+    return RecordingScope(True, train_mode)
+
+
+def pause(train_mode: bool = False) -> RecordingScope:
+    """Scope in which operations are not kept."""
+    return RecordingScope(False, train_mode)
+
+
+def train_mode() -> RecordingScope:
+    """Scope in which operators behave as in training: Dropout drops, BatchNorm uses the batch."""
+    return RecordingScope(None, True)
+
+
+def predict_mode() -> RecordingScope:
+    """Scope in which operators behave as in prediction."""
+    return RecordingScope(None, False)
+
+
+def is_recording() -> bool:
+    """Whether operations are being kept."""
+    return state.recording
+
+
+def is_training() -> bool:
+    """Whether operators behave as in training."""
+    return state.training
+
+
+def set_recording(is_recording: bool) -> bool:
+    """Turn recording on or off; returns what it was."""
+    before, state.recording = state.recording, bool(is_recording)
+    return before
+
+
+def set_training(train_mode: bool) -> bool:
+    """Turn training behaviour on or off; returns what it was."""
+    before, state.training = state.training, bool(train_mode)
+    return before

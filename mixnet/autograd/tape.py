@@ -1,0 +1,252 @@
+"""The tape: marked variables, and backward as the gradient pass over what was recorded.
+
+Handles are arrays of any face: what is used of one is ``_read()``, its value, ``_write()``, and
+``_wrap(value)``, which makes another of its class.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from mixnet.autograd.scope import RecordingScope
+from mixnet.base import GradientError
+from mixnet.graph.node import Entry, Node, topological
+from mixnet.ops.registry import find
+from mixnet.passes.differentiate import differentiate
+from mixnet.runtime.record import record as record_operation
+from mixnet.runtime.value import Value
+
+REQUESTS = ("write", "add", "null")
+
+
+class Mark:
+    """A variable: where its gradient goes (``gradient``, a handle) and how (``request``)."""
+
+    __slots__ = ("gradient", "request")
+
+    def __init__(self, gradient: Any, request: str):
+        if request not in REQUESTS:
+            raise GradientError(f"grad_req={request!r} is not one of {', '.join(REQUESTS)}.")
+        self.gradient = gradient
+        self.request = request
+
+    def on(self, value: Value) -> None:
+        """Make ``value`` a variable of the tape. Each version of the array is one of its own."""
+        node = value.node
+        if node is None or node.statics is not self:
+            value.node = Node(None, self, name="variable")
+            value.index = 0
+
+
+def mark_variables(variables: Any, gradients: Any, grad_reqs: Any = "write") -> None:
+    """Give arrays the arrays that backward writes their gradients to.
+
+    Args:
+        variables: an array or a list.
+        gradients: as many, of the same shapes.
+        grad_reqs: ``write``, ``add`` or ``null``, for all or one each.
+    """
+    variables, gradients = _as_list(variables), _as_list(gradients)
+    requests = [grad_reqs] * len(variables) if isinstance(grad_reqs, str) else list(grad_reqs)
+    for variable, gradient, request in zip(variables, gradients, requests, strict=True):
+        variable._set_mark(Mark(gradient, request))
+
+
+def backward(
+    heads: Any, head_grads: Any = None, retain_graph: bool = False, train_mode: bool = True
+) -> None:
+    """Gradients of ``heads`` for all marked variables they were computed from.
+
+    Args:
+        heads: an array or a list that was computed while recording.
+        head_grads: gradients of the heads, None (for one, or all) is ones.
+        retain_graph: keep the tape, so that backward can run again.
+        train_mode: kept for MXNet programs; operators are differentiated as they ran.
+
+    Raises:
+        GradientError: a head was not recorded, or its tape has been freed.
+    """
+    heads = _as_list(heads)
+    tape = Tape(heads)
+    marked = [node for node in tape.nodes if node.op is None and isinstance(node.statics, Mark)]
+    wanted = [node for node in marked if node.statics.request != "null"]
+    with RecordingScope(False, None):
+        found = tape.gradients(_head_values(heads, head_grads), [Entry(node) for node in wanted])
+        totals: dict[Mark, Value] = {}
+        for node, value in zip(wanted, found, strict=True):
+            if value is None:
+                continue
+            mark = node.statics
+            if mark in totals:  # several versions of one array were used
+                (value,) = record_operation(find("add_n"), (), (), (totals[mark], value))
+            totals[mark] = value
+        for mark, value in totals.items():
+            if mark.request == "add":
+                before = mark.gradient._read()
+                (value,) = record_operation(find("add_n"), (), (), (before, value))
+            mark.gradient._write(value)
+    if not retain_graph:
+        tape.release()
+
+
+def grad(
+    heads: Any,
+    variables: Any,
+    head_grads: Any = None,
+    retain_graph: bool | None = None,
+    create_graph: bool = False,
+    train_mode: bool = True,
+) -> Any:
+    """Gradients of ``heads`` with respect to ``variables``, as new arrays.
+
+    Args:
+        heads: an array or a list that was computed while recording.
+        variables: an array or a list; marked ones, or any that the heads were computed from.
+        head_grads: gradients of the heads, None is ones.
+        retain_graph: keep the tape; by default as ``create_graph``.
+        create_graph: record the gradients too, so that they have gradients.
+
+    Returns:
+        An array for one variable, else a list.
+
+    Raises:
+        GradientError: a head was not recorded, or does not depend on a variable.
+    """
+    heads, several = _as_list(heads), isinstance(variables, (list, tuple))
+    variables = _as_list(variables)
+    tape = Tape(heads)
+    entries = []
+    for i, variable in enumerate(variables):
+        value = variable._read()
+        if value.node is None or value.node not in tape.positions:
+            raise GradientError(
+                f"Variable {i} of grad() took no part in computing the heads while recording. "
+                f"Call attach_grad() on it before autograd.record(), and use it inside."
+            )
+        entries.append(Entry(value.node, value.index))
+    with RecordingScope(create_graph, None):
+        found = tape.gradients(_head_values(heads, head_grads), entries, create_graph)
+        results = []
+        for variable, value in zip(variables, found, strict=True):
+            if value is None:
+                value = variable._zeros_like()._read()
+            results.append(variable._wrap(value))
+    if not (create_graph if retain_graph is None else retain_graph):
+        tape.release()
+    return results if several else results[0]
+
+
+class Tape:
+    """The recorded operations below some heads."""
+
+    def __init__(self, heads: Sequence[Any]):
+        self.heads = []
+        for i, head in enumerate(heads):
+            value = head._read()
+            if value.node is None:
+                raise GradientError(
+                    f"Cannot differentiate head {i} of shape {value.spec.shape}: it was not "
+                    f"computed from a variable inside autograd.record(). Call attach_grad() on "
+                    f"the inputs, and compute it inside `with autograd.record():`."
+                )
+            self.heads.append(Entry(value.node, value.index))
+        self.nodes = topological(entry.node for entry in self.heads)
+        self.positions = {node: i for i, node in enumerate(self.nodes)}
+        for node in self.nodes:
+            if node.op is not None and node.values is None:
+                raise GradientError(
+                    f"The graph of {node.name} was freed by an earlier backward(). Pass "
+                    f"retain_graph=True to the earlier one to differentiate the graph again."
+                )
+
+    def gradients(
+        self, head_gradients: Sequence[Value], variables: Sequence[Entry], keep: bool = False
+    ) -> list[Value | None]:
+        """Values of the gradients; with ``keep`` they stand on the tape themselves."""
+        starts = [Node(None, name="head gradient") for _ in head_gradients]
+        entries = differentiate(self.heads, [Entry(node) for node in starts], variables)
+        known: dict[Entry, Value] = {}
+        for node in self.nodes:
+            if node.op is None:
+                continue
+            known.update(zip(node.inputs, node.values, strict=False))
+            first_residual = len(node.values) - len(node.inputs)
+            if first_residual:
+                count = node.op.num_outputs(node.statics) + len(node.op.states)
+                for i, value in enumerate(node.values[len(node.inputs) :]):
+                    known[Entry(node, count + i)] = value
+        for node, value in zip(starts, head_gradients, strict=True):
+            known[Entry(node)] = value
+        return _evaluate(entries, known, keep)
+
+    def release(self) -> None:
+        """Drop the values that the tape holds; a second backward is an error afterwards."""
+        for node in self.nodes:
+            if node.op is not None:
+                node.values = None
+                node.inputs = ()
+
+
+def _evaluate(
+    entries: Iterable[Entry | None], known: dict[Entry, Value], keep: bool
+) -> list[Value | None]:
+    """Record the operations that ``entries`` need beyond what is known."""
+    entries = list(entries)
+    done = {entry.node for entry in known}
+    stack = [entry.node for entry in reversed(entries) if entry is not None]
+    while stack:
+        node = stack[-1]
+        missing = [e.node for e in node.inputs if e not in known and e.node not in done]
+        if node in done or not missing:
+            stack.pop()
+            if node not in done:
+                done.add(node)
+                _run_node(node, known, keep)
+        else:
+            stack.extend(missing)
+    return [None if entry is None else known[entry] for entry in entries]
+
+
+def _run_node(node: Node, known: dict[Entry, Value], keep: bool) -> None:
+    values = tuple(known[entry] for entry in node.inputs)
+    eager = getattr(node.op, "run_values", None)  # a gradient written in Python
+    if eager is not None:
+        outputs = eager(node.statics, values)
+    else:
+        with RecordingScope(False, None):
+            outputs = record_operation(node.op, node.statics, node.scalars, values)
+    for i, value in enumerate(outputs):
+        known[Entry(node, i)] = value
+        if keep:
+            value.node, value.index = node, i
+    if keep:
+        node.values = values
+
+
+def _head_values(heads: Sequence[Any], head_grads: Any) -> list[Value]:
+    given = _as_list(head_grads) if head_grads is not None else [None] * len(heads)
+    if len(given) != len(heads):
+        raise GradientError(
+            f"{len(heads)} head(s) but {len(given)} head gradient(s); give one each, or None."
+        )
+    found = []
+    for head, gradient in zip(heads, given, strict=True):
+        spec = head._read().spec
+        if gradient is None:
+            ones = find("_ones")
+            statics, _ = ones.bind({"shape": spec.shape, "dtype": spec.dtype.name})
+            found += record_operation(ones, statics, (), (), spec.context)
+            continue
+        value = gradient._read()
+        if value.spec.shape != spec.shape:
+            raise GradientError(
+                f"A head gradient has shape {value.spec.shape}, its head {spec.shape}; give it "
+                f"the head's shape."
+            )
+        found.append(value)
+    return found
+
+
+def _as_list(arrays: Any) -> list[Any]:
+    return list(arrays) if isinstance(arrays, (list, tuple)) else [arrays]

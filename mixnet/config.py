@@ -1,0 +1,84 @@
+"""Every setting in one table: name, type, default, sentence. Set by environment variable."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from mixnet.base import MXNetError
+
+
+@dataclass(frozen=True)
+class Setting:
+    """One setting: ``name`` is the environment variable, ``parse`` turns its text into a value."""
+
+    name: str
+    parse: Callable[[str], Any]
+    default: Any
+    sentence: str
+
+
+def _flag(text: str) -> bool:
+    if text.lower() in ("1", "true", "yes", "on"):
+        return True
+    if text.lower() in ("", "0", "false", "no", "off"):
+        return False
+    raise ValueError(text)
+
+
+SETTINGS: dict[str, Setting] = {
+    each.name: each
+    for each in (
+        Setting(
+            "MXNET_ENGINE_TYPE",
+            str,
+            "ThreadedEnginePerDevice",
+            "NaiveEngine runs every operation at once, for debugging; anything else is lazy.",
+        ),
+        Setting(
+            "MXNET_EXEC_BULK_EXEC_MAX_NODE_TRAIN",
+            int,
+            4000,
+            "Operations that are recorded before they run without being asked for.",
+        ),
+        Setting(
+            "MIXNET_CPU_DEVICES",
+            int,
+            0,
+            "CPU devices of this process (0: leave it to JAX); read before JAX starts.",
+        ),
+        Setting(
+            "MIXNET_CACHE_DIR",
+            str,
+            "",
+            "Folder of compiled programs (empty: the user's cache folder; 'off': none).",
+        ),
+        Setting(
+            "MIXNET_DONATE_BYTES",
+            int,
+            1 << 14,
+            "Buffers of at least this many bytes are reused in place where nobody holds them.",
+        ),
+    )
+}
+
+
+def get(name: str) -> Any:
+    """Value of a setting now: the environment variable if set, else the default.
+
+    Raises:
+        MXNetError: the variable's text is not of the setting's type.
+    """
+    setting = SETTINGS[name]
+    text = os.environ.get(name)
+    if text is None:
+        return setting.default
+    try:
+        return setting.parse(text)
+    except ValueError:
+        raise MXNetError(
+            f"Environment variable {name}={text!r} is not a valid {setting.parse.__name__.strip('_')}. "
+            f"{setting.sentence} Unset it for the default, {setting.default!r}."
+        ) from None

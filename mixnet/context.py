@@ -1,0 +1,169 @@
+"""Devices: ``cpu()``, ``gpu(i)`` and the current one."""
+
+from __future__ import annotations
+
+import threading
+from typing import Any
+
+import jax
+
+from mixnet import config
+from mixnet.base import ContextError
+
+_current = threading.local()
+
+
+class Context:
+    """A device, as ``mx.cpu(0)`` or ``mx.gpu(1)``; ``with context:`` makes it the current one.
+
+    Args:
+        device_type: ``'cpu'``, ``'gpu'``, ``'cpu_pinned'``, ``'cpu_shared'``, or a Context.
+        device_id: number of the device, from 0.
+    """
+
+    devtype2str = {1: "cpu", 2: "gpu", 3: "cpu_pinned", 5: "cpu_shared"}
+    devstr2type = {name: code for code, name in devtype2str.items()}
+    _made: dict[tuple[str, int], Context] = {}
+
+    device_typeid: int
+    device_id: int
+    _device: Any
+
+    def __new__(cls, device_type: str | Context, device_id: int = 0) -> Context:
+        if isinstance(device_type, Context):
+            return device_type
+        key = (device_type, int(device_id))
+        # Contexts are interned: comparing devices on the hot path is comparing identities.
+        if key in cls._made:
+            return cls._made[key]
+        if device_type not in cls.devstr2type:
+            raise ContextError(
+                f"Unknown device type {device_type!r}; take one of {', '.join(cls.devstr2type)}."
+            )
+        if device_id < 0:
+            raise ContextError(f"Device number {device_id} is negative; devices count from 0.")
+        self = super().__new__(cls)
+        self.device_typeid = cls.devstr2type[device_type]
+        self.device_id = int(device_id)
+        self._device = None
+        return cls._made.setdefault(key, self)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Context, (self.device_type, self.device_id)
+
+    @property
+    def device_type(self) -> str:
+        """``'cpu'`` or ``'gpu'``."""
+        return self.devtype2str[self.device_typeid]
+
+    @property
+    def device(self) -> Any:
+        """The ``jax.Device`` behind it.
+
+        Several CPU contexts share a device where the process has fewer, as in MXNet.
+
+        Raises:
+            ContextError: the machine has no such device.
+        """
+        if self._device is None:
+            self._device = self._find_device()
+        return self._device
+
+    def _find_device(self) -> Any:
+        if self.device_type != "gpu":
+            devices = jax.local_devices(backend="cpu")
+            return devices[self.device_id % len(devices)]
+        try:
+            devices = jax.local_devices(backend="gpu")
+        except RuntimeError:
+            devices = []
+        if self.device_id >= len(devices):
+            found = f"{len(devices)} GPU(s)" if devices else "no GPU"
+            raise ContextError(
+                f"{self} does not exist: JAX sees {found} on this machine. Use mx.cpu(), or "
+                f"install jax[cuda13] and check mx.num_gpus()."
+            )
+        return devices[self.device_id]
+
+    def __enter__(self) -> Context:
+        stack = _current.__dict__.setdefault("stack", [])
+        stack.append(self)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        _current.stack.pop()
+
+    def empty_cache(self) -> None:
+        """Kept for MXNet programs: XLA's allocator needs no emptying."""
+
+    def __repr__(self) -> str:
+        return f"{self.device_type}({self.device_id})"
+
+    @classmethod
+    def default_ctx(cls) -> Context:
+        """The current context of this thread."""
+        return current_context()
+
+
+def cpu(device_id: int = 0) -> Context:
+    """The CPU, ``device_id`` counts from 0."""
+    return Context("cpu", device_id)
+
+
+def cpu_pinned(device_id: int = 0) -> Context:
+    """Host memory; kept for MXNet programs, the same as ``cpu``."""
+    return Context("cpu_pinned", device_id)
+
+
+def gpu(device_id: int = 0) -> Context:
+    """The GPU number ``device_id``."""
+    return Context("gpu", device_id)
+
+
+def num_gpus() -> int:
+    """How many GPUs JAX sees in this process."""
+    try:
+        return len(jax.local_devices(backend="gpu"))
+    except RuntimeError:
+        return 0
+
+
+def gpu_memory_info(device_id: int = 0) -> tuple[int, int]:
+    """Free and total memory of a GPU in bytes.
+
+    Raises:
+        ContextError: the machine has no such GPU.
+    """
+    stats = gpu(device_id).device.memory_stats() or {}
+    total = stats.get("bytes_limit", 0)
+    return total - stats.get("bytes_in_use", 0), total
+
+
+_default = cpu(0)
+
+
+def current_context() -> Context:
+    """The innermost ``with context:`` of this thread, else ``cpu(0)``."""
+    stack = getattr(_current, "stack", None)
+    return stack[-1] if stack else _default
+
+
+def set_cpu_devices(count: int) -> None:
+    """Give this process ``count`` CPU devices; call it before the first array is made.
+
+    Raises:
+        ContextError: JAX has started with another number of devices.
+    """
+    try:
+        jax.config.update("jax_num_cpu_devices", count)
+    except RuntimeError:
+        have = len(jax.local_devices(backend="cpu"))
+        if have != count:
+            raise ContextError(
+                f"{count} CPU devices were asked for, but JAX runs with {have} already. Set "
+                f"MIXNET_CPU_DEVICES={count} before the program starts."
+            ) from None
+
+
+if config.get("MIXNET_CPU_DEVICES"):
+    set_cpu_devices(config.get("MIXNET_CPU_DEVICES"))

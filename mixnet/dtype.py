@@ -1,0 +1,69 @@
+"""Data types: names, NumPy dtypes, MXNet's type codes in files."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+
+from mixnet.base import DTypeError
+
+bfloat16 = np.dtype(ml_dtypes.bfloat16)
+
+# Codes as MXNet 1.9.1 writes them into .params files.
+CODES: dict[np.dtype, int] = {
+    np.dtype("float32"): 0,
+    np.dtype("float64"): 1,
+    np.dtype("float16"): 2,
+    np.dtype("uint8"): 3,
+    np.dtype("int32"): 4,
+    np.dtype("int8"): 5,
+    np.dtype("int64"): 6,
+    np.dtype("bool"): 7,
+    np.dtype("int16"): 8,
+    np.dtype("uint16"): 9,
+    np.dtype("uint32"): 10,
+    np.dtype("uint64"): 11,
+    bfloat16: 12,
+}
+BY_CODE: dict[int, np.dtype] = {code: dtype for dtype, code in CODES.items()}
+BY_NAME: dict[str, np.dtype] = {dtype.name: dtype for dtype in CODES}
+
+_known: dict[Any, np.dtype] = {np.float32: np.dtype("float32"), "float32": np.dtype("float32")}
+
+
+def as_dtype(dtype: Any) -> np.dtype:
+    """NumPy dtype of a name, type, dtype or MXNet type code; ``None`` is float32.
+
+    Raises:
+        DTypeError: not a dtype that arrays can have.
+    """
+    if dtype is None:
+        return _known["float32"]
+    try:
+        return _known[dtype]
+    except (KeyError, TypeError):
+        pass
+    try:
+        if isinstance(dtype, int) and not isinstance(dtype, bool):
+            found = BY_CODE[dtype]
+        elif isinstance(dtype, str) and dtype in BY_NAME:
+            found = BY_NAME[dtype]
+        else:
+            found = np.dtype(dtype)
+        CODES[found]
+    except (KeyError, TypeError):
+        raise DTypeError(
+            f"{dtype!r} is not a data type of arrays; take one of {', '.join(BY_NAME)}."
+        ) from None
+    try:
+        _known[dtype] = found
+    except TypeError:
+        pass
+    return found
+
+
+def is_floating(dtype: np.dtype) -> bool:
+    """Whether values of ``dtype`` have gradients: float16, bfloat16, float32, float64."""
+    return dtype.kind == "f" or dtype == bfloat16

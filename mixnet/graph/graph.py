@@ -1,0 +1,80 @@
+"""A graph: heads, the variables they start from, and what can be asked of both."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+from mixnet.graph.node import Entry, Node, topological
+
+
+@dataclass(frozen=True)
+class Graph:
+    """An immutable graph.
+
+    Args:
+        heads: the outputs.
+        inputs: variables in the order in which a call gives their values; by default as found.
+        num_outputs: how many of the heads are outputs; the rest are new values of states.
+        states: for every head after those, the number of the input that it replaces.
+    """
+
+    heads: tuple[Entry, ...]
+    inputs: tuple[Node, ...] = ()
+    num_outputs: int = -1
+    states: tuple[int, ...] = field(default=())
+
+    def __post_init__(self) -> None:
+        if not self.inputs:
+            object.__setattr__(
+                self, "inputs", tuple(node for node in self.nodes if node.is_variable)
+            )
+        if self.num_outputs < 0:
+            object.__setattr__(self, "num_outputs", len(self.heads))
+
+    @cached_property
+    def nodes(self) -> list[Node]:
+        """All nodes, inputs before users."""
+        return topological(entry.node for entry in self.heads)
+
+    def with_heads(self, heads: Iterable[Entry]) -> Graph:
+        """The same inputs and states under other heads."""
+        return Graph(tuple(heads), self.inputs, self.num_outputs, self.states)
+
+    def rebuild(self, change: Callable[[Node, tuple[Entry, ...]], Node | Entry]) -> Graph:
+        """A graph in which ``change(node, new_inputs)`` stands for every operation.
+
+        ``change`` returns a node with the same outputs, or the entry that replaces output 0.
+        """
+        made: dict[Node, Node | Entry] = {}
+
+        def moved(entry: Entry) -> Entry:
+            now = made[entry.node]
+            return now if isinstance(now, Entry) else Entry(now, entry.index)
+
+        for node in self.nodes:
+            if node.is_variable:
+                made[node] = node
+            else:
+                made[node] = change(node, tuple(moved(entry) for entry in node.inputs))
+        return self.with_heads(moved(entry) for entry in self.heads)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data: nodes in order with ``id``, ``name``, ``op``, ``inputs``, ``attrs``."""
+        number = {node: i for i, node in enumerate(self.nodes)}
+        return {
+            "nodes": [
+                {
+                    "id": i,
+                    "name": node.name,
+                    "op": None if node.op is None else node.op.name,
+                    "inputs": [[number[e.node], e.index] for e in node.inputs],
+                    "attrs": dict(node.attrs),
+                }
+                for node, i in number.items()
+            ],
+            "heads": [[number[e.node], e.index] for e in self.heads],
+            "inputs": [number[node] for node in self.inputs if node in number],
+        }

@@ -1,0 +1,99 @@
+"""The one node type: lazy arrays, symbols, tapes and traces are written down in it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple, Protocol
+
+
+class Operator(Protocol):
+    """What can stand in a node: an operator of the registry, a gradient, a whole graph."""
+
+    name: str
+    differentiable: bool
+    takes_key: bool
+    takes_training: bool
+
+    def apply(self, statics: Any, arrays: Sequence[Any], scalars: Sequence[Any]) -> tuple: ...
+
+
+class Entry(NamedTuple):
+    """One output of a node."""
+
+    node: Node
+    index: int = 0
+
+
+class ScalarSlot(int):
+    """A scalar that is an input of the program: its place in the vector of scalars."""
+
+
+class Node:
+    """A variable (``op`` None) or an operator applied to entries. Never changed once made.
+
+    Args:
+        op: the operator, None for a variable.
+        statics: its bound static attributes, see ``Op.bind``.
+        scalars: its numbers: values, or places in the program's vector of scalars.
+        inputs: entries of other nodes.
+        name: unique in a symbol; shown everywhere.
+        attrs: attributes as text, as a symbol file has them; user attributes too.
+        values: a tape keeps the values of the outputs here until backward has used them.
+    """
+
+    __slots__ = ("__weakref__", "attrs", "inputs", "name", "op", "scalars", "statics", "values")
+
+    def __init__(
+        self,
+        op: Any,
+        statics: Any = (),
+        scalars: tuple[float, ...] = (),
+        inputs: tuple[Entry, ...] = (),
+        name: str = "",
+        attrs: Mapping[str, str] | None = None,
+        values: Any = None,
+    ):
+        self.op = op
+        self.statics = statics
+        self.scalars = scalars
+        self.inputs = inputs
+        self.name = name
+        self.attrs = attrs or {}
+        self.values = values
+
+    @property
+    def is_variable(self) -> bool:
+        """Whether the node is an input of the graph."""
+        return self.op is None
+
+    def replaced(self, inputs: tuple[Entry, ...]) -> Node:
+        """The same operation on other inputs."""
+        return Node(self.op, self.statics, self.scalars, inputs, self.name, self.attrs)
+
+    def __repr__(self) -> str:
+        return f"<{'variable' if self.op is None else self.op.name} {self.name!r}>"
+
+
+def topological(heads: Iterable[Node]) -> list[Node]:
+    """Nodes below ``heads``, inputs before their users; the order of a depth-first walk.
+
+    The walk keeps its own stack: a lazy chain is easily 10,000 nodes deep.
+    """
+    order: list[Node] = []
+    seen: set[Node] = set()
+    for head in heads:
+        if head in seen:
+            continue
+        seen.add(head)
+        stack: list[tuple[Node, Iterator[Entry]]] = [(head, iter(head.inputs))]
+        while stack:
+            node, pending = stack[-1]
+            for entry in pending:
+                if entry.node not in seen:
+                    seen.add(entry.node)
+                    stack.append((entry.node, iter(entry.node.inputs)))
+                    break
+            else:
+                order.append(node)
+                stack.pop()
+    return order

@@ -1,0 +1,61 @@
+"""``mx.nd``: lazy arrays, and every operator as a function on them."""
+
+from typing import Any as _Any
+
+from mixnet import ops as _ops
+from mixnet.ndarray import display as _display
+from mixnet.ndarray import indexing as _indexing
+from mixnet.ndarray import methods as _methods
+from mixnet.ndarray import namespace as _namespace
+from mixnet.ndarray import operators as _operators
+from mixnet.ndarray import random as random
+from mixnet.ndarray.create import arange as arange
+from mixnet.ndarray.create import array as array
+from mixnet.ndarray.create import concatenate as concatenate
+from mixnet.ndarray.create import empty as empty
+from mixnet.ndarray.create import eye as eye
+from mixnet.ndarray.create import from_dlpack as from_dlpack
+from mixnet.ndarray.create import from_numpy as from_numpy
+from mixnet.ndarray.create import full as full
+from mixnet.ndarray.create import linspace as linspace
+from mixnet.ndarray.create import moveaxis as moveaxis
+from mixnet.ndarray.create import ones as ones
+from mixnet.ndarray.create import to_dlpack_for_read as to_dlpack_for_read
+from mixnet.ndarray.create import waitall as waitall
+from mixnet.ndarray.create import zeros as zeros
+from mixnet.ndarray.ndarray import NDArray as NDArray
+from mixnet.ndarray.operators import add as add
+from mixnet.ndarray.operators import divide as divide
+from mixnet.ndarray.operators import equal as equal
+from mixnet.ndarray.operators import greater as greater
+from mixnet.ndarray.operators import greater_equal as greater_equal
+from mixnet.ndarray.operators import hypot as hypot
+from mixnet.ndarray.operators import lesser as lesser
+from mixnet.ndarray.operators import lesser_equal as lesser_equal
+from mixnet.ndarray.operators import logical_and as logical_and
+from mixnet.ndarray.operators import logical_or as logical_or
+from mixnet.ndarray.operators import logical_xor as logical_xor
+from mixnet.ndarray.operators import maximum as maximum
+from mixnet.ndarray.operators import minimum as minimum
+from mixnet.ndarray.operators import modulo as modulo
+from mixnet.ndarray.operators import multiply as multiply
+from mixnet.ndarray.operators import not_equal as not_equal
+from mixnet.ndarray.operators import power as power
+from mixnet.ndarray.operators import subtract as subtract
+from mixnet.ndarray.operators import true_divide as true_divide
+from mixnet.ndarray.params_file import load as load
+from mixnet.ndarray.params_file import load_frombuffer as load_frombuffer
+from mixnet.ndarray.params_file import save as save
+
+for _part in (_operators, _indexing, _methods, _display):
+    _part.install(NDArray)
+
+
+def __getattr__(name: str) -> _Any:
+    if name.startswith("__"):
+        raise AttributeError(name)
+    return _namespace.function(name)
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_namespace.names()})

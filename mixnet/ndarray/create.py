@@ -1,0 +1,152 @@
+"""Making arrays from data, shapes and ranges."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import jax
+import numpy as np
+
+from mixnet.base import DTypeError
+from mixnet.context import Context, current_context
+from mixnet.dtype import as_dtype, bfloat16
+from mixnet.ndarray.invoke import invoke
+from mixnet.ndarray.ndarray import NDArray
+from mixnet.ops.registry import find
+from mixnet.runtime.record import flush
+from mixnet.runtime.value import from_device, from_host
+
+Shape = int | tuple[int, ...] | list[int]
+
+
+def array(source_array: Any, ctx: Context | None = None, dtype: Any = None) -> NDArray:
+    """An array with a copy of ``source_array``.
+
+    Args:
+        source_array: an array, a NumPy or JAX array, nested lists, a number.
+        ctx: device; the current one by default.
+        dtype: by default that of an NDArray source, float32 of anything else.
+
+    Raises:
+        DTypeError: the source does not hold numbers.
+    """
+    if isinstance(source_array, NDArray):
+        made = source_array.copyto(ctx or current_context())
+        return made if dtype is None else made.astype(dtype, copy=False)
+    try:
+        data = np.asarray(source_array)
+        if data.dtype.kind not in "fiub" and data.dtype != bfloat16:
+            raise TypeError
+    except (TypeError, ValueError):
+        raise DTypeError(
+            f"array() takes numbers in nested lists of equal lengths, not {source_array!r:.80}."
+        ) from None
+    return NDArray._wrap(from_host(data.astype(as_dtype(dtype)), ctx or current_context()))
+
+
+def _filled(op: str, shape: Shape, ctx: Context | None, dtype: Any, **more: Any) -> NDArray:
+    out = more.pop("out", None)
+    more.pop("name", None)
+    attributes = {"shape": shape, "dtype": as_dtype(dtype).name, "ctx": ctx, **more}
+    return invoke(find(op), (), attributes, out)
+
+
+def zeros(
+    shape: Shape, ctx: Context | None = None, dtype: Any = None, stype: Any = None, **kwargs: Any
+) -> NDArray:
+    """An array of zeros of ``shape`` and ``dtype`` (float32 by default)."""
+    return _filled("_zeros", shape, ctx, dtype, **kwargs)
+
+
+def ones(shape: Shape, ctx: Context | None = None, dtype: Any = None, **kwargs: Any) -> NDArray:
+    """An array of ones of ``shape`` and ``dtype`` (float32 by default)."""
+    return _filled("_ones", shape, ctx, dtype, **kwargs)
+
+
+def full(
+    shape: Shape, val: float, ctx: Context | None = None, dtype: Any = np.float32, out: Any = None
+) -> NDArray:
+    """An array of ``shape`` filled with ``val``."""
+    return _filled("_full", shape, ctx, dtype, value=float(val), out=out)
+
+
+def empty(shape: Shape, ctx: Context | None = None, dtype: Any = None) -> NDArray:
+    """An array whose content you will write; it holds zeros until then."""
+    return zeros(shape, ctx, dtype)
+
+
+def arange(
+    start: float,
+    stop: float | None = None,
+    step: float = 1.0,
+    repeat: int = 1,
+    infer_range: bool | None = None,
+    ctx: Context | None = None,
+    dtype: Any = np.float32,
+) -> NDArray:
+    """Numbers from ``start`` (0 if it stands alone) up to ``stop``, ``repeat`` times each."""
+    attributes = {"start": start, "stop": stop, "step": step, "repeat": repeat}
+    if stop is None:
+        attributes |= {"start": 0.0, "stop": start}
+    return invoke(find("_arange"), (), {**attributes, "dtype": as_dtype(dtype).name, "ctx": ctx})
+
+
+def linspace(
+    start: float,
+    stop: float,
+    num: int,
+    endpoint: bool = True,
+    ctx: Context | None = None,
+    dtype: Any = np.float32,
+) -> NDArray:
+    """``num`` numbers at equal distances from ``start`` to ``stop``."""
+    attributes = {"start": start, "stop": stop, "num": num, "endpoint": endpoint}
+    return invoke(
+        find("_linspace"), (), {**attributes, "dtype": as_dtype(dtype).name, "ctx": ctx}
+    )
+
+
+def eye(
+    N: int, M: int = 0, k: int = 0, ctx: Context | None = None, dtype: Any = None, **kwargs: Any
+) -> NDArray:
+    """A matrix with ones on diagonal ``k``; ``M`` columns, ``N`` if 0."""
+    return invoke(
+        find("_eye"), (), {"N": N, "M": M, "k": k, "ctx": ctx, "dtype": as_dtype(dtype).name},
+        kwargs.get("out"),
+    )
+
+
+def from_numpy(ndarray: np.ndarray, zero_copy: bool = True) -> NDArray:
+    """An array with the content and dtype of a NumPy array; always a copy, so both stay safe."""
+    return NDArray._wrap(from_host(ndarray, current_context()))
+
+
+def from_dlpack(dlpack: Any) -> NDArray:
+    """An array that shares the buffer of another library's array (``__dlpack__``)."""
+    with jax.enable_x64(True):
+        shared = jax.numpy.from_dlpack(dlpack)
+    return NDArray._wrap(from_device(shared, current_context()))
+
+
+def to_dlpack_for_read(data: NDArray) -> Any:
+    """A DLPack capsule of the array's buffer, for reading."""
+    return data.__dlpack__()
+
+
+def moveaxis(tensor: NDArray, source: Any, destination: Any) -> NDArray:
+    """The array with axes moved, as ``numpy.moveaxis``."""
+    # NumPy moves the axes of a probe whose extents tell the axes apart.
+    probe = np.broadcast_to(np.bool_(True), tuple(range(1, tensor.ndim + 1)))
+    moved = [extent - 1 for extent in np.moveaxis(probe, source, destination).shape]
+    return invoke(find("transpose"), (tensor,), {"axes": tuple(moved)})
+
+
+def concatenate(arrays: list[NDArray], axis: int = 0, always_copy: bool = True) -> NDArray:
+    """The arrays joined along ``axis``."""
+    return invoke(find("Concat"), list(arrays), {"dim": axis})
+
+
+def waitall() -> None:
+    """Return when everything recorded by this thread has run; raises what failed."""
+    flush("waitall")
+    jax.effects_barrier()

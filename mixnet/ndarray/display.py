@@ -1,0 +1,81 @@
+"""How arrays look: MXNet's text form, and an HTML form for notebooks."""
+
+from __future__ import annotations
+
+import html
+
+import numpy as np
+
+from mixnet.ndarray.ndarray import NDArray
+
+_CELLS = 16  # cells of the heat map along each side
+
+
+def as_text(self: NDArray) -> str:
+    """Content, then ``<NDArray 2x3 @cpu(0)>``."""
+    shape = "x".join(str(extent) for extent in self.shape)
+    return f"\n{self.asnumpy()!s}\n<{type(self).__name__} {shape} @{self.context}>"
+
+
+def as_html(self: NDArray) -> str:
+    """A small card: shape, dtype, context, pending or ready, and a heat map once it is ready.
+
+    Looking at a pending array does not run it: the card says that it is pending.
+    """
+    facts = self.to_dict()
+    title = f"{type(self).__name__} {'×'.join(map(str, self.shape)) or 'scalar'}"
+    line = f"{facts['dtype']} · {facts['context']} · {facts['state']}"
+    picture = "" if facts["state"] == "pending" else _heat_map(self.asnumpy())
+    return (
+        '<div style="display:inline-block;border:1px solid #8888;border-radius:6px;padding:6px 10px;'
+        f'font:13px sans-serif"><b>{html.escape(title)}</b><br><span style="opacity:.7">'
+        f"{html.escape(line)}</span>{picture}</div>"
+    )
+
+
+def _heat_map(data: np.ndarray) -> str:
+    """An SVG of the first matrix of ``data``, thinned to a few cells; small ones show numbers."""
+    if data.size == 0:
+        return ""
+    matrix = data.astype(np.float64)
+    while matrix.ndim > 2:
+        matrix = matrix[0]
+    matrix = np.atleast_2d(matrix)
+    rows, columns = (np.unique(np.linspace(0, n - 1, min(n, _CELLS)).astype(int)) for n in matrix.shape)
+    shown = matrix[np.ix_(rows, columns)]
+    finite = shown[np.isfinite(shown)]
+    low, high = (finite.min(), finite.max()) if finite.size else (0.0, 0.0)
+    side = 11
+    cells = []
+    for i, row in enumerate(shown):
+        for j, number in enumerate(row):
+            cells.append(
+                f'<rect x="{j * side}" y="{i * side}" width="{side - 1}" height="{side - 1}" '
+                f'fill="{_colour(number, low, high)}"><title>[{rows[i]}, {columns[j]}] {number:.5g}'
+                "</title></rect>"
+            )
+    width, height = side * shown.shape[1], side * shown.shape[0]
+    return (
+        f'<br><svg width="{width}" height="{height}" role="img" aria-label="heat map from '
+        f'{low:.3g} to {high:.3g}" style="margin-top:4px">{"".join(cells)}</svg>'
+        f'<br><span style="opacity:.7">{low:.4g} … {high:.4g}</span>'
+    )
+
+
+def _colour(number: float, low: float, high: float) -> str:
+    """Blue below, white in the middle, red above; grey for NaN and infinities."""
+    if not np.isfinite(number):
+        return "#888"
+    t = 0.5 if high == low else (number - low) / (high - low)
+    cold, mid, warm = (33, 102, 172), (247, 247, 247), (178, 24, 43)
+    start, end, s = (cold, mid, 2 * t) if t < 0.5 else (mid, warm, 2 * t - 1)
+    return "#" + "".join(f"{round(a + (b - a) * s):02x}" for a, b in zip(start, end, strict=True))
+
+
+def install(cls: type[NDArray]) -> None:
+    """Give a class of arrays its text and HTML forms."""
+    cls.__repr__ = as_text  # type: ignore[method-assign, assignment]
+    cls.__str__ = as_text  # type: ignore[method-assign, assignment]
+    cls._repr_html_ = as_html  # type: ignore[attr-defined]
+
+

@@ -1,0 +1,321 @@
+"""Reading and writing with indices. A block that is contiguous in memory is read as a view."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from mixnet.base import MXNetError, ShapeError
+from mixnet.ndarray.invoke import invoke
+from mixnet.ndarray.ndarray import NDArray, as_value
+from mixnet.ops.registry import find
+from mixnet.runtime.record import record
+from mixnet.runtime.value import from_host
+
+
+class Block:
+    """Basic indexing of a shape, worked out: where the block begins, its steps and extents.
+
+    ``begin``, ``step`` and ``size`` have one number per axis; ``shape`` is that of the result,
+    without the axes that integers took and with those that None put in.
+    """
+
+    def __init__(self, key: tuple[Any, ...], shape: tuple[int, ...]):
+        self.begin: list[int] = []
+        self.step: list[int] = []
+        self.size: list[int] = []
+        self.shape: tuple[int, ...] = ()
+        result: list[int] = []
+        axis = 0
+        for each in key:
+            if each is None:
+                result.append(1)
+                continue
+            extent = shape[axis]
+            if isinstance(each, slice):
+                begin, end, step = each.indices(extent)
+                size = len(range(begin, end, step))
+                result.append(size)
+            else:
+                begin, step, size = _checked(each, axis, extent), 1, 1
+            self.begin.append(begin)
+            self.step.append(step)
+            self.size.append(size)
+            axis += 1
+        self.shape = tuple(result)
+
+    def offset(self, shape: tuple[int, ...]) -> int | None:
+        """Where the block starts in the flattened array if it is contiguous there, else None."""
+        if 0 in self.size or any(s != 1 and n > 1 for s, n in zip(self.step, self.size, strict=True)):
+            return None
+        inner_full = True
+        for size, extent in zip(reversed(self.size), reversed(shape), strict=True):
+            if not inner_full and size != 1:
+                return None
+            inner_full = inner_full and size == extent
+        strides = np.cumprod([1, *reversed(shape[1:])])[::-1] if shape else []
+        return int(sum(b * s for b, s in zip(self.begin, strides, strict=True)))
+
+    @property
+    def is_dense(self) -> bool:
+        """Whether all steps are one."""
+        return all(s == 1 or n <= 1 for s, n in zip(self.step, self.size, strict=True))
+
+
+def _checked(index: Any, axis: int, extent: int) -> int:
+    number = int(index)
+    if not -extent <= number < extent:
+        raise IndexError(
+            f"index {number} is out of bounds for axis {axis}, which has {extent} element(s)"
+        )
+    return number % extent
+
+
+def _is_integer(each: Any) -> bool:
+    return isinstance(each, (int, np.integer)) and not isinstance(each, (bool, np.bool_))
+
+
+def _expand(key: Any, shape: tuple[int, ...]) -> tuple[Any, ...]:
+    """The key as a tuple with one item for each axis: no Ellipsis, masks as index arrays."""
+    parts = list(key) if isinstance(key, tuple) else [key]
+    parts = [_host_index(each) for each in parts]
+    taken = sum(_axes_of(each) for each in parts)
+    ellipses = [i for i, each in enumerate(parts) if each is Ellipsis]
+    if len(ellipses) > 1:
+        raise IndexError("an index can have a single ellipsis ('...')")
+    if taken > len(shape):
+        raise IndexError(f"too many indices: {taken} for an array of shape {shape}")
+    full = [slice(None)] * (len(shape) - taken)
+    if ellipses:
+        parts[ellipses[0] : ellipses[0] + 1] = full
+    else:
+        parts += full
+    expanded: list[Any] = []
+    for each in parts:
+        if isinstance(each, np.ndarray) and each.dtype == bool:
+            axis = sum(_axes_of(p) for p in expanded)
+            if each.shape != shape[axis : axis + each.ndim]:
+                raise IndexError(
+                    f"boolean index of shape {each.shape} does not fit axes {axis} to "
+                    f"{axis + each.ndim - 1} of an array of shape {shape}"
+                )
+            expanded += np.nonzero(each)
+        else:
+            expanded.append(each)
+    return tuple(expanded)
+
+
+def _axes_of(each: Any) -> int:
+    if each is None or each is Ellipsis:
+        return 0
+    return each.ndim if isinstance(each, np.ndarray) and each.dtype == bool else 1
+
+
+def _host_index(each: Any) -> Any:
+    """An item of a key: lists become index arrays, arrays of booleans are read."""
+    if each is None or each is Ellipsis or isinstance(each, slice) or _is_integer(each):
+        return _plain_slice(each) if isinstance(each, slice) else each
+    if isinstance(each, NDArray):
+        return each.asnumpy() if each._spec.dtype == np.bool_ else each
+    found = np.asarray(each)
+    if found.dtype == bool:
+        return found
+    if found.dtype.kind in "iu" or found.size == 0:
+        return found.astype(np.int64)
+    raise IndexError(
+        f"indices are integers, slices, None, '...' and arrays of integers or booleans; got {each!r:.60}"
+    )
+
+
+def _plain_slice(each: slice) -> slice:
+    return slice(*(None if p is None else int(p) for p in (each.start, each.stop, each.step)))
+
+
+def _is_basic(parts: tuple[Any, ...]) -> bool:
+    return all(p is None or isinstance(p, slice) or _is_integer(p) for p in parts)
+
+
+def _advanced(array: NDArray, parts: tuple[Any, ...]) -> tuple[tuple[Any, ...], list[Any]]:
+    """Pattern and index values of NumPy's advanced indexing."""
+    pattern: list[Any] = []
+    values: list[Any] = []
+    axis = 0
+    for each in parts:
+        if each is None:
+            pattern.append("new")
+            continue
+        extent = array.shape[axis]
+        axis += 1
+        if isinstance(each, slice):
+            pattern.append((each.start, each.stop, each.step))
+            continue
+        if isinstance(each, NDArray):
+            values.append(each.as_in_context(array.context).astype("int64")._read())
+        else:
+            index = np.asarray(each, np.int64)
+            if index.size and not (-extent <= index.min() and index.max() < extent):
+                wrong = index.max() if index.max() >= extent else index.min()
+                _checked(wrong, axis - 1, extent)
+            values.append(from_host(index, array.context))
+        pattern.append(len(values) - 1)
+    return tuple(pattern), values
+
+
+def getitem(self: NDArray, key: Any) -> Any:
+    """Elements at ``key``, by NumPy's rules; a contiguous block shares storage with the array.
+
+    Raises:
+        IndexError: an index is out of bounds, or there are too many.
+    """
+    parts = _expand(key, self.shape)
+    if not _is_basic(parts):
+        pattern, values = _advanced(self, parts)
+        op = find("_index")
+        statics, _ = op.bind({"pattern": pattern})
+        return self._wrap(record(op, statics, (), (self._read(), *values))[0])
+    block = Block(parts, self.shape)
+    shape = self._index_shape(block.shape)
+    if 0 in shape:
+        raise _empty(key, self.shape)
+    offset = block.offset(self.shape)
+    if offset is not None:
+        return self._view(offset, shape)
+    if block.is_dense:
+        given = {"begin": tuple(map(float, block.begin)), "size": tuple(block.size), "shape": shape}
+        return invoke(find("_block"), (self,), given)
+    op = find("_index")
+    statics, _ = op.bind({"pattern": _static_pattern(parts, self.shape)})
+    return self._wrap(record(op, statics, (), (self._read(),))[0]).reshape(shape)
+
+
+def _static_pattern(parts: tuple[Any, ...], shape: tuple[int, ...]) -> tuple[Any, ...]:
+    pattern: list[Any] = []
+    axis = 0
+    for each in parts:
+        if each is None:
+            pattern.append("new")
+            continue
+        if isinstance(each, slice):
+            pattern.append((each.start, each.stop, each.step))
+        else:  # the axis stays with one element; its position is structure here
+            i = _checked(each, axis, shape[axis])
+            pattern.append((i, i + 1, None))
+        axis += 1
+    return tuple(pattern)
+
+
+def _empty(key: Any, shape: tuple[int, ...]) -> MXNetError:
+    return ShapeError(
+        f"index {key!r} of an array of shape {shape} selects no element, and arrays of mx.nd have "
+        f"no zero-size shapes."
+    )
+
+
+def setitem(self: NDArray, key: Any, value: Any) -> None:
+    """Write ``value``, broadcast and cast, to the elements at ``key``.
+
+    Raises:
+        IndexError: an index is out of bounds, or there are too many.
+        ShapeError: ``value`` does not broadcast to the selected shape.
+    """
+    if isinstance(key, slice) and key == slice(None):
+        self._write_all(value)
+        return
+    parts = _expand(key, self.shape)
+    if not _is_basic(parts):
+        pattern, values = _advanced(self, parts)
+        shape = np.empty(self.shape, np.bool_)[_shape_probe(parts, values)].shape
+        self._write_index(pattern, values, _stored(self, value, shape))
+        return
+    block = Block(parts, self.shape)
+    if 0 in block.shape:
+        return
+    offset = block.offset(self.shape)
+    if offset is not None:
+        self._view(offset, block.shape)._write_all(value)
+        return
+    stored = _stored(self, value, block.shape)
+    if block.is_dense:
+        op = find("_block_write")
+        statics, scalars = op.bind(
+            {"begin": tuple(map(float, block.begin)), "size": tuple(block.size)}
+        )
+        self._write(record(op, statics, scalars, (self._read(), stored))[0])
+        return
+    reshape = find("Reshape")
+    pattern = _static_pattern(parts, self.shape)
+    probe = np.broadcast_to(np.bool_(True), self.shape)[_slices(pattern)].shape
+    statics, _ = reshape.bind({"shape": probe})
+    (stored,) = record(reshape, statics, (), (stored,))
+    self._write_index(pattern, [], stored)
+
+
+def _slices(pattern: tuple[Any, ...]) -> tuple[Any, ...]:
+    return tuple(None if each == "new" else slice(*each) for each in pattern)
+
+
+def _shape_probe(parts: tuple[Any, ...], values: list[Any]) -> tuple[Any, ...]:
+    """The key with index arrays of zeros of the same shapes: it selects the same shape."""
+    shapes = iter(values)
+    return tuple(
+        each if each is None or isinstance(each, slice) else np.zeros(next(shapes).spec.shape, int)
+        for each in parts
+    )
+
+
+def _write_index(self: NDArray, pattern: tuple[Any, ...], indices: list[Any], value: Any) -> None:
+    op = find("_index_write")
+    statics, _ = op.bind({"pattern": pattern})
+    self._write(record(op, statics, (), (self._read(), value, *indices))[0])
+
+
+def _stored(self: NDArray, value: Any, shape: tuple[int, ...]) -> Any:
+    """The value, on this array's context, in ``shape``."""
+    if isinstance(value, NDArray) and value.context is not self.context:
+        value = value.as_in_context(self.context)
+    found = as_value(value, self._spec)
+    if found.spec.shape == shape:
+        return found
+    _check_fits(found.spec.shape, shape)
+    op = find("_broadcast_cast")
+    statics, _ = op.bind({"shape": shape, "dtype": self._spec.dtype.name})
+    return record(op, statics, (), (found,))[0]
+
+
+def _check_fits(given: tuple[int, ...], wanted: tuple[int, ...]) -> None:
+    extra = len(given) - len(wanted)
+    core = given[extra:] if extra > 0 and all(n == 1 for n in given[:extra]) else given
+    try:
+        fits = np.broadcast_shapes(core, wanted) == wanted
+    except ValueError:
+        fits = False
+    if not fits:
+        raise ShapeError(
+            f"An array of shape {given} does not broadcast to {wanted}, the shape it is assigned "
+            f"to. Reshape it, or index another part."
+        )
+
+
+def _write_all(self: NDArray, value: Any) -> None:
+    if isinstance(value, (int, float, bool, np.number)):
+        op = find("_full")
+        spec = self._spec
+        statics, scalars = op.bind(
+            {"shape": spec.shape, "dtype": spec.dtype.name, "value": float(value)}
+        )
+        self._write(record(op, statics, scalars, (), spec.context)[0])
+        return
+    if value is self:
+        return
+    self._store(_stored(self, value, self.shape))
+
+
+def install(cls: type[NDArray]) -> None:
+    """Give a class of arrays indexing."""
+    cls.__getitem__ = getitem  # type: ignore[attr-defined]
+    cls.__setitem__ = setitem  # type: ignore[attr-defined]
+    cls._write_index = _write_index  # type: ignore[attr-defined]
+    cls._write_all = _write_all  # type: ignore[attr-defined]
+    cls._index_shape = staticmethod(lambda shape: shape or (1,))  # type: ignore[attr-defined]
+    cls._check_broadcast = lambda self, shape: _check_fits(shape, self.shape)  # type: ignore[attr-defined]

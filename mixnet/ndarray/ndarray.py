@@ -1,0 +1,417 @@
+"""NDArray: a mutable handle of a value that may still be pending."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import jax
+import numpy as np
+
+from mixnet.autograd.tape import Mark
+from mixnet.autograd.tape import backward as run_backward
+from mixnet.base import GradientError, MXNetError, ShapeError
+from mixnet.context import Context, current_context
+from mixnet.dtype import as_dtype
+from mixnet.ops.registry import find
+from mixnet.runtime.record import array_of
+from mixnet.runtime.record import record as record_operation
+from mixnet.runtime.state import state
+from mixnet.runtime.value import Spec, Value, from_device, from_host
+
+
+class Link:
+    """What a plain handle does not have: its place in another's storage, its mark, its views.
+
+    ``base`` is the handle whose storage a view shares, from element ``offset`` on, as ``shape``;
+    views of views share the first one's base. ``version`` counts writes to a base and ``seen`` is
+    the base's version that a view has read. ``detached`` views stand on no tape.
+    """
+
+    __slots__ = ("base", "detached", "mark", "offset", "seen", "shape", "version")
+
+    def __init__(self) -> None:
+        self.base: Any = None
+        self.offset = 0
+        self.shape: tuple[int, ...] = ()
+        self.mark: Mark | None = None
+        self.version = 0
+        self.seen = -1
+        self.detached = False
+
+
+class NDArray:
+    """An n-dimensional array on a device, computed when its value is needed.
+
+    Make one with ``mx.nd.array``, ``mx.nd.zeros`` and the like.
+    """
+
+    __slots__ = ("__weakref__", "_link", "_value")
+    __array_priority__ = 1000.0  # NumPy arrays leave mixed operators to us
+    __hash__ = object.__hash__  # handles are compared by value, but hashed by identity
+
+    _link: Link | None
+    _value: Value
+
+    def __init__(self, handle: Any = None):
+        if not isinstance(handle, Value):
+            raise MXNetError(
+                "NDArray is not made by its class; use mx.nd.array(source), mx.nd.zeros(shape), ..."
+            )
+        self._value = handle
+        self._link = None
+
+    # ---- value, views, writing ----------------------------------------------------------------
+
+    @classmethod
+    def _wrap(cls, value: Value) -> Self:
+        """A handle of this class for a value."""
+        self = cls.__new__(cls)
+        self._value = value
+        self._link = None
+        return self
+
+    def _read(self) -> Value:
+        """The value now: a view reads its base again if that was written to."""
+        link = self._link
+        if link is None:
+            return self._value
+        base = link.base
+        if base is not None:
+            base_value = base._read()
+            version = base._link.version
+            if link.seen != version:
+                self._value = self._read_view(link, base_value)
+                link.seen = version
+        if link.mark is not None and state.recording:
+            link.mark.on(self._value)
+        return self._value
+
+    @staticmethod
+    def _read_view(link: Link, value: Value) -> Value:
+        spec = value.spec
+        if link.detached:
+            value = value.alias()
+            if spec.shape == link.shape:
+                return value
+        if spec.shape == link.shape:
+            return value
+        if int(np.prod(link.shape, dtype=np.int64)) == int(np.prod(spec.shape, dtype=np.int64)):
+            op = find("Reshape")
+            statics, _ = op.bind({"shape": link.shape})
+            return record_operation(op, statics, (), (value,))[0]
+        op = find("_view")
+        statics, scalars = op.bind({"offset": float(link.offset), "shape": link.shape})
+        return record_operation(op, statics, scalars, (value,))[0]
+
+    def _view(self, offset: int, shape: tuple[int, ...], detached: bool = False) -> Self:
+        """A handle that shares storage: ``shape`` from element ``offset`` of this one on."""
+        own = self._link
+        base: Any = self
+        if own is not None and own.base is not None:
+            base, offset, detached = own.base, own.offset + offset, detached or own.detached
+        if base._link is None:
+            base._link = Link()
+        view = type(self).__new__(type(self))
+        view._link = link = Link()
+        link.base, link.offset, link.shape, link.detached = base, offset, shape, detached
+        # Read now: what is recorded belongs to the tape of this moment.
+        view._value = self._read_view(link, base._read())
+        link.seen = base._link.version
+        return view
+
+    def _write(self, value: Value) -> None:
+        """Replace the content by a value of the same shape, dtype and context."""
+        if state.recording:
+            self._check_write()
+        link = self._link
+        if link is None:
+            self._value = value
+            return
+        base = link.base
+        if base is None:
+            self._value = value
+            link.version += 1
+            return
+        whole = base._read()
+        if value.spec.shape == whole.spec.shape:
+            base._write(value)
+        elif int(np.prod(link.shape, dtype=np.int64)) == int(
+            np.prod(whole.spec.shape, dtype=np.int64)
+        ):
+            op = find("Reshape")
+            statics, _ = op.bind({"shape": whole.spec.shape})
+            base._write(record_operation(op, statics, (), (value,))[0])
+        else:
+            op = find("_view_write")
+            statics, scalars = op.bind({"offset": float(link.offset)})
+            base._write(record_operation(op, statics, scalars, (whole, value))[0])
+
+    def _check_write(self) -> None:
+        link = self._link
+        marked = link is not None and link.mark is not None
+        if state.trace is None and (marked or self._value.node is not None):
+            raise GradientError(
+                "Assigning to an array that is already in a computational graph (+=, -=, x[:]=, "
+                "out=, ...) while recording would make its gradient wrong. Call backward() first, "
+                "write outside of autograd.record(), or make a new array: y = y + 1."
+            )
+
+    def _store(self, value: Value) -> None:
+        """Write any value of the same number of elements per axis, cast to this dtype."""
+        spec = self._spec
+        if value.spec is not spec:
+            if value.spec.context is not spec.context:
+                value = copy_value(value, spec.context)
+            if value.spec is not spec:
+                op = find("_broadcast_cast")
+                statics, _ = op.bind({"shape": spec.shape, "dtype": spec.dtype.name})
+                (value,) = record_operation(op, statics, (), (value,))
+        self._write(value)
+
+    @property
+    def _spec(self) -> Spec:
+        # A view's shape never changes, so its last value tells it without reading.
+        return self._value.spec
+
+    # ---- facts --------------------------------------------------------------------------------
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Extents of the axes."""
+        return self._value.spec.shape
+
+    @property
+    def dtype(self) -> Any:
+        """Data type, as NumPy's scalar type (``numpy.float32``)."""
+        return self._value.spec.dtype.type
+
+    @property
+    def size(self) -> int:
+        """Number of elements."""
+        return int(np.prod(self.shape, dtype=np.int64))
+
+    @property
+    def ndim(self) -> int:
+        """Number of axes."""
+        return len(self.shape)
+
+    @property
+    def context(self) -> Context:
+        """Device of the array."""
+        return self._value.spec.context
+
+    ctx = device = context
+
+    @property
+    def stype(self) -> str:
+        """Storage type: ``'default'``, dense."""
+        return "default"
+
+    def __len__(self) -> int:
+        if not self.shape:
+            raise TypeError("len() of an array without axes; use size.")
+        return self.shape[0]
+
+    # ---- autograd -----------------------------------------------------------------------------
+
+    def _set_mark(self, mark: Mark) -> None:
+        if self._link is None:
+            self._link = Link()
+        self._link.mark = mark
+        if self._value.node is not None and self._link.base is None:
+            self._value = self._value.alias()  # a variable starts a tape of its own
+
+    @property
+    def grad(self) -> Any:
+        """The array that backward writes the gradient to; None without ``attach_grad``."""
+        if self._link is None or self._link.mark is None:
+            return None
+        return self._link.mark.gradient
+
+    def attach_grad(self, grad_req: str = "write", stype: str | None = None) -> None:
+        """Make this a variable: backward leaves its gradient in ``grad``.
+
+        Args:
+            grad_req: ``'write'`` replaces the gradient, ``'add'`` adds to it, ``'null'`` has none.
+            stype: storage type of the gradient; dense.
+        """
+        self._set_mark(Mark(self._zeros_like(), grad_req))
+
+    def backward(
+        self, out_grad: Any = None, retain_graph: bool = False, train_mode: bool = True
+    ) -> None:
+        """Gradients of this array for the variables it was computed from.
+
+        Args:
+            out_grad: gradient of this array, of its shape; ones by default.
+            retain_graph: keep the tape for another backward.
+            train_mode: kept for MXNet programs.
+
+        Raises:
+            GradientError: it was not recorded, or the tape has been freed.
+        """
+        run_backward([self], None if out_grad is None else [out_grad], retain_graph, train_mode)
+
+    def detach(self) -> Self:
+        """The same storage, outside of the tape: a constant to autograd."""
+        return self._view(0, self.shape, detached=True)
+
+    def _zeros_like(self) -> Self:
+        spec = self._spec
+        op = find("_zeros")
+        statics, _ = op.bind({"shape": spec.shape, "dtype": spec.dtype.name})
+        return self._wrap(record_operation(op, statics, (), (), spec.context)[0])
+
+    # ---- waiting and leaving ------------------------------------------------------------------
+
+    def _array(self, reason: str = "value read") -> jax.Array:
+        return array_of(self._read(), reason)
+
+    def wait_to_read(self) -> None:
+        """Return when the value is computed; raises what went wrong in computing it."""
+        self._array("wait_to_read").block_until_ready()
+
+    wait_to_write = wait_to_read
+
+    def asnumpy(self) -> np.ndarray:
+        """A NumPy array with a copy of the content."""
+        return np.array(self._array("asnumpy"))
+
+    def asscalar(self) -> Any:
+        """The only element, as a NumPy scalar.
+
+        Raises:
+            ShapeError: the array has another number of elements.
+        """
+        if self.size != 1:
+            raise ShapeError(f"asscalar() takes an array of one element; this has {self.shape}.")
+        return self.asnumpy().reshape(())[()]
+
+    item = asscalar
+
+    def __bool__(self) -> bool:
+        if self.size != 1:
+            raise ShapeError(
+                f"The truth value of an array of shape {self.shape} is ambiguous; use an array of "
+                f"one element, or asnumpy().any() or .all()."
+            )
+        return bool(self.asscalar())
+
+    def __float__(self) -> float:
+        return float(self.asscalar())
+
+    def __int__(self) -> int:
+        return int(self.asscalar())
+
+    def __index__(self) -> int:
+        if self._spec.dtype.kind not in "iu":
+            raise TypeError(f"An array of {self._spec.dtype.name} is no index; take an integer one.")
+        return int(self.asscalar())
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
+        found = self.asnumpy()
+        return found if dtype is None else found.astype(dtype, copy=False)
+
+    def __jax_array__(self) -> jax.Array:
+        value = self._read()
+        value.shared = True  # JAX may keep the buffer: never donate it
+        return array_of(value)
+
+    def __dlpack__(self, **kwargs: Any) -> Any:
+        return self.__jax_array__().__dlpack__(**kwargs)
+
+    def __dlpack_device__(self) -> Any:
+        return self._array().__dlpack_device__()
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _unpickle, (type(self), self.asnumpy(), self.context)
+
+    # ---- copies -------------------------------------------------------------------------------
+
+    def copyto(self, other: Any) -> Any:
+        """Copy the content into an array, or to a device as a new array.
+
+        Args:
+            other: an array of the same shape, or a Context.
+        """
+        if isinstance(other, Context):
+            return self._wrap(copy_value(self._read(), other))
+        if isinstance(other, NDArray):
+            if other.shape != self.shape:
+                raise ShapeError(
+                    f"copyto: an array of shape {self.shape} does not fit into {other.shape}."
+                )
+            other._store(self._read())
+            return other
+        raise TypeError(f"copyto takes an array or a Context, not {type(other).__name__}.")
+
+    def copy(self) -> Self:
+        """A new array with the same content."""
+        return self._wrap(record_operation(find("_copy"), (), (), (self._read(),))[0])
+
+    __copy__ = copy
+
+    def __deepcopy__(self, memo: Any) -> Self:
+        return self.copy()
+
+    def as_in_context(self, context: Context) -> Self:
+        """This array if it is on ``context``, else a copy there."""
+        return self if context is self.context else self.copyto(context)
+
+    as_in_ctx = to_device = as_in_context
+
+    def astype(self, dtype: Any, copy: bool = True) -> Self:
+        """The array in another dtype; itself if ``copy`` is false and it has that dtype."""
+        wanted = as_dtype(dtype)
+        if not copy and wanted == self._spec.dtype:
+            return self
+        op = find("Cast")
+        statics, _ = op.bind({"dtype": wanted.name})
+        return self._wrap(record_operation(op, statics, (), (self._read(),))[0])
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data: shape, dtype, context, whether it is pending."""
+        spec = self._spec
+        return {
+            "shape": list(spec.shape),
+            "dtype": spec.dtype.name,
+            "context": str(spec.context),
+            "state": "pending" if self._value.array is None else "ready",
+        }
+
+
+def copy_value(value: Value, context: Context) -> Value:
+    """A value on another context, through the host's devices."""
+    if value.spec.context.device is context.device and value.node is None:
+        made = value.alias()
+        if made.array is None:
+            array_of(made, "copy to another device")
+        return Value(Spec.of(value.spec.shape, value.spec.dtype, context), made.array)
+    array = array_of(value, "copy to another device")
+    with jax.enable_x64(True):
+        moved = jax.device_put(array, context.device)
+    made = from_device(moved, context)
+    return made
+
+
+def as_value(source: Any, like: Spec) -> Value:
+    """The value of something to be stored: an array, a NumPy array, a list, a number."""
+    if isinstance(source, NDArray):
+        return source._read()
+    if isinstance(source, jax.Array):
+        return from_device(source, like.context)
+    data = np.asarray(source)
+    if data.dtype.kind not in "fiub" and data.dtype != as_dtype("bfloat16"):
+        raise TypeError(f"{type(source).__name__} {source!r:.60} cannot be stored in an array.")
+    return from_host(data.astype(like.dtype), like.context)
+
+
+def _unpickle(cls: type[NDArray], data: np.ndarray, context: Context) -> NDArray:
+    return cls._wrap(from_host(data, context))
+
+
+def from_source(source: Any, context: Context | None, dtype: np.dtype, cls: type[NDArray]) -> Any:
+    """An array with a copy of host data."""
+    return cls._wrap(from_host(np.asarray(source, dtype), context or current_context()))
+
+

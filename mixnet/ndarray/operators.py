@@ -1,0 +1,167 @@
+"""Operators of Python on arrays, and the functions that take an array or a number on either side."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from mixnet.ndarray.invoke import invoke
+from mixnet.ndarray.ndarray import NDArray
+from mixnet.ops.registry import Op, find
+from mixnet.runtime.record import record
+
+_NUMBERS = (bool, int, float, np.number, np.bool_)
+
+
+class Binary:
+    """One binary operation: its operators for equal shapes, broadcasting and numbers."""
+
+    def __init__(self, same: str, broadcast: str, scalar: str, reflected: str | None = None):
+        self.same, self.broadcast = find(same), find(broadcast)
+        self.scalar, self.reflected = find(scalar), find(reflected or scalar)
+        self._forms = {op: op.bind({"scalar": 1.0})[0] for op in (self.scalar, self.reflected)}
+
+    def arrays(self, left: NDArray, right: NDArray) -> Any:
+        """Of two arrays."""
+        a, b = left._read(), right._read()
+        op = self.same if a.spec.shape == b.spec.shape else self.broadcast
+        return type(left)._wrap(record(op, (), (), (a, b))[0])
+
+    def number(self, array: NDArray, number: Any, op: Op) -> Any:
+        """Of an array and a number."""
+        if not op.dynamic:  # an exponent is structure: XLA specialises it
+            return invoke(op, (array,), {"scalar": float(number)})
+        values = (array._read(),)
+        return type(array)._wrap(record(op, self._forms[op], (float(number),), values)[0])
+
+    def __call__(self, left: Any, right: Any) -> Any:
+        """Of arrays or numbers in either place."""
+        if isinstance(left, NDArray):
+            if isinstance(right, NDArray):
+                return self.arrays(left, right)
+            if isinstance(right, _NUMBERS):
+                return self.number(left, right, self.scalar)
+        elif isinstance(right, NDArray) and isinstance(left, _NUMBERS):
+            return self.number(right, left, self.reflected)
+        raise TypeError(
+            f"{self.broadcast.name} takes arrays and numbers, not {type(left).__name__} and "
+            f"{type(right).__name__}. Make an array with mx.nd.array(...)."
+        )
+
+    def method(self) -> Callable[[NDArray, Any], Any]:
+        """The method for the array on the left."""
+        same, broadcast, scalar, form = (
+            self.same, self.broadcast, self.scalar, self._forms[self.scalar],
+        )
+        dynamic = bool(scalar.dynamic)
+
+        # The hot path of imperative programs, hence spelled out.
+        def method(left: NDArray, right: Any) -> Any:
+            kind = type(right)
+            if (kind is float or kind is int) and dynamic:
+                value = left._value if left._link is None else left._read()
+                made = record(scalar, form, (float(right),), (value,))[0]
+            elif isinstance(right, NDArray):
+                a = left._value if left._link is None else left._read()
+                b = right._value if right._link is None else right._read()
+                op = same if a.spec.shape == b.spec.shape else broadcast
+                made = record(op, (), (), (a, b))[0]
+            elif isinstance(right, _NUMBERS):
+                return self.number(left, right, scalar)
+            else:
+                return NotImplemented
+            return type(left)._wrap(made)
+
+        return method
+
+    def reflected_method(self) -> Callable[[NDArray, Any], Any]:
+        """The method for the array on the right."""
+
+        def method(right: NDArray, left: Any) -> Any:
+            if isinstance(left, _NUMBERS):
+                return self.number(right, left, self.reflected)
+            return NotImplemented
+
+        return method
+
+    def inplace_method(self) -> Callable[[NDArray, Any], Any]:
+        """The method that writes its result to the array on the left."""
+
+        def method(left: NDArray, right: Any) -> Any:
+            if not isinstance(right, (NDArray, *_NUMBERS)):
+                return NotImplemented
+            made = self(left, right)
+            if made.shape != left.shape:
+                left._check_broadcast(made.shape)
+            left._store(made._read())
+            return left
+
+        return method
+
+
+def _binary(name: str, symbol: str, scalar: str = "", reflected: str | None = None) -> Binary:
+    scalar = scalar or f"_{symbol}_scalar"
+    return Binary(name, f"broadcast_{symbol}", scalar, reflected)
+
+
+add = _binary("elemwise_add", "add", "_plus_scalar")
+subtract = _binary("elemwise_sub", "sub", "_minus_scalar", "_rminus_scalar")
+multiply = _binary("elemwise_mul", "mul", "_mul_scalar")
+divide = _binary("elemwise_div", "div", "_div_scalar", "_rdiv_scalar")
+modulo = _binary("_mod", "mod", "_mod_scalar", "_rmod_scalar")
+power = _binary("_power", "power", "_power_scalar", "_rpower_scalar")
+maximum = _binary("_maximum", "maximum")
+minimum = _binary("_minimum", "minimum")
+hypot = _binary("_hypot", "hypot")
+equal = _binary("_equal", "equal")
+not_equal = _binary("_not_equal", "not_equal")
+greater = _binary("_greater", "greater", reflected="_lesser_scalar")
+greater_equal = _binary("_greater_equal", "greater_equal", reflected="_lesser_equal_scalar")
+lesser = _binary("_lesser", "lesser", reflected="_greater_scalar")
+lesser_equal = _binary("_lesser_equal", "lesser_equal", reflected="_greater_equal_scalar")
+logical_and = _binary("_logical_and", "logical_and")
+logical_or = _binary("_logical_or", "logical_or")
+logical_xor = _binary("_logical_xor", "logical_xor")
+true_divide = divide
+
+_METHODS = {
+    "add": add, "sub": subtract, "mul": multiply, "truediv": divide, "mod": modulo, "pow": power,
+}
+_COMPARISONS = {
+    "eq": equal, "ne": not_equal, "gt": greater, "ge": greater_equal, "lt": lesser,
+    "le": lesser_equal,
+}
+
+
+def _negative(self: NDArray) -> Any:
+    return type(self)._wrap(record(find("negative"), (), (), (self._read(),))[0])
+
+
+def _absolute(self: NDArray) -> Any:
+    return type(self)._wrap(record(find("abs"), (), (), (self._read(),))[0])
+
+
+def _equal_or_false(self: NDArray, other: Any) -> Any:
+    return False if other is None else _COMPARISONS["eq"].method()(self, other)
+
+
+def _not_equal_or_true(self: NDArray, other: Any) -> Any:
+    return True if other is None else _COMPARISONS["ne"].method()(self, other)
+
+
+def install(cls: type[NDArray]) -> None:
+    """Give a class of arrays Python's operators."""
+    for name, operation in _METHODS.items():
+        setattr(cls, f"__{name}__", operation.method())
+        setattr(cls, f"__r{name}__", operation.reflected_method())
+        if name not in ("pow",):
+            setattr(cls, f"__i{name}__", operation.inplace_method())
+    for name, operation in _COMPARISONS.items():
+        setattr(cls, f"__{name}__", operation.method())
+    cls.__eq__ = _equal_or_false  # type: ignore[method-assign, assignment]
+    cls.__ne__ = _not_equal_or_true  # type: ignore[method-assign, assignment]
+    cls.__hash__ = object.__hash__  # type: ignore[method-assign]
+    cls.__neg__ = _negative  # type: ignore[attr-defined]
+    cls.__abs__ = _absolute  # type: ignore[attr-defined]

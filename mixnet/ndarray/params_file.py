@@ -1,0 +1,210 @@
+"""MXNet's ``.params`` files: arrays, with or without names, byte for byte."""
+
+from __future__ import annotations
+
+import os
+import struct
+import tempfile
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from mixnet.base import FileFormatError
+from mixnet.context import cpu
+from mixnet.dtype import BY_CODE, CODES
+from mixnet.ndarray.ndarray import NDArray
+from mixnet.runtime.value import from_host
+
+_FILE_MAGIC = 0x112
+_V1, _V2, _V3 = 0xF993FAC8, 0xF993FAC9, 0xF993FACA
+_DENSE = 0
+_MOST_AXES = 32
+
+
+def save(fname: str | os.PathLike[str], data: Any) -> None:
+    """Write arrays to a file that MXNet 1.9.1 reads.
+
+    The file is complete or not there: it is written beside its place and then renamed.
+
+    Args:
+        fname: path of the file.
+        data: an array, a list of arrays, or a dict from names to arrays.
+
+    Raises:
+        TypeError: something in ``data`` is no array.
+    """
+    write_whole(fname, to_bytes(data))
+
+
+def to_bytes(data: Any) -> bytes:
+    """The content of a ``.params`` file."""
+    names: list[str] = []
+    if isinstance(data, NDArray):
+        arrays: Sequence[Any] = [data]
+    elif isinstance(data, Mapping):
+        names, arrays = list(data), list(data.values())
+    elif isinstance(data, (list, tuple)):
+        arrays = data
+    else:
+        raise TypeError(f"save takes an array, a list or a dict of arrays, not {type(data).__name__}.")
+    for i, each in enumerate(arrays):
+        if not isinstance(each, NDArray):
+            label = repr(names[i]) if names else f"number {i}"
+            raise TypeError(f"save: entry {label} is a {type(each).__name__}, not an NDArray.")
+    parts = [struct.pack("<QQQ", _FILE_MAGIC, 0, len(arrays))]
+    parts += [array_bytes(each) for each in arrays]
+    parts.append(struct.pack("<Q", len(names)))
+    for name in names:
+        text = str(name).encode()
+        parts += [struct.pack("<Q", len(text)), text]
+    return b"".join(parts)
+
+
+def array_bytes(array: NDArray) -> bytes:
+    """One array as it stands in a file."""
+    data = array.asnumpy()
+    scalar_shape = data.ndim == 0 or data.size == 0  # needs the later format, which can say so
+    parts = [
+        struct.pack("<Ii", _V3 if scalar_shape else _V2, _DENSE),
+        struct.pack(f"<i{data.ndim}q", data.ndim, *data.shape),
+        struct.pack("<iii", 1, 0, CODES[data.dtype]),
+        np.ascontiguousarray(data).tobytes(),
+    ]
+    return b"".join(parts)
+
+
+def write_whole(fname: str | os.PathLike[str], content: bytes) -> None:
+    """Write a file under a temporary name in its folder, then rename it."""
+    path = Path(fname)
+    try:
+        handle, temporary = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
+    except FileNotFoundError:
+        raise FileNotFoundError(
+            f"{str(path)!r} cannot be written: folder {str(path.parent)!r} does not exist."
+        ) from None
+    try:
+        mask = os.umask(0)
+        os.umask(mask)
+        with os.fdopen(handle, "wb") as file:
+            file.write(content)
+        os.chmod(temporary, 0o666 & ~mask)  # mkstemp makes it private
+        os.replace(temporary, path)
+    except BaseException:
+        with suppress(FileNotFoundError):
+            os.unlink(temporary)
+        raise
+
+
+def load(fname: str | os.PathLike[str]) -> Any:
+    """Arrays of a file: a dict if it has names, else a list.
+
+    Raises:
+        FileNotFoundError: there is no such file.
+        FileFormatError: it is truncated, corrupted or no ``.params`` file.
+    """
+    with open(fname, "rb") as file:
+        return load_frombuffer(file.read(), os.fspath(fname))
+
+
+def load_frombuffer(buf: bytes, name: str = "the buffer") -> Any:
+    """Arrays of the content of a ``.params`` file.
+
+    Raises:
+        FileFormatError: it is truncated, corrupted or no ``.params`` content.
+    """
+    reader = Reader(buf, name)
+    magic, _ = reader.take("QQ", "the header")
+    if magic != _FILE_MAGIC:
+        raise FileFormatError(
+            f"{name} is no .params file: it starts with {magic:#x}, not {_FILE_MAGIC:#x}. Take a "
+            f"file written by mx.nd.save, save_parameters, save_checkpoint or export."
+        )
+    count = reader.count("number of arrays", 4)
+    arrays = [NDArray._wrap(from_host(reader.array(i), cpu())) for i in range(count)]
+    name_count = reader.count("number of names", 8)
+    if name_count not in (0, count):
+        raise reader.corrupted(f"{name_count} names for {count} arrays")
+    names = [reader.text() for _ in range(name_count)]
+    return dict(zip(names, arrays, strict=True)) if names else arrays
+
+
+class Reader:
+    """Reads binary fields and says where a file breaks off."""
+
+    def __init__(self, content: bytes, name: str):
+        self.content = content
+        self.name = name
+        self.at = 0
+
+    def corrupted(self, what: str) -> FileFormatError:
+        """The error for a file that says something impossible."""
+        return FileFormatError(
+            f"{self.name} is corrupted: {what}, at byte {self.at} of {len(self.content)}. Copy or "
+            f"save it again."
+        )
+
+    def raw(self, size: int, what: str) -> bytes:
+        """The next ``size`` bytes."""
+        if size < 0 or self.at + size > len(self.content):
+            raise FileFormatError(
+                f"{self.name} is truncated: {what} needs {size} bytes at byte {self.at}, but the "
+                f"file has {len(self.content)}. Copy or save it again."
+            )
+        self.at += size
+        return self.content[self.at - size : self.at]
+
+    def take(self, fields: str, what: str) -> tuple[int, ...]:
+        """The next fields, as ``struct`` spells them."""
+        return struct.unpack("<" + fields, self.raw(struct.calcsize("<" + fields), what))
+
+    def count(self, what: str, least: int) -> int:
+        """A count of things of at least ``least`` bytes each: more cannot follow than fit."""
+        (found,) = self.take("Q", what)
+        if found * least > len(self.content) - self.at:
+            raise self.corrupted(f"{what} is {found}, more than can follow")
+        return found
+
+    def text(self) -> str:
+        """A length and so many bytes of UTF-8."""
+        size = self.count("length of a name", 1)
+        try:
+            return self.raw(size, "a name").decode()
+        except UnicodeDecodeError:
+            raise self.corrupted("a name is not UTF-8") from None
+
+    def shape(self, axes: int, code: str, what: str) -> tuple[int, ...]:
+        """``axes`` extents."""
+        if not 0 <= axes <= _MOST_AXES:
+            raise self.corrupted(f"{what} has {axes} axes")
+        shape = self.take(f"{axes}{code}", f"the shape of {what}")
+        if any(extent < 0 for extent in shape):
+            raise self.corrupted(f"{what} has shape {shape}")
+        return shape
+
+    def array(self, number: int) -> np.ndarray:
+        """One array, of any version of the format."""
+        what = f"array {number}"
+        (magic,) = self.take("I", what)
+        if magic in (_V2, _V3):
+            (storage,) = self.take("i", what)
+            if storage != _DENSE:
+                raise FileFormatError(
+                    f"{self.name}: {what} is sparse (storage type {storage}), and this version "
+                    f"reads dense arrays. Save it with tostype('default')."
+                )
+            shape = self.shape(self.take("i", what)[0], "q", what)
+        elif magic == _V1:
+            shape = self.shape(self.take("i", what)[0], "q", what)
+        else:  # the oldest format begins with the number of axes
+            shape = self.shape(magic, "I", what)
+        if not shape and magic != _V3:
+            return np.zeros((), np.float32)  # "no array": nothing follows
+        _, _, code = self.take("iii", what)
+        if code not in BY_CODE:
+            raise self.corrupted(f"{what} has dtype code {code}")
+        dtype = BY_CODE[code]
+        size = int(np.prod(shape, dtype=object)) * dtype.itemsize
+        return np.frombuffer(self.raw(size, f"the content of {what}"), dtype).reshape(shape)

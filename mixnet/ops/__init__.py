@@ -1,0 +1,26 @@
+"""What can be computed: every operator, declared once."""
+
+from mixnet.ops import activation as activation
+from mixnet.ops import broadcast as broadcast
+from mixnet.ops import convolution as convolution
+from mixnet.ops import create as create
+from mixnet.ops import dense as dense
+from mixnet.ops import elementwise as elementwise
+from mixnet.ops import indexing as indexing
+from mixnet.ops import linalg as linalg
+from mixnet.ops import loss_head as loss_head
+from mixnet.ops import normalization as normalization
+from mixnet.ops import optimizer_update as optimizer_update
+from mixnet.ops import pooling as pooling
+from mixnet.ops import reduce as reduce
+from mixnet.ops import sample as sample
+from mixnet.ops import shape as shape
+from mixnet.ops import softmax as softmax
+from mixnet.ops import view as view
+from mixnet.ops.attributes import DType as DType
+from mixnet.ops.attributes import Scalar as Scalar
+from mixnet.ops.attributes import Shape as Shape
+from mixnet.ops.registry import OPERATORS as OPERATORS
+from mixnet.ops.registry import Op as Op
+from mixnet.ops.registry import find as find
+from mixnet.ops.registry import register as register

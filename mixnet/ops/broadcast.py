@@ -1,0 +1,109 @@
+"""Element-wise operators that repeat axes of extent one, and what repeats them alone."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import jax.numpy as jnp
+
+from mixnet.base import ShapeError
+from mixnet.ops.attributes import Shape
+from mixnet.ops.elementwise import BINARY, check_same_kind
+from mixnet.ops.registry import Op, op
+
+_ALIASES = {"add": ["broadcast_plus"], "sub": ["broadcast_minus"]}
+
+
+def _declare(key: str) -> Op:
+    function, text, grad = BINARY[key]
+    name = f"broadcast_{key}"
+
+    def broadcasting(lhs, rhs):
+        _check(name, lhs.shape, rhs.shape)
+        check_same_kind(name, lhs, rhs)
+        return function(lhs, rhs).astype(lhs.dtype)
+
+    broadcasting.__doc__ = (
+        f"{text} Of two arrays; axes of extent one are repeated.\n\nSource: MXNet operator "
+        f"``{name}``."
+    )
+    return op(name, aliases=_ALIASES.get(key, []), differentiable=grad)(broadcasting)
+
+
+def _check(name: str, left: tuple[int, ...], right: tuple[int, ...]) -> None:
+    pairs = zip(reversed(left), reversed(right), strict=False)
+    if any(a != b and a != 1 and b != 1 for a, b in pairs):
+        raise ShapeError(
+            f"{name}: shapes {left} and {right} do not fit: counted from the last axis, extents "
+            f"must be equal, or one of them 1. Reshape one of the arrays."
+        )
+
+
+for _key in BINARY:
+    _declare(_key)
+
+
+@op("broadcast_to")
+def broadcast_to(data, *, shape: Shape = ()):
+    """Axes of extent one repeated to ``shape``; 0 there keeps an axis as it is.
+
+    Source: MXNet operator ``broadcast_to``.
+    """
+    if len(shape) != data.ndim:
+        raise ShapeError(f"broadcast_to: {data.shape} has not as many axes as {shape}.")
+    return _repeat("broadcast_to", data, [n or d for n, d in zip(shape, data.shape, strict=True)])
+
+
+@op("broadcast_axis", aliases=["broadcast_axes"], method=True)
+def broadcast_axis(data, *, axis: Shape = (), size: Shape = ()):
+    """Each ``axis``, of extent one, repeated ``size`` times.
+
+    Source: MXNet operator ``broadcast_axis``.
+    """
+    shape = list(data.shape)
+    for each, extent in zip(axis, size, strict=True):
+        shape[each] = extent
+    return _repeat("broadcast_axis", data, shape)
+
+
+@op("broadcast_like")
+def broadcast_like(lhs, rhs, *, lhs_axes: Shape | None = None, rhs_axes: Shape | None = None):
+    """The left array repeated to the shape of the right one, or to some of its axes.
+
+    Source: MXNet operator ``broadcast_like``.
+    """
+    if lhs_axes is None or rhs_axes is None:
+        return _repeat("broadcast_like", lhs, rhs.shape)
+    shape = list(lhs.shape)
+    for left, right in zip(lhs_axes, rhs_axes, strict=True):
+        shape[left] = rhs.shape[right]
+    return _repeat("broadcast_like", lhs, shape)
+
+
+def _repeat(name: str, data: Any, shape: Any) -> Any:
+    _check(name, data.shape, tuple(shape))
+    return jnp.broadcast_to(data, shape)
+
+
+@op("where")
+def where(condition, x, y):
+    """``x`` where the condition is not 0, else ``y``.
+
+    Args:
+        condition: the shape of ``x``, or ``(n,)`` to choose among rows.
+        x: any shape.
+        y: as ``x``.
+
+    Source: MXNet operator ``where``.
+    """
+    if x.shape != y.shape:
+        raise ShapeError(f"where: x is {x.shape}, y is {y.shape}; both must have one shape.")
+    check_same_kind("where", x, y)
+    if condition.shape != x.shape:
+        if condition.ndim != 1 or condition.shape[0] != x.shape[0]:
+            raise ShapeError(
+                f"where: condition is {condition.shape}; give it the shape of x, {x.shape}, or "
+                f"{x.shape[:1]}."
+            )
+        condition = condition.reshape((-1, *[1] * (x.ndim - 1)))
+    return jnp.where(condition != 0, x, y)

@@ -1,0 +1,167 @@
+"""Convolution in one to three dimensions."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import jax
+import jax.numpy as jnp
+
+from mixnet.base import ShapeError
+from mixnet.ops.attributes import Shape
+from mixnet.ops.registry import op
+
+_SPATIAL = {1: "W", 2: "HW", 3: "DHW"}
+
+
+def spatial(name: str, given: tuple[int, ...], count: int, default: int) -> tuple[int, ...]:
+    """One number for each spatial axis; ``default`` if none are given.
+
+    Raises:
+        ShapeError: there are as many as no array of these axes has.
+    """
+    if not given:
+        return (default,) * count
+    if len(given) != count:
+        raise ShapeError(f"{name} has {len(given)} numbers, but kernel has {count} axes.")
+    return given
+
+
+Layout = Literal["NCDHW", "NCHW", "NCW", "NDHWC", "NHWC"]
+
+
+@op("Convolution", aliases=["npx.convolution"])
+def convolution(
+    data,
+    weight,
+    bias=None,
+    *,
+    kernel: Shape,
+    stride: Shape = (),
+    dilate: Shape = (),
+    pad: Shape = (),
+    num_filter: int,
+    num_group: int = 1,
+    workspace: int = 1024,
+    no_bias: bool = False,
+    cudnn_tune: Literal["fastest", "limited_workspace", "off"] | None = None,
+    cudnn_off: bool = False,
+    layout: Layout | None = None,
+):
+    """Cross-correlation of every sample with ``num_filter`` kernels.
+
+    Args:
+        data: ``(batch, channels, *extents)``, one to three spatial axes.
+        weight: ``(num_filter, channels / num_group, *kernel)``.
+        bias: ``(num_filter,)``; left out when ``no_bias``.
+
+    Returns:
+        ``(batch, num_filter, *out)`` with
+        ``out = (extent + 2 pad - dilate (kernel - 1) - 1) // stride + 1``.
+
+    Source: MXNet operator ``Convolution``.
+    """
+    axes = len(kernel)
+    if data.ndim != axes + 2:
+        raise ShapeError(
+            f"Convolution: data {data.shape} must have {axes + 2} axes for kernel {kernel}: "
+            f"batch, channels and {axes} spatial."
+        )
+    wanted = _weight_shape(data.shape, kernel, num_filter, num_group)
+    if weight.shape != wanted:
+        raise ShapeError(
+            f"Convolution: weight is {weight.shape}, but data {data.shape}, num_filter="
+            f"{num_filter}, num_group={num_group} and kernel {kernel} need {wanted}."
+        )
+    pads = spatial("pad", pad, axes, 0)
+    letters = _SPATIAL[axes]
+    out = jax.lax.conv_general_dilated(
+        data,
+        weight,
+        spatial("stride", stride, axes, 1),
+        [(p, p) for p in pads],
+        rhs_dilation=spatial("dilate", dilate, axes, 1),
+        dimension_numbers=(f"NC{letters}", f"OI{letters}", f"NC{letters}"),
+        feature_group_count=num_group,
+    )
+    return out if no_bias else out + bias.reshape((1, -1, *(1,) * axes))
+
+
+def _weight_shape(data: Any, kernel: Any, num_filter: int, num_group: int) -> tuple[int, ...]:
+    return (num_filter, data[1] // num_group, *kernel)
+
+
+@convolution.infer_inputs
+def _(data, *, kernel, num_filter, num_group):
+    weight = _weight_shape(data, kernel, num_filter, num_group)
+    return {"weight": weight, "bias": (num_filter,)}
+
+
+@op("Deconvolution", aliases=["npx.deconvolution"])
+def deconvolution(
+    data,
+    weight,
+    bias=None,
+    *,
+    kernel: Shape,
+    stride: Shape = (),
+    dilate: Shape = (),
+    pad: Shape = (),
+    adj: Shape = (),
+    target_shape: Shape = (),
+    num_filter: int,
+    num_group: int = 1,
+    workspace: int = 512,
+    no_bias: bool = True,
+    cudnn_tune: Literal["fastest", "limited_workspace", "off"] | None = None,
+    cudnn_off: bool = False,
+    layout: Layout | None = None,
+):
+    """The gradient of a convolution with respect to its data, as an operator of its own.
+
+    Args:
+        data: ``(batch, channels, *extents)``.
+        weight: ``(channels, num_filter / num_group, *kernel)``.
+        bias: ``(num_filter,)``; left out when ``no_bias``.
+
+    Returns:
+        ``(batch, num_filter, *out)`` with
+        ``out = (extent - 1) stride + dilate (kernel - 1) + 1 - 2 pad + adj``, or ``target_shape``.
+
+    Source: MXNet operator ``Deconvolution``.
+    """
+    axes = len(kernel)
+    strides = spatial("stride", stride, axes, 1)
+    dilates = spatial("dilate", dilate, axes, 1)
+    reach = [d * (k - 1) + 1 for d, k in zip(dilates, kernel, strict=True)]
+    pads, adjs = spatial("pad", pad, axes, 0), spatial("adj", adj, axes, 0)
+    if target_shape:
+        total = [
+            (n - 1) * s + r - t
+            for n, s, r, t in zip(data.shape[2:], strides, reach, target_shape, strict=True)
+        ]
+        pads = tuple((t + 1) // 2 for t in total)
+        adjs = tuple(t % 2 for t in total)
+    groups, letters = num_group, _SPATIAL[axes]
+    # The kernels as the transposed convolution reads them: flipped, and outputs before inputs.
+    turned = jnp.flip(weight, range(2, 2 + axes))
+    turned = turned.reshape(groups, data.shape[1] // groups, num_filter // groups, *kernel)
+    turned = jnp.swapaxes(turned, 1, 2).reshape(num_filter, data.shape[1] // groups, *kernel)
+    out = jax.lax.conv_general_dilated(
+        data,
+        turned,
+        (1,) * axes,
+        [(r - 1 - p, r - 1 - p + a) for r, p, a in zip(reach, pads, adjs, strict=True)],
+        lhs_dilation=strides,
+        rhs_dilation=dilates,
+        dimension_numbers=(f"NC{letters}", f"OI{letters}", f"NC{letters}"),
+        feature_group_count=groups,
+    )
+    return out if no_bias else out + bias.reshape((1, -1, *(1,) * axes))
+
+
+@deconvolution.infer_inputs
+def _(data, *, kernel, num_filter, num_group):
+    return {"weight": (data[1], num_filter // num_group, *kernel), "bias": (num_filter,)}
+
+

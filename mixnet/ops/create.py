@@ -1,0 +1,69 @@
+"""Arrays made of nothing: constants and ranges."""
+
+from __future__ import annotations
+
+import math
+
+import jax.numpy as jnp
+
+from mixnet.ops.attributes import DType, Scalar, Shape
+from mixnet.ops.registry import op
+
+
+@op("_zeros", differentiable=False)
+def zeros(*, shape: Shape = (), ctx: str = "", dtype: DType = "float32"):
+    """Zeros."""
+    return jnp.zeros(shape, dtype)
+
+
+@op("_ones", differentiable=False)
+def ones(*, shape: Shape = (), ctx: str = "", dtype: DType = "float32"):
+    """Ones."""
+    return jnp.ones(shape, dtype)
+
+
+@op("_full", differentiable=False)
+def full(*, shape: Shape = (), ctx: str = "", dtype: DType = "float32", value: Scalar = 0.0):
+    """One number everywhere."""
+    return jnp.broadcast_to(jnp.asarray(value).astype(dtype), shape)
+
+
+@op("_eye", differentiable=False)
+def eye(*, N: int, M: int = 0, k: int = 0, ctx: str = "", dtype: DType = "float32"):
+    """A matrix with ones on diagonal ``k``; ``M`` columns, ``N`` if 0."""
+    return jnp.eye(N, M or N, k, dtype)
+
+
+@op("_arange", differentiable=False)
+def arange(
+    *,
+    start: float = 0.0,
+    stop: float | None = None,
+    step: float = 1.0,
+    repeat: int = 1,
+    infer_range: bool = False,
+    ctx: str = "",
+    dtype: DType = "float32",
+):
+    """Numbers from ``start`` to below ``stop``, each ``repeat`` times; from 0 if ``stop`` is None."""
+    start, stop = (0.0, start) if stop is None else (start, stop)
+    count = max(0, math.ceil((stop - start) / step))
+    numbers = start + step * jnp.arange(count, dtype=jnp.float64)
+    return jnp.repeat(numbers, repeat).astype(dtype)
+
+
+@op("_linspace", differentiable=False)
+def linspace(
+    *,
+    start: float = 0.0,
+    stop: float | None = None,
+    step: float = 1.0,
+    repeat: int = 1,
+    infer_range: bool = False,
+    ctx: str = "",
+    dtype: DType = "float32",
+    num: int = 50,
+    endpoint: bool = True,
+):
+    """``num`` numbers at equal distances from ``start`` to ``stop``."""
+    return jnp.linspace(start, stop, num, endpoint, dtype=jnp.float64).astype(dtype)

@@ -1,0 +1,34 @@
+"""Affine maps and embeddings."""
+
+from __future__ import annotations
+
+import math
+
+from mixnet.ops.registry import op
+
+
+@op("FullyConnected", aliases=["npx.fully_connected"])
+def fully_connected(
+    data, weight, bias=None, *, num_hidden: int, no_bias: bool = False, flatten: bool = True
+):
+    """Affine map of every sample: ``out = data · weightᵀ + bias``.
+
+    Args:
+        data: ``(batch, ...)`` float. ``flatten`` joins all axes but the first.
+        weight: ``(num_hidden, in_units)``, dtype of ``data``.
+        bias: ``(num_hidden,)``; left out when ``no_bias``.
+
+    Returns:
+        ``(batch, num_hidden)``, or ``(..., num_hidden)`` without ``flatten``.
+
+    Source: MXNet operator ``FullyConnected``.
+    """
+    rows = data.reshape(data.shape[0], -1) if flatten else data
+    out = rows @ weight.T
+    return out if no_bias else out + bias
+
+
+@fully_connected.infer_inputs
+def _(data, *, num_hidden, flatten):
+    in_units = math.prod(data[1:]) if flatten else data[-1]
+    return {"weight": (num_hidden, in_units), "bias": (num_hidden,)}

@@ -1,0 +1,358 @@
+"""Element-wise arithmetic, comparison and maths: on arrays of one shape, and with a number."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+
+from mixnet.base import ShapeError
+from mixnet.ops.attributes import DType, Scalar
+from mixnet.ops.registry import Op, op
+
+Function = Callable[..., Any]
+
+
+def _mod(x: Any, y: Any) -> Any:
+    """Remainder with the divisor's sign; 0 for division by 0, as MXNet has it."""
+    safe = jnp.where(y == 0, jnp.ones_like(y), y)
+    return jnp.where(y == 0, jnp.zeros_like(x), jnp.mod(x, safe))
+
+
+def _divide(x: Any, y: Any) -> Any:
+    if jnp.issubdtype(x.dtype, jnp.floating):
+        return x / y
+    safe = jnp.where(y == 0, jnp.ones_like(y), y)
+    quotient = jnp.where(y == 0, jnp.zeros_like(x), jax.lax.div(x, safe))
+    return quotient  # whole numbers are divided towards zero
+
+
+def _larger(x: Any, y: Any) -> Any:
+    # Where equal the gradient goes to the left one alone.
+    return jnp.where(x >= y, x, y)
+
+
+def _smaller(x: Any, y: Any) -> Any:
+    return jnp.where(x <= y, x, y)
+
+
+def _power(x: Any, y: Any) -> Any:
+    return jnp.power(x, y)
+
+
+def _truth(function: Function) -> Function:
+    return lambda x, y: function(x != 0, y != 0)
+
+
+# name in operator names: function of two arrays, sentence, whether it has a gradient
+BINARY: dict[str, tuple[Function, str, bool]] = {
+    "add": (jnp.add, "Sum.", True),
+    "sub": (jnp.subtract, "Difference.", True),
+    "mul": (jnp.multiply, "Product.", True),
+    "div": (_divide, "Quotient; whole numbers are divided towards zero.", True),
+    "mod": (_mod, "Remainder, with the sign of the divisor.", True),
+    "power": (_power, "Left to the power of right.", True),
+    "maximum": (_larger, "The larger one.", True),
+    "minimum": (_smaller, "The smaller one.", True),
+    "hypot": (jnp.hypot, "Length of the hypotenuse: sqrt(left² + right²).", True),
+    "equal": (jnp.equal, "1 where equal, else 0.", False),
+    "not_equal": (jnp.not_equal, "1 where different, else 0.", False),
+    "greater": (jnp.greater, "1 where left is greater, else 0.", False),
+    "greater_equal": (jnp.greater_equal, "1 where left is not less, else 0.", False),
+    "lesser": (jnp.less, "1 where left is less, else 0.", False),
+    "lesser_equal": (jnp.less_equal, "1 where left is not greater, else 0.", False),
+    "logical_and": (_truth(jnp.logical_and), "1 where both are not 0, else 0.", False),
+    "logical_or": (_truth(jnp.logical_or), "1 where one is not 0, else 0.", False),
+    "logical_xor": (_truth(jnp.logical_xor), "1 where one alone is not 0, else 0.", False),
+}
+
+_SAME = {
+    "add": ("elemwise_add", "_add", "_plus", "_Plus"),
+    "sub": ("elemwise_sub", "_sub", "_minus", "_Minus"),
+    "mul": ("elemwise_mul", "_mul", "_Mul"),
+    "div": ("elemwise_div", "_div", "_Div"),
+    "mod": ("_mod", "_Mod"),
+    "power": ("_power", "_Power"),
+    "maximum": ("_maximum", "_Maximum"),
+    "minimum": ("_minimum", "_Minimum"),
+    "hypot": ("_hypot", "_Hypot"),
+    "equal": ("_equal", "_Equal"),
+    "not_equal": ("_not_equal", "_Not_Equal"),
+    "greater": ("_greater", "_Greater"),
+    "greater_equal": ("_greater_equal", "_Greater_Equal"),
+    "lesser": ("_lesser", "_Lesser"),
+    "lesser_equal": ("_lesser_equal", "_Lesser_Equal"),
+    "logical_and": ("_logical_and", "_Logical_And"),
+    "logical_or": ("_logical_or", "_Logical_Or"),
+    "logical_xor": ("_logical_xor", "_Logical_Xor"),
+}
+
+_SCALAR = {
+    "add": ("_plus_scalar", "_PlusScalar"),
+    "sub": ("_minus_scalar", "_MinusScalar"),
+    "mul": ("_mul_scalar", "_MulScalar"),
+    "div": ("_div_scalar", "_DivScalar"),
+    "mod": ("_mod_scalar", "_ModScalar"),
+    "maximum": ("_maximum_scalar", "_MaximumScalar"),
+    "minimum": ("_minimum_scalar", "_MinimumScalar"),
+    "hypot": ("_hypot_scalar", "_HypotScalar"),
+    "equal": ("_equal_scalar", "_EqualScalar"),
+    "not_equal": ("_not_equal_scalar", "_NotEqualScalar"),
+    "greater": ("_greater_scalar", "_GreaterScalar"),
+    "greater_equal": ("_greater_equal_scalar", "_GreaterEqualScalar"),
+    "lesser": ("_lesser_scalar", "_LesserScalar"),
+    "lesser_equal": ("_lesser_equal_scalar", "_LesserEqualScalar"),
+    "logical_and": ("_logical_and_scalar", "_LogicalAndScalar"),
+    "logical_or": ("_logical_or_scalar", "_LogicalOrScalar"),
+    "logical_xor": ("_logical_xor_scalar", "_LogicalXorScalar"),
+}
+_REFLECTED = {
+    "sub": ("_rminus_scalar", "_RMinusScalar"),
+    "div": ("_rdiv_scalar", "_RDivScalar"),
+    "mod": ("_rmod_scalar", "_RModScalar"),
+    "power": ("_rpower_scalar", "_RPowerScalar"),
+}
+
+
+def check_same_kind(name: str, lhs: Any, rhs: Any) -> None:
+    """Raise unless both sides have one dtype.
+
+    Raises:
+        ShapeError: they have not; the message says how to cast.
+    """
+    if lhs.dtype != rhs.dtype:
+        raise ShapeError(
+            f"{name}: the left array is {lhs.dtype.name}, the right one {rhs.dtype.name}; both "
+            f"must have one dtype. Cast one: rhs.astype({lhs.dtype.name!r})."
+        )
+
+
+def _declare_same(names: tuple[str, ...], function: Function, text: str, grad: bool) -> Op:
+    name = names[0]
+
+    def elementwise(lhs, rhs):
+        if lhs.shape != rhs.shape:
+            raise ShapeError(
+                f"{name}: shapes {lhs.shape} and {rhs.shape} differ. Reshape one, or use the "
+                f"broadcast_* operator of the same name."
+            )
+        check_same_kind(name, lhs, rhs)
+        return function(lhs, rhs).astype(lhs.dtype)
+
+    elementwise.__doc__ = (
+        f"{text} Of two arrays of one shape and dtype.\n\nSource: MXNet operator ``{name}``."
+    )
+    return op(name, aliases=names[1:], differentiable=grad)(elementwise)
+
+
+def _declare_scalar(names: tuple[str, ...], function: Function, text: str, grad: bool) -> Op:
+    name = names[0]
+
+    def with_number(data, *, scalar: Scalar = 1.0, is_int: bool = True):
+        # MXNet casts the number to the array's dtype before computing.
+        return function(data, jnp.asarray(scalar).astype(data.dtype)).astype(data.dtype)
+
+    with_number.__doc__ = f"{text} Of an array and a number.\n\nSource: MXNet operator ``{name}``."
+    return op(name, aliases=names[1:], differentiable=grad)(with_number)
+
+
+for _key, (_function, _text, _grad) in BINARY.items():
+    _declare_same(_SAME[_key], _function, _text, _grad)
+    if _key in _SCALAR:
+        _declare_scalar(_SCALAR[_key], _function, _text, _grad)
+    if _key in _REFLECTED:
+        _swapped = (lambda f: lambda data, number: f(number, data))(_function)
+        _declare_scalar(_REFLECTED[_key], _swapped, f"{_text} The number is on the left.", _grad)
+
+
+@op("_power_scalar", aliases=["_PowerScalar"])
+def power_scalar(data, *, scalar: float = 1.0, is_int: bool = True):
+    """Array to the power of a number, which is structure: small whole powers are products.
+
+    Source: MXNet operator ``_power_scalar``.
+    """
+    if float(scalar).is_integer() and abs(scalar) <= 16:
+        return jax.lax.integer_pow(data, int(scalar)) if scalar >= 0 or jnp.issubdtype(
+            data.dtype, jnp.floating
+        ) else jnp.power(data, jnp.asarray(scalar, data.dtype))
+    return jnp.power(data, jnp.asarray(scalar, data.dtype))
+
+
+@op("_grad_add")
+def grad_add(lhs, rhs):
+    """Sum of two gradients."""
+    return lhs + rhs
+
+
+@op("add_n", aliases=["ElementWiseSum"])
+def add_n(*args):
+    """Sum of all arrays, which have one shape.
+
+    Source: MXNet operator ``add_n``.
+    """
+    if any(each.shape != args[0].shape for each in args):
+        raise ShapeError(f"add_n: shapes {[each.shape for each in args]} differ; they must not.")
+    total = args[0]
+    for each in args[1:]:
+        total = total + each
+    return total
+
+
+def _float_only(function: Function) -> Function:
+    """Maths of whole numbers, computed in float and cast back as MXNet does."""
+
+    def run(data: Any) -> Any:
+        if jnp.issubdtype(data.dtype, jnp.floating):
+            return function(data)
+        return function(data.astype(jnp.float32)).astype(data.dtype)
+
+    return run
+
+
+def _round(data: Any) -> Any:
+    return jnp.trunc(data + jnp.copysign(jnp.asarray(0.5, data.dtype), data))
+
+
+def _cbrt(data: Any) -> Any:
+    return jnp.cbrt(data)
+
+
+# operator name: function, sentence, dtype-preserving maths in float (True) or any dtype, gradient
+_UNARY: dict[str, tuple[Function, str, bool, bool]] = {
+    "abs": (jnp.abs, "Absolute value.", False, True),
+    "negative": (jnp.negative, "Sign changed.", False, True),
+    "sign": (jnp.sign, "-1, 0 or 1.", False, False),
+    "round": (_round, "Nearest whole number, halves away from zero.", True, False),
+    "rint": (jnp.rint, "Nearest whole number, halves to even.", True, False),
+    "ceil": (jnp.ceil, "Next whole number above.", True, False),
+    "floor": (jnp.floor, "Next whole number below.", True, False),
+    "trunc": (jnp.trunc, "Whole part.", True, False),
+    "fix": (jnp.trunc, "Nearest whole number towards zero.", True, False),
+    "square": (jnp.square, "Square.", False, True),
+    "sqrt": (jnp.sqrt, "Square root.", True, True),
+    "rsqrt": (jax.lax.rsqrt, "One over the square root.", True, True),
+    "cbrt": (_cbrt, "Cube root.", True, True),
+    "rcbrt": (lambda x: 1 / jnp.cbrt(x), "One over the cube root.", True, True),
+    "reciprocal": (lambda x: 1 / x, "One over it.", True, True),
+    "exp": (jnp.exp, "Exponential.", True, True),
+    "expm1": (jnp.expm1, "Exponential less one.", True, True),
+    "log": (jnp.log, "Natural logarithm.", True, True),
+    "log10": (jnp.log10, "Logarithm to base 10.", True, True),
+    "log2": (jnp.log2, "Logarithm to base 2.", True, True),
+    "log1p": (jnp.log1p, "Natural logarithm of one more.", True, True),
+    "sin": (jnp.sin, "Sine of radians.", True, True),
+    "cos": (jnp.cos, "Cosine of radians.", True, True),
+    "tan": (jnp.tan, "Tangent of radians.", True, True),
+    "arcsin": (jnp.arcsin, "Inverse sine, in radians.", True, True),
+    "arccos": (jnp.arccos, "Inverse cosine, in radians.", True, True),
+    "arctan": (jnp.arctan, "Inverse tangent, in radians.", True, True),
+    "sinh": (jnp.sinh, "Hyperbolic sine.", True, True),
+    "cosh": (jnp.cosh, "Hyperbolic cosine.", True, True),
+    "tanh": (jnp.tanh, "Hyperbolic tangent.", True, True),
+    "arcsinh": (jnp.arcsinh, "Inverse hyperbolic sine.", True, True),
+    "arccosh": (jnp.arccosh, "Inverse hyperbolic cosine.", True, True),
+    "arctanh": (jnp.arctanh, "Inverse hyperbolic tangent.", True, True),
+    "degrees": (jnp.degrees, "Radians to degrees.", True, True),
+    "radians": (jnp.radians, "Degrees to radians.", True, True),
+    "sigmoid": (jax.nn.sigmoid, "1 / (1 + exp(-x)).", True, True),
+    "softsign": (jax.nn.soft_sign, "x / (1 + |x|).", True, True),
+    "erf": (jax.scipy.special.erf, "Error function.", True, True),
+    "erfinv": (jax.scipy.special.erfinv, "Inverse of the error function.", True, True),
+    "gamma": (
+        lambda x: jnp.sign(jnp.sin(jnp.pi * jnp.minimum(x, 0)) + (x > 0))
+        * jnp.exp(jax.scipy.special.gammaln(x)),
+        "Gamma function.",
+        True,
+        True,
+    ),
+    "gammaln": (jax.scipy.special.gammaln, "Logarithm of the gamma function.", True, True),
+    "logical_not": (lambda x: x == 0, "1 where 0, else 0.", False, False),
+    "relu": (jax.nn.relu, "max(x, 0).", False, True),
+}
+_UNARY_ALIASES = {
+    "negative": ["_negative"], "relu": ["npx.relu"], "sigmoid": ["npx.sigmoid"],
+    "erf": ["npx.erf"], "erfinv": ["npx.erfinv"], "gamma": ["npx.gamma"],
+    "gammaln": ["npx.gammaln"],
+}
+
+
+def _declare_unary(name: str, function: Function, text: str, in_float: bool, grad: bool) -> Op:
+    compute = _float_only(function) if in_float else function
+
+    def unary(data):
+        return compute(data).astype(data.dtype)
+
+    unary.__doc__ = (
+        f"{text} Of every element.\n\nArgs:\n    data: any shape and dtype; the result has them "
+        f"too.\n\nSource: MXNet operator ``{name}``."
+    )
+    aliases = _UNARY_ALIASES.get(name, [])
+    return op(name, aliases=aliases, method=True, differentiable=grad)(unary)
+
+
+for _name, _row in _UNARY.items():
+    _declare_unary(_name, *_row)
+
+
+@op("_copy", aliases=["identity"])
+def copy(data):
+    """The same content in a new array.
+
+    Source: MXNet operator ``_copy``.
+    """
+    return data
+
+
+@op("ones_like", method=True, differentiable=False)
+def ones_like(data):
+    """Ones of the same shape and dtype."""
+    return jnp.ones(data.shape, data.dtype)
+
+
+@op("zeros_like", method=True, differentiable=False)
+def zeros_like(data):
+    """Zeros of the same shape and dtype."""
+    return jnp.zeros(data.shape, data.dtype)
+
+
+@op("Cast", aliases=["cast"])
+def cast(data, *, dtype: DType):
+    """The array in another dtype.
+
+    Source: MXNet operator ``Cast``.
+    """
+    return data.astype(dtype)
+
+
+@op("clip", method=True)
+def clip(data, *, a_min: Scalar, a_max: Scalar):
+    """Values outside of [a_min, a_max] set to its ends; the gradient is 1 inside and on them.
+
+    Source: MXNet operator ``clip``.
+    """
+    low, high = jnp.asarray(a_min).astype(data.dtype), jnp.asarray(a_max).astype(data.dtype)
+    bounded = jnp.where(data > high, high, jnp.where(data < low, low, data))
+    return bounded
+
+
+@op("smooth_l1")
+def smooth_l1(data, *, scalar: float = 1.0):
+    """0.5 (s x)² where |x| < 1/s², else |x| - 0.5/s².
+
+    Source: MXNet operator ``smooth_l1``.
+    """
+    squared = scalar * scalar
+    size = jnp.abs(data)
+    inner = 0.5 * squared * jnp.square(data)
+    return jnp.where(size < 1 / squared, inner, size - 0.5 / squared).astype(data.dtype)
+
+
+@op("hard_sigmoid")
+def hard_sigmoid(data, *, alpha: float = 0.2, beta: float = 0.5):
+    """alpha x + beta, kept within [0, 1].
+
+    Source: MXNet operator ``hard_sigmoid``.
+    """
+    return jnp.clip(alpha * data + beta, 0, 1).astype(data.dtype)

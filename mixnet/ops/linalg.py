@@ -1,0 +1,70 @@
+"""Products of matrices."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import jax.numpy as jnp
+
+from mixnet.base import ShapeError
+from mixnet.ops.registry import op
+
+
+@op("dot", method=True)
+def dot(
+    lhs,
+    rhs,
+    *,
+    transpose_a: bool = False,
+    transpose_b: bool = False,
+    forward_stype: str | None = None,
+):
+    """Sum over the last axis of the left and the first of the right array.
+
+    ``transpose_a`` sums over the first axis of the left, ``transpose_b`` over the last of the
+    right.
+
+    Returns:
+        The other axes of both; ``(1,)`` for two vectors.
+
+    Source: MXNet operator ``dot``.
+    """
+    left, right = (0 if transpose_a else lhs.ndim - 1), (rhs.ndim - 1 if transpose_b else 0)
+    _check("dot", lhs, rhs, left, right)
+    if lhs.ndim == 2 and rhs.ndim == 2:
+        out = (lhs.T if transpose_a else lhs) @ (rhs.T if transpose_b else rhs)
+    else:
+        out = jnp.tensordot(lhs, rhs, ((left,), (right,)))
+    return out.reshape((1,)) if out.ndim == 0 else out
+
+
+@op("batch_dot", aliases=["npx.batch_dot"])
+def batch_dot(
+    lhs,
+    rhs,
+    *,
+    transpose_a: bool = False,
+    transpose_b: bool = False,
+    forward_stype: str | None = None,
+):
+    """Matrix products of two batches: ``(..., n, k)`` and ``(..., k, m)`` give ``(..., n, m)``.
+
+    Source: MXNet operator ``batch_dot``.
+    """
+    if lhs.ndim < 3 or lhs.shape[:-2] != rhs.shape[:-2]:
+        raise ShapeError(
+            f"batch_dot: shapes {lhs.shape} and {rhs.shape} must both be (batch, rows, columns) "
+            f"with equal batches."
+        )
+    a = jnp.swapaxes(lhs, -1, -2) if transpose_a else lhs
+    b = jnp.swapaxes(rhs, -1, -2) if transpose_b else rhs
+    _check("batch_dot", a, b, a.ndim - 1, b.ndim - 2)
+    return a @ b
+
+
+def _check(name: str, lhs: Any, rhs: Any, left: int, right: int) -> None:
+    if not lhs.ndim or not rhs.ndim or lhs.shape[left] != rhs.shape[right]:
+        raise ShapeError(
+            f"{name}: axis {left} of the left array {lhs.shape} and axis {right} of the right one "
+            f"{rhs.shape} must have one extent. Transpose one (transpose_a, transpose_b)."
+        )

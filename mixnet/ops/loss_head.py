@@ -1,0 +1,182 @@
+"""Loss heads: operators whose gradient is that of a loss, whatever arrives from above."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import jax
+import jax.numpy as jnp
+
+from mixnet.base import ShapeError
+from mixnet.ops.registry import op
+
+Normalization = Literal["batch", "null", "valid"]
+
+
+@op("SoftmaxOutput", aliases=["Softmax"])
+def softmax_output(
+    data,
+    label,
+    *,
+    grad_scale: float = 1.0,
+    ignore_label: float = -1.0,
+    multi_output: bool = False,
+    use_ignore: bool = False,
+    preserve_shape: bool = False,
+    normalization: Normalization = "null",
+    out_grad: bool = False,
+    smooth_alpha: float = 0.0,
+):
+    """Softmax; its gradient is that of the cross entropy with ``label``.
+
+    Args:
+        data: ``(batch, classes)``, or ``(batch, classes, ...)`` with ``multi_output``.
+        label: class numbers, ``(batch,)`` or ``(batch, ...)``; or probabilities, as ``data``.
+
+    Source: MXNet operator ``SoftmaxOutput``.
+    """
+    if multi_output:
+        return jax.nn.softmax(data, 1)
+    if preserve_shape:
+        return jax.nn.softmax(data, -1)
+    return jax.nn.softmax(data.reshape(data.shape[0], -1), -1).reshape(data.shape)
+
+
+@softmax_output.infer_inputs
+def _(data, *, multi_output, preserve_shape):
+    if multi_output:
+        return {"label": (data[0], *data[2:])}
+    return {"label": data[:-1] if preserve_shape else data[:1]}
+
+
+@softmax_output.set_gradient
+def _(
+    head,
+    out,
+    data,
+    label,
+    *,
+    grad_scale,
+    ignore_label,
+    multi_output,
+    use_ignore,
+    preserve_shape,
+    normalization,
+    out_grad,
+    smooth_alpha,
+):
+    # A loss head by contract: the incoming gradient is ignored unless out_grad asks for it.
+    if label.shape == out.shape:
+        return (out - label) * grad_scale * (head if out_grad else 1), None
+    shape = out.shape
+    axis = 1 if multi_output else -1
+    if not (multi_output or preserve_shape):
+        out = out.reshape(shape[0], -1)
+    spread = jnp.moveaxis(out, axis, -1)
+    classes = spread.shape[-1]
+    numbers = label.reshape(spread.shape[:-1])
+    hot = jax.nn.one_hot(numbers.astype(jnp.int32), classes, dtype=out.dtype)
+    if smooth_alpha:
+        hot = hot * (1 - smooth_alpha) + (1 - hot) * smooth_alpha / (classes - 1)
+    gradient = spread - hot
+    counted = jnp.ones(numbers.shape, out.dtype)
+    if use_ignore:
+        counted = (numbers != ignore_label).astype(out.dtype)
+        gradient = gradient * counted[..., None]
+    gradient = jnp.moveaxis(gradient, -1, axis).reshape(shape)
+    if out_grad:
+        gradient = gradient * head
+    divisor: Any = 1.0
+    if normalization == "batch":
+        divisor = float(shape[0])
+    elif normalization == "valid":
+        divisor = jnp.maximum(counted.sum(), 1)
+    if multi_output and normalization != "valid":
+        divisor = divisor * (numbers.size // shape[0])
+    return gradient * (grad_scale / divisor), None
+
+
+def _regression(name: str, text: str, forward: Any, slope: Any) -> None:
+    def regression(data, label, *, grad_scale: float = 1.0):
+        if data.size != label.size:
+            raise ShapeError(f"{name}: data {data.shape} and label {label.shape} differ in size.")
+        return forward(data)
+
+    regression.__doc__ = (
+        f"{text}\n\nArgs:\n    data: ``(batch, ...)``.\n    label: of as many elements."
+        f"\n\nSource: MXNet operator ``{name}``."
+    )
+    operator = op(name)(regression)
+
+    @operator.infer_inputs
+    def _(data):
+        return {"label": data[:1] if len(data) == 2 and data[1] == 1 else data}
+
+    @operator.set_gradient
+    def _(head, out, data, label, *, grad_scale):
+        # Averaged over the elements of a sample, summed over the batch.
+        per_sample = max(1, label.size // label.shape[0])
+        return slope(out, label.reshape(out.shape)) * (grad_scale / per_sample), None
+
+
+_regression(
+    "LinearRegressionOutput",
+    "The data; its gradient is that of half the squared error to ``label``.",
+    lambda data: data,
+    lambda out, label: out - label,
+)
+_regression(
+    "MAERegressionOutput",
+    "The data; its gradient is that of the absolute error to ``label``.",
+    lambda data: data,
+    lambda out, label: jnp.sign(out - label),
+)
+_regression(
+    "LogisticRegressionOutput",
+    "The sigmoid; its gradient is that of the cross entropy with ``label``.",
+    jax.nn.sigmoid,
+    lambda out, label: out - label,
+)
+
+
+@op("MakeLoss")
+def make_loss_output(
+    data,
+    *,
+    grad_scale: float = 1.0,
+    valid_thresh: float = 0.0,
+    normalization: Normalization = "null",
+):
+    """The data as a loss: its gradient is ``grad_scale`` everywhere.
+
+    Source: MXNet operator ``MakeLoss``.
+    """
+    return data
+
+
+@make_loss_output.set_gradient
+def _(head, out, data, *, grad_scale, valid_thresh, normalization):
+    divisor: Any = 1.0
+    if normalization == "batch":
+        divisor = data.shape[0]
+    elif normalization == "valid":
+        divisor = jnp.maximum((data > valid_thresh).sum(), 1)
+    return (jnp.full(data.shape, grad_scale, data.dtype) / divisor,)
+
+
+@op("make_loss")
+def make_loss(data):
+    """The data as a loss: gradients arrive as they are, ones by default.
+
+    Source: MXNet operator ``make_loss``.
+    """
+    return data
+
+
+@op("BlockGrad", aliases=["stop_gradient"], differentiable=False)
+def block_grad(data):
+    """The data; no gradient passes.
+
+    Source: MXNet operator ``BlockGrad``.
+    """
+    return jax.lax.stop_gradient(data)

@@ -1,0 +1,211 @@
+"""Reductions along axes, positions of extremes, and order."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Literal
+
+import jax
+import jax.numpy as jnp
+
+from mixnet.base import ShapeError
+from mixnet.ops.attributes import DType, Shape
+from mixnet.ops.registry import Op, op
+
+
+def axes_of(name: str, ndim: int, axis: Any, exclude: bool = False) -> tuple[int, ...]:
+    """The axes to reduce, from 0: all for None or ``()``, the others with ``exclude``.
+
+    Raises:
+        ShapeError: the array has no such axis.
+    """
+    given = tuple(range(ndim)) if axis is None or axis == () else axis
+    for each in given:
+        if not -ndim <= each < ndim:
+            raise ShapeError(f"{name}: axis {each} does not exist in an array of {ndim} axes.")
+    found = tuple(sorted({each % ndim for each in given})) if ndim else ()
+    if exclude:
+        found = tuple(i for i in range(ndim) if i not in found) if axis not in (None, ()) else ()
+    return found
+
+
+def _declare(name: str, function: Callable[..., Any], text: str, aliases: list[str]) -> Op:
+    def reduction(data, *, axis: Shape | None = None, keepdims: bool = False, exclude: bool = False):
+        axes = axes_of(name, data.ndim, axis, exclude)
+        out = function(data, axis=axes, keepdims=keepdims).astype(data.dtype)
+        return out.reshape((1,)) if out.ndim == 0 else out  # mx.nd has no arrays without axes
+
+    reduction.__doc__ = (
+        f"{text} Along ``axis``, all axes by default; ``exclude`` takes the other axes.\n\n"
+        f"Returns:\n    dtype of ``data``; shape ``(1,)`` when all axes go.\n\nSource: MXNet "
+        f"operator ``{name}``."
+    )
+    return op(name, aliases=aliases, method=True)(reduction)
+
+
+def _mean(data: Any, axis: Any, keepdims: bool) -> Any:
+    if jnp.issubdtype(data.dtype, jnp.floating):
+        return jnp.mean(data, axis, keepdims=keepdims)
+    count = 1
+    for each in axis:
+        count *= data.shape[each]
+    return jax.lax.div(jnp.sum(data, axis, keepdims=keepdims), jnp.asarray(count))
+
+
+def _in_dtype(function: Callable[..., Any]) -> Callable[..., Any]:
+    return lambda data, axis, keepdims: function(data, axis, dtype=data.dtype, keepdims=keepdims)
+
+
+def _all_ties(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Extremes whose gradient goes to every element that attains them, as MXNet's does."""
+
+    def choose(data: Any, axis: Any, keepdims: bool) -> Any:
+        if jnp.issubdtype(data.dtype, jnp.floating):
+            return _extreme(function, tuple(axis), keepdims)(data)
+        return function(data, axis, keepdims=keepdims)
+
+    return choose
+
+
+def _extreme(function: Callable[..., Any], axis: tuple[int, ...], keepdims: bool) -> Any:
+    @jax.custom_vjp
+    def forward(data: Any) -> Any:
+        return function(data, axis, keepdims=keepdims)
+
+    def keep(data: Any) -> Any:
+        return forward(data), (data, function(data, axis, keepdims=True))
+
+    def pull(kept: Any, head: Any) -> Any:
+        data, best = kept
+        return ((data == best).astype(data.dtype) * head.reshape(best.shape),)
+
+    forward.defvjp(keep, pull)
+    return forward
+
+
+_declare("sum", _in_dtype(jnp.sum), "Sum.", ["sum_axis"])
+_declare("mean", _mean, "Mean.", [])
+_declare("prod", _in_dtype(jnp.prod), "Product.", [])
+_declare("nansum", _in_dtype(jnp.nansum), "Sum, NaN counted as 0.", [])
+_declare("nanprod", _in_dtype(jnp.nanprod), "Product, NaN counted as 1.", [])
+_declare("max", _all_ties(jnp.max), "Largest element.", ["max_axis"])
+_declare("min", _all_ties(jnp.min), "Smallest element.", ["min_axis"])
+
+
+@op("norm", method=True)
+def norm(
+    data,
+    *,
+    ord: int = 2,
+    axis: Shape | None = None,
+    out_dtype: DType | None = None,
+    keepdims: bool = False,
+):
+    """Sum of absolute values (``ord`` 1) or Euclidean length (2) along ``axis``.
+
+    Source: MXNet operator ``norm``.
+    """
+    if ord not in (1, 2):
+        raise ShapeError(f"norm: ord={ord} is not 1 or 2.")
+    axes = axes_of("norm", data.ndim, axis)
+    if ord == 1:
+        out = jnp.sum(jnp.abs(data), axes, keepdims=keepdims)
+    else:
+        squares = jnp.sum(jnp.square(data), axes, keepdims=keepdims)
+        out = jnp.where(squares > 0, jnp.sqrt(jnp.where(squares > 0, squares, 1)), 0)
+    out = out.astype(out_dtype or data.dtype)
+    return out.reshape((1,)) if out.ndim == 0 else out
+
+
+def _declare_position(name: str, function: Callable[..., Any], text: str) -> Op:
+    def position(data, *, axis: int | None = None, keepdims: bool = False):
+        if axis is None:
+            found = function(data.reshape(-1), 0).reshape((1,) * (data.ndim if keepdims else 1))
+        else:
+            (axis,) = axes_of(name, data.ndim, (axis,))
+            found = function(data, axis)
+            found = jnp.expand_dims(found, axis) if keepdims else found
+            found = found.reshape((1,)) if found.ndim == 0 else found
+        dtype = data.dtype if jnp.issubdtype(data.dtype, jnp.floating) else jnp.float32
+        return found.astype(dtype if data.dtype != jnp.int32 else jnp.int32)
+
+    position.__doc__ = f"{text}\n\nReturns:\n    dtype of ``data``.\n\nSource: MXNet ``{name}``."
+    return op(name, method=True, differentiable=False)(position)
+
+
+_declare_position("argmax", jnp.argmax, "Position of the largest element along ``axis``.")
+_declare_position("argmin", jnp.argmin, "Position of the smallest element along ``axis``.")
+
+
+@op("argmax_channel", method=True, differentiable=False)
+def argmax_channel(data):
+    """Position of the largest element of every row.
+
+    Source: MXNet operator ``argmax_channel``.
+    """
+    return jnp.argmax(data, 1).astype(data.dtype)
+
+
+def _sorted_order(data: Any, axis: int, is_ascend: bool) -> Any:
+    order = jnp.argsort(data if is_ascend else -data, axis, stable=True)
+    return order
+
+
+@op("sort", method=True)
+def sort(data, *, axis: int | None = -1, is_ascend: bool = True):
+    """Elements in order along ``axis``; of the flattened array for None.
+
+    Source: MXNet operator ``sort``.
+    """
+    data, axis = (data.reshape(-1), 0) if axis is None else (data, axis)
+    order = jax.lax.stop_gradient(_sorted_order(data, axis, is_ascend))
+    return jnp.take_along_axis(data, order, axis)
+
+
+@op("argsort", method=True, differentiable=False)
+def argsort(data, *, axis: int | None = -1, is_ascend: bool = True, dtype: DType = "float32"):
+    """Positions that put the elements in order along ``axis``.
+
+    Source: MXNet operator ``argsort``.
+    """
+    data, axis = (data.reshape(-1), 0) if axis is None else (data, axis)
+    return _sorted_order(data, axis, is_ascend).astype(dtype)
+
+
+def _topk_outputs(ret_typ: str) -> int:
+    return 2 if ret_typ == "both" else 1
+
+
+@op("topk", method=True, outputs=_topk_outputs)
+def topk(
+    data,
+    *,
+    axis: int | None = -1,
+    k: int = 1,
+    ret_typ: Literal["both", "indices", "mask", "value"] = "indices",
+    is_ascend: bool = False,
+    dtype: DType = "float32",
+):
+    """The ``k`` first elements in order along ``axis``: their values, positions, both, or a mask.
+
+    Source: MXNet operator ``topk``.
+    """
+    shape = data.shape
+    data, axis = (data.reshape(-1), 0) if axis is None else (data, axis % data.ndim)
+    k = k if k > 0 else data.shape[axis]
+    order = jax.lax.stop_gradient(_sorted_order(data, axis, is_ascend))
+    order = jax.lax.slice_in_dim(order, 0, k, axis=axis)
+    if ret_typ == "mask":
+        places = jax.nn.one_hot(order, data.shape[axis], axis=-1, dtype=data.dtype)
+        return jnp.moveaxis(places.sum(axis), -1, axis).reshape(shape)
+    values = jnp.take_along_axis(data, order, axis)
+    if ret_typ == "value":
+        return values
+    indices = order.astype(dtype)
+    return (values, indices) if ret_typ == "both" else indices
+
+
+@op("cumsum", aliases=["_np_cumsum"])
+def cumsum(a, *, axis: int | None = None, dtype: DType | None = None):
+    """Running sum along ``axis``, of the flattened array for None."""
+    return jnp.cumsum(a, axis, dtype=dtype or a.dtype)

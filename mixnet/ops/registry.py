@@ -1,0 +1,401 @@
+"""The operator registry: a pure JAX function and its schema, declared once."""
+
+from __future__ import annotations
+
+import difflib
+import inspect
+import itertools
+import typing
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from mixnet.base import AttributeTypeError, MXNetError
+from mixnet.ops.attributes import ONE, REQUIRED, Attribute, Dynamic, attribute, missing
+
+Arrays = Sequence[Any]
+Statics = tuple[Any, ...]
+
+OPERATORS: dict[str, Op] = {}
+"""Every operator by each of its names: MXNet's registered name and its aliases."""
+
+# Keyword-only parameters that the runtime fills in; they are no attributes.
+KEY, TRAINING = "key", "training"
+
+
+class Op:
+    """An operator: what can stand in a node of a graph.
+
+    Args:
+        name: MXNet's registered name.
+        function: pure; arrays positional, attributes keyword-only. ``*data`` makes it variadic.
+            A keyword-only ``key`` gets a random key, ``training`` whether autograd trains.
+        aliases: further names; ``np.x`` and ``npx.x`` are names in ``mx.np`` and ``mx.npx``.
+        states: array parameters that the operator writes; the function returns their new values
+            after its outputs.
+        outputs: number of outputs (states left out), or a function of the attributes.
+        visible: number of outputs a caller sees, or a function of the attributes.
+        output_names: suffixes of the outputs' names in a symbol.
+        arguments: function of the attributes that lists the array parameters a call needs; by
+            default all, without ``bias`` where ``no_bias`` is set.
+        method: whether arrays and symbols have it as a method.
+        num_args: attribute in symbol files that counts variadic inputs.
+        differentiable: False stops gradients, as for comparisons.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        function: Callable[..., Any],
+        *,
+        aliases: Iterable[str] = (),
+        states: Sequence[str] = (),
+        outputs: int | Callable[..., int] = 1,
+        visible: int | Callable[..., int] | None = None,
+        output_names: Sequence[str] = ("output",),
+        arguments: Callable[..., Sequence[str]] | None = None,
+        method: bool = False,
+        num_args: str = "num_args",
+        differentiable: bool = True,
+    ):
+        self.name = name
+        self.function = function
+        self.aliases = tuple(aliases)
+        self.states = tuple(states)
+        self.output_names = tuple(output_names)
+        self.method = method
+        self.num_args = num_args
+        self.differentiable = differentiable
+        self._outputs, self._visible, self._arguments = outputs, visible, arguments
+        self._infer_inputs: Callable[..., Mapping[str, Any]] | None = None
+        self._gradient: Callable[..., Any] | None = None
+        self._bound: dict[Any, Statics] = {}
+        self.calls: dict[Any, Any] = {}  # the runtime's memo: (statics, input specs) -> call
+        self._read_signature()
+
+    def _read_signature(self) -> None:
+        hints = typing.get_type_hints(self.function, include_extras=True)
+        arrays, self.variadic, attributes = [], None, {}
+        self.takes_key = self.takes_training = False
+        self.optional_arrays = set()
+        for each in inspect.signature(self.function).parameters.values():
+            if each.kind is each.VAR_POSITIONAL:
+                self.variadic = each.name
+            elif each.kind is not each.KEYWORD_ONLY:
+                arrays.append(each.name)
+                if each.default is None:
+                    self.optional_arrays.add(each.name)
+            elif each.name == KEY:
+                self.takes_key = True
+            elif each.name == TRAINING:
+                self.takes_training = True
+            else:
+                default = REQUIRED if each.default is each.empty else each.default
+                hint = hints.get(each.name, Any if default in (REQUIRED, None) else type(default))
+                attributes[each.name] = attribute(each.name, hint, default)
+        self.arrays: tuple[str, ...] = tuple(arrays)
+        self.attributes: dict[str, Attribute] = attributes
+        self.dynamic = tuple(a.name for a in attributes.values() if a.dynamic)
+        self._order = tuple(attributes)
+
+    # ---- what is declared beside the function -------------------------------------------------
+
+    def infer_inputs(self, rule: Callable[..., Mapping[str, Any]]) -> Callable[..., Any]:
+        """Decorator: shapes of parameters that follow from the data.
+
+        The rule names the array parameters whose shapes it reads and the attributes it needs, and
+        returns ``{parameter: shape}``. It is called once the shape of the first one is known.
+        """
+        self._infer_inputs = rule
+        self._infer_names = tuple(inspect.signature(rule).parameters)
+        return rule
+
+    def set_gradient(self, rule: Callable[..., Any]) -> Callable[..., Any]:
+        """Decorator: a gradient that is not the derivative, by contract.
+
+        ``rule(heads, outputs, *arrays, **attributes)`` returns one gradient for each array, None
+        for no gradient. Heads and outputs are arrays for one output, tuples for several.
+        """
+        self._gradient = rule
+        return rule
+
+    # ---- facts about a call -------------------------------------------------------------------
+
+    def bind(self, given: Mapping[str, Any], training: bool = False) -> tuple[Statics, tuple]:
+        """Checked attributes: the static ones in order, and the numbers that are inputs.
+
+        Raises:
+            AttributeTypeError: unknown or missing name.
+            AttributeValueError: a value that the attribute cannot have.
+        """
+        try:
+            key = (training, *given, *given.values())
+            if not self.dynamic and key in self._bound:
+                return self._bound[key], ()
+        except TypeError:  # a list or an array as a value
+            key = None
+        statics, scalars = [], []
+        for name, each in self.attributes.items():
+            value = given.get(name, REQUIRED)
+            if value is REQUIRED:
+                if each.required:
+                    raise missing(self.name, name, self.signature_text())
+                value = each.default
+            else:
+                value = each.parse(value, self.name)
+            if each.dynamic and value is not None:
+                # What stays is a mark that says how many of the scalars to take.
+                if isinstance(value, tuple):
+                    scalars.extend(value)
+                    value = Dynamic(len(value))
+                else:
+                    scalars.append(float(value))
+                    value = ONE
+            statics.append(value)
+        for name in given:
+            if name not in self.attributes:
+                raise self._unknown(name)
+        if self.takes_training:
+            statics.append(training)
+        bound = tuple(statics)
+        if key is not None and not self.dynamic:
+            self._bound[key] = bound
+        return bound, tuple(scalars)
+
+    def _unknown(self, name: str) -> AttributeTypeError:
+        near = difflib.get_close_matches(name, [*self.attributes, *self.arrays], 1)
+        hint = f" Did you mean {near[0]!r}?" if near else ""
+        return AttributeTypeError(
+            f"{self.name} has no argument {name!r}.{hint} Call it as {self.signature_text()}."
+        )
+
+    def keywords(self, statics: Statics, scalars: Arrays = ()) -> dict[str, Any]:
+        """The function's keyword arguments (``key`` left out) from a bound call."""
+        found = dict(zip(self._order, statics, strict=False))
+        if self.dynamic:
+            pending = iter(scalars)
+            for name in self.dynamic:
+                mark = found[name]
+                if mark is ONE:
+                    found[name] = next(pending, None)
+                elif type(mark) is Dynamic:
+                    found[name] = tuple(itertools.islice(pending, mark))
+        if self.takes_training:
+            found[TRAINING] = statics[len(self._order)]
+        return found
+
+    def _ask(self, rule: Any, statics: Statics, count: int) -> int:
+        if not callable(rule):
+            return int(rule)
+        names = inspect.signature(rule).parameters
+        known = self.keywords(statics)
+        if self.variadic:
+            known.setdefault(self.num_args, count)
+        return int(rule(**{name: known[name] for name in names}))
+
+    def num_outputs(self, statics: Statics, num_inputs: int = 0) -> int:
+        """Outputs of the function, states left out."""
+        return self._ask(self._outputs, statics, num_inputs)
+
+    def num_visible(self, statics: Statics, num_inputs: int = 0) -> int:
+        """Outputs that a caller sees."""
+        if self._visible is None:
+            return self.num_outputs(statics, num_inputs)
+        return self._ask(self._visible, statics, num_inputs)
+
+    def argument_names(self, statics: Statics) -> tuple[str, ...]:
+        """Array parameters that a call with these attributes takes."""
+        known = self.keywords(statics)
+        if self._arguments is not None:
+            names = inspect.signature(self._arguments).parameters
+            return tuple(self._arguments(**{name: known[name] for name in names}))
+        if known.get("no_bias"):
+            return tuple(name for name in self.arrays if name != "bias")
+        return self.arrays
+
+    def infer_input_shapes(self, statics: Statics, shapes: Mapping[str, Any]) -> dict[str, Any]:
+        """Shapes of parameters that follow from the known ``shapes`` (name -> shape or None)."""
+        if self._infer_inputs is None:
+            return {}
+        known = {**self.keywords(statics), **shapes}
+        arguments = {name: known.get(name) for name in self._infer_names}
+        first = self._infer_names[0]
+        if arguments[first] is None:
+            return {}
+        return dict(self._infer_inputs(**arguments))
+
+    # ---- computing ----------------------------------------------------------------------------
+
+    def apply(self, statics: Statics, arrays: Arrays, scalars: Arrays = ()) -> tuple[Any, ...]:
+        """Outputs, then new states, of JAX arrays or tracers.
+
+        With ``takes_key`` the last array is the key and the last scalar the draw's number.
+        """
+        if self.takes_key:
+            *arrays, key = arrays
+            *scalars, draw = scalars
+            key = jax.random.fold_in(jax.random.wrap_key_data(key), jnp.uint32(draw))
+        else:
+            key = None
+        if self._gradient is not None:
+            return self._apply_with_gradient(statics, tuple(arrays), tuple(scalars), key)
+        return self._call(statics, arrays, scalars, key)
+
+    def _call(self, statics: Statics, arrays: Arrays, scalars: Arrays, key: Any) -> tuple:
+        keywords = self.keywords(statics, scalars)
+        if self.takes_key:
+            keywords[KEY] = key
+        found = self.function(*self._place(statics, arrays), **keywords)
+        return tuple(found) if isinstance(found, (tuple, list)) else (found,)
+
+    def _place(self, statics: Statics, arrays: Arrays) -> Arrays:
+        """Arrays at their parameters' places, None where an optional one is left out."""
+        if self.variadic or len(arrays) == len(self.arrays):
+            return arrays
+        names = self.argument_names(statics)
+        if len(names) != len(arrays):
+            names = self.arrays
+        given = dict(zip(names, arrays, strict=False))
+        return [given.get(name) for name in self.arrays]
+
+    def _apply_with_gradient(self, statics: Statics, arrays: tuple, scalars: tuple, key: Any):
+        # Scalars and key are arguments, not closed over: a custom gradient may not capture tracers.
+        rule, takes_key = self._gradient, self.takes_key
+        assert rule is not None
+
+        def forward(arrays: tuple, scalars: tuple, key: Any):
+            return self._call(statics, arrays, scalars, key)
+
+        def keep(arrays: tuple, scalars: tuple, key: Any):
+            outputs = forward(arrays, scalars, key)
+            return outputs, (arrays, scalars, key, outputs)
+
+        def pull(kept: tuple, heads: tuple):
+            arrays, scalars, key, outputs = kept
+            keywords = self.keywords(statics, scalars)
+            if takes_key:
+                keywords[KEY] = key
+            one = len(outputs) == 1
+            placed = self._place(statics, arrays)
+            found = rule(
+                heads[0] if one else heads, outputs[0] if one else outputs, *placed, **keywords
+            )
+            found = found if isinstance(found, (tuple, list)) else (found,)
+            if len(placed) != len(arrays):
+                found = [g for g, a in zip(found, placed, strict=False) if a is not None]
+            found = [*found, *[None] * (len(arrays) - len(found))]
+            grads = tuple(_cotangent(g, a) for g, a in zip(found, arrays, strict=True))
+            return grads, tuple(_cotangent(None, s) for s in scalars), _cotangent(None, key)
+
+        run = jax.custom_vjp(forward)
+        run.defvjp(keep, pull)
+        return run(arrays, scalars, key)
+
+    # ---- how it presents itself ---------------------------------------------------------------
+
+    def signature(self) -> inspect.Signature:
+        """Signature of the operator as a function of ``mx.nd`` or ``mx.sym``."""
+        kind = inspect.Parameter
+        found = []
+        if self.variadic:
+            found.append(kind(self.variadic, kind.VAR_POSITIONAL))
+        after = kind.KEYWORD_ONLY if self.variadic else kind.POSITIONAL_OR_KEYWORD
+        # A required attribute may follow an optional array, so every parameter has a default.
+        found += [
+            kind(n, kind.POSITIONAL_OR_KEYWORD, default=None) for n in self.arrays
+        ]
+        for each in self.attributes.values():
+            found.append(kind(each.name, after, default=each.default))
+        found += [kind("out", after, default=None), kind("name", after, default=None)]
+        return inspect.Signature([*found, kind("kwargs", kind.VAR_KEYWORD)])
+
+    def signature_text(self) -> str:
+        """``FullyConnected(data, weight, bias, num_hidden, no_bias=False, flatten=True)``."""
+        parts = [f"*{self.variadic}"] if self.variadic else list(self.arrays)
+        for each in self.attributes.values():
+            parts.append(each.name if each.required else f"{each.name}={each.default!r}")
+        return f"{self.name}({', '.join(parts)})"
+
+    @property
+    def __doc__(self) -> str:  # type: ignore[override]
+        return inspect.getdoc(self.function) or ""
+
+    def __repr__(self) -> str:
+        return f"<operator {self.signature_text()}>"
+
+
+def _cotangent(gradient: Any, primal: Any) -> Any:
+    """A gradient in the form JAX wants for ``primal``: zeros for none, ``float0`` for integers."""
+    if primal is None:
+        return None
+    if not jnp.issubdtype(primal.dtype, jnp.floating):
+        return np.zeros(primal.shape, jax.dtypes.float0)
+    if gradient is None:
+        return jnp.zeros(primal.shape, primal.dtype)
+    return jnp.broadcast_to(gradient, primal.shape).astype(primal.dtype)
+
+
+def op(name: str, **declared: Any) -> Callable[[Callable[..., Any]], Op]:
+    """Decorator that declares an operator; see :class:`Op` for what can be declared.
+
+    Raises:
+        MXNetError: one of its names belongs to another operator.
+    """
+
+    def declare(function: Callable[..., Any]) -> Op:
+        operator = Op(name, function, **declared)
+        for each in (name, *operator.aliases):
+            if each in OPERATORS:
+                raise MXNetError(f"Two operators are named {each!r}; choose another name.")
+            OPERATORS[each] = operator
+        return operator
+
+    return declare
+
+
+def register(name: str, **declared: Any) -> Callable[[Callable[..., Any]], Op]:
+    """Add an operator of your own; it then works in ``mx.nd``, ``mx.sym``, autograd and Gluon.
+
+    Registering the same name again replaces your operator, so that a notebook cell can run twice;
+    an operator of the library is never replaced.
+
+    Example::
+
+        @mx.ops.register("swish")
+        def swish(data, *, beta: float = 1.0):
+            return data * jax.nn.sigmoid(beta * data)
+
+        mx.nd.swish(mx.nd.ones((2, 2)), beta=2.0)
+
+    Args:
+        name: its name; a Python identifier.
+        declared: see :class:`Op`.
+
+    Raises:
+        MXNetError: the name is not an identifier, or is an operator of the library.
+    """
+    if not name.isidentifier():
+        raise MXNetError(f"Operator name {name!r} is not a Python identifier, as in 'my_op'.")
+    known = OPERATORS.get(name)
+    if known is not None and not known.function.__module__.startswith("mixnet."):
+        for each in (known.name, *known.aliases):
+            del OPERATORS[each]
+    return op(name, **declared)
+
+
+def find(name: str) -> Op:
+    """The operator of that name.
+
+    Raises:
+        MXNetError: there is none; the message has the nearest names.
+    """
+    try:
+        return OPERATORS[name]
+    except KeyError:
+        near = ", ".join(difflib.get_close_matches(name, OPERATORS, 3))
+        raise MXNetError(
+            f"There is no operator {name!r}." + (f" Near it: {near}." if near else "")
+        ) from None

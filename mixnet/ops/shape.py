@@ -1,0 +1,357 @@
+"""Shapes: reshape with MXNet's codes, order of axes, joining, splitting, slicing, repeating."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, Literal
+
+import jax.numpy as jnp
+
+from mixnet.base import ShapeError
+from mixnet.ops.attributes import Shape
+from mixnet.ops.registry import op
+
+
+def target_shape(given: tuple[int, ...], codes: tuple[int, ...], reverse: bool) -> tuple[int, ...]:
+    """The shape that MXNet's reshape codes mean for an array of shape ``given``.
+
+    0 keeps the axis; -1 is what is left; -2 keeps all axes left; -3 joins two axes; -4 splits one
+    into the two numbers after it. ``reverse`` reads from the last axis on.
+
+    Raises:
+        ShapeError: the codes do not fit.
+    """
+    source, wanted = list(given), list(codes)
+    if reverse:
+        source.reverse()
+        wanted = _reversed_codes(wanted)
+    out: list[int] = []
+    at, i, unknown = 0, 0, -1
+    try:
+        while i < len(wanted):
+            code = wanted[i]
+            if code > 0:
+                out.append(code)
+                at += 1
+            elif code == 0:
+                out.append(source[at])
+                at += 1
+            elif code == -1:
+                unknown = len(out)
+                out.append(1)
+                at += 1
+            elif code == -2:
+                out += source[at:]
+                at = len(source)
+            elif code == -3:
+                out.append(source[at] * source[at + 1])
+                at += 2
+            elif code == -4:
+                left, right = wanted[i + 1], wanted[i + 2]
+                left = source[at] // right if left == -1 else left
+                right = source[at] // left if right == -1 else right
+                if left * right != source[at]:
+                    raise IndexError
+                out += [left, right]
+                at += 1
+                i += 2
+            else:
+                raise IndexError
+            i += 1
+        if unknown >= 0:
+            out[unknown] = math.prod(source) // math.prod(out)
+    except (IndexError, ZeroDivisionError):
+        out = [-1]
+    if math.prod(out) != math.prod(source):
+        raise ShapeError(
+            f"Reshape: an array of shape {given} ({math.prod(given)} elements) cannot become "
+            f"{codes}{' read from the last axis' if reverse else ''}."
+        )
+    return tuple(reversed(out)) if reverse else tuple(out)
+
+
+def _reversed_codes(codes: list[int]) -> list[int]:
+    """Codes from last to first, the two numbers of a split kept behind their -4."""
+    groups: list[list[int]] = []
+    i = 0
+    while i < len(codes):
+        width = 3 if codes[i] == -4 else 1
+        group = codes[i : i + width]
+        groups.append([group[0], *reversed(group[1:])])
+        i += width
+    return [code for group in reversed(groups) for code in group]
+
+
+@op("Reshape", aliases=["reshape"])
+def reshape(
+    data,
+    *,
+    shape: Shape = (),
+    reverse: bool = False,
+    target_shape: Shape = (),
+    keep_highest: bool = False,
+):
+    """The elements in another shape; codes 0, -1, -2, -3 and -4 as MXNet has them.
+
+    0 keeps the axis; -1 is what is left; -2 keeps all axes left; -3 joins two axes; -4 splits one
+    into the two numbers after it. ``reverse`` reads from the last axis on.
+
+    Source: MXNet operator ``Reshape``.
+    """
+    return data.reshape(_codes(data.shape, shape or target_shape, reverse))
+
+
+_codes = target_shape
+
+
+@op("reshape_like", method=True)
+def reshape_like(
+    lhs,
+    rhs,
+    *,
+    lhs_begin: int | None = None,
+    lhs_end: int | None = None,
+    rhs_begin: int | None = None,
+    rhs_end: int | None = None,
+):
+    """The left array with axes ``lhs_begin:lhs_end`` replaced by the right one's.
+
+    Source: MXNet operator ``reshape_like``.
+    """
+    left, right = list(lhs.shape), list(rhs.shape)
+    start, stop, _ = slice(lhs_begin, lhs_end).indices(len(left))
+    left[start:stop] = right[slice(rhs_begin, rhs_end)]
+    return lhs.reshape(left)
+
+
+@op("Flatten", aliases=["flatten"])
+def flatten(data):
+    """All axes but the first joined: ``(batch, rest)``.
+
+    Source: MXNet operator ``Flatten``.
+    """
+    return data.reshape(data.shape[0], -1)
+
+
+@op("transpose")
+def transpose(data, *, axes: Shape = ()):
+    """Axes in another order, reversed by default.
+
+    Source: MXNet operator ``transpose``.
+    """
+    if axes and sorted(a % data.ndim for a in axes) != list(range(data.ndim)):
+        raise ShapeError(f"transpose: axes {axes} are no order of the {data.ndim} axes of data.")
+    return jnp.transpose(data, axes or None)
+
+
+@op("SwapAxis", aliases=["swapaxes"], method=True)
+def swapaxes(data, *, dim1: int = 0, dim2: int = 0):
+    """Two axes exchanged.
+
+    Source: MXNet operator ``SwapAxis``.
+    """
+    return jnp.swapaxes(data, dim1, dim2)
+
+
+@op("expand_dims", method=True)
+def expand_dims(data, *, axis: int):
+    """A new axis of extent one at ``axis``.
+
+    Source: MXNet operator ``expand_dims``.
+    """
+    return jnp.expand_dims(data, axis)
+
+
+@op("squeeze", method=True)
+def squeeze(data, *, axis: Shape | None = None):
+    """Axes of extent one left out: all, or those in ``axis``.
+
+    Source: MXNet operator ``squeeze``.
+    """
+    out = jnp.squeeze(data, axis)
+    return out.reshape((1,)) if out.ndim == 0 else out
+
+
+@op("Concat", aliases=["concat"])
+def concat(*data, dim: int = 1):
+    """Arrays joined along axis ``dim``.
+
+    Source: MXNet operator ``Concat``.
+    """
+    first = data[0].shape
+    if not -len(first) <= dim < len(first):
+        raise ShapeError(f"Concat: axis {dim} does not exist in arrays of shape {first}.")
+    for each in data:
+        rest = [(a, b) for i, (a, b) in enumerate(zip(first, each.shape, strict=False))
+                if i != dim % len(first)]
+        if len(each.shape) != len(first) or any(a != b for a, b in rest):
+            raise ShapeError(
+                f"Concat: shapes {[e.shape for e in data]} differ elsewhere than along axis {dim}."
+            )
+    return jnp.concatenate(data, dim)
+
+
+@op("stack")
+def stack(*data, axis: int = 0):
+    """Arrays of one shape joined along a new axis.
+
+    Source: MXNet operator ``stack``.
+    """
+    if any(each.shape != data[0].shape for each in data):
+        raise ShapeError(f"stack: shapes {[e.shape for e in data]} differ; they must be one.")
+    return jnp.stack(data, axis)
+
+
+def _parts(num_outputs: int) -> int:
+    return num_outputs
+
+
+@op("SliceChannel", aliases=["split"], outputs=_parts)
+def split(data, *, num_outputs: int, axis: int = 1, squeeze_axis: bool = False):
+    """The array cut into ``num_outputs`` equal parts along ``axis``.
+
+    Source: MXNet operator ``SliceChannel``.
+    """
+    if data.shape[axis] % num_outputs:
+        raise ShapeError(
+            f"SliceChannel: axis {axis} of extent {data.shape[axis]} does not divide into "
+            f"{num_outputs} equal parts."
+        )
+    parts = jnp.split(data, num_outputs, axis)
+    return tuple(jnp.squeeze(part, axis) for part in parts) if squeeze_axis else tuple(parts)
+
+
+@op("slice", aliases=["crop"], method=True)
+def slice_(data, *, begin: tuple, end: tuple, step: tuple = ()):
+    """``data[begin[0]:end[0]:step[0], ...]``; None leaves an end open.
+
+    Source: MXNet operator ``slice``.
+    """
+    steps = tuple(step) + (None,) * (len(begin) - len(step))
+    return data[tuple(slice(b, e, s) for b, e, s in zip(begin, end, steps, strict=True))]
+
+
+@op("slice_axis", method=True)
+def slice_axis(data, *, axis: int, begin: int, end: int | None):
+    """``begin`` to ``end`` of one axis; None is its end.
+
+    Source: MXNet operator ``slice_axis``.
+    """
+    key: list[Any] = [slice(None)] * data.ndim
+    key[axis] = slice(begin, end)
+    return data[tuple(key)]
+
+
+@op("slice_like", method=True)
+def slice_like(data, shape_like, *, axes: Shape = ()):
+    """The first elements along ``axes`` (all by default), as many as ``shape_like`` has.
+
+    Source: MXNet operator ``slice_like``.
+    """
+    key: list[Any] = [slice(None)] * data.ndim
+    for axis in axes or range(shape_like.ndim):
+        key[axis] = slice(0, shape_like.shape[axis])
+    return data[tuple(key)]
+
+
+@op("reverse", aliases=["flip"], method=True)
+def flip(data, *, axis: Shape):
+    """Elements in opposite order along ``axis``.
+
+    Source: MXNet operator ``reverse``.
+    """
+    return jnp.flip(data, axis)
+
+
+@op("repeat", method=True)
+def repeat(data, *, repeats: int, axis: int | None = None):
+    """Every element ``repeats`` times along ``axis``, of the flattened array for None.
+
+    Source: MXNet operator ``repeat``.
+    """
+    return jnp.repeat(data, repeats, axis)
+
+
+@op("tile", method=True)
+def tile(data, *, reps: Shape):
+    """The whole array repeated ``reps`` times along each axis.
+
+    Source: MXNet operator ``tile``.
+    """
+    return jnp.tile(data, reps)
+
+
+@op("Pad", aliases=["pad"], method=True)
+def pad(
+    data,
+    *,
+    mode: Literal["constant", "edge", "reflect"],
+    pad_width: Shape,
+    constant_value: float = 0.0,
+):
+    """The array with ``pad_width`` (before, after for each axis) elements around it.
+
+    Source: MXNet operator ``Pad``.
+    """
+    if len(pad_width) != 2 * data.ndim:
+        raise ShapeError(
+            f"Pad: pad_width has {len(pad_width)} numbers; {data.ndim} axes need "
+            f"{2 * data.ndim}, before and after for each."
+        )
+    widths = list(zip(pad_width[::2], pad_width[1::2], strict=True))
+    if mode == "constant":
+        return jnp.pad(data, widths, constant_values=jnp.asarray(constant_value, data.dtype))
+    return jnp.pad(data, widths, mode=mode)
+
+
+@op("depth_to_space", method=True)
+def depth_to_space(data, *, block_size: int):
+    """Blocks of channels moved to blocks of height and width.
+
+    Source: MXNet operator ``depth_to_space``.
+    """
+    n, c, h, w = data.shape
+    b = block_size
+    moved = data.reshape(n, b, b, c // (b * b), h, w).transpose(0, 3, 4, 1, 5, 2)
+    return moved.reshape(n, c // (b * b), h * b, w * b)
+
+
+@op("space_to_depth", method=True)
+def space_to_depth(data, *, block_size: int):
+    """Blocks of height and width moved to channels.
+
+    Source: MXNet operator ``space_to_depth``.
+    """
+    n, c, h, w = data.shape
+    b = block_size
+    moved = data.reshape(n, c, h // b, b, w // b, b).transpose(0, 3, 5, 1, 2, 4)
+    return moved.reshape(n, c * b * b, h // b, w // b)
+
+
+@op("shape_array", method=True, differentiable=False)
+def shape_array(data):
+    """The shape, as int64.
+
+    Source: MXNet operator ``shape_array``.
+    """
+    return jnp.asarray(data.shape, jnp.int64)
+
+
+@op("size_array", method=True, differentiable=False)
+def size_array(data):
+    """Number of elements, as int64 of shape ``(1,)``.
+
+    Source: MXNet operator ``size_array``.
+    """
+    return jnp.asarray([data.size], jnp.int64)
+
+
+@op("diag", method=True)
+def diag(data, *, k: int = 0, axis1: int = 0, axis2: int = 1):
+    """Diagonal ``k`` of the matrices along two axes, or the matrix of a vector's diagonal.
+
+    Source: MXNet operator ``diag``.
+    """
+    return jnp.diag(data, k) if data.ndim == 1 else jnp.diagonal(data, k, axis1, axis2)
+
+

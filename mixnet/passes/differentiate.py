@@ -1,0 +1,140 @@
+"""The gradient pass: the graph of the gradients, made of ordinary nodes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+
+from mixnet.graph.node import Entry, Node, topological
+from mixnet.ops.registry import find
+
+
+class BackwardOp:
+    """Gradient of an operator: heads and the operator's inputs in, gradients of some inputs out.
+
+    Its statics are ``(forward's statics, which outputs have heads, which inputs are asked for)``.
+    It calls the forward function again; in one program XLA merges that with the forward pass.
+    """
+
+    differentiable = True
+    takes_key = False  # where the forward operator draws, its key is an ordinary input here
+    takes_training = False
+    states: tuple[str, ...] = ()
+    _made: dict[Any, BackwardOp] = {}
+
+    def __new__(cls, forward: Any) -> BackwardOp:
+        # One per operator, so that nodes compare equal and programs are found again.
+        if forward not in cls._made:
+            self = super().__new__(cls)
+            self.forward = forward
+            self.name = f"_backward_{forward.name}"
+            self.calls = {}
+            cls._made[forward] = self
+        return cls._made[forward]
+
+    forward: Any
+    name: str
+    calls: dict[Any, Any]
+
+    def num_outputs(self, statics: Any, num_inputs: int = 0) -> int:
+        return len(statics[2])
+
+    num_visible = num_outputs
+
+    def apply(self, statics: Any, arrays: Sequence[Any], scalars: Sequence[Any] = ()) -> tuple:
+        """Gradients of the inputs asked for, in their order."""
+        forward_statics, headed, wanted = statics
+        heads, inputs = arrays[: len(headed)], list(arrays[len(headed) :])
+        real = [i for i in wanted if jnp.issubdtype(inputs[i].dtype, jnp.floating)]
+
+        def run(*varied: Any) -> tuple:
+            placed = list(inputs)
+            for i, value in zip(real, varied, strict=True):
+                placed[i] = value
+            outputs = self.forward.apply(forward_statics, placed, scalars)
+            return tuple(outputs[i] for i in headed)
+
+        outputs, pull = jax.vjp(run, *[inputs[i] for i in real])
+        cotangents = tuple(_as_cotangent(h, o) for h, o in zip(heads, outputs, strict=True))
+        found = dict(zip(real, pull(cotangents), strict=True))
+        return tuple(
+            found[i] if i in found else jnp.zeros(inputs[i].shape, inputs[i].dtype) for i in wanted
+        )
+
+    def __repr__(self) -> str:
+        return f"<gradient of {self.forward!r}>"
+
+
+def _as_cotangent(head: Any, output: Any) -> Any:
+    if not jnp.issubdtype(output.dtype, jnp.floating):
+        return jnp.zeros(output.shape, jax.dtypes.float0)
+    return head.astype(output.dtype)
+
+
+def backward_node(node: Node, heads: Sequence[Entry | None], wanted: Sequence[int]) -> Node:
+    """The node with the gradients of ``node``'s inputs ``wanted``, from those of its outputs."""
+    custom = getattr(node.op, "backward_node", None)
+    if custom is not None:  # a whole graph knows its own backward graph
+        found = custom(node, heads, wanted)
+        if found is not None:
+            return found
+    headed = tuple(i for i, head in enumerate(heads) if head is not None)
+    return Node(
+        BackwardOp(node.op),
+        (node.statics, headed, tuple(wanted)),
+        node.scalars,
+        (*[head for head in heads if head is not None], *node.inputs),
+        f"{node.name}_backward",
+    )
+
+
+def differentiate(
+    heads: Sequence[Entry], head_gradients: Sequence[Entry], variables: Sequence[Entry]
+) -> list[Entry | None]:
+    """Gradients of ``variables`` by reverse accumulation; None where the heads do not reach one.
+
+    Args:
+        heads: entries to differentiate.
+        head_gradients: one entry each, of the head's shape and dtype.
+        variables: entries whose gradients are wanted; usually variables, any entry will do.
+    """
+    order = topological(entry.node for entry in heads)
+    wanted = set(variables)
+    needed = {entry.node for entry in variables}
+    for node in order:
+        if node not in needed and any(entry.node in needed for entry in node.inputs):
+            needed.add(node)
+    pending: dict[Node, dict[int, list[Entry]]] = {}  # node -> output -> gradients that arrived
+    for head, gradient in zip(heads, head_gradients, strict=True):
+        pending.setdefault(head.node, {}).setdefault(head.index, []).append(gradient)
+    gradients: dict[Entry, Entry] = {}
+    for node in reversed(order):
+        if node not in needed or node not in pending:
+            continue
+        parts = pending.pop(node)
+        arrived = [_total(parts.get(i), node) for i in range(max(parts) + 1)]
+        for i, gradient in enumerate(arrived):
+            if gradient is not None and Entry(node, i) in wanted:
+                gradients[Entry(node, i)] = gradient
+        positions = [i for i, entry in enumerate(node.inputs) if entry.node in needed]
+        if not positions or not node.op.differentiable:
+            continue
+        made = backward_node(node, arrived, positions)
+        for output, i in enumerate(positions):
+            entry = node.inputs[i]
+            pending.setdefault(entry.node, {}).setdefault(entry.index, []).append(
+                Entry(made, output)
+            )
+    return [gradients.get(entry) for entry in variables]
+
+
+def _total(parts: Sequence[Entry] | None, node: Node) -> Entry | None:
+    """Sum of the gradients that arrive at one entry, in the order of their arrival."""
+    if not parts:
+        return None
+    if len(parts) == 1:
+        return parts[0]
+    return Entry(Node(find("add_n"), (), (), tuple(parts), f"{node.name}_gradient_sum"))

@@ -1,0 +1,22 @@
+"""Common subexpressions: the same operation on the same inputs is computed once."""
+
+from __future__ import annotations
+
+from mixnet.graph.graph import Graph
+from mixnet.graph.node import Entry, Node
+
+
+def eliminate_common(graph: Graph) -> Graph:
+    """Merge nodes that apply the same operator to the same inputs.
+
+    A random operation differs by the number of its draw, which is one of its scalars, so two draws
+    are never merged.
+    """
+    first: dict[tuple, Node] = {}  # expression -> the first node that computes it
+
+    def change(node: Node, inputs: tuple[Entry, ...]) -> Node:
+        # repr tells 1 from True and 1.0, which compare equal but mean different attributes
+        expression = (node.op, node.statics, repr(node.statics), node.scalars, inputs)
+        return first.setdefault(expression, node.replaced(inputs))
+
+    return graph.rebuild(change)

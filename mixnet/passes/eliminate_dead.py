@@ -1,0 +1,21 @@
+"""Prune: keep only what the wanted heads need."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from mixnet.graph.graph import Graph
+from mixnet.graph.node import Entry
+
+
+def eliminate_dead(graph: Graph, wanted: Iterable[int] | None = None) -> Graph:
+    """The graph of the wanted heads alone (all by default), with the variables they reach.
+
+    A graph holds its nodes only through its heads, so leaving a head out leaves out all that
+    nothing else needs.
+    """
+    heads = graph.heads if wanted is None else tuple(graph.heads[i] for i in wanted)
+    pruned = Graph(heads)
+    reached = set(pruned.nodes)
+    kept: tuple[Entry, ...] = pruned.heads
+    return Graph(kept, tuple(node for node in graph.inputs if node in reached))

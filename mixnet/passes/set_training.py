@@ -1,0 +1,18 @@
+"""Train or predict: the mode of operators that behave differently in training."""
+
+from __future__ import annotations
+
+from mixnet.graph.graph import Graph
+from mixnet.graph.node import Entry, Node
+
+
+def set_training(graph: Graph, training: bool) -> Graph:
+    """The graph with every such operator in training mode, or in prediction mode."""
+
+    def change(node: Node, inputs: tuple[Entry, ...]) -> Node:
+        if not node.op.takes_training:
+            return node.replaced(inputs)
+        statics = (*node.statics[:-1], training)
+        return Node(node.op, statics, node.scalars, inputs, node.name, node.attrs)
+
+    return graph.rebuild(change)

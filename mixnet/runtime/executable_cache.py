@@ -1,0 +1,43 @@
+"""Compiled programs by structure: the same segment is compiled once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import jax
+
+from mixnet.passes import pipeline
+from mixnet.runtime.counters import count
+from mixnet.runtime.lower import lower
+
+_programs: dict[Any, Callable[..., Any]] = {}
+
+
+def executable(key: Any, segment: Any) -> Callable[..., Any]:
+    """The compiled program ``(scalars, *arrays) -> live outputs`` of a segment.
+
+    Args:
+        key: ``(program, live slots, donated leaves, context)``; equal keys mean equal programs.
+        segment: where the graph is taken from when the key is new.
+    """
+    found = _programs.get(key)
+    if found is not None:
+        count("cache_hits")
+        return found
+    count("programs_compiled")
+    _, slots, donated, _ = key
+    graph = pipeline.run(segment.graph(slots), "segment")
+    run = lower(graph)
+
+    def program(scalars: Any, *arrays: Any) -> list[Any]:
+        return run(arrays, scalars)
+
+    compiled = jax.jit(program, donate_argnums=tuple(1 + i for i in donated), keep_unused=True)
+    _programs[key] = compiled
+    return compiled
+
+
+def clear() -> None:
+    """Forget all compiled programs."""
+    _programs.clear()

@@ -1,0 +1,187 @@
+"""A whole graph as one operator: what a hybridized block or an executor records."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+
+from mixnet.context import Context
+from mixnet.graph.graph import Graph
+from mixnet.graph.node import Entry, Node, topological
+from mixnet.ops.registry import find
+from mixnet.passes.assign_keys import KEY_NAME
+from mixnet.passes.differentiate import differentiate
+from mixnet.runtime.keys import next_draw
+from mixnet.runtime.lower import lower
+from mixnet.runtime.record import record
+from mixnet.runtime.state import state
+from mixnet.runtime.value import Value
+
+
+class GraphOp:
+    """An operator that computes a graph.
+
+    Its outputs are the graph's: outputs, new values of states, then ``residuals`` more that only
+    the backward graph reads. So backward never computes the forward graph again, even where the
+    two run as separate programs.
+
+    Args:
+        graph: its inputs are the operator's. An input named as ``KEY_NAME`` gets a random key.
+        name: shown in graphs and timelines.
+        residuals: how many of the last heads are residuals.
+    """
+
+    differentiable = True
+    takes_training = False
+
+    def __init__(self, graph: Graph, name: str, residuals: int = 0):
+        self.graph = graph
+        self.name = name
+        self.residuals = residuals
+        self.calls: dict[Any, Any] = {}
+        self.states = tuple(graph.states)
+        self._run = lower(graph)
+        names = [node.name for node in graph.inputs]
+        self.key = names.index(KEY_NAME) if KEY_NAME in names else None
+        self.takes_key = self.key is not None
+        self.arrays = tuple(names)
+        self._forward: GraphOp = self
+        self._wanted: tuple[int, ...] = ()
+        self._kept: dict[Entry, int] = {}
+        self._for_backward: dict[tuple[int, ...], GraphOp] = {}
+        self._backward: dict[Any, tuple[GraphOp, list[int], list[Entry]]] = {}
+
+    def num_outputs(self, statics: Any = (), num_inputs: int = 0) -> int:
+        """Outputs without states and residuals."""
+        return self.graph.num_outputs
+
+    num_visible = num_outputs
+
+    def apply(self, statics: Any, arrays: Sequence[Any], scalars: Sequence[Any] = ()) -> tuple:
+        """Heads of the graph; the last scalar is the number of the draw if it takes a key."""
+        if self.key is not None:
+            arrays = list(arrays)
+            key = jax.random.wrap_key_data(arrays[self.key])
+            draw = jax.random.fold_in(key, jnp.uint32(scalars[-1]))
+            arrays[self.key] = jax.random.key_data(draw)
+        return tuple(self._run(arrays, scalars))
+
+    # ---- backward -----------------------------------------------------------------------------
+
+    def for_backward(self, wanted: tuple[int, ...]) -> GraphOp:
+        """The same operator with the residuals that gradients of the inputs ``wanted`` need."""
+        found = self._for_backward.get(wanted)
+        if found is None:
+            count = self.graph.num_outputs
+            entries, _ = self._gradients(tuple(range(count)), wanted)
+            kept = self._forward_entries(entries)
+            heads = (*self.graph.heads, *kept)
+            graph = Graph(heads, self.graph.inputs, count, self.graph.states)
+            found = GraphOp(graph, self.name, len(kept))
+            found._forward, found._wanted = self, wanted
+            first = count + len(self.graph.states)
+            found._kept = {entry: first + i for i, entry in enumerate(kept)}
+            self._for_backward[wanted] = found
+        return found
+
+    def _gradients(
+        self, headed: tuple[int, ...], wanted: Sequence[int]
+    ) -> tuple[list[Entry], list[Node]]:
+        starts = [Node(None, name=f"gradient of output {i}") for i in headed]
+        variables = [Entry(self.graph.inputs[i]) for i in wanted]
+        heads = [self.graph.heads[i] for i in headed]
+        found = differentiate(heads, [Entry(node) for node in starts], variables)
+        zeros = find("zeros_like")
+        entries = [
+            entry or Entry(Node(zeros, (), (), (variable,), "no_gradient"))
+            for entry, variable in zip(found, variables, strict=True)
+        ]
+        return entries, starts
+
+    def _forward_entries(self, entries: Sequence[Entry]) -> list[Entry]:
+        """Results of forward operations that the backward nodes below ``entries`` read."""
+        forward = {node for node in self.graph.nodes if not node.is_variable}
+        kept: dict[Entry, None] = {}
+        for node in topological(entry.node for entry in entries):
+            if node not in forward:
+                kept.update((e, None) for e in node.inputs if e.node in forward)
+        return list(kept)
+
+    def backward_node(
+        self, node: Node, heads: Sequence[Entry | None], wanted: Sequence[int]
+    ) -> Node | None:
+        """The node of this graph's backward graph, reading residuals of ``node``."""
+        if not set(wanted) <= set(self._wanted):
+            return None  # recorded without residuals: differentiated as a function instead
+        headed = tuple(i for i, head in enumerate(heads) if head is not None)
+        if any(i >= self.graph.num_outputs for i in headed):
+            return None  # second derivatives reach residuals
+        op, inputs, kept = self._backward_op(headed, tuple(wanted))
+        given = [head for head in heads if head is not None]
+        given += [Entry(node, self._kept[entry]) for entry in kept]
+        given += [node.inputs[i] for i in inputs]
+        scalars = node.scalars if op.takes_key else ()
+        return Node(op, (), scalars, tuple(given), op.name)
+
+    def _backward_op(
+        self, headed: tuple[int, ...], wanted: tuple[int, ...]
+    ) -> tuple[GraphOp, list[int], list[Entry]]:
+        key = (headed, wanted)
+        if key not in self._backward:
+            entries, starts = self._forward._gradients(headed, wanted)
+            kept = self._forward._forward_entries(entries)
+            stand_ins = {entry: Node(None, name=f"residual {i}") for i, entry in enumerate(kept)}
+            heads = _cut(entries, stand_ins)
+            reached = set(topological(entry.node for entry in heads))
+            used = [i for i, node in enumerate(self.graph.inputs) if node in reached]
+            inputs = (*starts, *stand_ins.values(), *[self.graph.inputs[i] for i in used])
+            graph = Graph(tuple(heads), inputs)
+            self._backward[key] = GraphOp(graph, f"{self.name}_backward"), used, kept
+        return self._backward[key]
+
+    def __repr__(self) -> str:
+        return f"<graph {self.name!r} of {len(self.graph.nodes)} nodes>"
+
+
+def _cut(entries: Sequence[Entry], stand_ins: dict[Entry, Node]) -> list[Entry]:
+    """``entries`` over the graph in which variables stand for some of its entries."""
+    made: dict[Node, Node] = {}
+
+    def moved(entry: Entry) -> Entry:
+        if entry in stand_ins:
+            return Entry(stand_ins[entry])
+        return Entry(made.get(entry.node, entry.node), entry.index)
+
+    forward = {entry.node for entry in stand_ins}
+    for node in topological(entry.node for entry in entries):
+        if not node.is_variable and node not in forward:
+            made[node] = node.replaced(tuple(moved(entry) for entry in node.inputs))
+    return [moved(entry) for entry in entries]
+
+
+def call_graph(
+    op: GraphOp, values: Sequence[Value], context: Context
+) -> tuple[list[Value], list[Value]]:
+    """Record a graph as one operation; returns its outputs and the new values of its states.
+
+    Args:
+        op: the graph.
+        values: one for each input, the key left out.
+        context: where it runs.
+    """
+    given = tuple(values)
+    scalars: tuple[float, ...] = ()
+    if op.key is not None:
+        key, draw = next_draw(context)
+        given = (*given[: op.key], key, *given[op.key :])
+        scalars = (draw,)
+    if state.recording and state.trace is None:
+        wanted = tuple(i for i, value in enumerate(given) if value.node is not None)
+        if wanted:
+            op = op.for_backward(wanted)
+    outputs = record(op, (), scalars, given, None if given else context)
+    count = op.graph.num_outputs
+    return outputs[:count], outputs[count : count + len(op.states)]

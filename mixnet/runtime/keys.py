@@ -1,0 +1,46 @@
+"""Random keys: one per context, drawn from by number, so that a seed makes runs repeatable."""
+
+from __future__ import annotations
+
+import itertools
+from typing import Any
+
+import numpy as np
+
+from mixnet.context import Context
+from mixnet.runtime.state import state
+from mixnet.runtime.value import Value, from_host
+
+_seed = 0
+_keys: dict[Context, tuple[Value, Any]] = {}
+
+
+def seed(number: int, context: Context | None = None) -> None:
+    """Start the stream of random numbers of one context, or of all, anew."""
+    global _seed
+    if context is not None:
+        _keys[context] = _start(number, context)
+        return
+    _seed = number
+    _keys.clear()
+
+
+def next_draw(context: Context) -> tuple[Value, float]:
+    """The context's key and the number of the next draw from it."""
+    if state.trace is not None:
+        return state.trace.next_draw(context)
+    found = _keys.get(context)
+    if found is None:
+        found = _keys[context] = _start(_seed, context)
+    key, numbers = found
+    return key, float(next(numbers))
+
+
+def _start(number: int, context: Context) -> tuple[Value, Any]:
+    # The two words of a threefry key; contexts get different streams from the same seed.
+    words = np.array(
+        [context.device_typeid * 1000 + context.device_id, number & 0xFFFFFFFF], np.uint32
+    )
+    value = from_host(words, context)
+    value.shared = True  # kept for all draws to come: never donated
+    return value, itertools.count()

@@ -1,0 +1,139 @@
+"""Recording: an operation is appended to what is pending, and nothing runs.
+
+This is the path that every operation of an imperative program takes; it costs about a
+microsecond, so it is written for speed: memo look-ups, list appends, no checks that the memo has
+made already.
+"""
+
+from __future__ import annotations
+
+import weakref
+from typing import Any
+
+from mixnet import config
+from mixnet.context import Context
+from mixnet.graph.node import Entry, Node
+from mixnet.runtime.call import make_call
+from mixnet.runtime.segment import Segment
+from mixnet.runtime.state import state
+from mixnet.runtime.value import Value, check_pending
+
+_reference = weakref.ref
+_limit = config.get("MXNET_EXEC_BULK_EXEC_MAX_NODE_TRAIN")
+_naive = config.get("MXNET_ENGINE_TYPE") == "NaiveEngine"
+
+
+def record(
+    op: Any,
+    statics: Any,
+    scalars: tuple[float, ...],
+    values: tuple[Value, ...],
+    context: Context | None = None,
+) -> list[Value]:
+    """Append one operation; returns the values of all its outputs, states included.
+
+    Args:
+        op: what to compute.
+        statics: its static attributes, bound.
+        scalars: its numbers that are inputs of the program.
+        values: its inputs, all on one context.
+        context: where it runs if it has no inputs.
+
+    Raises:
+        MXNetError: the operator does not take these inputs; nothing was recorded.
+    """
+    here = state
+    specs = tuple([value.spec for value in values])
+    call = op.calls.get((statics, specs, context))
+    if call is None:
+        call = make_call(op, statics, specs, len(scalars), context)
+    if here.trace is not None:
+        return here.trace.record(call, scalars, values)
+    where = call.context
+    segment = here.segment
+    if segment is None or segment.context is not where or segment.finished:
+        segment = _open(where)
+    with segment.lock:
+        item = [call]
+        for value in values:
+            item.append(value.slot if value.segment is segment else segment.leaf(value))
+        outputs = []
+        slot = segment.size
+        references = segment.references
+        for spec in call.outputs:
+            made = Value(spec, None, segment, slot)
+            slot += 1
+            references.append(_reference(made))
+            outputs.append(made)
+        segment.size = slot
+        segment.program.append(tuple(item))
+        if scalars:
+            segment.scalars += scalars
+    if here.recording:
+        for value in values:
+            if value.node is not None:
+                _tape(call, scalars, values, outputs)
+                break
+    if slot >= _limit or _naive or here.bulk:
+        _after(segment, here)
+    return outputs
+
+
+def _open(context: Context) -> Segment:
+    here = state
+    segment = here.segments.get(context)
+    if segment is None or segment.finished:
+        segment = here.segments[context] = Segment(context)
+    here.segment = segment
+    return segment
+
+
+def _after(segment: Segment, here: Any) -> None:
+    if _naive:
+        segment.finish("naive engine")
+    elif segment.size >= (here.bulk or _limit):
+        segment.finish("bulk size")
+
+
+def _tape(call: Any, scalars: tuple, values: tuple[Value, ...], outputs: list[Value]) -> None:
+    """Keep the operation for backward.
+
+    A node holds the values of its inputs, never of its outputs, so that a tape which nobody holds
+    is freed at once rather than by the cycle collector. Residuals, hidden outputs that only
+    backward reads, are kept behind the inputs.
+    """
+    inputs = []
+    for value in values:
+        node = value.node
+        if node is None:  # a constant to the tape: a variable that nobody asks a gradient of
+            inputs.append(Entry(Node(None, name="constant")))
+        else:
+            inputs.append(Entry(node, value.index))
+    kept = values
+    if call.residuals:
+        kept = (*values, *outputs[-call.residuals :])
+    node = Node(call.op, call.statics, scalars, tuple(inputs), call.op.name, None, kept)
+    for index, value in enumerate(outputs):
+        value.node = node
+        value.index = index
+    for value in outputs[len(outputs) - call.residuals :]:
+        value.node = None
+
+
+def flush(reason: str = "asked for") -> None:
+    """Run everything that this thread has recorded."""
+    for segment in list(state.segments.values()):
+        if not segment.finished:
+            segment.finish(reason)
+
+
+def array_of(value: Value, reason: str = "value read") -> Any:
+    """The JAX array of a value, computed now if it is pending.
+
+    Raises:
+        TraceError: the value belongs to a graph that is being traced and has no number yet.
+    """
+    if value.array is None:
+        check_pending(value)
+        value.segment.finish(reason)
+    return value.array

@@ -1,0 +1,125 @@
+"""Values: what an array holds. Computed, or one output of an operation that is still pending."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import jax
+import numpy as np
+
+from mixnet.base import MXNetError, TraceError
+from mixnet.context import Context
+from mixnet.engine.variable import Var
+
+
+class Spec:
+    """Shape, dtype and context of a value. Interned: equal specs are the same object."""
+
+    __slots__ = ("context", "dtype", "shape", "struct")
+    _made: dict[tuple[Any, ...], Spec] = {}
+
+    shape: tuple[int, ...]
+    dtype: np.dtype
+    context: Context
+    struct: jax.ShapeDtypeStruct
+
+    @classmethod
+    def of(cls, shape: tuple[int, ...], dtype: np.dtype, context: Context) -> Spec:
+        """The one spec with these."""
+        key = (shape, dtype, context)
+        found = cls._made.get(key)
+        if found is None:
+            found = cls()
+            found.shape, found.dtype, found.context = shape, dtype, context
+            found.struct = jax.ShapeDtypeStruct(shape, dtype)
+            cls._made[key] = found
+        return found
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of a buffer."""
+        return int(np.prod(self.shape, dtype=np.int64)) * self.dtype.itemsize
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Spec.of, (self.shape, self.dtype, self.context)
+
+    def __repr__(self) -> str:
+        return f"{self.dtype.name}{list(self.shape)}@{self.context}"
+
+
+class Value:
+    """One version of an array's content; never changes once computed.
+
+    ``array`` is the JAX array, None while pending in ``segment`` at ``slot``. ``node`` and
+    ``index`` say where it stands on a tape or in a trace, ``node`` None if nowhere. ``var`` orders
+    readers after the work that computes it. ``shared`` marks buffers that other libraries can see.
+    """
+
+    __slots__ = (
+        "__weakref__",
+        "array",
+        "index",
+        "node",
+        "segment",
+        "shared",
+        "slot",
+        "spec",
+        "var",
+    )
+
+    def __init__(self, spec: Spec, array: Any = None, segment: Any = None, slot: int = -1):
+        self.spec = spec
+        self.array = array
+        self.segment = segment
+        self.slot = slot
+        self.node: Any = None
+        self.var: Var | None = None
+        self.shared = False
+
+    def alias(self) -> Value:
+        """The same content without its place on the tape."""
+        other = Value(self.spec, self.array, self.segment, self.slot)
+        other.var, other.shared, other.index = self.var, self.shared, 0
+        if self.array is None and self.segment is not None:
+            self.segment.watch(other)
+        return other
+
+    def __repr__(self) -> str:
+        state = "pending" if self.array is None else "ready"
+        return f"<Value {self.spec} {state}>"
+
+
+def from_host(data: np.ndarray, context: Context) -> Value:
+    """A value with a copy of host data on the device of ``context``.
+
+    The copy is ours alone: the caller may write to ``data`` afterwards.
+    """
+    spec = Spec.of(data.shape, data.dtype, context)
+    with jax.enable_x64(True):
+        array = jax.device_put(np.array(data, order="C", copy=True), context.device)
+    return Value(spec, array)
+
+
+def from_device(array: jax.Array, context: Context) -> Value:
+    """A value around a JAX array that the caller may keep."""
+    value = Value(Spec.of(array.shape, np.dtype(array.dtype), context), array)
+    value.shared = True
+    return value
+
+
+def check_pending(value: Value) -> None:
+    """Raise if running what is pending cannot give ``value`` an array.
+
+    Raises:
+        TraceError: the value is a placeholder of a graph that is being traced.
+        MXNetError: the program that should have made it failed.
+    """
+    if value.segment is not None:
+        return
+    if value.node is not None and value.node.values is None:
+        raise TraceError(
+            f"The value of {value.spec} was asked for while a graph is being traced, where arrays "
+            f"have shapes but no numbers yet. Leave out printing, asnumpy(), float() and `if` on "
+            f"values in forward(), or do not hybridize this block."
+        )
+    raise MXNetError("The value of this array was lost: the program that makes it failed.")
