@@ -30,6 +30,11 @@ def activation(data, *, act_type: Literal["relu", "sigmoid", "softrelu", "softsi
 _SELU_ALPHA, _SELU_SCALE = 1.6732632423543772, 1.0507009873554805
 
 
+def _below(data: Any) -> Any:
+    """exp(data) - 1 where data is not above 0; there without overflow and with its derivative."""
+    return jnp.expm1(jnp.where(data > 0, 0, data))
+
+
 def _leaky_arguments(act_type: str) -> tuple[str, ...]:
     return ("data", "gamma") if act_type == "prelu" else ("data",)
 
@@ -55,9 +60,9 @@ def leaky_relu(
     Source: MXNet operator ``LeakyReLU``.
     """
     if act_type == "elu":
-        return jnp.where(data > 0, data, slope * jnp.expm1(jnp.minimum(data, 0)))
+        return jnp.where(data > 0, data, slope * _below(data))
     if act_type == "selu":
-        below = _SELU_ALPHA * jnp.expm1(jnp.minimum(data, 0))
+        below = _SELU_ALPHA * _below(data)
         return _SELU_SCALE * jnp.where(data > 0, data, below)
     if act_type == "gelu":
         return jax.nn.gelu(data, approximate=False)

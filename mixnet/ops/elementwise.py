@@ -225,7 +225,7 @@ _UNARY: dict[str, tuple[Function, str, bool, bool]] = {
     "negative": (jnp.negative, "Sign changed.", False, True),
     "sign": (jnp.sign, "-1, 0 or 1.", False, False),
     "round": (_round, "Nearest whole number, halves away from zero.", True, False),
-    "rint": (jnp.rint, "Nearest whole number, halves to even.", True, False),
+    "rint": (lambda x: jnp.ceil(x - 0.5), "Nearest whole number, halves downwards.", True, False),
     "ceil": (jnp.ceil, "Next whole number above.", True, False),
     "floor": (jnp.floor, "Next whole number below.", True, False),
     "trunc": (jnp.trunc, "Whole part.", True, False),

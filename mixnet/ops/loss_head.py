@@ -74,14 +74,15 @@ def _(
         out = out.reshape(shape[0], -1)
     spread = jnp.moveaxis(out, axis, -1)
     classes = spread.shape[-1]
-    numbers = label.reshape(spread.shape[:-1])
+    # One class number for each softmax; MXNet takes the first ones where there are more.
+    count = spread.size // classes
+    numbers = label.reshape(-1)[:count].reshape(spread.shape[:-1])
     hot = jax.nn.one_hot(numbers.astype(jnp.int32), classes, dtype=out.dtype)
     if smooth_alpha:
         hot = hot * (1 - smooth_alpha) + (1 - hot) * smooth_alpha / (classes - 1)
     gradient = spread - hot
-    counted = jnp.ones(numbers.shape, out.dtype)
+    counted = (numbers != ignore_label).astype(out.dtype)
     if use_ignore:
-        counted = (numbers != ignore_label).astype(out.dtype)
         gradient = gradient * counted[..., None]
     gradient = jnp.moveaxis(gradient, -1, axis).reshape(shape)
     if out_grad:
@@ -166,11 +167,16 @@ def _(head, out, data, *, grad_scale, valid_thresh, normalization):
 
 @op("make_loss")
 def make_loss(data):
-    """The data as a loss: gradients arrive as they are, ones by default.
+    """The data as a loss: its gradient is 1 everywhere, whatever arrives from above.
 
     Source: MXNet operator ``make_loss``.
     """
     return data
+
+
+@make_loss.set_gradient
+def _(head, out, data):
+    return (jnp.ones(data.shape, data.dtype),)
 
 
 @op("BlockGrad", aliases=["stop_gradient"], differentiable=False)

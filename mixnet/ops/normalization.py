@@ -114,7 +114,7 @@ def layer_norm(
     shape = [-1 if i == axis else 1 for i in range(data.ndim)]
     out, mean, std = _standard(data, (axis,), eps)
     out = out * gamma.reshape(shape) + beta.reshape(shape)
-    return out, jnp.squeeze(mean, axis), jnp.squeeze(std, axis)
+    return out, mean, std
 
 
 @layer_norm.infer_inputs

@@ -7,6 +7,7 @@ from typing import Any, Literal
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 
 from mixnet.base import ShapeError
 from mixnet.ops.attributes import Shape
@@ -53,10 +54,9 @@ def pooling(
     ]
     window = (1, 1, *kernel), (1, 1, *strides), ((0, 0), (0, 0), *widths)
     if pool_type == "max":
-        lowest = -jnp.inf if jnp.issubdtype(data.dtype, jnp.floating) else jnp.iinfo(data.dtype).min
-        return jax.lax.reduce_window(
-            data, jnp.asarray(lowest, data.dtype), jax.lax.max, *window
-        )
+        floating = jnp.issubdtype(data.dtype, jnp.floating)
+        lowest = -np.inf if floating else np.iinfo(data.dtype).min
+        return jax.lax.reduce_window(data, np.array(lowest, data.dtype), jax.lax.max, *window)
     if pool_type == "lp":
         power = p_value or 2
         total = _sum(jnp.abs(data) ** power, window)
@@ -80,7 +80,7 @@ def _padding(extent: int, kernel: int, stride: int, pad: int, convention: str) -
 
 
 def _sum(data: Any, window: Any) -> Any:
-    return jax.lax.reduce_window(data, jnp.zeros((), data.dtype), jax.lax.add, *window)
+    return jax.lax.reduce_window(data, np.zeros((), data.dtype), jax.lax.add, *window)
 
 
 def _counts(
