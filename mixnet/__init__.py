@@ -10,6 +10,8 @@ from mixnet import ndarray as nd
 from mixnet import ndarray as ndarray
 from mixnet import ops as ops
 from mixnet import runtime as runtime
+from mixnet import symbol as sym
+from mixnet import symbol as symbol
 from mixnet.attribute import AttrScope as AttrScope
 from mixnet.base import MXNetError as MXNetError
 from mixnet.context import Context as Context

@@ -54,6 +54,7 @@ def convolution(
         data: ``(batch, channels, *extents)``, one to three spatial axes.
         weight: ``(num_filter, channels / num_group, *kernel)``.
         bias: ``(num_filter,)``; left out when ``no_bias``.
+        layout: channels are the last axis, of ``weight`` too, with one that ends in C.
 
     Returns:
         ``(batch, num_filter, *out)`` with
@@ -67,7 +68,7 @@ def convolution(
             f"Convolution: data {data.shape} must have {axes + 2} axes for kernel {kernel}: "
             f"batch, channels and {axes} spatial."
         )
-    wanted = _weight_shape(data.shape, kernel, num_filter, num_group)
+    wanted = _weight_shape(data.shape, kernel, num_filter, num_group, layout)
     if weight.shape != wanted:
         raise ShapeError(
             f"Convolution: weight is {weight.shape}, but data {data.shape}, num_filter="
@@ -81,19 +82,36 @@ def convolution(
         spatial("stride", stride, axes, 1),
         [(p, p) for p in pads],
         rhs_dilation=spatial("dilate", dilate, axes, 1),
-        dimension_numbers=(f"NC{letters}", f"OI{letters}", f"NC{letters}"),
+        dimension_numbers=_order(letters, layout),
         feature_group_count=num_group,
     )
-    return out if no_bias else out + bias.reshape((1, -1, *(1,) * axes))
+    if no_bias:
+        return out
+    return out + bias.reshape((-1,) if _is_last(layout) else (1, -1, *(1,) * axes))
 
 
-def _weight_shape(data: Any, kernel: Any, num_filter: int, num_group: int) -> tuple[int, ...]:
+def _is_last(layout: str | None) -> bool:
+    """Whether channels are the last axis."""
+    return layout is not None and layout.endswith("C")
+
+
+def _order(letters: str, layout: str | None) -> tuple[str, str, str]:
+    if _is_last(layout):
+        return f"N{letters}C", f"O{letters}I", f"N{letters}C"
+    return f"NC{letters}", f"OI{letters}", f"NC{letters}"
+
+
+def _weight_shape(
+    data: Any, kernel: Any, num_filter: int, num_group: int, layout: str | None
+) -> tuple[int, ...]:
+    if _is_last(layout):
+        return (num_filter, *kernel, data[-1] // num_group)
     return (num_filter, data[1] // num_group, *kernel)
 
 
 @convolution.infer_inputs
-def _(data, *, kernel, num_filter, num_group):
-    weight = _weight_shape(data, kernel, num_filter, num_group)
+def _(data, *, kernel, num_filter, num_group, layout):
+    weight = _weight_shape(data, kernel, num_filter, num_group, layout)
     return {"weight": weight, "bias": (num_filter,)}
 
 

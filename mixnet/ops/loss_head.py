@@ -43,10 +43,8 @@ def softmax_output(
 
 
 @softmax_output.infer_inputs
-def _(data, *, multi_output, preserve_shape):
-    if multi_output:
-        return {"label": (data[0], *data[2:])}
-    return {"label": data[:-1] if preserve_shape else data[:1]}
+def _(data, *, multi_output):
+    return {"label": (data[0], *data[2:]) if multi_output else data[:-1]}
 
 
 @softmax_output.set_gradient

@@ -40,6 +40,28 @@ def pooling(
 
     Source: MXNet operator ``Pooling``.
     """
+    if layout is not None and layout.endswith("C"):
+        moved = jnp.moveaxis(data, -1, 1)
+    else:
+        moved = data
+    out = _pool(
+        moved, kernel, pool_type, global_pool, pooling_convention, stride, pad, p_value,
+        count_include_pad,
+    )
+    return out if moved is data else jnp.moveaxis(out, 1, -1)
+
+
+def _pool(
+    data: Any,
+    kernel: Any,
+    pool_type: str,
+    global_pool: bool,
+    pooling_convention: str,
+    stride: Any,
+    pad: Any,
+    p_value: int | None,
+    count_include_pad: bool | None,
+) -> Any:
     axes = data.ndim - 2
     if global_pool:
         kernel, stride, pad = data.shape[2:], (), ()

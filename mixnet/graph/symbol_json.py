@@ -1,0 +1,108 @@
+"""MXNet's symbol files: JSON text of a graph, read and written."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from mixnet.base import FileFormatError, MXNetError
+from mixnet.graph.graph import Graph
+from mixnet.graph.node import Entry, Node
+from mixnet.ops.registry import find
+
+VERSION = 10901  # what the real library of the file format calls itself
+
+
+def to_json(graph: Graph) -> str:
+    """The text of a symbol file."""
+    number = {node: i for i, node in enumerate(graph.nodes)}
+    nodes, pointers = [], [0]
+    for node in graph.nodes:
+        row: dict[str, Any] = {
+            "op": "null" if node.op is None else node.op.name,
+            "name": node.name,
+        }
+        if node.attrs:
+            row["attrs"] = {key: node.attrs[key] for key in sorted(node.attrs)}
+        row["inputs"] = [
+            [number[e.node], e.index, version]
+            for e, version in zip(node.inputs, _versions(node), strict=True)
+        ]
+        nodes.append(row)
+        outputs = 1 if node.op is None else node.op.num_outputs(node.statics, len(node.inputs))
+        pointers.append(pointers[-1] + outputs)
+    return json.dumps(
+        {
+            "nodes": nodes,
+            "arg_nodes": [number[node] for node in graph.nodes if node.is_variable],
+            "node_row_ptr": pointers,
+            "heads": [[number[e.node], e.index, 0] for e in graph.heads],
+            "attrs": {"mxnet_version": ["int", VERSION]},
+        },
+        indent=2,
+    )
+
+
+def _versions(node: Node) -> list[int]:
+    """MXNet writes 1 behind an input that the operator writes, else 0."""
+    if node.op is None or not node.op.states:
+        return [0] * len(node.inputs)
+    names = node.op.argument_names(node.statics)
+    return [int(name in node.op.states) for name, _ in zip(names, node.inputs, strict=True)]
+
+
+def from_json(text: str, name: str = "the text") -> Graph:
+    """The graph of a symbol file, of this version or an older one.
+
+    Raises:
+        FileFormatError: it is truncated, corrupted, or no symbol file.
+        MXNetError: an operator or an attribute is unknown; names the node.
+    """
+    try:
+        data = json.loads(text)
+    except json.JSONDecodeError as error:
+        raise FileFormatError(
+            f"{name} is no whole symbol file: {error.msg} at line {error.lineno}, column "
+            f"{error.colno}. Save the symbol again with Symbol.save."
+        ) from None
+    if not isinstance(data, dict) or not isinstance(data.get("nodes"), list):
+        raise FileFormatError(f"{name} is JSON, but no symbol file: it has no list 'nodes'.")
+    nodes: list[Node] = []
+    try:
+        for row in data["nodes"]:
+            nodes.append(_node(row, nodes))
+        heads = tuple(Entry(nodes[head[0]], head[1]) for head in data["heads"])
+    except (KeyError, IndexError, TypeError, AttributeError) as error:
+        raise FileFormatError(
+            f"{name} is corrupted: node {len(nodes)} or the heads are incomplete "
+            f"({type(error).__name__}: {error}). Save the symbol again with Symbol.save."
+        ) from None
+    return Graph(heads)
+
+
+def _node(row: dict[str, Any], nodes: list[Node]) -> Node:
+    # Older files keep the operator's attributes in "param" and the user's in "attr".
+    attrs = {**row.get("param", {}), **row.get("attr", {}), **row.get("attrs", {})}
+    inputs = tuple(Entry(nodes[i[0]], i[1]) for i in row["inputs"])
+    if row["op"] == "null":
+        return Node(None, name=row["name"], attrs=attrs)
+    return make_node(row["op"], row["name"], inputs, attrs)
+
+
+def make_node(op: str, name: str, inputs: tuple[Entry, ...], attrs: dict[str, Any]) -> Node:
+    """A node from attributes as text; those the operator does not have are the user's.
+
+    States that an old file leaves out become variables.
+    """
+    operator = find(op)
+    own = {k: v for k, v in attrs.items() if k in operator.attributes}
+    try:
+        statics, scalars = operator.bind(own)
+    except MXNetError as error:
+        raise type(error)(f"Node {name!r}: {error}") from None
+    if operator.states and not operator.variadic:
+        names = operator.argument_names(statics)
+        for each in names[len(inputs) :]:
+            if each in operator.states:
+                inputs = (*inputs, Entry(Node(None, name=f"{name}_{each}")))
+    return Node(operator, statics, scalars, inputs, name, attrs)

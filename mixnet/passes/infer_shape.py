@@ -1,0 +1,196 @@
+"""Shapes and dtypes of every entry, forward from what is given and back to parameters."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import jax
+import numpy as np
+
+from mixnet.base import MXNetError, ShapeError
+from mixnet.graph.graph import Graph
+from mixnet.graph.node import Entry, Node
+
+Shape = tuple[int, ...]
+_SAME_SHAPE = ("elemwise_", "_maximum", "_minimum", "_power", "_mod", "_hypot", "_grad_add", "add_n")
+
+
+def is_known(shape: Any) -> bool:
+    """Whether a shape is complete; 0 and -1 stand for unknown extents."""
+    return shape is not None and all(extent > 0 for extent in shape)
+
+
+def merged(first: Any, second: Any) -> Any:
+    """What two partly known shapes say together; None if they contradict each other."""
+    if first is None or second is None:
+        return first if second is None else second
+    if len(first) != len(second):
+        return None
+    if any(a > 0 and b > 0 and a != b for a, b in zip(first, second, strict=True)):
+        return None
+    return tuple(a if a > 0 else b for a, b in zip(first, second, strict=True))
+
+
+class Inference:
+    """Shapes and dtypes found so far; ``run`` finds all that follow.
+
+    Args:
+        graph: what to infer.
+        shapes: shapes of variables by name; 0 for an unknown extent.
+        dtypes: dtypes of variables by name.
+        default_dtype: dtype of variables that nothing says one of; None leaves them open.
+    """
+
+    def __init__(
+        self,
+        graph: Graph,
+        shapes: Mapping[str, Any],
+        dtypes: Mapping[str, np.dtype] | None = None,
+        default_dtype: np.dtype | None = None,
+    ):
+        self.graph = graph
+        self.shapes: dict[Entry, Any] = {}
+        self.dtypes: dict[Entry, np.dtype] = {}
+        self.default_dtype = default_dtype
+        for node in graph.nodes:
+            if node.is_variable:
+                entry = Entry(node)
+                shape = shapes.get(node.name)
+                if shape is None and "__shape__" in node.attrs:
+                    shape = ast.literal_eval(node.attrs["__shape__"])
+                if shape is not None:
+                    self.shapes[entry] = tuple(int(extent) for extent in shape)
+                dtype = (dtypes or {}).get(node.name)
+                if dtype is None and "__dtype__" in node.attrs:
+                    dtype = _declared(node.attrs["__dtype__"])
+                if dtype is not None:
+                    self.dtypes[entry] = dtype
+
+    def run(self) -> Inference:
+        """Infer until nothing new is found.
+
+        Raises:
+            ShapeError: shapes contradict each other; names the node.
+        """
+        while True:
+            before = (len(self.dtypes), sum(map(is_known, self.shapes.values())))
+            for node in self.graph.nodes:
+                if not node.is_variable:
+                    self._node(node)
+            if before == (len(self.dtypes), sum(map(is_known, self.shapes.values()))):
+                return self
+
+    def _node(self, node: Node) -> None:
+        names = self._argument_names(node)
+        self._types(node)
+        found = node.op.infer_input_shapes(
+            node.statics,
+            {n: s for n, e in zip(names, node.inputs, strict=False)
+             if is_known(s := self.shapes.get(e))},
+        )
+        for name, entry in zip(names, node.inputs, strict=False):
+            if name in found:
+                self._set(entry, tuple(found[name]), node)
+        if node.op.name.startswith(_SAME_SHAPE):
+            self._same(node)
+        if all(is_known(self.shapes.get(e)) for e in node.inputs):
+            self._forward(node)
+
+    def _same(self, node: Node) -> None:
+        entries = [*node.inputs, Entry(node)]
+        known = next((s for e in entries if is_known(s := self.shapes.get(e))), None)
+        for entry in entries:
+            if known is not None and not is_known(self.shapes.get(entry)):
+                self._set(entry, known, node)
+
+    def _argument_names(self, node: Node) -> tuple[str, ...]:
+        if node.op.variadic:
+            return ()
+        names = node.op.argument_names(node.statics)
+        return names if len(names) == len(node.inputs) else node.op.arrays
+
+    def _set(self, entry: Entry, shape: Shape, node: Node) -> None:
+        before = self.shapes.get(entry)
+        now = merged(before, shape)
+        if now is None:
+            raise ShapeError(
+                f"Node {node.name!r} ({node.op.name}): its input {entry.node.name!r} has shape "
+                f"{before}, but {shape} follows from the other inputs. Give it that shape, or "
+                f"change the attributes of {node.name!r}."
+            )
+        self.shapes[entry] = now
+
+    def _types(self, node: Node) -> None:
+        known = [self.dtypes[e] for e in node.inputs if e in self.dtypes]
+        floats = [d for d in known if d.kind == "f" or d.name == "bfloat16"]
+        dtype = (floats or known or [None])[0]
+        if dtype is not None and node.op.name != "Embedding":
+            for entry in node.inputs:
+                self.dtypes.setdefault(entry, dtype)
+        own = node.op.keywords(node.statics).get("dtype")
+        result = np.dtype(own) if own else dtype
+        if node.op.name == "Embedding":
+            result = self.dtypes.setdefault(node.inputs[1], np.dtype(own or "float32"))
+        if result is not None:
+            self.dtypes.setdefault(Entry(node), result)
+
+    def _forward(self, node: Node) -> None:
+        structs = [
+            jax.ShapeDtypeStruct(
+                self.shapes[e], self.dtypes.get(e) or self.default_dtype or np.dtype("float32")
+            )
+            for e in node.inputs
+        ]
+        if node.op.takes_key:
+            structs.append(jax.ShapeDtypeStruct((2,), np.dtype("uint32")))
+        numbers = [0.0] * (len(node.scalars) + node.op.takes_key)
+        try:
+            outputs = _evaluate(node.op, node.statics, tuple((s.shape, s.dtype) for s in structs),
+                                len(numbers))
+        except Exception as error:
+            shapes = ", ".join(
+                f"{e.node.name}: {self.shapes[e]}" for e in node.inputs
+            )
+            reason = str(error).strip().splitlines()[0]
+            raise ShapeError(
+                f"Node {node.name!r} ({node.op.name}) does not take inputs of these shapes "
+                f"({shapes}): {reason}"
+            ) from (None if isinstance(error, MXNetError) else error)
+        for i, (shape, dtype) in enumerate(outputs):
+            self._set(Entry(node, i), shape, node)
+            if all(e in self.dtypes for e in node.inputs):
+                self.dtypes[Entry(node, i)] = dtype
+
+
+_known: dict[Any, list[tuple[Shape, np.dtype]]] = {}
+
+
+def _evaluate(op: Any, statics: Any, inputs: Any, scalars: int) -> list[tuple[Shape, np.dtype]]:
+    """Output shapes and dtypes by abstract evaluation, remembered."""
+    key = (op, statics, inputs, scalars)
+    if key not in _known:
+        structs = [jax.ShapeDtypeStruct(shape, dtype) for shape, dtype in inputs]
+        numbers = [jax.ShapeDtypeStruct((), np.dtype("float64"))] * scalars
+        run: Callable[..., Any] = lambda a, s: op.apply(statics, a, s)  # noqa: E731
+        with jax.enable_x64(True):
+            found = jax.eval_shape(run, structs, numbers)
+        _known[key] = [(tuple(each.shape), np.dtype(each.dtype)) for each in found]
+    return _known[key]
+
+
+def _declared(text: str) -> np.dtype:
+    from_code = {"0": "float32", "1": "float64", "2": "float16", "3": "uint8", "4": "int32",
+                 "5": "int8", "6": "int64"}
+    return np.dtype(from_code.get(text, text))
+
+
+def infer(
+    graph: Graph,
+    shapes: Mapping[str, Any],
+    dtypes: Mapping[str, np.dtype] | None = None,
+    default_dtype: np.dtype | None = None,
+) -> Inference:
+    """Infer shapes and dtypes of a graph from those of some variables."""
+    return Inference(graph, shapes, dtypes, default_dtype).run()

@@ -1,0 +1,38 @@
+"""Symbols of constants and ranges."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from mixnet.dtype import as_dtype
+from mixnet.symbol.operators import apply
+from mixnet.symbol.symbol import Symbol
+
+
+def zeros(shape: Any, dtype: Any = None, **kwargs: Any) -> Symbol:
+    """A symbol of zeros."""
+    return apply("_zeros", shape=shape, dtype=as_dtype(dtype).name)
+
+
+def ones(shape: Any, dtype: Any = None, **kwargs: Any) -> Symbol:
+    """A symbol of ones."""
+    return apply("_ones", shape=shape, dtype=as_dtype(dtype).name)
+
+
+def full(shape: Any, val: float, dtype: Any = None, **kwargs: Any) -> Symbol:
+    """A symbol of ``val`` everywhere."""
+    return apply("_full", shape=shape, value=float(val), dtype=as_dtype(dtype).name)
+
+
+def arange(
+    start: float,
+    stop: float | None = None,
+    step: float = 1.0,
+    repeat: int = 1,
+    infer_range: bool = False,
+    name: str | None = None,
+    dtype: Any = None,
+) -> Symbol:
+    """A symbol of numbers from ``start`` up to ``stop``."""
+    given = {"start": start, "stop": stop, "step": step, "repeat": repeat}
+    return apply("_arange", **given, dtype=as_dtype(dtype).name)

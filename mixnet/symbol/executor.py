@@ -1,0 +1,387 @@
+"""Executor: a symbol bound to arrays, ready to run forward and backward."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from mixnet.autograd.scope import RecordingScope
+from mixnet.autograd.tape import Mark
+from mixnet.autograd.tape import backward as run_backward
+from mixnet.base import AttributeTypeError, MXNetError, ShapeError
+from mixnet.context import Context, current_context
+from mixnet.dtype import as_dtype
+from mixnet.graph.graph import Graph
+from mixnet.graph.node import Entry
+from mixnet.ndarray.create import zeros
+from mixnet.ndarray.ndarray import NDArray
+from mixnet.passes import pipeline
+from mixnet.passes.assign_keys import assign_keys
+from mixnet.passes.infer_shape import infer
+from mixnet.passes.set_training import set_training
+from mixnet.runtime.graph_op import GraphOp, call_graph
+from mixnet.symbol.symbol import Symbol, output_name
+
+
+def executable_graph(symbol: Symbol, training: bool) -> Graph:
+    """The symbol's graph as it runs: modes set, keys assigned, states as further heads."""
+    nodes = symbol._arguments()
+    states = list(symbol._state_variables())
+    inputs = (*nodes, *states)
+    heads, replaced = list(symbol._heads), []
+    for node in symbol.graph.nodes:
+        if node.op is None or not node.op.states:
+            continue
+        names = node.op.argument_names(node.statics)
+        first = node.op.num_outputs(node.statics, len(node.inputs))
+        for i, name in enumerate(node.op.states):
+            variable = node.inputs[names.index(name)].node
+            if variable.is_variable:
+                heads.append(Entry(node, first + i))
+                replaced.append(inputs.index(variable))
+    graph = Graph(tuple(heads), inputs, len(symbol._heads), tuple(replaced))
+    return assign_keys(pipeline.run(set_training(graph, training), "graph"))
+
+
+class Executor:
+    """A bound symbol. Make one with ``symbol.bind`` or ``symbol.simple_bind``.
+
+    ``arg_dict``, ``grad_dict`` and ``aux_dict`` hold its arrays by name; ``outputs`` those of the
+    last ``forward``.
+    """
+
+    def __init__(
+        self,
+        symbol: Symbol,
+        context: Context,
+        arguments: Mapping[str, NDArray],
+        gradients: Mapping[str, NDArray],
+        requests: Mapping[str, str],
+        states: Mapping[str, NDArray],
+    ):
+        self._symbol = symbol
+        self._ctx = context
+        self.arg_dict = dict(arguments)
+        self.grad_dict = {name: gradients.get(name) for name in arguments}
+        self.aux_dict = dict(states)
+        self._requests = dict(requests)
+        self._ops: dict[bool, GraphOp] = {}
+        self._recorded: list[NDArray] = []
+        self._outputs: list[NDArray] = []
+        self._monitor: tuple[Callable[[str, NDArray], Any], bool] | None = None
+        self._output_dict: dict[str, NDArray] = {}
+
+    # ---- arrays -------------------------------------------------------------------------------
+
+    @property
+    def arg_arrays(self) -> list[NDArray]:
+        """Arguments in the order of ``list_arguments()``."""
+        return list(self.arg_dict.values())
+
+    @property
+    def grad_arrays(self) -> list[NDArray | None]:
+        """Gradients in the same order, None where there is none."""
+        return list(self.grad_dict.values())
+
+    @property
+    def aux_arrays(self) -> list[NDArray]:
+        """Auxiliary states in the order of ``list_auxiliary_states()``."""
+        return list(self.aux_dict.values())
+
+    @property
+    def outputs(self) -> list[NDArray]:
+        """Outputs of the last ``forward``."""
+        if not self._outputs:
+            raise MXNetError("The executor has no outputs yet; call forward() first.")
+        return self._outputs
+
+    @property
+    def output_dict(self) -> dict[str, NDArray]:
+        """Outputs by name."""
+        return dict(zip(self._symbol.list_outputs(), self.outputs, strict=True))
+
+    # ---- running ------------------------------------------------------------------------------
+
+    def graph_op(self, training: bool) -> GraphOp:
+        """The operator that runs the whole graph."""
+        if training not in self._ops:
+            graph = executable_graph(self._symbol, training)
+            self._ops[training] = GraphOp(graph, self._symbol.name or "group")
+        return self._ops[training]
+
+    def forward(self, is_train: bool = False, **kwargs: Any) -> list[NDArray]:
+        """Compute the outputs.
+
+        Args:
+            is_train: operators behave as in training, and ``backward`` may follow.
+            kwargs: new content of arguments by name.
+
+        Raises:
+            ShapeError: an array has another shape than the argument.
+        """
+        for name, array in kwargs.items():
+            self._feed(name, array)
+        op = self.graph_op(bool(is_train))
+        handles = [*self.arg_dict.values(), *self.aux_dict.values()]
+        values = [handle._read() for handle in handles]
+        if is_train:
+            for i, name in enumerate(self.arg_dict):
+                gradient, request = self.grad_dict[name], self._requests.get(name, "null")
+                if gradient is not None and request != "null":
+                    values[i] = values[i].alias()
+                    Mark(gradient, request).on(values[i])
+        with RecordingScope(bool(is_train), bool(is_train)):
+            outputs, states = call_graph(op, values, self._ctx)
+        for i, value in zip(op.states, states, strict=True):
+            value.node = None
+            handles[i]._write(value)
+        self._recorded = [NDArray._wrap(value) for value in outputs] if is_train else []
+        plain = [value.alias() for value in outputs]
+        if self._outputs:
+            for handle, value in zip(self._outputs, plain, strict=True):
+                handle._write(value)
+        else:
+            self._outputs = [NDArray._wrap(value) for value in plain]
+        if self._monitor is not None:
+            self._watch(bool(is_train))
+        return self._outputs
+
+    def _feed(self, name: str, array: Any) -> None:
+        if name not in self.arg_dict:
+            raise AttributeTypeError(
+                f"forward: there is no argument {name!r}; there are {', '.join(self.arg_dict)}."
+            )
+        target = self.arg_dict[name]
+        if isinstance(array, NDArray) and array.shape != target.shape:
+            raise ShapeError(
+                f"forward: {name} has shape {array.shape}, it was bound with {target.shape}. Use "
+                f"executor.reshape({name}={array.shape}) for another shape."
+            )
+        target[:] = array
+
+    def backward(self, out_grads: Any = None, is_train: bool = True) -> None:
+        """Gradients of the arguments, written or added to ``grad_dict`` as requested.
+
+        Args:
+            out_grads: gradients of the outputs, in order; ones by default, as loss heads want.
+            is_train: kept for MXNet programs.
+
+        Raises:
+            MXNetError: ``forward(is_train=True)`` did not come before.
+        """
+        if not self._recorded:
+            raise MXNetError("backward needs forward(is_train=True) before it.")
+        heads = self._recorded
+        if isinstance(out_grads, NDArray):
+            out_grads = [out_grads]
+        if out_grads is not None and len(out_grads) != len(heads):
+            raise ShapeError(f"backward: {len(heads)} outputs, but {len(out_grads)} gradients.")
+        pairs = [
+            (head, None if out_grads is None else out_grads[i])
+            for i, head in enumerate(heads)
+            if head._read().node is not None
+        ]
+        if pairs:
+            run_backward([h for h, _ in pairs], [g for _, g in pairs], retain_graph=True)
+
+    # ---- looking and changing -----------------------------------------------------------------
+
+    def set_monitor_callback(
+        self, callback: Callable[[str, NDArray], Any], monitor_all: bool = False
+    ) -> None:
+        """Call ``callback(name, array)`` for every output of every operator after ``forward``.
+
+        Args:
+            callback: gets the output's name and its array.
+            monitor_all: the inputs too.
+        """
+        self._monitor = (callback, monitor_all)
+
+    def _watch(self, training: bool) -> None:
+        assert self._monitor is not None
+        callback, everything = self._monitor
+        internals = self._symbol.get_internals()
+        kept = [e for e in internals._heads if everything or not e.node.is_variable]
+        watched = Executor(
+            Symbol(kept), self._ctx, self.arg_dict, {}, {}, self.aux_dict
+        )
+        arguments = Symbol(kept).list_arguments()
+        watched.arg_dict = {name: self.arg_dict[name] for name in arguments}
+        op = watched.graph_op(training)
+        handles = [*watched.arg_dict.values(), *self.aux_dict.values()]
+        with RecordingScope(False, training):
+            outputs, _ = call_graph(op, [h._read() for h in handles], self._ctx)
+        for entry, value in zip(kept, outputs, strict=True):
+            callback(output_name(entry), NDArray._wrap(value))
+
+    def copy_params_from(
+        self,
+        arg_params: Mapping[str, NDArray],
+        aux_params: Mapping[str, NDArray] | None = None,
+        allow_extra_params: bool = False,
+    ) -> None:
+        """Copy parameters into the arrays of the executor.
+
+        Raises:
+            MXNetError: a name is none of the executor's, unless ``allow_extra_params``.
+        """
+        for given, own, kind in (
+            (arg_params, self.arg_dict, "argument"),
+            (aux_params or {}, self.aux_dict, "auxiliary state"),
+        ):
+            for name, array in given.items():
+                if name in own:
+                    array.copyto(own[name])
+                elif not allow_extra_params:
+                    raise MXNetError(
+                        f"copy_params_from: there is no {kind} {name!r}; there are "
+                        f"{', '.join(own)}. Pass allow_extra_params=True to leave it out."
+                    )
+
+    def reshape(
+        self, partial_shaping: bool = False, allow_up_sizing: bool = False, **kwargs: Any
+    ) -> Executor:
+        """An executor for other input shapes that shares the arrays whose shapes stay."""
+        shapes, _, states = self._symbol.infer_shape(**kwargs)
+        if shapes is None:
+            raise ShapeError("reshape: the shapes given do not determine all arguments.")
+        arguments: dict[str, NDArray] = {}
+        gradients: dict[str, NDArray] = {}
+        for (name, array), shape in zip(self.arg_dict.items(), shapes, strict=True):
+            same = array.shape == shape
+            if not same and name not in kwargs and not partial_shaping:
+                raise ShapeError(
+                    f"reshape: {name} would change from {array.shape} to {shape} though it was not "
+                    f"named. Pass partial_shaping=True to make it anew."
+                )
+            arguments[name] = array if same else zeros(shape, self._ctx, array.dtype)
+            gradient = self.grad_dict[name]
+            if gradient is not None:
+                gradients[name] = gradient if same else zeros(shape, self._ctx, array.dtype)
+        aux = {
+            name: array if array.shape == shape else zeros(shape, self._ctx, array.dtype)
+            for (name, array), shape in zip(self.aux_dict.items(), states, strict=True)
+        }
+        return Executor(self._symbol, self._ctx, arguments, gradients, self._requests, aux)
+
+    def debug_str(self) -> str:
+        """The graph as text and the bytes of the bound arrays."""
+        arrays = [*self.arg_dict.values(), *self.aux_dict.values()]
+        arrays += [each for each in self.grad_dict.values() if each is not None]
+        total = sum(each._spec.nbytes for each in arrays)
+        return f"{self._symbol.debug_str()}Total {total / 2**20:.4g} MB bound\n"
+
+
+def bind(
+    self: Symbol,
+    ctx: Context | None = None,
+    args: Any = None,
+    args_grad: Any = None,
+    grad_req: Any = "write",
+    aux_states: Any = None,
+    group2ctx: Any = None,
+    shared_exec: Any = None,
+) -> Executor:
+    """An executor over arrays that you give.
+
+    Args:
+        ctx: device.
+        args: arrays of the arguments, a list in order or a dict by name.
+        args_grad: arrays for gradients, a list or a dict; those left out get no gradient.
+        grad_req: ``write``, ``add`` or ``null``; for all, a list in order, or a dict by name.
+        aux_states: arrays of the auxiliary states, a list or a dict.
+
+    Raises:
+        MXNetError: an array is missing.
+        ShapeError: shapes do not fit; names the node.
+    """
+    context = ctx or current_context()
+    names, aux_names = self.list_arguments(), self.list_auxiliary_states()
+    arguments = _named(names, args or {}, "args", True)
+    gradients = _named(names, args_grad or {}, "args_grad", False)
+    states = _named(aux_names, aux_states or {}, "aux_states", True)
+    everything = {**arguments, **states}
+    infer(
+        self.graph,
+        {name: array.shape for name, array in everything.items()},
+        {name: array._spec.dtype for name, array in everything.items()},
+    )
+    return Executor(self, context, arguments, gradients, _requests(names, grad_req), states)
+
+
+def _named(names: Sequence[str], given: Any, what: str, complete: bool) -> dict[str, NDArray]:
+    if isinstance(given, (list, tuple)):
+        if len(given) != len(names):
+            raise MXNetError(f"bind: {what} has {len(given)} arrays, the symbol {len(names)}.")
+        given = {name: array for name, array in zip(names, given, strict=True) if array is not None}
+    missing = [name for name in names if name not in given]
+    if complete and missing:
+        raise MXNetError(f"bind: {what} has no array for {', '.join(missing)}.")
+    return {name: given[name] for name in names if name in given}
+
+
+def _requests(names: Sequence[str], given: Any) -> dict[str, str]:
+    if isinstance(given, str):
+        return dict.fromkeys(names, given)
+    if isinstance(given, (list, tuple)):
+        return dict(zip(names, given, strict=True))
+    return {name: given.get(name, "null") for name in names}
+
+
+def simple_bind(
+    self: Symbol,
+    ctx: Context | None = None,
+    grad_req: Any = "write",
+    type_dict: Mapping[str, Any] | None = None,
+    stype_dict: Any = None,
+    group2ctx: Any = None,
+    shared_arg_names: Any = None,
+    shared_exec: Any = None,
+    shared_buffer: Any = None,
+    **kwargs: Any,
+) -> Executor:
+    """An executor over arrays of zeros made for the shapes that follow from ``kwargs``.
+
+    Raises:
+        ShapeError: the shapes given do not determine all arguments, or do not fit.
+    """
+    context = ctx or current_context()
+    shapes, _, aux_shapes = self.infer_shape(**kwargs)
+    names, aux_names = self.list_arguments(), self.list_auxiliary_states()
+    if shapes is None:
+        partial, _, _ = self.infer_shape_partial(**kwargs)
+        unknown = [n for n, s in zip(names, partial, strict=True) if not s or 0 in s]
+        raise ShapeError(
+            f"simple_bind: the shapes of {', '.join(unknown) or 'some outputs'} do not follow from "
+            f"{', '.join(kwargs) or 'nothing'}; give them by name."
+        )
+    dtypes = {name: as_dtype(dtype) for name, dtype in (type_dict or {}).items()}
+    found = infer(self.graph, kwargs, dtypes)
+    by_node = {node.name: found.dtypes.get(Entry(node)) for node in self.graph.nodes}
+    requests = _requests(names, grad_req)
+
+    def made(name: str, shape: tuple[int, ...]) -> NDArray:
+        return zeros(shape, context, by_node.get(name) or "float32")
+
+    arguments = {name: made(name, shape) for name, shape in zip(names, shapes, strict=True)}
+    gradients = {
+        name: made(name, shape)
+        for name, shape in zip(names, shapes, strict=True)
+        if requests[name] != "null"
+    }
+    states = {name: made(name, shape) for name, shape in zip(aux_names, aux_shapes, strict=True)}
+    return Executor(self, context, arguments, gradients, requests, states)
+
+
+def evaluate(self: Symbol, ctx: Context | None = None, **kwargs: NDArray) -> list[NDArray]:
+    """Outputs for arrays given by name."""
+    return bind(self, ctx, kwargs, grad_req="null").forward()
+
+
+def install(cls: type[Symbol]) -> None:
+    """Give symbols the methods that make executors."""
+    cls.bind = bind  # type: ignore[attr-defined]
+    cls.simple_bind = simple_bind  # type: ignore[attr-defined]
+    cls.eval = evaluate  # type: ignore[attr-defined]
+
+

@@ -1,0 +1,473 @@
+"""Symbol: a computation composed by hand, to be bound to arrays later."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+
+from mixnet.attribute import current_attributes
+from mixnet.base import AttributeTypeError, MXNetError
+from mixnet.dtype import as_dtype
+from mixnet.graph.graph import Graph
+from mixnet.graph.node import Entry, Node
+from mixnet.graph.symbol_json import from_json, to_json
+from mixnet.name import current as current_names
+from mixnet.ndarray.params_file import write_whole
+from mixnet.ops.attributes import to_text
+from mixnet.ops.registry import Op, find
+from mixnet.passes.differentiate import differentiate
+from mixnet.passes.infer_shape import Inference, infer, is_known
+
+
+class Symbol:
+    """One or several outputs of a graph.
+
+    Make one with ``mx.sym.Variable``, by operators on symbols, or ``mx.sym.load``.
+    """
+
+    __slots__ = ("_heads",)
+    __array_priority__ = 1000.0
+
+    def __init__(self, heads: Sequence[Entry]):
+        self._heads = tuple(heads)
+
+    @property
+    def graph(self) -> Graph:
+        """The graph below the outputs."""
+        return Graph(self._heads)
+
+    # ---- names --------------------------------------------------------------------------------
+
+    @property
+    def name(self) -> str | None:
+        """Name of the node; None for a group."""
+        nodes = {entry.node for entry in self._heads}
+        return next(iter(nodes)).name if len(nodes) == 1 else None
+
+    def _state_variables(self) -> dict[Node, None]:
+        """Variables that operators write, in order."""
+        found: dict[Node, None] = {}
+        for node in self.graph.nodes:
+            if node.op is not None and node.op.states:
+                names = node.op.argument_names(node.statics)
+                for name, entry in zip(names, node.inputs, strict=False):
+                    if name in node.op.states and entry.node.is_variable:
+                        found[entry.node] = None
+        return found
+
+    def _arguments(self) -> list[Node]:
+        states = self._state_variables()
+        return [n for n in self.graph.nodes if n.is_variable and n not in states]
+
+    def list_arguments(self) -> list[str]:
+        """Names of the variables in the order in which the graph reaches them."""
+        return [node.name for node in self._arguments()]
+
+    def list_auxiliary_states(self) -> list[str]:
+        """Names of the variables that operators write, as BatchNorm's moving mean."""
+        return [node.name for node in self._state_variables()]
+
+    def list_inputs(self) -> list[str]:
+        """Names of all variables."""
+        return [node.name for node in self.graph.nodes if node.is_variable]
+
+    def list_outputs(self) -> list[str]:
+        """Names of the outputs."""
+        return [output_name(entry) for entry in self._heads]
+
+    @property
+    def num_outputs(self) -> int:
+        """Number of outputs."""
+        return len(self._heads)
+
+    def __len__(self) -> int:
+        return len(self._heads)
+
+    def __iter__(self) -> Iterator[Symbol]:
+        return (Symbol((entry,)) for entry in self._heads)
+
+    def __getitem__(self, index: int | str | slice) -> Symbol:
+        if isinstance(index, slice):
+            return Symbol(self._heads[index])
+        if isinstance(index, str):
+            names = self.list_outputs()
+            if names.count(index) != 1:
+                raise MXNetError(
+                    f"There is no single output {index!r}; the outputs are {', '.join(names[-8:])}."
+                )
+            return Symbol((self._heads[names.index(index)],))
+        if not -len(self._heads) <= index < len(self._heads):
+            raise IndexError(f"output {index} of a symbol with {len(self._heads)} output(s)")
+        return Symbol((self._heads[index],))
+
+    def get_internals(self) -> Symbol:
+        """A group of every output of every node, for picking features by name."""
+        entries = []
+        for node in self.graph.nodes:
+            count = 1 if node.op is None else node.op.num_visible(node.statics, len(node.inputs))
+            entries += [Entry(node, i) for i in range(count)]
+        return Symbol(entries)
+
+    def get_children(self) -> Symbol | None:
+        """A group of the inputs of the node; None for a variable."""
+        inputs = [entry for head in self._heads for entry in head.node.inputs]
+        return Symbol(inputs) if inputs else None
+
+    # ---- attributes ---------------------------------------------------------------------------
+
+    def attr(self, key: str) -> str | None:
+        """An attribute as text, None if it is not set."""
+        attrs = self._heads[0].node.attrs
+        return attrs.get(key, attrs.get(f"__{key}__"))
+
+    def list_attr(self) -> dict[str, str]:
+        """Attributes of the node."""
+        return dict(self._heads[0].node.attrs)
+
+    def attr_dict(self) -> dict[str, dict[str, str]]:
+        """Attributes of all nodes by name."""
+        return {node.name: dict(node.attrs) for node in self.graph.nodes if node.attrs}
+
+    # ---- composition --------------------------------------------------------------------------
+
+    def __call__(self, *args: Symbol, name: str | None = None, **kwargs: Symbol) -> Symbol:
+        """The same graph with symbols in place of variables, by position or by name."""
+        variables = [n for n in self.graph.nodes if n.is_variable]
+        given = dict(zip(variables, args, strict=False))
+        by_name = {node.name: node for node in variables}
+        for key, value in kwargs.items():
+            if key not in by_name:
+                raise AttributeTypeError(
+                    f"compose: there is no variable {key!r}; the symbol has {', '.join(by_name)}."
+                )
+            given[by_name[key]] = value
+        made: dict[Node, Entry | Node] = {}
+
+        def moved(entry: Entry) -> Entry:
+            now = made[entry.node]
+            return now if isinstance(now, Entry) else Entry(now, entry.index)
+
+        heads = {entry.node for entry in self._heads}
+        for node in self.graph.nodes:
+            if node in given:
+                made[node] = given[node]._entry()
+            elif node.is_variable:
+                made[node] = node
+            else:
+                copied = node.replaced(tuple(moved(entry) for entry in node.inputs))
+                if name and node in heads and len(heads) == 1:
+                    copied.name = name
+                made[node] = copied
+        return Symbol([moved(entry) for entry in self._heads])
+
+    def _entry(self) -> Entry:
+        if len(self._heads) != 1:
+            raise MXNetError(
+                f"A symbol with {len(self._heads)} outputs stands where one is needed; pick one "
+                f"with symbol[i]: {', '.join(self.list_outputs()[:6])}."
+            )
+        return self._heads[0]
+
+    # ---- inference ----------------------------------------------------------------------------
+
+    def _shapes_of(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> dict[str, Any]:
+        shapes = {k: v for k, v in zip(self.list_arguments(), args, strict=False) if v is not None}
+        known = {*self.list_arguments(), *self.list_auxiliary_states()}
+        for key in kwargs:
+            if key not in known:
+                raise AttributeTypeError(
+                    f"infer_shape: there is no variable {key!r}; the symbol has "
+                    f"{', '.join(sorted(known))}."
+                )
+        return {**shapes, **{k: v for k, v in kwargs.items() if v is not None}}
+
+    def _inferred(self, shapes: Mapping[str, Any], dtypes: Any = None) -> Inference:
+        return infer(self.graph, shapes, dtypes)
+
+    def infer_shape_partial(self, *args: Any, **kwargs: Any) -> tuple[list, list, list]:
+        """As ``infer_shape``, with ``()`` and 0 where something stays unknown."""
+        found = self._inferred(self._shapes_of(args, kwargs)).shapes
+
+        def shape_of(entry: Entry) -> tuple[int, ...]:
+            return found.get(entry) or ()
+
+        return (
+            [shape_of(Entry(node)) for node in self._arguments()],
+            [shape_of(entry) for entry in self._heads],
+            [shape_of(Entry(node)) for node in self._state_variables()],
+        )
+
+    def infer_shape(self, *args: Any, **kwargs: Any) -> tuple[Any, Any, Any]:
+        """Shapes of arguments, outputs and auxiliary states from those of some arguments.
+
+        Args:
+            args: shapes in the order of ``list_arguments()``, None for unknown.
+            kwargs: shapes by name.
+
+        Returns:
+            Three lists of shapes; three times None where something stays unknown.
+
+        Raises:
+            ShapeError: shapes contradict each other; names the node.
+        """
+        arguments, outputs, states = self.infer_shape_partial(*args, **kwargs)
+        if all(map(is_known, arguments)) and all(map(is_known, outputs)):
+            return arguments, outputs, states
+        return None, None, None
+
+    def infer_type(self, *args: Any, **kwargs: Any) -> tuple[Any, Any, Any]:
+        """Dtypes of arguments, outputs and auxiliary states from those of some arguments."""
+        given = dict(zip(self.list_arguments(), args, strict=False)) | kwargs
+        dtypes = {k: as_dtype(v) for k, v in given.items() if v is not None}
+        found = self._inferred({}, dtypes).dtypes
+        if not dtypes:
+            found = {}
+        groups = (
+            [Entry(node) for node in self._arguments()],
+            list(self._heads),
+            [Entry(node) for node in self._state_variables()],
+        )
+        if any(entry not in found for entry in (*groups[0], *groups[1])):
+            return None, None, None
+        arguments, outputs, states = ([found[e].type for e in group if e in found] for group in groups)
+        return arguments, outputs, states
+
+    # ---- files --------------------------------------------------------------------------------
+
+    def tojson(self, remove_amp_cast: bool = True) -> str:
+        """The text of a symbol file as MXNet writes it."""
+        return to_json(self.graph)
+
+    def save(self, fname: str | os.PathLike[str], remove_amp_cast: bool = True) -> None:
+        """Write a symbol file; it is complete or not there."""
+        write_whole(fname, self.tojson().encode())
+
+    def debug_str(self) -> str:
+        """The graph as text: one line per node."""
+        lines = ["Symbol Outputs:"]
+        lines += [f"\toutput[{i}]={n}({e.index})" for i, (n, e) in
+                  enumerate(zip(self.list_outputs(), self._heads, strict=True))]
+        for node in self.graph.nodes:
+            if node.is_variable:
+                lines.append(f"Variable:{node.name}")
+                continue
+            lines += ["-" * 20, f"Op:{node.op.name}, Name={node.name}", "Inputs:"]
+            lines += [f"\targ[{i}]={e.node.name}({e.index})" for i, e in enumerate(node.inputs)]
+            if node.attrs:
+                lines += ["Attrs:", *[f"\t{k}={v}" for k, v in sorted(node.attrs.items())]]
+        return "\n".join(lines) + "\n"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data of the graph, see ``Graph.to_dict``."""
+        return self.graph.to_dict()
+
+    def __repr__(self) -> str:
+        if len(self._heads) == 1:
+            return f"<Symbol {self.name}>"
+        return f"<Symbol group [{', '.join(entry.node.name for entry in self._heads)}]>"
+
+    def __copy__(self) -> Symbol:
+        return Symbol(self._heads)
+
+    def __deepcopy__(self, memo: Any) -> Symbol:
+        return Symbol(self._heads)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return load_json, (self.tojson(),)
+
+    def __bool__(self) -> bool:
+        raise MXNetError("A symbol has no truth value: it has no numbers until it is bound.")
+
+    # ---- gradient -----------------------------------------------------------------------------
+
+    def gradient(self, wrt: Sequence[str] | None = None) -> Symbol:
+        """The gradient graph: one output per variable in ``wrt``, by default all arguments.
+
+        The gradient of output ``x`` comes in as the variable ``x_grad``.
+        """
+        by_name = {node.name: node for node in self._arguments()}
+        names = list(by_name) if wrt is None else list(wrt)
+        for name in names:
+            if name not in by_name:
+                raise MXNetError(f"gradient: no argument {name!r}; there are {', '.join(by_name)}.")
+        starts = [Entry(Node(None, name=f"{name}_grad")) for name in self.list_outputs()]
+        variables = [Entry(by_name[name]) for name in names]
+        found = differentiate(self._heads, starts, variables)
+        zeros = find("zeros_like")
+        return Symbol(
+            [
+                entry or Entry(Node(zeros, (), (), (variable,), f"{variable.node.name}_no_grad"))
+                for entry, variable in zip(found, variables, strict=True)
+            ]
+        )
+
+
+def output_name(entry: Entry) -> str:
+    """Name of an output: ``fc1_output``, ``split0_output1``, a variable's own."""
+    node = entry.node
+    if node.op is None:
+        return node.name
+    count = node.op.num_visible(node.statics, len(node.inputs))
+    names = getattr(node.op, "output_names", ("output",))
+    if len(names) > 1:
+        return f"{node.name}_{names[entry.index]}"
+    return f"{node.name}_output" + (str(entry.index) if count > 1 else "")
+
+
+def Variable(
+    name: str,
+    attr: Mapping[str, str] | None = None,
+    shape: Any = None,
+    lr_mult: float | None = None,
+    wd_mult: float | None = None,
+    dtype: Any = None,
+    init: Any = None,
+    stype: Any = None,
+    profiler_scope: Any = None,
+    **kwargs: str,
+) -> Symbol:
+    """A variable: an input, a parameter or a label.
+
+    Args:
+        name: its name.
+        attr: attributes, strings.
+        shape: shape if known; 0 for an unknown extent.
+        lr_mult: factor of the learning rate.
+        wd_mult: factor of the weight decay.
+        dtype: dtype if known.
+        init: an initializer, or its ``dumps()``.
+        kwargs: further attributes named ``__like_this__``.
+    """
+    if not isinstance(name, str):
+        raise AttributeTypeError(f"Variable: name must be a string, not {type(name).__name__}.")
+    attrs = current_attributes().get(dict(attr or {}))
+    for key, value in (("shape", shape), ("lr_mult", lr_mult), ("wd_mult", wd_mult)):
+        if value is not None:
+            attrs[f"__{key}__"] = to_text(tuple(value) if key == "shape" else value)
+    if dtype is not None:
+        from_dtype = as_dtype(dtype)
+        codes = {"float32": 0, "float64": 1, "float16": 2, "uint8": 3, "int32": 4, "int8": 5,
+                 "int64": 6}
+        attrs["__dtype__"] = str(codes.get(from_dtype.name, from_dtype.name))
+    if init is not None:
+        attrs["__init__"] = init if isinstance(init, str) else init.dumps()
+    for key, value in kwargs.items():
+        if not (key.startswith("__") and key.endswith("__")):
+            raise AttributeTypeError(
+                f"Variable: attribute {key!r} must be named as '__{key}__', or given in attr."
+            )
+        attrs[key] = str(value)
+    return Symbol((Entry(Node(None, name=name, attrs=attrs)),))
+
+
+def Group(symbols: Sequence[Symbol]) -> Symbol:
+    """A symbol with the outputs of all ``symbols``."""
+    if not symbols or any(not isinstance(each, Symbol) for each in symbols):
+        raise AttributeTypeError("Group takes a list of symbols that is not empty.")
+    return Symbol([entry for each in symbols for entry in each._heads])
+
+
+def load(fname: str | os.PathLike[str]) -> Symbol:
+    """The symbol of a file.
+
+    Raises:
+        FileFormatError: it is truncated, corrupted or no symbol file.
+    """
+    return Symbol(from_json(Path(fname).read_text(), os.fspath(fname)).heads)
+
+
+def load_json(json_str: str) -> Symbol:
+    """The symbol of the text of a symbol file."""
+    if not isinstance(json_str, str):
+        raise AttributeTypeError(f"load_json takes text, not {type(json_str).__name__}.")
+    return Symbol(from_json(json_str).heads)
+
+
+def compose(
+    op: Op, called: str, inputs: Mapping[str, Symbol] | Sequence[Symbol],
+    attributes: dict[str, Any], name: str | None = None, attr: Mapping[str, str] | None = None,
+) -> Symbol:
+    """A symbol that applies an operator; parameters that are not given become variables.
+
+    Args:
+        op: the operator.
+        called: the name it was called by: automatic names count by it.
+        inputs: symbols by parameter, or in order for a variadic operator.
+        attributes: the operator's attributes.
+        name: name of the node, automatic by default.
+        attr: user attributes.
+    """
+    own = {k: v for k, v in attributes.items() if v is not None and k in op.attributes}
+    unknown = [k for k in attributes if k not in op.attributes and not _is_user(k)]
+    if unknown:
+        op.bind({k: attributes[k] for k in unknown})  # raises, with the nearest name
+    users = {k: str(v) for k, v in attributes.items() if k not in op.attributes}
+    statics, scalars = op.bind(own)
+    name = current_names().get(name, called.lower())
+    attrs = current_attributes().get({**(attr or {}), **users})
+    attrs.update({k: to_text(v) for k, v in own.items()})
+    if op.variadic:
+        assert not isinstance(inputs, Mapping)
+        entries = [entry for each in inputs for entry in each._heads]
+        attrs.setdefault(op.num_args, str(len(entries)))
+    else:
+        assert isinstance(inputs, Mapping)
+        entries = []
+        for each in op.argument_names(statics):
+            if each in inputs:
+                entries.append(inputs[each]._entry())
+            else:
+                scope = current_attributes().get({})
+                entries.append(Entry(Node(None, name=f"{name}_{each}", attrs=scope)))
+    node = Node(op, statics, scalars, tuple(entries), name, attrs)
+    return Symbol([Entry(node, i) for i in range(op.num_visible(statics, len(entries)))])
+
+
+def _is_user(key: str) -> bool:
+    return key.startswith("__") and key.endswith("__")
+
+
+def make_function(op: Op, name: str) -> Callable[..., Symbol]:
+    """The function ``mx.sym.<name>`` of an operator."""
+    order = tuple(op.attributes)
+
+    def function(*args: Any, name: str | None = None, attr: Any = None, **kwargs: Any) -> Symbol:
+        kwargs.pop("out", None)
+        if op.variadic:
+            kwargs.pop(op.num_args, None)
+            given: Any = kwargs.pop(op.variadic, args)
+            given = list(given[0]) if len(given) == 1 and isinstance(given[0], (list, tuple)) else list(given)
+            symbols = [each for each in given if isinstance(each, Symbol)]
+            rest = [each for each in given if not isinstance(each, Symbol)]
+        else:
+            symbols = {}
+            for key, value in zip(op.arrays, args, strict=False):
+                if value is not None:
+                    symbols[key] = value
+            rest = list(args[len(op.arrays) :])
+            for key in op.arrays:
+                if kwargs.get(key) is not None:
+                    symbols[key] = kwargs.pop(key)
+                else:
+                    kwargs.pop(key, None)
+            for key, value in symbols.items():
+                if not isinstance(value, Symbol):
+                    raise AttributeTypeError(
+                        f"{op.name}: {key} must be a Symbol, not {type(value).__name__}. Make one "
+                        f"with mx.sym.Variable(name)."
+                    )
+        kwargs.update(zip(order, rest, strict=False))
+        kwargs.pop("ctx", None)
+        return compose(op, called, symbols, kwargs, name, attr)
+
+    called = name
+    function.__name__ = function.__qualname__ = name
+    function.__module__ = "mixnet.symbol"
+    function.__doc__ = op.__doc__
+    function.__signature__ = op.signature()  # type: ignore[attr-defined]
+    return function
+
+
