@@ -5,10 +5,16 @@ from mixnet import autograd as autograd
 from mixnet import base as base
 from mixnet import context as context
 from mixnet import engine as engine
+from mixnet import gluon as gluon
+from mixnet import initializer as init
+from mixnet import initializer as initializer
+from mixnet import metric as metric
 from mixnet import name as name
 from mixnet import ndarray as nd
 from mixnet import ndarray as ndarray
 from mixnet import ops as ops
+from mixnet import optimizer as optimizer
+from mixnet import random as random
 from mixnet import runtime as runtime
 from mixnet import symbol as sym
 from mixnet import symbol as symbol

@@ -1,0 +1,4 @@
+"""From recorded operations to programs on a device, and counters of what happened."""
+
+from mixnet.runtime.counters import counters as counters
+from mixnet.runtime.counters import reset_counters as reset_counters

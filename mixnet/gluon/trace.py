@@ -1,0 +1,115 @@
+"""Tracing a block: forward runs on placeholders, parameters become inputs of the graph."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from mixnet.autograd.scope import RecordingScope
+from mixnet.context import Context
+from mixnet.graph.graph import Graph
+from mixnet.ndarray.ndarray import NDArray
+from mixnet.runtime.state import state
+from mixnet.runtime.trace import Trace
+from mixnet.runtime.value import Spec, Value
+
+
+class BlockTrace(Trace):
+    """A trace in which every parameter that is read becomes a placeholder."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        # parameter -> its placeholder handle, number among the placeholders, first value
+        self.parameters: dict[Any, tuple[NDArray, int, Value]] = {}
+
+    def parameter(self, parameter: Any, data: NDArray) -> NDArray:
+        """The handle that stands for a parameter while tracing."""
+        if parameter not in self.parameters:
+            value = self.placeholder(data._spec, parameter.name)
+            handle = data._wrap(value)
+            self.parameters[parameter] = (handle, len(self.placeholders) - 1, value)
+        return self.parameters[parameter][0]
+
+    def written(self) -> list[tuple[int, Value]]:
+        """Placeholders of parameters that were written, with their new values."""
+        return [
+            (number, handle._read())
+            for handle, number, first in self.parameters.values()
+            if handle._read() is not first
+        ]
+
+
+def current_trace() -> BlockTrace | None:
+    """The trace of a block that this thread is in."""
+    found = state.trace
+    return found if isinstance(found, BlockTrace) else None
+
+
+@contextmanager
+def untraced() -> Iterator[None]:
+    """Scope in which operations are recorded to run, also within a trace."""
+    before, state.trace = state.trace, None
+    try:
+        yield
+    finally:
+        state.trace = before
+
+
+def flatten(arguments: Any) -> tuple[list[Any], Any]:
+    """Arrays of nested lists, tuples and dicts, and the structure without them."""
+    if isinstance(arguments, NDArray):
+        return [arguments], NDArray
+    if isinstance(arguments, (list, tuple)):
+        parts = [flatten(each) for each in arguments]
+        leaves = [leaf for part, _ in parts for leaf in part]
+        return leaves, (type(arguments), tuple(structure for _, structure in parts))
+    if isinstance(arguments, dict):
+        leaves, structure = flatten(list(arguments.values()))
+        return leaves, (dict, tuple(arguments), structure)
+    return [], ("constant", arguments)
+
+
+def unflatten(leaves: Iterator[Any], structure: Any) -> Any:
+    """Nested lists, tuples and dicts from a structure and arrays."""
+    if structure is NDArray:
+        return next(leaves)
+    if structure[0] == "constant":
+        return structure[1]
+    if structure[0] is dict:
+        return dict(zip(structure[1], unflatten(leaves, structure[2]), strict=True))
+    kind, parts = structure
+    made = [unflatten(leaves, part) for part in parts]
+    return made if kind is list else kind(made) if kind is tuple else kind(*made)
+
+
+class Traced:
+    """A traced block: its graph, the parameters it reads, the structure of its outputs.
+
+    Args:
+        forward: what to run.
+        specs: specs of the arrays among its arguments.
+        structure: the arguments without their arrays.
+        training: whether operators train.
+        context: where random numbers are drawn.
+    """
+
+    def __init__(
+        self, forward: Any, specs: Sequence[Spec], structure: Any, training: bool, context: Context
+    ):
+        trace = BlockTrace()
+        with RecordingScope(None, training), trace:
+            names = ["data"] if len(specs) == 1 else [f"data{i}" for i in range(len(specs))]
+            values = [trace.placeholder(s, n) for s, n in zip(specs, names, strict=True)]
+            arguments = unflatten(iter([NDArray._wrap(v) for v in values]), structure)
+            found = forward(*arguments)
+            leaves, self.outputs = flatten(found)
+            states = trace.written()
+            self.graph: Graph = trace.graph([leaf._read() for leaf in leaves], states)
+        self.parameters = list(trace.parameters)
+        self.captured = list(trace.captured.values())
+        self.context = context
+
+    def parameter_handles(self, context: Context) -> list[NDArray]:
+        """The parameters' arrays on a context, in the order of the graph's inputs."""
+        return [each._on(context) for each in self.parameters]
