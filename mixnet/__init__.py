@@ -18,6 +18,8 @@ from mixnet import random as random
 from mixnet import runtime as runtime
 from mixnet import symbol as sym
 from mixnet import symbol as symbol
+from mixnet import visualization as visualization
+from mixnet import visualization as viz
 from mixnet.attribute import AttrScope as AttrScope
 from mixnet.base import MXNetError as MXNetError
 from mixnet.context import Context as Context

@@ -173,9 +173,7 @@ class Xavier(Initializer):
         magnitude: scale of the random numbers.
     """
 
-    def __init__(
-        self, rnd_type: str = "uniform", factor_type: str = "avg", magnitude: float = 3
-    ):
+    def __init__(self, rnd_type: str = "uniform", factor_type: str = "avg", magnitude: float = 3):
         super().__init__(rnd_type=rnd_type, factor_type=factor_type, magnitude=magnitude)
         if rnd_type not in ("uniform", "gaussian"):
             raise MXNetError(f"Xavier: rnd_type={rnd_type!r} is not 'uniform' or 'gaussian'.")

@@ -33,7 +33,9 @@ class _Scope:
         if scope is None:
             if prefix is None:
                 prefix = current_names().get(None, hint) + "_"
-            shared = ParameterDict(prefix) if params is None else ParameterDict(params.prefix, params)
+            shared = (
+                ParameterDict(prefix) if params is None else ParameterDict(params.prefix, params)
+            )
             return prefix, shared
         if prefix is None:
             count = scope._counter.get(hint, 0)
@@ -293,7 +295,9 @@ class Block:
         learned = sum(_size(p) for p in parameters if p.grad_req != "null")
         total = sum(_size(p) for p in parameters)
         line = "-" * 80
-        print(line, f"{'Layer (type)':>34} {'Output Shape':>28} {'Param #':>15}", "=" * 80, sep="\n")
+        print(
+            line, f"{'Layer (type)':>34} {'Output Shape':>28} {'Param #':>15}", "=" * 80, sep="\n"
+        )
         print(f"{'Input':>34} {', '.join(str(i.shape) for i in inputs):>28} {0:>15}")
         for name, shape, count in rows:
             print(f"{name:>34} {shape:>28} {count:>15}")

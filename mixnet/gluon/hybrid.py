@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from typing import Any
 
@@ -206,9 +205,7 @@ class HybridBlock(Block):
         specs, structure, _ = next(iter(self._cache))
         return self._trace(list(specs), structure, False)
 
-    def export(
-        self, path: str, epoch: int = 0, remove_amp_cast: bool = True
-    ) -> tuple[str, str]:
+    def export(self, path: str, epoch: int = 0, remove_amp_cast: bool = True) -> tuple[str, str]:
         """Write ``path-symbol.json`` and ``path-0000.params`` for deployment.
 
         Args:
@@ -256,7 +253,9 @@ class HybridBlock(Block):
             with RecordingScope(False, False):
                 super().__call__(*inputs)
         by_name = {each.name: each for each in self.collect_params().values()}
-        params = {name: jax.numpy.array(each.data().__jax_array__()) for name, each in by_name.items()}
+        params = {
+            name: jax.numpy.array(each.data().__jax_array__()) for name, each in by_name.items()
+        }
 
         def function(
             params: dict[str, jax.Array],
@@ -278,7 +277,9 @@ class HybridBlock(Block):
                     if key is None and not training:  # dropout draws nothing when predicting
                         key = jax.numpy.zeros(2, jax.numpy.uint32)
                     if key is None:
-                        raise MXNetError("The network draws random numbers: pass key=jax.random.key(0).")
+                        raise MXNetError(
+                            "The network draws random numbers: pass key=jax.random.key(0)."
+                        )
                     typed = jax.numpy.issubdtype(key.dtype, jax.dtypes.prng_key)
                     given.append(jax.random.key_data(key) if typed else key)
                 results = lower(traced.graph)(given, ())
@@ -356,8 +357,12 @@ class SymbolBlock(HybridBlock):
 
     @staticmethod
     def imports(
-        symbol_file: str, input_names: Any, param_file: str | None = None, ctx: Any = None,
-        allow_missing: bool = False, ignore_extra: bool = False,
+        symbol_file: str,
+        input_names: Any,
+        param_file: str | None = None,
+        ctx: Any = None,
+        allow_missing: bool = False,
+        ignore_extra: bool = False,
     ) -> SymbolBlock:
         """The network that ``export`` wrote.
 
@@ -376,7 +381,9 @@ class SymbolBlock(HybridBlock):
         known = symbol.list_inputs()
         for name in names:
             if name not in known:
-                raise MXNetError(f"{symbol_file} has no input {name!r}; it has {', '.join(known[:8])}.")
+                raise MXNetError(
+                    f"{symbol_file} has no input {name!r}; it has {', '.join(known[:8])}."
+                )
         block = SymbolBlock(symbol, [Variable(name) for name in names])
         if param_file is not None:
             loaded = {
@@ -387,11 +394,13 @@ class SymbolBlock(HybridBlock):
             for name, each in from_file.items():
                 if name in loaded:
                     each.dtype = loaded[name].dtype
-            fill(dict(from_file.items()), loaded, ctx, allow_missing, ignore_extra, False, param_file)
+            fill(
+                dict(from_file.items()), loaded, ctx, allow_missing, ignore_extra, False, param_file
+            )
         return block
 
     def _structured(self, prefix: str = "") -> dict[str, Parameter]:
-        return {name: each for name, each in self._reg_params.items()}
+        return dict(self._reg_params)
 
     def forward(self, x: Any, *args: Any) -> Any:
         """Outputs of the symbol for its inputs in order."""

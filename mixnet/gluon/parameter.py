@@ -55,7 +55,9 @@ class Parameter:
         grad_stype: str = "default",
     ):
         self.name = name
-        self._shape = (shape,) if isinstance(shape, int) else (None if shape is None else tuple(shape))
+        self._shape = (
+            (shape,) if isinstance(shape, int) else (None if shape is None else tuple(shape))
+        )
         self.dtype = as_dtype(dtype).type
         self.lr_mult, self.wd_mult = lr_mult, wd_mult
         self.init = init
@@ -309,7 +311,11 @@ class Constant(Parameter):
         value = value if isinstance(value, NDArray) else array(value)
         self.value = value
         super().__init__(
-            name, "null", value.shape, value.dtype, init=initializer.Constant(value),
+            name,
+            "null",
+            value.shape,
+            value.dtype,
+            init=initializer.Constant(value),
             differentiable=False,
         )
 

@@ -47,7 +47,9 @@ class Trainer:
         given = dict(optimizer_params or {})
         if isinstance(optimizer, Optimizer):
             if given:
-                raise MXNetError("Trainer: optimizer_params must be left out for an optimizer object.")
+                raise MXNetError(
+                    "Trainer: optimizer_params must be left out for an optimizer object."
+                )
             self._optimizer = optimizer
             self._optimizer.param_dict = numbered
         else:

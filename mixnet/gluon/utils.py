@@ -22,7 +22,7 @@ def split_data(
         ShapeError: it does not divide evenly and ``even_split`` is set, or has too few samples.
     """
     size = data.shape[batch_axis]
-    if even_split and size % num_slice or size < num_slice:
+    if (even_split and size % num_slice) or size < num_slice:
         raise ShapeError(
             f"split_data: {size} samples do not divide into {num_slice} parts. Take a batch size "
             f"that does, or pass even_split=False."

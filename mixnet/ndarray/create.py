@@ -101,9 +101,7 @@ def linspace(
 ) -> NDArray:
     """``num`` numbers at equal distances from ``start`` to ``stop``."""
     attributes = {"start": start, "stop": stop, "num": num, "endpoint": endpoint}
-    return invoke(
-        find("_linspace"), (), {**attributes, "dtype": as_dtype(dtype).name, "ctx": ctx}
-    )
+    return invoke(find("_linspace"), (), {**attributes, "dtype": as_dtype(dtype).name, "ctx": ctx})
 
 
 def eye(
@@ -111,7 +109,9 @@ def eye(
 ) -> NDArray:
     """A matrix with ones on diagonal ``k``; ``M`` columns, ``N`` if 0."""
     return invoke(
-        find("_eye"), (), {"N": N, "M": M, "k": k, "ctx": ctx, "dtype": as_dtype(dtype).name},
+        find("_eye"),
+        (),
+        {"N": N, "M": M, "k": k, "ctx": ctx, "dtype": as_dtype(dtype).name},
         kwargs.get("out"),
     )
 

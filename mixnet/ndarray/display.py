@@ -41,7 +41,9 @@ def _heat_map(data: np.ndarray) -> str:
     while matrix.ndim > 2:
         matrix = matrix[0]
     matrix = np.atleast_2d(matrix)
-    rows, columns = (np.unique(np.linspace(0, n - 1, min(n, _CELLS)).astype(int)) for n in matrix.shape)
+    rows, columns = (
+        np.unique(np.linspace(0, n - 1, min(n, _CELLS)).astype(int)) for n in matrix.shape
+    )
     shown = matrix[np.ix_(rows, columns)]
     finite = shown[np.isfinite(shown)]
     low, high = (finite.min(), finite.max()) if finite.size else (0.0, 0.0)
@@ -77,5 +79,3 @@ def install(cls: type[NDArray]) -> None:
     cls.__repr__ = as_text  # type: ignore[method-assign, assignment]
     cls.__str__ = as_text  # type: ignore[method-assign, assignment]
     cls._repr_html_ = as_html  # type: ignore[attr-defined]
-
-

@@ -47,7 +47,9 @@ class Block:
 
     def offset(self, shape: tuple[int, ...]) -> int | None:
         """Where the block starts in the flattened array if it is contiguous there, else None."""
-        if 0 in self.size or any(s != 1 and n > 1 for s, n in zip(self.step, self.size, strict=True)):
+        if 0 in self.size or any(
+            s != 1 and n > 1 for s, n in zip(self.step, self.size, strict=True)
+        ):
             return None
         inner_full = True
         for size, extent in zip(reversed(self.size), reversed(shape), strict=True):

@@ -305,7 +305,9 @@ class NDArray:
 
     def __index__(self) -> int:
         if self._spec.dtype.kind not in "iu":
-            raise TypeError(f"An array of {self._spec.dtype.name} is no index; take an integer one.")
+            raise TypeError(
+                f"An array of {self._spec.dtype.name} is no index; take an integer one."
+            )
         return int(self.asscalar())
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
@@ -413,5 +415,3 @@ def _unpickle(cls: type[NDArray], data: np.ndarray, context: Context) -> NDArray
 def from_source(source: Any, context: Context | None, dtype: np.dtype, cls: type[NDArray]) -> Any:
     """An array with a copy of host data."""
     return cls._wrap(from_host(np.asarray(source, dtype), context or current_context()))
-
-

@@ -53,7 +53,10 @@ class Binary:
     def method(self) -> Callable[[NDArray, Any], Any]:
         """The method for the array on the left."""
         same, broadcast, scalar, form = (
-            self.same, self.broadcast, self.scalar, self._forms[self.scalar],
+            self.same,
+            self.broadcast,
+            self.scalar,
+            self._forms[self.scalar],
         )
         dynamic = bool(scalar.dynamic)
 
@@ -127,10 +130,19 @@ logical_xor = _binary("_logical_xor", "logical_xor")
 true_divide = divide
 
 _METHODS = {
-    "add": add, "sub": subtract, "mul": multiply, "truediv": divide, "mod": modulo, "pow": power,
+    "add": add,
+    "sub": subtract,
+    "mul": multiply,
+    "truediv": divide,
+    "mod": modulo,
+    "pow": power,
 }
 _COMPARISONS = {
-    "eq": equal, "ne": not_equal, "gt": greater, "ge": greater_equal, "lt": lesser,
+    "eq": equal,
+    "ne": not_equal,
+    "gt": greater,
+    "ge": greater_equal,
+    "lt": lesser,
     "le": lesser_equal,
 }
 

@@ -49,7 +49,9 @@ def to_bytes(data: Any) -> bytes:
     elif isinstance(data, (list, tuple)):
         arrays = data
     else:
-        raise TypeError(f"save takes an array, a list or a dict of arrays, not {type(data).__name__}.")
+        raise TypeError(
+            f"save takes an array, a list or a dict of arrays, not {type(data).__name__}."
+        )
     for i, each in enumerate(arrays):
         if not isinstance(each, NDArray):
             label = repr(names[i]) if names else f"number {i}"

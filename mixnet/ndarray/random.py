@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-
 from mixnet.context import Context
 from mixnet.dtype import as_dtype
 from mixnet.ndarray.invoke import invoke
@@ -15,7 +14,12 @@ _Parameter = float | NDArray
 
 
 def _draw(
-    scalar_op: str, sample_op: str, parameters: dict[str, Any], shape: Any, dtype: Any, ctx: Any,
+    scalar_op: str,
+    sample_op: str,
+    parameters: dict[str, Any],
+    shape: Any,
+    dtype: Any,
+    ctx: Any,
     out: Any,
 ) -> Any:
     """Numbers as parameters: one distribution; arrays: ``shape`` numbers from each of them."""
@@ -36,8 +40,13 @@ def _name(dtype: Any) -> str | None:
 
 
 def uniform(
-    low: _Parameter = 0, high: _Parameter = 1, shape: Any = None, dtype: Any = None,
-    ctx: Context | None = None, out: Any = None, **kwargs: Any,
+    low: _Parameter = 0,
+    high: _Parameter = 1,
+    shape: Any = None,
+    dtype: Any = None,
+    ctx: Context | None = None,
+    out: Any = None,
+    **kwargs: Any,
 ) -> Any:
     """Uniform numbers in [low, high)."""
     parameters = {"low": low, "high": high}
@@ -45,8 +54,13 @@ def uniform(
 
 
 def normal(
-    loc: _Parameter = 0, scale: _Parameter = 1, shape: Any = None, dtype: Any = None,
-    ctx: Context | None = None, out: Any = None, **kwargs: Any,
+    loc: _Parameter = 0,
+    scale: _Parameter = 1,
+    shape: Any = None,
+    dtype: Any = None,
+    ctx: Context | None = None,
+    out: Any = None,
+    **kwargs: Any,
 ) -> Any:
     """Normal numbers with mean ``loc`` and standard deviation ``scale``."""
     parameters = {"loc": loc, "scale": scale}
@@ -61,8 +75,13 @@ def randn(*shape: int, **kwargs: Any) -> Any:
 
 
 def randint(
-    low: int, high: int, shape: Any = None, dtype: Any = None, ctx: Context | None = None,
-    out: Any = None, **kwargs: Any,
+    low: int,
+    high: int,
+    shape: Any = None,
+    dtype: Any = None,
+    ctx: Context | None = None,
+    out: Any = None,
+    **kwargs: Any,
 ) -> Any:
     """Whole numbers in [low, high), int32 by default."""
     attributes = {"low": low, "high": high, "shape": (1,) if shape is None else shape}
@@ -77,8 +96,12 @@ def shuffle(data: NDArray, **kwargs: Any) -> Any:
 
 
 def multinomial(
-    data: NDArray, shape: Any = None, get_prob: bool = False, out: Any = None,
-    dtype: Any = "int32", **kwargs: Any,
+    data: NDArray,
+    shape: Any = None,
+    get_prob: bool = False,
+    out: Any = None,
+    dtype: Any = "int32",
+    **kwargs: Any,
 ) -> Any:
     """Category numbers drawn with the probabilities ``data`` along its last axis."""
     attributes = {"shape": () if shape is None else shape, "get_prob": get_prob, "dtype": dtype}
@@ -86,12 +109,25 @@ def multinomial(
 
 
 def _simple(op: str, sample: str, *names: str) -> Any:
-    def draw(*args: Any, shape: Any = None, dtype: Any = None, ctx: Any = None, out: Any = None,
-             **kwargs: Any) -> Any:
+    def draw(
+        *args: Any,
+        shape: Any = None,
+        dtype: Any = None,
+        ctx: Any = None,
+        out: Any = None,
+        **kwargs: Any,
+    ) -> Any:
         given = dict(zip((*names, "shape", "dtype", "ctx", "out"), args, strict=False)) | kwargs
         parameters = {name: given.get(name, 1.0) for name in names}
-        return _draw(op, sample, parameters, given.get("shape", shape), given.get("dtype", dtype),
-                     given.get("ctx", ctx), given.get("out", out))
+        return _draw(
+            op,
+            sample,
+            parameters,
+            given.get("shape", shape),
+            given.get("dtype", dtype),
+            given.get("ctx", ctx),
+            given.get("out", out),
+        )
 
     draw.__name__ = draw.__qualname__ = op.removeprefix("_random_")
     draw.__doc__ = f"Numbers of the {draw.__name__} distribution with {', '.join(names)}."
@@ -103,12 +139,14 @@ poisson = _simple("_random_poisson", "_sample_poisson", "lam")
 
 
 def exponential(
-    scale: _Parameter = 1, shape: Any = None, dtype: Any = None, ctx: Context | None = None,
-    out: Any = None, **kwargs: Any,
+    scale: _Parameter = 1,
+    shape: Any = None,
+    dtype: Any = None,
+    ctx: Context | None = None,
+    out: Any = None,
+    **kwargs: Any,
 ) -> Any:
     """Exponential numbers with mean ``scale``."""
     rate = 1.0 / scale
     parameters = {"lam": rate}
     return _draw("_random_exponential", "_sample_exponential", parameters, shape, dtype, ctx, out)
-
-

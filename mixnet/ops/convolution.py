@@ -181,5 +181,3 @@ def deconvolution(
 @deconvolution.infer_inputs
 def _(data, *, kernel, num_filter, num_group):
     return {"weight": (data[1], num_filter // num_group, *kernel), "bias": (num_filter,)}
-
-

@@ -174,9 +174,11 @@ def power_scalar(data, *, scalar: float = 1.0, is_int: bool = True):
     Source: MXNet operator ``_power_scalar``.
     """
     if float(scalar).is_integer() and abs(scalar) <= 16:
-        return jax.lax.integer_pow(data, int(scalar)) if scalar >= 0 or jnp.issubdtype(
-            data.dtype, jnp.floating
-        ) else jnp.power(data, jnp.asarray(scalar, data.dtype))
+        return (
+            jax.lax.integer_pow(data, int(scalar))
+            if scalar >= 0 or jnp.issubdtype(data.dtype, jnp.floating)
+            else jnp.power(data, jnp.asarray(scalar, data.dtype))
+        )
     return jnp.power(data, jnp.asarray(scalar, data.dtype))
 
 
@@ -261,8 +263,10 @@ _UNARY: dict[str, tuple[Function, str, bool, bool]] = {
     "erf": (jax.scipy.special.erf, "Error function.", True, True),
     "erfinv": (jax.scipy.special.erfinv, "Inverse of the error function.", True, True),
     "gamma": (
-        lambda x: jnp.sign(jnp.sin(jnp.pi * jnp.minimum(x, 0)) + (x > 0))
-        * jnp.exp(jax.scipy.special.gammaln(x)),
+        lambda x: (
+            jnp.sign(jnp.sin(jnp.pi * jnp.minimum(x, 0)) + (x > 0))
+            * jnp.exp(jax.scipy.special.gammaln(x))
+        ),
         "Gamma function.",
         True,
         True,
@@ -272,8 +276,12 @@ _UNARY: dict[str, tuple[Function, str, bool, bool]] = {
     "relu": (jax.nn.relu, "max(x, 0).", False, True),
 }
 _UNARY_ALIASES = {
-    "negative": ["_negative"], "relu": ["npx.relu"], "sigmoid": ["npx.sigmoid"],
-    "erf": ["npx.erf"], "erfinv": ["npx.erfinv"], "gamma": ["npx.gamma"],
+    "negative": ["_negative"],
+    "relu": ["npx.relu"],
+    "sigmoid": ["npx.sigmoid"],
+    "erf": ["npx.erf"],
+    "erfinv": ["npx.erfinv"],
+    "gamma": ["npx.gamma"],
     "gammaln": ["npx.gammaln"],
 }
 

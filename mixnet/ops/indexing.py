@@ -168,8 +168,6 @@ def sequence_mask(
     return jnp.where(inside, data, jnp.asarray(value, data.dtype))
 
 
-
-
 @sequence_mask.infer_inputs
 def _(data, *, axis):
     return {"sequence_length": (data[1 - axis],)}

@@ -45,7 +45,14 @@ def pooling(
     else:
         moved = data
     out = _pool(
-        moved, kernel, pool_type, global_pool, pooling_convention, stride, pad, p_value,
+        moved,
+        kernel,
+        pool_type,
+        global_pool,
+        pooling_convention,
+        stride,
+        pad,
+        p_value,
         count_include_pad,
     )
     return out if moved is data else jnp.moveaxis(out, 1, -1)

@@ -30,7 +30,9 @@ def axes_of(name: str, ndim: int, axis: Any, exclude: bool = False) -> tuple[int
 
 
 def _declare(name: str, function: Callable[..., Any], text: str, aliases: list[str]) -> Op:
-    def reduction(data, *, axis: Shape | None = None, keepdims: bool = False, exclude: bool = False):
+    def reduction(
+        data, *, axis: Shape | None = None, keepdims: bool = False, exclude: bool = False
+    ):
         axes = axes_of(name, data.ndim, axis, exclude)
         out = function(data, axis=axes, keepdims=keepdims).astype(data.dtype)
         return out.reshape((1,)) if out.ndim == 0 else out  # mx.nd has no arrays without axes

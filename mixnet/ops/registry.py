@@ -304,9 +304,7 @@ class Op:
             found.append(kind(self.variadic, kind.VAR_POSITIONAL))
         after = kind.KEYWORD_ONLY if self.variadic else kind.POSITIONAL_OR_KEYWORD
         # A required attribute may follow an optional array, so every parameter has a default.
-        found += [
-            kind(n, kind.POSITIONAL_OR_KEYWORD, default=None) for n in self.arrays
-        ]
+        found += [kind(n, kind.POSITIONAL_OR_KEYWORD, default=None) for n in self.arrays]
         for each in self.attributes.values():
             found.append(kind(each.name, after, default=each.default))
         found += [kind("out", after, default=None), kind("name", after, default=None)]

@@ -182,8 +182,11 @@ def concat(*data, dim: int = 1):
     if not -len(first) <= dim < len(first):
         raise ShapeError(f"Concat: axis {dim} does not exist in arrays of shape {first}.")
     for each in data:
-        rest = [(a, b) for i, (a, b) in enumerate(zip(first, each.shape, strict=False))
-                if i != dim % len(first)]
+        rest = [
+            (a, b)
+            for i, (a, b) in enumerate(zip(first, each.shape, strict=False))
+            if i != dim % len(first)
+        ]
         if len(each.shape) != len(first) or any(a != b for a, b in rest):
             raise ShapeError(
                 f"Concat: shapes {[e.shape for e in data]} differ elsewhere than along axis {dim}."
@@ -353,5 +356,3 @@ def diag(data, *, k: int = 0, axis1: int = 0, axis2: int = 1):
     Source: MXNet operator ``diag``.
     """
     return jnp.diag(data, k) if data.ndim == 1 else jnp.diagonal(data, k, axis1, axis2)
-
-

@@ -148,7 +148,9 @@ class Optimizer:
         """
         raise MXNetError(f"{type(self).__name__} does not define update().")
 
-    def update_multi_precision(self, index: Any, weight: NDArray, grad: NDArray, state: Any) -> None:
+    def update_multi_precision(
+        self, index: Any, weight: NDArray, grad: NDArray, state: Any
+    ) -> None:
         """As ``update``; the name is MXNet's."""
         self.update(index, weight, grad, state)
 

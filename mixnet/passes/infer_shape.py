@@ -14,7 +14,16 @@ from mixnet.graph.graph import Graph
 from mixnet.graph.node import Entry, Node
 
 Shape = tuple[int, ...]
-_SAME_SHAPE = ("elemwise_", "_maximum", "_minimum", "_power", "_mod", "_hypot", "_grad_add", "add_n")
+_SAME_SHAPE = (
+    "elemwise_",
+    "_maximum",
+    "_minimum",
+    "_power",
+    "_mod",
+    "_hypot",
+    "_grad_add",
+    "add_n",
+)
 
 
 def is_known(shape: Any) -> bool:
@@ -87,8 +96,11 @@ class Inference:
         self._types(node)
         found = node.op.infer_input_shapes(
             node.statics,
-            {n: s for n, e in zip(names, node.inputs, strict=False)
-             if is_known(s := self.shapes.get(e))},
+            {
+                n: s
+                for n, e in zip(names, node.inputs, strict=False)
+                if is_known(s := self.shapes.get(e))
+            },
         )
         for name, entry in zip(names, node.inputs, strict=False):
             if name in found:
@@ -147,12 +159,11 @@ class Inference:
             structs.append(jax.ShapeDtypeStruct((2,), np.dtype("uint32")))
         numbers = [0.0] * (len(node.scalars) + node.op.takes_key)
         try:
-            outputs = _evaluate(node.op, node.statics, tuple((s.shape, s.dtype) for s in structs),
-                                len(numbers))
-        except Exception as error:
-            shapes = ", ".join(
-                f"{e.node.name}: {self.shapes[e]}" for e in node.inputs
+            outputs = _evaluate(
+                node.op, node.statics, tuple((s.shape, s.dtype) for s in structs), len(numbers)
             )
+        except Exception as error:
+            shapes = ", ".join(f"{e.node.name}: {self.shapes[e]}" for e in node.inputs)
             reason = str(error).strip().splitlines()[0]
             raise ShapeError(
                 f"Node {node.name!r} ({node.op.name}) does not take inputs of these shapes "
@@ -173,7 +184,7 @@ def _evaluate(op: Any, statics: Any, inputs: Any, scalars: int) -> list[tuple[Sh
     if key not in _known:
         structs = [jax.ShapeDtypeStruct(shape, dtype) for shape, dtype in inputs]
         numbers = [jax.ShapeDtypeStruct((), np.dtype("float64"))] * scalars
-        run: Callable[..., Any] = lambda a, s: op.apply(statics, a, s)  # noqa: E731
+        run: Callable[..., Any] = lambda a, s: op.apply(statics, a, s)
         with jax.enable_x64(True):
             found = jax.eval_shape(run, structs, numbers)
         _known[key] = [(tuple(each.shape), np.dtype(each.dtype)) for each in found]
@@ -181,8 +192,15 @@ def _evaluate(op: Any, statics: Any, inputs: Any, scalars: int) -> list[tuple[Sh
 
 
 def _declared(text: str) -> np.dtype:
-    from_code = {"0": "float32", "1": "float64", "2": "float16", "3": "uint8", "4": "int32",
-                 "5": "int8", "6": "int64"}
+    from_code = {
+        "0": "float32",
+        "1": "float64",
+        "2": "float16",
+        "3": "uint8",
+        "4": "int32",
+        "5": "int8",
+        "6": "int64",
+    }
     return np.dtype(from_code.get(text, text))
 
 

@@ -20,10 +20,26 @@ class Call:
     ``outputs`` holds the specs of all outputs, states included, by abstract evaluation.
     """
 
-    __slots__ = ("context", "num_scalars", "op", "outputs", "residuals", "specs", "statics", "visible")
+    __slots__ = (
+        "context",
+        "num_scalars",
+        "op",
+        "outputs",
+        "residuals",
+        "specs",
+        "statics",
+        "visible",
+    )
 
-    def __init__(self, op: Any, statics: Any, specs: tuple[Spec, ...], context: Context,
-                 outputs: tuple[Spec, ...], num_scalars: int):
+    def __init__(
+        self,
+        op: Any,
+        statics: Any,
+        specs: tuple[Spec, ...],
+        context: Context,
+        outputs: tuple[Spec, ...],
+        num_scalars: int,
+    ):
         self.op = op
         self.statics = statics
         self.specs = specs
@@ -34,8 +50,9 @@ class Call:
         self.visible = op.num_visible(statics, len(specs))
 
 
-def make_call(op: Any, statics: Any, specs: tuple[Spec, ...], scalars: int,
-              context: Context | None) -> Call:
+def make_call(
+    op: Any, statics: Any, specs: tuple[Spec, ...], scalars: int, context: Context | None
+) -> Call:
     """Check a call that was never seen and remember it in ``op.calls``.
 
     Raises:
@@ -78,5 +95,7 @@ def explain(op: Any, statics: Any, specs: tuple[Spec, ...], error: Exception) ->
     given = ", ".join(f"{k}={v!r}" for k, v in known.items() if v is not None and v != ())
     reason = (str(error).strip() or type(error).__name__).splitlines()[0]
     usage = f" Call it as {op.signature_text()}." if keywords else ""
-    return ShapeError(f"{op.name} does not take inputs ({inputs}) with {given or 'no attributes'}: "
-                      f"{reason}{usage}")
+    return ShapeError(
+        f"{op.name} does not take inputs ({inputs}) with {given or 'no attributes'}: "
+        f"{reason}{usage}"
+    )

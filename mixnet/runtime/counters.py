@@ -19,8 +19,10 @@ def counters() -> dict[str, Any]:
     ``programs_compiled``, ``cache_hits``, ``operations`` (that ran in programs),
     ``donated_bytes``, and ``flushes`` by reason.
     """
-    plain = {name: _counts[name] for name in
-             ("programs_compiled", "cache_hits", "operations", "donated_bytes")}
+    plain = {
+        name: _counts[name]
+        for name in ("programs_compiled", "cache_hits", "operations", "donated_bytes")
+    }
     reasons = {k[6:]: v for k, v in sorted(_counts.items()) if k.startswith("flush:")}
     return {**plain, "flushes": reasons}
 

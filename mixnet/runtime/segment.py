@@ -30,8 +30,16 @@ class Segment:
     """
 
     __slots__ = (
-        "context", "finished", "leaf_slots", "leaves", "lock", "program", "references",
-        "scalars", "size", "var",
+        "context",
+        "finished",
+        "leaf_slots",
+        "leaves",
+        "lock",
+        "program",
+        "references",
+        "scalars",
+        "size",
+        "var",
     )
 
     def __init__(self, context: Context):
@@ -148,7 +156,9 @@ class Segment:
             needed = call.num_scalars
             numbers = tuple(ScalarSlot(scalars + k) for k in range(needed))
             scalars += needed
-            node = Node(call.op, call.statics, numbers, inputs, f"{call.op.name.strip('_')}{number}")
+            node = Node(
+                call.op, call.statics, numbers, inputs, f"{call.op.name.strip('_')}{number}"
+            )
             entries += [Entry(node, k) for k in range(len(call.outputs))]
         return Graph(tuple(entries[s] for s in slots), tuple(leaves))
 
@@ -175,4 +185,3 @@ def _default_device() -> Any:
     if not _default:
         _default.append(jax.local_devices()[0])
     return _default[0]
-

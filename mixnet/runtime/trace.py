@@ -77,9 +77,7 @@ class Trace:
         self._draws += 1
         return from_key, float(self._draws - 1)
 
-    def graph(
-        self, outputs: Sequence[Value], states: Sequence[tuple[int, Value]] = ()
-    ) -> Graph:
+    def graph(self, outputs: Sequence[Value], states: Sequence[tuple[int, Value]] = ()) -> Graph:
         """The traced graph.
 
         Its inputs are the placeholders in the order of making, what was captured, then the key.

@@ -18,8 +18,8 @@ from mixnet.symbol.symbol import Symbol as Symbol
 from mixnet.symbol.symbol import Variable as Variable
 from mixnet.symbol.symbol import Variable as var
 from mixnet.symbol.symbol import load as load
-from mixnet.symbol.symbol import load_json as load_json
 from mixnet.symbol.symbol import load_json as fromjson
+from mixnet.symbol.symbol import load_json as load_json
 
 _operators.install(Symbol)
 _executor.install(Symbol)

@@ -202,9 +202,7 @@ class Executor:
         callback, everything = self._monitor
         internals = self._symbol.get_internals()
         kept = [e for e in internals._heads if everything or not e.node.is_variable]
-        watched = Executor(
-            Symbol(kept), self._ctx, self.arg_dict, {}, {}, self.aux_dict
-        )
+        watched = Executor(Symbol(kept), self._ctx, self.arg_dict, {}, {}, self.aux_dict)
         arguments = Symbol(kept).list_arguments()
         watched.arg_dict = {name: self.arg_dict[name] for name in arguments}
         op = watched.graph_op(training)
@@ -383,5 +381,3 @@ def install(cls: type[Symbol]) -> None:
     cls.bind = bind  # type: ignore[attr-defined]
     cls.simple_bind = simple_bind  # type: ignore[attr-defined]
     cls.eval = evaluate  # type: ignore[attr-defined]
-
-

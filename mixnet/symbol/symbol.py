@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-
 from mixnet.attribute import current_attributes
 from mixnet.base import AttributeTypeError, MXNetError
 from mixnet.dtype import as_dtype
@@ -232,7 +231,9 @@ class Symbol:
         )
         if any(entry not in found for entry in (*groups[0], *groups[1])):
             return None, None, None
-        arguments, outputs, states = ([found[e].type for e in group if e in found] for group in groups)
+        arguments, outputs, states = (
+            [found[e].type for e in group if e in found] for group in groups
+        )
         return arguments, outputs, states
 
     # ---- files --------------------------------------------------------------------------------
@@ -248,8 +249,10 @@ class Symbol:
     def debug_str(self) -> str:
         """The graph as text: one line per node."""
         lines = ["Symbol Outputs:"]
-        lines += [f"\toutput[{i}]={n}({e.index})" for i, (n, e) in
-                  enumerate(zip(self.list_outputs(), self._heads, strict=True))]
+        lines += [
+            f"\toutput[{i}]={n}({e.index})"
+            for i, (n, e) in enumerate(zip(self.list_outputs(), self._heads, strict=True))
+        ]
         for node in self.graph.nodes:
             if node.is_variable:
                 lines.append(f"Variable:{node.name}")
@@ -349,8 +352,15 @@ def Variable(
             attrs[f"__{key}__"] = to_text(tuple(value) if key == "shape" else value)
     if dtype is not None:
         from_dtype = as_dtype(dtype)
-        codes = {"float32": 0, "float64": 1, "float16": 2, "uint8": 3, "int32": 4, "int8": 5,
-                 "int64": 6}
+        codes = {
+            "float32": 0,
+            "float64": 1,
+            "float16": 2,
+            "uint8": 3,
+            "int32": 4,
+            "int8": 5,
+            "int64": 6,
+        }
         attrs["__dtype__"] = str(codes.get(from_dtype.name, from_dtype.name))
     if init is not None:
         attrs["__init__"] = init if isinstance(init, str) else init.dumps()
@@ -387,8 +397,12 @@ def load_json(json_str: str) -> Symbol:
 
 
 def compose(
-    op: Op, called: str, inputs: Mapping[str, Symbol] | Sequence[Symbol],
-    attributes: dict[str, Any], name: str | None = None, attr: Mapping[str, str] | None = None,
+    op: Op,
+    called: str,
+    inputs: Mapping[str, Symbol] | Sequence[Symbol],
+    attributes: dict[str, Any],
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
 ) -> Symbol:
     """A symbol that applies an operator; parameters that are not given become variables.
 
@@ -439,7 +453,11 @@ def make_function(op: Op, name: str) -> Callable[..., Symbol]:
         if op.variadic:
             kwargs.pop(op.num_args, None)
             given: Any = kwargs.pop(op.variadic, args)
-            given = list(given[0]) if len(given) == 1 and isinstance(given[0], (list, tuple)) else list(given)
+            given = (
+                list(given[0])
+                if len(given) == 1 and isinstance(given[0], (list, tuple))
+                else list(given)
+            )
             symbols = [each for each in given if isinstance(each, Symbol)]
             rest = [each for each in given if not isinstance(each, Symbol)]
         else:
@@ -469,5 +487,3 @@ def make_function(op: Op, name: str) -> Callable[..., Symbol]:
     function.__doc__ = op.__doc__
     function.__signature__ = op.signature()  # type: ignore[attr-defined]
     return function
-
-

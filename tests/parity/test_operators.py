@@ -62,7 +62,9 @@ def test_agrees_with_mxnet(case: dict[str, Any]) -> None:
         np.testing.assert_allclose(output.asnumpy(), expected, err_msg=f"output {i}", **CLOSE)
     if case["grads"]:
         keys = [f"{name}/head/{i}" for i in range(len(outputs))]
-        heads = [mx.nd.array(stored[k], dtype=stored[k].dtype) if k in stored else None for k in keys]
+        heads = [
+            mx.nd.array(stored[k], dtype=stored[k].dtype) if k in stored else None for k in keys
+        ]
         mx.autograd.backward(outputs, heads, train_mode=case["train"])
     for each in case["grads"]:
         expected = stored[f"{name}/grad/{each}"]

@@ -72,7 +72,9 @@ def test_written_again_it_is_the_same_graph(name: str) -> None:
     assert written["arg_nodes"] == original["arg_nodes"]
     for ours, theirs in zip(written["nodes"], original["nodes"], strict=True):
         assert (ours["op"], ours["name"], ours["inputs"]) == (
-            theirs["op"], theirs["name"], theirs["inputs"],
+            theirs["op"],
+            theirs["name"],
+            theirs["inputs"],
         )
         assert ours.get("attrs", {}) == theirs.get("attrs", {})
 
@@ -80,7 +82,8 @@ def test_written_again_it_is_the_same_graph(name: str) -> None:
 SHAPE_CASES = [
     case
     for case in json.loads((FIXTURES / "shapes.json").read_text())["cases"]
-    if case["op"] in mx.ops.OPERATORS and "arguments" in case
+    if case["op"] in mx.ops.OPERATORS
+    and "arguments" in case
     # The mask of rrelu is hidden here; bilinear upsampling is a Deconvolution, which is there.
     and case["attrs"].get("act_type") != "rrelu"
     and case["attrs"].get("sample_type") != "bilinear"
@@ -98,7 +101,11 @@ def test_parameter_shapes(case: dict) -> None:
         symbol = function(**given, name="op", **attributes)
     shapes = {n: tuple(s) for n, s in case["given"].items()}
     arguments, outputs, states = symbol.infer_shape(**shapes)
-    assert [[n, list(s)] for n, s in zip(symbol.list_arguments(), arguments, strict=True)] == case["arguments"]
-    assert [[n, list(s)] for n, s in zip(symbol.list_outputs(), outputs, strict=True)] == case["outputs"]
+    assert [[n, list(s)] for n, s in zip(symbol.list_arguments(), arguments, strict=True)] == case[
+        "arguments"
+    ]
+    assert [[n, list(s)] for n, s in zip(symbol.list_outputs(), outputs, strict=True)] == case[
+        "outputs"
+    ]
     names = symbol.list_auxiliary_states()
     assert [[n, list(s)] for n, s in zip(names, states, strict=True)] == case["auxiliary"]

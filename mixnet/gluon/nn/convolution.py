@@ -42,25 +42,36 @@ class _Convolution(HybridBlock):
         self._channels, self._in_channels = channels, in_channels
         layout = layout or self._layouts[0]
         if layout not in self._layouts:
-            raise ValueError(f"{type(self).__name__}: layout={layout!r} is none of {self._layouts}.")
+            raise ValueError(
+                f"{type(self).__name__}: layout={layout!r} is none of {self._layouts}."
+            )
         kernel = _sizes(kernel_size, count)
         self._kwargs = {
-            "kernel": kernel, "stride": _sizes(strides, count), "dilate": _sizes(dilation, count),
-            "pad": _sizes(padding, count), "num_filter": channels, "num_group": groups,
-            "no_bias": not use_bias, "layout": layout,
+            "kernel": kernel,
+            "stride": _sizes(strides, count),
+            "dilate": _sizes(dilation, count),
+            "pad": _sizes(padding, count),
+            "num_filter": channels,
+            "num_group": groups,
+            "no_bias": not use_bias,
+            "layout": layout,
         }
         inputs = in_channels // groups
         last = layout.endswith("C")
         shape = (channels, *kernel, inputs) if last else (channels, inputs, *kernel)
         with self.name_scope():
             self.weight = self.params.get(
-                "weight", shape=shape, init=initializer(weight_initializer),
+                "weight",
+                shape=shape,
+                init=initializer(weight_initializer),
                 allow_deferred_init=True,
             )
             self.bias = None
             if use_bias:
                 self.bias = self.params.get(
-                    "bias", shape=(channels,), init=initializer(bias_initializer),
+                    "bias",
+                    shape=(channels,),
+                    init=initializer(bias_initializer),
                     allow_deferred_init=True,
                 )
             self.act = None

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-
 from mixnet import ndarray as nd
 from mixnet import symbol as sym
 from mixnet.dtype import as_dtype
@@ -45,13 +44,19 @@ class Dense(HybridBlock):
         self._units, self._in_units, self._flatten = units, in_units, flatten
         with self.name_scope():
             self.weight = self.params.get(
-                "weight", shape=(units, in_units), init=initializer(weight_initializer),
-                dtype=dtype, allow_deferred_init=True,
+                "weight",
+                shape=(units, in_units),
+                init=initializer(weight_initializer),
+                dtype=dtype,
+                allow_deferred_init=True,
             )
             self.bias = None
             if use_bias:
                 self.bias = self.params.get(
-                    "bias", shape=(units,), init=initializer(bias_initializer), dtype=dtype,
+                    "bias",
+                    shape=(units,),
+                    init=initializer(bias_initializer),
+                    dtype=dtype,
                     allow_deferred_init=True,
                 )
             self.act = None
@@ -61,7 +66,12 @@ class Dense(HybridBlock):
     def hybrid_forward(self, F: Any, x: Any, weight: Any = None, bias: Any = None) -> Any:
         """The affine map, then the activation."""
         out = F.FullyConnected(
-            x, weight, bias, no_bias=bias is None, num_hidden=self._units, flatten=self._flatten,
+            x,
+            weight,
+            bias,
+            no_bias=bias is None,
+            num_hidden=self._units,
+            flatten=self._flatten,
             name="fwd",
         )
         return out if self.act is None else self.act(out)
@@ -99,11 +109,16 @@ class Embedding(HybridBlock):
     ):
         super().__init__(**kwargs)
         self._kwargs = {
-            "input_dim": input_dim, "output_dim": output_dim, "dtype": as_dtype(dtype).name,
+            "input_dim": input_dim,
+            "output_dim": output_dim,
+            "dtype": as_dtype(dtype).name,
         }
         self.weight = self.params.get(
-            "weight", shape=(input_dim, output_dim), init=initializer(weight_initializer),
-            dtype=dtype, allow_deferred_init=True,
+            "weight",
+            shape=(input_dim, output_dim),
+            init=initializer(weight_initializer),
+            dtype=dtype,
+            allow_deferred_init=True,
         )
 
     def hybrid_forward(self, F: Any, x: Any, weight: Any = None) -> Any:
@@ -153,7 +168,9 @@ def _function(given: str | Callable[..., Any], namespaces: Any) -> Callable[...,
         return given
     for namespace in namespaces:
         if not hasattr(namespace, given):
-            raise AttributeError(f"{given!r} is no operator of {namespace.__name__}; see its dir().")
+            raise AttributeError(
+                f"{given!r} is no operator of {namespace.__name__}; see its dir()."
+            )
     return getattr(namespaces[0], given)
 
 
@@ -199,5 +216,3 @@ class HybridLambda(HybridBlock):
 
     def __repr__(self) -> str:
         return f"HybridLambda({self._label})"
-
-

@@ -41,15 +41,22 @@ class BatchNorm(HybridBlock):
     ):
         super().__init__(**kwargs)
         self._kwargs = {
-            "axis": axis, "eps": epsilon, "momentum": momentum, "fix_gamma": not scale,
+            "axis": axis,
+            "eps": epsilon,
+            "momentum": momentum,
+            "fix_gamma": not scale,
             "use_global_stats": use_global_stats,
         }
         shape = (in_channels,)
 
         def get(name: str, init: Any, learned: bool, state: bool = False) -> Any:
             return self.params.get(
-                name, grad_req="write" if learned else "null", shape=shape,
-                init=initializer(init), allow_deferred_init=True, differentiable=learned or not state,
+                name,
+                grad_req="write" if learned else "null",
+                shape=shape,
+                init=initializer(init),
+                allow_deferred_init=True,
+                differentiable=learned or not state,
             )
 
         self.gamma = get("gamma", gamma_initializer, scale)

@@ -68,9 +68,7 @@ class MaxPool2D(_Pooling):
         ceil_mode: bool = False,
         **kwargs: Any,
     ):
-        super().__init__(
-            _windows("max", pool_size, strides, padding, ceil_mode, layout), **kwargs
-        )
+        super().__init__(_windows("max", pool_size, strides, padding, ceil_mode, layout), **kwargs)
 
 
 class AvgPool2D(_Pooling):

@@ -1,0 +1,46 @@
+# make tour   sets up and runs the tour notebook headless
+# make lab    the same in JupyterLab
+# make test   sets up and runs the tests
+# make lint   style and types
+PYTHON ?= python3
+VENV ?= .venv
+BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
+
+.PHONY: tour lab test lint bench clean
+
+$(VENV)/stamp-base: pyproject.toml
+	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "mixnet needs Python 3.11 or newer; try: make PYTHON=python3.12")'
+	@echo "setting up $(VENV) (minutes the first time)"
+	$(PYTHON) -m venv $(VENV)
+	$(PIP) --upgrade pip
+	$(PIP) --editable .
+	@touch $@
+
+$(VENV)/stamp-lab: $(VENV)/stamp-base
+	$(PIP) --editable '.[lab]'
+	@touch $@
+
+$(VENV)/stamp-dev: $(VENV)/stamp-lab
+	$(PIP) --editable '.[lab,dev]'
+	@touch $@
+
+tour: $(VENV)/stamp-lab
+	$(BIN)/python notebooks/run.py notebooks/00_tour.ipynb --out build/tour
+
+lab: $(VENV)/stamp-lab
+	$(BIN)/jupyter lab notebooks/00_tour.ipynb
+
+test: $(VENV)/stamp-dev
+	$(BIN)/python -m pytest
+
+lint: $(VENV)/stamp-dev
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+bench: $(VENV)/stamp-dev
+	$(BIN)/python -m tests.benchmarks
+
+clean:
+	rm -rf $(VENV) build
