@@ -10,7 +10,8 @@ import numpy as np
 from mixnet.ndarray.invoke import invoke
 from mixnet.ndarray.ndarray import NDArray
 from mixnet.ops.registry import Op, find
-from mixnet.runtime.record import record
+from mixnet.runtime.call import make_call
+from mixnet.runtime.record import record, record_small
 
 _NUMBERS = (bool, int, float, np.number, np.bool_)
 
@@ -60,22 +61,40 @@ class Binary:
         )
         dynamic = bool(scalar.dynamic)
 
+        by_spec: dict[Any, Any] = {}  # spec -> call with a number
+        by_specs: dict[Any, Any] = {}  # spec, spec -> call
+
+        def find_call(op: Op, statics: Any, specs: tuple[Any, ...], scalars: int) -> Any:
+            known = op.calls.get((statics, specs, None))
+            return known or make_call(op, statics, specs, scalars, None)
+
         # The hot path of imperative programs, hence spelled out.
         def method(left: NDArray, right: Any) -> Any:
             kind = type(right)
             if (kind is float or kind is int) and dynamic:
-                value = left._value if left._link is None else left._read()
-                made = record(scalar, form, (float(right),), (value,))[0]
+                a = left._value if left._link is None else left._read()
+                call = by_spec.get(a.spec)
+                if call is None:
+                    call = by_spec[a.spec] = find_call(scalar, form, (a.spec,), 1)
+                value = record_small(call, float(right), a, None)
             elif isinstance(right, NDArray):
                 a = left._value if left._link is None else left._read()
                 b = right._value if right._link is None else right._read()
-                op = same if a.spec.shape == b.spec.shape else broadcast
-                made = record(op, (), (), (a, b))[0]
+                specs = (a.spec, b.spec)
+                call = by_specs.get(specs)
+                if call is None:
+                    op = same if a.spec.shape == b.spec.shape else broadcast
+                    call = by_specs[specs] = find_call(op, (), specs, 0)
+                value = record_small(call, None, a, b)
             elif isinstance(right, _NUMBERS):
                 return self.number(left, right, scalar)
             else:
                 return NotImplemented
-            return type(left)._wrap(made)
+            cls = left.__class__
+            made = cls.__new__(cls)
+            made._value = value
+            made._link = None
+            return made
 
         return method
 

@@ -79,6 +79,38 @@ def record(
     return outputs
 
 
+def record_small(call: Any, number: float | None, first: Value, second: Value | None) -> Value:
+    """``record`` for a call that is known, of one output, one or two inputs and at most a number.
+
+    Python's operators on arrays come here: it is the same as ``record`` with nothing left to ask.
+    """
+    here = state
+    if here.trace is not None or here.recording:
+        scalars = () if number is None else (number,)
+        values = (first,) if second is None else (first, second)
+        return record(call.op, call.statics, scalars, values)[0]
+    where = call.context
+    segment = here.segment
+    if segment is None or segment.context is not where or segment.finished:
+        segment = _open(where)
+    with segment.lock:
+        one = first.slot if first.segment is segment else segment.leaf(first)
+        slot = segment.size
+        made = Value(call.outputs[0], None, segment, slot)
+        segment.size = slot + 1
+        segment.references.append(_reference(made))
+        if second is None:
+            segment.program.append((call, one))
+        else:
+            two = second.slot if second.segment is segment else segment.leaf(second)
+            segment.program.append((call, one, two))
+        if number is not None:
+            segment.scalars.append(number)
+    if slot >= _limit or _naive or here.bulk:
+        _after(segment, here)
+    return made
+
+
 def _open(context: Context) -> Segment:
     here = state
     segment = here.segments.get(context)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 import threading
 import weakref
+from collections import Counter
 from typing import Any
 
 import jax
@@ -89,7 +90,10 @@ class Segment:
         for reference in self.references:
             value = reference()
             if value is not None:
-                alive.setdefault(value.slot, []).append(value)
+                if value.slot in alive:
+                    alive[value.slot].append(value)
+                else:
+                    alive[value.slot] = [value]
         slots = tuple(sorted(alive))
         if slots:
             self._run_program(slots, alive)
@@ -120,23 +124,24 @@ class Segment:
 
     def _donated(self, slots: tuple[int, ...]) -> tuple[int, ...]:
         """Numbers of leaves whose buffers nobody needs afterwards and an output can take over."""
-        wanted: dict[Any, int] = {}
-        specs = self._specs()
-        for slot in slots:
-            struct = (specs[slot].shape, specs[slot].dtype)
-            wanted[struct] = wanted.get(struct, 0) + 1
-        found = []
+        unheld = []
         for i, value in enumerate(self.leaves):
-            spec = value.spec
-            struct = (spec.shape, spec.dtype)
             if (
-                wanted.get(struct)
+                value.spec.nbytes >= _donate_bytes
                 and not value.shared
-                and spec.nbytes >= _donate_bytes
                 and sys.getrefcount(value) <= _REFERENCES_OF_UNHELD
                 and sys.getrefcount(value.array) <= 2
             ):
-                wanted[struct] -= 1
+                unheld.append(i)
+        if not unheld:
+            return ()
+        specs = self._specs()
+        wanted = Counter((specs[slot].shape, specs[slot].dtype) for slot in slots)
+        found = []
+        for i in unheld:
+            spec = self.leaves[i].spec
+            if wanted[spec.shape, spec.dtype]:
+                wanted[spec.shape, spec.dtype] -= 1
                 found.append(i)
         return tuple(found)
 

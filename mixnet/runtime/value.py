@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import jax
@@ -15,13 +16,14 @@ from mixnet.engine.variable import Var
 class Spec:
     """Shape, dtype and context of a value. Interned: equal specs are the same object."""
 
-    __slots__ = ("context", "dtype", "shape", "struct")
+    __slots__ = ("context", "dtype", "nbytes", "shape", "struct")
     _made: dict[tuple[Any, ...], Spec] = {}
 
     shape: tuple[int, ...]
     dtype: np.dtype
     context: Context
     struct: jax.ShapeDtypeStruct
+    nbytes: int  # bytes of a buffer
 
     @classmethod
     def of(cls, shape: tuple[int, ...], dtype: np.dtype, context: Context) -> Spec:
@@ -32,13 +34,9 @@ class Spec:
             found = cls()
             found.shape, found.dtype, found.context = shape, dtype, context
             found.struct = jax.ShapeDtypeStruct(shape, dtype)
+            found.nbytes = math.prod(shape) * dtype.itemsize
             cls._made[key] = found
         return found
-
-    @property
-    def nbytes(self) -> int:
-        """Bytes of a buffer."""
-        return int(np.prod(self.shape, dtype=np.int64)) * self.dtype.itemsize
 
     def __reduce__(self) -> tuple[Any, ...]:
         return Spec.of, (self.shape, self.dtype, self.context)

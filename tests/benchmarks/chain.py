@@ -1,0 +1,56 @@
+"""A chain of 100 small element-wise operations, recorded and run."""
+
+from __future__ import annotations
+
+import jax.numpy as jnp
+import numpy as np
+
+import mixnet as mx
+from tests.benchmarks.timing import interleaved
+
+OPERATIONS = 100
+
+
+def main() -> None:
+    """Print microseconds an operation and the ratios."""
+    data = np.ones((4, 4), np.float32)
+    ours, jaxs = mx.nd.array(data), jnp.asarray(data)
+
+    def mixnet_chain() -> None:
+        x = ours
+        for _ in range(OPERATIONS // 2):
+            x = x * 1.01
+            x = x + ours
+        x.wait_to_read()
+
+    def jax_chain() -> None:
+        x = jaxs
+        for _ in range(OPERATIONS // 2):
+            x = x * 1.01
+            x = x + jaxs
+        x.block_until_ready()
+
+    contenders = {"mixnet": mixnet_chain, "jax eager": jax_chain}
+    try:
+        import torch
+    except ImportError:
+        print("(PyTorch is not installed: pip install torch for its column)")
+    else:
+        theirs = torch.ones(4, 4)
+
+        def torch_chain() -> None:
+            x = theirs
+            for _ in range(OPERATIONS // 2):
+                x = x * 1.01
+                x = x + theirs
+
+        contenders["torch eager"] = torch_chain
+    found = interleaved(contenders, repeats=200, warmup=20)
+    for name, seconds in found.items():
+        print(f"chain of {OPERATIONS}: {name:12} {seconds / OPERATIONS * 1e6:6.2f} us an operation")
+    for name in list(found)[1:]:
+        print(f"chain of {OPERATIONS}: {name} / mixnet = {found[name] / found['mixnet']:.2f}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,23 @@
+"""Interleaved timing: every contender runs in turn, medians of many turns."""
+
+from __future__ import annotations
+
+import statistics
+import time
+from collections.abc import Callable
+
+
+def interleaved(
+    contenders: dict[str, Callable[[], object]], repeats: int = 30, warmup: int = 5
+) -> dict[str, float]:
+    """Median seconds of each contender; they take turns, so that drift hits all alike."""
+    for run in contenders.values():
+        for _ in range(warmup):
+            run()
+    times: dict[str, list[float]] = {name: [] for name in contenders}
+    for _ in range(repeats):
+        for name, run in contenders.items():
+            start = time.perf_counter()
+            run()
+            times[name].append(time.perf_counter() - start)
+    return {name: statistics.median(values) for name, values in times.items()}
