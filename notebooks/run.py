@@ -43,7 +43,11 @@ def run(path: Path, out: Path) -> tuple[Path, Path]:
     """
     notebook = nbformat.read(path, as_version=4)
     client = ProgressClient(
-        notebook, timeout=600, kernel_name="python3", resources={"metadata": {"path": path.parent}}
+        notebook,
+        timeout=600,
+        kernel_name="python3",
+        coalesce_streams=True,  # a progress bar is one line in the page, not a hundred
+        resources={"metadata": {"path": path.parent}},
     )
     client.total = sum(cell.cell_type == "code" for cell in notebook.cells)
     client.started = time.monotonic()

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import html
+import sys
+from typing import Any
 
 import numpy as np
 
@@ -31,6 +33,24 @@ def as_html(self: NDArray) -> str:
         f'font:13px sans-serif"><b>{html.escape(title)}</b><br><span style="opacity:.7">'
         f"{html.escape(line)}</span>{picture}</div>"
     )
+
+
+def as_bundle(self: NDArray, include: Any = None, exclude: Any = None) -> dict[str, str]:
+    """What a notebook shows. The text of a pending array says so there: reading would run it.
+
+    In a terminal, where text is all there is, it is the content.
+    """
+    if self.to_dict()["state"] == "pending" and _in_notebook():
+        shape = "x".join(map(str, self.shape))
+        text = f"<{type(self).__name__} {shape} @{self.context}, pending>"
+    else:
+        text = as_text(self)
+    return {"text/plain": text, "text/html": as_html(self)}
+
+
+def _in_notebook() -> bool:
+    shell = sys.modules["IPython"].get_ipython() if "IPython" in sys.modules else None
+    return hasattr(shell, "kernel")
 
 
 def _heat_map(data: np.ndarray) -> str:
@@ -79,3 +99,4 @@ def install(cls: type[NDArray]) -> None:
     cls.__repr__ = as_text  # type: ignore[method-assign, assignment]
     cls.__str__ = as_text  # type: ignore[method-assign, assignment]
     cls._repr_html_ = as_html  # type: ignore[attr-defined]
+    cls._repr_mimebundle_ = as_bundle  # type: ignore[attr-defined]

@@ -147,12 +147,19 @@ def _declare_same(names: tuple[str, ...], function: Function, text: str, grad: b
     return op(name, aliases=names[1:], differentiable=grad)(elementwise)
 
 
+def in_dtype_of(data: Any, number: Any) -> Any:
+    """A number in the dtype of an array, as MXNet casts it before computing: integers wrap."""
+    number = jnp.asarray(number)
+    if jnp.issubdtype(data.dtype, jnp.integer):
+        number = number.astype(jnp.int64)
+    return number.astype(data.dtype)
+
+
 def _declare_scalar(names: tuple[str, ...], function: Function, text: str, grad: bool) -> Op:
     name = names[0]
 
     def with_number(data, *, scalar: Scalar = 1.0, is_int: bool = True):
-        # MXNet casts the number to the array's dtype before computing.
-        return function(data, jnp.asarray(scalar).astype(data.dtype)).astype(data.dtype)
+        return function(data, in_dtype_of(data, scalar)).astype(data.dtype)
 
     with_number.__doc__ = f"{text} Of an array and a number.\n\nSource: MXNet operator ``{name}``."
     return op(name, aliases=names[1:], differentiable=grad)(with_number)

@@ -137,6 +137,9 @@ class Op:
                 return self._bound[key], ()
         except TypeError:  # a list or an array as a value
             key = None
+        for name in given:
+            if name not in self.attributes:
+                raise self._unknown(name)
         statics, scalars = [], []
         for name, each in self.attributes.items():
             value = given.get(name, REQUIRED)
@@ -155,9 +158,6 @@ class Op:
                     scalars.append(float(value))
                     value = ONE
             statics.append(value)
-        for name in given:
-            if name not in self.attributes:
-                raise self._unknown(name)
         if self.takes_training:
             statics.append(training)
         bound = tuple(statics)
@@ -299,12 +299,14 @@ class Op:
     def signature(self) -> inspect.Signature:
         """Signature of the operator as a function of ``mx.nd`` or ``mx.sym``."""
         kind = inspect.Parameter
-        found = []
         if self.variadic:
+            after: Any = kind.KEYWORD_ONLY
+            found = [kind(name, kind.POSITIONAL_ONLY) for name in self.arrays]
             found.append(kind(self.variadic, kind.VAR_POSITIONAL))
-        after = kind.KEYWORD_ONLY if self.variadic else kind.POSITIONAL_OR_KEYWORD
-        # A required attribute may follow an optional array, so every parameter has a default.
-        found += [kind(n, kind.POSITIONAL_OR_KEYWORD, default=None) for n in self.arrays]
+        else:
+            # A required attribute may follow an optional array, so every parameter has a default.
+            after = kind.POSITIONAL_OR_KEYWORD
+            found = [kind(name, after, default=None) for name in self.arrays]
         for each in self.attributes.values():
             found.append(kind(each.name, after, default=each.default))
         found += [kind("out", after, default=None), kind("name", after, default=None)]

@@ -414,7 +414,11 @@ def compose(
         name: name of the node, automatic by default.
         attr: user attributes.
     """
-    own = {k: v for k, v in attributes.items() if v is not None and k in op.attributes}
+    own = {
+        k: v
+        for k, v in attributes.items()
+        if k in op.attributes and (v is not None or op.attributes[k].required)
+    }
     unknown = [k for k in attributes if k not in op.attributes and not _is_user(k)]
     if unknown:
         op.bind({k: attributes[k] for k in unknown})  # raises, with the nearest name

@@ -1,0 +1,202 @@
+"""Autograd: backward, higher orders, requests, functions, errors."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import mixnet as mx
+from mixnet import autograd, nd
+
+
+def variable(*values: float):
+    x = nd.array(list(values))
+    x.attach_grad()
+    return x
+
+
+def test_backward_writes_the_gradient() -> None:
+    x = variable(1, 2, 3)
+    with autograd.record():
+        y = (x * x * 2).sum()
+    y.backward()
+    np.testing.assert_allclose(x.grad.asnumpy(), [4, 8, 12])
+
+
+def test_head_gradients_weigh_the_heads() -> None:
+    x = variable(1, 2, 3)
+    with autograd.record():
+        y = x * x
+    y.backward(nd.array([1, 10, 100]))
+    np.testing.assert_allclose(x.grad.asnumpy(), [2, 40, 600])
+
+
+@pytest.mark.parametrize(("request_", "expected"), [("write", 2.0), ("add", 6.0)])
+def test_requests(request_: str, expected: float) -> None:
+    x = nd.ones((2,))
+    x.attach_grad(request_)
+    for _ in range(3):
+        with autograd.record():
+            y = (2 * x).sum()
+        y.backward()
+    np.testing.assert_allclose(x.grad.asnumpy(), expected)
+
+
+def test_null_has_no_gradient() -> None:
+    x, w = variable(1.0), nd.array([3.0])
+    w.attach_grad("null")
+    with autograd.record():
+        y = x * w
+    y.backward()
+    assert x.grad.asscalar() == 3 and w.grad.asscalar() == 0
+
+
+def test_second_derivatives() -> None:
+    x = variable(1, 2, 3)
+    with autograd.record():
+        y = x * x * x
+        first = autograd.grad(y, x, create_graph=True)
+        z = (first * first).sum()
+    z.backward()
+    np.testing.assert_allclose(first.asnumpy(), [3, 12, 27])
+    np.testing.assert_allclose(x.grad.asnumpy(), [36, 288, 972])  # d (3x²)² / dx = 36 x³
+
+
+def test_third_derivative() -> None:
+    x = variable(0.5)
+    with autograd.record():
+        y = nd.sin(x)
+        for _ in range(2):
+            y = autograd.grad(y, x, create_graph=True)
+    y.backward()
+    np.testing.assert_allclose(x.grad.asnumpy(), -np.cos(0.5), rtol=1e-6)
+
+
+@pytest.mark.parametrize("hybridize", [False, True])
+def test_gradient_penalty_of_a_network_is_the_difference_quotient(hybridize: bool) -> None:
+    net = mx.gluon.nn.HybridSequential()
+    net.add(mx.gluon.nn.Dense(4, activation="tanh", in_units=3), mx.gluon.nn.Dense(1, in_units=4))
+    net.initialize(mx.init.Uniform(1.0))
+    net.cast("float64")
+    if hybridize:
+        net.hybridize()
+    x = nd.array(np.random.rand(2, 3), dtype="float64")
+    x.attach_grad()
+    weight = net[0].weight.data()
+
+    def penalty():
+        with autograd.record():
+            slope = autograd.grad(net(x).sum(), x, create_graph=True)
+            return (slope * slope).sum()
+
+    penalty().backward()
+    found = net[0].weight.grad().asnumpy()
+    start = weight.asnumpy()
+    for place in [(0, 0), (2, 1), (3, 2)]:
+        values = []
+        for step in (1e-5, -1e-5):
+            moved = start.copy()
+            moved[place] += step
+            net[0].weight.set_data(nd.array(moved, dtype="float64"))
+            values.append(penalty().asscalar())
+        net[0].weight.set_data(nd.array(start, dtype="float64"))
+        assert found[place] == pytest.approx((values[0] - values[1]) / 2e-5, rel=1e-5)
+
+
+def test_reading_a_value_between_forward_and_backward_changes_nothing() -> None:
+    x = variable(1, 2)
+    with autograd.record():
+        y = nd.exp(x)
+        assert y.asnumpy()[0] == pytest.approx(np.e)
+        z = (y * y).sum()
+    z.wait_to_read()
+    z.backward()
+    np.testing.assert_allclose(x.grad.asnumpy(), 2 * np.exp([2, 4]), rtol=1e-6)
+
+
+def test_gradients_pass_views_and_indexing() -> None:
+    x = nd.array(np.arange(6.0).reshape(2, 3))
+    x.attach_grad()
+    with autograd.record():
+        y = x[1].sum() * 2 + x.reshape((-1,))[1] + x[:, 2].sum() + x[[0, 0], [0, 0]].sum()
+    y.backward()
+    np.testing.assert_array_equal(x.grad.asnumpy(), [[2, 1, 1], [2, 2, 3]])
+
+
+def test_detach_and_pause_stop_gradients() -> None:
+    x = variable(2.0)
+    with autograd.record():
+        y = x * x
+        with autograd.pause():
+            z = x * 5
+        loss = y.detach() * x + z
+    loss.backward()
+    assert x.grad.asscalar() == 4
+
+
+def test_modes() -> None:
+    assert not autograd.is_recording() and not autograd.is_training()
+    with autograd.record():
+        assert autograd.is_recording() and autograd.is_training()
+        with autograd.predict_mode():
+            assert autograd.is_recording() and not autograd.is_training()
+        with autograd.pause():
+            assert not autograd.is_recording() and not autograd.is_training()
+    with autograd.record(train_mode=False):
+        assert not autograd.is_training()
+    with autograd.train_mode():
+        assert autograd.is_training() and not autograd.is_recording()
+
+
+class Sigmoid(autograd.Function):
+    def forward(self, x):
+        y = 1 / (1 + nd.exp(-x))
+        self.save_for_backward(y)
+        return y
+
+    def backward(self, dy):
+        (y,) = self.saved_tensors
+        return dy * y * (1 - y)
+
+
+def test_function_uses_its_own_gradient() -> None:
+    x = variable(0.0, 1.0)
+    with autograd.record():
+        y = (Sigmoid()(x * 2) * 3).sum()
+    y.backward()
+    s = 1 / (1 + np.exp(-np.array([0.0, 2.0])))
+    np.testing.assert_allclose(x.grad.asnumpy(), 6 * s * (1 - s), rtol=1e-5)
+
+
+def test_errors_of_mxnet_are_raised() -> None:
+    x = variable(1.0)
+    with pytest.raises(mx.MXNetError, match=r"was not.*record"):
+        (x * 2).backward()
+    with autograd.record():
+        y = x * x
+        for write in (lambda: x.__iadd__(1), lambda: y.__setitem__(slice(None), 3)):
+            with pytest.raises(mx.MXNetError, match="already in a computational graph"):
+                write()
+    y.backward()
+    with pytest.raises(mx.MXNetError, match="retain_graph=True"):
+        y.backward()
+    with autograd.record():
+        z = x * x
+    z.backward(retain_graph=True)
+    z.backward()
+    with pytest.raises(mx.MXNetError, match="grad_req='wrong'"):
+        x.attach_grad("wrong")
+    with autograd.record():
+        z = x * x
+    with pytest.raises(mx.MXNetError, match="Variable 0 of grad"):
+        autograd.grad(z, variable(1.0))
+
+
+def test_a_chain_of_10000_operations() -> None:
+    x = variable(1.0)
+    with autograd.record():
+        y = x
+        for _ in range(10_000):
+            y = y * 1.0001
+    y.backward()
+    assert x.grad.asscalar() == pytest.approx(1.0001**10_000, rel=1e-3)

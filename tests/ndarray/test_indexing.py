@@ -1,0 +1,170 @@
+"""Indexing reads and writes what NumPy's does; programs of writes and views give what NumPy gives."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import mixnet as mx
+from mixnet import nd
+
+SHAPE = (3, 4, 2)
+QUICK = settings(max_examples=40, deadline=None)
+
+
+def _slices(extent: int):
+    bound = st.none() | st.integers(-extent - 1, extent + 1)
+    return st.builds(slice, bound, bound, st.sampled_from([None, 1, 2, -1, -2]))
+
+
+def _keys():
+    one = [st.integers(-n, n - 1) | _slices(n) for n in SHAPE]
+    full = st.tuples(*one) | st.tuples(*one[:2]) | st.tuples(one[0])
+    with_new = st.tuples(one[0], st.none(), one[1])
+    with_dots = st.tuples(st.just(Ellipsis), one[2])
+    lists = st.lists(st.integers(-3, 2), min_size=1, max_size=4).map(lambda i: (i, slice(None)))
+    pairs = st.lists(st.tuples(st.integers(0, 2), st.integers(0, 3)), min_size=1, max_size=4).map(
+        lambda p: ([a for a, _ in p], [b for _, b in p])
+    )
+    return full | with_new | with_dots | lists | pairs | one[0]
+
+
+def _data() -> np.ndarray:
+    return np.arange(24, dtype="float32").reshape(SHAPE)
+
+
+@QUICK
+@given(_keys())
+def test_reading(key) -> None:
+    expected = _data()[key]
+    if expected.size == 0:
+        with pytest.raises(mx.MXNetError, match="zero-size"):
+            nd.array(_data())[key]
+        return
+    found = nd.array(_data())[key]
+    # mx.nd has no arrays without axes: a single element has shape (1,)
+    assert found.shape == (expected.shape or (1,))
+    np.testing.assert_array_equal(found.asnumpy().reshape(expected.shape), expected)
+
+
+@QUICK
+@given(_keys(), st.integers(0, 1))
+def test_writing(key, kind) -> None:
+    expected, array = _data(), nd.array(_data())
+    shape = expected[key].shape
+    if 0 in shape:
+        return
+    value = -1.5 if kind == 0 else -np.arange(np.prod(shape), dtype="float32").reshape(shape)
+    if kind == 1 and isinstance(key, tuple) and any(isinstance(k, list) for k in key):
+        value = -2.0  # which of several writes to one element wins is not NumPy's promise
+    expected[key] = value
+    array[key] = value if np.isscalar(value) else nd.array(value)
+    np.testing.assert_array_equal(array.asnumpy(), expected)
+
+
+STEPS = st.lists(
+    st.sampled_from(
+        ["view", "reshape", "add", "fill", "copy", "scale", "read", "item", "column", "store"]
+    ),
+    min_size=1,
+    max_size=12,
+)
+
+
+@settings(max_examples=60, deadline=None)
+@given(STEPS, st.randoms(use_true_random=False))
+def test_any_program_of_reads_writes_and_views(steps, random) -> None:
+    """NumPy's views alias like ours where blocks are contiguous."""
+    ours = [nd.array(np.arange(12, dtype="float32").reshape(3, 4))]
+    theirs = [np.arange(12, dtype="float32").reshape(3, 4)]
+    for step in steps:
+        i = random.randrange(len(ours))
+        a, b = ours[i], theirs[i]
+        if step == "view" and len(b) > 1:
+            start = random.randrange(len(b))
+            stop = random.randint(start + 1, len(b))
+            ours.append(a[start:stop])
+            theirs.append(b[start:stop])
+        elif step == "reshape":
+            ours.append(a.reshape((-1,)))
+            theirs.append(b.reshape(-1))
+        elif step == "add":
+            a += 1
+            b += 1
+        elif step == "scale":
+            a *= a
+            b *= b
+        elif step == "fill":
+            a[:] = 3
+            b[:] = 3
+        elif step == "copy":
+            ours.append(a.copy())
+            theirs.append(b.copy())
+        elif step == "item":
+            a[0] = 7
+            b[0] = 7
+        elif step == "column" and b.ndim == 2:
+            a[:, 1] = 5
+            b[:, 1] = 5
+        elif step == "store":
+            j = random.randrange(len(ours))
+            if theirs[j].shape == b.shape:
+                a[:] = ours[j]
+                b[:] = theirs[j].copy()
+        elif step == "read":
+            np.testing.assert_array_equal(a.asnumpy(), b)
+    for a, b in zip(ours, theirs, strict=True):
+        np.testing.assert_array_equal(a.asnumpy(), b)
+
+
+def test_a_slice_and_a_reshape_share_storage() -> None:
+    a = nd.zeros((3, 4))
+    a[1:3][:] = 1
+    a.reshape((-1,))[0] = 5
+    a[1:3][0][2:4] = 9
+    expected = np.zeros((3, 4))
+    expected[1:3] = 1
+    expected.reshape(-1)[0] = 5
+    expected[1, 2:4] = 9
+    np.testing.assert_array_equal(a.asnumpy(), expected)
+
+
+def test_boolean_masks_and_index_arrays() -> None:
+    a = nd.array(_data())
+    mask = _data() > 10
+    np.testing.assert_array_equal(a[nd.array(mask, dtype="bool")].asnumpy(), _data()[mask])
+    np.testing.assert_array_equal(a[nd.array([2, 0])].asnumpy(), _data()[[2, 0]])
+
+
+@pytest.mark.parametrize(
+    ("key", "text"),
+    [
+        (5, "index 5 is out of bounds for axis 0, which has 3"),
+        ((0, 0, 0, 0), "too many indices: 4"),
+        ([0, 3], "index 3 is out of bounds"),
+        ("a", "integers, slices"),
+    ],
+)
+def test_wrong_indices_are_errors(key, text) -> None:
+    with pytest.raises(IndexError, match=text):
+        nd.zeros(SHAPE)[key]
+
+
+def test_a_value_that_does_not_fit_is_an_error_and_changes_nothing() -> None:
+    a = nd.zeros((2, 3))
+    with pytest.raises(mx.MXNetError, match=r"\(4,\) does not broadcast to \(2, 3\)"):
+        a[:] = nd.ones((4,))
+    assert a.sum().asscalar() == 0
+
+
+def test_a_loop_over_positions_compiles_a_bounded_number_of_programs() -> None:
+    a = nd.array(np.arange(400, dtype="float32").reshape(100, 4))
+    a.wait_to_read()
+    mx.runtime.reset_counters()
+    total = 0.0
+    for i in range(100):
+        total += a[i].sum().asscalar()
+    assert total == np.arange(400).sum()
+    assert mx.runtime.counters()["programs_compiled"] <= 3

@@ -1,0 +1,165 @@
+"""NDArray: dtypes, contexts, copies, exchange with other libraries, errors."""
+
+from __future__ import annotations
+
+import pickle
+
+import jax
+import numpy as np
+import pytest
+
+import mixnet as mx
+from mixnet import nd
+
+DTYPES = ["float16", "bfloat16", "float32", "float64", "int8", "uint8", "int32", "int64", "bool"]
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_dtypes_hold_and_jax_stays_as_it_is(dtype: str) -> None:
+    before = jax.config.jax_enable_x64
+    array = nd.array([0, 1, 1], dtype=dtype)
+    assert np.dtype(array.dtype).name == dtype
+    assert array.asnumpy().dtype.name == dtype
+    assert np.dtype(array.copy().dtype).name == dtype
+    assert np.dtype(array.astype("float32").dtype).name == "float32"
+    assert jax.config.jax_enable_x64 == before
+
+
+def test_64_bit_values_are_exact() -> None:
+    big = nd.array(np.array([2**53 - 1]), dtype="int64") + 1
+    assert big.asnumpy()[0] == 2**53
+    assert (nd.array([1.0], dtype="float64") + 1e-12).asnumpy()[0] == 1 + 1e-12
+
+
+def test_whole_numbers_take_the_scalar_in_their_own_dtype() -> None:
+    # as MXNet 1.9.1 computes them
+    a = nd.array([1, 2, 3], dtype="int32")
+    np.testing.assert_array_equal((a * 1.5).asnumpy(), [1, 2, 3])
+    np.testing.assert_array_equal((a / 2).asnumpy(), [0, 1, 1])
+    np.testing.assert_array_equal((1 - a).asnumpy(), [0, -1, -2])
+    np.testing.assert_array_equal((a.astype("uint8") + 300).asnumpy(), [45, 46, 47])
+
+
+def test_text_form_is_mxnets() -> None:
+    assert repr(nd.zeros((2, 3))) == "\n[[0. 0. 0.]\n [0. 0. 0.]]\n<NDArray 2x3 @cpu(0)>"
+    assert repr(nd.array([1, 2], dtype="int64")) == "\n[1 2]\n<NDArray 2 @cpu(0)>"
+
+
+def test_html_form_tells_pending_from_ready_without_running() -> None:
+    array = nd.ones((2, 3)) * 2
+    assert "pending" in array._repr_html_() and "<svg" not in array._repr_html_()
+    array.wait_to_read()
+    assert "ready" in array._repr_html_() and array._repr_html_().count("<rect") == 6
+
+
+def test_contexts() -> None:
+    with mx.cpu(1):
+        a = nd.ones((2,))
+    assert a.context == mx.cpu(1) and mx.current_context() == mx.cpu(0)
+    b = a.as_in_context(mx.cpu(0))
+    assert b.context == mx.cpu(0) and a.as_in_context(mx.cpu(1)) is a
+    np.testing.assert_array_equal((b + 1).asnumpy(), 2)
+    with pytest.raises(mx.MXNetError, match=r"different devices: cpu\(1\), cpu\(0\)"):
+        a + b
+
+
+@pytest.mark.skipif(mx.num_gpus() > 0, reason="this machine has a GPU, so mx.gpu(0) exists")
+def test_a_missing_gpu_is_a_clear_error() -> None:
+    with pytest.raises(mx.MXNetError, match=r"gpu\(0\) does not exist.*mx.cpu\(\)"):
+        nd.zeros((2,), ctx=mx.gpu(0))
+
+
+def test_copies_are_independent() -> None:
+    source = np.zeros(4, "float32")
+    a = nd.array(source)
+    source[:] = 9
+    assert a.sum().asscalar() == 0
+    b, c = a.copy(), nd.zeros((4,))
+    a.copyto(c)
+    a[:] = 1
+    assert b.sum().asscalar() == 0 and c.sum().asscalar() == 0
+    out = a.asnumpy()
+    out[:] = 5
+    assert a.sum().asscalar() == 4
+
+
+def test_exchange_with_numpy_and_jax() -> None:
+    a = nd.array([[1, 2], [3, 4]])
+    np.testing.assert_array_equal(np.asarray(a), [[1, 2], [3, 4]])
+    np.testing.assert_array_equal(jax.numpy.asarray(a), a.asnumpy())
+    np.testing.assert_array_equal(np.from_dlpack(a), a.asnumpy())
+    shared = nd.from_dlpack(jax.numpy.arange(3.0))
+    np.testing.assert_array_equal((shared + 1).asnumpy(), [1, 2, 3])
+    np.testing.assert_array_equal(pickle.loads(pickle.dumps(a)).asnumpy(), a.asnumpy())
+
+
+def test_a_buffer_that_jax_holds_is_not_reused() -> None:
+    a = nd.ones((200, 200))
+    held = a.__jax_array__()
+    a += 1
+    a.wait_to_read()
+    assert float(held.sum()) == 40000
+
+
+def test_scalars() -> None:
+    assert nd.array([3.5]).asscalar() == 3.5
+    assert float(nd.array([3.5])) == 3.5 and int(nd.array([3])) == 3
+    assert bool(nd.array([0.0])) is False
+    with pytest.raises(mx.MXNetError, match="one element"):
+        nd.ones((2,)).asscalar()
+    with pytest.raises(mx.MXNetError, match="ambiguous"):
+        bool(nd.ones((2,)))
+
+
+@pytest.mark.parametrize(
+    ("call", "text"),
+    [
+        (
+            lambda: nd.zeros((2, 3)) + nd.zeros((4, 5)),
+            r"broadcast_add: shapes \(2, 3\) and \(4, 5\)",
+        ),
+        (
+            lambda: nd.ones((2,), dtype="int32") + nd.ones((2,)),
+            "left array is int32, the right one float32",
+        ),
+        (
+            lambda: nd.Activation(nd.zeros((2,)), act_type="foo"),
+            "act_type='foo' is not one of 'relu'",
+        ),
+        (
+            lambda: nd.FullyConnected(
+                nd.zeros((2, 3)), nd.zeros((4, 3)), num_hiden=4, no_bias=True
+            ),
+            "Did you mean 'num_hidden'",
+        ),
+        (
+            lambda: nd.FullyConnected(
+                nd.zeros((2, 3)), nd.zeros((4, 5)), num_hidden=4, no_bias=True
+            ),
+            r"weight: float32\[4, 5\]",
+        ),
+        (lambda: nd.FullyConnected(nd.zeros((2, 3)), num_hidden=4), "array 'weight' was not given"),
+        (lambda: nd.array("text"), "takes numbers"),
+        (lambda: nd.zeros((2,), dtype="float31"), "'float31' is not a data type"),
+        (lambda: nd.zeros((2, 3)).reshape((4, 2)), r"6 elements of shape \(2, 3\)"),
+        (lambda: nd.relu([1, 2]), "data must be an NDArray, not list"),
+        (lambda: nd.NDArray(), "use mx.nd.array"),
+    ],
+)
+def test_wrong_calls_say_what_was_given_and_expected(call, text) -> None:
+    with pytest.raises(mx.MXNetError, match=text):
+        call()
+
+
+def test_an_unknown_operator_names_the_nearest() -> None:
+    with pytest.raises(AttributeError, match="Did you mean 'Convolution'"):
+        _ = nd.Convolutoin
+
+
+def test_operators_present_themselves() -> None:
+    import inspect
+
+    parameters = list(inspect.signature(nd.FullyConnected).parameters)
+    assert parameters[:6] == ["data", "weight", "bias", "num_hidden", "no_bias", "flatten"]
+    assert "Affine map" in nd.FullyConnected.__doc__
+    assert {"FullyConnected", "Convolution", "relu", "array"} <= set(dir(nd))

@@ -1,0 +1,74 @@
+"""``.params`` files: what MXNet wrote is read, what is written is MXNet's bytes, damage is named."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import mixnet as mx
+from mixnet import nd
+
+FIXTURES = Path(__file__).parent / "fixtures"
+FILES = ["params_list", "params_dict_dtypes", "params_arg_aux", "params_single"]
+
+
+@pytest.mark.parametrize("name", [*FILES, "legacy_v0", "legacy_v1", "params_np_list", "params_np"])
+def test_files_of_mxnet_are_read(name: str) -> None:
+    loaded = nd.load(str(FIXTURES / f"{name}.params"))
+    if name.startswith("legacy"):
+        assert loaded and all(
+            a.size for a in (loaded.values() if isinstance(loaded, dict) else loaded)
+        )
+        return
+    stored = np.load(FIXTURES / f"{name}.npz")
+    found = loaded if isinstance(loaded, dict) else {str(i): a for i, a in enumerate(loaded)}
+    assert set(found) == set(stored.files)
+    for key, array in found.items():
+        expected = stored[key]
+        if array.dtype != expected.dtype:  # NumPy files hold bfloat16 in another dtype
+            expected = expected.astype("float32")
+            array = array.astype("float32")
+        assert array.shape == expected.shape
+        np.testing.assert_array_equal(array.asnumpy(), expected)
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_written_again_they_are_the_same_bytes(name: str, tmp_path: Path) -> None:
+    original = FIXTURES / f"{name}.params"
+    nd.save(tmp_path / "again.params", nd.load(str(original)))
+    assert (tmp_path / "again.params").read_bytes() == original.read_bytes()
+
+
+def test_every_truncation_is_an_error_that_names_the_file() -> None:
+    content = (FIXTURES / "params_list.params").read_bytes()
+    for size in range(0, len(content), 7):
+        with pytest.raises(mx.MXNetError, match=r"part\.params"):
+            mx.ndarray.params_file.load_frombuffer(content[:size], "part.params")
+
+
+def test_every_flipped_byte_is_an_error_or_other_numbers() -> None:
+    content = (FIXTURES / "params_arg_aux.params").read_bytes()
+    for place in range(len(content)):
+        damaged = bytearray(content)
+        damaged[place] ^= 0xFF
+        try:
+            nd.load_frombuffer(bytes(damaged))
+        except mx.MXNetError as error:
+            assert "buffer" in str(error)
+
+
+def test_a_failed_save_leaves_the_old_file(tmp_path: Path) -> None:
+    path = tmp_path / "a.params"
+    nd.save(path, [nd.ones((2,))])
+    before = path.read_bytes()
+    with pytest.raises(TypeError, match="entry 'b' is a int"):
+        nd.save(path, {"a": nd.ones((2,)), "b": 3})
+    assert path.read_bytes() == before
+    assert [each.name for each in tmp_path.iterdir()] == ["a.params"]
+
+
+def test_a_missing_folder_is_named(tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError, match="does not exist"):
+        nd.save(tmp_path / "no" / "a.params", [nd.ones((2,))])
