@@ -40,7 +40,7 @@ SETTINGS: dict[str, Setting] = {
         Setting(
             "MXNET_EXEC_BULK_EXEC_MAX_NODE_TRAIN",
             int,
-            4000,
+            1000,
             "Operations that are recorded before they run without being asked for.",
         ),
         Setting(

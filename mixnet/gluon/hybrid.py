@@ -404,7 +404,7 @@ class SymbolBlock(HybridBlock):
 
     def forward(self, x: Any, *args: Any) -> Any:
         """Outputs of the symbol for its inputs in order."""
-        given = dict(zip(self._inputs, (x, *args), strict=True))
+        given: dict[str, Any] = dict(zip(self._inputs, (x, *args), strict=True))
         if isinstance(x, Symbol):
             composed = self._symbol(**given)
             return composed if self._single else list(composed)
@@ -416,7 +416,7 @@ class SymbolBlock(HybridBlock):
                     self._reg_params[node.name].shape = found[Entry(node)]
                     self._reg_params[node.name]._finish()
         handles = {name: each.data(x.context) for name, each in self._reg_params.items()}
-        outputs = _run_symbol(self._symbol, {**given, **handles})
+        outputs = _run_symbol(self._symbol, given | handles)
         return outputs[0] if self._single else outputs
 
 

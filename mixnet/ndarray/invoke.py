@@ -74,7 +74,8 @@ def _write_states(op: Op, statics: Any, arrays: Sequence[NDArray], outputs: list
         if name in names:
             # States are no part of the tape: writing them while recording is what they are for.
             value = outputs[first + i]
-            value.node = None
+            if state.trace is None:
+                value.node = None
             handle = arrays[names.index(name)]
             recording, state.recording = state.recording, False
             try:

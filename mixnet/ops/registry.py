@@ -63,6 +63,7 @@ class Op:
     ):
         self.name = name
         self.function = function
+        self.__doc__ = inspect.getdoc(function) or ""
         self.aliases = tuple(aliases)
         self.states = tuple(states)
         self.output_names = tuple(output_names)
@@ -318,10 +319,6 @@ class Op:
         for each in self.attributes.values():
             parts.append(each.name if each.required else f"{each.name}={each.default!r}")
         return f"{self.name}({', '.join(parts)})"
-
-    @property
-    def __doc__(self) -> str:  # type: ignore[override]
-        return inspect.getdoc(self.function) or ""
 
     def __repr__(self) -> str:
         return f"<operator {self.signature_text()}>"

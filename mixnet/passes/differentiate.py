@@ -22,7 +22,10 @@ class BackwardOp:
     differentiable = True
     takes_key = False  # where the forward operator draws, its key is an ordinary input here
     takes_training = False
+    variadic = "heads and inputs"  # whatever the forward operator takes
+    num_args = "num_args"
     states: tuple[str, ...] = ()
+    attributes: dict[str, Any] = {}
     _made: dict[Any, BackwardOp] = {}
 
     def __new__(cls, forward: Any) -> BackwardOp:
@@ -43,6 +46,14 @@ class BackwardOp:
         return len(statics[2])
 
     num_visible = num_outputs
+
+    def infer_input_shapes(self, statics: Any, shapes: Any) -> dict[str, Any]:
+        """Nothing: all inputs are known from the forward graph."""
+        return {}
+
+    def keywords(self, statics: Any, scalars: Any = ()) -> dict[str, Any]:
+        """The forward operator's attributes."""
+        return self.forward.keywords(statics[0], scalars)
 
     def apply(self, statics: Any, arrays: Sequence[Any], scalars: Sequence[Any] = ()) -> tuple:
         """Gradients of the inputs asked for, in their order."""

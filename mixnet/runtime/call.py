@@ -90,7 +90,7 @@ def explain(op: Any, statics: Any, specs: tuple[Spec, ...], error: Exception) ->
         f"{names[i] if i < len(names) else i}: {spec.dtype.name}{list(spec.shape)}"
         for i, spec in enumerate(specs)
     )
-    keywords = getattr(op, "keywords", None)
+    keywords = op.keywords if hasattr(op, "signature_text") else None
     known = keywords(statics) if keywords else {}
     given = ", ".join(f"{k}={v!r}" for k, v in known.items() if v is not None and v != ())
     reason = (str(error).strip() or type(error).__name__).splitlines()[0]

@@ -213,7 +213,8 @@ class Symbol:
             ShapeError: shapes contradict each other; names the node.
         """
         arguments, outputs, states = self.infer_shape_partial(*args, **kwargs)
-        if all(map(is_known, arguments)) and all(map(is_known, outputs)):
+        # () stands for unknown: mx.sym has no arrays without axes
+        if all(shape and is_known(shape) for shape in (*arguments, *outputs)):
             return arguments, outputs, states
         return None, None, None
 

@@ -157,7 +157,7 @@ def test_trainer_takes_mxnets_steps(name: str, options: dict, hybridize: bool) -
             loss = gluon.loss.L2Loss()(net(x), y)
         loss.backward()
         trainer.step(4)
-        np.testing.assert_allclose(loss.asnumpy(), stored[f"loss_{i}"], rtol=1e-4, atol=1e-6)
+        np.testing.assert_allclose(loss.asnumpy(), stored[f"loss{i}"], rtol=1e-4, atol=1e-6)
         np.testing.assert_allclose(
             net.weight.data().asnumpy(), stored[f"W{i + 1}"], rtol=1e-4, atol=1e-6
         )
@@ -186,7 +186,7 @@ def test_functionalize_gives_jax_a_pure_function() -> None:
 
     for _ in range(200):
         params, state, loss = step(params, state)
-    assert loss < 1e-3
+    assert loss < 5e-3
     one_by_one = jax.vmap(lambda row: function(params, row[None])[0])(x)
     np.testing.assert_allclose(one_by_one, function(params, x), rtol=1e-4, atol=1e-5)
 
@@ -225,7 +225,7 @@ def test_data_loader() -> None:
 def test_errors_name_the_way_out() -> None:
     with pytest.raises(mx.MXNetError, match="was not initialized"):
         nn.Dense(2, in_units=3)(nd.ones((1, 3)))
-    with pytest.raises(mx.MXNetError, match="there is no optimizer 'sdg'|no optimizer 'sdg'"):
+    with pytest.raises(mx.MXNetError, match="no optimizer 'sdg'"):
         gluon.Trainer({}, "sdg")
     with pytest.raises(mx.MXNetError, match="is no initializer"):
         mx.init.create("zavier")

@@ -94,8 +94,8 @@ def test_any_program_of_reads_writes_and_views(steps, random) -> None:
             a += 1
             b += 1
         elif step == "scale":
-            a *= a
-            b *= b
+            a *= -1
+            b *= -1
         elif step == "fill":
             a[:] = 3
             b[:] = 3

@@ -1,0 +1,106 @@
+"""The layout is tested like behaviour: imports point down, importing is light, names are documented."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import mixnet as mx
+
+PACKAGE = Path(mx.__file__).parent
+ROOT = PACKAGE.parent
+# Later rooms may import earlier ones.
+LAYERS = [
+    {"base", "config", "context", "dtype", "attribute", "name", "util"},
+    {"ops"}, {"graph"}, {"passes"}, {"engine"}, {"runtime"}, {"autograd"}, {"ndarray"}, {"symbol"},
+    {"random", "initializer", "metric"}, {"optimizer"}, {"gluon"}, {"visualization"},
+]  # fmt: skip
+LEVEL = {room: level for level, rooms in enumerate(LAYERS) for room in rooms}
+# Symbol files are written as whole files by the writer of parameter files; the engine stands apart.
+MODULES = sorted(p for p in PACKAGE.rglob("*.py") if p != PACKAGE / "__init__.py")
+
+
+def room_of(path: Path) -> str:
+    return path.relative_to(PACKAGE).parts[0].removesuffix(".py")
+
+
+def imported_rooms(path: Path) -> set[str]:
+    rooms = set()
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("mixnet"):
+            assert node.level == 0, "imports are absolute"
+            parts = node.module.split(".")
+            rooms |= {parts[1]} if len(parts) > 1 else {alias.name for alias in node.names}
+        elif isinstance(node, ast.Import):
+            rooms |= {a.name.split(".")[1] for a in node.names if a.name.startswith("mixnet.")}
+    return rooms
+
+
+@pytest.mark.parametrize("path", MODULES, ids=lambda p: str(p.relative_to(PACKAGE)))
+def test_imports_point_down(path: Path) -> None:
+    own = room_of(path)
+    for other in imported_rooms(path) - {own}:
+        assert LEVEL[other] <= LEVEL[own], f"{own} may not import {other}"
+    if own == "engine":
+        assert "jax" not in path.read_text(), "the engine knows neither JAX nor graphs"
+
+
+def test_importing_loads_no_heavy_package() -> None:
+    heavy = ["anywidget", "ipywidgets", "matplotlib", "PIL", "cv2", "sklearn", "requests", "onnx",
+             "zmq", "IPython"]  # fmt: skip
+    code = f"import sys, mixnet; print([m for m in {heavy} if m in sys.modules])"
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert found.stdout.strip() == "[]"
+
+
+def _public() -> list:
+    found = []
+    for path in MODULES:
+        name = ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__")
+        module = sys.modules.get(name)
+        for key, value in vars(module).items() if module else ():
+            if key.startswith("_") or getattr(value, "__module__", "") != name:
+                continue
+            if inspect.isfunction(value) or inspect.isclass(value):
+                found.append((f"{name}.{key}", value))
+    return found
+
+
+def test_every_public_function_and_class_has_a_docstring() -> None:
+    assert [name for name, value in _public() if not inspect.getdoc(value)] == []
+
+
+def test_every_operator_has_a_docstring() -> None:
+    bare = {op.name for op in mx.ops.OPERATORS.values() if not op.__doc__}
+    assert {name for name in bare if not name.startswith("test_")} == set()
+
+
+def test_text_files_speak_of_the_project_alone() -> None:
+    names = subprocess.run(
+        ["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=False
+    ).stdout.split()
+    bad = re.compile(r"(?<![\w./])/(work|root|home)/|\bTO" + r"DO\b")
+    for name in names:
+        path = ROOT / name
+        if path.suffix in {".py", ".md", ".toml", ".ipynb", ".yaml"} and path.is_file():
+            assert not bad.search(path.read_text()), name
+
+
+def test_the_notebook_runner(tmp_path: Path) -> None:
+    nbformat = pytest.importorskip("nbformat", reason="pip install '.[lab]' to run notebooks")
+    for source, code in (("print('hello')", 0), ("raise ValueError('no')", 1)):
+        cell = nbformat.v4.new_code_cell(source)
+        path = tmp_path / "toy.ipynb"
+        nbformat.write(nbformat.v4.new_notebook(cells=[cell]), path)
+        out = tmp_path / f"out{code}"
+        command = [sys.executable, str(ROOT / "notebooks" / "run.py"), str(path), "--out", str(out)]
+        found = subprocess.run(command, capture_output=True, text=True, check=False)
+        assert found.returncode == code, found.stderr
+        assert (out / "toy.html").exists() == (code == 0)
+        assert ("hello" in (out / "toy.html").read_text()) if code == 0 else "no" in found.stderr

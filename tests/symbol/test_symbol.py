@@ -1,0 +1,181 @@
+"""Symbol: names, composition, inference errors, executors, gradient graphs, damaged files."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import mixnet as mx
+from mixnet import nd, sym
+
+
+def mlp():
+    x = sym.FullyConnected(sym.Variable("data"), num_hidden=5, name="fc1")
+    x = sym.Activation(x, act_type="relu", name="relu1")
+    return sym.SoftmaxOutput(sym.FullyConnected(x, num_hidden=3, name="fc2"), name="softmax")
+
+
+def test_automatic_names_count_by_kind() -> None:
+    with mx.name.NameManager():
+        a, b = sym.Variable("a"), sym.Variable("b")
+        assert [(a + b).name, (a + b).name, (a * 2).name, (1 - a).name] == [
+            "_plus0", "_plus1", "_mulscalar0", "_rminusscalar0",
+        ]  # fmt: skip
+        assert sym.FullyConnected(a, num_hidden=2).name == "fullyconnected0"
+    with mx.name.Prefix("net_"):
+        assert sym.relu(sym.Variable("a")).name == "net_relu0"
+
+
+def test_attributes_and_scopes() -> None:
+    with mx.AttrScope(ctx_group="dev1"):
+        a = sym.Variable("a", lr_mult=0.5, shape=(2, 3))
+        b = sym.relu(a, name="b")
+    assert a.attr("ctx_group") == "dev1" and a.attr("lr_mult") == "0.5"
+    assert b.attr_dict()["a"]["__shape__"] == "(2, 3)"
+    assert b.infer_shape() == ([(2, 3)], [(2, 3)], [])
+
+
+def test_composition_by_call() -> None:
+    inner = sym.relu(sym.Variable("x"), name="inner")
+    outer = sym.FullyConnected(sym.Variable("data"), num_hidden=2, name="fc")
+    joined = outer(data=inner, name="joined")
+    assert joined.list_arguments() == ["x", "fc_weight", "fc_bias"]
+    assert outer.list_arguments() == ["data", "fc_weight", "fc_bias"]
+    with pytest.raises(mx.MXNetError, match="no variable 'nothing'"):
+        outer(nothing=inner)
+
+
+def test_several_outputs_and_groups() -> None:
+    parts = sym.split(sym.Variable("x"), num_outputs=3, name="sp")
+    assert parts.list_outputs() == ["sp_output0", "sp_output1", "sp_output2"]
+    group = sym.Group([parts[1], sym.relu(parts["sp_output2"], name="r")])
+    assert group.list_outputs() == ["sp_output1", "r_output"] and len(group) == 2
+    with pytest.raises(mx.MXNetError, match="3 outputs"):
+        sym.relu(parts)
+
+
+def test_wrong_shapes_name_the_node() -> None:
+    with pytest.raises(mx.MXNetError, match=r"'fc1'.*FullyConnected"):
+        mlp().infer_shape(data=(4, 6), fc1_weight=(5, 7))
+    a, b = sym.Variable("a"), sym.Variable("b")
+    with pytest.raises(mx.MXNetError, match="Node 'total'"):
+        sym.broadcast_add(a, b, name="total").infer_shape(a=(2, 3), b=(4, 5))
+    arguments, _, _ = mlp().infer_shape_partial()
+    assert arguments[0] == ()
+    assert mlp().infer_shape() == (None, None, None)
+    with pytest.raises(mx.MXNetError, match="no variable 'dta'"):
+        mlp().infer_shape(dta=(2, 3))
+
+
+def test_types() -> None:
+    arguments, outputs, _ = mlp().infer_type(data="float16")
+    assert set(arguments) == {np.float16} and outputs == [np.float16]
+
+
+@pytest.mark.parametrize(("request_", "factor"), [("write", 1), ("add", 2), ("null", 0)])
+def test_executor_requests(request_: str, factor: int) -> None:
+    x = sym.Variable("x")
+    gradient = nd.zeros((3,))
+    executor = (x * x).bind(mx.cpu(), {"x": nd.array([1, 2, 3])}, {"x": gradient}, request_)
+    for _ in range(2):
+        executor.forward(is_train=True)
+        executor.backward(nd.ones((3,)))
+    np.testing.assert_array_equal(gradient.asnumpy(), np.array([2, 4, 6]) * factor)
+
+
+def test_mixing_symbol_and_arrays_learns() -> None:
+    rng = np.random.default_rng(0)
+    data, labels = rng.random((32, 4), np.float32), rng.integers(0, 3, 32)
+    executor = mlp().simple_bind(mx.cpu(), data=(32, 4), softmax_label=(32,))
+    for name in ("fc1_weight", "fc2_weight"):
+        executor.arg_dict[name][:] = nd.random.normal(0, 0.5, executor.arg_dict[name].shape)
+    losses = []
+    for _ in range(60):
+        (out,) = executor.forward(is_train=True, data=data, softmax_label=labels)
+        executor.backward()
+        for name, gradient in executor.grad_dict.items():
+            if name not in ("data", "softmax_label"):
+                executor.arg_dict[name] -= 0.02 * gradient
+        losses.append(-np.log(out.asnumpy()[np.arange(32), labels]).mean())
+    assert losses[-1] < losses[0] * 0.95
+
+
+def test_executor_reshape_monitor_and_errors() -> None:
+    executor = mlp().simple_bind(mx.cpu(), data=(4, 6), softmax_label=(4,))
+    smaller = executor.reshape(data=(2, 6), softmax_label=(2,))
+    assert smaller.arg_dict["fc1_weight"] is executor.arg_dict["fc1_weight"]
+    assert smaller.forward()[0].shape == (2, 3)
+    seen = []
+    executor.set_monitor_callback(lambda name, array: seen.append((name, array.shape)))
+    executor.forward()
+    assert ("relu1_output", (4, 5)) in seen
+    with pytest.raises(mx.MXNetError, match=r"data has shape \(9, 6\), it was bound with \(4, 6\)"):
+        executor.forward(data=nd.ones((9, 6)))
+    with pytest.raises(mx.MXNetError, match="no argument 'dta'"):
+        executor.forward(dta=nd.ones((4, 6)))
+    with pytest.raises(mx.MXNetError, match="needs forward"):
+        smaller.backward()
+    with pytest.raises(mx.MXNetError, match="no array for fc1_weight"):
+        mlp().bind(mx.cpu(), {"data": nd.ones((4, 6))})
+    with pytest.raises(mx.MXNetError, match="no argument 'other'"):
+        executor.copy_params_from({"other": nd.ones((1,))})
+
+
+def test_gradient_graph_is_a_symbol() -> None:
+    x, y = sym.Variable("x"), sym.Variable("y")
+    gradient = sym.sin(x * y, name="s").gradient(["x"])
+    assert "s_output_grad" in gradient.list_arguments()
+    given = {"x": nd.array([0.3]), "y": nd.array([2.0]), "s_output_grad": nd.ones((1,))}
+    np.testing.assert_allclose(gradient.eval(**given)[0].asnumpy(), 2 * np.cos(0.6), rtol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("{", "no whole symbol file"),
+        ("[]", "no list 'nodes'"),
+        ('{"nodes": [{"op": "null"}]}', "corrupted: node 0"),
+        ('{"nodes": [{"op": "Nothing", "name": "a", "inputs": []}], "heads": []}', "'Nothing'"),
+        (
+            '{"nodes": [{"op": "Activation", "name": "act", "inputs": [], '
+            '"attrs": {"act_type": "x"}}], "heads": [[0, 0, 0]]}',
+            "Node 'act'",
+        ),
+    ],
+)
+def test_damaged_files_are_errors(text: str, message: str) -> None:
+    with pytest.raises(mx.MXNetError, match=message):
+        sym.load_json(text)
+
+
+def test_a_saved_symbol_is_whole(tmp_path: Path) -> None:
+    mlp().save(tmp_path / "a.json")
+    assert sym.load(tmp_path / "a.json").list_arguments() == mlp().list_arguments()
+    assert [p.name for p in tmp_path.iterdir()] == ["a.json"]
+
+
+def test_random_symbols_draw_anew_and_repeat_with_the_seed() -> None:
+    executor = sym.Dropout(sym.Variable("x"), p=0.5).bind(
+        mx.cpu(), {"x": nd.ones((50,))}, grad_req="null"
+    )
+    mx.random.seed(1)
+    first = executor.forward(is_train=True)[0].asnumpy()
+    second = executor.forward(is_train=True)[0].asnumpy()
+    mx.random.seed(1)
+    np.testing.assert_array_equal(executor.forward(is_train=True)[0].asnumpy(), first)
+    assert (first != second).any()
+
+
+def test_picture_and_table() -> None:
+    shapes = {"data": (4, 6)}
+    picture = mx.viz.draw(mlp(), shapes, backward=True)
+    assert picture.svg.count("<rect") > 8 and "fc1_backward" in picture.svg
+    rows = {r["name"]: r for r in mx.viz.table(mlp(), shapes)}
+    assert rows["fc1"] == {
+        "name": "fc1",
+        "op": "FullyConnected",
+        "output": (4, 5),
+        "parameters": 35,
+    }
