@@ -12,6 +12,7 @@ from mixnet import metric as metric
 from mixnet import name as name
 from mixnet import ndarray as nd
 from mixnet import ndarray as ndarray
+from mixnet import operator as operator
 from mixnet import ops as ops
 from mixnet import optimizer as optimizer
 from mixnet import random as random

@@ -96,6 +96,9 @@ def make_node(op: str, name: str, inputs: tuple[Entry, ...], attrs: dict[str, An
     """
     operator = find(op)
     own = {k: v for k, v in attrs.items() if k in operator.attributes}
+    if op == "Custom":  # all that it does not name is for the user's operator
+        more = {k: v for k, v in attrs.items() if k not in own and not k.startswith("__")}
+        own["parameters"] = tuple(sorted(more.items()))
     try:
         statics, scalars = operator.bind(own)
     except MXNetError as error:

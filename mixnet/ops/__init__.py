@@ -4,6 +4,7 @@ from mixnet.ops import activation as activation
 from mixnet.ops import broadcast as broadcast
 from mixnet.ops import convolution as convolution
 from mixnet.ops import create as create
+from mixnet.ops import custom as custom
 from mixnet.ops import dense as dense
 from mixnet.ops import elementwise as elementwise
 from mixnet.ops import indexing as indexing

@@ -54,6 +54,8 @@ def record(
     if segment is None or segment.context is not where or segment.finished:
         segment = _open(where)
     with segment.lock:
+        if segment.finished:  # another thread ran it just now
+            return record(op, statics, scalars, values, context)
         item = [call]
         for value in values:
             item.append(value.slot if value.segment is segment else segment.leaf(value))
@@ -94,6 +96,8 @@ def record_small(call: Any, number: float | None, first: Value, second: Value | 
     if segment is None or segment.context is not where or segment.finished:
         segment = _open(where)
     with segment.lock:
+        if segment.finished:
+            return record_small(call, number, first, second)
         one = first.slot if first.segment is segment else segment.leaf(first)
         slot = segment.size
         made = Value(call.outputs[0], None, segment, slot)

@@ -81,8 +81,9 @@ class Segment:
                 count(f"flush:{reason}")
                 self.var = Var(f"segment of {len(self.program)} operations")
                 reads = [v.var for v in self.leaves if v.var is not None]
-                engine.push(self._run, reads, (self.var,), name=self.var.name)
+                # Before it runs: what a callback of the program records belongs to another segment.
                 self.finished = True
+                engine.push(self._run, reads, (self.var,), name=self.var.name)
         engine.wait_for_var(self.var)  # type: ignore[arg-type]
 
     def _run(self) -> None:

@@ -9,6 +9,7 @@ from mixnet.symbol.create import arange as arange
 from mixnet.symbol.create import full as full
 from mixnet.symbol.create import ones as ones
 from mixnet.symbol.create import zeros as zeros
+from mixnet.symbol.custom import Custom as Custom
 from mixnet.symbol.executor import Executor as Executor
 from mixnet.symbol.operators import maximum as maximum
 from mixnet.symbol.operators import minimum as minimum

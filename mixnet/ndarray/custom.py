@@ -1,0 +1,29 @@
+"""``mx.nd.Custom``: an operator registered with ``mx.operator``, on arrays."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from mixnet.ndarray.invoke import invoke
+from mixnet.ndarray.ndarray import NDArray
+from mixnet.ops.custom import runner_of
+from mixnet.ops.registry import find
+
+
+def Custom(*data: NDArray, op_type: str, **kwargs: Any) -> Any:
+    """Call an operator written in Python.
+
+    Args:
+        data: its arguments in order; or by name.
+        op_type: name it was registered under.
+        kwargs: its parameters, which reach it as strings.
+
+    Raises:
+        MXNetError: nothing is registered under that name.
+    """
+    kwargs.pop("name", None)
+    named = {k: kwargs.pop(k) for k in list(kwargs) if isinstance(kwargs[k], NDArray)}
+    parameters = tuple(sorted((k, str(v)) for k, v in kwargs.items()))
+    arguments = runner_of(op_type, parameters).arguments
+    arrays = [*data, *[named[name] for name in arguments[len(data) :] if name in named]]
+    return invoke(find("Custom"), arrays, {"op_type": op_type, "parameters": parameters})

@@ -1,0 +1,170 @@
+"""``mx.operator``: operators written in Python, with their own gradient, for nd, sym and Gluon."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from mixnet.autograd.scope import RecordingScope
+from mixnet.base import MXNetError, ShapeError
+from mixnet.dtype import as_dtype
+from mixnet.ndarray.create import array, zeros
+from mixnet.ndarray.ndarray import NDArray
+from mixnet.ops.custom import FACTORIES
+from mixnet.ops.registry import OPERATORS
+
+
+class CustomOp:
+    """Base of operators in Python: override ``forward`` and ``backward``."""
+
+    def forward(
+        self,
+        is_train: bool,
+        req: Sequence[str],
+        in_data: Sequence[NDArray],
+        out_data: Sequence[NDArray],
+        aux: Sequence[NDArray],
+    ) -> None:
+        """Compute the outputs and ``assign`` them to ``out_data``."""
+        raise NotImplementedError(f"{type(self).__name__} does not define forward.")
+
+    def backward(
+        self,
+        req: Sequence[str],
+        out_grad: Sequence[NDArray],
+        in_data: Sequence[NDArray],
+        out_data: Sequence[NDArray],
+        in_grad: Sequence[NDArray],
+        aux: Sequence[NDArray],
+    ) -> None:
+        """Compute the gradients and ``assign`` them to ``in_grad``."""
+        raise NotImplementedError(f"{type(self).__name__} does not define backward.")
+
+    def assign(self, dst: NDArray, req: str, src: Any) -> None:
+        """Write ``src`` to ``dst`` as ``req`` says: ``write``, ``inplace``, ``add`` or ``null``."""
+        if req in ("write", "inplace"):
+            dst[:] = src
+        elif req == "add":
+            dst[:] = dst + src
+
+
+class CustomOpProp:
+    """Base of descriptions of such operators: their arguments, outputs, shapes and dtypes.
+
+    Args:
+        need_top_grad: whether ``backward`` reads the gradients of the outputs.
+    """
+
+    def __init__(self, need_top_grad: bool = True):
+        self.need_top_grad_ = need_top_grad
+
+    def list_arguments(self) -> list[str]:
+        """Names of the inputs."""
+        return ["data"]
+
+    def list_outputs(self) -> list[str]:
+        """Names of the outputs."""
+        return ["output"]
+
+    def list_auxiliary_states(self) -> list[str]:
+        """Names of states; operators with states are not supported."""
+        return []
+
+    def infer_shape(self, in_shape: list[Any]) -> tuple[Any, ...]:
+        """Shapes of inputs, outputs and states; by default outputs are as the first input."""
+        return in_shape, [in_shape[0]] * len(self.list_outputs()), []
+
+    def infer_type(self, in_type: list[Any]) -> tuple[Any, ...]:
+        """Dtypes of inputs, outputs and states; by default all are as the first input."""
+        return in_type, [in_type[0]] * len(self.list_outputs()), []
+
+    def create_operator(self, ctx: Any, in_shapes: Any, in_dtypes: Any) -> CustomOp:
+        """The operator for inputs of these shapes and dtypes."""
+        return CustomOp()
+
+
+class PropRunner:
+    """Runs the operator that a ``CustomOpProp`` describes on host arrays."""
+
+    def __init__(self, prop: CustomOpProp):
+        self.prop = prop
+        self.arguments, self.outputs = list(prop.list_arguments()), list(prop.list_outputs())
+        if prop.list_auxiliary_states():
+            raise MXNetError(
+                f"{type(prop).__name__} has auxiliary states, which Custom does not support; keep "
+                f"them as attributes of the operator."
+            )
+        self._operators: dict[Any, CustomOp] = {}
+
+    def input_shapes(self, shapes: Sequence[Any]) -> list[tuple[int, ...]]:
+        """Shapes of all inputs from those of some."""
+        return [tuple(each) for each in self.prop.infer_shape([list(s) for s in shapes])[0]]
+
+    def structs(self, inputs: Sequence[Any]) -> tuple[list[tuple[int, ...]], list[np.dtype]]:
+        """Shapes and dtypes of the outputs.
+
+        Raises:
+            ShapeError: there are more inputs than arguments, or fewer.
+        """
+        if len(inputs) != len(self.arguments):
+            raise ShapeError(
+                f"{type(self.prop).__name__} takes {', '.join(self.arguments)}; "
+                f"{len(inputs)} array(s) were given."
+            )
+        shapes = self.prop.infer_shape([list(each.shape) for each in inputs])[1]
+        dtypes = self.prop.infer_type([np.dtype(each.dtype).type for each in inputs])[1]
+        return [tuple(each) for each in shapes], [as_dtype(each) for each in dtypes]
+
+    def _operator(self, inputs: Sequence[np.ndarray]) -> CustomOp:
+        # One operator for forward and backward: it may keep things between the two.
+        key = tuple((each.shape, each.dtype) for each in inputs)
+        if key not in self._operators:
+            shapes, dtypes = [e.shape for e in inputs], [e.dtype.type for e in inputs]
+            self._operators[key] = self.prop.create_operator("cpu", shapes, dtypes)
+        return self._operators[key]
+
+    def forward(self, training: bool, inputs: Sequence[np.ndarray]) -> list[np.ndarray]:
+        """Outputs on the host."""
+        shapes, dtypes = self.structs(inputs)
+        outputs = [zeros(s, dtype=d) for s, d in zip(shapes, dtypes, strict=True)]
+        with RecordingScope(False, training):
+            self._operator(inputs).forward(
+                training, ["write"] * len(outputs), _arrays(inputs), outputs, []
+            )
+        return [each.asnumpy() for each in outputs]
+
+    def backward(
+        self, heads: Sequence[np.ndarray], inputs: Sequence[np.ndarray], outputs: Sequence[Any]
+    ) -> list[np.ndarray]:
+        """Gradients of the inputs on the host."""
+        gradients = [zeros(each.shape, dtype=each.dtype) for each in inputs]
+        with RecordingScope(False, True):
+            self._operator(inputs).backward(
+                ["write"] * len(gradients), _arrays(heads), _arrays(inputs), _arrays(outputs),
+                gradients, [],
+            )  # fmt: skip
+        return [each.asnumpy() for each in gradients]
+
+
+def _arrays(data: Sequence[np.ndarray]) -> list[NDArray]:
+    return [array(each, dtype=each.dtype) for each in data]
+
+
+def register(reg_name: str) -> Callable[[type[CustomOpProp]], type[CustomOpProp]]:
+    """Decorator: make a ``CustomOpProp`` known, for ``mx.nd.Custom(..., op_type=reg_name)``.
+
+    Keyword arguments of ``Custom`` reach its constructor as strings, as in MXNet.
+    """
+
+    def add(prop: type[CustomOpProp]) -> type[CustomOpProp]:
+        FACTORIES[reg_name] = lambda **parameters: PropRunner(prop(**parameters))
+        return prop
+
+    return add
+
+
+def get_all_registered_operators() -> list[str]:
+    """Names of all operators of the library."""
+    return sorted({each.name for each in OPERATORS.values()})
