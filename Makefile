@@ -40,7 +40,7 @@ lint: $(VENV)/stamp-dev
 	$(BIN)/mypy
 
 bench: $(VENV)/stamp-dev
-	$(BIN)/python -m tests.benchmarks
+	$(BIN)/python -m tests.benchmarks  # pip install torch for its column
 
 clean:
 	rm -rf $(VENV) build
