@@ -79,9 +79,8 @@ def _svg(forward: Graph, whole: Graph, shapes: Mapping[Entry, Any]) -> str:
     gradients = [n for n in whole.nodes if n not in set(forward.nodes)]
     used: dict[int, int] = {}
     for node in gradients:
-        row = by_name.get(node.name.removesuffix("_backward").removesuffix("_gradient_sum"))
-        if row is None:
-            row = max(rows, default=0) + 1
+        beside = node.name.removesuffix("_backward").removesuffix("_gradient_sum")
+        row = by_name.get(beside, max(rows, default=0) + 1)
         column = used.get(row, 0)
         used[row] = column + 1
         x = (first_column + 0.6 + column) * (_WIDTH + _GAP_X)

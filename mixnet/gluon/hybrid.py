@@ -133,7 +133,7 @@ class HybridBlock(Block):
     def forward(self, x: Any, *args: Any) -> Any:
         """Call ``hybrid_forward`` with ``mx.nd`` or ``mx.sym`` and the block's parameters."""
         if isinstance(x, Symbol):
-            params = {name: each.var() for name, each in self._reg_params.items()}
+            params: dict[str, Any] = {n: each.var() for n, each in self._reg_params.items()}
             with self.name_scope():
                 return self.hybrid_forward(sym, x, *args, **params)
         context = x.context if isinstance(x, NDArray) else None
@@ -347,7 +347,7 @@ class SymbolBlock(HybridBlock):
         super().__init__(prefix="", params=params)
         self._symbol = sym.Group(_flat_symbols(outputs))
         self._single = isinstance(outputs, Symbol) and len(outputs) == 1
-        self._inputs = [each.name for each in _flat_symbols(inputs)]
+        self._inputs = [str(each.name) for each in _flat_symbols(inputs)]
         states = set(self._symbol.list_auxiliary_states())
         for name in self._symbol.list_inputs():
             if name not in self._inputs:

@@ -160,6 +160,7 @@ class Parameter:
         chosen, contexts, own = self._deferred
         self._deferred = None
         with untraced(), RecordingScope(False, None):
+            assert self._shape is not None
             first = zeros(self._shape, contexts[0], self.dtype)
             desc = initializer.InitDesc(self.name)
             if own is not None:  # an initializer given for it fills it whatever its name

@@ -21,7 +21,7 @@ class Entry(NamedTuple):
     """One output of a node."""
 
     node: Node
-    index: int = 0
+    index: int = 0  # type: ignore[assignment]  # tuples have a method of that name
 
 
 class ScalarSlot(int):

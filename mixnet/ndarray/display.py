@@ -94,9 +94,9 @@ def _colour(number: float, low: float, high: float) -> str:
     return "#" + "".join(f"{round(a + (b - a) * s):02x}" for a, b in zip(start, end, strict=True))
 
 
-def install(cls: type[NDArray]) -> None:
+def install(cls: Any) -> None:
     """Give a class of arrays its text and HTML forms."""
-    cls.__repr__ = as_text  # type: ignore[method-assign, assignment]
-    cls.__str__ = as_text  # type: ignore[method-assign, assignment]
-    cls._repr_html_ = as_html  # type: ignore[attr-defined]
-    cls._repr_mimebundle_ = as_bundle  # type: ignore[attr-defined]
+    cls.__repr__ = as_text
+    cls.__str__ = as_text
+    cls._repr_html_ = as_html
+    cls._repr_mimebundle_ = as_bundle

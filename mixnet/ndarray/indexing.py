@@ -56,7 +56,7 @@ class Block:
             if not inner_full and size != 1:
                 return None
             inner_full = inner_full and size == extent
-        strides = np.cumprod([1, *reversed(shape[1:])])[::-1] if shape else []
+        strides: Any = np.cumprod([1, *reversed(shape[1:])])[::-1] if shape else []
         return int(sum(b * s for b, s in zip(self.begin, strides, strict=True)))
 
     @property
@@ -313,11 +313,11 @@ def _write_all(self: NDArray, value: Any) -> None:
     self._store(_stored(self, value, self.shape))
 
 
-def install(cls: type[NDArray]) -> None:
+def install(cls: Any) -> None:
     """Give a class of arrays indexing."""
-    cls.__getitem__ = getitem  # type: ignore[attr-defined]
-    cls.__setitem__ = setitem  # type: ignore[attr-defined]
-    cls._write_index = _write_index  # type: ignore[attr-defined]
-    cls._write_all = _write_all  # type: ignore[attr-defined]
-    cls._index_shape = staticmethod(lambda shape: shape or (1,))  # type: ignore[attr-defined]
-    cls._check_broadcast = lambda self, shape: _check_fits(shape, self.shape)  # type: ignore[attr-defined]
+    cls.__getitem__ = getitem
+    cls.__setitem__ = setitem
+    cls._write_index = _write_index
+    cls._write_all = _write_all
+    cls._index_shape = staticmethod(lambda shape: shape or (1,))
+    cls._check_broadcast = lambda self, shape: _check_fits(shape, self.shape)

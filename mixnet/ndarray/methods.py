@@ -62,13 +62,13 @@ def broadcast_like(self: NDArray, other: NDArray) -> Any:
     return broadcast_to(self, other.shape)
 
 
-def install(cls: type[NDArray]) -> None:
+def install(cls: Any) -> None:
     """Give a class of arrays the methods that the registry declares."""
     for name, op in OPERATORS.items():
         if op.method and name.isidentifier() and not hasattr(cls, name):
             setattr(cls, name, make_function(op, name))
-    cls.reshape = reshape  # type: ignore[attr-defined]
-    cls.transpose = transposed  # type: ignore[attr-defined]
-    cls.T = property(lambda self: transposed(self))  # type: ignore[attr-defined]
-    cls.broadcast_to = broadcast_to  # type: ignore[attr-defined]
-    cls.broadcast_like = broadcast_like  # type: ignore[attr-defined]
+    cls.reshape = reshape
+    cls.transpose = transposed
+    cls.T = property(lambda self: transposed(self))
+    cls.broadcast_to = broadcast_to
+    cls.broadcast_like = broadcast_like

@@ -182,7 +182,7 @@ def _not_equal_or_true(self: NDArray, other: Any) -> Any:
     return True if other is None else _COMPARISONS["ne"].method()(self, other)
 
 
-def install(cls: type[NDArray]) -> None:
+def install(cls: Any) -> None:
     """Give a class of arrays Python's operators."""
     for name, operation in _METHODS.items():
         setattr(cls, f"__{name}__", operation.method())
@@ -191,8 +191,8 @@ def install(cls: type[NDArray]) -> None:
             setattr(cls, f"__i{name}__", operation.inplace_method())
     for name, operation in _COMPARISONS.items():
         setattr(cls, f"__{name}__", operation.method())
-    cls.__eq__ = _equal_or_false  # type: ignore[method-assign, assignment]
-    cls.__ne__ = _not_equal_or_true  # type: ignore[method-assign, assignment]
-    cls.__hash__ = object.__hash__  # type: ignore[method-assign]
-    cls.__neg__ = _negative  # type: ignore[attr-defined]
-    cls.__abs__ = _absolute  # type: ignore[attr-defined]
+    cls.__eq__ = _equal_or_false
+    cls.__ne__ = _not_equal_or_true
+    cls.__hash__ = object.__hash__
+    cls.__neg__ = _negative
+    cls.__abs__ = _absolute

@@ -147,6 +147,6 @@ def exponential(
     **kwargs: Any,
 ) -> Any:
     """Exponential numbers with mean ``scale``."""
-    rate = 1.0 / scale
+    rate: Any = 1.0 / scale
     parameters = {"lam": rate}
     return _draw("_random_exponential", "_sample_exponential", parameters, shape, dtype, ctx, out)

@@ -66,4 +66,6 @@ def linspace(
     endpoint: bool = True,
 ):
     """``num`` numbers at equal distances from ``start`` to ``stop``."""
-    return jnp.linspace(start, stop, num, endpoint, dtype=jnp.float64).astype(dtype)
+    return jnp.linspace(
+        start, 1.0 if stop is None else stop, num, endpoint, dtype=jnp.float64
+    ).astype(dtype)

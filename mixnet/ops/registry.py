@@ -141,7 +141,8 @@ class Op:
         for name in given:
             if name not in self.attributes:
                 raise self._unknown(name)
-        statics, scalars = [], []
+        statics: list[Any] = []
+        scalars: list[float] = []
         for name, each in self.attributes.items():
             value = given.get(name, REQUIRED)
             if value is REQUIRED:

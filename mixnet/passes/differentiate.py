@@ -127,16 +127,16 @@ def differentiate(
             continue
         parts = pending.pop(node)
         arrived = [_total(parts.get(i), node) for i in range(max(parts) + 1)]
-        for i, gradient in enumerate(arrived):
-            if gradient is not None and Entry(node, i) in wanted:
-                gradients[Entry(node, i)] = gradient
+        for i, total in enumerate(arrived):
+            if total is not None and Entry(node, i) in wanted:
+                gradients[Entry(node, i)] = total
         positions = [i for i, entry in enumerate(node.inputs) if entry.node in needed]
         if not positions or not node.op.differentiable:
             continue
         made = backward_node(node, arrived, positions)
         for output, i in enumerate(positions):
-            entry = node.inputs[i]
-            pending.setdefault(entry.node, {}).setdefault(entry.index, []).append(
+            source = node.inputs[i]
+            pending.setdefault(source.node, {}).setdefault(source.index, []).append(
                 Entry(made, output)
             )
     return [gradients.get(entry) for entry in variables]

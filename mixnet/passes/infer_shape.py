@@ -137,7 +137,7 @@ class Inference:
     def _types(self, node: Node) -> None:
         known = [self.dtypes[e] for e in node.inputs if e in self.dtypes]
         floats = [d for d in known if d.kind == "f" or d.name == "bfloat16"]
-        dtype = (floats or known or [None])[0]
+        dtype = next(iter(floats or known), None)
         if dtype is not None and node.op.name != "Embedding":
             for entry in node.inputs:
                 self.dtypes.setdefault(entry, dtype)

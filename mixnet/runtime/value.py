@@ -65,6 +65,8 @@ class Value:
         "var",
     )
 
+    index: int  # set together with node
+
     def __init__(self, spec: Spec, array: Any = None, segment: Any = None, slot: int = -1):
         self.spec = spec
         self.array = array

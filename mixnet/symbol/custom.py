@@ -31,7 +31,7 @@ def Custom(*data: Symbol, op_type: str, name: str | None = None, **kwargs: Any) 
     attributes = {"op_type": op_type, "parameters": parameters}
     made = compose(find("Custom"), "custom", inputs, attributes, name)
     # A file has the parameters as attributes of the node, as MXNet writes them.
-    attrs = made._heads[0].node.attrs
+    attrs: Any = made._heads[0].node.attrs
     for each in ("parameters", "num_args_"):
         attrs.pop(each, None)
     attrs.update(parameters)

@@ -376,8 +376,8 @@ def evaluate(self: Symbol, ctx: Context | None = None, **kwargs: NDArray) -> lis
     return bind(self, ctx, kwargs, grad_req="null").forward()
 
 
-def install(cls: type[Symbol]) -> None:
+def install(cls: Any) -> None:
     """Give symbols the methods that make executors."""
-    cls.bind = bind  # type: ignore[attr-defined]
-    cls.simple_bind = simple_bind  # type: ignore[attr-defined]
-    cls.eval = evaluate  # type: ignore[attr-defined]
+    cls.bind = bind
+    cls.simple_bind = simple_bind
+    cls.eval = evaluate

@@ -89,19 +89,19 @@ def _transpose(self: Symbol, *axes: Any, **kwargs: Any) -> Symbol:
     return apply("transpose", self, axes=kwargs.get("axes", axes))
 
 
-def install(cls: type[Symbol]) -> None:
+def install(cls: Any) -> None:
     """Give symbols Python's operators and the methods that the registry declares."""
     for name, (two, right, left) in _BINARY.items():
         setattr(cls, f"__{name}__", _method(two, right))
         setattr(cls, f"__r{name}__", _method(two, left))
     for name, (two, number) in _COMPARE.items():
         setattr(cls, f"__{name}__", _method(two, number))
-    cls.__hash__ = object.__hash__  # type: ignore[method-assign]
-    cls.__neg__ = lambda self: apply("_MulScalar", self, scalar=-1.0)  # type: ignore[attr-defined]
-    cls.__abs__ = lambda self: apply("abs", self)  # type: ignore[attr-defined]
+    cls.__hash__ = object.__hash__
+    cls.__neg__ = lambda self: apply("_MulScalar", self, scalar=-1.0)
+    cls.__abs__ = lambda self: apply("abs", self)
     for name, op in OPERATORS.items():
         if op.method and name.isidentifier() and not hasattr(cls, name):
             setattr(cls, name, make_function(op, name))
-    cls.reshape = _reshape  # type: ignore[attr-defined]
-    cls.transpose = _transpose  # type: ignore[attr-defined]
-    cls.astype = _astype  # type: ignore[attr-defined]
+    cls.reshape = _reshape
+    cls.transpose = _transpose
+    cls.astype = _astype

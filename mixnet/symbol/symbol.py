@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from mixnet.attribute import current_attributes
 from mixnet.base import AttributeTypeError, MXNetError
@@ -29,6 +29,28 @@ class Symbol:
 
     __slots__ = ("_heads",)
     __array_priority__ = 1000.0
+
+    if TYPE_CHECKING:
+        # Installed by operators.py and executor.py; here for readers and type checkers.
+        def __add__(self, other: Any) -> Symbol: ...
+        def __sub__(self, other: Any) -> Symbol: ...
+        def __mul__(self, other: Any) -> Symbol: ...
+        def __truediv__(self, other: Any) -> Symbol: ...
+        def __mod__(self, other: Any) -> Symbol: ...
+        def __pow__(self, other: Any) -> Symbol: ...
+        def __radd__(self, other: Any) -> Symbol: ...
+        def __rsub__(self, other: Any) -> Symbol: ...
+        def __rmul__(self, other: Any) -> Symbol: ...
+        def __rtruediv__(self, other: Any) -> Symbol: ...
+        def __rmod__(self, other: Any) -> Symbol: ...
+        def __rpow__(self, other: Any) -> Symbol: ...
+        def __lt__(self, other: Any) -> Symbol: ...
+        def __le__(self, other: Any) -> Symbol: ...
+        def __gt__(self, other: Any) -> Symbol: ...
+        def __ge__(self, other: Any) -> Symbol: ...
+        def __neg__(self) -> Symbol: ...
+        def __abs__(self) -> Symbol: ...
+        def __getattr__(self, name: str) -> Any: ...
 
     def __init__(self, heads: Sequence[Entry]):
         self._heads = tuple(heads)
@@ -348,9 +370,13 @@ def Variable(
     if not isinstance(name, str):
         raise AttributeTypeError(f"Variable: name must be a string, not {type(name).__name__}.")
     attrs = current_attributes().get(dict(attr or {}))
-    for key, value in (("shape", shape), ("lr_mult", lr_mult), ("wd_mult", wd_mult)):
+    for key, value in (
+        ("shape", None if shape is None else tuple(shape)),
+        ("lr_mult", lr_mult),
+        ("wd_mult", wd_mult),
+    ):
         if value is not None:
-            attrs[f"__{key}__"] = to_text(tuple(value) if key == "shape" else value)
+            attrs[f"__{key}__"] = to_text(value)
     if dtype is not None:
         from_dtype = as_dtype(dtype)
         codes = {
@@ -365,12 +391,12 @@ def Variable(
         attrs["__dtype__"] = str(codes.get(from_dtype.name, from_dtype.name))
     if init is not None:
         attrs["__init__"] = init if isinstance(init, str) else init.dumps()
-    for key, value in kwargs.items():
+    for key, text in kwargs.items():
         if not (key.startswith("__") and key.endswith("__")):
             raise AttributeTypeError(
                 f"Variable: attribute {key!r} must be named as '__{key}__', or given in attr."
             )
-        attrs[key] = str(value)
+        attrs[key] = str(text)
     return Symbol((Entry(Node(None, name=name, attrs=attrs)),))
 
 
@@ -463,7 +489,7 @@ def make_function(op: Op, name: str) -> Callable[..., Symbol]:
                 if len(given) == 1 and isinstance(given[0], (list, tuple))
                 else list(given)
             )
-            symbols = [each for each in given if isinstance(each, Symbol)]
+            symbols: Any = [each for each in given if isinstance(each, Symbol)]
             rest = [each for each in given if not isinstance(each, Symbol)]
         else:
             symbols = {}
