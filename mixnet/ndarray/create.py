@@ -7,7 +7,7 @@ from typing import Any
 import jax
 import numpy as np
 
-from mixnet.base import DTypeError
+from mixnet.base import DTypeError, ShapeError
 from mixnet.context import Context, current_context
 from mixnet.dtype import as_dtype, bfloat16
 from mixnet.ndarray.invoke import invoke
@@ -47,6 +47,10 @@ def array(source_array: Any, ctx: Context | None = None, dtype: Any = None) -> N
 def _filled(op: str, shape: Shape, ctx: Context | None, dtype: Any, **more: Any) -> NDArray:
     out = more.pop("out", None)
     more.pop("name", None)
+    if 0 in ((shape,) if isinstance(shape, int) else shape):
+        raise ShapeError(
+            f"{op.strip('_')}: shape {shape} has no elements, which mx.nd does not hold."
+        )
     attributes = {"shape": shape, "dtype": as_dtype(dtype).name, "ctx": ctx, **more}
     return invoke(find(op), (), attributes, out)
 

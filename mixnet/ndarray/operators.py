@@ -46,7 +46,10 @@ class Binary:
                 return self.number(left, right, self.scalar)
         elif isinstance(right, NDArray) and isinstance(left, _NUMBERS):
             return self.number(right, left, self.reflected)
-        raise TypeError(
+        raise self._wrong(left, right)
+
+    def _wrong(self, left: Any, right: Any) -> TypeError:
+        return TypeError(
             f"{self.broadcast.name} takes arrays and numbers, not {type(left).__name__} and "
             f"{type(right).__name__}. Make an array with mx.nd.array(...)."
         )
@@ -88,6 +91,8 @@ class Binary:
                 value = record_small(call, None, a, b)
             elif isinstance(right, _NUMBERS):
                 return self.number(left, right, scalar)
+            elif isinstance(right, np.ndarray):  # NumPy would answer with an array of its own
+                raise self._wrong(left, right)
             else:
                 return NotImplemented
             cls = left.__class__

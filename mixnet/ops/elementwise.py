@@ -338,7 +338,10 @@ def cast(data, *, dtype: DType):
 
     Source: MXNet operator ``Cast``.
     """
-    return data.astype(dtype)
+    wanted = jnp.dtype(dtype)
+    if jnp.issubdtype(data.dtype, jnp.floating) and jnp.issubdtype(wanted, jnp.integer):
+        data = data.astype(jnp.int64)  # numbers out of range wrap, as MXNet's do
+    return data.astype(wanted)
 
 
 @op("clip", method=True)

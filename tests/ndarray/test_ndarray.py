@@ -144,11 +144,19 @@ def test_scalars() -> None:
         (lambda: nd.zeros((2, 3)).reshape((4, 2)), r"6 elements of shape \(2, 3\)"),
         (lambda: nd.relu([1, 2]), "data must be an NDArray, not list"),
         (lambda: nd.NDArray(), "use mx.nd.array"),
+        (lambda: nd.zeros((2, 0)), "has no elements"),
     ],
 )
 def test_wrong_calls_say_what_was_given_and_expected(call, text) -> None:
     with pytest.raises(mx.MXNetError, match=text):
         call()
+
+
+def test_numpy_arrays_are_no_operands() -> None:
+    for mixed in (lambda: nd.ones((2,)) + np.ones(2), lambda: np.ones(2) * nd.ones((2,))):
+        with pytest.raises(TypeError):
+            mixed()
+    assert nd.array([300.0, -1.0]).astype("uint8").asnumpy().tolist() == [44, 255]
 
 
 def test_an_unknown_operator_names_the_nearest() -> None:
