@@ -80,6 +80,8 @@ def to_text(value: Any) -> str:
         return np.dtype(value).name
     if isinstance(value, (list, tuple)):
         inner = ", ".join(to_text(each) for each in value)
+        if isinstance(value, list):
+            return f"[{inner}]"
         return f"({inner},)" if len(value) == 1 else f"({inner})"
     if isinstance(value, np.generic):
         return str(value.item())

@@ -6,14 +6,17 @@ from mixnet.symbol import executor as _executor
 from mixnet.symbol import namespace as _namespace
 from mixnet.symbol import operators as _operators
 from mixnet.symbol.create import arange as arange
+from mixnet.symbol.create import eye as eye
 from mixnet.symbol.create import full as full
 from mixnet.symbol.create import ones as ones
 from mixnet.symbol.create import zeros as zeros
 from mixnet.symbol.custom import Custom as Custom
 from mixnet.symbol.executor import Executor as Executor
+from mixnet.symbol.operators import hypot as hypot
 from mixnet.symbol.operators import maximum as maximum
 from mixnet.symbol.operators import minimum as minimum
 from mixnet.symbol.operators import pow as pow
+from mixnet.symbol.operators import power as power
 from mixnet.symbol.symbol import Group as Group
 from mixnet.symbol.symbol import Symbol as Symbol
 from mixnet.symbol.symbol import Variable as Variable

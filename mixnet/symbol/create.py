@@ -35,4 +35,9 @@ def arange(
 ) -> Symbol:
     """A symbol of numbers from ``start`` up to ``stop``."""
     given = {"start": start, "stop": stop, "step": step, "repeat": repeat}
-    return apply("_arange", **given, dtype=as_dtype(dtype).name)
+    return apply("_arange", **given, infer_range=infer_range, dtype=as_dtype(dtype).name)
+
+
+def eye(N: int, M: int = 0, k: int = 0, dtype: Any = None, **kwargs: Any) -> Symbol:
+    """A symbol of a matrix with ones on diagonal ``k``; ``M`` columns, ``N`` if 0."""
+    return apply("_eye", N=N, M=M, k=k, dtype=as_dtype(dtype).name)

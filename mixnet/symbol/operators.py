@@ -65,9 +65,10 @@ def _either(two: str, right: str, left: str) -> Callable[[Any, Any], Any]:
     return function
 
 
-maximum = _either("_maximum", "_maximum_scalar", "_maximum_scalar")
-minimum = _either("_minimum", "_minimum_scalar", "_minimum_scalar")
-pow = _either("_Power", "_PowerScalar", "_RPowerScalar")
+maximum = _either("_Maximum", "_MaximumScalar", "_MaximumScalar")
+minimum = _either("_Minimum", "_MinimumScalar", "_MinimumScalar")
+pow = power = _either("_Power", "_PowerScalar", "_RPowerScalar")
+hypot = _either("_Hypot", "_HypotScalar", "_HypotScalar")
 
 
 def _reshape(self: Symbol, *shape: Any, **kwargs: Any) -> Symbol:

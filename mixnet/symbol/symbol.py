@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mixnet.attribute import current_attributes
-from mixnet.base import AttributeTypeError, MXNetError
+from mixnet.base import AttributeTypeError, AttributeValueError, MXNetError
 from mixnet.dtype import as_dtype
 from mixnet.graph.graph import Graph
 from mixnet.graph.node import Entry, Node
@@ -150,7 +150,7 @@ class Symbol:
 
     def attr_dict(self) -> dict[str, dict[str, str]]:
         """Attributes of all nodes by name."""
-        return {node.name: dict(node.attrs) for node in self.graph.nodes if node.attrs}
+        return {node.name: _with_plain(node.attrs) for node in self.graph.nodes if node.attrs}
 
     # ---- composition --------------------------------------------------------------------------
 
@@ -291,7 +291,7 @@ class Symbol:
         return self.graph.to_dict()
 
     def __repr__(self) -> str:
-        if len(self._heads) == 1:
+        if self.name is not None:
             return f"<Symbol {self.name}>"
         return f"<Symbol group [{', '.join(entry.node.name for entry in self._heads)}]>"
 
@@ -329,6 +329,15 @@ class Symbol:
                 for entry, variable in zip(found, variables, strict=True)
             ]
         )
+
+
+# Attributes of MXNet itself that are found under their plain names too.
+_PLAIN = ("ctx_group", "lr_mult", "wd_mult", "force_mirroring", "mirror_stage")
+
+
+def _with_plain(attrs: Mapping[str, str]) -> dict[str, str]:
+    plain = {name: attrs[f"__{name}__"] for name in _PLAIN if f"__{name}__" in attrs}
+    return {**attrs, **plain}
 
 
 def output_name(entry: Entry) -> str:
@@ -369,6 +378,11 @@ def Variable(
     """
     if not isinstance(name, str):
         raise AttributeTypeError(f"Variable: name must be a string, not {type(name).__name__}.")
+    for key, given in (attr or {}).items():
+        if not isinstance(given, str):
+            raise AttributeValueError(
+                f"Variable {name!r}: attribute {key}={given!r} must be a string; give {str(given)!r}."
+            )
     attrs = current_attributes().get(dict(attr or {}))
     for key, value in (
         ("shape", None if shape is None else tuple(shape)),
@@ -452,8 +466,14 @@ def compose(
     users = {k: str(v) for k, v in attributes.items() if k not in op.attributes}
     statics, scalars = op.bind(own)
     name = current_names().get(name, called.lower())
-    attrs = current_attributes().get({**(attr or {}), **users})
-    attrs.update({k: to_text(v) for k, v in own.items()})
+    for key in attr or {}:
+        if not _is_user(key):
+            raise AttributeTypeError(
+                f"{op.name}: attribute {key!r} of the user must be named as '__{key}__', so that it "
+                f"is not taken for one of the operator's."
+            )
+    attrs = {k: to_text(v) for k, v in own.items()}
+    attrs.update(current_attributes().get({**(attr or {}), **users}))
     if op.variadic:
         assert not isinstance(inputs, Mapping)
         entries = [entry for each in inputs for entry in each._heads]

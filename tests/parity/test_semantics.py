@@ -1,0 +1,57 @@
+"""One-line facts about symbols that MXNet 1.9.1 stated: names, arguments, outputs, nodes, errors."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import mixnet as mx
+from mixnet import nd, sym
+
+FACTS = json.loads((Path(__file__).parent / "fixtures" / "semantics.json").read_text())
+# Facts about what this version does not have: NumPy symbols, fused RNN, namespaces below mx.sym.
+ABSENT = ("np symbols", "sym.RNN", "sym.linalg", "sym.contrib", "sym.random", "mx.sym.np")
+DEVIATIONS = {
+    "hash(a) is not None": "symbols are hashed by identity, so that they can be keys",
+    "a(a=b)": "composing a bare variable gives what takes its place",
+}
+
+
+def _described(symbol: sym.Symbol) -> list[Any]:
+    rows = json.loads(symbol.tojson())["nodes"]
+    nodes = [[r["op"], r["name"], r.get("attrs", {})] for r in rows if r["op"] != "null"]
+    return [
+        "Symbol", symbol.name, symbol.list_arguments(), symbol.list_auxiliary_states(),
+        symbol.list_outputs(), nodes, repr(symbol),
+    ]  # fmt: skip
+
+
+CASES = [
+    (text, fact)
+    for text, fact in FACTS["sym"]
+    if not any(each in text for each in ABSENT) and text not in DEVIATIONS
+]
+
+
+@pytest.mark.parametrize(("text", "fact"), CASES, ids=[text for text, _ in CASES])
+def test_symbol(text: str, fact: list[Any]) -> None:
+    names = {name: sym.Variable(name) for name in "abxy"}
+    names["g"] = sym.Group([names["x"], names["y"]])
+    names["sp"] = sym.split(names["a"], num_outputs=3, name="sp")
+    scope = {"mx": mx, "sym": sym, "nd": nd, "onp": np, **names}
+    with mx.name.NameManager():
+        if fact[0] == "raises":
+            with pytest.raises(Exception):  # noqa: B017 - which class is checked elsewhere
+                eval(text, scope)
+            return
+        found = eval(text, scope)
+    if isinstance(found, sym.Symbol):
+        assert _described(found) == fact
+    elif "{" in fact[1]:
+        assert eval(repr(found)) == eval(fact[1])
+    else:
+        assert repr(found) == fact[1]
