@@ -15,6 +15,7 @@ from mixnet.ops import optimizer_update as optimizer_update
 from mixnet.ops import pooling as pooling
 from mixnet.ops import reduce as reduce
 from mixnet.ops import sample as sample
+from mixnet.ops import sequence as sequence
 from mixnet.ops import shape as shape
 from mixnet.ops import softmax as softmax
 from mixnet.ops import view as view

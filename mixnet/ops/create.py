@@ -23,7 +23,7 @@ def ones(*, shape: Shape = (), ctx: str = "", dtype: DType = "float32"):
 
 
 @op("_full", differentiable=False)
-def full(*, shape: Shape = (), ctx: str = "", dtype: DType = "float32", value: Scalar = 0.0):
+def full(*, shape: Shape = (), ctx: str = "", dtype: DType = "float32", value: Scalar):
     """One number everywhere."""
     return jnp.broadcast_to(jnp.asarray(value).astype(dtype), shape)
 
@@ -37,7 +37,7 @@ def eye(*, N: int, M: int = 0, k: int = 0, ctx: str = "", dtype: DType = "float3
 @op("_arange", differentiable=False)
 def arange(
     *,
-    start: float = 0.0,
+    start: float,
     stop: float | None = None,
     step: float = 1.0,
     repeat: int = 1,
@@ -55,7 +55,7 @@ def arange(
 @op("_linspace", differentiable=False)
 def linspace(
     *,
-    start: float = 0.0,
+    start: float,
     stop: float | None = None,
     step: float = 1.0,
     repeat: int = 1,
@@ -69,3 +69,25 @@ def linspace(
     return jnp.linspace(
         start, 1.0 if stop is None else stop, num, endpoint, dtype=jnp.float64
     ).astype(dtype)
+
+
+@op("_contrib_arange_like", aliases=["npx.arange_like"], differentiable=False)
+def arange_like(
+    data,
+    *,
+    start: float = 0.0,
+    step: float = 1.0,
+    repeat: int = 1,
+    ctx: str = "",
+    axis: int | None = None,
+):
+    """Numbers from ``start`` on, each ``repeat`` times, as many as ``data`` has.
+
+    Returns:
+        The shape of ``data``, or ``(data.shape[axis],)``, in the dtype of ``data``.
+
+    Source: MXNet operator ``_contrib_arange_like``.
+    """
+    shape = data.shape if axis is None else (data.shape[axis],)
+    steps = jnp.arange(math.prod(shape), dtype=jnp.int64) // repeat
+    return (start + step * steps).reshape(shape).astype(data.dtype)

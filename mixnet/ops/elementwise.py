@@ -332,16 +332,30 @@ def zeros_like(data):
     return jnp.zeros(data.shape, data.dtype)
 
 
-@op("Cast", aliases=["cast"])
+@op("Cast", aliases=["cast", "npx.cast"])
 def cast(data, *, dtype: DType):
     """The array in another dtype.
 
     Source: MXNet operator ``Cast``.
     """
+    return to_dtype(data, dtype)
+
+
+def to_dtype(data: Any, dtype: str) -> Any:
+    """A cast as MXNet's: numbers out of an integer type's range wrap."""
     wanted = jnp.dtype(dtype)
     if jnp.issubdtype(data.dtype, jnp.floating) and jnp.issubdtype(wanted, jnp.integer):
-        data = data.astype(jnp.int64)  # numbers out of range wrap, as MXNet's do
+        data = data.astype(jnp.int64)
     return data.astype(wanted)
+
+
+@op("amp_cast")
+def amp_cast(data, *, dtype: DType):
+    """The array in another dtype if it holds floating-point numbers, else as it is.
+
+    Source: MXNet operator ``amp_cast``.
+    """
+    return data.astype(dtype) if jnp.issubdtype(data.dtype, jnp.floating) else data
 
 
 @op("clip", method=True)
@@ -355,7 +369,7 @@ def clip(data, *, a_min: Scalar, a_max: Scalar):
     return bounded
 
 
-@op("smooth_l1")
+@op("smooth_l1", aliases=["npx.smooth_l1"])
 def smooth_l1(data, *, scalar: float = 1.0):
     """0.5 (s x)² where |x| < 1/s², else |x| - 0.5/s².
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
+import jax
 import jax.numpy as jnp
 
 from mixnet.base import ShapeError
@@ -40,7 +41,7 @@ def batch_take(a, indices):
     return jnp.take_along_axis(a, chosen, 1).reshape(indices.shape)
 
 
-@op("pick", aliases=["choose_element_0index"], method=True)
+@op("pick", aliases=["choose_element_0index", "npx.pick"], method=True)
 def pick(
     data,
     index,
@@ -80,7 +81,7 @@ def one_hot(
     return jnp.where(hot, on_value, off_value).astype(dtype)
 
 
-@op("gather_nd")
+@op("gather_nd", aliases=["npx.gather_nd"])
 def gather_nd(data, indices):
     """``data[indices[0], indices[1], ...]``: the first axis of ``indices`` runs over axes of data.
 
@@ -96,6 +97,80 @@ def scatter_nd(data, indices, *, shape: Shape):
     Source: MXNet operator ``scatter_nd``.
     """
     return jnp.zeros(shape, data.dtype).at[_places(indices, shape)].set(data)
+
+
+@op("_scatter_set_nd")
+def scatter_set_nd(lhs, rhs, indices, *, shape: Shape):
+    """``lhs`` with ``rhs`` at ``indices``, as ``gather_nd`` reads them.
+
+    Args:
+        lhs: an array of ``shape``.
+        rhs: the new elements, in the dtype of ``lhs``.
+        indices: ``(axes, ...)``; its first axis runs over the first axes of ``lhs``.
+        shape: the shape of ``lhs``.
+
+    Raises:
+        ShapeError: ``lhs`` has not that shape.
+
+    Source: MXNet operator ``_scatter_set_nd``.
+    """
+    if lhs.shape != shape:
+        raise ShapeError(f"_scatter_set_nd: lhs is {lhs.shape}, shape={shape}; make them equal.")
+    return lhs.at[_places(indices, shape)].set(rhs)
+
+
+@op("_ravel_multi_index", aliases=["ravel_multi_index"], differentiable=False)
+def ravel_multi_index(data, *, shape: Shape = ()):
+    """Positions in the flattened array of elements given by one index for each axis.
+
+    Args:
+        data: ``(axes, ...)``, row ``i`` with the indices of axis ``i``; they are not checked.
+        shape: the array's extents; the first one is not needed and may be -1.
+
+    Returns:
+        ``data.shape[1:]`` in the dtype of ``data``.
+
+    Raises:
+        ShapeError: not one row for each axis of ``shape``.
+
+    Source: MXNet operator ``_ravel_multi_index``.
+    """
+    if not data.ndim or data.shape[0] != len(shape):
+        raise ShapeError(
+            f"ravel_multi_index: data is {data.shape}; shape={shape} needs a first axis of "
+            f"{len(shape)}, one row of indices for each axis."
+        )
+    rows = data.astype(jnp.int64)
+    position = jnp.zeros(data.shape[1:], jnp.int64)
+    for i, extent in enumerate(shape):
+        position = position * extent + rows[i] if i else rows[i]
+    return position.astype(data.dtype)
+
+
+@op("_unravel_index", aliases=["unravel_index"], differentiable=False)
+def unravel_index(data, *, shape: Shape = ()):
+    """One index for each axis from positions in the flattened array.
+
+    Args:
+        data: positions, any shape; they are not checked.
+        shape: the array's extents; the first one is not needed and may be -1.
+
+    Returns:
+        ``(len(shape), *data.shape)`` in the dtype of ``data``.
+
+    Raises:
+        ShapeError: ``shape`` is empty.
+
+    Source: MXNet operator ``_unravel_index``.
+    """
+    if not shape:
+        raise ShapeError("unravel_index: shape=() has no axes; give the shape of the array.")
+    rest, rows = data.astype(jnp.int64), []
+    for extent in reversed(shape[1:]):
+        # Towards zero, so that a position below 0 keeps its sign as in MXNet.
+        rows.append(jax.lax.rem(rest, jnp.full_like(rest, extent)))
+        rest = jax.lax.div(rest, jnp.full_like(rest, extent))
+    return jnp.stack([rest, *reversed(rows)]).astype(data.dtype)
 
 
 def _places(indices: Any, shape: tuple[int, ...]) -> tuple[Any, ...]:
@@ -136,38 +211,3 @@ def embedding(
 @embedding.infer_inputs
 def _(data, *, input_dim, output_dim):
     return {"weight": (input_dim, output_dim)}
-
-
-def _length_arguments(use_sequence_length: bool) -> tuple[str, ...]:
-    return ("data", "sequence_length") if use_sequence_length else ("data",)
-
-
-@op("SequenceMask", aliases=["npx.sequence_mask"], arguments=_length_arguments)
-def sequence_mask(
-    data,
-    sequence_length=None,
-    *,
-    use_sequence_length: bool = False,
-    value: float = 0.0,
-    axis: int = 0,
-):
-    """Steps after each sequence's length set to ``value``.
-
-    Args:
-        data: ``(time, batch, ...)``, or ``(batch, time, ...)`` with ``axis=1``.
-        sequence_length: ``(batch,)``.
-
-    Source: MXNet operator ``SequenceMask``.
-    """
-    if not use_sequence_length:
-        return data
-    steps = jnp.arange(data.shape[axis])
-    lengths = sequence_length.astype(jnp.int64)
-    inside = steps[:, None] < lengths[None, :] if axis == 0 else steps[None, :] < lengths[:, None]
-    inside = inside.reshape(inside.shape + (1,) * (data.ndim - 2))
-    return jnp.where(inside, data, jnp.asarray(value, data.dtype))
-
-
-@sequence_mask.infer_inputs
-def _(data, *, axis):
-    return {"sequence_length": (data[1 - axis],)}

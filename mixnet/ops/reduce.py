@@ -178,7 +178,7 @@ def _topk_outputs(ret_typ: str) -> int:
     return 2 if ret_typ == "both" else 1
 
 
-@op("topk", method=True, outputs=_topk_outputs)
+@op("topk", aliases=["npx.topk"], method=True, outputs=_topk_outputs)
 def topk(
     data,
     *,

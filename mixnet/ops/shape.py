@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from typing import Any, Literal
 
+import jax
 import jax.numpy as jnp
 
 from mixnet.base import ShapeError
@@ -104,7 +106,7 @@ def reshape(
 _codes = target_shape
 
 
-@op("reshape_like", method=True)
+@op("reshape_like", aliases=["npx.reshape_like"], method=True)
 def reshape_like(
     lhs,
     rhs,
@@ -124,7 +126,7 @@ def reshape_like(
     return lhs.reshape(left)
 
 
-@op("Flatten", aliases=["flatten"])
+@op("Flatten", aliases=["flatten", "npx.batch_flatten"])
 def flatten(data):
     """All axes but the first joined: ``(batch, rest)``.
 
@@ -224,7 +226,39 @@ def split(data, *, num_outputs: int, axis: int = 1, squeeze_axis: bool = False):
     return tuple(jnp.squeeze(part, axis) for part in parts) if squeeze_axis else tuple(parts)
 
 
-@op("slice", aliases=["crop"], method=True)
+def _pieces(indices: tuple[int, ...], sections: int) -> int:
+    return sections or len(indices)
+
+
+@op("_split_v2", outputs=_pieces)
+def split_v2(data, *, indices: Shape, axis: int = 1, squeeze_axis: bool = False, sections: int = 0):
+    """The array cut along ``axis``: into ``sections`` equal parts, else a part from each index on.
+
+    Args:
+        data: any shape.
+        indices: where parts begin, rising; each ends where the next begins. Unused with sections.
+
+    Raises:
+        ShapeError: the extent does not divide, or an index lies outside of it or falls.
+
+    Source: MXNet operator ``_split_v2``.
+    """
+    extent = data.shape[axis]
+    if sections and extent % sections:
+        raise ShapeError(
+            f"_split_v2: axis {axis} of extent {extent} does not divide into {sections} parts."
+        )
+    starts = range(0, extent, extent // sections) if sections else indices
+    edges = [*starts, extent]
+    if any(not 0 <= a <= b for a, b in itertools.pairwise(edges)):
+        raise ShapeError(
+            f"_split_v2: indices {tuple(starts)} must rise within axis {axis} of extent {extent}."
+        )
+    parts = [jax.lax.slice_in_dim(data, a, b, axis=axis) for a, b in itertools.pairwise(edges)]
+    return tuple(jnp.squeeze(part, axis) for part in parts) if squeeze_axis else tuple(parts)
+
+
+@op("slice", aliases=["crop", "npx.slice"], method=True)
 def slice_(data, *, begin: tuple, end: tuple, step: tuple = ()):
     """``data[begin[0]:end[0]:step[0], ...]``; None leaves an end open.
 
@@ -331,7 +365,7 @@ def space_to_depth(data, *, block_size: int):
     return moved.reshape(n, c * b * b, h // b, w // b)
 
 
-@op("shape_array", method=True, differentiable=False)
+@op("shape_array", aliases=["npx.shape_array"], method=True, differentiable=False)
 def shape_array(data):
     """The shape, as int64.
 

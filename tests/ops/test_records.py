@@ -8,7 +8,8 @@ import pytest
 import mixnet as mx
 from mixnet import nd
 from mixnet.ops import OPERATORS
-from tests.ops.records import RANDOM, RECORDS, Record
+from tests.ops.record import Record
+from tests.ops.records import RANDOM, RECORDS
 
 IDS = [record.op for record in RECORDS]
 

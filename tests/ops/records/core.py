@@ -1,40 +1,14 @@
-"""One record for every operator: inputs, attributes, and an independent reference in NumPy."""
+"""Records of the basic operators: element-wise, shape, indexing, reductions, plain networks."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
-
-@dataclass
-class Record:
-    """How an operator is tested.
-
-    Args:
-        op: its registered name.
-        shapes: shapes of the random inputs.
-        attrs: attributes.
-        reference: NumPy function of the inputs; the attributes are in its text.
-        low: least random input.
-        high: greatest random input.
-        gradient: whether the derivative is checked by finite differences.
-        integers: which inputs are whole numbers in [0, low integers].
-        stored: True where stored results of MXNet are the reference (tests/parity).
-    """
-
-    op: str
-    shapes: list[tuple[int, ...]] = field(default_factory=lambda: [(2, 3)])
-    attrs: dict[str, Any] = field(default_factory=dict)
-    reference: Callable[..., Any] | None = None
-    low: float = -1.0
-    high: float = 1.0
-    gradient: bool = True
-    integers: dict[int, int] = field(default_factory=dict)
-    stored: bool = False
+from tests.ops.record import Record
 
 
 def _truth(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -153,10 +127,20 @@ def _instance_norm(x: np.ndarray, g: np.ndarray, b: np.ndarray) -> np.ndarray:
     return (x - mean) / np.sqrt(var + 1e-3) * g[:, None] + b[:, None]
 
 
+def _last(x: np.ndarray, lengths: np.ndarray) -> np.ndarray:
+    return np.stack([x[max(int(n), 1) - 1, i] for i, n in enumerate(lengths)])
+
+
+def _reversed_steps(x: np.ndarray, lengths: np.ndarray) -> np.ndarray:
+    columns = [np.r_[x[: int(n), i][::-1], x[int(n) :, i]] for i, n in enumerate(lengths)]
+    return np.stack(columns, 1)
+
+
 _TENSOR = [
     Record("add_n", [(2, 3)] * 3, {}, lambda a, b, c: a + b + c),
     Record("_grad_add", [(2, 3)] * 2, {}, np.add),
     Record("Cast", [(2, 3)], {"dtype": "float64"}, np.copy),
+    Record("amp_cast", [(2, 3)], {"dtype": "float64"}, np.copy),
     Record("clip", [(4, 5)], {"a_min": -0.4, "a_max": 0.5}, lambda x: np.clip(x, -0.4, 0.5)),
     Record(
         "smooth_l1", [(4, 5)], {"scalar": 1.0},
@@ -194,6 +178,10 @@ _TENSOR = [
     Record("Concat", [(2, 3), (2, 2)], {"dim": 1}, lambda a, b: np.concatenate([a, b], 1)),
     Record("stack", [(2, 3), (2, 3)], {"axis": 1}, lambda a, b: np.stack([a, b], 1)),
     Record("SliceChannel", [(2, 4)], {"num_outputs": 2}, lambda x: (x[:, :2], x[:, 2:])),
+    Record(
+        "_split_v2", [(5, 2)], {"indices": (0, 1, 3), "axis": 0},
+        lambda x: (x[:1], x[1:3], x[3:]),
+    ),
     Record("slice", [(4, 5)], {"begin": (1, None), "end": (3, 4)}, lambda x: x[1:3, :4]),
     Record("slice_axis", [(4, 5)], {"axis": 1, "begin": 1, "end": None}, lambda x: x[:, 1:]),
     Record("slice_like", [(4, 5), (2, 3)], {}, lambda x, y: x[:2, :3]),
@@ -224,19 +212,45 @@ _TENSOR = [
     ),
     Record("scatter_nd", [(2,), (1, 2)], {"shape": (3,)}, stored=True, integers={1: 1}),
     Record(
+        "_scatter_set_nd", [(3,), (1,), (1, 1)], {"shape": (3,)},
+        lambda x, v, i: np.where(np.arange(3) == i[0, 0], v[0], x), integers={2: 3},
+    ),
+    Record(
+        "_ravel_multi_index", [(2, 4)], {"shape": (3, 3)}, gradient=False, integers={0: 3},
+        reference=lambda i: np.ravel_multi_index(tuple(i.astype(int)), (3, 3)),
+    ),
+    Record(
+        "_unravel_index", [(4,)], {"shape": (3, 4)}, gradient=False, integers={0: 12},
+        reference=lambda i: np.array(np.unravel_index(i.astype(int), (3, 4))),
+    ),
+    Record(
         "Embedding", [(2, 3), (5, 4)], {"input_dim": 5, "output_dim": 4},
         lambda i, w: w[i.astype(int)], integers={0: 5},
     ),
-    Record("SequenceMask", [(3, 2)], {}, np.copy),
+    Record(
+        "SequenceMask", [(3, 2), (2,)], {"use_sequence_length": True, "value": 0.5},
+        lambda x, n: np.where(np.arange(3)[:, None] < n, x, 0.5), integers={1: 4},
+    ),
+    Record(
+        "SequenceLast", [(3, 2, 2), (2,)], {"use_sequence_length": True}, _last, integers={1: 4},
+    ),
+    Record(
+        "SequenceReverse", [(3, 2), (2,)], {"use_sequence_length": True}, _reversed_steps,
+        integers={1: 4},
+    ),
     Record("dot", [(2, 3), (3, 4)], {}, np.dot),
     Record("batch_dot", [(2, 3, 4), (2, 4, 5)], {}, _batch_dot),
     Record("_zeros", [], {"shape": (2, 3)}, lambda: np.zeros((2, 3)), gradient=False),
     Record("_ones", [], {"shape": (2, 3)}, lambda: np.ones((2, 3)), gradient=False),
     Record("_full", [], {"shape": (2,), "value": 3.0}, lambda: np.full(2, 3.0), gradient=False),
     Record("_eye", [], {"N": 3, "k": 1}, lambda: np.eye(3, k=1), gradient=False),
-    Record("_arange", [], {"stop": 5.0}, lambda: np.arange(5.0), gradient=False),
+    Record("_arange", [], {"start": 1.0, "stop": 5.0}, lambda: np.arange(1.0, 5.0), gradient=False),
     Record(
-        "_linspace", [], {"stop": 1.0, "num": 5}, lambda: np.linspace(0, 1, 5), gradient=False
+        "_linspace", [], {"start": 0.0, "stop": 1.0, "num": 5}, lambda: np.linspace(0, 1, 5), gradient=False
+    ),
+    Record(
+        "_contrib_arange_like", [(2, 3)], {"start": 1.0, "repeat": 2},
+        lambda x: 1.0 + np.arange(6).reshape(2, 3) // 2, gradient=False,
     ),
     Record("_view", [(3, 4)], {"offset": 4, "shape": (2, 2)}, lambda x: x.ravel()[4:8].reshape(2, 2)),
     Record("_view_write", [(4,), (2,)], {"offset": 1}, lambda x, v: np.r_[x[:1], v, x[3:]]),

@@ -1,0 +1,77 @@
+"""Ask MXNet 1.9.1 for results of operators and store them as fixtures.
+
+Run it with an interpreter that has mxnet 1.9.1 (Python 3.10, NumPy 1.23)::
+
+    python tests/parity/record.py FAMILY
+
+It reads ``CASES`` of ``tests/parity/cases/FAMILY.py``, runs each case forward and, where it names
+gradients, backward from random head gradients, and writes ``tests/parity/fixtures/FAMILY.json`` and
+``FAMILY.npz`` in the form that ``tests/parity/test_operators.py`` reads. A case is a dict: ``case``
+(unique name), ``op`` (a name in ``mx.nd`` or ``mx.nd._internal``), ``inputs`` (name -> NumPy array,
+or a list of arrays for variadic operators), ``attrs``, ``grads`` (names of inputs), ``train``.
+"""
+
+import importlib.util
+import json
+import sys
+from pathlib import Path
+
+import numpy as np
+
+HERE = Path(__file__).parent
+
+
+def main(family):
+    import mxnet as mx
+
+    spec = importlib.util.spec_from_file_location(family, HERE / "cases" / (family + ".py"))
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    described, arrays = [], {}
+    for case in module.CASES:
+        name, train = case["case"], case.get("train", True)
+        inputs = case["inputs"]
+        if isinstance(inputs, list):
+            inputs = {f"arg{i}": each for i, each in enumerate(inputs)}
+        made = {k: mx.nd.array(v, dtype=v.dtype) for k, v in inputs.items()}
+        grads = case.get("grads", [])
+        for each in grads:
+            made[each].attach_grad()
+        function = getattr(mx.nd, case["op"], None) or getattr(mx.nd._internal, case["op"])
+        entry = {
+            "case": name, "op": case["op"], "attrs": case.get("attrs", {}), "inputs": list(inputs),
+            "train": train, "grads": grads, "file": family + ".npz",
+        }  # fmt: skip
+        for key, value in inputs.items():
+            arrays[f"{name}/in/{key}"] = value
+        try:
+            with mx.autograd.record(train_mode=train):
+                found = function(*made.values(), **case.get("attrs", {}))
+            outputs = found if isinstance(found, list) else [found]
+            values = [each.asnumpy() for each in outputs]
+            for i, value in enumerate(values):
+                arrays[f"{name}/out/{i}"] = value
+            if grads:
+                rng = np.random.RandomState(7)
+                heads = [rng.uniform(-1, 1, v.shape).astype(v.dtype) for v in values]
+                for i, head in enumerate(heads):
+                    arrays[f"{name}/head/{i}"] = head
+                mx.autograd.backward(outputs, [mx.nd.array(h, dtype=h.dtype) for h in heads])
+                for each in grads:
+                    arrays[f"{name}/grad/{each}"] = made[each].grad.asnumpy()
+            for key in case.get("states", []):
+                arrays[f"{name}/aux_after/{key}"] = made[key].asnumpy()
+            entry["outputs"] = len(outputs)
+        except mx.MXNetError as error:
+            entry["raises"] = "MXNetError"
+            print(name, "raises", str(error).splitlines()[0][:200])
+        described.append(entry)
+    fixtures = HERE / "fixtures"
+    text = json.dumps({"about": "written by tests/parity/record.py", "cases": described}, indent=1)
+    (fixtures / (family + ".json")).write_text(text + "\n")
+    np.savez_compressed(fixtures / (family + ".npz"), **arrays)
+    print(family, len(described), "cases")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1])
