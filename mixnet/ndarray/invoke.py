@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from mixnet.base import AttributeTypeError, ContextError, ShapeError
+from mixnet.base import AttributeTypeError, ContextError, ShapeError, TraceError
 from mixnet.context import Context, current_context
 from mixnet.ndarray.ndarray import NDArray
 from mixnet.ops.registry import Op
@@ -31,6 +31,8 @@ def invoke(
         cls: class of the results when there are no inputs.
     """
     context = _context(attributes.pop("ctx", None)) if "ctx" in attributes else None
+    if op.measure is not None:
+        attributes["size"] = _measured(op, arrays, attributes)
     statics, scalars = op.bind(attributes, state.training)
     values = tuple([each._read() for each in arrays])
     if arrays:
@@ -52,6 +54,26 @@ def invoke(
     if count == 1:
         return cls._wrap(outputs[0])
     return [cls._wrap(value) for value in outputs[:count]]
+
+
+def _measured(op: Op, arrays: Sequence[NDArray], attributes: dict[str, Any]) -> int:
+    """How many elements the result has, read off the values of the inputs.
+
+    Raises:
+        TraceError: a graph is being traced, where there are no values.
+    """
+    if state.trace is not None:
+        raise TraceError(
+            f"{op.name}: the shape of the result depends on values, which a graph that is being "
+            f"traced does not have. Compute it outside of the hybridized block, or take an "
+            f"operator whose shape is known, such as where()."
+        )
+    statics, _ = op.bind(attributes)
+    names = op.argument_names(statics)
+    assert op.measure is not None
+    return op.measure(
+        dict(zip(names, arrays, strict=False)), {**op.keywords(statics), **attributes}
+    )
 
 
 def _context(given: Any) -> Context | None:

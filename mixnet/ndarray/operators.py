@@ -14,6 +14,13 @@ from mixnet.runtime.call import make_call
 from mixnet.runtime.record import record, record_small
 
 _NUMBERS = (bool, int, float, np.number, np.bool_)
+_NUMPY_NAMES = {
+    "sub": "subtract",
+    "mul": "multiply",
+    "div": "true_divide",
+    "lesser": "less",
+    "lesser_equal": "less_equal",
+}
 
 
 class Binary:
@@ -46,6 +53,8 @@ class Binary:
                 return self.number(left, right, self.scalar)
         elif isinstance(right, NDArray) and isinstance(left, _NUMBERS):
             return self.number(right, left, self.reflected)
+        elif isinstance(left, _NUMBERS) and isinstance(right, _NUMBERS):
+            return self.of_numbers(left, right)
         raise self._wrong(left, right)
 
     def _wrong(self, left: Any, right: Any) -> TypeError:
@@ -53,6 +62,12 @@ class Binary:
             f"{self.broadcast.name} takes arrays and numbers, not {type(left).__name__} and "
             f"{type(right).__name__}. Make an array with mx.nd.array(...)."
         )
+
+    def of_numbers(self, left: Any, right: Any) -> Any:
+        """Of two numbers: a number."""
+        name = self.broadcast.name.removeprefix("broadcast_").removeprefix("_npi_")
+        function = getattr(np, _NUMPY_NAMES.get(name, name))
+        return function(left, right).item()
 
     def method(self) -> Callable[[NDArray, Any], Any]:
         """The method for the array on the left."""

@@ -16,7 +16,6 @@ def _batch_norm_visible(output_mean_var: bool) -> int:
 
 @op(
     "BatchNorm",
-    aliases=["npx.batch_norm"],
     states=["moving_mean", "moving_var"],
     outputs=3,
     visible=_batch_norm_visible,
@@ -93,7 +92,6 @@ def _layer_norm_visible(output_mean_var: bool) -> int:
 
 @op(
     "LayerNorm",
-    aliases=["npx.layer_norm"],
     outputs=3,
     visible=_layer_norm_visible,
     output_names=["output", "mean", "std"],
@@ -122,7 +120,7 @@ def _(data, *, axis):
     return {"gamma": (data[axis],), "beta": (data[axis],)}
 
 
-@op("InstanceNorm", aliases=["npx.instance_norm"])
+@op("InstanceNorm")
 def instance_norm(data, gamma, beta, *, eps: float = 1e-3):
     """Mean 0 and variance 1 of every channel of every sample, then ``gamma`` and ``beta``.
 

@@ -15,7 +15,7 @@ from mixnet.ops.convolution import spatial
 from mixnet.ops.registry import op
 
 
-@op("Pooling", aliases=["npx.pooling"])
+@op("Pooling")
 def pooling(
     data,
     *,

@@ -73,6 +73,7 @@ class Op:
         self._outputs, self._visible, self._arguments = outputs, visible, arguments
         self._infer_inputs: Callable[..., Mapping[str, Any]] | None = None
         self._gradient: Callable[..., Any] | None = None
+        self.measure: Callable[[Mapping[str, Any], Mapping[str, Any]], int] | None = None
         self._bound: dict[Any, Statics] = {}
         self.calls: dict[Any, Any] = {}  # the runtime's memo: (statics, input specs) -> call
         self._read_signature()
@@ -121,6 +122,25 @@ class Op:
         for no gradient. Heads and outputs are arrays for one output, tuples for several.
         """
         self._gradient = rule
+        return rule
+
+    def set_size(self, rule: Callable[..., int]) -> Callable[..., int]:
+        """Decorator: how many elements the result has, where that depends on values.
+
+        The rule names the array parameters whose values it reads, which it gets as NumPy arrays,
+        and the attributes it needs. What it returns becomes the attribute ``size``, so that the
+        function computes a result of known shape. Such an operator cannot be in a traced graph.
+        """
+        names = tuple(inspect.signature(rule).parameters)
+
+        def measure(arrays: Mapping[str, Any], attributes: Mapping[str, Any]) -> int:
+            given = {}
+            for name in names:
+                array = arrays.get(name)
+                given[name] = attributes.get(name) if array is None else array.asnumpy()
+            return int(rule(**given))
+
+        self.measure = measure
         return rule
 
     # ---- facts about a call -------------------------------------------------------------------
