@@ -12,6 +12,7 @@ from mixnet.ndarray import namespace as _namespace
 from mixnet.ndarray import op as op
 from mixnet.ndarray import operators as _operators
 from mixnet.ndarray import random as random
+from mixnet.ndarray import sparse as sparse
 from mixnet.ndarray.create import arange as arange
 from mixnet.ndarray.create import array as array
 from mixnet.ndarray.create import concatenate as concatenate
@@ -50,6 +51,7 @@ from mixnet.ndarray.operators import true_divide as true_divide
 from mixnet.ndarray.params_file import load as load
 from mixnet.ndarray.params_file import load_frombuffer as load_frombuffer
 from mixnet.ndarray.params_file import save as save
+from mixnet.ndarray.sparse import cast_storage as cast_storage
 
 for _part in (_operators, _indexing, _methods, _display):
     _part.install(NDArray)

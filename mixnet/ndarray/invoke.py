@@ -13,6 +13,9 @@ from mixnet.runtime.keys import next_draw
 from mixnet.runtime.record import record
 from mixnet.runtime.state import state
 
+# What runs an operator when an input is sparse; mixnet.ndarray.sparse_rules puts it here.
+on_sparse: list[Callable[..., Any]] = []
+
 
 def invoke(
     op: Op,
@@ -30,6 +33,9 @@ def invoke(
         out: an array, or a list, that the outputs are written to.
         cls: class of the results when there are no inputs.
     """
+    for each in arrays:
+        if each._is_sparse:
+            return on_sparse[0](op, arrays, attributes, out)
     context = _context(attributes.pop("ctx", None)) if "ctx" in attributes else None
     if op.measure is not None:
         attributes["size"] = _measured(op, arrays, attributes)

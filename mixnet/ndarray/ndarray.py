@@ -48,6 +48,7 @@ class NDArray:
     __slots__ = ("__weakref__", "_link", "_value")
     __array_priority__ = 1000.0  # NumPy arrays leave mixed operators to us
     __hash__ = object.__hash__  # handles are compared by value, but hashed by identity
+    _is_sparse = False
 
     _link: Link | None
     _value: Value
@@ -263,9 +264,11 @@ class NDArray:
 
         Args:
             grad_req: ``'write'`` replaces the gradient, ``'add'`` adds to it, ``'null'`` has none.
-            stype: storage type of the gradient; dense.
+            stype: storage type of the gradient: ``'default'``, or ``'row_sparse'`` for one that
+                holds only the rows which an Embedding or a product with a csr matrix has read.
         """
-        self._set_mark(Mark(self._zeros_like(), grad_req))
+        gradient = self._zeros_like() if stype in (None, "default") else self._zeros_as(stype)
+        self._set_mark(Mark(gradient, grad_req))
 
     def backward(
         self, out_grad: Any = None, retain_graph: bool = False, train_mode: bool = True
@@ -285,6 +288,14 @@ class NDArray:
     def detach(self) -> Self:
         """The same storage, outside of the tape: a constant to autograd."""
         return self._view(0, self.shape, detached=True)
+
+    def _zeros_as(self, stype: str) -> Any:
+        """Zeros of this shape in another storage type; ``mixnet.ndarray.sparse`` installs it."""
+        raise NotImplementedError
+
+    def tostype(self, stype: str) -> Any:
+        """The array in a storage type; ``mixnet.ndarray.sparse`` installs it."""
+        raise NotImplementedError
 
     def _zeros_like(self) -> Self:
         spec = self._spec

@@ -33,13 +33,16 @@ class Binary:
 
     def arrays(self, left: NDArray, right: NDArray) -> Any:
         """Of two arrays."""
+        if left._is_sparse or right._is_sparse:
+            op = self.same if left.shape == right.shape else self.broadcast
+            return invoke(op, (left, right), {})
         a, b = left._read(), right._read()
         op = self.same if a.spec.shape == b.spec.shape else self.broadcast
         return type(left)._wrap(record(op, (), (), (a, b))[0])
 
     def number(self, array: NDArray, number: Any, op: Op) -> Any:
         """Of an array and a number."""
-        if not op.dynamic:  # an exponent is structure: XLA specialises it
+        if array._is_sparse or not op.dynamic:  # an exponent is structure: XLA specialises it
             return invoke(op, (array,), {"scalar": float(number)})
         values = (array._read(),)
         return type(array)._wrap(record(op, self._forms[op], (float(number),), values)[0])
@@ -184,6 +187,29 @@ _COMPARISONS = {
     "lt": lesser,
     "le": lesser_equal,
 }
+
+
+def install_sparse(cls: Any) -> None:
+    """Give a class of sparse arrays Python's operators: each goes by its rule."""
+
+    def both(operation: Binary) -> tuple[Any, Any]:
+        def method(self: Any, other: Any) -> Any:
+            return operation(self, other)
+
+        def reflected(self: Any, other: Any) -> Any:
+            return operation(other, self)
+
+        return method, reflected
+
+    for name, operation in _METHODS.items():
+        method, reflected = both(operation)
+        setattr(cls, f"__{name}__", method)
+        setattr(cls, f"__r{name}__", reflected)
+    for name, operation in _COMPARISONS.items():
+        setattr(cls, f"__{name}__", both(operation)[0])
+    cls.__hash__ = object.__hash__
+    cls.__neg__ = lambda self: invoke(find("negative"), (self,), {})
+    cls.__abs__ = lambda self: invoke(find("abs"), (self,), {})
 
 
 def _negative(self: NDArray) -> Any:

@@ -25,6 +25,7 @@ from mixnet.ops import sample as sample
 from mixnet.ops import sequence as sequence
 from mixnet.ops import shape as shape
 from mixnet.ops import softmax as softmax
+from mixnet.ops import sparse as sparse
 from mixnet.ops import view as view
 
 from mixnet.ops import aliases as aliases  # isort: skip  # names the operators above

@@ -74,6 +74,7 @@ class Op:
         self._infer_inputs: Callable[..., Mapping[str, Any]] | None = None
         self._gradient: Callable[..., Any] | None = None
         self.measure: Callable[[Mapping[str, Any], Mapping[str, Any]], int] | None = None
+        self.row_gradient: RowGradient | None = None
         self._bound: dict[Any, Statics] = {}
         self.calls: dict[Any, Any] = {}  # the runtime's memo: (statics, input specs) -> call
         self._read_signature()
@@ -123,6 +124,19 @@ class Op:
         """
         self._gradient = rule
         return rule
+
+    def set_row_gradient(self, name: str) -> Callable[[Callable[..., Any]], RowGradient]:
+        """Decorator: the gradient of array ``name`` as numbers of rows and what is added to each.
+
+        ``rule(head, *arrays, **attributes)`` returns both; rows may be named several times. It is
+        asked where the gradient is to be row_sparse.
+        """
+
+        def declare(rule: Callable[..., Any]) -> RowGradient:
+            self.row_gradient = RowGradient(self, name, rule)
+            return self.row_gradient
+
+        return declare
 
     def set_size(self, rule: Callable[..., int]) -> Callable[..., int]:
         """Decorator: how many elements the result has, where that depends on values.
@@ -343,6 +357,47 @@ class Op:
 
     def __repr__(self) -> str:
         return f"<operator {self.signature_text()}>"
+
+
+class RowGradient:
+    """The operator of a row_sparse gradient: head and inputs in, numbers of rows and rows out."""
+
+    differentiable = False
+    takes_key = takes_training = False
+    variadic = "head and inputs"
+    num_args = "num_args"
+    states: tuple[str, ...] = ()
+    attributes: dict[str, Any] = {}
+
+    def __init__(self, forward: Op, array: str, rule: Callable[..., Any]):
+        self.forward, self.rule = forward, rule
+        self.position = forward.arrays.index(array)
+        self.names = tuple(inspect.signature(rule).parameters)
+        self.name = f"_rows_of_{forward.name}"
+        self.calls: dict[Any, Any] = {}
+
+    def num_outputs(self, statics: Statics, num_inputs: int = 0) -> int:
+        """Numbers of rows, and rows."""
+        return 2
+
+    num_visible = num_outputs
+
+    def keywords(self, statics: Statics, scalars: Arrays = ()) -> dict[str, Any]:
+        """The forward operator's attributes."""
+        return self.forward.keywords(statics, scalars)
+
+    def apply(self, statics: Statics, arrays: Arrays, scalars: Arrays = ()) -> tuple[Any, ...]:
+        """Numbers of rows, one for each row of the second result."""
+        head, *inputs = arrays
+        known = {
+            **self.keywords(statics, scalars),
+            **dict(zip(self.forward.arrays, inputs, strict=False)),
+        }
+        rows, values = self.rule(head, **{name: known[name] for name in self.names[1:]})
+        return rows.reshape(-1).astype(jnp.int64), values
+
+    def __repr__(self) -> str:
+        return f"<row_sparse gradient of {self.forward!r}>"
 
 
 def _cotangent(gradient: Any, primal: Any) -> Any:
