@@ -308,7 +308,7 @@ def _slice(op: Op, arrays: Sequence[Any], attributes: dict[str, Any]) -> Any:
         return NotImplemented
     if any(each not in (None, 1) for each in attributes.get("step") or ()):
         return NotImplemented
-    bounds = []
+    bounds: list[int] = []
     for axis, extent in enumerate(array.shape):
         first = begin[axis] if isinstance(begin, (tuple, list)) and axis < len(begin) else None
         last = end[axis] if isinstance(end, (tuple, list)) and axis < len(end) else None
