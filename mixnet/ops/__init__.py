@@ -1,6 +1,7 @@
 """What can be computed: every operator, declared once."""
 
 from mixnet.ops import activation as activation
+from mixnet.ops import boxes as boxes
 from mixnet.ops import broadcast as broadcast
 from mixnet.ops import convolution as convolution
 from mixnet.ops import create as create
@@ -10,14 +11,17 @@ from mixnet.ops import elementwise as elementwise
 from mixnet.ops import indexing as indexing
 from mixnet.ops import linalg as linalg
 from mixnet.ops import loss_head as loss_head
+from mixnet.ops import multibox as multibox
 from mixnet.ops import normalization as normalization
 from mixnet.ops import optimizer_update as optimizer_update
 from mixnet.ops import pooling as pooling
+from mixnet.ops import proposal as proposal
 from mixnet.ops import reduce as reduce
 from mixnet.ops import sample as sample
 from mixnet.ops import sequence as sequence
 from mixnet.ops import shape as shape
 from mixnet.ops import softmax as softmax
+from mixnet.ops import suppression as suppression
 from mixnet.ops import view as view
 from mixnet.ops.attributes import DType as DType
 from mixnet.ops.attributes import Scalar as Scalar
