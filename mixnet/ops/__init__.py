@@ -17,6 +17,7 @@ from mixnet.ops import optimizer_update as optimizer_update
 from mixnet.ops import pooling as pooling
 from mixnet.ops import proposal as proposal
 from mixnet.ops import reduce as reduce
+from mixnet.ops import region as region
 from mixnet.ops import sample as sample
 from mixnet.ops import sequence as sequence
 from mixnet.ops import shape as shape

@@ -200,12 +200,11 @@ for _name, _attrs in {
     "2x2": {"pooled_size": (2, 2), "spatial_scale": 1.0},
     "3x2_half": {"pooled_size": (3, 2), "spatial_scale": 0.5},
     "large": {"pooled_size": (5, 7), "spatial_scale": 1.0},
+    "odd": {"pooled_size": (3, 7), "spatial_scale": 0.7},
 }.items():
     _add(f"roipooling2_{_name}", "ROIPooling", _on, _attrs, ["data"])
 _add("roipooling2_ties", "ROIPooling", {"data": np.round(_features * 3), "rois": _rois},
      {"pooled_size": (2, 2), "spatial_scale": 1.0}, ["data"])  # fmt: skip
-_skipped = _rois.copy()
-_skipped[1::2, 0] = -1
 for _name, _attrs in {
     "fixed": {"pooled_size": (2, 2), "spatial_scale": 1.0, "sample_ratio": 2},
     "adaptive": {"pooled_size": (2, 3), "spatial_scale": 1.0},
@@ -219,8 +218,6 @@ for _name, _attrs in {
     # MXNet ends the process for an aligned region without an area.
     _given = {**_on, "rois": np.delete(_rois, [2, 6], 0)} if "aligned" in _attrs else _on
     _add(f"roialign2_{_name}", "_contrib_ROIAlign", _given, _attrs, ["data", "rois"])
-_add("roialign2_skipped", "_contrib_ROIAlign", {"data": _features, "rois": _skipped},
-     {"pooled_size": (2, 2), "spatial_scale": 1.0, "sample_ratio": 2}, ["data"])  # fmt: skip
 _turned = np.array([
     [0, 4, 3, 5, 3, 0], [1, 4, 3, 5, 3, 30], [0, 3.3, 2.2, 4, 6, -45], [1, 8, 6, 6, 4, 120],
     [0, 2, 2, 0.2, 0.3, 10],
@@ -238,6 +235,7 @@ for _name, _attrs in {
     "plain": {"spatial_scale": 1.0, "output_dim": 2, "pooled_size": 2},
     "half": {"spatial_scale": 0.5, "output_dim": 2, "pooled_size": 2},
     "groups": {"spatial_scale": 1.0, "output_dim": 2, "pooled_size": 3, "group_size": 2},
+    "groups_odd": {"spatial_scale": 0.7, "output_dim": 2, "pooled_size": 7, "group_size": 2},
 }.items():
     _add(f"psroipooling2_{_name}", "_contrib_PSROIPooling", _on_maps, _attrs, ["data"])
 for _name, _parts, _attrs in [
