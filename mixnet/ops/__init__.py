@@ -4,10 +4,14 @@ from mixnet.ops import activation as activation
 from mixnet.ops import boxes as boxes
 from mixnet.ops import broadcast as broadcast
 from mixnet.ops import convolution as convolution
+from mixnet.ops import correlation as correlation
 from mixnet.ops import create as create
+from mixnet.ops import crop as crop
 from mixnet.ops import custom as custom
+from mixnet.ops import deformable as deformable
 from mixnet.ops import dense as dense
 from mixnet.ops import elementwise as elementwise
+from mixnet.ops import fourier as fourier
 from mixnet.ops import indexing as indexing
 from mixnet.ops import linalg as linalg
 from mixnet.ops import loss_head as loss_head

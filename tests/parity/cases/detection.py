@@ -284,6 +284,11 @@ for _name, _offsets, _weight, _attrs in [
         _add(f"deformable{_version}_{_name}", _op, _given,
              {"num_filter": _weight[0], **_attrs}, _grads)  # fmt: skip
 
+_still = {"data": _uniform(1, 2, 4, 4, low=-1), "offset": np.zeros((1, 18, 4, 4), "float32"),
+          "weight": _uniform(2, 2, 3, 3, low=-1), "bias": _uniform(2)}  # fmt: skip
+_add("deformable1_zero_offset", "_contrib_DeformableConvolution", _still,
+     {"kernel": (3, 3), "pad": (1, 1), "num_filter": 2}, list(_still))  # fmt: skip
+
 # ---- correlation and crop ----------------------------------------------------------------------
 for _name, _attrs in {
     "default": {},
@@ -291,6 +296,7 @@ for _name, _attrs in {
     "kernel": {"kernel_size": 3, "max_displacement": 2, "pad_size": 3},
     "strides": {"kernel_size": 1, "max_displacement": 3, "pad_size": 3, "stride1": 2, "stride2": 2},
     "difference": {"kernel_size": 3, "max_displacement": 1, "pad_size": 2, "is_multiply": False},
+    "even": {"kernel_size": 2, "max_displacement": 1, "pad_size": 1},
     "stride2_uneven": {"max_displacement": 3, "pad_size": 3, "stride2": 2, "is_multiply": False},
 }.items():
     _given = {"data1": _uniform(1, 3, 5, 6, low=-1), "data2": _uniform(1, 3, 5, 6, low=-1)}
