@@ -8,7 +8,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from mixnet.base import ShapeError
+from mixnet.base import AttributeValueError, ShapeError
 from mixnet.ops.registry import op
 
 
@@ -29,7 +29,7 @@ def correlation(
     Args:
         data1: ``(batch, channels, height, width)``.
         data2: as ``data1``; its patches are the ones that are moved.
-        kernel_size: side of a patch.
+        kernel_size: side of a patch, odd.
         max_displacement: farthest a patch is moved along an axis.
         stride1: elements between patches.
         stride2: elements between displacements.
@@ -41,6 +41,7 @@ def correlation(
         row by row.
 
     Raises:
+        AttributeValueError: ``kernel_size`` is even.
         ShapeError: the maps differ in shape, or no patch can be moved so far in them.
 
     Source: MXNet operator ``Correlation``.
@@ -49,6 +50,11 @@ def correlation(
         raise ShapeError(
             f"Correlation: data1 {data1.shape} and data2 {data2.shape} must be one shape "
             "of four axes: batch, channels, height, width."
+        )
+    if kernel_size % 2 == 0:
+        raise AttributeValueError(
+            f"Correlation: kernel_size={kernel_size} is even; a patch needs a middle, so choose "
+            "an odd number."
         )
     channels, height, width = data1.shape[1:]
     radius = (kernel_size - 1) // 2
@@ -59,8 +65,7 @@ def correlation(
             f"Correlation: maps {data1.shape[2:]} with pad_size={pad_size} are too small for "
             f"max_displacement={max_displacement} and kernel_size={kernel_size}."
         )
-    # A patch with an even side has no middle and reaches one element farther at the end.
-    edge = pad_size, pad_size + 1 - kernel_size % 2
+    edge = pad_size, pad_size
     fixed, moved = (jnp.pad(each, ((0, 0), (0, 0), edge, edge)) for each in (data1, data2))
     reach = max_displacement // stride2
     steps = jnp.arange(-reach, reach + 1) * stride2

@@ -48,9 +48,7 @@ def _shapes(
     }
 
 
-def _check(
-    operator: str, data: Any, kernel: Any, num_filter: int, groups: int, parts: int
-) -> None:
+def _check(operator: str, data: Any, kernel: Any, num_filter: int, groups: int, parts: int) -> None:
     if len(kernel) != 2 or data.ndim != 4:
         raise ShapeError(
             f"{operator}: kernel {kernel} must be two numbers and data {data.shape} of four axes: "

@@ -99,7 +99,7 @@ def _proposal(name: str, text: str, check: Callable[[int], None]) -> None:
         output_score: bool = False,
         iou_loss: bool = False,
     ):
-        batch, doubled, height, width = cls_prob.shape
+        batch, _, height, width = cls_prob.shape
         count = len(scales) * len(ratios)
         check(batch)
         wanted = (batch, 2 * count, height, width), (batch, 4 * count, height, width), (batch, 3)

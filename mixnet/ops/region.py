@@ -146,9 +146,7 @@ def _hats(places: Any, extent: int) -> Any:
     return jnp.where(inside[..., None], weights, 0)
 
 
-def _averaging(
-    start: Any, length: Any, bins: int, samples: int, extent: int, dtype: Any
-) -> Any:
+def _averaging(start: Any, length: Any, bins: int, samples: int, extent: int, dtype: Any) -> Any:
     """Weights of the elements in the mean of evenly spread samples in each bin.
 
     Args:
@@ -455,7 +453,9 @@ def deformable_position_sensitive_pooling(
         )
     classes = trans.shape[1] // 2
     if output_dim % classes:
-        raise ShapeError(f"{name}: output_dim={output_dim} does not divide among {classes} classes.")
+        raise ShapeError(
+            f"{name}: output_dim={output_dim} does not divide among {classes} classes."
+        )
     group, part = _group(pooled_size, group_size), _group(pooled_size, parts)
     # Axes of the samples: class, channel of the class, row, column, sample down, sample across.
     channel = jnp.arange(output_dim).reshape(classes, -1, 1, 1) * group_size + group[:, None]
@@ -481,7 +481,9 @@ def deformable_position_sensitive_pooling(
         number = inside.sum((-1, -2)).astype(data.dtype)
         total = jnp.where(inside, value, 0).sum((-1, -2)) / jnp.maximum(number, 1)
         shape = output_dim, pooled_size, pooled_size
-        return jnp.stack([total.reshape(shape), jnp.broadcast_to(number, total.shape).reshape(shape)])
+        return jnp.stack(
+            [total.reshape(shape), jnp.broadcast_to(number, total.shape).reshape(shape)]
+        )
 
     found = _each_region(pool, data, rois, trans)
     return found[:, 0], jax.lax.stop_gradient(found[:, 1])

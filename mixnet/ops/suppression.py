@@ -60,7 +60,11 @@ def survivors(candidates: Any, clashes: Callable[[Any, Any], Any], boxes: Any) -
     return keep[:count]
 
 
-@op("_contrib_box_nms", aliases=["_contrib_box_non_maximum_suppression"])
+@op(
+    "_contrib_box_nms",
+    aliases=["_contrib_box_non_maximum_suppression"],
+    output_names=("output0",),
+)
 def box_nms(
     data,
     *,
@@ -144,7 +148,10 @@ def _check_places(data: Any, coord_start: int, score_index: int, id_index: int) 
             f"_contrib_box_nms: coord_start={coord_start} and the three places after it must lie "
             f"in rows of {width}."
         )
-    for name, place, optional in (("score_index", score_index, False), ("id_index", id_index, True)):
+    for name, place, optional in (
+        ("score_index", score_index, False),
+        ("id_index", id_index, True),
+    ):
         if optional and place < 0:
             continue
         if not 0 <= place < width or coord_start <= place < coord_start + 4:

@@ -40,7 +40,6 @@ _NMS = "_contrib_box_nms"
 _found = _detections(2, 12)
 for _name, _attrs in {
     "default": {},
-    "low": {"overlap_thresh": 0.1},
     "valid": {"overlap_thresh": 0.3, "valid_thresh": 0.4},
     "all_invalid": {"valid_thresh": 2.0},
     "ids": {"overlap_thresh": 0.2, "id_index": 0},
@@ -49,20 +48,22 @@ for _name, _attrs in {
     "background_no_id": {"overlap_thresh": 0.2, "background_id": 1},
     "topk": {"overlap_thresh": 0.2, "topk": 4},
     "topk_large": {"overlap_thresh": 0.2, "topk": 40},
-    "center_in": {"overlap_thresh": 0.2, "in_format": "center"},
     "center_out": {"overlap_thresh": 0.2, "out_format": "center"},
     "center_both": {"overlap_thresh": 0.2, "in_format": "center", "out_format": "center"},
     "center_in_topk": {"overlap_thresh": 0.2, "in_format": "center", "topk": 3, "id_index": 0},
 }.items():
-    _add(f"box_nms2_{_name}", _NMS, {"data": _found}, _attrs, ["data"])
+    _grads = ["data"] if _name in ("ids", "topk", "center_out") else []
+    _add(f"box_nms2_{_name}", _NMS, {"data": _found}, _attrs, _grads)
 _moved = np.concatenate([_corners(1, 6), _uniform(1, 6, 3)], -1)
 _add("box_nms2_places", _NMS, {"data": _moved}, {"coord_start": 0, "score_index": 5}, ["data"])
-_add("box_nms2_2d", _NMS, {"data": _found[0]}, {"overlap_thresh": 0.2}, ["data"])
-_add("box_nms2_4d", _NMS, {"data": _found.reshape(2, 2, 6, 6)}, {"overlap_thresh": 0.2}, ["data"])
+_add("box_nms2_2d", _NMS, {"data": _found[0]}, {"overlap_thresh": 0.2})
+_add("box_nms2_4d", _NMS, {"data": _found.reshape(2, 2, 6, 6)}, {"overlap_thresh": 0.2})
 _ties = _found[:1].copy()
 _ties[..., 1] = np.repeat([0.5, 0.25, 0.75], 4)
 _add("box_nms2_ties", _NMS, {"data": _ties}, {"overlap_thresh": 0.3}, ["data"])
-_add("box_nms2_float64", _NMS, {"data": _found.astype("float64")}, {"overlap_thresh": 0.3}, ["data"])
+_add(
+    "box_nms2_float64", _NMS, {"data": _found.astype("float64")}, {"overlap_thresh": 0.3}, ["data"]
+)
 _flat = _found[:1].copy()
 _flat[0, :4, 4:] = _flat[0, :4, 2:4] - 0.1
 _add("box_nms2_turned_boxes", _NMS, {"data": _flat}, {"overlap_thresh": 0.1})
@@ -175,15 +176,19 @@ _deltas = _uniform(2, 24, 4, 5, low=-0.5, high=0.5)
 _rpn = {"cls_prob": _objects, "bbox_pred": _deltas, "im_info": _info}
 _rpn_one = {key: value[:1] for key, value in _rpn.items()}
 for _name, _attrs in {
-    "few": {},
-    "pre": {"rpn_pre_nms_top_n": 12},
     "score": {"output_score": True},
     "threshold": {"threshold": 0.3, "output_score": True},
     "min_size": {"rpn_min_size": 14, "output_score": True},
     "iou_loss": {"iou_loss": True, "output_score": True},
-    "pad": {"threshold": 0.05, "rpn_pre_nms_top_n": 20, "rpn_post_nms_top_n": 15, "output_score": True},
+    "pad": {
+        "threshold": 0.05,
+        "rpn_pre_nms_top_n": 20,
+        "rpn_post_nms_top_n": 15,
+        "output_score": True,
+    },
 }.items():
-    _add(f"proposal2_{_name}", "_contrib_Proposal", _rpn_one, {**_few, **_attrs})
+    if _name in ("score", "pad"):
+        _add(f"proposal2_{_name}", "_contrib_Proposal", _rpn_one, {**_few, **_attrs})
     _add(f"multiproposal_{_name}", "_contrib_MultiProposal", _rpn, {**_few, **_attrs})
 _more = {"cls_prob": _uniform(1, 24, 3, 4), "bbox_pred": _uniform(1, 48, 3, 4, low=-0.2, high=0.2),
          "im_info": np.array([[48, 64, 1.0]], "float32")}  # fmt: skip
@@ -217,7 +222,8 @@ for _name, _attrs in {
 }.items():  # fmt: skip
     # MXNet ends the process for an aligned region without an area.
     _given = {**_on, "rois": np.delete(_rois, [2, 6], 0)} if "aligned" in _attrs else _on
-    _add(f"roialign2_{_name}", "_contrib_ROIAlign", _given, _attrs, ["data", "rois"])
+    _grads = {"fixed": ["data", "rois"], "adaptive": ["data"], "position": ["data"]}.get(_name, [])
+    _add(f"roialign2_{_name}", "_contrib_ROIAlign", _given, _attrs, _grads)
 _turned = np.array([
     [0, 4, 3, 5, 3, 0], [1, 4, 3, 5, 3, 30], [0, 3.3, 2.2, 4, 6, -45], [1, 8, 6, 6, 4, 120],
     [0, 2, 2, 0.2, 0.3, 10],
@@ -259,15 +265,15 @@ _add("deformable_psroi_classes", "_contrib_DeformablePSROIPooling",
 
 # ---- deformable convolutions -------------------------------------------------------------------
 for _name, _offsets, _weight, _attrs in [
-    ("plain", (2, 18, 3, 4), (3, 4, 3, 3), {"kernel": (3, 3)}),
-    ("pad_stride", (2, 18, 3, 3), (3, 4, 3, 3), {"kernel": (3, 3), "stride": (2, 2), "pad": (1, 1)}),
-    ("dilate", (2, 8, 3, 4), (3, 4, 2, 2), {"kernel": (2, 2), "dilate": (2, 2)}),
-    ("groups", (2, 16, 4, 5), (4, 2, 2, 2),
+    ("plain", (2, 8, 4, 5), (3, 4, 2, 2), {"kernel": (2, 2)}),
+    ("pad_stride", (1, 18, 3, 3), (3, 4, 3, 3), {"kernel": (3, 3), "stride": (2, 2), "pad": (1, 1)}),
+    ("dilate", (1, 8, 3, 4), (3, 4, 2, 2), {"kernel": (2, 2), "dilate": (2, 2)}),
+    ("groups", (1, 16, 4, 5), (4, 2, 2, 2),
      {"kernel": (2, 2), "num_group": 2, "num_deformable_group": 2}),
 ]:  # fmt: skip
     for _version in (1, 2):
         _given = {
-            "data": _uniform(2, 4, 5, 6, low=-1),
+            "data": _uniform(_offsets[0], 4, 5, 6, low=-1),
             "offset": _uniform(*_offsets, low=-1.7, high=1.7),
             "mask": _uniform(_offsets[0], _offsets[1] // 2, *_offsets[2:]),
             "weight": _uniform(*_weight, low=-1),
@@ -299,7 +305,7 @@ for _name, _attrs in {
     "even": {"kernel_size": 2, "max_displacement": 1, "pad_size": 1},
     "stride2_uneven": {"max_displacement": 3, "pad_size": 3, "stride2": 2, "is_multiply": False},
 }.items():
-    _given = {"data1": _uniform(1, 3, 5, 6, low=-1), "data2": _uniform(1, 3, 5, 6, low=-1)}
+    _given = {"data1": _uniform(2, 2, 4, 5, low=-1), "data2": _uniform(2, 2, 4, 5, low=-1)}
     _add(f"correlation2_{_name}", "Correlation", _given, _attrs, ["data1", "data2"])
 _pictures = [_uniform(2, 3, 6, 7), _uniform(2, 1, 3, 4)]
 for _name, _count, _attrs in [
