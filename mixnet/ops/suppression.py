@@ -63,7 +63,7 @@ def survivors(candidates: Any, clashes: Callable[[Any, Any], Any], boxes: Any) -
 @op(
     "_contrib_box_nms",
     aliases=["_contrib_box_non_maximum_suppression"],
-    output_names=("output0",),
+    output_names=("output0", "output1"),  # MXNet keeps a second one to itself
 )
 def box_nms(
     data,
