@@ -43,16 +43,15 @@ def _two(operator: str, pooled_size: tuple[int, ...]) -> tuple[int, int]:
     return pooled_size[0], pooled_size[1]
 
 
-def _each_region(pool: Callable[..., Any], data: Any, rois: Any, *more: Any) -> Any:
-    """``pool(features of the picture, region, ...)`` of every region; 0 for those of no picture."""
+def _each_region(pool: Callable[[Any, Any], Any], data: Any, rois: Any) -> Any:
+    """``pool(features of its picture, region)`` of every region; 0 for those of no picture."""
 
-    def one(given: Any) -> Any:
-        roi, *rest = given
+    def one(roi: Any) -> Any:
         number = roi[0].astype(jnp.int32)
         features = data[jnp.clip(number, 0, data.shape[0] - 1)]
-        return jnp.where(number >= 0, pool(features, roi, *rest), 0)
+        return jnp.where(number >= 0, pool(features, roi), 0)
 
-    return jax.lax.map(one, (jax.lax.stop_gradient(rois), *more), batch_size=_AT_ONCE)
+    return jax.lax.map(one, jax.lax.stop_gradient(rois), batch_size=_AT_ONCE)
 
 
 def _half_up(value: Any) -> Any:
@@ -114,24 +113,30 @@ def roi_pooling(data, rois, *, pooled_size: Shape, spatial_scale: float):
         size = _part(jnp.maximum(last - first + 1, 1), count, data.dtype)
         return _cells(_rounded(jnp.arange(count + 1) * size, data.dtype) + first, extent)
 
-    def pool(features: Any, roi: Any) -> Any:
+    def largest(features: Any, roi: Any) -> Any:
         left, top, right, bottom = _half_up(_scaled(roi[1:], spatial_scale, data.dtype))
         rows = cells(top, bottom, bins[0], height)
         columns = cells(left, right, bins[1], width)
-        # The place of the largest, the first in reading order where several are, so that the
-        # gradient goes to that one alone.
-        fixed = jax.lax.stop_gradient(features)
-        in_rows = jnp.where(rows[:, None, :, None], fixed[None], -jnp.inf)
-        row = in_rows.argmax(2)
-        tops = jnp.where(columns[:, None, None], in_rows.max(2), -jnp.inf)
-        place = row * width + jnp.arange(width)
+        in_rows = jnp.where(rows[:, None, :, None], features, -jnp.inf)
+        best = in_rows.max(2)
+        # A search for the first one equal to it, which XLA does faster than an argmax.
+        row = jnp.arange(height, dtype=jnp.int32)[:, None]
+        row = jnp.where(in_rows == best[:, :, None], row, height).min(2)
+        tops = jnp.where(columns[:, None, None], best, -jnp.inf)
+        place = row * width + jnp.arange(width, dtype=jnp.int32)
         place = jnp.where(tops == tops.max(-1, keepdims=True), place, height * width).min(-1)
         filled = rows.any(1)[:, None] & columns.any(1)
-        place = place.transpose(2, 1, 0).reshape(features.shape[0], -1)
-        taken = jnp.take_along_axis(features.reshape(features.shape[0], -1), place, 1)
-        return jnp.where(filled, taken.reshape(-1, *bins), 0)
+        return jnp.where(filled, place.transpose(2, 1, 0) + 1, 0)
 
-    return _each_region(pool, data, rois)
+    # Where the largest is, the first in reading order if several are, so that the gradient goes
+    # to that one alone. Counted from 1: nothing is 0.
+    places = _each_region(largest, jax.lax.stop_gradient(data), rois)
+    number = jnp.clip(rois[:, 0].astype(jnp.int32), 0, data.shape[0] - 1)
+    plane = number[:, None] * data.shape[1] + jnp.arange(data.shape[1])
+    taken = data.reshape(-1)[
+        plane[:, :, None, None] * (height * width) + jnp.maximum(places - 1, 0)
+    ]
+    return jnp.where(places > 0, taken, 0)
 
 
 def _hats(places: Any, extent: int) -> Any:
@@ -462,7 +467,10 @@ def deformable_position_sensitive_pooling(
     channel = (channel * group_size + group)[..., None, None]
     step = jnp.arange(sample_per_part, dtype=data.dtype) / sample_per_part
 
-    def pool(features: Any, roi: Any, moves: Any) -> Any:
+    # The samples are few enough for all regions at once, each from where its picture begins.
+    flat = data.reshape(-1)
+
+    def pool(roi: Any, moves: Any) -> Any:
         left, top, wide, tall = (
             each.astype(data.dtype) for each in _sensitive_corners(roi, spatial_scale, data.dtype)
         )
@@ -474,23 +482,22 @@ def deformable_position_sensitive_pooling(
         place = jnp.arange(pooled_size, dtype=data.dtype)
         y = (place[:, None, None, None] + step[:, None]) * cell[0] + top + moves[:, 1] * tall
         x = (place[:, None, None] + step) * cell[1] + left + moves[:, 0] * wide
-        y, x = jnp.broadcast_arrays(y, x)
+        number = roi[0].astype(jnp.int32)
         inside = (y >= -0.5) & (y <= height - 0.5) & (x >= -0.5) & (x <= width - 0.5)
-        flat = features.reshape(-1)
-        value = _sampled(flat, channel, y, x, height, width)
-        number = inside.sum((-1, -2)).astype(data.dtype)
-        total = jnp.where(inside, value, 0).sum((-1, -2)) / jnp.maximum(number, 1)
+        inside = inside & (number >= 0)
+        plane = jnp.clip(number, 0, data.shape[0] - 1) * data.shape[1] + channel
+        value = jnp.where(inside, _sampled(flat, plane, y, x, height, width), 0)
+        count = inside.sum((-1, -2)).astype(data.dtype)
+        mean = value.sum((-1, -2)) / jnp.maximum(count, 1)
         shape = output_dim, pooled_size, pooled_size
-        return jnp.stack(
-            [total.reshape(shape), jnp.broadcast_to(number, total.shape).reshape(shape)]
-        )
+        return mean.reshape(shape), jnp.broadcast_to(count, mean.shape).reshape(shape)
 
-    found = _each_region(pool, data, rois, trans)
-    return found[:, 0], jax.lax.stop_gradient(found[:, 1])
+    found, counts = jax.vmap(pool)(jax.lax.stop_gradient(rois), trans)
+    return found, jax.lax.stop_gradient(counts)
 
 
-def _sampled(flat: Any, channel: Any, y: Any, x: Any, height: int, width: int) -> Any:
-    """As :func:`bilinear`, where each place has its own channel."""
+def _sampled(flat: Any, plane: Any, y: Any, x: Any, height: int, width: int) -> Any:
+    """As :func:`bilinear`, of maps one after another, where each place has its own."""
     y, x = jnp.clip(y, 0, height - 1), jnp.clip(x, 0, width - 1)
     top, left = jnp.floor(y), jnp.floor(x)
     down, right = y - top, x - left
@@ -498,7 +505,7 @@ def _sampled(flat: Any, channel: Any, y: Any, x: Any, height: int, width: int) -
     below, beside = jnp.minimum(i + 1, height - 1), jnp.minimum(j + 1, width - 1)
 
     def at(row: Any, column: Any) -> Any:
-        return flat[(channel * height + row) * width + column]
+        return flat[(plane * height + row) * width + column]
 
     upper = at(i, j) * (1 - right) + at(i, beside) * right
     lower = at(below, j) * (1 - right) + at(below, beside) * right
