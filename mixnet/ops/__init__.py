@@ -19,6 +19,7 @@ from mixnet.ops import multibox as multibox
 from mixnet.ops import normalization as normalization
 from mixnet.ops import optimizer_update as optimizer_update
 from mixnet.ops import pooling as pooling
+from mixnet.ops import position_sensitive as position_sensitive
 from mixnet.ops import proposal as proposal
 from mixnet.ops import reduce as reduce
 from mixnet.ops import region as region

@@ -1,7 +1,6 @@
 """Regions of interest: a grid of fixed size from each box in a feature map.
 
-Of the operators here ``ROIPooling`` takes the largest element of each cell, the others a mean: of
-the elements in it, or of samples between elements.
+``ROIPooling`` takes the largest element of a cell, the others the mean of samples between elements.
 """
 
 from __future__ import annotations
@@ -23,7 +22,12 @@ _AT_ONCE = 16
 _EXACT = jax.lax.Precision.HIGHEST
 
 
-def _check(operator: str, data: Any, rois: Any, columns: int = 5) -> None:
+def check_regions(operator: str, data: Any, rois: Any, columns: int = 5) -> None:
+    """Nothing for maps and regions of the right shapes.
+
+    Raises:
+        ShapeError: data have not four axes, or rois not two, the last of ``columns``.
+    """
     if data.ndim != 4:
         raise ShapeError(
             f"{operator}: data {data.shape} must have four axes: batch, channels, height, width."
@@ -43,7 +47,7 @@ def _two(operator: str, pooled_size: tuple[int, ...]) -> tuple[int, int]:
     return pooled_size[0], pooled_size[1]
 
 
-def _each_region(pool: Callable[[Any, Any], Any], data: Any, rois: Any) -> Any:
+def each_region(pool: Callable[[Any, Any], Any], data: Any, rois: Any) -> Any:
     """``pool(features of its picture, region)`` of every region; 0 for those of no picture."""
 
     def one(roi: Any) -> Any:
@@ -54,32 +58,32 @@ def _each_region(pool: Callable[[Any, Any], Any], data: Any, rois: Any) -> Any:
     return jax.lax.map(one, jax.lax.stop_gradient(rois), batch_size=_AT_ONCE)
 
 
-def _half_up(value: Any) -> Any:
+def half_up(value: Any) -> Any:
     """Rounded as C does: halves away from zero."""
     return jnp.sign(value) * jnp.floor(jnp.abs(value) + 0.5)
 
 
-def _rounded(value: Any, dtype: Any) -> Any:
+def rounded(value: Any, dtype: Any) -> Any:
     """A float64 with the digits of ``dtype``."""
     kind = jnp.finfo(dtype)
     return jax.lax.reduce_precision(value, kind.nexp, kind.nmant)
 
 
-def _scaled(value: Any, scale: float, dtype: Any) -> Any:
+def scaled(value: Any, scale: float, dtype: Any) -> Any:
     """The product as the nearest number of ``dtype``, in float64; ``scale`` is of one precision."""
-    return _rounded(value.astype(jnp.float64) * float(np.float32(scale)), dtype)
+    return rounded(value.astype(jnp.float64) * float(np.float32(scale)), dtype)
 
 
-def _part(length: Any, bins: int, dtype: Any) -> Any:
+def quotient(length: Any, bins: int, dtype: Any) -> Any:
     """The quotient as the nearest number of ``dtype``, in float64.
 
     XLA divides by a constant as it multiplies by its inverse, and a last place decides here how
     many elements a cell has.
     """
-    return _rounded(length.astype(jnp.float64) / bins, dtype)
+    return rounded(length.astype(jnp.float64) / bins, dtype)
 
 
-def _cells(edges: Any, extent: int) -> Any:
+def cells_between(edges: Any, extent: int) -> Any:
     """Which elements lie between successive ``edges``, in part at least: ``(cells, extent)``."""
     low, high = jnp.floor(edges[:-1]), jnp.ceil(edges[1:])
     place = jnp.arange(extent)
@@ -105,16 +109,16 @@ def roi_pooling(data, rois, *, pooled_size: Shape, spatial_scale: float):
 
     Source: MXNet operator ``ROIPooling``.
     """
-    _check("ROIPooling", data, rois)
+    check_regions("ROIPooling", data, rois)
     bins = _two("ROIPooling", pooled_size)
     height, width = data.shape[2:]
 
     def cells(first: Any, last: Any, count: int, extent: int) -> Any:
-        size = _part(jnp.maximum(last - first + 1, 1), count, data.dtype)
-        return _cells(_rounded(jnp.arange(count + 1) * size, data.dtype) + first, extent)
+        size = quotient(jnp.maximum(last - first + 1, 1), count, data.dtype)
+        return cells_between(rounded(jnp.arange(count + 1) * size, data.dtype) + first, extent)
 
     def largest(features: Any, roi: Any) -> Any:
-        left, top, right, bottom = _half_up(_scaled(roi[1:], spatial_scale, data.dtype))
+        left, top, right, bottom = half_up(scaled(roi[1:], spatial_scale, data.dtype))
         rows = cells(top, bottom, bins[0], height)
         columns = cells(left, right, bins[1], width)
         in_rows = jnp.where(rows[:, None, :, None], features, -jnp.inf)
@@ -130,7 +134,7 @@ def roi_pooling(data, rois, *, pooled_size: Shape, spatial_scale: float):
 
     # Where the largest is, the first in reading order if several are, so that the gradient goes
     # to that one alone. Counted from 1: nothing is 0.
-    places = _each_region(largest, jax.lax.stop_gradient(data), rois)
+    places = each_region(largest, jax.lax.stop_gradient(data), rois)
     number = jnp.clip(rois[:, 0].astype(jnp.int32), 0, data.shape[0] - 1)
     plane = number[:, None] * data.shape[1] + jnp.arange(data.shape[1])
     taken = data.reshape(-1)[
@@ -165,7 +169,7 @@ def _averaging(start: Any, length: Any, bins: int, samples: int, extent: int, dt
     Returns:
         ``(bins, extent)``.
     """
-    exact = _part(length, bins, dtype)
+    exact = quotient(length, bins, dtype)
     size, count = exact.astype(dtype), _samples(exact, samples).astype(dtype)
     first = start.astype(dtype) + jnp.arange(bins, dtype=dtype) * size
 
@@ -216,7 +220,7 @@ def roi_align(
 
     Source: MXNet operator ``_contrib_ROIAlign``.
     """
-    _check("_contrib_ROIAlign", data, rois)
+    check_regions("_contrib_ROIAlign", data, rois)
     bins = _two("_contrib_ROIAlign", pooled_size)
     channels, height, width = data.shape[1:]
     if position_sensitive and channels % (bins[0] * bins[1]):
@@ -227,19 +231,19 @@ def roi_align(
     shift = 0.5 if aligned else 0.0
 
     def pool(features: Any, roi: Any) -> Any:
-        corners = _rounded(_scaled(roi[1:], spatial_scale, data.dtype) - shift, data.dtype)
+        corners = rounded(scaled(roi[1:], spatial_scale, data.dtype) - shift, data.dtype)
         left, top = corners[:2]
-        wide, tall = _rounded(corners[2:] - corners[:2], data.dtype)
+        wide, tall = rounded(corners[2:] - corners[:2], data.dtype)
         if not aligned:
             tall, wide = jnp.maximum(tall, 1), jnp.maximum(wide, 1)
         rows = _averaging(top, tall, bins[0], sample_ratio, height, data.dtype)
         columns = _averaging(left, wide, bins[1], sample_ratio, width, data.dtype)
-        return _weighted(features, rows, columns, bins if position_sensitive else None)
+        return weighted(features, rows, columns, bins if position_sensitive else None)
 
-    return _each_region(pool, data, rois)
+    return each_region(pool, data, rois)
 
 
-def _weighted(features: Any, rows: Any, columns: Any, own: tuple[int, int] | None) -> Any:
+def weighted(features: Any, rows: Any, columns: Any, own: tuple[int, int] | None) -> Any:
     """``features`` times weights of rows and columns; with ``own`` each cell has its channels."""
     if own is None:
         return jnp.einsum("chw,ph,qw->cpq", features, rows, columns, precision=_EXACT)
@@ -247,25 +251,28 @@ def _weighted(features: Any, rows: Any, columns: Any, own: tuple[int, int] | Non
     return jnp.einsum("cpqhw,ph,qw->cpq", features, rows, columns, precision=_EXACT)
 
 
-def bilinear(features: Any, y: Any, x: Any) -> Any:
+def sampled(flat: Any, plane: Any, y: Any, x: Any, height: int, width: int) -> Any:
     """Values between elements; places outside have those of the border.
 
     Args:
-        features: ``(channels, height, width)``.
-        y: rows, any shape.
-        x: columns, of that shape.
-
-    Returns:
-        ``(channels, *y.shape)``.
+        flat: maps one after another, ``(maps * height * width,)``.
+        plane: number of the map of each place.
+        y: rows; the shapes of these three broadcast.
+        x: columns.
+        height: of a map.
+        width: of a map.
     """
-    height, width = features.shape[1:]
     y, x = jnp.clip(y, 0, height - 1), jnp.clip(x, 0, width - 1)
     top, left = jnp.floor(y), jnp.floor(x)
     down, right = y - top, x - left
     i, j = top.astype(jnp.int32), left.astype(jnp.int32)
     below, beside = jnp.minimum(i + 1, height - 1), jnp.minimum(j + 1, width - 1)
-    upper = features[:, i, j] * (1 - right) + features[:, i, beside] * right
-    lower = features[:, below, j] * (1 - right) + features[:, below, beside] * right
+
+    def at(row: Any, column: Any) -> Any:
+        return flat[(plane * height + row) * width + column]
+
+    upper = at(i, j) * (1 - right) + at(i, beside) * right
+    lower = at(below, j) * (1 - right) + at(below, beside) * right
     return upper * (1 - down) + lower * down
 
 
@@ -292,14 +299,18 @@ def rotated_roi_align(
 
     Source: MXNet operator ``_contrib_RROIAlign``.
     """
-    _check("_contrib_RROIAlign", data, rois, 6)
+    check_regions("_contrib_RROIAlign", data, rois, 6)
     bins = _two("_contrib_RROIAlign", pooled_size)
-    height, width = data.shape[2:]
+    channels, height, width = data.shape[1:]
+    plane = jnp.arange(channels)[:, None, None]
 
     def pool(features: Any, roi: Any) -> Any:
-        center_x, center_y, wide, tall = _scaled(roi[1:5], spatial_scale, data.dtype)
+        flat = features.reshape(-1)
+        center_x, center_y, wide, tall = scaled(roi[1:5], spatial_scale, data.dtype)
         tall, wide = jnp.maximum(tall, 1), jnp.maximum(wide, 1)
-        exact = jnp.stack([_part(tall, bins[0], data.dtype), _part(wide, bins[1], data.dtype)])
+        exact = jnp.stack(
+            [quotient(tall, bins[0], data.dtype), quotient(wide, bins[1], data.dtype)]
+        )
         size = exact.astype(data.dtype)
         count = _samples(exact, sampling_ratio).astype(data.dtype)
         center_x, center_y, wide, tall, angle = (
@@ -318,195 +329,10 @@ def rotated_roi_align(
             x = u * cosine + v * sine + center_x
             y = v * cosine - u * sine + center_y
             inside = (y >= -1) & (y <= height) & (x >= -1) & (x <= width)
-            return total + jnp.where(inside, bilinear(features, y, x), 0)
+            return total + jnp.where(inside, sampled(flat, plane, y, x, height, width), 0)
 
-        zero = jnp.zeros((features.shape[0], *bins), data.dtype)
+        zero = jnp.zeros((channels, *bins), data.dtype)
         number = count[0] * count[1]
         return jax.lax.fori_loop(0, number.astype(jnp.int32), add, zero) / number
 
-    return _each_region(pool, data, rois)
-
-
-def _own_channels(operator: str, channels: int, output_dim: int, groups: int) -> None:
-    if channels != output_dim * groups * groups:
-        raise ShapeError(
-            f"{operator}: data have {channels} channels, but output_dim={output_dim} and "
-            f"{groups} x {groups} groups need {output_dim * groups * groups}."
-        )
-
-
-def _group(bins: int, groups: int) -> Any:
-    """The group of each bin."""
-    return jnp.clip(jnp.arange(bins) * groups // bins, 0, groups - 1)
-
-
-def _sensitive_corners(roi: Any, spatial_scale: float, dtype: Any) -> Any:
-    """Left, top, width and height of a region whose corners are whole pixels that belong to it."""
-    left, top = _scaled(_half_up(roi[1:3]), spatial_scale, dtype)
-    right, bottom = _scaled(_half_up(roi[3:5]) + 1, spatial_scale, dtype)
-    wide, tall = _rounded(right - left, dtype), _rounded(bottom - top, dtype)
-    return left, top, jnp.maximum(wide, 0.1), jnp.maximum(tall, 0.1)
-
-
-@op("_contrib_PSROIPooling")
-def position_sensitive_pooling(
-    data, rois, *, spatial_scale: float, output_dim: int, pooled_size: int, group_size: int = 0
-):
-    """The mean of each cell of a grid over each region, every group of cells in its own channels.
-
-    Args:
-        data: ``(batch, output_dim * group_size ** 2, height, width)``.
-        rois: number of the picture, then left, top, right, bottom: ``(regions, 5)``.
-        spatial_scale: extent of ``data`` to that of what the corners are measured in.
-        output_dim: channels of the result.
-        pooled_size: rows, and columns, of the grid.
-        group_size: rows, and columns, of groups; ``pooled_size`` if 0.
-
-    Returns:
-        ``(regions, output_dim, pooled_size, pooled_size)``; 0 in cells that lie outside.
-
-    Raises:
-        ShapeError: shapes are others than these.
-
-    Source: MXNet operator ``_contrib_PSROIPooling``.
-    """
-    name = "_contrib_PSROIPooling"
-    _check(name, data, rois)
-    groups = group_size or pooled_size
-    _own_channels(name, data.shape[1], output_dim, groups)
-    height, width = data.shape[2:]
-    group = _group(pooled_size, groups)
-
-    def cells(first: Any, length: Any, extent: int) -> Any:
-        size = _part(length, pooled_size, data.dtype)
-        edges = _rounded(jnp.arange(pooled_size + 1) * size, data.dtype)
-        return _cells(_rounded(edges + first, data.dtype), extent).astype(data.dtype)
-
-    def pool(features: Any, roi: Any) -> Any:
-        left, top, wide, tall = _sensitive_corners(roi, spatial_scale, data.dtype)
-        rows, columns = cells(top, tall, height), cells(left, wide, width)
-        maps = features.reshape(output_dim, groups, groups, height, width)
-        maps = maps[:, group[:, None], group].reshape(-1, height, width)
-        total = _weighted(maps, rows, columns, (pooled_size, pooled_size))
-        number = rows.sum(1)[:, None] * columns.sum(1)
-        return total / jnp.maximum(number, 1)
-
-    return _each_region(pool, data, rois)
-
-
-def _trans_arguments(no_trans: bool) -> tuple[str, ...]:
-    return ("data", "rois") if no_trans else ("data", "rois", "trans")
-
-
-@op(
-    "_contrib_DeformablePSROIPooling",
-    arguments=_trans_arguments,
-    outputs=2,
-    visible=1,
-    output_names=("output", "top_count"),
-)
-def deformable_position_sensitive_pooling(
-    data,
-    rois,
-    trans=None,
-    *,
-    spatial_scale: float,
-    output_dim: int,
-    group_size: int,
-    pooled_size: int,
-    part_size: int = 0,
-    sample_per_part: int = 1,
-    trans_std: float = 0.0,
-    no_trans: bool = False,
-):
-    """As ``_contrib_PSROIPooling``, of interpolated samples in cells that are moved.
-
-    Args:
-        data: ``(batch, output_dim * group_size ** 2, height, width)``.
-        rois: number of the picture, then left, top, right, bottom: ``(regions, 5)``.
-        trans: how far each part is moved across and down, in extents of the region:
-            ``(regions, 2 * classes, part_size, part_size)``; left out with ``no_trans``.
-        spatial_scale: extent of ``data`` to that of what the corners are measured in.
-        output_dim: channels of the result, a multiple of the classes.
-        group_size: rows, and columns, of groups of cells.
-        pooled_size: rows, and columns, of the grid.
-        part_size: rows, and columns, of parts; ``pooled_size`` if 0.
-        sample_per_part: samples of a cell along each axis.
-        trans_std: what ``trans`` is multiplied by.
-        no_trans: nothing is moved.
-
-    Returns:
-        ``(regions, output_dim, pooled_size, pooled_size)``, and how many samples of a cell lay
-        inside.
-
-    Raises:
-        ShapeError: shapes are others than these.
-
-    Source: MXNet operator ``_contrib_DeformablePSROIPooling``.
-    """
-    name = "_contrib_DeformablePSROIPooling"
-    _check(name, data, rois)
-    _own_channels(name, data.shape[1], output_dim, group_size)
-    height, width = data.shape[2:]
-    parts = part_size or pooled_size
-    if no_trans or trans is None:
-        trans = jnp.zeros((rois.shape[0], 2, parts, parts), data.dtype)
-    if trans.shape[0] != rois.shape[0] or trans.shape[2:] != (parts, parts) or trans.shape[1] % 2:
-        raise ShapeError(
-            f"{name}: trans {trans.shape} must be (regions, 2 * classes, part_size, part_size), "
-            f"here ({rois.shape[0]}, 2 * classes, {parts}, {parts})."
-        )
-    classes = trans.shape[1] // 2
-    if output_dim % classes:
-        raise ShapeError(
-            f"{name}: output_dim={output_dim} does not divide among {classes} classes."
-        )
-    group, part = _group(pooled_size, group_size), _group(pooled_size, parts)
-    # Axes of the samples: class, channel of the class, row, column, sample down, sample across.
-    channel = jnp.arange(output_dim).reshape(classes, -1, 1, 1) * group_size + group[:, None]
-    channel = (channel * group_size + group)[..., None, None]
-    step = jnp.arange(sample_per_part, dtype=data.dtype) / sample_per_part
-
-    # The samples are few enough for all regions at once, each from where its picture begins.
-    flat = data.reshape(-1)
-
-    def pool(roi: Any, moves: Any) -> Any:
-        left, top, wide, tall = (
-            each.astype(data.dtype) for each in _sensitive_corners(roi, spatial_scale, data.dtype)
-        )
-        # MXNet shifts these regions by half an element, other than those of PSROIPooling.
-        left, top = left - 0.5, top - 0.5
-        cell = jnp.stack([tall, wide]).astype(data.dtype) / pooled_size
-        moves = moves.reshape(classes, 2, parts, parts)[:, :, part[:, None], part] * trans_std
-        moves = moves[:, :, None, :, :, None, None]
-        place = jnp.arange(pooled_size, dtype=data.dtype)
-        y = (place[:, None, None, None] + step[:, None]) * cell[0] + top + moves[:, 1] * tall
-        x = (place[:, None, None] + step) * cell[1] + left + moves[:, 0] * wide
-        number = roi[0].astype(jnp.int32)
-        inside = (y >= -0.5) & (y <= height - 0.5) & (x >= -0.5) & (x <= width - 0.5)
-        inside = inside & (number >= 0)
-        plane = jnp.clip(number, 0, data.shape[0] - 1) * data.shape[1] + channel
-        value = jnp.where(inside, _sampled(flat, plane, y, x, height, width), 0)
-        count = inside.sum((-1, -2)).astype(data.dtype)
-        mean = value.sum((-1, -2)) / jnp.maximum(count, 1)
-        shape = output_dim, pooled_size, pooled_size
-        return mean.reshape(shape), jnp.broadcast_to(count, mean.shape).reshape(shape)
-
-    found, counts = jax.vmap(pool)(jax.lax.stop_gradient(rois), trans)
-    return found, jax.lax.stop_gradient(counts)
-
-
-def _sampled(flat: Any, plane: Any, y: Any, x: Any, height: int, width: int) -> Any:
-    """As :func:`bilinear`, of maps one after another, where each place has its own."""
-    y, x = jnp.clip(y, 0, height - 1), jnp.clip(x, 0, width - 1)
-    top, left = jnp.floor(y), jnp.floor(x)
-    down, right = y - top, x - left
-    i, j = top.astype(jnp.int32), left.astype(jnp.int32)
-    below, beside = jnp.minimum(i + 1, height - 1), jnp.minimum(j + 1, width - 1)
-
-    def at(row: Any, column: Any) -> Any:
-        return flat[(plane * height + row) * width + column]
-
-    upper = at(i, j) * (1 - right) + at(i, beside) * right
-    lower = at(below, j) * (1 - right) + at(below, beside) * right
-    return upper * (1 - down) + lower * down
+    return each_region(pool, data, rois)
