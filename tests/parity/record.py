@@ -7,7 +7,7 @@ Run it with an interpreter that has mxnet 1.9.1 (Python 3.10, NumPy 1.23)::
 It reads ``CASES`` of ``tests/parity/cases/FAMILY.py``, runs each case forward and, where it names
 gradients, backward from random head gradients, and writes ``tests/parity/fixtures/FAMILY.json`` and
 ``FAMILY.npz`` in the form that ``tests/parity/test_operators.py`` reads. A case is a dict: ``case``
-(unique name), ``op`` (a name in ``mx.nd`` or ``mx.nd._internal``), ``inputs`` (name -> NumPy array,
+(unique name), ``op`` (a registered name), ``inputs`` (name -> NumPy array,
 or a list of arrays for variadic operators), ``attrs``, ``grads`` (names of inputs), ``train``.
 """
 
@@ -19,6 +19,13 @@ from pathlib import Path
 import numpy as np
 
 HERE = Path(__file__).parent
+
+
+def _function(mx, op):
+    """The operator in whichever of MXNet's namespaces has it."""
+    if op.startswith("_contrib_"):
+        return getattr(mx.nd.contrib, op[len("_contrib_") :])
+    return getattr(mx.nd, op, None) or getattr(mx.nd._internal, op)
 
 
 def main(family):
@@ -37,7 +44,7 @@ def main(family):
         grads = case.get("grads", [])
         for each in grads:
             made[each].attach_grad()
-        function = getattr(mx.nd, case["op"], None) or getattr(mx.nd._internal, case["op"])
+        function = _function(mx, case["op"])
         entry = {
             "case": name, "op": case["op"], "attrs": case.get("attrs", {}), "inputs": list(inputs),
             "train": train, "grads": grads, "file": family + ".npz",
@@ -64,7 +71,7 @@ def main(family):
             entry["outputs"] = len(outputs)
         except mx.MXNetError as error:
             entry["raises"] = "MXNetError"
-            print(name, "raises", str(error).splitlines()[0][:200])
+            print(name, "raises", str(error).splitlines()[-1][:200])
         described.append(entry)
     fixtures = HERE / "fixtures"
     text = json.dumps({"about": "written by tests/parity/record.py", "cases": described}, indent=1)
