@@ -6,7 +6,7 @@ is ``data`` (nnz,) with the column of each in ``indices``, and here, the row of 
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Any, Literal
 
 import jax
 import jax.numpy as jnp
@@ -16,53 +16,57 @@ from mixnet.ops.attributes import Shape
 from mixnet.ops.registry import op
 
 
+def _whole(numbers: Any) -> Any:
+    return numbers.astype(jnp.int64)
+
+
 @op("_rows_to_dense")
 def rows_to_dense(data, indices, *, shape: Shape):
     """The dense array of a row_sparse one."""
-    return jnp.zeros(shape, data.dtype).at[indices].set(data)
+    return jnp.zeros(shape, data.dtype).at[_whole(indices)].set(data)
 
 
 @op("_csr_to_dense")
 def csr_to_dense(data, indices, rows, *, shape: Shape):
     """The dense matrix of a csr one."""
-    return jnp.zeros(shape, data.dtype).at[rows, indices].add(data)
+    return jnp.zeros(shape, data.dtype).at[_whole(rows), _whole(indices)].add(data)
 
 
 @op("_take_rows")
 def take_rows(dense, indices):
     """The rows with these numbers."""
-    return dense[indices]
+    return dense[_whole(indices)]
 
 
 @op("_put_rows")
 def put_rows(dense, indices, data):
     """``dense`` with the rows with these numbers replaced."""
-    return dense.at[indices].set(data.astype(dense.dtype))
+    return dense.at[_whole(indices)].set(data.astype(dense.dtype))
 
 
 @op("_sum_rows")
 def sum_rows(data, places, *, count: int):
     """Rows with the same place added up: ``(count, ...)``."""
-    return jax.ops.segment_sum(data, places, count)
+    return jax.ops.segment_sum(data, _whole(places), count)
 
 
 @op("_take_elements")
 def take_elements(dense, rows, indices):
     """The elements of a matrix at ``(rows, indices)``."""
-    return dense[rows, indices]
+    return dense[_whole(rows), _whole(indices)]
 
 
 @op("_csr_dot")
 def csr_dot(data, indices, rows, rhs, *, extent: int):
     """A csr matrix of ``extent`` rows times a dense matrix or vector."""
     weights = data.reshape(data.shape + (1,) * (rhs.ndim - 1))
-    return jax.ops.segment_sum(weights * rhs[indices], rows, extent)
+    return jax.ops.segment_sum(weights * rhs[_whole(indices)], _whole(rows), extent)
 
 
 @csr_dot.set_row_gradient("rhs")
 def _(head, data, indices, rows, rhs):
     weights = data.reshape(data.shape + (1,) * (rhs.ndim - 1))
-    return indices, weights * head[rows]
+    return indices, weights * head[_whole(rows)]
 
 
 @op("cast_storage")
