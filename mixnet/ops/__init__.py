@@ -1,6 +1,7 @@
 """What can be computed: every operator, declared once."""
 
 from mixnet.ops import activation as activation
+from mixnet.ops import array_list as array_list
 from mixnet.ops import broadcast as broadcast
 from mixnet.ops import convolution as convolution
 from mixnet.ops import create as create
