@@ -31,6 +31,10 @@ def invoke(
         cls: class of the results when there are no inputs.
     """
     context = _context(attributes.pop("ctx", None)) if "ctx" in attributes else None
+    if out is not None and not arrays and not isinstance(out, (list, tuple)):
+        for name, value in (("shape", out.shape), ("dtype", out.dtype)):
+            if name in op.attributes and attributes.get(name) is None:
+                attributes[name] = value  # as the array that is to be filled
     statics, scalars = op.bind(attributes, state.training)
     values = tuple([each._read() for each in arrays])
     if arrays:

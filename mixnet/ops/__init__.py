@@ -7,11 +7,13 @@ from mixnet.ops import convolution as convolution
 from mixnet.ops import create as create
 from mixnet.ops import custom as custom
 from mixnet.ops import dense as dense
+from mixnet.ops import density as density
 from mixnet.ops import elementwise as elementwise
 from mixnet.ops import indexing as indexing
 from mixnet.ops import linalg as linalg
 from mixnet.ops import loss_head as loss_head
 from mixnet.ops import normalization as normalization
+from mixnet.ops import np_random as np_random
 from mixnet.ops import optimizer_update as optimizer_update
 from mixnet.ops import pooling as pooling
 from mixnet.ops import reduce as reduce

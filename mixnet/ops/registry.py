@@ -41,7 +41,10 @@ class Op:
         visible: number of outputs a caller sees, or a function of the attributes.
         output_names: suffixes of the outputs' names in a symbol.
         arguments: function of the attributes that lists the array parameters a call needs; by
-            default all, without ``bias`` where ``no_bias`` is set.
+            default all, without ``bias`` where ``no_bias`` is set. A number that is an input of the
+            program is a ``Dynamic`` there, None if it is not given.
+        check: function of the attributes that raises for values that do not go together. It sees
+            the numbers themselves, also those that are inputs of the program.
         method: whether arrays and symbols have it as a method.
         num_args: attribute in symbol files that counts variadic inputs; None where the number of
             inputs follows from the other attributes.
@@ -59,6 +62,7 @@ class Op:
         visible: int | Callable[..., int] | None = None,
         output_names: Sequence[str] = ("output",),
         arguments: Callable[..., Sequence[str]] | None = None,
+        check: Callable[..., None] | None = None,
         method: bool = False,
         num_args: str | None = "num_args",
         differentiable: bool = True,
@@ -74,6 +78,7 @@ class Op:
         self.num_args = num_args
         self.differentiable = differentiable
         self._outputs, self._visible, self._arguments = outputs, visible, arguments
+        self._check = check
         self._infer_inputs: Callable[..., Mapping[str, Any]] | None = None
         self._gradient: Callable[..., Any] | None = None
         self._bound: dict[Any, Statics] = {}
@@ -148,6 +153,7 @@ class Op:
                 raise self._unknown(name)
         statics: list[Any] = []
         scalars: list[float] = []
+        values: dict[str, Any] = {}
         for name, each in self.attributes.items():
             value = given.get(name, REQUIRED)
             if value is REQUIRED:
@@ -156,6 +162,7 @@ class Op:
                 value = each.default
             else:
                 value = each.parse(value, self.name)
+            values[name] = value
             if each.dynamic and value is not None:
                 # What stays is a mark that says how many of the scalars to take.
                 if isinstance(value, tuple):
@@ -165,6 +172,9 @@ class Op:
                     scalars.append(float(value))
                     value = ONE
             statics.append(value)
+        if self._check is not None:
+            names = inspect.signature(self._check).parameters
+            self._check(**{name: values[name] for name in names})
         if self.takes_training:
             statics.append(training)
         bound = tuple(statics)
@@ -187,7 +197,7 @@ class Op:
             for name in self.dynamic:
                 mark = found[name]
                 if mark is ONE:
-                    found[name] = next(pending, None)
+                    found[name] = next(pending, mark)
                 elif type(mark) is Dynamic:
                     found[name] = tuple(itertools.islice(pending, mark))
         if self.takes_training:

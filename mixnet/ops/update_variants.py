@@ -13,6 +13,7 @@ from typing import Any
 
 from mixnet.base import AttributeValueError, ShapeError
 from mixnet.ops.attributes import Scalars
+from mixnet.ops.derive import array, attribute, present
 from mixnet.ops.registry import Op, op
 
 # Arrays of a rule that are one for all weights of a call; they come after those of the weights.
@@ -43,11 +44,8 @@ def mixed_precision(name: str, rule: Op, writes_weight: bool = True, listed: boo
         found = found if isinstance(found, tuple) else (found,)
         return (found[0].astype(weight.dtype), *found[1:], found[0])
 
-    parameters = [
-        inspect.Parameter(each, inspect.Parameter.POSITIONAL_OR_KEYWORD) for each in arrays
-    ]
-    parameters += _attributes(rule)
-    _present(update, name, rule, parameters, " with a float32 copy of the weight, ``weight32``")
+    text = _text(rule, " with a float32 copy of the weight, ``weight32``")
+    present(update, name, text, [*map(array, arrays), *_attributes(rule)])
     if not listed:
         return Op(name, update, states=states)
     return op(name, states=states, differentiable=False)(update)
@@ -151,11 +149,10 @@ def _declare_several(
     def written(number: int) -> list[int]:
         return [len(own) * i + place for i in range(number) for place in places]
 
-    kind = inspect.Parameter
     kept = [each for each in attributes if each.name != "lazy_update"]
-    data = kind("data", kind.VAR_POSITIONAL)
-    number = kind(count, kind.KEYWORD_ONLY, default=1, annotation=int)
-    _present(update, name, rule, [data, *kept, number], " of several weights in one call")
+    data = inspect.Parameter("data", inspect.Parameter.VAR_POSITIONAL)
+    text = _text(rule, " of several weights in one call")
+    present(update, name, text, [data, *kept, attribute(count, int, 1)])
     return op(
         name,
         outputs=_asked_by(count, int),
@@ -165,13 +162,13 @@ def _declare_several(
     )(update)
 
 
-def _asked_by(attribute: str, answer: Callable[[int], Any]) -> Callable[..., Any]:
+def _asked_by(name: str, answer: Callable[[int], Any]) -> Callable[..., Any]:
     """``answer`` as a function of the attribute of that name, as the registry asks it."""
 
     def ask(**known: Any) -> Any:
-        return answer(known[attribute])
+        return answer(known[name])
 
-    only = inspect.Parameter(attribute, inspect.Parameter.KEYWORD_ONLY)
+    only = inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY)
     ask.__signature__ = inspect.Signature([only])  # type: ignore[attr-defined]
     return ask
 
@@ -187,14 +184,7 @@ def _attributes(rule: Op) -> list[inspect.Parameter]:
     return [parameters[name].replace(annotation=hints[name]) for name in rule.attributes]
 
 
-def _present(
-    update: Any, name: str, rule: Op, parameters: list[inspect.Parameter], variant: str
-) -> None:
-    """Give a made function the signature, annotations and text of an operator's."""
-    update.__name__ = update.__qualname__ = name
-    update.__signature__ = inspect.Signature(parameters)
-    update.__annotations__ = {
-        each.name: each.annotation for each in parameters if each.annotation is not each.empty
-    }
-    text = (rule.__doc__ or "").partition("Source:")[0].strip()
-    update.__doc__ = f"``{rule.name}``{variant}.\n\n{text}\n\nSource: MXNet operator ``{name}``."
+def _text(rule: Op, variant: str) -> str:
+    """The rule's text, told to be a variant of it."""
+    own = (rule.__doc__ or "").partition("Source:")[0].strip()
+    return f"``{rule.name}``{variant}.\n\n{own}"

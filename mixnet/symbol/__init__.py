@@ -5,6 +5,7 @@ from typing import Any as _Any
 from mixnet.symbol import executor as _executor
 from mixnet.symbol import namespace as _namespace
 from mixnet.symbol import operators as _operators
+from mixnet.symbol import random as random
 from mixnet.symbol.create import arange as arange
 from mixnet.symbol.create import eye as eye
 from mixnet.symbol.create import full as full
