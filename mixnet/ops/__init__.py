@@ -1,6 +1,7 @@
 """What can be computed: every operator, declared once."""
 
 from mixnet.ops import activation as activation
+from mixnet.ops import array_list as array_list
 from mixnet.ops import boxes as boxes
 from mixnet.ops import broadcast as broadcast
 from mixnet.ops import control_flow as control_flow
@@ -11,6 +12,7 @@ from mixnet.ops import crop as crop
 from mixnet.ops import custom as custom
 from mixnet.ops import deformable as deformable
 from mixnet.ops import dense as dense
+from mixnet.ops import density as density
 from mixnet.ops import dynamic as dynamic
 from mixnet.ops import elementwise as elementwise
 from mixnet.ops import fourier as fourier
@@ -19,6 +21,7 @@ from mixnet.ops import linalg as linalg
 from mixnet.ops import loss_head as loss_head
 from mixnet.ops import multibox as multibox
 from mixnet.ops import normalization as normalization
+from mixnet.ops import np_random as np_random
 from mixnet.ops import numpy_arithmetic as numpy_arithmetic
 from mixnet.ops import numpy_create as numpy_create
 from mixnet.ops import numpy_products as numpy_products

@@ -8,6 +8,7 @@ from mixnet.symbol import linalg as linalg
 from mixnet.symbol import namespace as _namespace
 from mixnet.symbol import op as op
 from mixnet.symbol import operators as _operators
+from mixnet.symbol import random as random
 from mixnet.symbol.create import arange as arange
 from mixnet.symbol.create import eye as eye
 from mixnet.symbol.create import full as full
