@@ -17,9 +17,6 @@ from mixnet.ndarray.namespace import below
 from mixnet.ndarray.ndarray import NDArray
 from mixnet.ndarray.sparse_array import BaseSparseNDArray as BaseSparseNDArray
 from mixnet.ndarray.sparse_array import CSRNDArray as CSRNDArray
-from mixnet.ndarray.sparse_array import (
-    NotSupportedForSparseNDArray as NotSupportedForSparseNDArray,
-)
 from mixnet.ndarray.sparse_array import RowSparseNDArray as RowSparseNDArray
 from mixnet.ndarray.sparse_array import host_indices, zeros_of
 from mixnet.runtime.value import from_host

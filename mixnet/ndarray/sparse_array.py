@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from mixnet.base import MXNetError, ShapeError
+from mixnet.base import MXNetError, NotSupportedForSparseNDArray, ShapeError
 from mixnet.context import Context
 from mixnet.dtype import as_dtype
 from mixnet.ndarray.create import array as dense_array
@@ -14,10 +14,6 @@ from mixnet.ndarray.invoke import invoke
 from mixnet.ndarray.ndarray import Link, NDArray
 from mixnet.ops.registry import find
 from mixnet.runtime.value import Spec, Value, from_host
-
-
-class NotSupportedForSparseNDArray(MXNetError):
-    """A method of dense arrays that sparse ones do not have."""
 
 
 def host_indices(values: Any, context: Context) -> NDArray:
