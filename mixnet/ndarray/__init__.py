@@ -31,6 +31,12 @@ from mixnet.ndarray.create import to_dlpack_for_write as to_dlpack_for_write
 from mixnet.ndarray.create import waitall as waitall
 from mixnet.ndarray.create import zeros as zeros
 from mixnet.ndarray.custom import Custom as Custom
+from mixnet.ndarray.image_file import imdecode as imdecode
+from mixnet.ndarray.indexing import get_indexing_dispatch_code as get_indexing_dispatch_code
+from mixnet.ndarray.indexing import get_oshape_of_gather_nd_op as get_oshape_of_gather_nd_op
+from mixnet.ndarray.indexing import (
+    indexing_key_expand_implicit_axes as indexing_key_expand_implicit_axes,
+)
 from mixnet.ndarray.methods import split_v2 as split_v2
 from mixnet.ndarray.ndarray import _DTYPE_MX_TO_NP as _DTYPE_MX_TO_NP
 from mixnet.ndarray.ndarray import _DTYPE_NP_TO_MX as _DTYPE_NP_TO_MX

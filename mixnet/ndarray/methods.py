@@ -122,6 +122,11 @@ def split_v2(ary: Any, indices_or_sections: Any, axis: int = 0, squeeze_axis: bo
     return invoke(find("_split_v2"), (ary,), {**given, "axis": axis, "squeeze_axis": squeeze_axis})
 
 
+def _split_v2(self: NDArray, *args: Any, **kwargs: Any) -> Any:
+    """Cut along ``axis`` into equal parts, or before each of several indices."""
+    return split_v2(self, *args, **kwargs)
+
+
 def _to_dlpack(self: NDArray) -> Any:
     """A DLPack capsule of the array's buffer; writes through it are seen by nobody else."""
     return self.__dlpack__()
@@ -160,8 +165,9 @@ def install(cls: Any) -> None:
             setattr(cls, name, _with_axes(op, name))
     for name, operator in _RENAMED.items():
         setattr(cls, name, _with_axes(find(operator), name))
-    for each in (flatten, squeeze, expand_dims, diag, slice_assign, slice_assign_scalar, split_v2):
+    for each in (flatten, squeeze, expand_dims, diag, slice_assign, slice_assign_scalar):
         setattr(cls, each.__name__, each)
+    cls.split_v2 = _split_v2
     cls.to_dlpack_for_read = cls.to_dlpack_for_write = _to_dlpack
     for name in ("div", "rdiv", "idiv"):
         setattr(cls, f"__{name}__", getattr(cls, f"__{name.replace('div', 'truediv')}__"))

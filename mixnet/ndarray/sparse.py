@@ -26,6 +26,11 @@ subtract = _operators.subtract
 multiply = _operators.multiply
 divide = _operators.divide
 
+try:
+    import scipy.sparse as spsp
+except ImportError:  # asscipy and scipy's matrices need it, nothing else does
+    spsp = None
+
 _OPERATORS = below("sparse")
 __getattr__, __dir__ = _OPERATORS.hooks(globals())
 
@@ -64,6 +69,11 @@ def array(source_array: Any, ctx: Context | None = None, dtype: Any = None) -> A
     raise ValueError(
         "sparse.array takes a sparse array; mx.nd.array(...).tostype('csr') makes one of dense data."
     )
+
+
+def _ndarray_cls(handle: Any, writable: bool = True, stype: int = -1) -> Any:
+    """The array itself: handles of mixnet know their storage type."""
+    return handle
 
 
 def _values(data: Any, context: Context, dtype: Any) -> NDArray:

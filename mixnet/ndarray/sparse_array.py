@@ -387,8 +387,9 @@ class RowSparseNDArray(BaseSparseNDArray):
             return self
         raise ValueError("A row_sparse array is indexed by [:] alone; take retain() for rows.")
 
-    def retain(self, indices: Any) -> RowSparseNDArray:
-        """The array with only the rows in ``indices``."""
+    def retain(self, *args: Any, **kwargs: Any) -> RowSparseNDArray:
+        """The array with only the rows in the one argument, ``indices``."""
+        (indices,) = args or kwargs.values()
         wanted = indices.asnumpy() if isinstance(indices, NDArray) else np.asarray(indices)
         rows = wanted.astype(np.int64).reshape(-1)
         where = host_indices(rows, self.context)

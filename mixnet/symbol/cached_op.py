@@ -15,10 +15,15 @@ from mixnet.symbol.symbol import Symbol
 class CachedOp:
     """A symbol as a function.
 
+    ``handle`` is the symbol, ``is_np_sym`` whether it follows NumPy's rules.
+
     Args:
         sym: the symbol.
         flags: pairs of names and values, MXNet's; the compiler needs none.
     """
+
+    handle: Symbol
+    is_np_sym: bool
 
     def __init__(self, sym: Symbol, flags: Any = ()):
         self.handle = sym

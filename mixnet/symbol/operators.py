@@ -87,8 +87,9 @@ def _reshape(self: Symbol, *shape: Any, **kwargs: Any) -> Symbol:
     return apply("reshape", self, **{"shape": kwargs.pop("shape", shape), **kwargs})
 
 
-def _astype(self: Symbol, dtype: Any) -> Symbol:
-    """The symbol in another dtype."""
+def _astype(self: Symbol, *args: Any, **kwargs: Any) -> Symbol:
+    """The symbol in another dtype, the one argument, ``dtype``."""
+    (dtype,) = args or kwargs.values()
     return apply("cast", self, dtype=dtype)
 
 
@@ -99,8 +100,9 @@ def _transpose(self: Symbol, *axes: Any, **kwargs: Any) -> Symbol:
     return apply("transpose", self, axes=kwargs.get("axes", axes))
 
 
-def _broadcast_to(self: Symbol, shape: Any) -> Symbol:
-    """The symbol repeated along axes of extent one to ``shape``."""
+def _broadcast_to(self: Symbol, *args: Any, **kwargs: Any) -> Symbol:
+    """The symbol repeated along axes of extent one to the one argument, ``shape``."""
+    (shape,) = args or kwargs.values()
     return apply("broadcast_to", self, shape=shape)
 
 
