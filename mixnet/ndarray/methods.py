@@ -63,7 +63,14 @@ def broadcast_like(self: NDArray, other: NDArray) -> Any:
     return broadcast_to(self, other.shape)
 
 
-def operate(cls: Any, op: Op, arrays: Any, attributes: dict[str, Any], out: Any = None) -> Any:
+def operate(
+    cls: Any,
+    op: Op,
+    arrays: Any,
+    attributes: dict[str, Any],
+    out: Any = None,
+    called: str = "",
+) -> Any:
     """What the functions of ``mx.np`` call to compute."""
     return invoke(op, arrays, attributes, out, cls)
 

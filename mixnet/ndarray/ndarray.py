@@ -211,11 +211,6 @@ class NDArray:
         # A view's shape never changes, so its last value tells it without reading.
         return self._value.spec
 
-    @classmethod
-    def _operate(cls, op: Any, arrays: Any, attributes: dict[str, Any], out: Any) -> Any:
-        """What the functions of ``mx.np`` call; ``mixnet.ndarray.invoke`` installs it."""
-        raise NotImplementedError
-
     # ---- facts --------------------------------------------------------------------------------
 
     @property

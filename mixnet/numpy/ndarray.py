@@ -31,7 +31,14 @@ class ndarray(NDArray):
     # ---- how functions reach the operators ----------------------------------------------------
 
     @classmethod
-    def _operate(cls, op: Op, arrays: Sequence[Any], attributes: dict[str, Any], out: Any) -> Any:
+    def _operate(
+        cls,
+        op: Op,
+        arrays: Sequence[Any],
+        attributes: dict[str, Any],
+        out: Any = None,
+        called: str = "",
+    ) -> Any:
         return invoke(op, arrays, attributes, out, cls)
 
     @classmethod

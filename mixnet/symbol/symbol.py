@@ -108,7 +108,7 @@ class Symbol:
         return len(self._heads)
 
     def __iter__(self) -> Iterator[Symbol]:
-        return (Symbol((entry,)) for entry in self._heads)
+        return (type(self)((entry,)) for entry in self._heads)
 
     def __getitem__(self, index: int | str | slice) -> Symbol:
         if isinstance(index, slice):
@@ -312,9 +312,10 @@ class Symbol:
         return self.graph.to_dict()
 
     def __repr__(self) -> str:
+        kind = type(self).__name__
         if self.name is not None:
-            return f"<Symbol {self.name}>"
-        return f"<Symbol group [{', '.join(entry.node.name for entry in self._heads)}]>"
+            return f"<{kind} {self.name}>"
+        return f"<{kind} group [{', '.join(entry.node.name for entry in self._heads)}]>"
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         """From MXNet's pickled state: ``{"handle": text of a symbol file}``."""
@@ -405,7 +406,7 @@ def output_name(entry: Entry) -> str:
     names = getattr(node.op, "output_names", ("output",))
     if len(names) > 1:
         return f"{node.name}_{names[entry.index]}"
-    return f"{node.name}_output" + (str(entry.index) if count > 1 else "")
+    return f"{node.name}_{names[0]}" + (str(entry.index) if count > 1 else "")
 
 
 def Variable(
