@@ -285,7 +285,7 @@ _UNARY: dict[str, tuple[Function, str, bool, bool]] = {
 _UNARY_ALIASES = {"negative": ["_negative"]}
 
 
-_NUMPY = {
+NUMPY_TWINS = {
     "abs": ("_npi_absolute", "_npi_abs"),
     "relu": ("_npx_relu",),
     "sigmoid": ("_npx_sigmoid",),
@@ -339,10 +339,14 @@ def _declare_unary(name: str, function: Function, text: str, in_float: bool, gra
         f"too.\n\nSource: MXNet operator ``{name}``."
     )
     aliases = _UNARY_ALIASES.get(name, [])
-    if name in _NUMPY:
+    if name in NUMPY_TWINS:
         # MXNet has these a second time, and symbol files of mx.np networks name them so.
-        main, *others = _NUMPY[name]
-        op(main, aliases=others, differentiable=grad)(unary)
+        def of_numpy(x):
+            return unary(x)
+
+        main, *others = NUMPY_TWINS[name]
+        of_numpy.__doc__ = unary.__doc__
+        op(main, aliases=others, differentiable=grad)(unary if "npx" in main else of_numpy)
     return op(name, aliases=aliases, method=True, differentiable=grad)(unary)
 
 

@@ -208,11 +208,34 @@ def embedding(
     return jnp.take(weight, bounded(data, input_dim, "clip"), 0)
 
 
-@embedding.set_row_gradient("weight")
-def _(head, data, weight):
+@op("_contrib_SparseEmbedding")
+def sparse_embedding(
+    data,
+    weight,
+    *,
+    input_dim: int,
+    output_dim: int,
+    dtype: DType = "float32",
+    sparse_grad: bool = False,
+):
+    """Rows of ``weight`` at ``data``; the older name of ``Embedding`` with a row_sparse gradient.
+
+    Source: MXNet operator ``_contrib_SparseEmbedding``.
+    """
+    return embedding.function(data, weight, input_dim=input_dim, output_dim=output_dim)
+
+
+def _rows_read(head, data, weight):
     return data, head.reshape(-1, *weight.shape[1:])
 
 
-@embedding.infer_inputs
-def _(data, *, input_dim, output_dim):
+embedding.set_row_gradient("weight")(_rows_read)
+sparse_embedding.set_row_gradient("weight")(_rows_read)
+
+
+def _weight_shape(data, *, input_dim, output_dim):
     return {"weight": (input_dim, output_dim)}
+
+
+embedding.infer_inputs(_weight_shape)
+sparse_embedding.infer_inputs(_weight_shape)

@@ -163,7 +163,7 @@ def _(head, out, data, *, grad_scale, valid_thresh, normalization):
     return (jnp.full(data.shape, grad_scale, data.dtype) / divisor,)
 
 
-@op("make_loss")
+@op("make_loss", output_names=("loss",))
 def make_loss(data):
     """The data as a loss: its gradient is 1 everywhere, whatever arrives from above.
 

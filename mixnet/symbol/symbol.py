@@ -406,7 +406,9 @@ def output_name(entry: Entry) -> str:
     names = getattr(node.op, "output_names", ("output",))
     if len(names) > 1:
         return f"{node.name}_{names[entry.index]}"
-    return f"{node.name}_{names[0]}" + (str(entry.index) if count > 1 else "")
+    if count == 1:
+        return f"{node.name}_{names[0]}"
+    return f"{node.name}_{names[0].removesuffix('0')}{entry.index}"
 
 
 def Variable(
