@@ -5,6 +5,7 @@ from mixnet.ops import broadcast as broadcast
 from mixnet.ops import control_flow as control_flow
 from mixnet.ops import convolution as convolution
 from mixnet.ops import create as create
+from mixnet.ops import ctc as ctc
 from mixnet.ops import custom as custom
 from mixnet.ops import dense as dense
 from mixnet.ops import dynamic as dynamic
@@ -20,6 +21,7 @@ from mixnet.ops import numpy_reduce as numpy_reduce
 from mixnet.ops import numpy_shape as numpy_shape
 from mixnet.ops import optimizer_update as optimizer_update
 from mixnet.ops import pooling as pooling
+from mixnet.ops import recurrent as recurrent
 from mixnet.ops import reduce as reduce
 from mixnet.ops import sample as sample
 from mixnet.ops import sequence as sequence
