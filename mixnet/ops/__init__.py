@@ -12,6 +12,9 @@ from mixnet.ops import dynamic as dynamic
 from mixnet.ops import elementwise as elementwise
 from mixnet.ops import indexing as indexing
 from mixnet.ops import linalg as linalg
+from mixnet.ops import linalg_factor as linalg_factor
+from mixnet.ops import linalg_product as linalg_product
+from mixnet.ops import linalg_triangle as linalg_triangle
 from mixnet.ops import loss_head as loss_head
 from mixnet.ops import normalization as normalization
 from mixnet.ops import numpy_arithmetic as numpy_arithmetic

@@ -235,12 +235,12 @@ def rnn(
                 f"num_layers={num_layers}, mode={mode!r}, bidirectional={bidirectional}, "
                 f"projection_size={projection_size}."
             )
-    step: Step = {
+    steps: dict[str, Step] = {
         "rnn_relu": _relu,
         "rnn_tanh": _tanh,
         "lstm": _lstm(lstm_state_clip_min, lstm_state_clip_max, lstm_state_clip_nan),
         "gru": _gru,
-    }[mode]
+    }
     directions = 1 + bidirectional
     lengths = None if sequence_length is None else sequence_length.astype(jnp.int32)
     part: dict[tuple[str, int, int], Any] = {}
@@ -259,7 +259,7 @@ def rnn(
         rows = slice(layer * directions, (layer + 1) * directions)
         sides = [(layer, direction) for direction in range(directions)]
         outs, *after = _layer(
-            step,
+            steps[mode],
             jnp.stack([_gate_inputs(data, part, side, mode, lengths) for side in sides], 1),
             jnp.stack([part["h2h", *side] for side in sides]),
             jnp.stack([part["h2r", *side] for side in sides]) if projection_size else None,

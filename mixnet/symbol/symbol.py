@@ -347,7 +347,7 @@ def output_name(entry: Entry) -> str:
         return node.name
     count = node.op.num_visible(node.statics, len(node.inputs))
     names = getattr(node.op, "output_names", ("output",))
-    if len(names) > 1:
+    if names != ("output",):
         return f"{node.name}_{names[entry.index]}"
     return f"{node.name}_output" + (str(entry.index) if count > 1 else "")
 
