@@ -1,6 +1,7 @@
 """What can be computed: every operator, declared once."""
 
 from mixnet.ops import activation as activation
+from mixnet.ops import attention as attention
 from mixnet.ops import broadcast as broadcast
 from mixnet.ops import control_flow as control_flow
 from mixnet.ops import convolution as convolution
@@ -10,6 +11,7 @@ from mixnet.ops import custom as custom
 from mixnet.ops import dense as dense
 from mixnet.ops import dynamic as dynamic
 from mixnet.ops import elementwise as elementwise
+from mixnet.ops import hawkes as hawkes
 from mixnet.ops import indexing as indexing
 from mixnet.ops import linalg as linalg
 from mixnet.ops import linalg_factor as linalg_factor
@@ -19,11 +21,13 @@ from mixnet.ops import loss_head as loss_head
 from mixnet.ops import normalization as normalization
 from mixnet.ops import numpy_arithmetic as numpy_arithmetic
 from mixnet.ops import numpy_create as numpy_create
+from mixnet.ops import numpy_linalg as numpy_linalg
 from mixnet.ops import numpy_products as numpy_products
 from mixnet.ops import numpy_reduce as numpy_reduce
 from mixnet.ops import numpy_shape as numpy_shape
 from mixnet.ops import optimizer_update as optimizer_update
 from mixnet.ops import pooling as pooling
+from mixnet.ops import quantize as quantize
 from mixnet.ops import recurrent as recurrent
 from mixnet.ops import reduce as reduce
 from mixnet.ops import sample as sample

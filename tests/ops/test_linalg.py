@@ -1,11 +1,14 @@
-"""Errors of linear algebra and of CTC."""
+"""What linear algebra, attention, CTC and quantization do beside what MXNet shows; their errors."""
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 from mixnet import nd
-from mixnet.base import ShapeError
+from mixnet.base import AttributeValueError, ShapeError
+
+internal = nd._internal
 
 BAD = {
     "gemm2": (lambda: nd.linalg.gemm2(nd.ones((2, 3)), nd.ones((2, 3))), "columns of the one"),
@@ -24,6 +27,35 @@ BAD = {
         lambda: nd.CTCLoss(nd.ones((4, 2, 3)), nd.ones((2, 2)), nd.ones(3), use_data_lengths=True),
         "one length per sequence",
     ),
+    "selfatt": (
+        lambda: nd.contrib.interleaved_matmul_selfatt_qk(nd.ones((3, 2, 8)), heads=2),
+        r"heads \* 3",
+    ),
+    "encdec": (
+        lambda: nd.contrib.interleaved_matmul_encdec_qk(
+            nd.ones((3, 2, 8)), nd.ones((3, 2, 8)), heads=2
+        ),
+        "differ in more than time",
+    ),
+    "valatt": (
+        lambda: nd.contrib.interleaved_matmul_encdec_valatt(
+            nd.ones((3, 2, 8)), nd.ones((4, 2, 2)), heads=2
+        ),
+        "queries, 3",
+    ),
+    "hawkes": (lambda: nd.contrib.hawkesll(*[nd.ones((2, 2))] * 8)[0], "alpha is"),
+    "quantize": (lambda: nd.contrib.quantize(nd.ones(3), nd.ones(2), nd.ones(1))[0], "give each"),
+    "matmul": (lambda: internal._npi_matmul(nd.ones((2, 3)), nd.ones((2, 3))), "Transpose one"),
+    "tensordot": (
+        lambda: internal._npi_tensordot_int_axes(nd.ones((2, 3)), nd.ones((2, 3)), axes=1),
+        "same extents",
+    ),
+    "polyval": (lambda: internal._npi_polyval(nd.ones((2, 3)), nd.ones(3)), "one axis"),
+    "svd": (lambda: internal._npi_svd(nd.ones(3))[0], "two axes"),
+    "solve": (lambda: internal._npi_solve(nd.ones((3, 3)), nd.ones((2, 2))), "equal rows"),
+    "tensorinv": (lambda: internal._npi_tensorinv(nd.ones((2, 3, 4)), ind=1), "n, n"),
+    "pinv": (lambda: internal._npi_pinv_scalar_rcond(nd.ones(3)), "two axes"),
+    "eig": (lambda: internal._npi_eig(nd.ones((2, 3)))[0], "linalg.eig: the matrix"),
 }
 
 
@@ -32,3 +64,32 @@ def test_what_does_not_fit_is_named(name: str) -> None:
     call, message = BAD[name]
     with pytest.raises(ShapeError, match=message):
         call().asnumpy()
+
+
+def test_an_attribute_that_no_array_can_have_is_named() -> None:
+    with pytest.raises(AttributeValueError, match="subscripts='ij,jk->ik'"):
+        internal._npi_einsum(nd.ones((2, 3)), nd.ones((2, 3)), subscripts="ij,jk->ik").asnumpy()
+    with pytest.raises(AttributeValueError, match="no norm over axes"):
+        internal._npi_norm(nd.ones((2, 3)), ord=5, axis=(0, 1)).asnumpy()
+    with pytest.raises(AttributeValueError, match="ind=0"):
+        internal._npi_tensorinv(nd.ones((2, 2)), ind=0).asnumpy()
+
+
+def test_eigenvalues_that_are_not_real_are_no_numbers() -> None:
+    values, vectors = internal._npi_eig(nd.array([[0, 1], [-1, 0]]))
+    assert np.isnan(values.asnumpy()).all()
+    assert np.isnan(vectors.asnumpy()).any()
+    assert np.isnan(internal._npi_eigvals(nd.array([[0, 1], [-1, 0]])).asnumpy()).all()
+
+
+def test_zeros_alone_are_quantized_to_zeros() -> None:
+    for out_type in ("int8", "uint8"):
+        found = nd.contrib.quantize_v2(nd.zeros(3), out_type=out_type)[0]
+        np.testing.assert_array_equal(found.asnumpy(), 0)
+
+
+def test_tall_matrices_have_singular_values_too() -> None:
+    data = np.random.default_rng(0).uniform(-1, 1, (4, 2)).astype("float32")
+    u, values, v = (each.asnumpy() for each in internal._npi_svd(nd.array(data)))
+    np.testing.assert_allclose(u * values @ v, data, rtol=1e-5, atol=1e-6)
+    np.testing.assert_allclose(u.T @ u, np.eye(2), atol=1e-6)

@@ -152,4 +152,66 @@ for _offset in (0, -2):
         _case("extract" + _title, "_linalg_extractdiag", {"A": _uniform(2, 4, 4)}, _settings)
     )
 
-CASES = _recurrent + _classification + _batch
+_others = [
+    _case("selfatt_qk_heads", "_contrib_interleaved_matmul_selfatt_qk",
+          {"queries_keys_values": _uniform(4, 2, 27)}, {"heads": 3}),
+    _case("selfatt_valatt_heads", "_contrib_interleaved_matmul_selfatt_valatt",
+          {"queries_keys_values": _uniform(4, 2, 27), "attention": _uniform(6, 4, 4)},
+          {"heads": 3}),
+    _case("encdec_qk_heads", "_contrib_interleaved_matmul_encdec_qk",
+          {"queries": _uniform(3, 2, 9), "keys_values": _uniform(4, 2, 18)}, {"heads": 3}),
+    _case("encdec_valatt_heads", "_contrib_interleaved_matmul_encdec_valatt",
+          {"keys_values": _uniform(4, 2, 18), "attention": _uniform(6, 3, 4)}, {"heads": 3}),
+    _case(
+        "hawkesll", "_contrib_hawkesll",
+        {
+            "lda": _uniform(3, 2) + np.float32(1.5), "alpha": _uniform(2) + np.float32(1.1),
+            "beta": _uniform(2) + np.float32(1.5), "state": _uniform(3, 2) + np.float32(1),
+            "lags": _uniform(3, 4) + np.float32(1.1),
+            "marks": _rng.randint(0, 2, (3, 4)).astype("int32"),
+            "valid_length": np.array([2, 4, 0], "float32"),
+            "max_time": np.array([5, 9, 7], "float32"),
+        },
+        {}, ["lda", "alpha", "beta"],
+    ),
+]  # fmt: skip
+_numbers = np.concatenate([_uniform(20) * 3, np.float32([0, 0.5, 1.5, 2.5, -0.5, 4])])
+_range = {"min_calib_range": -1.0, "max_calib_range": 2.0}
+for _type in ("int8", "uint8"):
+    for _low, _high in ((-1.0, 2.0), (-4.0, 2.0), (0.0, 3.0)):
+        _ends = {
+            "min_range": np.array([_low], "float32"), "max_range": np.array([_high], "float32"),
+        }  # fmt: skip
+        _title = f"{_type}_{_low:g}_{_high:g}"
+        _others.append(
+            _case("quantize_" + _title, "_contrib_quantize", {"data": _numbers, **_ends},
+                  {"out_type": _type}, [])
+        )  # fmt: skip
+        _whole = np.array(
+            [[-128, -127, -1, 0, 1, 127], [0, 1, 127, 128, 254, 255]][_type[0] == "u"]
+        )
+        _others.append(
+            _case("dequantize_" + _title, "_contrib_dequantize",
+                  {"data": _whole.astype(_type), **_ends}, {}, [])
+        )  # fmt: skip
+    _others.append(
+        _case("quantize_v2_whole_" + _type, "_contrib_quantize_v2", {"data": _whole.astype(_type)},
+              {"out_type": _type}, [])
+    )  # fmt: skip
+for _type in ("int8", "uint8", "auto"):
+    for _title, _ends in (
+        ("own", {}), ("measured", _range), ("above_0", {**_range, "min_calib_range": 0.0}),
+        ("half", {"min_calib_range": -1.0}),
+    ):  # fmt: skip
+        _others.append(
+            _case(f"quantize_v2_{_type}_{_title}", "_contrib_quantize_v2", {"data": _numbers},
+                  {"out_type": _type, **_ends}, [])
+        )  # fmt: skip
+# MXNet takes three axes here, of a recurrent network; with others it ends the process.
+_steps = _uniform(3, 2, 4) * 2
+_others.append(_case("quantize_asym", "_contrib_quantize_asym", {"data": _steps}, {}, []))
+_others.append(
+    _case("quantize_asym_measured", "_contrib_quantize_asym", {"data": _steps}, _range, [])
+)
+
+CASES = _recurrent + _classification + _batch + _others
