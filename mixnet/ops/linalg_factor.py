@@ -7,9 +7,33 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-from mixnet.base import ShapeError
+from mixnet.base import DTypeError, ShapeError
 from mixnet.ops.linalg_product import check_square
 from mixnet.ops.registry import op
+
+
+def check_float(name: str, matrix: Any) -> None:
+    """Raise unless ``matrix`` is of a dtype that factors are computed in.
+
+    Raises:
+        DTypeError: neither float32 nor float64.
+    """
+    if str(matrix.dtype) not in ("float32", "float64"):
+        raise DTypeError(
+            f"{name}: the matrix is {matrix.dtype}; it must be float32 or float64. Cast it with "
+            f"astype('float32')."
+        )
+
+
+def check_matrix(name: str, matrix: Any) -> None:
+    """Raise unless ``matrix`` has equal last extents and a dtype that factors are computed in.
+
+    Raises:
+        ShapeError: the last two axes differ.
+        DTypeError: neither float32 nor float64.
+    """
+    check_square(name, matrix)
+    check_float(name, matrix)
 
 
 @jax.custom_jvp
@@ -38,8 +62,9 @@ def cholesky_factor(name: str, matrix: Any) -> Any:
 
     Raises:
         ShapeError: the matrix is not square.
+        DTypeError: neither float32 nor float64.
     """
-    check_square(name, matrix)
+    check_matrix(name, matrix)
     return jax.lax.linalg.cholesky(_symmetric(matrix), symmetrize_input=True)
 
 
@@ -52,6 +77,7 @@ def potrf(A):
 
     Raises:
         ShapeError: the matrices are not square.
+        DTypeError: neither float32 nor float64.
 
     Source: MXNet operator ``_linalg_potrf``.
     """
@@ -67,10 +93,11 @@ def potri(A):
 
     Raises:
         ShapeError: the matrices are not square.
+        DTypeError: neither float32 nor float64.
 
     Source: MXNet operator ``_linalg_potri``.
     """
-    check_square("linalg.potri", A)
+    check_matrix("linalg.potri", A)
     one = jnp.broadcast_to(jnp.eye(A.shape[-1], dtype=A.dtype), A.shape)
     inverse = jax.lax.linalg.triangular_solve(jnp.tril(A), one, left_side=True, lower=True)
     return jnp.swapaxes(inverse, -1, -2) @ inverse
@@ -88,6 +115,7 @@ def gelqf(A):
 
     Raises:
         ShapeError: more rows than columns.
+        DTypeError: neither float32 nor float64.
 
     Source: MXNet operator ``_linalg_gelqf``.
     """
@@ -95,6 +123,7 @@ def gelqf(A):
         raise ShapeError(
             f"linalg.gelqf: A is {A.shape}; give it (..., m, n) with m at most n. Transpose it."
         )
+    check_float("linalg.gelqf", A)
     q, r = jnp.linalg.qr(jnp.swapaxes(A, -1, -2))
     return jnp.swapaxes(q, -1, -2), jnp.swapaxes(r, -1, -2)
 
@@ -112,10 +141,11 @@ def syevd(A):
 
     Raises:
         ShapeError: the matrices are not square.
+        DTypeError: neither float32 nor float64.
 
     Source: MXNet operator ``_linalg_syevd``.
     """
-    check_square("linalg.syevd", A)
+    check_matrix("linalg.syevd", A)
     values, vectors = jnp.linalg.eigh(_symmetric(A), symmetrize_input=True)
     vectors = vectors * largest_is_positive(vectors, -2)
     return jnp.swapaxes(vectors, -1, -2), values
@@ -130,10 +160,11 @@ def inverse(A):
 
     Raises:
         ShapeError: the matrices are not square.
+        DTypeError: neither float32 nor float64.
 
     Source: MXNet operator ``_linalg_inverse``.
     """
-    check_square("linalg.inverse", A)
+    check_matrix("linalg.inverse", A)
     return jnp.linalg.inv(A)
 
 
@@ -147,10 +178,11 @@ def numpy_det(A):
 
     Raises:
         ShapeError: the matrices are not square.
+        DTypeError: neither float32 nor float64.
 
     Source: MXNet operator ``_npi_det``.
     """
-    check_square("linalg.det", A)
+    check_matrix("linalg.det", A)
     return jnp.linalg.det(A)
 
 
@@ -165,10 +197,11 @@ def numpy_slogdet(A):
 
     Raises:
         ShapeError: the matrices are not square.
+        DTypeError: neither float32 nor float64.
 
     Source: MXNet operator ``_npi_slogdet``.
     """
-    check_square("linalg.slogdet", A)
+    check_matrix("linalg.slogdet", A)
     sign, size = jnp.linalg.slogdet(A)
     return sign, size
 
@@ -194,6 +227,7 @@ def det(A):
 
     Raises:
         ShapeError: the matrices are not square.
+        DTypeError: neither float32 nor float64.
 
     Source: MXNet operator ``_linalg_det``.
     """
@@ -211,6 +245,7 @@ def slogdet(A):
 
     Raises:
         ShapeError: the matrices are not square.
+        DTypeError: neither float32 nor float64.
 
     Source: MXNet operator ``_linalg_slogdet``.
     """

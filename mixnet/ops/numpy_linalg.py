@@ -9,8 +9,12 @@ import jax.numpy as jnp
 
 from mixnet.base import AttributeValueError, ShapeError
 from mixnet.ops.attributes import Shape
-from mixnet.ops.linalg_factor import cholesky_factor, largest_is_positive
-from mixnet.ops.linalg_product import check_square
+from mixnet.ops.linalg_factor import (
+    check_float,
+    check_matrix,
+    cholesky_factor,
+    largest_is_positive,
+)
 from mixnet.ops.registry import op
 
 
@@ -156,6 +160,7 @@ def cholesky(A):
 
     Raises:
         ShapeError: the matrices are not square.
+        DTypeError: neither float32 nor float64.
 
     Source: MXNet operator ``_npi_cholesky``.
     """
@@ -175,11 +180,13 @@ def svd(A):
 
     Raises:
         ShapeError: fewer than two axes.
+        DTypeError: neither float32 nor float64.
 
     Source: MXNet operator ``_npi_svd``.
     """
     if A.ndim < 2:
         raise ShapeError(f"linalg.svd: the matrix is {A.shape}; give it two axes at least.")
+    check_float("linalg.svd", A)
     u, values, v = jnp.linalg.svd(A, full_matrices=False)
     signs = largest_is_positive(v, -1)
     return u * jnp.swapaxes(signs, -1, -2), values, v * signs
@@ -195,10 +202,11 @@ def solve(A, B):
 
     Raises:
         ShapeError: the shapes do not fit each other.
+        DTypeError: neither float32 nor float64.
 
     Source: MXNet operator ``_npi_solve``.
     """
-    check_square("linalg.solve", A)
+    check_matrix("linalg.solve", A)
     vectors = B.ndim == A.ndim - 1
     right = B[..., None] if vectors else B
     if right.ndim < 2 or right.shape[-2] != A.shape[-1]:
@@ -212,7 +220,9 @@ def tensorinv(a, *, ind: int = 2):
     """The inverse of ``a`` as a map from its last axes to its first ``ind`` ones.
 
     Raises:
+        AttributeValueError: ``ind`` is below 1.
         ShapeError: the product of the extents is not the same on both sides.
+        DTypeError: neither float32 nor float64.
 
     Source: MXNet operator ``_npi_tensorinv``.
     """
@@ -220,7 +230,7 @@ def tensorinv(a, *, ind: int = 2):
         raise AttributeValueError(f"linalg.tensorinv: ind={ind} must be above 0.")
     inner = a.shape[ind:] + a.shape[:ind]
     matrix = a.reshape(math.prod(a.shape[:ind]), -1)
-    check_square("linalg.tensorinv", matrix)
+    check_matrix("linalg.tensorinv", matrix)
     return jnp.linalg.inv(matrix).reshape(inner)
 
 
@@ -233,6 +243,7 @@ def tensorsolve(a, b, *, a_axes: Shape | None = ()):
 
     Raises:
         ShapeError: the shapes do not fit each other.
+        DTypeError: neither float32 nor float64.
 
     Source: MXNet operator ``_npi_tensorsolve``.
     """
@@ -240,7 +251,7 @@ def tensorsolve(a, b, *, a_axes: Shape | None = ()):
         moved = [each % a.ndim for each in a_axes]
         a = a.transpose([i for i in range(a.ndim) if i not in moved] + moved)
     matrix = a.reshape(b.size, -1)
-    check_square("linalg.tensorsolve", matrix)
+    check_matrix("linalg.tensorsolve", matrix)
     return jnp.linalg.solve(matrix, b.reshape(-1)).reshape(a.shape[b.ndim :])
 
 
@@ -250,6 +261,7 @@ def tensorsolve(a, b, *, a_axes: Shape | None = ()):
 def _pinv(matrix: Any, rcond: Any, hermitian: bool) -> Any:
     if matrix.ndim < 2:
         raise ShapeError(f"linalg.pinv: the matrix is {matrix.shape}; give it two axes at least.")
+    check_float("linalg.pinv", matrix)
     return jnp.linalg.pinv(matrix, rtol=rcond, hermitian=hermitian)
 
 
@@ -263,6 +275,7 @@ def pinv(A, rcond, *, hermitian: bool = False):
 
     Raises:
         ShapeError: fewer than two axes.
+        DTypeError: neither float32 nor float64.
 
     Source: MXNet operator ``_npi_pinv``.
     """
@@ -278,6 +291,7 @@ def pinv_scalar_rcond(A, *, rcond: float = 1e-15, hermitian: bool = False):
 
     Raises:
         ShapeError: fewer than two axes.
+        DTypeError: neither float32 nor float64.
 
     Source: MXNet operator ``_npi_pinv_scalar_rcond``.
     """
@@ -285,8 +299,9 @@ def pinv_scalar_rcond(A, *, rcond: float = 1e-15, hermitian: bool = False):
 
 
 def _eigh(name: str, matrix: Any, triangle: str) -> tuple[Any, Any]:
-    check_square(name, matrix)
-    values, vectors = jnp.linalg.eigh(_float(matrix), UPLO=triangle, symmetrize_input=False)
+    matrix = _float(matrix)
+    check_matrix(name, matrix)
+    values, vectors = jnp.linalg.eigh(matrix, UPLO=triangle, symmetrize_input=False)
     return values, vectors * largest_is_positive(vectors, -2)
 
 
@@ -303,6 +318,7 @@ def eigh(A, *, UPLO: Literal["L", "U"] = "L"):
 
     Raises:
         ShapeError: the matrices are not square.
+        DTypeError: neither float32 nor float64.
 
     Source: MXNet operator ``_npi_eigh``.
     """
@@ -318,6 +334,7 @@ def eigvalsh(A, *, UPLO: Literal["L", "U"] = "L"):
 
     Raises:
         ShapeError: the matrices are not square.
+        DTypeError: neither float32 nor float64.
 
     Source: MXNet operator ``_npi_eigvalsh``.
     """
@@ -341,11 +358,13 @@ def eig(A):
 
     Raises:
         ShapeError: the matrices are not square.
+        DTypeError: neither float32 nor float64.
 
     Source: MXNet operator ``_npi_eig``.
     """
-    check_square("linalg.eig", A)
-    values, vectors = jnp.linalg.eig(_float(A))
+    A = _float(A)
+    check_matrix("linalg.eig", A)
+    values, vectors = jnp.linalg.eig(A)
     return _real(values), _real(vectors)
 
 
@@ -358,8 +377,10 @@ def eigvals(A):
 
     Raises:
         ShapeError: the matrices are not square.
+        DTypeError: neither float32 nor float64.
 
     Source: MXNet operator ``_npi_eigvals``.
     """
-    check_square("linalg.eigvals", A)
-    return _real(jnp.linalg.eigvals(_float(A)))
+    A = _float(A)
+    check_matrix("linalg.eigvals", A)
+    return _real(jnp.linalg.eigvals(A))

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from mixnet import nd
-from mixnet.base import AttributeValueError, ShapeError
+from mixnet.base import AttributeValueError, DTypeError, ShapeError
 
 internal = nd._internal
 
@@ -93,3 +93,10 @@ def test_tall_matrices_have_singular_values_too() -> None:
     u, values, v = (each.asnumpy() for each in internal._npi_svd(nd.array(data)))
     np.testing.assert_allclose(u * values @ v, data, rtol=1e-5, atol=1e-6)
     np.testing.assert_allclose(u.T @ u, np.eye(2), atol=1e-6)
+
+
+@pytest.mark.parametrize("name", ["potrf", "gelqf", "syevd", "inverse", "det", "slogdet"])
+def test_factors_are_of_single_or_double_precision(name: str) -> None:
+    with pytest.raises(DTypeError, match="float32 or float64"):
+        found = getattr(nd.linalg, name)(nd.ones((2, 2), dtype="float16"))
+        (found[0] if isinstance(found, list) else found).asnumpy()
