@@ -153,7 +153,7 @@ def _sorted_order(data: Any, axis: int, is_ascend: bool) -> Any:
     return order
 
 
-@op("sort", method=True)
+@op("sort", method=True, output_names=("output0",))
 def sort(data, *, axis: int | None = -1, is_ascend: bool = True):
     """Elements in order along ``axis``; of the flattened array for None.
 

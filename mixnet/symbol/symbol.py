@@ -404,7 +404,7 @@ def output_name(entry: Entry) -> str:
         return node.name
     count = node.op.num_visible(node.statics, len(node.inputs))
     names = getattr(node.op, "output_names", ("output",))
-    if names != ("output",):
+    if len(names) > 1:
         return f"{node.name}_{names[entry.index]}"
     if count == 1:
         return f"{node.name}_{names[0]}"
