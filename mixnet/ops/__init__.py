@@ -1,12 +1,19 @@
 """What can be computed: every operator, declared once."""
 
 from mixnet.ops import activation as activation
+from mixnet.ops import batch_norm as batch_norm
 from mixnet.ops import broadcast as broadcast
+from mixnet.ops import checks as checks
+from mixnet.ops import columns as columns
 from mixnet.ops import convolution as convolution
 from mixnet.ops import create as create
 from mixnet.ops import custom as custom
 from mixnet.ops import dense as dense
 from mixnet.ops import elementwise as elementwise
+from mixnet.ops import gradient as gradient
+from mixnet.ops import histogram as histogram
+from mixnet.ops import image as image
+from mixnet.ops import image_color as image_color
 from mixnet.ops import indexing as indexing
 from mixnet.ops import linalg as linalg
 from mixnet.ops import loss_head as loss_head
@@ -14,10 +21,12 @@ from mixnet.ops import normalization as normalization
 from mixnet.ops import optimizer_update as optimizer_update
 from mixnet.ops import pooling as pooling
 from mixnet.ops import reduce as reduce
+from mixnet.ops import resample as resample
 from mixnet.ops import sample as sample
 from mixnet.ops import sequence as sequence
 from mixnet.ops import shape as shape
 from mixnet.ops import softmax as softmax
+from mixnet.ops import spatial_transform as spatial_transform
 from mixnet.ops import view as view
 from mixnet.ops.attributes import DType as DType
 from mixnet.ops.attributes import Scalar as Scalar

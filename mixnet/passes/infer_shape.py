@@ -118,9 +118,9 @@ class Inference:
                 self._set(entry, known, node)
 
     def _argument_names(self, node: Node) -> tuple[str, ...]:
-        if node.op.variadic:
-            return ()
         names = node.op.argument_names(node.statics)
+        if node.op.variadic:
+            return names
         return names if len(names) == len(node.inputs) else node.op.arrays
 
     def _set(self, entry: Entry, shape: Shape, node: Node) -> None:

@@ -478,6 +478,9 @@ def compose(
         assert not isinstance(inputs, Mapping)
         entries = [entry for each in inputs for entry in each._heads]
         attrs.setdefault(op.num_args, str(len(entries)))
+        for each in op.argument_names(statics)[len(entries) :]:
+            scope = current_attributes().get({})
+            entries.append(Entry(Node(None, name=f"{name}_{each}", attrs=scope)))
     else:
         assert isinstance(inputs, Mapping)
         entries = []

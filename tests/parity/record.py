@@ -7,8 +7,10 @@ Run it with an interpreter that has mxnet 1.9.1 (Python 3.10, NumPy 1.23)::
 It reads ``CASES`` of ``tests/parity/cases/FAMILY.py``, runs each case forward and, where it names
 gradients, backward from random head gradients, and writes ``tests/parity/fixtures/FAMILY.json`` and
 ``FAMILY.npz`` in the form that ``tests/parity/test_operators.py`` reads. A case is a dict: ``case``
-(unique name), ``op`` (a name in ``mx.nd`` or ``mx.nd._internal``), ``inputs`` (name -> NumPy array,
-or a list of arrays for variadic operators), ``attrs``, ``grads`` (names of inputs), ``train``.
+(unique name), ``op`` (a registered name), ``inputs`` (name -> NumPy array,
+or a list of arrays for variadic operators), ``attrs``, ``grads`` (names of inputs), ``train``,
+``states`` (names of inputs that the operator writes); with ``symbol`` it runs as a symbol, which
+some old operators need for their states.
 """
 
 import importlib.util
@@ -19,6 +21,29 @@ from pathlib import Path
 import numpy as np
 
 HERE = Path(__file__).parent
+
+
+def _function(mx, op):
+    """The operator in whichever of MXNet's namespaces has it."""
+    if op.startswith("_contrib_"):
+        return getattr(mx.nd.contrib, op[len("_contrib_") :])
+    if op.startswith("_image_"):
+        return getattr(mx.nd.image, op[len("_image_") :])
+    return getattr(mx.nd, op, None) or getattr(mx.nd._internal, op)
+
+
+def _bind(mx, case, made):
+    """Run a case as a symbol: outputs, and a function that goes backward from heads."""
+    states = case["states"]
+    function = getattr(mx.sym, case["op"])
+    arguments = {k: v for k, v in made.items() if k not in states}
+    symbol = function(*map(mx.sym.var, arguments), name="op", **case.get("attrs", {}))
+    grads = {k: v.grad for k, v in arguments.items() if v.grad is not None}
+    executor = symbol.bind(
+        mx.cpu(), arguments, grads, {k: "write" if k in grads else "null" for k in arguments},
+        [made[k] for k in states],
+    )  # fmt: skip
+    return executor.forward(is_train=case.get("train", True)), executor.backward
 
 
 def main(family):
@@ -37,7 +62,7 @@ def main(family):
         grads = case.get("grads", [])
         for each in grads:
             made[each].attach_grad()
-        function = getattr(mx.nd, case["op"], None) or getattr(mx.nd._internal, case["op"])
+        function = None if case.get("symbol") else _function(mx, case["op"])
         entry = {
             "case": name, "op": case["op"], "attrs": case.get("attrs", {}), "inputs": list(inputs),
             "train": train, "grads": grads, "file": family + ".npz",
@@ -45,8 +70,11 @@ def main(family):
         for key, value in inputs.items():
             arrays[f"{name}/in/{key}"] = value
         try:
-            with mx.autograd.record(train_mode=train):
-                found = function(*made.values(), **case.get("attrs", {}))
+            if case.get("symbol"):
+                found, backward = _bind(mx, case, made)
+            else:
+                with mx.autograd.record(train_mode=train):
+                    found = function(*made.values(), **case.get("attrs", {}))
             outputs = found if isinstance(found, list) else [found]
             values = [each.asnumpy() for each in outputs]
             for i, value in enumerate(values):
@@ -56,7 +84,11 @@ def main(family):
                 heads = [rng.uniform(-1, 1, v.shape).astype(v.dtype) for v in values]
                 for i, head in enumerate(heads):
                     arrays[f"{name}/head/{i}"] = head
-                mx.autograd.backward(outputs, [mx.nd.array(h, dtype=h.dtype) for h in heads])
+                heads = [mx.nd.array(h, dtype=h.dtype) for h in heads]
+                if case.get("symbol"):
+                    backward(heads)
+                else:
+                    mx.autograd.backward(outputs, heads, train_mode=train)
                 for each in grads:
                     arrays[f"{name}/grad/{each}"] = made[each].grad.asnumpy()
             for key in case.get("states", []):
@@ -64,7 +96,7 @@ def main(family):
             entry["outputs"] = len(outputs)
         except mx.MXNetError as error:
             entry["raises"] = "MXNetError"
-            print(name, "raises", str(error).splitlines()[0][:200])
+            print(name, "raises", str(error).splitlines()[-1][:200])
         described.append(entry)
     fixtures = HERE / "fixtures"
     text = json.dumps({"about": "written by tests/parity/record.py", "cases": described}, indent=1)
