@@ -197,7 +197,7 @@ def deconvolution(
         ``out = (extent - 1) stride + dilate (kernel - 1) + 1 - 2 pad + adj``, or ``target_shape``.
 
     Raises:
-        ShapeError: data or weight have another shape.
+        ShapeError: data or weight have another shape, or ``target_shape`` or ``adj`` do not fit.
 
     Source: MXNet operator ``Deconvolution``.
     """
@@ -224,8 +224,15 @@ def deconvolution(
             (n - 1) * s + r - t
             for n, s, r, t in zip(data.shape[2:], strides, reach, target_shape, strict=True)
         ]
+        if min(total) < 0:
+            raise ShapeError(
+                f"Deconvolution: target_shape={target_shape} is too large for data {data.shape}, "
+                f"whose result without padding is smaller by {[-min(t, 0) for t in total]}."
+            )
         pads = tuple((t + 1) // 2 for t in total)
         adjs = tuple(t % 2 for t in total)
+    if any(a >= s for a, s in zip(adjs, strides, strict=True)):
+        raise ShapeError(f"Deconvolution: adj {adjs} must be below stride {strides} on every axis.")
     groups, letters = num_group, _SPATIAL[axes]
     # The kernels as the transposed convolution reads them: flipped, and outputs before inputs.
     turned = jnp.flip(weight, range(2, 2 + axes))

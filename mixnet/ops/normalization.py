@@ -8,7 +8,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from mixnet.base import ShapeError
+from mixnet.base import AttributeValueError, ShapeError
 from mixnet.ops.registry import op
 
 
@@ -156,17 +156,20 @@ def lrn(data, *, alpha: float = 1e-4, beta: float = 0.75, knorm: float = 2.0, ns
 
     Args:
         data: ``(batch, channels, height, width)``.
-        nsize: width of the window of channels; an even one counts as the odd one above it, but
+        nsize: width of the window of channels; an even one counts as the odd one below it, but
             ``alpha`` is divided by ``nsize`` as given.
 
     Raises:
         ShapeError: the data have no channels.
+        AttributeValueError: ``nsize`` is below 1.
 
     Source: MXNet operator ``LRN``; Krizhevsky, Sutskever and Hinton, 2012.
     """
     if data.ndim < 2:
         raise ShapeError(f"LRN: data {data.shape} must have the axes (batch, channels, ...).")
-    half = nsize // 2
+    if nsize < 1:
+        raise AttributeValueError(f"LRN: nsize={nsize} must be 1 or more.")
+    half = (nsize - 1) // 2
     window = (1, 2 * half + 1, *(1,) * (data.ndim - 2))
     padding = [(half, half) if i == 1 else (0, 0) for i in range(data.ndim)]
     squares = jnp.square(data)

@@ -272,6 +272,8 @@ def bilinear_resize(
         extent = data.shape[axis]
         if align_corners:
             position = np.arange(out) * ((extent - 1) / max(out - 1, 1))
+        elif out == 1:
+            position = np.zeros(1)  # MXNet takes the first element, not the centre
         else:
             position = centred(extent, out)
         data = along(data, axis, linear_taps(position, extent))
