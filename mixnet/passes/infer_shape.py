@@ -118,9 +118,9 @@ class Inference:
                 self._set(entry, known, node)
 
     def _argument_names(self, node: Node) -> tuple[str, ...]:
-        names = node.op.argument_names(node.statics)
         if node.op.variadic:
-            return names
+            return node.op.argument_names(node.statics) if isinstance(node.op, Op) else ()
+        names = node.op.argument_names(node.statics)
         return names if len(names) == len(node.inputs) else node.op.arrays
 
     def _set(self, entry: Entry, shape: Shape, node: Node) -> None:

@@ -96,8 +96,6 @@ RECORDS = [
            integers={2: 4}),
     Record("_contrib_allclose", [(2, 3)] * 2, {"atol": 3.0}, lambda a, b: np.uint8(1),
            gradient=False),
-    Record("all_finite", [(2, 3)], {}, lambda x: np.ones(1), gradient=False),
-    Record("multi_all_finite", [(2, 3), (4,)], {}, lambda x, y: np.ones(1), gradient=False),
     Record("khatri_rao", [(2, 3), (4, 3)], {}, _khatri_rao, gradient=False),
     Record("amp_multicast", [(2, 3), (4,)], {}, lambda x, y: (x, y)),
     Record("_histogram", [(20,)], {"bin_cnt": 4, "range": (-0.8, 0.8)}, gradient=False,

@@ -218,14 +218,6 @@ for _name, _a, _b, _attrs in (
     ("int", np.int32([1, 2]), np.int32([1, 2]), {}), ("shape", _data(2), _data(1), {}),
 ):  # fmt: skip
     _case(f"allclose_{_name}", "_contrib_allclose", {"a": _a, "b": _b}, [], **_attrs)
-for _name, _array in (
-    ("yes", _data(3)), ("nan", _nan), ("half", _data(3).astype("float16")),
-    ("double", _data(3).astype("float64")), ("int", np.int32([1])),
-):  # fmt: skip
-    _case(f"all_finite_{_name}", "all_finite", _array, [])
-_case("multi_all_finite_yes", "multi_all_finite", [_data(3), _data(2, 2)], num_arrays=2)
-_case("multi_all_finite_no", "multi_all_finite", [_data(3), _nan], num_arrays=2)
-
 _case("khatri_rao_1", "khatri_rao", [_data(2, 3)])
 _case("khatri_rao_3", "khatri_rao", [_data(2, 3), _data(4, 3), _data(2, 3)])
 _case("khatri_rao_columns", "khatri_rao", [_data(2, 3), _data(3, 4)])
