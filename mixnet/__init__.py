@@ -12,6 +12,10 @@ from mixnet import metric as metric
 from mixnet import name as name
 from mixnet import ndarray as nd
 from mixnet import ndarray as ndarray
+from mixnet import numpy as np
+from mixnet import numpy as numpy
+from mixnet import numpy_extension as npx
+from mixnet import numpy_extension as numpy_extension
 from mixnet import operator as operator
 from mixnet import ops as ops
 from mixnet import optimizer as optimizer
@@ -19,6 +23,7 @@ from mixnet import random as random
 from mixnet import runtime as runtime
 from mixnet import symbol as sym
 from mixnet import symbol as symbol
+from mixnet import util as util
 from mixnet import visualization as visualization
 from mixnet import visualization as viz
 from mixnet.attribute import AttrScope as AttrScope
@@ -30,5 +35,8 @@ from mixnet.context import current_context as current_context
 from mixnet.context import gpu as gpu
 from mixnet.context import gpu_memory_info as gpu_memory_info
 from mixnet.context import num_gpus as num_gpus
+
+# What `F.np` is in hybrid_forward.
+ndarray.np, ndarray.npx = numpy, numpy_extension
 
 __version__ = "0.1.0"

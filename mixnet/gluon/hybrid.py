@@ -25,6 +25,7 @@ from mixnet.graph.node import Entry, Node
 from mixnet.ndarray.invoke import invoke
 from mixnet.ndarray.ndarray import NDArray
 from mixnet.ndarray.params_file import load, save
+from mixnet.numpy.ndarray import ndarray as np_ndarray
 from mixnet.ops.attributes import to_text
 from mixnet.passes import pipeline
 from mixnet.passes.infer_shape import infer
@@ -119,8 +120,7 @@ class HybridBlock(Block):
             value.node = None
             with RecordingScope(False, None):
                 handles[i - len(values)]._write(value)
-        wrap = type(leaves[0])._wrap
-        return unflatten(iter([wrap(value) for value in outputs]), traced.outputs)
+        return unflatten(iter(outputs), traced.outputs, wrap=True)
 
     def _compile(self, leaves: Sequence[NDArray], structure: Any) -> tuple[Traced, GraphOp]:
         traced = self._trace([leaf._spec for leaf in leaves], structure, state.training)
@@ -165,7 +165,10 @@ class HybridBlock(Block):
 
     def _infer(self, args: Sequence[Any], what: str) -> None:
         leaves, structure = flatten(args)
-        symbols = [Variable(f"data{i}") for i in range(len(leaves))]
+        symbols: list[Any] = [Variable(f"data{i}") for i in range(len(leaves))]
+        for i, leaf in enumerate(leaves):
+            if isinstance(leaf, np_ndarray):
+                symbols[i] = symbols[i].as_np_ndarray()
         with untraced():
             output = self.forward(*_replace(structure, iter(symbols)))
         group = sym.Group(_flat_symbols(output))
@@ -326,7 +329,7 @@ def _with_text(graph: Graph) -> Graph:
         }
         if op.takes_key:  # a symbol has no key; it is given one when it is bound
             inputs = inputs[:-1]
-        if op.variadic:
+        if op.variadic and op.num_args:
             attrs[op.num_args] = str(len(inputs))
         scalars = node.scalars[:-1] if op.takes_key else node.scalars
         return Node(op, node.statics, scalars, inputs, node.name, attrs)

@@ -40,10 +40,10 @@ class BlockTrace(Trace):
         ]
 
 
-def current_trace() -> BlockTrace | None:
-    """The trace of a block that this thread is in."""
+def current_trace() -> Any:
+    """The trace that this thread is in and that takes parameters; None if there is none."""
     found = state.trace
-    return found if isinstance(found, BlockTrace) else None
+    return found if hasattr(found, "parameter") else None
 
 
 @contextmanager
@@ -59,7 +59,7 @@ def untraced() -> Iterator[None]:
 def flatten(arguments: Any) -> tuple[list[Any], Any]:
     """Arrays of nested lists, tuples and dicts, and the structure without them."""
     if isinstance(arguments, NDArray):
-        return [arguments], NDArray
+        return [arguments], type(arguments)
     if isinstance(arguments, (list, tuple)):
         parts = [flatten(each) for each in arguments]
         leaves = [leaf for part, _ in parts for leaf in part]
@@ -70,16 +70,24 @@ def flatten(arguments: Any) -> tuple[list[Any], Any]:
     return [], ("constant", arguments)
 
 
-def unflatten(leaves: Iterator[Any], structure: Any) -> Any:
-    """Nested lists, tuples and dicts from a structure and arrays."""
-    if structure is NDArray:
-        return next(leaves)
+def unflatten(leaves: Iterator[Any], structure: Any, wrap: bool = False) -> Any:
+    """Nested lists, tuples and dicts from a structure and what takes the place of its arrays.
+
+    Args:
+        leaves: one for each array.
+        structure: from :func:`flatten`.
+        wrap: the leaves are values, and become arrays of the classes that there were.
+    """
+    if isinstance(structure, type):
+        leaf = next(leaves)
+        return structure._wrap(leaf) if wrap else leaf  # type: ignore[attr-defined]
     if structure[0] == "constant":
         return structure[1]
     if structure[0] is dict:
-        return dict(zip(structure[1], unflatten(leaves, structure[2]), strict=True))
+        values = unflatten(leaves, structure[2], wrap)
+        return dict(zip(structure[1], values, strict=True))
     kind, parts = structure
-    made = [unflatten(leaves, part) for part in parts]
+    made = [unflatten(leaves, part, wrap) for part in parts]
     return made if kind is list else kind(made) if kind is tuple else kind(*made)
 
 
@@ -101,7 +109,7 @@ class Traced:
         with RecordingScope(None, training), trace:
             names = ["data"] if len(specs) == 1 else [f"data{i}" for i in range(len(specs))]
             values = [trace.placeholder(s, n) for s, n in zip(specs, names, strict=True)]
-            arguments = unflatten(iter([NDArray._wrap(v) for v in values]), structure)
+            arguments = unflatten(iter(values), structure, wrap=True)
             found = forward(*arguments)
             leaves, self.outputs = flatten(found)
             states = trace.written()

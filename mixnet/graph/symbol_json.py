@@ -8,6 +8,7 @@ from typing import Any
 from mixnet.base import FileFormatError, MXNetError
 from mixnet.graph.graph import Graph
 from mixnet.graph.node import Entry, Node
+from mixnet.graph.subgraph import SubGraph
 from mixnet.ops.registry import find
 
 VERSION = 10901  # what the real library of the file format calls itself
@@ -15,6 +16,11 @@ VERSION = 10901  # what the real library of the file format calls itself
 
 def to_json(graph: Graph) -> str:
     """The text of a symbol file."""
+    whole = {**_rows(graph), "attrs": {"mxnet_version": ["int", VERSION]}}
+    return json.dumps(whole, indent=2)
+
+
+def _rows(graph: Graph) -> dict[str, Any]:
     number = {node: i for i, node in enumerate(graph.nodes)}
     nodes, pointers = [], [0]
     for node in graph.nodes:
@@ -28,27 +34,32 @@ def to_json(graph: Graph) -> str:
             [number[e.node], e.index, version]
             for e, version in zip(node.inputs, _versions(node), strict=True)
         ]
+        bodies = _subgraphs(node)
+        if bodies:
+            row["subgraphs"] = [_rows(body.graph) for body in bodies]
         nodes.append(row)
         outputs = 1 if node.op is None else node.op.num_outputs(node.statics, len(node.inputs))
         pointers.append(pointers[-1] + outputs)
-    return json.dumps(
-        {
-            "nodes": nodes,
-            "arg_nodes": [number[node] for node in graph.nodes if node.is_variable],
-            "node_row_ptr": pointers,
-            "heads": [[number[e.node], e.index, 0] for e in graph.heads],
-            "attrs": {"mxnet_version": ["int", VERSION]},
-        },
-        indent=2,
-    )
+    return {
+        "nodes": nodes,
+        "arg_nodes": [number[node] for node in graph.nodes if node.is_variable],
+        "node_row_ptr": pointers,
+        "heads": [[number[e.node], e.index, 0] for e in graph.heads],
+    }
+
+
+def _subgraphs(node: Node) -> tuple[SubGraph, ...]:
+    if node.op is None or "subgraphs" not in getattr(node.op, "attributes", {}):
+        return ()
+    return node.op.keywords(node.statics)["subgraphs"]
 
 
 def _versions(node: Node) -> list[int]:
     """MXNet writes 1 behind an input that the operator writes, else 0."""
     if node.op is None or not node.op.states:
         return [0] * len(node.inputs)
-    names = node.op.argument_names(node.statics)
-    return [int(name in node.op.states) for name, _ in zip(names, node.inputs, strict=True)]
+    written = node.op.written(node.statics, len(node.inputs))
+    return [int(place in written) for place in range(len(node.inputs))]
 
 
 def from_json(text: str, name: str = "the text") -> Graph:
@@ -69,15 +80,25 @@ def from_json(text: str, name: str = "the text") -> Graph:
         raise FileFormatError(f"{name} is JSON, but no symbol file: it has no list 'nodes'.")
     nodes: list[Node] = []
     try:
-        for row in data["nodes"]:
-            nodes.append(_node(row, nodes))
-        heads = tuple(Entry(nodes[head[0]], head[1]) for head in data["heads"])
+        return _graph(data, nodes)
     except (KeyError, IndexError, TypeError, AttributeError) as error:
         raise FileFormatError(
             f"{name} is corrupted: node {len(nodes)} or the heads are incomplete "
             f"({type(error).__name__}: {error}). Save the symbol again with Symbol.save."
         ) from None
-    return Graph(heads)
+
+
+def _graph(data: dict[str, Any], nodes: list[Node]) -> Graph:
+    for row in data["nodes"]:
+        nodes.append(_node(row, nodes))
+    return Graph(tuple(Entry(nodes[head[0]], head[1]) for head in data["heads"]))
+
+
+def _body(data: dict[str, Any]) -> SubGraph:
+    nodes: list[Node] = []
+    graph = _graph(data, nodes)
+    # The places that the loop speaks of are those of the file.
+    return SubGraph(Graph(graph.heads, tuple(nodes[i] for i in data["arg_nodes"])))
 
 
 def _node(row: dict[str, Any], nodes: list[Node]) -> Node:
@@ -86,16 +107,25 @@ def _node(row: dict[str, Any], nodes: list[Node]) -> Node:
     inputs = tuple(Entry(nodes[i[0]], i[1]) for i in row["inputs"])
     if row["op"] == "null":
         return Node(None, name=row["name"], attrs=attrs)
-    return make_node(row["op"], row["name"], inputs, attrs)
+    bodies = tuple(_body(each) for each in row.get("subgraphs", ()))
+    return make_node(row["op"], row["name"], inputs, attrs, bodies)
 
 
-def make_node(op: str, name: str, inputs: tuple[Entry, ...], attrs: dict[str, Any]) -> Node:
+def make_node(
+    op: str,
+    name: str,
+    inputs: tuple[Entry, ...],
+    attrs: dict[str, Any],
+    bodies: tuple[SubGraph, ...] = (),
+) -> Node:
     """A node from attributes as text; those the operator does not have are the user's.
 
     States that an old file leaves out become variables.
     """
     operator = find(op)
     own = {k: v for k, v in attrs.items() if k in operator.attributes}
+    if bodies:
+        own["subgraphs"] = bodies
     if op == "Custom":  # all that it does not name is for the user's operator
         more = {k: v for k, v in attrs.items() if k not in own and not k.startswith("__")}
         own["parameters"] = tuple(sorted(more.items()))

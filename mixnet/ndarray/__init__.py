@@ -1,14 +1,18 @@
 """``mx.nd``: lazy arrays, and every operator as a function on them."""
 
-from typing import Any as _Any
-
 from mixnet import ops as _ops
+from mixnet.ndarray import _internal as _internal
+from mixnet.ndarray import contrib as contrib
 from mixnet.ndarray import display as _display
+from mixnet.ndarray import image as image
 from mixnet.ndarray import indexing as _indexing
+from mixnet.ndarray import linalg as linalg
 from mixnet.ndarray import methods as _methods
 from mixnet.ndarray import namespace as _namespace
+from mixnet.ndarray import op as op
 from mixnet.ndarray import operators as _operators
 from mixnet.ndarray import random as random
+from mixnet.ndarray import sparse as sparse
 from mixnet.ndarray.create import arange as arange
 from mixnet.ndarray.create import array as array
 from mixnet.ndarray.create import concatenate as concatenate
@@ -47,16 +51,10 @@ from mixnet.ndarray.operators import true_divide as true_divide
 from mixnet.ndarray.params_file import load as load
 from mixnet.ndarray.params_file import load_frombuffer as load_frombuffer
 from mixnet.ndarray.params_file import save as save
+from mixnet.ndarray.sparse import cast_storage as cast_storage
 
 for _part in (_operators, _indexing, _methods, _display):
     _part.install(NDArray)
 
 
-def __getattr__(name: str) -> _Any:
-    if name.startswith("__"):
-        raise AttributeError(name)
-    return _namespace.function(name)
-
-
-def __dir__() -> list[str]:
-    return sorted({*globals(), *_namespace.names()})
+__getattr__, __dir__ = _namespace.OPERATORS.hooks(globals())

@@ -58,7 +58,9 @@ def _filled(op: str, shape: Shape, ctx: Context | None, dtype: Any, **more: Any)
 def zeros(
     shape: Shape, ctx: Context | None = None, dtype: Any = None, stype: Any = None, **kwargs: Any
 ) -> NDArray:
-    """An array of zeros of ``shape`` and ``dtype`` (float32 by default)."""
+    """An array of zeros of ``shape`` and ``dtype`` (float32 by default), dense or of ``stype``."""
+    if stype not in (None, "default"):
+        return zeros(shape, ctx, dtype).tostype(stype)
     return _filled("_zeros", shape, ctx, dtype, **kwargs)
 
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from mixnet.base import MXNetError, ShapeError
 from mixnet.ndarray.invoke import invoke
-from mixnet.ndarray.ndarray import NDArray, as_value
+from mixnet.ndarray.ndarray import NDArray, as_value, reshaped
 from mixnet.ops.registry import find
 from mixnet.runtime.record import record
 from mixnet.runtime.value import from_host
@@ -178,7 +178,7 @@ def getitem(self: NDArray, key: Any) -> Any:
         return self._wrap(record(op, statics, (), (self._read(), *values))[0])
     block = Block(parts, self.shape)
     shape = self._index_shape(block.shape)
-    if 0 in shape:
+    if 0 in shape and not self._holds_empty:
         raise _empty(key, self.shape)
     offset = block.offset(self.shape)
     if offset is not None:
@@ -224,6 +224,12 @@ def setitem(self: NDArray, key: Any, value: Any) -> None:
     if isinstance(key, slice) and key == slice(None):
         self._write_all(value)
         return
+    if _is_mask(key) and isinstance(value, (int, float, bool, np.number)):
+        # Nothing needs to be read for this one.
+        op = find("_npi_boolean_mask_assign_scalar")
+        statics, scalars = op.bind({"value": float(value)})
+        self._write(record(op, statics, scalars, (self._read(), key._read()))[0])
+        return
     parts = _expand(key, self.shape)
     if not _is_basic(parts):
         pattern, values = _advanced(self, parts)
@@ -245,12 +251,13 @@ def setitem(self: NDArray, key: Any, value: Any) -> None:
         )
         self._write(record(op, statics, scalars, (self._read(), stored))[0])
         return
-    reshape = find("Reshape")
     pattern = _static_pattern(parts, self.shape)
     probe = np.broadcast_to(np.bool_(True), self.shape)[_slices(pattern)].shape
-    statics, _ = reshape.bind({"shape": probe})
-    (stored,) = record(reshape, statics, (), (stored,))
-    self._write_index(pattern, [], stored)
+    self._write_index(pattern, [], reshaped(stored, probe))
+
+
+def _is_mask(key: Any) -> bool:
+    return isinstance(key, NDArray) and key._spec.dtype == np.bool_
 
 
 def _slices(pattern: tuple[Any, ...]) -> tuple[Any, ...]:
@@ -320,4 +327,5 @@ def install(cls: Any) -> None:
     cls._write_index = _write_index
     cls._write_all = _write_all
     cls._index_shape = staticmethod(lambda shape: shape or (1,))
+    cls._holds_empty = False  # whether shapes may have no elements
     cls._check_broadcast = lambda self, shape: _check_fits(shape, self.shape)

@@ -62,11 +62,17 @@ def broadcast_like(self: NDArray, other: NDArray) -> Any:
     return broadcast_to(self, other.shape)
 
 
+def operate(cls: Any, op: Op, arrays: Any, attributes: dict[str, Any], out: Any = None) -> Any:
+    """What the functions of ``mx.np`` call to compute."""
+    return invoke(op, arrays, attributes, out, cls)
+
+
 def install(cls: Any) -> None:
     """Give a class of arrays the methods that the registry declares."""
     for name, op in OPERATORS.items():
         if op.method and name.isidentifier() and not hasattr(cls, name):
             setattr(cls, name, make_function(op, name))
+    cls._operate = classmethod(operate)
     cls.reshape = reshape
     cls.transpose = transposed
     cls.T = property(lambda self: transposed(self))

@@ -48,6 +48,7 @@ class NDArray:
     __slots__ = ("__weakref__", "_link", "_value")
     __array_priority__ = 1000.0  # NumPy arrays leave mixed operators to us
     __hash__ = object.__hash__  # handles are compared by value, but hashed by identity
+    _is_sparse = False
 
     _link: Link | None
     _value: Value
@@ -125,9 +126,7 @@ class NDArray:
         if spec.shape == link.shape:
             return value
         if int(np.prod(link.shape, dtype=np.int64)) == int(np.prod(spec.shape, dtype=np.int64)):
-            op = find("Reshape")
-            statics, _ = op.bind({"shape": link.shape})
-            return record_operation(op, statics, (), (value,))[0]
+            return reshaped(value, link.shape)
         op = find("_view")
         statics, scalars = op.bind({"offset": float(link.offset), "shape": link.shape})
         return record_operation(op, statics, scalars, (value,))[0]
@@ -167,9 +166,7 @@ class NDArray:
         elif int(np.prod(link.shape, dtype=np.int64)) == int(
             np.prod(whole.spec.shape, dtype=np.int64)
         ):
-            op = find("Reshape")
-            statics, _ = op.bind({"shape": whole.spec.shape})
-            base._write(record_operation(op, statics, (), (value,))[0])
+            base._write(reshaped(value, whole.spec.shape))
         else:
             op = find("_view_write")
             statics, scalars = op.bind({"offset": float(link.offset)})
@@ -201,6 +198,11 @@ class NDArray:
     def _spec(self) -> Spec:
         # A view's shape never changes, so its last value tells it without reading.
         return self._value.spec
+
+    @classmethod
+    def _operate(cls, op: Any, arrays: Any, attributes: dict[str, Any], out: Any) -> Any:
+        """What the functions of ``mx.np`` call; ``mixnet.ndarray.invoke`` installs it."""
+        raise NotImplementedError
 
     # ---- facts --------------------------------------------------------------------------------
 
@@ -262,9 +264,11 @@ class NDArray:
 
         Args:
             grad_req: ``'write'`` replaces the gradient, ``'add'`` adds to it, ``'null'`` has none.
-            stype: storage type of the gradient; dense.
+            stype: storage type of the gradient: ``'default'``, or ``'row_sparse'`` for one that
+                holds only the rows which an Embedding or a product with a csr matrix has read.
         """
-        self._set_mark(Mark(self._zeros_like(), grad_req))
+        gradient = self._zeros_like() if stype in (None, "default") else self._zeros_as(stype)
+        self._set_mark(Mark(gradient, grad_req))
 
     def backward(
         self, out_grad: Any = None, retain_graph: bool = False, train_mode: bool = True
@@ -284,6 +288,14 @@ class NDArray:
     def detach(self) -> Self:
         """The same storage, outside of the tape: a constant to autograd."""
         return self._view(0, self.shape, detached=True)
+
+    def _zeros_as(self, stype: str) -> Any:
+        """Zeros of this shape in another storage type; ``mixnet.ndarray.sparse`` installs it."""
+        raise NotImplementedError
+
+    def tostype(self, stype: str) -> Any:
+        """The array in a storage type; ``mixnet.ndarray.sparse`` installs it."""
+        raise NotImplementedError
 
     def _zeros_like(self) -> Self:
         spec = self._spec
@@ -401,6 +413,14 @@ class NDArray:
         statics, _ = op.bind({"dtype": wanted.name})
         return self._wrap(record_operation(op, statics, (), (self._read(),))[0])
 
+    def as_nd_ndarray(self) -> NDArray:
+        """This array."""
+        return self
+
+    def as_np_ndarray(self) -> Any:
+        """An ``mx.np`` array on the same storage; :mod:`mixnet.numpy` installs it."""
+        raise NotImplementedError
+
     def to_dict(self) -> dict[str, Any]:
         """Plain data: shape, dtype, context, whether it is pending."""
         spec = self._spec
@@ -410,6 +430,17 @@ class NDArray:
             "context": str(spec.context),
             "state": "pending" if self._value.array is None else "ready",
         }
+
+
+def reshaped(value: Value, shape: tuple[int, ...]) -> Value:
+    """The elements of a value in exactly this shape."""
+    # To Reshape a 0 means "as it was" and no axes mean nothing; the operator of mx.np takes both.
+    name, attribute = (
+        ("Reshape", "shape") if shape and 0 not in shape else ("_np_reshape", "newshape")
+    )
+    op = find(name)
+    statics, _ = op.bind({attribute: shape})
+    return record_operation(op, statics, (), (value,))[0]
 
 
 def copy_value(value: Value, context: Context) -> Value:

@@ -14,6 +14,13 @@ from mixnet.runtime.call import make_call
 from mixnet.runtime.record import record, record_small
 
 _NUMBERS = (bool, int, float, np.number, np.bool_)
+_NUMPY_NAMES = {
+    "sub": "subtract",
+    "mul": "multiply",
+    "div": "true_divide",
+    "lesser": "less",
+    "lesser_equal": "less_equal",
+}
 
 
 class Binary:
@@ -26,13 +33,16 @@ class Binary:
 
     def arrays(self, left: NDArray, right: NDArray) -> Any:
         """Of two arrays."""
+        if left._is_sparse or right._is_sparse:
+            op = self.same if left.shape == right.shape else self.broadcast
+            return invoke(op, (left, right), {})
         a, b = left._read(), right._read()
         op = self.same if a.spec.shape == b.spec.shape else self.broadcast
         return type(left)._wrap(record(op, (), (), (a, b))[0])
 
     def number(self, array: NDArray, number: Any, op: Op) -> Any:
         """Of an array and a number."""
-        if not op.dynamic:  # an exponent is structure: XLA specialises it
+        if array._is_sparse or not op.dynamic:  # an exponent is structure: XLA specialises it
             return invoke(op, (array,), {"scalar": float(number)})
         values = (array._read(),)
         return type(array)._wrap(record(op, self._forms[op], (float(number),), values)[0])
@@ -46,6 +56,8 @@ class Binary:
                 return self.number(left, right, self.scalar)
         elif isinstance(right, NDArray) and isinstance(left, _NUMBERS):
             return self.number(right, left, self.reflected)
+        elif isinstance(left, _NUMBERS) and isinstance(right, _NUMBERS):
+            return self.of_numbers(left, right)
         raise self._wrong(left, right)
 
     def _wrong(self, left: Any, right: Any) -> TypeError:
@@ -53,6 +65,12 @@ class Binary:
             f"{self.broadcast.name} takes arrays and numbers, not {type(left).__name__} and "
             f"{type(right).__name__}. Make an array with mx.nd.array(...)."
         )
+
+    def of_numbers(self, left: Any, right: Any) -> Any:
+        """Of two numbers: a number."""
+        name = self.broadcast.name.removeprefix("broadcast_").removeprefix("_npi_")
+        function = getattr(np, _NUMPY_NAMES.get(name, name))
+        return function(left, right).item()
 
     def method(self) -> Callable[[NDArray, Any], Any]:
         """The method for the array on the left."""
@@ -169,6 +187,29 @@ _COMPARISONS = {
     "lt": lesser,
     "le": lesser_equal,
 }
+
+
+def install_sparse(cls: Any) -> None:
+    """Give a class of sparse arrays Python's operators: each goes by its rule."""
+
+    def both(operation: Binary) -> tuple[Any, Any]:
+        def method(self: Any, other: Any) -> Any:
+            return operation(self, other)
+
+        def reflected(self: Any, other: Any) -> Any:
+            return operation(other, self)
+
+        return method, reflected
+
+    for name, operation in _METHODS.items():
+        method, reflected = both(operation)
+        setattr(cls, f"__{name}__", method)
+        setattr(cls, f"__r{name}__", reflected)
+    for name, operation in _COMPARISONS.items():
+        setattr(cls, f"__{name}__", both(operation)[0])
+    cls.__hash__ = object.__hash__
+    cls.__neg__ = lambda self: invoke(find("negative"), (self,), {})
+    cls.__abs__ = lambda self: invoke(find("abs"), (self,), {})
 
 
 def _negative(self: NDArray) -> Any:

@@ -18,7 +18,7 @@ _ACTIVATIONS: dict[str, Any] = {
 }
 
 
-@op("Activation", aliases=["npx.activation"])
+@op("Activation")
 def activation(data, *, act_type: Literal["relu", "sigmoid", "softrelu", "softsign", "tanh"]):
     """The activation function named ``act_type``, of every element.
 
@@ -39,7 +39,7 @@ def _leaky_arguments(act_type: str) -> tuple[str, ...]:
     return ("data", "gamma") if act_type == "prelu" else ("data",)
 
 
-@op("LeakyReLU", aliases=["npx.leaky_relu"], arguments=_leaky_arguments)
+@op("LeakyReLU", arguments=_leaky_arguments)
 def leaky_relu(
     data,
     gamma=None,
@@ -84,7 +84,7 @@ def _(data, *, act_type):
     return {"gamma": (data[1] if len(data) > 1 else 1,)} if act_type == "prelu" else {}
 
 
-@op("Dropout", aliases=["npx.dropout"])
+@op("Dropout")
 def dropout(
     data,
     *,

@@ -65,7 +65,7 @@ class Attribute:
                 return self.default
         try:
             return self.convert(value)
-        except (ValueError, TypeError, SyntaxError, KeyError):
+        except (ValueError, TypeError, SyntaxError, KeyError, AttributeError):
             also = " or None" if self.optional else ""
             raise AttributeValueError(
                 f"{operator}: attribute {self.name}={value!r} is not {self.kind}{also}."

@@ -75,7 +75,7 @@ def _declare_shapes(operator: Op) -> Op:
     return operator
 
 
-@op("BatchNorm", aliases=["npx.batch_norm"], **_COMMON)
+@op("BatchNorm", **_COMMON)
 def batch_norm(
     data,
     gamma,

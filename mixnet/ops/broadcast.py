@@ -19,7 +19,7 @@ def _declare(key: str) -> Op:
     name = f"broadcast_{key}"
 
     def broadcasting(lhs, rhs):
-        _check(name, lhs.shape, rhs.shape)
+        check_broadcast(name, lhs.shape, rhs.shape)
         check_same_kind(name, lhs, rhs)
         return function(lhs, rhs).astype(lhs.dtype)
 
@@ -30,7 +30,12 @@ def _declare(key: str) -> Op:
     return op(name, aliases=_ALIASES.get(key, []), differentiable=grad)(broadcasting)
 
 
-def _check(name: str, left: tuple[int, ...], right: tuple[int, ...]) -> None:
+def check_broadcast(name: str, left: tuple[int, ...], right: tuple[int, ...]) -> None:
+    """Raise unless two shapes broadcast.
+
+    Raises:
+        ShapeError: they do not; the message has both.
+    """
     pairs = zip(reversed(left), reversed(right), strict=False)
     if any(a != b and a != 1 and b != 1 for a, b in pairs):
         raise ShapeError(
@@ -81,7 +86,7 @@ def broadcast_like(lhs, rhs, *, lhs_axes: Shape | None = None, rhs_axes: Shape |
 
 
 def _repeat(name: str, data: Any, shape: Any) -> Any:
-    _check(name, data.shape, tuple(shape))
+    check_broadcast(name, data.shape, tuple(shape))
     return jnp.broadcast_to(data, shape)
 
 

@@ -30,7 +30,7 @@ def spatial(name: str, given: tuple[int, ...], count: int, default: int) -> tupl
 Layout = Literal["NCDHW", "NCHW", "NCW", "NDHWC", "NHWC"]
 
 
-@op("Convolution", aliases=["npx.convolution"])
+@op("Convolution")
 def convolution(
     data,
     weight,
@@ -163,7 +163,7 @@ def _(data, *, kernel, num_filter, num_group, layout):
     return {"weight": weight, "bias": (num_filter,)}
 
 
-@op("Deconvolution", aliases=["npx.deconvolution"])
+@op("Deconvolution")
 def deconvolution(
     data,
     weight,

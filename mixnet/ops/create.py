@@ -71,7 +71,7 @@ def linspace(
     ).astype(dtype)
 
 
-@op("_contrib_arange_like", aliases=["npx.arange_like"], differentiable=False)
+@op("_contrib_arange_like", differentiable=False)
 def arange_like(
     data,
     *,

@@ -7,7 +7,7 @@ import math
 from mixnet.ops.registry import op
 
 
-@op("FullyConnected", aliases=["npx.fully_connected"])
+@op("FullyConnected")
 def fully_connected(
     data, weight, bias=None, *, num_hidden: int, no_bias: bool = False, flatten: bool = True
 ):

@@ -215,7 +215,7 @@ def _float_only(function: Function) -> Function:
     def run(data: Any) -> Any:
         if jnp.issubdtype(data.dtype, jnp.floating):
             return function(data)
-        return function(data.astype(jnp.float32)).astype(data.dtype)
+        return to_dtype(function(data.astype(jnp.float32)), data.dtype)
 
     return run
 
@@ -282,22 +282,14 @@ _UNARY: dict[str, tuple[Function, str, bool, bool]] = {
     "logical_not": (lambda x: x == 0, "1 where 0, else 0.", False, False),
     "relu": (jax.nn.relu, "max(x, 0).", False, True),
 }
-_UNARY_ALIASES = {
-    "negative": ["_negative"],
-    "relu": ["npx.relu"],
-    "sigmoid": ["npx.sigmoid"],
-    "erf": ["npx.erf"],
-    "erfinv": ["npx.erfinv"],
-    "gamma": ["npx.gamma"],
-    "gammaln": ["npx.gammaln"],
-}
+_UNARY_ALIASES = {"negative": ["_negative"]}
 
 
 def _declare_unary(name: str, function: Function, text: str, in_float: bool, grad: bool) -> Op:
     compute = _float_only(function) if in_float else function
 
     def unary(data):
-        return compute(data).astype(data.dtype)
+        return to_dtype(compute(data), data.dtype)
 
     unary.__doc__ = (
         f"{text} Of every element.\n\nArgs:\n    data: any shape and dtype; the result has them "
@@ -332,7 +324,7 @@ def zeros_like(data):
     return jnp.zeros(data.shape, data.dtype)
 
 
-@op("Cast", aliases=["cast", "npx.cast"])
+@op("Cast", aliases=["cast"])
 def cast(data, *, dtype: DType):
     """The array in another dtype.
 
@@ -341,11 +333,12 @@ def cast(data, *, dtype: DType):
     return to_dtype(data, dtype)
 
 
-def to_dtype(data: Any, dtype: str) -> Any:
+def to_dtype(data: Any, dtype: Any) -> Any:
     """A cast as MXNet's: numbers out of an integer type's range wrap."""
     wanted = jnp.dtype(dtype)
     if jnp.issubdtype(data.dtype, jnp.floating) and jnp.issubdtype(wanted, jnp.integer):
-        data = data.astype(jnp.int64)
+        # What no whole number stands for becomes the least one, as processors have it.
+        data = jnp.where(jnp.isfinite(data), data, -(2.0**63)).astype(jnp.int64)
     return data.astype(wanted)
 
 
@@ -369,7 +362,7 @@ def clip(data, *, a_min: Scalar, a_max: Scalar):
     return bounded
 
 
-@op("smooth_l1", aliases=["npx.smooth_l1"])
+@op("smooth_l1")
 def smooth_l1(data, *, scalar: float = 1.0):
     """0.5 (s x)² where |x| < 1/s², else |x| - 0.5/s².
 
@@ -401,7 +394,7 @@ def quadratic(data, *, a: Scalar = 0.0, b: Scalar = 0.0, c: Scalar = 0.0):
     return ((one * wide + two) * wide + three).astype(data.dtype)
 
 
-@op("_contrib_div_sqrt_dim", aliases=["npx.div_sqrt_dim"])
+@op("_contrib_div_sqrt_dim")
 def div_sqrt_dim(data):
     """The array over the square root of its last extent, as attention scales its scores.
 

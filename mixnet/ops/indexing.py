@@ -41,7 +41,7 @@ def batch_take(a, indices):
     return jnp.take_along_axis(a, chosen, 1).reshape(indices.shape)
 
 
-@op("pick", aliases=["choose_element_0index", "npx.pick"], method=True)
+@op("pick", aliases=["choose_element_0index"], method=True)
 def pick(
     data,
     index,
@@ -69,7 +69,7 @@ def pick(
     return out.reshape((1,)) if out.ndim == 0 else out
 
 
-@op("one_hot", aliases=["npx.one_hot"], method=True, differentiable=False)
+@op("one_hot", method=True, differentiable=False)
 def one_hot(
     indices, *, depth: int, on_value: float = 1.0, off_value: float = 0.0, dtype: DType = "float32"
 ):
@@ -81,7 +81,7 @@ def one_hot(
     return jnp.where(hot, on_value, off_value).astype(dtype)
 
 
-@op("gather_nd", aliases=["npx.gather_nd"])
+@op("gather_nd")
 def gather_nd(data, indices):
     """``data[indices[0], indices[1], ...]``: the first axis of ``indices`` runs over axes of data.
 
@@ -179,7 +179,7 @@ def _places(indices: Any, shape: tuple[int, ...]) -> tuple[Any, ...]:
     return tuple(jnp.where(r < 0, r + n, r) for r, n in zip(rows, shape, strict=False))
 
 
-@op("Embedding", aliases=["npx.embedding"])
+@op("Embedding")
 def embedding(
     data,
     weight,
@@ -206,6 +206,11 @@ def embedding(
             f"{(input_dim, output_dim)}."
         )
     return jnp.take(weight, bounded(data, input_dim, "clip"), 0)
+
+
+@embedding.set_row_gradient("weight")
+def _(head, data, weight):
+    return data, head.reshape(-1, *weight.shape[1:])
 
 
 @embedding.infer_inputs

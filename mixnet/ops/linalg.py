@@ -38,7 +38,7 @@ def dot(
     return out.reshape((1,)) if out.ndim == 0 else out
 
 
-@op("batch_dot", aliases=["npx.batch_dot"])
+@op("batch_dot")
 def batch_dot(
     lhs,
     rhs,

@@ -26,7 +26,6 @@ def _visible(output_mean_var: bool) -> int:
 
 @op(
     "LayerNorm",
-    aliases=["npx.layer_norm"],
     outputs=3,
     visible=_visible,
     output_names=["output", "mean", "std"],
@@ -55,7 +54,7 @@ def _(data, *, axis):
     return {"gamma": (data[axis],), "beta": (data[axis],)}
 
 
-@op("InstanceNorm", aliases=["npx.instance_norm"])
+@op("InstanceNorm")
 def instance_norm(data, gamma, beta, *, eps: float = 1e-3):
     """Mean 0 and variance 1 of every channel of every sample, then ``gamma`` and ``beta``.
 

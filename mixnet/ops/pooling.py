@@ -16,7 +16,7 @@ from mixnet.ops.registry import op
 from mixnet.ops.resample import Taps, along
 
 
-@op("Pooling", aliases=["npx.pooling"])
+@op("Pooling")
 def pooling(
     data,
     *,

@@ -58,7 +58,7 @@ def _in_dtype(function: Callable[..., Any]) -> Callable[..., Any]:
     return lambda data, axis, keepdims: function(data, axis, dtype=data.dtype, keepdims=keepdims)
 
 
-def _all_ties(function: Callable[..., Any]) -> Callable[..., Any]:
+def all_ties(function: Callable[..., Any]) -> Callable[..., Any]:
     """Extremes whose gradient goes to every element that attains them, as MXNet's does."""
 
     def choose(data: Any, axis: Any, keepdims: bool) -> Any:
@@ -90,8 +90,8 @@ _declare("mean", _mean, "Mean.", [])
 _declare("prod", _in_dtype(jnp.prod), "Product.", [])
 _declare("nansum", _in_dtype(jnp.nansum), "Sum, NaN counted as 0.", [])
 _declare("nanprod", _in_dtype(jnp.nanprod), "Product, NaN counted as 1.", [])
-_declare("max", _all_ties(jnp.max), "Largest element.", ["max_axis"])
-_declare("min", _all_ties(jnp.min), "Smallest element.", ["min_axis"])
+_declare("max", all_ties(jnp.max), "Largest element.", ["max_axis"])
+_declare("min", all_ties(jnp.min), "Smallest element.", ["min_axis"])
 
 
 @op("norm", method=True)
@@ -197,7 +197,7 @@ def _topk_outputs(ret_typ: str) -> int:
     return 2 if ret_typ == "both" else 1
 
 
-@op("topk", aliases=["npx.topk"], method=True, outputs=_topk_outputs)
+@op("topk", method=True, outputs=_topk_outputs)
 def topk(
     data,
     *,
@@ -229,4 +229,5 @@ def topk(
 @op("cumsum", aliases=["_np_cumsum"])
 def cumsum(a, *, axis: int | None = None, dtype: DType | None = None):
     """Running sum along ``axis``, of the flattened array for None."""
-    return jnp.cumsum(a, axis, dtype=dtype or a.dtype)
+    counted = jnp.dtype("int64") if a.dtype == jnp.bool_ else a.dtype
+    return jnp.cumsum(a, axis, dtype=dtype or counted)

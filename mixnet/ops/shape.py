@@ -106,7 +106,7 @@ def reshape(
 _codes = target_shape
 
 
-@op("reshape_like", aliases=["npx.reshape_like"], method=True)
+@op("reshape_like", method=True)
 def reshape_like(
     lhs,
     rhs,
@@ -126,7 +126,7 @@ def reshape_like(
     return lhs.reshape(left)
 
 
-@op("Flatten", aliases=["flatten", "npx.batch_flatten"])
+@op("Flatten", aliases=["flatten"])
 def flatten(data):
     """All axes but the first joined: ``(batch, rest)``.
 
@@ -258,7 +258,7 @@ def split_v2(data, *, indices: Shape, axis: int = 1, squeeze_axis: bool = False,
     return tuple(jnp.squeeze(part, axis) for part in parts) if squeeze_axis else tuple(parts)
 
 
-@op("slice", aliases=["crop", "npx.slice"], method=True)
+@op("slice", aliases=["crop"], method=True)
 def slice_(data, *, begin: tuple, end: tuple, step: tuple = ()):
     """``data[begin[0]:end[0]:step[0], ...]``; None leaves an end open.
 
@@ -365,7 +365,7 @@ def space_to_depth(data, *, block_size: int):
     return moved.reshape(n, c * b * b, h // b, w // b)
 
 
-@op("shape_array", aliases=["npx.shape_array"], method=True, differentiable=False)
+@op("shape_array", method=True, differentiable=False)
 def shape_array(data):
     """The shape, as int64.
 

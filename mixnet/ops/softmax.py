@@ -21,7 +21,7 @@ def _inside(data: Any, length: Any, axis: int) -> Any:
     return steps < jnp.expand_dims(length.astype(jnp.int64), axis)
 
 
-@op("softmax", aliases=["npx.softmax"], arguments=_length_arguments, method=True)
+@op("softmax", arguments=_length_arguments, method=True)
 def softmax(
     data,
     length=None,
@@ -47,7 +47,7 @@ def softmax(
     return jnp.where(inside, out, 0).astype(dtype or data.dtype)
 
 
-@op("log_softmax", aliases=["npx.log_softmax"], method=True)
+@op("log_softmax", method=True)
 def log_softmax(
     data,
     *,

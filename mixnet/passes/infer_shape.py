@@ -12,6 +12,7 @@ import numpy as np
 from mixnet.base import MXNetError, ShapeError
 from mixnet.graph.graph import Graph
 from mixnet.graph.node import Entry, Node
+from mixnet.ops.registry import Op
 
 Shape = tuple[int, ...]
 _SAME_SHAPE = (

@@ -1,10 +1,14 @@
 """``mx.sym``: computations composed by hand, and their executors."""
 
-from typing import Any as _Any
-
+from mixnet.symbol import _internal as _internal
+from mixnet.symbol import contrib as contrib
 from mixnet.symbol import executor as _executor
+from mixnet.symbol import image as image
+from mixnet.symbol import linalg as linalg
 from mixnet.symbol import namespace as _namespace
+from mixnet.symbol import op as op
 from mixnet.symbol import operators as _operators
+from mixnet.symbol import random as random
 from mixnet.symbol.create import arange as arange
 from mixnet.symbol.create import eye as eye
 from mixnet.symbol.create import full as full
@@ -29,11 +33,9 @@ _operators.install(Symbol)
 _executor.install(Symbol)
 
 
-def __getattr__(name: str) -> _Any:
-    if name.startswith("__"):
-        raise AttributeError(name)
-    return _namespace.function(name)
+from mixnet.symbol import numpy as np  # noqa: E402
+from mixnet.symbol import numpy as numpy  # noqa: E402
+from mixnet.symbol import numpy_extension as npx  # noqa: E402
+from mixnet.symbol import numpy_extension as numpy_extension  # noqa: E402
 
-
-def __dir__() -> list[str]:
-    return sorted({*globals(), *_namespace.names()})
+__getattr__, __dir__ = _namespace.OPERATORS.hooks(globals())

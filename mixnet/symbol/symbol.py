@@ -73,9 +73,9 @@ class Symbol:
         found: dict[Node, None] = {}
         for node in self.graph.nodes:
             if node.op is not None and node.op.states:
-                names = node.op.argument_names(node.statics)
-                for name, entry in zip(names, node.inputs, strict=False):
-                    if name in node.op.states and entry.node.is_variable:
+                written = node.op.written(node.statics, len(node.inputs))
+                for place, entry in enumerate(node.inputs):
+                    if place in written and entry.node.is_variable:
                         found[entry.node] = None
         return found
 
@@ -477,7 +477,8 @@ def compose(
     if op.variadic:
         assert not isinstance(inputs, Mapping)
         entries = [entry for each in inputs for entry in each._heads]
-        attrs.setdefault(op.num_args, str(len(entries)))
+        if op.num_args:
+            attrs.setdefault(op.num_args, str(len(entries)))
         for each in op.argument_names(statics)[len(entries) :]:
             scope = current_attributes().get({})
             entries.append(Entry(Node(None, name=f"{name}_{each}", attrs=scope)))
@@ -505,7 +506,7 @@ def make_function(op: Op, name: str) -> Callable[..., Symbol]:
     def function(*args: Any, name: str | None = None, attr: Any = None, **kwargs: Any) -> Symbol:
         kwargs.pop("out", None)
         if op.variadic:
-            kwargs.pop(op.num_args, None)
+            kwargs.pop(op.num_args or "", None)
             given: Any = kwargs.pop(op.variadic, args)
             given = (
                 list(given[0])

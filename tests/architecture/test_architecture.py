@@ -18,8 +18,8 @@ ROOT = PACKAGE.parent
 # Later rooms may import earlier ones.
 LAYERS = [
     {"base", "config", "context", "dtype", "attribute", "name", "util"},
-    {"ops"}, {"graph"}, {"passes"}, {"engine"}, {"runtime"}, {"autograd"}, {"ndarray"}, {"symbol"},
-    {"random", "initializer", "metric", "operator"}, {"optimizer"}, {"gluon"}, {"visualization"},
+    {"ops"}, {"graph"}, {"passes"}, {"engine"}, {"runtime"}, {"autograd"}, {"ndarray"},
+    {"random"}, {"numpy"}, {"numpy_extension"}, {"symbol"}, {"initializer", "metric", "operator"}, {"optimizer"}, {"gluon"}, {"visualization"},
 ]  # fmt: skip
 LEVEL = {room: level for level, rooms in enumerate(LAYERS) for room in rooms}
 # Symbol files are written as whole files by the writer of parameter files; the engine stands apart.

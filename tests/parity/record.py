@@ -9,8 +9,9 @@ gradients, backward from random head gradients, and writes ``tests/parity/fixtur
 ``FAMILY.npz`` in the form that ``tests/parity/test_operators.py`` reads. A case is a dict: ``case``
 (unique name), ``op`` (a registered name), ``inputs`` (name -> NumPy array,
 or a list of arrays for variadic operators), ``attrs``, ``grads`` (names of inputs), ``train``,
-``states`` (names of inputs that the operator writes); with ``symbol`` it runs as a symbol, which
-some old operators need for their states.
+``states`` (names of inputs whose values after the call are stored), ``out`` (names of inputs that the
+outputs are written to), ``close`` (tolerances, for float16); with ``symbol`` it runs as a symbol,
+which some old operators need for their states.
 """
 
 import importlib.util
@@ -67,6 +68,12 @@ def main(family):
             "case": name, "op": case["op"], "attrs": case.get("attrs", {}), "inputs": list(inputs),
             "train": train, "grads": grads, "file": family + ".npz",
         }  # fmt: skip
+        given = dict(case.get("attrs", {}))
+        for key in ("states", "out", "close"):
+            if key in case:
+                entry[key] = case[key]
+        if "out" in case:
+            given["out"] = [made[each] for each in case["out"]]
         for key, value in inputs.items():
             arrays[f"{name}/in/{key}"] = value
         try:
@@ -74,7 +81,7 @@ def main(family):
                 found, backward = _bind(mx, case, made)
             else:
                 with mx.autograd.record(train_mode=train):
-                    found = function(*made.values(), **case.get("attrs", {}))
+                    found = function(*made.values(), **given)
             outputs = found if isinstance(found, list) else [found]
             values = [each.asnumpy() for each in outputs]
             for i, value in enumerate(values):

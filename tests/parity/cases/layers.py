@@ -25,10 +25,10 @@ def _case(name, op, inputs, grads=None, train=True, states=(), symbol=False, **a
         inputs = {"data": inputs}
     if grads is None:
         grads = list(inputs) if isinstance(inputs, dict) else []
-    CASES.append({
-        "case": name, "op": op, "inputs": inputs, "attrs": attrs, "grads": grads, "train": train,
-        "states": list(states), "symbol": symbol,
-    })  # fmt: skip
+    case = {"case": name, "op": op, "inputs": inputs, "attrs": attrs, "grads": grads}
+    if states:
+        case["states"] = list(states)
+    CASES.append({**case, "train": train, "symbol": symbol})
 
 
 def _batch(shape, axis=1):

@@ -1,0 +1,311 @@
+"""``mx.nd.contrib``: loops and branches, tests of numbers, and the contributed operators."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from mixnet.base import ShapeError
+from mixnet.context import current_context
+from mixnet.ndarray.create import zeros
+from mixnet.ndarray.invoke import invoke
+from mixnet.ndarray.namespace import below
+from mixnet.ndarray.ndarray import NDArray
+from mixnet.ops.registry import find
+from mixnet.runtime.body import BodyTrace
+from mixnet.runtime.state import state
+from mixnet.runtime.value import Spec, Value
+
+__getattr__, __dir__ = below("contrib").hooks(globals())
+
+
+def _flat(arrays: Any) -> tuple[list[Any], Any]:
+    """Arrays of nested lists, and how to nest others the same way."""
+    if isinstance(arrays, NDArray):
+        return [arrays], None
+    if not isinstance(arrays, (list, tuple)):
+        raise TypeError(f"takes arrays and lists of arrays, not {type(arrays).__name__}.")
+    leaves, shape = [], []
+    for each in arrays:
+        found, nested = _flat(each)
+        leaves += found
+        shape.append((len(found), nested))
+    return leaves, shape
+
+
+def _nested(leaves: Sequence[Any], shape: Any) -> Any:
+    if shape is None:
+        return leaves[0]
+    made, at = [], 0
+    for count, nested in shape:
+        made.append(_nested(leaves[at : at + count], nested))
+        at += count
+    return made
+
+
+def _record_loop(
+    name: str, inputs: Sequence[Value], cls: Any, attributes: dict[str, Any]
+) -> list[Any]:
+    arrays = [cls._wrap(value) for value in inputs]
+    found = invoke(find(name), arrays, attributes)
+    return found if isinstance(found, list) else [found]
+
+
+def foreach(body: Callable[..., Any], data: Any, init_states: Any) -> tuple[Any, Any]:
+    """Run ``body(slice, states)`` on every slice of ``data`` along the first axis.
+
+    On arrays it is a Python loop; within a hybridized block it becomes one loop of the compiled
+    program, whatever the number of slices.
+
+    Args:
+        body: returns ``(outputs, new states)``, arrays or nested lists of them.
+        data: an array, or nested lists of arrays with the same first extent.
+        init_states: an array or nested lists of arrays.
+
+    Returns:
+        The outputs stacked along a new first axis, and the last states.
+    """
+    slices, data_shape = _flat(data)
+    states, state_shape = _flat(init_states)
+    if not slices:
+        raise ShapeError("foreach: there is no data to run over.")
+    length = slices[0].shape[0]
+    if any(each.shape[0] != length for each in slices):
+        raise ShapeError(
+            f"foreach: first extents {[each.shape[0] for each in slices]} of the data differ."
+        )
+    if state.trace is not None:
+        return _traced_foreach(body, slices, data_shape, states, state_shape)
+    current = _nested(states, state_shape)
+    collected: list[list[Any]] = []
+    out_shape: Any = None
+    for i in range(length):
+        out, current = body(_nested([each[i] for each in slices], data_shape), current)
+        leaves, out_shape = _flat(out)
+        collected.append(leaves)
+    stack = find("stack")
+    stacked = [invoke(stack, list(each), {"axis": 0}) for each in zip(*collected, strict=True)]
+    return _nested(stacked, out_shape), current
+
+
+def _traced_foreach(
+    body: Any, slices: list[Any], data_shape: Any, states: list[Any], state_shape: Any
+) -> tuple[Any, Any]:
+    cls = type(slices[0])
+    with BodyTrace() as trace:
+        items = [trace.placeholder(_item_spec(each), f"item{i}") for i, each in enumerate(slices)]
+        carried = [trace.placeholder(each._spec, f"state{i}") for i, each in enumerate(states)]
+        out, new = body(
+            _nested([cls._wrap(v) for v in items], data_shape),
+            _nested([cls._wrap(v) for v in carried], state_shape),
+        )
+        outputs, out_shape = _flat(out)
+        after, after_shape = _flat(new)
+        graph, captured = trace.subgraph([each._read() for each in (*outputs, *after)])
+    count, carried_count = len(items), len(carried)
+    attributes = {
+        "subgraphs": (graph,),
+        "num_outputs": len(outputs) + len(after),
+        "num_out_data": len(outputs),
+        "in_data_locs": tuple(range(count)),
+        "in_state_locs": tuple(range(count, count + carried_count)),
+        "remain_locs": tuple(range(count + carried_count, count + carried_count + len(captured))),
+    }
+    inputs = [each._read() for each in (*slices, *states)] + captured
+    found = _record_loop("_foreach", inputs, cls, attributes)
+    split = len(outputs)
+    return _nested(found[:split], out_shape), _nested(found[split:], after_shape)
+
+
+def _item_spec(each: NDArray) -> Spec:
+    # What indexing with a number gives, which in mx.nd has one axis at least.
+    spec = each._spec
+    return Spec.of(each._index_shape(spec.shape[1:]), spec.dtype, spec.context)
+
+
+def while_loop(
+    cond: Callable[..., Any],
+    func: Callable[..., Any],
+    loop_vars: Any,
+    max_iterations: int | None = None,
+) -> tuple[Any, Any]:
+    """Run ``func(*loop_vars)`` while ``cond(*loop_vars)`` holds.
+
+    Args:
+        cond: returns an array of one element.
+        func: returns ``(step output, new loop variables)``.
+        loop_vars: an array or a list.
+        max_iterations: the most steps.
+
+    Returns:
+        The step outputs stacked to ``max_iterations`` rows, those behind the last step 0, and the
+        last loop variables.
+
+    Raises:
+        ValueError: no ``max_iterations``, or no loop variables.
+    """
+    if max_iterations is None:
+        raise ValueError("while_loop: give max_iterations; the outputs have so many rows.")
+    max_iterations = int(max_iterations)
+    variables, shape = _flat(loop_vars)
+    if not variables:
+        raise ValueError("while_loop: loop_vars is empty; give an array or a list of arrays.")
+    if state.trace is not None:
+        return _traced_while(cond, func, variables, shape, max_iterations)
+    current = list(loop_vars) if isinstance(loop_vars, (list, tuple)) else [loop_vars]
+    single = isinstance(loop_vars, NDArray)
+    collected: list[list[Any]] = []
+    out_shape: Any = []
+    while len(collected) < max_iterations and _is_true(cond(*current)):
+        out, new = func(*current)
+        leaves, out_shape = _flat([] if out is None else out)
+        collected.append(leaves)
+        current = list(new) if isinstance(new, (list, tuple)) else [new]
+        if len(current) != (1 if single else len(loop_vars)):
+            raise ShapeError(
+                f"while_loop: func returned {len(current)} loop variables, there are "
+                f"{1 if single else len(loop_vars)}."
+            )
+    stacked = [_padded(list(each), max_iterations) for each in zip(*collected, strict=True)]
+    return _nested(stacked, out_shape), current[0] if single else current
+
+
+def _is_true(found: Any) -> bool:
+    return bool(found.asnumpy().reshape(-1)[0]) if isinstance(found, NDArray) else bool(found)
+
+
+def _padded(rows: list[Any], count: int) -> Any:
+    stacked = invoke(find("stack"), rows, {"axis": 0})
+    missing = count - len(rows)
+    if not missing:
+        return stacked
+    first = rows[0]
+    rest = zeros((missing, *first.shape), first.context, first.dtype)
+    return invoke(find("Concat"), [stacked, type(first)._wrap(rest._read())], {"dim": 0})
+
+
+def _traced_while(
+    cond: Any, func: Any, variables: list[Any], shape: Any, max_iterations: int
+) -> tuple[Any, Any]:
+    cls, count = type(variables[0]), len(variables)
+    single = shape is None
+
+    def traced(function: Any) -> tuple[Any, list[Value], Any]:
+        with BodyTrace() as trace:
+            own = [trace.placeholder(v._spec, f"var{i}") for i, v in enumerate(variables)]
+            given = _nested([cls._wrap(v) for v in own], shape)
+            leaves, more = function(given if not single else [given])
+            graph, captured = trace.subgraph([each._read() for each in leaves])
+        return graph, captured, more
+
+    def condition(given: Any) -> tuple[list[Any], Any]:
+        return [cond(*given)], None
+
+    def body(given: Any) -> tuple[list[Any], Any]:
+        out, new = func(*given)
+        outputs, out_shape = _flat([] if out is None else out)
+        after, after_shape = _flat(new)
+        return [*outputs, *after], (len(outputs), out_shape, after_shape)
+
+    test, test_captured, _ = traced(condition)
+    step, step_captured, (split, out_shape, after_shape) = traced(body)
+    first = count + len(test_captured)
+    places = tuple(range(count))
+    attributes = {
+        "subgraphs": (test, step),
+        "num_outputs": split + count,
+        "num_out_data": split,
+        "max_iterations": max_iterations,
+        "cond_input_locs": (*places, *range(count, first)),
+        "func_input_locs": (*places, *range(first, first + len(step_captured))),
+        "func_var_locs": places,
+    }
+    inputs = [each._read() for each in variables] + test_captured + step_captured
+    found = _record_loop("_while_loop", inputs, cls, attributes)
+    return _nested(found[:split], out_shape), _nested(found[split:], after_shape)
+
+
+def cond(pred: Any, then_func: Callable[[], Any], else_func: Callable[[], Any]) -> Any:
+    """``then_func()`` if ``pred`` is not 0, else ``else_func()``.
+
+    On arrays ``pred`` is read; within a hybridized block both become branches of the compiled
+    program, of which one runs.
+
+    Args:
+        pred: an array of one element.
+        then_func: returns arrays or nested lists of them.
+        else_func: returns arrays of the same shapes and dtypes.
+    """
+    if state.trace is None or not isinstance(pred, NDArray):
+        return then_func() if _is_true(pred) else else_func()
+
+    def branch(function: Any) -> tuple[Any, list[Value], int, Any]:
+        with BodyTrace() as trace:
+            leaves, shape = _flat(function())
+            graph, captured = trace.subgraph([each._read() for each in leaves])
+        return graph, captured, len(leaves), shape
+
+    with BodyTrace() as trace:
+        own = trace.placeholder(pred._spec, "pred")
+        test, _ = trace.subgraph([own])
+    yes, yes_captured, count, shape = branch(then_func)
+    no, no_captured, other, _ = branch(else_func)
+    if count != other:
+        raise ShapeError(f"cond: the branches return {count} and {other} arrays.")
+    first = 1 + len(yes_captured)
+    attributes = {
+        "subgraphs": (test, yes, no),
+        "num_outputs": count,
+        "cond_input_locs": (0,),
+        "then_input_locs": tuple(range(1, first)),
+        "else_input_locs": tuple(range(first, first + len(no_captured))),
+    }
+    inputs = [pred._read(), *yes_captured, *no_captured]
+    return _nested(_record_loop("_cond", inputs, type(pred), attributes), shape)
+
+
+def isnan(data: NDArray) -> NDArray:
+    """1 where not a number, else 0."""
+    return data != data  # type: ignore[return-value]
+
+
+def isinf(data: NDArray) -> NDArray:
+    """1 where infinite, else 0."""
+    return data.abs() == math.inf  # type: ignore[no-any-return]
+
+
+def isfinite(data: NDArray) -> NDArray:
+    """1 where neither infinite nor NaN, else 0."""
+    return data.abs() < math.inf  # type: ignore[no-any-return]
+
+
+def rand_zipfian(
+    true_classes: NDArray, num_sampled: int, range_max: int, ctx: Any = None
+) -> tuple[NDArray, NDArray, NDArray]:
+    """Classes drawn with probability log((c + 2) / (c + 1)) / log(range_max + 1).
+
+    Args:
+        true_classes: class numbers, any shape.
+        num_sampled: how many to draw.
+        range_max: number of classes.
+        ctx: device.
+
+    Returns:
+        The drawn classes, int64 ``(num_sampled,)``; how often each true class and each drawn one
+        is expected among them, float64.
+    """
+    ctx = ctx or current_context()
+    top = math.log(range_max + 1)
+    uniform = invoke(
+        find("_random_uniform"),
+        (),
+        {"low": 0.0, "high": top, "shape": (num_sampled,), "dtype": "float64", "ctx": ctx},
+    )
+    drawn = (uniform.exp() - 1).astype("int64") % range_max
+
+    def expected(classes: NDArray) -> Any:
+        at = classes.astype("float64")
+        return ((at + 2.0) / (at + 1.0)).log() / top * num_sampled
+
+    return drawn, expected(true_classes.as_in_context(ctx)), expected(drawn)

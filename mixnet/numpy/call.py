@@ -1,0 +1,96 @@
+"""Calling an operator from a function of ``mx.np``, on whatever face its arrays have.
+
+The functions are written once: with arrays they compute, with symbols they compose.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as onp
+
+from mixnet.dtype import as_dtype
+from mixnet.ndarray.ndarray import NDArray
+from mixnet.ops.registry import find
+
+NUMBERS = (bool, int, float, onp.number, onp.bool_)
+
+
+class _Face(threading.local):
+    # The class that functions without array arguments make: set by mixnet.numpy and by symbol_face.
+    made: Any = None
+
+
+_face = _Face()
+_default: list[Any] = []
+
+
+def set_default_face(cls: Any) -> None:
+    """The class of arrays that creation functions return."""
+    _default[:] = [cls]
+
+
+@contextmanager
+def face(cls: Any) -> Iterator[None]:
+    """Creation functions return ``cls`` inside."""
+    before, _face.made = _face.made, cls
+    try:
+        yield
+    finally:
+        _face.made = before
+
+
+def current_face() -> Any:
+    """The class that a function without array arguments makes."""
+    return _face.made or _default[0]
+
+
+def is_array(value: Any) -> bool:
+    """Whether ``value`` is an array or a symbol."""
+    return hasattr(type(value), "_operate")
+
+
+def call(name: str, *arrays: Any, out: Any = None, **attributes: Any) -> Any:
+    """The operator on arrays or symbols; None among them is left out.
+
+    Args:
+        name: its registered name.
+        arrays: its inputs, of one face.
+        out: an array that the result is written to.
+        attributes: by name; ``ctx`` says where an operator without inputs runs.
+
+    Raises:
+        TypeError: an input is neither an array nor a symbol.
+    """
+    given = [each for each in arrays if each is not None]
+    for each in given:
+        if not is_array(each):
+            raise TypeError(
+                f"{name.removeprefix('_npi_').removeprefix('_np_')} takes mx.np arrays, not "
+                f"{type(each).__name__}. Make one with mx.np.array(...)."
+            )
+    cls = type(given[0]) if given else current_face()
+    return cls._operate(find(name), given, attributes, out)
+
+
+def as_array(value: Any, like: Any = None) -> Any:
+    """An array from a number or nested lists; arrays and symbols as they are."""
+    if is_array(value):
+        return value
+    context = like.context if isinstance(like, NDArray) else None
+    return current_face()._from_source(value, context)
+
+
+def as_axes(axis: Any) -> Any:
+    """An axis, several, or None, as a tuple or None."""
+    return (
+        axis if axis is None else (axis,) if isinstance(axis, (int, onp.integer)) else tuple(axis)
+    )
+
+
+def name_of(dtype: Any) -> str | None:
+    """Name of a dtype; None stays."""
+    return None if dtype is None else as_dtype(dtype).name

@@ -1,0 +1,230 @@
+"""Making arrays of ``mx.np`` from data, shapes and ranges."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as onp
+
+from mixnet.ndarray.ndarray import NDArray
+from mixnet.numpy.call import call, name_of
+from mixnet.numpy.ndarray import ndarray
+
+
+def _check_order(name: str, order: str) -> None:
+    if order not in ("C", "K", "A"):
+        raise NotImplementedError(f"{name}: order={order!r} is not kept here; only 'C' is.")
+
+
+def array(object: Any, dtype: Any = None, ctx: Any = None) -> ndarray:
+    """An array with a copy of ``object``.
+
+    Args:
+        object: an array, a NumPy array, nested lists, a number.
+        dtype: by default that of an array, float32 of anything else.
+        ctx: device; the current one by default.
+
+    Raises:
+        ValueError: an ``mx.nd`` array; ``as_np_ndarray()`` shares its storage.
+        TypeError: the source does not hold numbers.
+    """
+    if isinstance(object, ndarray):
+        made = object.copy() if ctx is None else object.copyto(ctx)
+        return made if dtype is None else made.astype(dtype, copy=False)
+    if isinstance(object, NDArray):
+        raise ValueError("array: an mx.nd array becomes an mx.np one by its as_np_ndarray().")
+    if isinstance(object, (list, tuple)):
+        object = _numbers_of(object)
+        if dtype is None:
+            dtype = onp.float32
+    return ndarray._from_source(object, ctx, dtype)
+
+
+def _numbers_of(nested: Any) -> Any:
+    if isinstance(nested, (list, tuple)):
+        return [_numbers_of(each) for each in nested]
+    return nested.asnumpy() if isinstance(nested, NDArray) else nested
+
+
+def _shape(shape: Any) -> tuple[int, ...]:
+    return (int(shape),) if isinstance(shape, (int, onp.integer)) else tuple(shape)
+
+
+def zeros(shape: Any, dtype: Any = None, order: str = "C", ctx: Any = None) -> Any:
+    """Zeros of ``shape``; float32 by default."""
+    _check_order("zeros", order)
+    return call("_npi_zeros", shape=_shape(shape), dtype=name_of(dtype), ctx=ctx)
+
+
+def ones(shape: Any, dtype: Any = onp.float32, order: str = "C", ctx: Any = None) -> Any:
+    """Ones of ``shape``."""
+    _check_order("ones", order)
+    return call("_npi_ones", shape=_shape(shape), dtype=name_of(dtype), ctx=ctx)
+
+
+def empty(shape: Any, dtype: Any = onp.float32, order: str = "C", ctx: Any = None) -> Any:
+    """An array whose content you will write; it holds zeros until then."""
+    _check_order("empty", order)
+    return zeros(shape, dtype, order, ctx)
+
+
+def full(
+    shape: Any,
+    fill_value: Any,
+    dtype: Any = None,
+    order: str = "C",
+    ctx: Any = None,
+    out: Any = None,
+) -> Any:
+    """``fill_value`` everywhere; bool for a boolean, float32 otherwise by default."""
+    _check_order("full", order)
+    if isinstance(fill_value, NDArray):
+        made: Any = fill_value if dtype is None else fill_value.astype(dtype)
+        found = call("_npi_broadcast_to", made, shape=_shape(shape))
+        return found if out is None else call("_np_copy", found, out=out)
+    if dtype is None:
+        dtype = onp.bool_ if isinstance(fill_value, (bool, onp.bool_)) else onp.float32
+    attributes = {"shape": _shape(shape), "value": float(fill_value), "dtype": name_of(dtype)}
+    return call("_full", out=out, **attributes, ctx=ctx)
+
+
+def full_like(
+    a: Any, fill_value: Any, dtype: Any = None, order: str = "C", ctx: Any = None, out: Any = None
+) -> Any:
+    """``fill_value`` everywhere, in the shape and dtype of ``a``."""
+    _check_order("full_like", order)
+    return call("_npi_full_like", a, out=out, fill_value=float(fill_value), dtype=name_of(dtype))
+
+
+def zeros_like(
+    a: Any, dtype: Any = None, order: str = "C", ctx: Any = None, out: Any = None
+) -> Any:
+    """Zeros in the shape and dtype of ``a``."""
+    return full_like(a, 0, dtype, order, ctx, out)
+
+
+def ones_like(a: Any, dtype: Any = None, order: str = "C", ctx: Any = None, out: Any = None) -> Any:
+    """Ones in the shape and dtype of ``a``."""
+    return full_like(a, 1, dtype, order, ctx, out)
+
+
+def empty_like(
+    prototype: Any, dtype: Any = None, order: str = "C", subok: bool = False, shape: Any = None
+) -> Any:
+    """An array of the shape and dtype of ``prototype`` whose content you will write."""
+    return full_like(prototype, 0, dtype, order)
+
+
+def arange(start: Any, stop: Any = None, step: Any = 1, dtype: Any = None, ctx: Any = None) -> Any:
+    """Numbers from ``start`` (0 if it stands alone) up to ``stop``; float32 by default.
+
+    Raises:
+        ZeroDivisionError: ``step`` is 0.
+    """
+    if stop is None:
+        start, stop = 0, start
+    if step == 0:
+        raise ZeroDivisionError("arange: step is 0; give another.")
+    attributes = {"start": float(start), "stop": float(stop), "step": float(step)}
+    return call("_npi_arange", **attributes, dtype=name_of(dtype or onp.float32), ctx=ctx)
+
+
+def linspace(
+    start: Any,
+    stop: Any,
+    num: int = 50,
+    endpoint: bool = True,
+    retstep: bool = False,
+    dtype: Any = None,
+    axis: int = 0,
+    ctx: Any = None,
+) -> Any:
+    """``num`` numbers at equal distances from ``start`` to ``stop``, and the distance if asked."""
+    if axis != 0:
+        raise NotImplementedError("linspace: axis other than 0 is not kept here.")
+    attributes = {"start": float(start), "stop": float(stop), "num": num, "endpoint": endpoint}
+    made = call("_linspace", **attributes, dtype=name_of(dtype or onp.float32), ctx=ctx)
+    if not retstep:
+        return made
+    return made, (stop - start) / max(num - endpoint, 1)
+
+
+def logspace(
+    start: Any,
+    stop: Any,
+    num: int = 50,
+    endpoint: bool = True,
+    base: float = 10.0,
+    dtype: Any = None,
+    axis: int = 0,
+    ctx: Any = None,
+) -> Any:
+    """``num`` powers of ``base``, the exponents at equal distances."""
+    if axis != 0:
+        raise NotImplementedError("logspace: axis other than 0 is not kept here.")
+    attributes = {"start": float(start), "stop": float(stop), "num": num, "endpoint": endpoint}
+    name = name_of(dtype or onp.float32)
+    return call("_npi_logspace", **attributes, base=float(base), dtype=name, ctx=ctx)
+
+
+def eye(N: int, M: int | None = None, k: int = 0, dtype: Any = onp.float32, **kwargs: Any) -> Any:
+    """A matrix with ones on diagonal ``k``."""
+    return call("_npi_eye", N=N, M=M, k=int(k), dtype=name_of(dtype), ctx=kwargs.get("ctx"))
+
+
+def identity(n: int, dtype: Any = None, ctx: Any = None) -> Any:
+    """The identity matrix of ``n`` rows."""
+    return call("_npi_identity", shape=(n, n), dtype=name_of(dtype), ctx=ctx)
+
+
+def indices(dimensions: Any, dtype: Any = onp.int32, ctx: Any = None) -> Any:
+    """The indices of a grid: one array of the grid's shape for each of its axes."""
+    return call("_npi_indices", dimensions=tuple(dimensions), dtype=name_of(dtype), ctx=ctx)
+
+
+def _window(name: str, text: str) -> Any:
+    def window(M: int, dtype: Any = onp.float32, ctx: Any = None) -> Any:
+        return call(f"_npi_{name}", M=int(M), dtype=name_of(dtype), ctx=ctx)
+
+    window.__name__ = window.__qualname__ = name
+    window.__doc__ = f"{text} window of ``M`` points."
+    return window
+
+
+hanning = _window("hanning", "Hann")
+hamming = _window("hamming", "Hamming")
+blackman = _window("blackman", "Blackman")
+
+
+def copy(a: Any, out: Any = None) -> Any:
+    """A new array with the same content."""
+    return call("_np_copy", a, out=out)
+
+
+def meshgrid(*xi: Any, **kwargs: Any) -> list[Any]:
+    """Grids from 1-D arrays: one array for each, repeated along the axes of the others.
+
+    Args:
+        xi: arrays of one axis or none.
+        kwargs: ``indexing`` ('xy' or 'ij'), ``sparse`` (leave the repeating out), ``copy``.
+    """
+    indexing = kwargs.pop("indexing", "xy")
+    sparse, _ = kwargs.pop("sparse", False), kwargs.pop("copy", True)
+    if kwargs:
+        raise TypeError(f"meshgrid() got an unexpected keyword argument {next(iter(kwargs))!r}")
+    if indexing not in ("xy", "ij"):
+        raise ValueError(f"meshgrid: indexing={indexing!r} is neither 'xy' nor 'ij'.")
+    ndim = len(xi)
+    order = list(range(ndim))
+    if indexing == "xy" and ndim > 1:
+        order[:2] = [1, 0]
+    shape = [1] * ndim
+    for i, each in enumerate(xi):
+        shape[order[i]] = each.size
+    made = []
+    for i, each in enumerate(xi):
+        own = [1] * ndim
+        own[order[i]] = -1
+        grid = call("_np_reshape", each, newshape=tuple(own))
+        made.append(grid if sparse else call("_npi_broadcast_to", grid, shape=tuple(shape)))
+    return made

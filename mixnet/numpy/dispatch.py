@@ -1,0 +1,59 @@
+"""NumPy's functions on ``mx.np`` arrays: ``numpy.mean(x)`` is ``mx.np.mean(x)``."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as onp
+
+from mixnet.numpy import fallback
+from mixnet.numpy.ndarray import ndarray
+
+
+class Dispatch:
+    """What NumPy's protocols ask for.
+
+    Args:
+        namespace: where the functions are looked up: ``mixnet.numpy``'s globals.
+    """
+
+    def __init__(self, namespace: dict[str, Any]):
+        self.namespace = namespace
+
+    def _find(self, function: Any) -> Any:
+        module = getattr(function, "__module__", "") or ""
+        if module.startswith("numpy.linalg"):
+            return getattr(self.namespace["linalg"], function.__name__, None)
+        return self.namespace.get(function.__name__)
+
+    def function(self, function: Any, args: Any, kwargs: Any) -> Any:
+        """``__array_function__``: our function of that name, else NumPy's on the host."""
+        found = self._find(function)
+        if found is not None and callable(found):
+            return found(*args, **kwargs)
+        return fallback.on_host(function.__name__, function)(*args, **kwargs)
+
+    def ufunc(self, ufunc: Any, method: str, inputs: Any, kwargs: Any) -> Any:
+        """``__array_ufunc__``: our function of that name; only plain calls, as in MXNet.
+
+        Raises:
+            TypeError: a NumPy array beside ours, which MXNet refuses.
+            ValueError: a method such as ``reduce``.
+        """
+        if method != "__call__":
+            raise ValueError(f"numpy.{ufunc.__name__}.{method} does not take mx.np arrays.")
+        for each in inputs:
+            if isinstance(each, onp.ndarray):
+                raise TypeError(
+                    f"numpy.{ufunc.__name__}: a numpy array does not combine with an mx.np one. "
+                    f"Make it one with mx.np.array(...), or call asnumpy()."
+                )
+        out = kwargs.pop("out", None)
+        if out is not None:
+            kwargs["out"] = out[0] if isinstance(out, tuple) else out
+            if not isinstance(kwargs["out"], ndarray):
+                raise TypeError("out must be an mx.np array, as the inputs are.")
+        found = self._find(ufunc)
+        if found is None:
+            return fallback.on_host(ufunc.__name__, ufunc)(*inputs, **kwargs)
+        return found(*inputs, **kwargs)

@@ -1,0 +1,218 @@
+"""Functions of ``mx.np`` that act on every element: of one array, of two, and clipping."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from typing import Any
+
+import numpy as onp
+
+from mixnet.base import AttributeTypeError
+from mixnet.ndarray.ndarray import NDArray
+from mixnet.numpy import ndarray as arrays
+from mixnet.numpy.call import NUMBERS, call, is_array
+
+_UFUNC_OPTIONS = {"where": True, "casting": "same_kind", "order": "K", "dtype": None, "subok": True}
+
+
+def check_options(function: str, options: dict[str, Any]) -> None:
+    """Raise unless the options of a NumPy ufunc have the only values that are kept.
+
+    Raises:
+        TypeError: an unknown option, or ``where=`` and the like with another value.
+    """
+    for key, value in options.items():
+        if key == "name":  # a symbol's
+            continue
+        if key not in _UFUNC_OPTIONS or value not in (_UFUNC_OPTIONS[key], None):
+            raise TypeError(
+                f"{function}: the option {key}={value!r} is not kept; NumPy's options have only "
+                f"their default values here."
+            )
+
+
+# name in mx.np: operator, sentence
+_UNARY = {
+    "abs": ("abs", "Absolute value"),
+    "absolute": ("abs", "Absolute value"),
+    "fabs": ("abs", "Absolute value"),
+    "sign": ("sign", "-1, 0 or 1"),
+    "sqrt": ("sqrt", "Square root"),
+    "square": ("square", "Square"),
+    "cbrt": ("cbrt", "Cube root"),
+    "reciprocal": ("reciprocal", "One over it"),
+    "negative": ("negative", "Sign changed"),
+    "exp": ("exp", "Exponential"),
+    "expm1": ("expm1", "Exponential less one"),
+    "log": ("log", "Natural logarithm"),
+    "log2": ("log2", "Logarithm to base 2"),
+    "log10": ("log10", "Logarithm to base 10"),
+    "log1p": ("log1p", "Natural logarithm of one more"),
+    "sin": ("sin", "Sine of radians"),
+    "cos": ("cos", "Cosine of radians"),
+    "tan": ("tan", "Tangent of radians"),
+    "arcsin": ("arcsin", "Inverse sine, in radians"),
+    "arccos": ("arccos", "Inverse cosine, in radians"),
+    "arctan": ("arctan", "Inverse tangent, in radians"),
+    "sinh": ("sinh", "Hyperbolic sine"),
+    "cosh": ("cosh", "Hyperbolic cosine"),
+    "tanh": ("tanh", "Hyperbolic tangent"),
+    "arcsinh": ("arcsinh", "Inverse hyperbolic sine"),
+    "arccosh": ("arccosh", "Inverse hyperbolic cosine"),
+    "arctanh": ("arctanh", "Inverse hyperbolic tangent"),
+    "degrees": ("degrees", "Radians to degrees"),
+    "rad2deg": ("degrees", "Radians to degrees"),
+    "radians": ("radians", "Degrees to radians"),
+    "deg2rad": ("radians", "Degrees to radians"),
+    "rint": ("rint", "Nearest whole number"),
+    "ceil": ("ceil", "Next whole number above"),
+    "floor": ("floor", "Next whole number below"),
+    "trunc": ("trunc", "Whole part"),
+    "fix": ("fix", "Whole part"),
+    "logical_not": ("_npi_logical_not", "Whether zero"),
+    "bitwise_not": ("_npi_bitwise_not", "Every bit the other way"),
+    "invert": ("_npi_bitwise_not", "Every bit the other way"),
+    "isnan": ("_npi_isnan", "Whether not a number"),
+    "isinf": ("_npi_isinf", "Whether infinite"),
+    "isposinf": ("_npi_isposinf", "Whether plus infinity"),
+    "isneginf": ("_npi_isneginf", "Whether minus infinity"),
+    "isfinite": ("_npi_isfinite", "Whether finite"),
+}
+
+
+def _unary(name: str, operator: str, text: str) -> Callable[..., Any]:
+    def function(x: Any, out: Any = None, **kwargs: Any) -> Any:
+        if kwargs:
+            check_options(name, kwargs)
+        if isinstance(x, NUMBERS):
+            return getattr(onp, name)(x)
+        return call(operator, x, out=out)
+
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = (
+        f"{text}, of every element.\n\nArgs:\n    x: an array of any shape, or a number.\n    out: "
+        f"an array that the result is written to.\n"
+    )
+    return function
+
+
+# name in mx.np: operators, sentence, whether MXNet's function takes further keywords
+_BINARY = {
+    "add": (arrays.add, "Sum", True),
+    "subtract": (arrays.subtract, "Difference", True),
+    "multiply": (arrays.multiply, "Product", True),
+    "divide": (arrays.true_divide, "Quotient", True),
+    "true_divide": (arrays.true_divide, "Quotient", False),
+    "mod": (arrays.mod, "Remainder with the divisor's sign", True),
+    "remainder": (arrays.mod, "Remainder with the divisor's sign", True),
+    "power": (arrays.power, "Power", True),
+    "maximum": (arrays.maximum, "The larger element", True),
+    "minimum": (arrays.minimum, "The smaller element", True),
+    "hypot": (arrays.hypot, "Square root of the sum of squares", True),
+    "arctan2": (arrays.arctan2, "Angle of the point (x2, x1), in radians", True),
+    "copysign": (arrays.copysign, "The first with the sign of the second", True),
+    "ldexp": (arrays.ldexp, "The first times two to the second", True),
+    "lcm": (arrays.lcm, "Least common multiple", True),
+    "bitwise_and": (arrays.bitwise_and, "Bits in both", True),
+    "bitwise_or": (arrays.bitwise_or, "Bits in either", True),
+    "bitwise_xor": (arrays.bitwise_xor, "Bits in one of the two", True),
+    "equal": (arrays.equal, "Whether equal", False),
+    "not_equal": (arrays.not_equal, "Whether different", False),
+    "greater": (arrays.greater, "Whether greater", False),
+    "greater_equal": (arrays.greater_equal, "Whether greater or equal", False),
+    "less": (arrays.less, "Whether less", False),
+    "less_equal": (arrays.less_equal, "Whether less or equal", False),
+}
+
+
+def _binary(name: str, operation: Any, text: str, keywords: bool) -> Callable[..., Any]:
+    def function(x1: Any, x2: Any, out: Any = None, **kwargs: Any) -> Any:
+        if kwargs:
+            check_options(name, kwargs)
+        if out is None and isinstance(x1, NDArray):
+            return operation(x1, x2)
+        if is_array(x1) and is_array(x2):
+            return call(operation.broadcast.name, x1, x2, out=out)
+        if is_array(x1) and isinstance(x2, NUMBERS):
+            return call(operation.scalar.name, x1, out=out, scalar=_number(x2))
+        if is_array(x2) and isinstance(x1, NUMBERS):
+            return call(operation.reflected.name, x2, out=out, scalar=_number(x1))
+        if isinstance(x1, NUMBERS) and isinstance(x2, NUMBERS):
+            return getattr(onp, name)(x1, x2)
+        raise AttributeTypeError(
+            f"{name} takes mx.np arrays and numbers, not {type(x1).__name__} and "
+            f"{type(x2).__name__}. Make an array with mx.np.array(...)."
+        )
+
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = (
+        f"{text}, element by element.\n\nArgs:\n    x1: an array or a number.\n    x2: an array or "
+        f"a number; axes of extent one are repeated.\n    out: an array for the result.\n"
+    )
+    if not keywords:
+        whole = inspect.signature(function)
+        kept = [p for p in whole.parameters.values() if p.kind is not p.VAR_KEYWORD]
+        function.__signature__ = whole.replace(parameters=kept)  # type: ignore[attr-defined]
+    return function
+
+
+def _number(value: Any) -> Any:
+    return value.item() if isinstance(value, onp.generic) else value
+
+
+FUNCTIONS = {
+    **{name: _unary(name, *row) for name, row in _UNARY.items()},
+    **{name: _binary(name, *row) for name, row in _BINARY.items()},
+}
+
+
+def around(x: Any, decimals: int = 0, out: Any = None, **kwargs: Any) -> Any:
+    """Rounded to ``decimals`` digits after the point, halves to even."""
+    if isinstance(x, NUMBERS):
+        return onp.around(x, decimals)
+    return call("_npi_around", x, out=out, decimals=decimals)
+
+
+def round(x: Any, decimals: int = 0, out: Any = None, **kwargs: Any) -> Any:
+    """Rounded to ``decimals`` digits after the point, halves to even."""
+    return around(x, decimals, out)
+
+
+round_ = round
+
+
+def clip(a: Any, a_min: Any, a_max: Any, out: Any = None) -> Any:
+    """Elements no less than ``a_min`` and no more than ``a_max``; None leaves an end open.
+
+    Raises:
+        ValueError: both ends are open.
+    """
+    if a_min is None and a_max is None:
+        raise ValueError("clip: a_min and a_max are both None; give one of them.")
+    low = float("-inf") if a_min is None else float(a_min)
+    high = float("inf") if a_max is None else float(a_max)
+    return call("clip", a, out=out, a_min=low, a_max=high)
+
+
+def nan_to_num(
+    x: Any,
+    copy: bool = True,
+    nan: float = 0.0,
+    posinf: Any = None,
+    neginf: Any = None,
+    **kwargs: Any,
+) -> Any:
+    """NaN and infinities replaced; the greatest and least of the dtype by default.
+
+    Args:
+        x: an array or a number.
+        copy: False writes the result to ``x``.
+        nan: what stands for NaN.
+        posinf: what stands for plus infinity.
+        neginf: what stands for minus infinity.
+    """
+    if isinstance(x, NUMBERS):
+        return onp.nan_to_num(x, copy, nan, posinf, neginf)
+    out = None if copy else x
+    return call("_npi_nan_to_num", x, out=out, nan=nan, posinf=posinf, neginf=neginf)

@@ -1,0 +1,168 @@
+"""Functions of ``mx.np`` that NumPy computes on the host: MXNet leaves these to it as well.
+
+They read the values of their arrays, have no gradient, and cannot be part of a compiled graph.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as onp
+
+from mixnet.autograd.scope import is_recording
+from mixnet.base import GradientError
+from mixnet.ndarray.ndarray import NDArray
+from mixnet.numpy.ndarray import ndarray
+
+# MXNet 1.9.1's list. Those that NumPy 2 has no more, or renamed, stand below with their function.
+NAMES = [
+    "allclose",
+    "apply_along_axis",
+    "apply_over_axes",
+    "argpartition",
+    "array_equal",
+    "array_equiv",
+    "choose",
+    "compress",
+    "corrcoef",
+    "correlate",
+    "count_nonzero",
+    "cov",
+    "digitize",
+    "divmod",
+    "float_power",
+    "frexp",
+    "heaviside",
+    "histogram2d",
+    "histogram_bin_edges",
+    "histogramdd",
+    "i0",
+    "in1d",
+    "interp",
+    "intersect1d",
+    "isclose",
+    "isin",
+    "ix_",
+    "lexsort",
+    "min_scalar_type",
+    "modf",
+    "msort",
+    "nanargmax",
+    "nanargmin",
+    "nancumprod",
+    "nancumsum",
+    "nanmax",
+    "nanmedian",
+    "nanmin",
+    "nanpercentile",
+    "nanprod",
+    "nanquantile",
+    "ndim",
+    "packbits",
+    "partition",
+    "piecewise",
+    "poly",
+    "polyadd",
+    "polydiv",
+    "polyfit",
+    "polyint",
+    "polymul",
+    "polysub",
+    "positive",
+    "promote_types",
+    "ptp",
+    "real",
+    "result_type",
+    "roots",
+    "searchsorted",
+    "select",
+    "setdiff1d",
+    "setxor1d",
+    "signbit",
+    "size",
+    "spacing",
+    "take_along_axis",
+    "trapz",
+    "tril_indices_from",
+    "trim_zeros",
+    "triu_indices_from",
+    "union1d",
+    "unpackbits",
+    "unwrap",
+    "vander",
+    "alltrue",
+]
+
+_GONE: dict[str, Any] = {
+    "in1d": lambda ar1, ar2, **kw: onp.isin(onp.ravel(ar1), ar2, **kw),
+    "msort": lambda a: onp.sort(a, axis=0),
+    "trapz": getattr(onp, "trapezoid", getattr(onp, "trapz", None)),
+    "alltrue": onp.all,
+}
+
+# NumPy itself took these out in 1.20; MXNet's names raise there too.
+FINANCIAL = ["mirr", "npv", "pv", "ppmt", "rate"]
+
+
+def _to_host(value: Any) -> Any:
+    if isinstance(value, NDArray):
+        return value.asnumpy()
+    if isinstance(value, (list, tuple)):
+        return type(value)(_to_host(each) for each in value)
+    return value
+
+
+def _from_host(value: Any) -> Any:
+    if isinstance(value, onp.ndarray) and value.dtype.kind in "fiub":
+        return ndarray._from_source(value)
+    if isinstance(value, tuple):
+        return tuple(_from_host(each) for each in value)
+    if isinstance(value, list):
+        return [_from_host(each) for each in value]
+    return value
+
+
+def _on_tape(value: Any) -> bool:
+    if isinstance(value, (list, tuple)):
+        return any(_on_tape(each) for each in value)
+    return isinstance(value, NDArray) and value._read().node is not None
+
+
+def on_host(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
+    """A function of arrays that NumPy computes.
+
+    The made function raises GradientError where a gradient would have to go through it.
+    """
+
+    def run(*args: Any, **kwargs: Any) -> Any:
+        if is_recording() and (_on_tape(args) or _on_tape(list(kwargs.values()))):
+            raise GradientError(
+                f"mx.np.{name} is computed by NumPy and has no gradient. Call it outside of "
+                f"autograd.record(), or on x.detach()."
+            )
+        host = {key: _to_host(value) for key, value in kwargs.items()}
+        return _from_host(function(*_to_host(args), **host))
+
+    run.__name__ = run.__qualname__ = name
+    run.__doc__ = f"``numpy.{name}`` on the host, as MXNet does it; see NumPy's documentation."
+    run.__wrapped__ = function  # type: ignore[attr-defined]
+    return run
+
+
+def _removed(name: str) -> Callable[..., Any]:
+    def run(*args: Any, **kwargs: Any) -> Any:
+        raise RuntimeError(
+            f"mx.np.{name}: NumPy removed its financial functions in version 1.20; the package "
+            f"numpy_financial has them."
+        )
+
+    run.__name__ = run.__qualname__ = name
+    run.__doc__ = "Raises: NumPy removed its financial functions; numpy_financial has them."
+    return run
+
+
+FUNCTIONS = {
+    **{name: on_host(name, _GONE.get(name) or getattr(onp, name)) for name in NAMES},
+    **{name: _removed(name) for name in FINANCIAL},
+}

@@ -1,0 +1,186 @@
+"""``mx.np.linalg``: linear algebra."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as onp
+
+from mixnet.numpy import reduce, shape
+from mixnet.numpy.call import as_axes, call, is_array
+from mixnet.numpy.creation import eye
+from mixnet.numpy.elementwise import FUNCTIONS
+from mixnet.numpy.fallback import on_host
+from mixnet.numpy.products import dot, matmul
+
+absolute, sqrt, square = FUNCTIONS["abs"], FUNCTIONS["sqrt"], FUNCTIONS["square"]
+
+
+def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> Any:
+    """Norm of vectors or matrices.
+
+    Args:
+        x: any shape.
+        ord: order: a number, ``inf``, ``-inf``, 'fro', 'nuc', or None for the 2-norm of all.
+        axis: one axis for vectors, two for matrices; all axes by default.
+        keepdims: keep reduced axes with extent one.
+
+    Raises:
+        ValueError: the order is not one of the norms, or the axes are neither one nor two.
+    """
+    axes = as_axes(axis)
+    if ord is not None:
+        axes = tuple(range(len(x.shape))) if axes is None else axes
+        if len(axes) not in (1, 2):
+            raise ValueError(
+                f"norm: axis={axis} is neither one axis of vectors nor two of matrices."
+            )
+    if ord is None or (ord == "fro" and len(axes) == 2) or (ord == 2 and len(axes) == 1):
+        return sqrt(reduce.sum(square(x), axes, keepdims=keepdims))
+    return (_vector_norm if len(axes) == 1 else _matrix_norm)(x, ord, axes, keepdims)
+
+
+def _vector_norm(x: Any, ord: Any, axes: tuple[int, ...], keepdims: bool) -> Any:
+    size = absolute(x)
+    if ord in (onp.inf, "inf"):
+        return reduce.max(size, axes, keepdims)
+    if ord in (-onp.inf, "-inf"):
+        return reduce.min(size, axes, keepdims)
+    if isinstance(ord, str):
+        raise ValueError(f"norm: ord={ord!r} is no norm of vectors; take a number.")
+    if ord == 0:
+        return reduce.sum((x != 0).astype(x.dtype), axes, keepdims=keepdims)
+    return reduce.sum(size ** float(ord), axes, keepdims=keepdims) ** (1.0 / float(ord))
+
+
+def _matrix_norm(x: Any, ord: Any, axes: tuple[int, ...], keepdims: bool) -> Any:
+    ndim = len(x.shape)
+    row, column = (each % ndim for each in axes)
+    if ord in (1, -1, onp.inf, -onp.inf, "inf", "-inf"):
+        best = reduce.min if ord in (-1, -onp.inf, "-inf") else reduce.max
+        sums = reduce.sum(absolute(x), row if ord in (1, -1) else column, keepdims=True)
+        return best(sums, (row, column), keepdims)
+    if ord not in (2, -2, "nuc"):
+        raise ValueError(f"norm: ord={ord!r} is no norm of matrices; take 1, 2, inf, 'fro', 'nuc'.")
+    order = [i for i in range(ndim) if i not in (row, column)]
+    values = svd(shape.transpose(x, [*order, row, column]))[1]
+    combine: Any = {2: reduce.max, -2: reduce.min, "nuc": reduce.sum}[ord]
+    found = combine(values, -1)
+    for each in sorted((row, column)) if keepdims else ():
+        found = shape.expand_dims(found, each)
+    return found
+
+
+def svd(a: Any) -> Any:
+    """``(UT, L, V)`` with ``a = UT · diag(L) · V``: the thin decomposition."""
+    return tuple(call("_npi_svd", a))
+
+
+def cholesky(a: Any) -> Any:
+    """The lower triangular L with ``a = L · Lᵀ``."""
+    return call("_npi_cholesky", a, lower=True)
+
+
+def inv(a: Any) -> Any:
+    """The inverse matrix."""
+    return call("_linalg_inverse", a)
+
+
+def det(a: Any) -> Any:
+    """The determinant."""
+    return call("_linalg_det", a)
+
+
+def slogdet(a: Any) -> Any:
+    """Sign of the determinant, and the logarithm of its absolute value."""
+    return tuple(call("_linalg_slogdet", a))
+
+
+def solve(a: Any, b: Any) -> Any:
+    """The x with ``a · x = b``."""
+    return call("_npi_solve", a, b)
+
+
+def tensorinv(a: Any, ind: int = 2) -> Any:
+    """The inverse as a tensor of its first ``ind`` axes and the others."""
+    return call("_npi_tensorinv", a, ind=ind)
+
+
+def tensorsolve(a: Any, b: Any, axes: Any = None) -> Any:
+    """The x with ``tensordot(a, x, x.ndim) = b``."""
+    return call("_npi_tensorsolve", a, b, a_axes=tuple(axes or ()))
+
+
+def pinv(a: Any, rcond: Any = 1e-15, hermitian: bool = False) -> Any:
+    """The pseudo-inverse; singular values below ``rcond`` times the largest count as 0."""
+    if is_array(rcond):
+        return call("_npi_pinv", a, rcond, hermitian=hermitian)
+    return call("_npi_pinv_scalar_rcond", a, rcond=float(rcond), hermitian=hermitian)
+
+
+def eig(a: Any) -> Any:
+    """Eigenvalues and right eigenvectors of a general matrix whose eigenvalues are real."""
+    return tuple(call("_npi_eig", a))
+
+
+def eigh(a: Any, UPLO: str = "L") -> Any:
+    """Eigenvalues and eigenvectors of a symmetric matrix."""
+    return tuple(call("_npi_eigh", a, UPLO=UPLO))
+
+
+def eigvals(a: Any) -> Any:
+    """Eigenvalues of a general matrix whose eigenvalues are real."""
+    return call("_npi_eigvals", a)
+
+
+def eigvalsh(a: Any, UPLO: str = "L") -> Any:
+    """Eigenvalues of a symmetric matrix."""
+    return call("_npi_eigvalsh", a, UPLO=UPLO)
+
+
+def multi_dot(arrays: Any, *, out: Any = None) -> Any:
+    """Product of several matrices, in the order that takes the fewest operations.
+
+    Args:
+        arrays: matrices; the first and the last may be vectors.
+        out: an array for the result.
+
+    Raises:
+        ValueError: fewer than two arrays.
+    """
+    if len(arrays) < 2:
+        raise ValueError("multi_dot takes two arrays at least.")
+    letters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+    if len(arrays) > len(letters) - 2:
+        made = arrays[0]
+        for each in arrays[1:]:
+            made = dot(made, each)
+        return made
+    terms, at = [], 0
+    for each in arrays:
+        terms.append(letters[at : at + len(each.shape)])
+        at += len(each.shape) - 1
+    joined = "".join(terms)
+    kept = "".join(c for c in dict.fromkeys(joined) if joined.count(c) == 1)
+    return call(
+        "_npi_einsum", *arrays, out=out, subscripts=f"{','.join(terms)}->{kept}", optimize=1
+    )
+
+
+def matrix_power(a: Any, n: int) -> Any:
+    """The matrix times itself ``n`` times; its inverse for n below 0."""
+    if n < 0:
+        return matrix_power(inv(a), -n)
+    if n == 0:
+        return shape.broadcast_to(eye(a.shape[-1], dtype=a.dtype, ctx=a.ctx), a.shape)
+    half = matrix_power(a, n // 2) if n > 1 else None
+    if half is None:
+        return a
+    square = matmul(half, half)
+    return matmul(square, a) if n % 2 else square
+
+
+cond = on_host("cond", onp.linalg.cond)
+lstsq = on_host("lstsq", onp.linalg.lstsq)
+matrix_rank = on_host("matrix_rank", onp.linalg.matrix_rank)
+qr = on_host("qr", onp.linalg.qr)

@@ -1,0 +1,423 @@
+"""``mx.np.ndarray``: arrays by NumPy's rules."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, Self
+
+import numpy as onp
+
+from mixnet.context import Context, current_context
+from mixnet.dtype import as_dtype
+from mixnet.ndarray.invoke import invoke
+from mixnet.ndarray.ndarray import NDArray
+from mixnet.ndarray.operators import Binary
+from mixnet.numpy.call import set_default_face
+from mixnet.ops.numpy_shape import filled_shape
+from mixnet.ops.registry import Op
+from mixnet.runtime.value import from_host
+
+
+class ndarray(NDArray):
+    """An array with NumPy's rules: shapes without axes or elements, boolean comparisons, masks.
+
+    Make one with ``mx.np.array``, ``mx.np.zeros`` and the like. It is computed when its value is
+    needed, takes part in autograd, and NumPy's own functions accept it.
+    """
+
+    __slots__ = ()
+    _holds_empty = True
+
+    # ---- how functions reach the operators ----------------------------------------------------
+
+    @classmethod
+    def _operate(cls, op: Op, arrays: Sequence[Any], attributes: dict[str, Any], out: Any) -> Any:
+        return invoke(op, arrays, attributes, out, cls)
+
+    @classmethod
+    def _from_source(cls, source: Any, context: Context | None = None, dtype: Any = None) -> Any:
+        if dtype is None and not isinstance(source, (onp.ndarray, onp.generic)):
+            dtype = onp.float32
+        try:
+            data = onp.asarray(source, None if dtype is None else as_dtype(dtype))
+        except (TypeError, ValueError):
+            raise TypeError(
+                f"mx.np.array takes numbers in nested lists of equal lengths, not {source!r:.80}."
+            ) from None
+        return cls._wrap(from_host(data.astype(as_dtype(data.dtype)), context or current_context()))
+
+    @staticmethod
+    def _index_shape(shape: tuple[int, ...]) -> tuple[int, ...]:
+        return shape
+
+    # ---- facts --------------------------------------------------------------------------------
+
+    @property
+    def dtype(self) -> onp.dtype:
+        """Data type, as NumPy's dtype."""
+        return self._value.spec.dtype
+
+    def __len__(self) -> int:
+        if not self.shape:
+            raise TypeError("len() of an array without axes")
+        return self.shape[0]
+
+    def __repr__(self) -> str:
+        data = self.asnumpy()
+        text = onp.array2string(data, separator=", ", prefix="array(")
+        # float32, int32's sibling int64 and bool: MXNet names every dtype but its default and bool.
+        dtype = "" if data.dtype in (onp.float32, onp.bool_) else f", dtype={data.dtype}"
+        context = "" if self.context.device_type == "cpu" else f", ctx={self.context}"
+        return f"array({text}{dtype}{context})"
+
+    def __str__(self) -> str:
+        return str(self.asnumpy())
+
+    def __format__(self, fmt: str) -> str:
+        return format(self.item() if self.shape == () else str(self), fmt)
+
+    def __bool__(self) -> bool:
+        if self.size == 0:
+            return False
+        if self.size > 1:
+            raise ValueError(
+                f"The truth value of an array of shape {self.shape} is ambiguous; use a.any() or "
+                f"a.all()."
+            )
+        return bool(self.item())
+
+    __nonzero__ = __bool__
+
+    def __float__(self) -> float:
+        return float(self._one())
+
+    def __int__(self) -> int:
+        return int(self._one())
+
+    def __round__(self, n: int = 0) -> Any:
+        return self.round(n)
+
+    def __floor__(self) -> Any:
+        return self._function("floor")(self)
+
+    def __ceil__(self) -> Any:
+        return self._function("ceil")(self)
+
+    def __trunc__(self) -> Any:
+        return self._function("trunc")(self)
+
+    def _one(self) -> Any:
+        if self.size != 1:
+            raise TypeError(f"only arrays of one element become a number; this has {self.shape}.")
+        return self.asnumpy().reshape(())[()]
+
+    def item(self, *args: Any) -> Any:
+        """An element as a Python number: the only one, or the one at an index.
+
+        Raises:
+            ValueError: no index and not one element.
+            IndexError: out of bounds.
+        """
+        return self.asnumpy().item(*args)
+
+    def tolist(self) -> Any:
+        """Nested lists of Python numbers."""
+        return self.asnumpy().tolist()
+
+    def as_nd_ndarray(self) -> NDArray:
+        """An ``mx.nd`` array on the same storage."""
+        return share(self, NDArray)
+
+    def as_np_ndarray(self) -> Self:
+        """This array."""
+        return self
+
+    # ---- NumPy's protocols --------------------------------------------------------------------
+
+    _dispatch: Any = None  # set by mixnet.numpy.dispatch
+
+    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
+        return self._dispatch.ufunc(ufunc, method, inputs, kwargs)
+
+    def __array_function__(self, func: Any, types: Any, args: Any, kwargs: Any) -> Any:
+        return self._dispatch.function(func, args, kwargs)
+
+    @classmethod
+    def _function(cls, name: str) -> Callable[..., Any]:
+        return cls._dispatch.namespace[name]
+
+    # ---- methods ------------------------------------------------------------------------------
+
+    def copy(self, order: str = "C") -> Self:
+        """A new array with the same content."""
+        return NDArray.copy(self)
+
+    def astype(  # type: ignore[override]
+        self,
+        dtype: Any,
+        order: str = "K",
+        casting: str = "unsafe",
+        subok: bool = True,
+        copy: bool = True,
+    ) -> Self:
+        """The array in another dtype; itself if ``copy`` is false and it has that dtype."""
+        return NDArray.astype(self, dtype, copy)
+
+    def attach_grad(self, grad_req: str = "write") -> None:  # type: ignore[override]
+        """Make this a variable: backward leaves its gradient in ``grad``."""
+        NDArray.attach_grad(self, grad_req)
+
+    def reshape(self, *args: Any, **kwargs: Any) -> Self:
+        """The same storage in another shape; one -1 stands for what is left.
+
+        Raises:
+            ShapeError: the number of elements differs.
+        """
+        shape = kwargs.get("newshape", kwargs.get("shape", args))
+        if len(args) == 1 and isinstance(args[0], (tuple, list)):
+            shape = args[0]
+        wanted = (shape,) if isinstance(shape, (int, onp.integer)) else tuple(shape)
+        return self._view(0, filled_shape("reshape", self.shape, tuple(int(n) for n in wanted)))
+
+    reshape_view = reshape
+
+    def transpose(self, *axes: Any) -> Self:
+        """Axes in another order, reversed by default."""
+        if len(axes) == 1 and (axes[0] is None or isinstance(axes[0], (tuple, list))):
+            axes = tuple(axes[0] or ())
+        return self._function("transpose")(self, axes or None)
+
+    @property
+    def T(self) -> Self:
+        """Axes the other way round."""
+        return self.transpose()
+
+    def flatten(self, order: str = "C") -> Self:
+        """All elements in one axis, as a copy."""
+        return self.reshape(-1).copy()
+
+    def squeeze(self, axis: Any = None) -> Self:
+        """Without axes of extent one."""
+        return self._function("squeeze")(self, axis)
+
+    def swapaxes(self, axis1: int, axis2: int) -> Self:
+        """Two axes exchanged."""
+        return self._function("swapaxes")(self, axis1, axis2)
+
+    def broadcast_to(self, shape: Any) -> Self:
+        """Repeated along axes of extent one, and new first ones, to ``shape``."""
+        return self._function("broadcast_to")(self, shape)
+
+    def broadcast_like(self, other: NDArray) -> Self:
+        """Repeated to the shape of ``other``."""
+        return self.broadcast_to(other.shape)
+
+    def take(self, indices: Any, axis: Any = None, mode: str = "raise") -> Self:
+        """Elements at ``indices`` along ``axis``."""
+        return self._function("take")(self, indices, axis, mode)
+
+    def repeat(self, repeats: Any, axis: Any = None) -> Self:
+        """Every element ``repeats`` times."""
+        return self._function("repeat")(self, repeats, axis)
+
+    def clip(self, min: Any = None, max: Any = None, out: Any = None) -> Self:
+        """Elements no less than ``min`` and no more than ``max``."""
+        return self._function("clip")(self, min, max, out)
+
+    def round(self, decimals: int = 0, out: Any = None, **kwargs: Any) -> Self:
+        """Rounded to ``decimals`` digits after the point."""
+        return self._function("round")(self, decimals, out)
+
+    def dot(self, b: Any, out: Any = None) -> Self:
+        """Product with ``b``; see ``mx.np.dot``."""
+        return self._function("dot")(self, b, out)
+
+    def nonzero(self) -> tuple[Self, ...]:
+        """The indices of the elements that are not 0, an array for each axis."""
+        return self._function("nonzero")(self)
+
+    def sort(self, axis: int = -1, kind: Any = None, order: Any = None) -> Self:
+        """In rising order along ``axis``, as a new array."""
+        return self._function("sort")(self, axis, kind, order)
+
+    def argsort(self, axis: int = -1, kind: Any = None, order: Any = None) -> Self:
+        """The positions that sort the array along ``axis``."""
+        return self._function("argsort")(self, axis, kind, order)
+
+    def argmax(self, axis: Any = None, out: Any = None) -> Self:
+        """Position of the largest element."""
+        return self._function("argmax")(self, axis, out)
+
+    def argmin(self, axis: Any = None, out: Any = None) -> Self:
+        """Position of the smallest element."""
+        return self._function("argmin")(self, axis, out)
+
+    def all(self, axis: Any = None, out: Any = None, keepdims: bool = False) -> Self:
+        """Whether every element is true."""
+        return self._function("all")(self, axis, keepdims, out)
+
+    def any(self, axis: Any = None, out: Any = None, keepdims: bool = False) -> Self:
+        """Whether one element is true."""
+        return self._function("any")(self, axis, keepdims, out)
+
+    def max(self, axis: Any = None, out: Any = None, keepdims: bool = False) -> Self:
+        """Largest element."""
+        return self._function("max")(self, axis, keepdims, out)
+
+    def min(self, axis: Any = None, out: Any = None, keepdims: bool = False) -> Self:
+        """Smallest element."""
+        return self._function("min")(self, axis, keepdims, out)
+
+    def sum(
+        self, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: bool = False
+    ) -> Self:
+        """Sum of the elements."""
+        return self._function("sum")(self, axis, dtype, keepdims, None, out)
+
+    def prod(
+        self, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: bool = False
+    ) -> Self:
+        """Product of the elements."""
+        return self._function("prod")(self, axis, dtype, out, keepdims)
+
+    def mean(
+        self, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: bool = False
+    ) -> Self:
+        """Mean of the elements."""
+        return self._function("mean")(self, axis, dtype, out, keepdims)
+
+    def std(
+        self,
+        axis: Any = None,
+        dtype: Any = None,
+        out: Any = None,
+        ddof: int = 0,
+        keepdims: bool = False,
+    ) -> Self:
+        """Standard deviation of the elements."""
+        return self._function("std")(self, axis, dtype, out, ddof, keepdims)
+
+    def var(
+        self,
+        axis: Any = None,
+        dtype: Any = None,
+        out: Any = None,
+        ddof: int = 0,
+        keepdims: bool = False,
+    ) -> Self:
+        """Variance of the elements."""
+        return self._function("var")(self, axis, dtype, out, ddof, keepdims)
+
+    def cumsum(self, axis: Any = None, dtype: Any = None, out: Any = None) -> Self:
+        """Running sum along ``axis``, of the flattened array by default."""
+        return self._function("cumsum")(self, axis, dtype, out)
+
+    def diag(self, k: int = 0, **kwargs: Any) -> Self:
+        """A diagonal, or the matrix with this diagonal."""
+        return self._function("diag")(self, k)
+
+
+def share(array: NDArray, cls: Any) -> Any:
+    """A handle of another class on the storage of ``array``, with its place on the tape."""
+    view = array._view(0, array.shape)
+    made = cls.__new__(cls)
+    made._value, made._link = view._value, view._link
+    if array._link is not None and array._link.mark is not None:
+        made._link.mark = array._link.mark
+    return made
+
+
+def _np_binary(name: str, reflected: str | None = None, scalar: str | None = None) -> Binary:
+    wide = f"_npi_{name}"
+    return Binary(wide, wide, scalar or f"{wide}_scalar", reflected)
+
+
+add = _np_binary("add")
+subtract = _np_binary("subtract", "_npi_rsubtract_scalar")
+multiply = _np_binary("multiply")
+true_divide = _np_binary("true_divide", "_npi_rtrue_divide_scalar")
+mod = _np_binary("mod", "_npi_rmod_scalar")
+power = _np_binary("power", "_npi_rpower_scalar")
+bitwise_and = _np_binary("bitwise_and")
+bitwise_or = _np_binary("bitwise_or")
+bitwise_xor = _np_binary("bitwise_xor")
+equal = _np_binary("equal")
+not_equal = _np_binary("not_equal")
+greater = _np_binary("greater", "_npi_less_scalar")
+greater_equal = _np_binary("greater_equal", "_npi_less_equal_scalar")
+less = _np_binary("less", "_npi_greater_scalar")
+less_equal = _np_binary("less_equal", "_npi_greater_equal_scalar")
+maximum = _np_binary("maximum", scalar="_maximum_scalar")
+minimum = _np_binary("minimum", scalar="_minimum_scalar")
+hypot = _np_binary("hypot", scalar="_hypot_scalar")
+arctan2 = _np_binary("arctan2", "_npi_rarctan2_scalar")
+copysign = _np_binary("copysign", "_npi_rcopysign_scalar")
+ldexp = _np_binary("ldexp", "_npi_rldexp_scalar")
+lcm = _np_binary("lcm")
+
+_ARITHMETIC = {
+    "add": add,
+    "sub": subtract,
+    "mul": multiply,
+    "truediv": true_divide,
+    "div": true_divide,
+    "mod": mod,
+    "pow": power,
+    "and": bitwise_and,
+    "or": bitwise_or,
+    "xor": bitwise_xor,
+}
+_COMPARISONS = {
+    "eq": equal,
+    "ne": not_equal,
+    "gt": greater,
+    "ge": greater_equal,
+    "lt": less,
+    "le": less_equal,
+}
+
+
+def _compared(method: Any, otherwise: bool) -> Any:
+    def compare(self: Any, other: Any) -> Any:
+        return otherwise if other is None or isinstance(other, str) else method(self, other)
+
+    return compare
+
+
+def _install(cls: Any) -> None:
+    for name, operation in _ARITHMETIC.items():
+        setattr(cls, f"__{name}__", operation.method())
+        setattr(cls, f"__r{name}__", operation.reflected_method())
+        if name != "pow":
+            setattr(cls, f"__i{name}__", operation.inplace_method())
+    for name, operation in _COMPARISONS.items():
+        setattr(cls, f"__{name}__", operation.method())
+    cls.__eq__ = _compared(cls.__eq__, False)
+    cls.__ne__ = _compared(cls.__ne__, True)
+    cls.__hash__ = object.__hash__
+
+    def matmul(self: Any, other: Any) -> Any:
+        return self._function("matmul")(self, other)
+
+    def reflected_matmul(self: Any, other: Any) -> Any:
+        return self._function("matmul")(other, self)
+
+    def inplace_matmul(self: Any, other: Any) -> Any:
+        self._store(matmul(self, other)._read())
+        return self
+
+    cls.__matmul__, cls.__rmatmul__, cls.__imatmul__ = matmul, reflected_matmul, inplace_matmul
+    cls.__neg__ = lambda self: self._function("negative")(self)
+    cls.__abs__ = lambda self: self._function("abs")(self)
+    cls.__invert__ = lambda self: self._function("invert")(self)
+
+
+def _as_np_ndarray(self: NDArray) -> ndarray:
+    """An ``mx.np`` array on the same storage, with its place on the tape."""
+    return share(self, ndarray)
+
+
+_install(ndarray)
+ndarray.__module__ = "mixnet.numpy"  # where users find it
+set_default_face(ndarray)
+NDArray.as_np_ndarray = _as_np_ndarray  # type: ignore[method-assign]

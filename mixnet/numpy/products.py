@@ -1,0 +1,92 @@
+"""Products of ``mx.np`` arrays."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as onp
+
+from mixnet.numpy.call import NUMBERS, as_axes, call, is_array
+from mixnet.numpy.elementwise import FUNCTIONS
+
+
+def dot(a: Any, b: Any, out: Any = None) -> Any:
+    """Product over the last axis of ``a`` and the second to last, or only, one of ``b``."""
+    if isinstance(a, NUMBERS) or isinstance(b, NUMBERS):
+        return FUNCTIONS["multiply"](a, b, out)
+    return call("_np_dot", a, b, out=out)
+
+
+def matmul(a: Any, b: Any, out: Any = None, **kwargs: Any) -> Any:
+    """Matrix product of the last two axes, the others broadcast.
+
+    Raises:
+        ValueError: a number; use ``multiply``.
+    """
+    if isinstance(a, NUMBERS) or isinstance(b, NUMBERS):
+        raise ValueError("matmul takes no numbers; use multiply or *.")
+    return call("_npi_matmul", a, b, out=out)
+
+
+def inner(a: Any, b: Any) -> Any:
+    """Product over the last axes of both."""
+    return tensordot(a, b, [-1, -1])
+
+
+def outer(a: Any, b: Any) -> Any:
+    """Every element of ``a`` times every one of ``b``, both flattened."""
+    return tensordot(a.reshape(-1), b.reshape(-1), 0)
+
+
+def vdot(a: Any, b: Any) -> Any:
+    """Sum of the products of the elements of both, flattened."""
+    return tensordot(a.reshape(-1), b.reshape(-1), 1)
+
+
+def tensordot(a: Any, b: Any, axes: Any = 2) -> Any:
+    """Product over several axes.
+
+    Args:
+        a: any shape.
+        b: any shape.
+        axes: how many last axes of ``a`` meet first ones of ``b``, or a pair of axes or of lists.
+    """
+    if isinstance(axes, (int, onp.integer)):
+        return call("_npi_tensordot_int_axes", a, b, axes=int(axes))
+    if len(axes) != 2:
+        raise ValueError(f"tensordot: axes={axes!r} must be a number or a pair.")
+    left, right = (tuple(as_axes(each)) for each in axes)
+    if len(left) != len(right):
+        raise ValueError(f"tensordot: {left} and {right} are not as many axes.")
+    return call(
+        "_npi_tensordot",
+        a,
+        b,
+        a_axes_summed=tuple(i % a.ndim for i in left),
+        b_axes_summed=tuple(i % b.ndim for i in right),
+    )
+
+
+def einsum(*operands: Any, **kwargs: Any) -> Any:
+    """Sums of products by Einstein's convention: ``einsum('ij,jk->ik', a, b)``.
+
+    Args:
+        operands: the subscripts, then the arrays.
+        kwargs: ``out``; ``optimize`` is taken, XLA finds the order.
+    """
+    out = kwargs.pop("out", None)
+    optimize = kwargs.pop("optimize", False)
+    if not operands or not isinstance(operands[0], str):
+        raise ValueError("einsum: the subscripts come first, as in einsum('ij,jk->ik', a, b).")
+    return call(
+        "_npi_einsum", *operands[1:], out=out, subscripts=operands[0], optimize=int(bool(optimize))
+    )
+
+
+def polyval(p: Any, x: Any) -> Any:
+    """The polynomial with coefficients ``p``, highest power first, at ``x``."""
+    if is_array(p) and is_array(x):
+        return call("_npi_polyval", p, x)
+    if not is_array(p) and not is_array(x):
+        return onp.polyval(p, x)
+    raise TypeError("polyval takes two mx.np arrays.")

@@ -1,0 +1,252 @@
+"""``mx.np.random``: random numbers by NumPy's signatures; ``mx.random.seed`` makes them repeat."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as onp
+
+from mixnet.numpy.call import as_array, call, is_array, name_of
+from mixnet.numpy.elementwise import FUNCTIONS
+from mixnet.numpy.linalg import cholesky
+from mixnet.numpy.products import matmul
+from mixnet.numpy.shape import expand_dims, squeeze
+
+
+def _size(size: Any) -> tuple[int, ...] | None:
+    if size is None:
+        return None
+    return (int(size),) if isinstance(size, (int, onp.integer)) else tuple(int(n) for n in size)
+
+
+def _two(
+    operator: str, names: tuple[str, str], left: Any, right: Any, size: Any, out: Any, **more: Any
+) -> Any:
+    """A distribution of two parameters, each a number or an array."""
+    arrays = [each for each in (left, right) if is_array(each)]
+    given = {}
+    for name, value in zip(names, (left, right), strict=True):
+        given[name] = None if is_array(value) else float(value)
+    if arrays:
+        more.pop("ctx", None)
+    return call(operator, *arrays, out=out, **given, size=_size(size), **more)
+
+
+def uniform(
+    low: Any = 0.0,
+    high: Any = 1.0,
+    size: Any = None,
+    dtype: Any = None,
+    ctx: Any = None,
+    out: Any = None,
+) -> Any:
+    """Uniform numbers in [low, high), float32 by default."""
+    dtype = name_of(dtype or onp.float32)
+    return _two("_npi_uniform", ("low", "high"), low, high, size, out, dtype=dtype, ctx=ctx)
+
+
+def normal(
+    loc: Any = 0.0,
+    scale: Any = 1.0,
+    size: Any = None,
+    dtype: Any = None,
+    ctx: Any = None,
+    out: Any = None,
+) -> Any:
+    """Normal numbers with mean ``loc`` and standard deviation ``scale``, float32 by default."""
+    dtype = name_of(dtype or onp.float32)
+    return _two("_npi_normal", ("loc", "scale"), loc, scale, size, out, dtype=dtype, ctx=ctx)
+
+
+def lognormal(
+    mean: Any = 0.0,
+    sigma: Any = 1.0,
+    size: Any = None,
+    dtype: Any = None,
+    ctx: Any = None,
+    out: Any = None,
+) -> Any:
+    """Exponentials of normal numbers."""
+    return FUNCTIONS["exp"](normal(mean, sigma, size, dtype, ctx), out)
+
+
+def logistic(
+    loc: Any = 0.0, scale: Any = 1.0, size: Any = None, ctx: Any = None, out: Any = None
+) -> Any:
+    """Numbers of the logistic distribution."""
+    return _two("_npi_logistic", ("loc", "scale"), loc, scale, size, out, ctx=ctx)
+
+
+def gumbel(
+    loc: Any = 0.0, scale: Any = 1.0, size: Any = None, ctx: Any = None, out: Any = None
+) -> Any:
+    """Numbers of the Gumbel distribution."""
+    return _two("_npi_gumbel", ("loc", "scale"), loc, scale, size, out, ctx=ctx)
+
+
+def gamma(
+    shape: Any,
+    scale: Any = 1.0,
+    size: Any = None,
+    dtype: Any = None,
+    ctx: Any = None,
+    out: Any = None,
+) -> Any:
+    """Numbers of the gamma distribution with ``shape`` and ``scale``."""
+    dtype = name_of(dtype or onp.float32)
+    return _two("_npi_gamma", ("shape", "scale"), shape, scale, size, out, dtype=dtype, ctx=ctx)
+
+
+def beta(a: Any, b: Any, size: Any = None, dtype: Any = None, ctx: Any = None) -> Any:
+    """Numbers of the beta distribution: x / (x + y) of two of the gamma distribution."""
+    if size is None and not is_array(a) and not is_array(b):
+        size = ()
+    if size is None:
+        size = onp.broadcast_shapes(*[each.shape for each in (a, b) if is_array(each)])
+    x = gamma(a, 1.0, size, dtype or onp.float32, ctx)
+    y = gamma(b, 1.0, size, dtype or onp.float32, ctx)
+    return x / (x + y)
+
+
+def chisquare(df: Any, size: Any = None, dtype: Any = None, ctx: Any = None) -> Any:
+    """Numbers of the chi-square distribution with ``df`` degrees of freedom."""
+    return gamma(df / 2, 2.0, size, dtype, ctx)
+
+
+def _one(operator: str, name: str, text: str) -> Any:
+    def draw(value: Any, size: Any, ctx: Any, out: Any) -> Any:
+        arrays = [value] if is_array(value) else []
+        given = {name: None if arrays else float(value), "size": _size(size)}
+        if not arrays:
+            given["ctx"] = ctx
+        return call(operator, *arrays, out=out, **given)
+
+    draw.__doc__ = text
+    return draw
+
+
+_exponential = _one("_npi_exponential", "scale", "")
+_rayleigh = _one("_npi_rayleigh", "scale", "")
+_pareto = _one("_npi_pareto", "a", "")
+_weibull = _one("_npi_weibull", "a", "")
+_power = _one("_npi_powerd", "a", "")
+
+
+def exponential(scale: Any = 1.0, size: Any = None, ctx: Any = None, out: Any = None) -> Any:
+    """Exponential numbers with mean ``scale``."""
+    return _exponential(scale, size, ctx, out)
+
+
+def rayleigh(scale: Any = 1.0, size: Any = None, ctx: Any = None, out: Any = None) -> Any:
+    """Numbers of the Rayleigh distribution."""
+    return _rayleigh(scale, size, ctx, out)
+
+
+def pareto(a: Any, size: Any = None, ctx: Any = None, out: Any = None) -> Any:
+    """Numbers of the Pareto II distribution with shape ``a``."""
+    return _pareto(a, size, ctx, out)
+
+
+def weibull(a: Any, size: Any = None, ctx: Any = None, out: Any = None) -> Any:
+    """Numbers of the Weibull distribution with shape ``a``."""
+    return _weibull(a, size, ctx, out)
+
+
+def power(a: Any, size: Any = None) -> Any:
+    """Numbers in [0, 1] with density ``a x^(a-1)``."""
+    return _power(a, size, None, None)
+
+
+def rand(*size: int, **kwargs: Any) -> Any:
+    """Uniform numbers in [0, 1) of the shape given as arguments."""
+    return uniform(0.0, 1.0, size, **kwargs)
+
+
+def randn(*size: int, **kwargs: Any) -> Any:
+    """Normal numbers of the shape given as arguments."""
+    return normal(0.0, 1.0, size, **kwargs)
+
+
+def randint(
+    low: int,
+    high: int | None = None,
+    size: Any = None,
+    dtype: Any = None,
+    ctx: Any = None,
+    out: Any = None,
+) -> Any:
+    """Whole numbers in [low, high), or in [0, low); int64 by default.
+
+    Raises:
+        ValueError: there is no such number.
+    """
+    if high is None:
+        low, high = 0, low
+    if low >= high:
+        raise ValueError(f"randint: there is no whole number in [{low}, {high}).")
+    given = {"low": int(low), "high": int(high), "shape": _size(size) or ()}
+    return call("_random_randint", out=out, **given, dtype=name_of(dtype or onp.int64), ctx=ctx)
+
+
+def choice(
+    a: Any,
+    size: Any = None,
+    replace: bool = True,
+    p: Any = None,
+    ctx: Any = None,
+    out: Any = None,
+) -> Any:
+    """Elements of ``a``, or whole numbers below ``a``, drawn at random; int64.
+
+    Args:
+        a: a number or a 1-D array.
+        size: shape of the result; one draw by default.
+        replace: whether an element may be drawn again.
+        p: probabilities, as many as there are elements.
+
+    Raises:
+        ValueError: more draws than elements without replacement.
+    """
+    count = a if isinstance(a, (int, onp.integer)) else a.shape[0]
+    shape = _size(size)
+    number = int(onp.prod(shape, dtype=onp.int64)) if shape is not None else 1
+    if not replace and number > count:
+        raise ValueError(f"choice: {number} draws from {count} elements need replace=True.")
+    given = {"a": int(count), "size": shape or (), "replace": replace, "weighted": p is not None}
+    where = call("_npi_choice", p, **given, ctx=None if p is not None else ctx)
+    if isinstance(a, (int, onp.integer)):
+        return where if out is None else call("_np_copy", where, out=out)
+    return call("take", a, where, out=out, axis=0)
+
+
+def multinomial(n: int, pvals: Any, size: Any = None, **kwargs: Any) -> Any:
+    """How often each outcome occurs in ``n`` trials with probabilities ``pvals``; int64.
+
+    Raises:
+        ValueError: the probabilities sum up to more than 1.
+    """
+    given = {"n": int(n), "size": _size(size)}
+    if is_array(pvals):
+        return call("_npi_multinomial", pvals, pvals=None, **given)
+    numbers = tuple(float(each) for each in pvals)
+    if sum(numbers[:-1]) > 1 + 1e-8:
+        raise ValueError(f"multinomial: pvals sum up to {sum(numbers)}, more than 1.")
+    return call("_npi_multinomial", pvals=numbers, **given)
+
+
+def multivariate_normal(
+    mean: Any, cov: Any, size: Any = None, check_valid: Any = None, tol: Any = None
+) -> Any:
+    """Normal vectors with mean ``(..., n)`` and covariance ``(..., n, n)``."""
+    if check_valid is not None or tol is not None:
+        raise NotImplementedError("multivariate_normal: check_valid and tol are not kept.")
+    mean, cov = as_array(mean), as_array(cov)
+    batch = onp.broadcast_shapes(mean.shape, cov.shape[:-1])
+    noise = normal(0.0, 1.0, (*(_size(size) or ()), *batch), dtype=mean.dtype, ctx=mean.ctx)
+    turned = squeeze(matmul(cholesky(cov), expand_dims(noise, -1)), -1)
+    return mean + turned
+
+
+def shuffle(x: Any) -> None:
+    """Put the first axis of ``x`` in random order, in place."""
+    call("_shuffle", x, out=x)

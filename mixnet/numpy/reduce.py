@@ -1,0 +1,211 @@
+"""Reductions and statistics of ``mx.np``."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as onp
+
+from mixnet.numpy.call import NUMBERS, as_axes, call, is_array, name_of
+
+
+def sum(
+    a: Any,
+    axis: Any = None,
+    dtype: Any = None,
+    keepdims: bool = False,
+    initial: Any = None,
+    out: Any = None,
+) -> Any:
+    """Sum along axes, all by default; in the array's dtype, booleans in int64."""
+    given = {"axis": as_axes(axis), "dtype": name_of(dtype), "initial": initial}
+    return call("_np_sum", a, out=out, keepdims=keepdims, **given)
+
+
+def prod(
+    a: Any,
+    axis: Any = None,
+    dtype: Any = None,
+    out: Any = None,
+    keepdims: bool = False,
+    initial: Any = None,
+) -> Any:
+    """Product along axes, all by default; in the array's dtype."""
+    given = {"axis": as_axes(axis), "dtype": name_of(dtype), "initial": initial}
+    return call("_np_prod", a, out=out, keepdims=keepdims, **given)
+
+
+product = prod
+
+
+def max(
+    a: Any, axis: Any = None, keepdims: bool = False, out: Any = None, initial: Any = None
+) -> Any:
+    """Largest element along axes, all by default."""
+    return call("_np_max", a, out=out, axis=as_axes(axis), keepdims=keepdims, initial=initial)
+
+
+def min(
+    a: Any, axis: Any = None, keepdims: bool = False, out: Any = None, initial: Any = None
+) -> Any:
+    """Smallest element along axes, all by default."""
+    return call("_np_min", a, out=out, axis=as_axes(axis), keepdims=keepdims, initial=initial)
+
+
+amax, amin = max, min
+
+
+def all(a: Any, axis: Any = None, keepdims: bool = False, out: Any = None) -> Any:
+    """Whether every element along axes is true."""
+    return call("_np_all", a, out=out, axis=as_axes(axis), keepdims=keepdims)
+
+
+def any(a: Any, axis: Any = None, keepdims: bool = False, out: Any = None) -> Any:
+    """Whether one element along axes is true."""
+    return call("_np_any", a, out=out, axis=as_axes(axis), keepdims=keepdims)
+
+
+sometrue = any
+
+
+def mean(
+    a: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: bool = False
+) -> Any:
+    """Mean along axes, all by default; of whole numbers in float32."""
+    given = {"axis": as_axes(axis), "dtype": name_of(dtype)}
+    return call("_npi_mean", a, out=out, keepdims=keepdims, **given)
+
+
+def std(
+    a: Any,
+    axis: Any = None,
+    dtype: Any = None,
+    out: Any = None,
+    ddof: int = 0,
+    keepdims: bool = False,
+) -> Any:
+    """Standard deviation along axes; ``ddof`` is taken from the count."""
+    given = {"axis": as_axes(axis), "dtype": name_of(dtype), "ddof": ddof}
+    return call("_npi_std", a, out=out, keepdims=keepdims, **given)
+
+
+def var(
+    a: Any,
+    axis: Any = None,
+    dtype: Any = None,
+    out: Any = None,
+    ddof: int = 0,
+    keepdims: bool = False,
+) -> Any:
+    """Variance along axes; ``ddof`` is taken from the count."""
+    given = {"axis": as_axes(axis), "dtype": name_of(dtype), "ddof": ddof}
+    return call("_npi_var", a, out=out, keepdims=keepdims, **given)
+
+
+def average(
+    a: Any, axis: Any = None, weights: Any = None, returned: bool = False, out: Any = None
+) -> Any:
+    """Mean along axes weighted by ``weights``; with ``returned`` also the sum of the weights."""
+    given = {"axis": as_axes(axis), "returned": returned, "weighted": weights is not None}
+    return call("_npi_average", a, weights, out=out, **given)
+
+
+def argmax(a: Any, axis: Any = None, out: Any = None) -> Any:
+    """Position of the largest element along ``axis``, of the flattened array by default; int64."""
+    return call("_npi_argmax", a, out=out, axis=axis)
+
+
+def argmin(a: Any, axis: Any = None, out: Any = None) -> Any:
+    """Position of the smallest element along ``axis``, of the flattened array by default; int64."""
+    return call("_npi_argmin", a, out=out, axis=axis)
+
+
+def cumsum(a: Any, axis: Any = None, dtype: Any = None, out: Any = None) -> Any:
+    """Running sum along ``axis``, of the flattened array by default."""
+    return call("cumsum", a, out=out, axis=axis, dtype=name_of(dtype))
+
+
+def diff(a: Any, n: int = 1, axis: int = -1, prepend: Any = None, append: Any = None) -> Any:
+    """Differences of neighbours along ``axis``, ``n`` times."""
+    if prepend is not None or append is not None:
+        raise NotImplementedError("diff: prepend and append are not kept; concatenate before.")
+    return call("_npi_diff", a, n=n, axis=axis)
+
+
+def ediff1d(ary: Any, to_end: Any = None, to_begin: Any = None) -> Any:
+    """Differences of neighbours in the flattened array, with numbers before and behind."""
+    begin, end = is_array(to_begin), is_array(to_end)
+    return call(
+        "_npi_ediff1d",
+        ary,
+        to_begin if begin else None,
+        to_end if end else None,
+        to_begin_arr_given=begin,
+        to_end_arr_given=end,
+        to_begin_scalar=None if begin else to_begin,
+        to_end_scalar=None if end else to_end,
+    )
+
+
+def percentile(
+    a: Any,
+    q: Any,
+    axis: Any = None,
+    out: Any = None,
+    overwrite_input: Any = None,
+    interpolation: str = "linear",
+    keepdims: bool = False,
+) -> Any:
+    """The ``q``-th percentiles, from 0 to 100, along axes."""
+    if overwrite_input is not None:
+        raise NotImplementedError("percentile: overwrite_input is not kept; leave it out.")
+    given = {"axis": as_axes(axis), "interpolation": interpolation, "keepdims": keepdims}
+    if isinstance(q, NUMBERS):
+        return call("_npi_percentile", a, out=out, q_scalar=float(q), **given)
+    return call("_npi_percentile", a, q, out=out, q_scalar=None, **given)
+
+
+def quantile(
+    a: Any,
+    q: Any,
+    axis: Any = None,
+    out: Any = None,
+    overwrite_input: Any = None,
+    interpolation: str = "linear",
+    keepdims: bool = False,
+) -> Any:
+    """The ``q``-th quantiles, from 0 to 1, along axes."""
+    return percentile(a, q * 100, axis, out, overwrite_input, interpolation, keepdims)
+
+
+def histogram(
+    a: Any,
+    bins: Any = 10,
+    range: Any = None,
+    normed: Any = None,
+    weights: Any = None,
+    density: Any = None,
+) -> Any:
+    """How many elements lie in each of ``bins``, and the edges of the bins.
+
+    Args:
+        a: any shape; flattened.
+        bins: their number, with ``range``, or an array of edges.
+        range: least and greatest edge.
+
+    Raises:
+        NotImplementedError: a number of bins without ``range``, or normed, weights, density.
+    """
+    if normed or weights is not None or density:
+        raise NotImplementedError("histogram: normed, weights and density are not kept here.")
+    if is_array(bins):
+        return call("_histogram", a, bins)
+    if range is None:
+        raise NotImplementedError("histogram: give range=(least, greatest) with a number of bins.")
+    return call("_histogram", a, bin_cnt=int(bins), range=tuple(onp.asarray(range).tolist()))
+
+
+def bincount(x: Any, weights: Any = None, minlength: int = 0) -> Any:
+    """How often each whole number from 0 on occurs in ``x``, or the sum of its weights."""
+    given = {"minlength": minlength, "has_weights": weights is not None}
+    return call("_npi_bincount", x, weights, **given)

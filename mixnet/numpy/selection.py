@@ -1,0 +1,167 @@
+"""Choosing, ordering and changing elements of ``mx.np`` arrays."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as onp
+
+from mixnet.numpy.call import NUMBERS, as_array, call, is_array
+
+
+def where(condition: Any, x: Any = None, y: Any = None) -> Any:
+    """Elements of ``x`` where ``condition`` is true, else of ``y``; the indices without both.
+
+    Raises:
+        ValueError: one of ``x`` and ``y`` alone.
+    """
+    if x is None and y is None:
+        return nonzero(condition)
+    if x is None or y is None:
+        raise ValueError("where: give both of x and y, or neither.")
+    if isinstance(condition, NUMBERS):
+        return x if condition else y
+    left, right = isinstance(x, NUMBERS), isinstance(y, NUMBERS)
+    if left and right:
+        return call("_npi_where_scalar2", condition, x=float(x), y=float(y))
+    if left:
+        return call("_npi_where_rscalar", condition, y, scalar=float(x))
+    if right:
+        return call("_npi_where_lscalar", condition, x, scalar=float(y))
+    return call("_npi_where", condition, x, y)
+
+
+def nonzero(a: Any) -> tuple[Any, ...]:
+    """The indices of the elements that are not 0, an int64 array for each axis."""
+    found = call("_npx_nonzero", a)
+    return tuple(found[:, i] for i in range(found.shape[1]))
+
+
+def argwhere(a: Any) -> Any:
+    """The indices of the elements that are not 0, one row each."""
+    return call("_npx_nonzero", a)
+
+
+def flatnonzero(a: Any) -> Any:
+    """The positions in the flattened array of the elements that are not 0."""
+    return nonzero(a.reshape(-1))[0]
+
+
+def unique(
+    ar: Any,
+    return_index: bool = False,
+    return_inverse: bool = False,
+    return_counts: bool = False,
+    axis: Any = None,
+) -> Any:
+    """The different elements in rising order, and what else is asked for.
+
+    Args:
+        ar: any shape; flattened where ``axis`` is None.
+        return_index: where each occurs first.
+        return_inverse: which of them each element is.
+        return_counts: how often each occurs.
+        axis: compare slices along it.
+    """
+    found = call(
+        "_npi_unique",
+        ar,
+        return_index=return_index,
+        return_inverse=return_inverse,
+        return_counts=return_counts,
+        axis=axis,
+    )
+    return tuple(found) if isinstance(found, list) else found
+
+
+def take(a: Any, indices: Any, axis: Any = None, mode: str = "raise", out: Any = None) -> Any:
+    """Elements at ``indices`` along ``axis``, of the flattened array by default.
+
+    Args:
+        a: any shape.
+        indices: any shape; numbers and lists too.
+        axis: where the indices run.
+        mode: what becomes of an index out of bounds: 'clip', 'wrap' or 'raise'.
+
+    Raises:
+        IndexError: an index is out of bounds with mode 'raise'.
+    """
+    if mode not in ("wrap", "clip", "raise"):
+        raise NotImplementedError(f"take: mode={mode!r} is none of 'clip', 'wrap', 'raise'.")
+    places = as_array(onp.asarray(indices) if not is_array(indices) else indices, a)
+    if mode == "raise" and hasattr(places, "asnumpy"):
+        extent = a.size if axis is None else a.shape[axis]
+        known = places._value.array
+        if known is not None:  # what is computed already is checked; what is pending is clipped
+            host = onp.asarray(known)
+            if host.size and (host.min() < -extent or host.max() >= extent):
+                raise IndexError(
+                    f"take: an index between {host.min()} and {host.max()} is out of bounds for "
+                    f"axis {axis} with extent {extent}."
+                )
+            if host.size and host.min() < 0:
+                mode = "wrap"
+        mode = "wrap" if mode == "wrap" else "clip"
+    if axis is None:
+        return call("take", a.reshape(-1), places, out=out, axis=0, mode=mode)
+    return call("take", a, places, out=out, axis=axis, mode=mode)
+
+
+def sort(a: Any, axis: Any = -1, kind: Any = None, order: Any = None) -> Any:
+    """In rising order along ``axis``; the flattened array where it is None."""
+    if order is not None:
+        raise NotImplementedError("sort: order is for structured arrays, which are not kept.")
+    return call("sort", a, axis=axis)
+
+
+def argsort(a: Any, axis: Any = -1, kind: Any = None, order: Any = None) -> Any:
+    """The positions that sort the array along ``axis``; int64."""
+    if order is not None:
+        raise NotImplementedError("argsort: order is for structured arrays, which are not kept.")
+    return call("argsort", a, axis=axis, is_ascend=True, dtype="int64")
+
+
+def _place(obj: Any) -> tuple[Any, dict[str, Any]]:
+    """An array of positions, or the attributes of a slice or a number."""
+    if isinstance(obj, slice):
+        return None, {"start": obj.start, "stop": obj.stop, "step": obj.step}
+    if isinstance(obj, (int, onp.integer)):
+        return None, {"int_ind": int(obj)}
+    if not is_array(obj):
+        obj = as_array(onp.asarray(obj, onp.int64))
+    if obj.dtype == onp.bool_:
+        obj = nonzero(obj)[0]
+    return obj, {}
+
+
+def delete(arr: Any, obj: Any, axis: Any = None) -> Any:
+    """Without the elements at a number, a slice or an array of positions, along ``axis``."""
+    positions, attributes = _place(obj)
+    if positions is not None:
+        # Positions may repeat, so how many elements stay is a matter of their values.
+        extent = arr.size if axis is None else arr.shape[axis]
+        gone = onp.unique(positions.asnumpy().astype(onp.int64).reshape(-1) % max(extent, 1))
+        positions = as_array(gone, arr)
+    if attributes == {"start": None, "stop": None, "step": None}:
+        attributes["start"] = 0
+    return call("_npi_delete", arr, positions, axis=axis, **attributes)
+
+
+def insert(arr: Any, obj: Any, values: Any, axis: Any = None) -> Any:
+    """With ``values`` before a number, a slice or an array of positions, along ``axis``."""
+    positions, attributes = _place(obj)
+    number = isinstance(values, NUMBERS)
+    name = "_npi_insert_slice"
+    if positions is not None:
+        name = "_npi_insert_tensor"
+    elif "int_ind" in attributes:
+        name = "_npi_insert_scalar"
+    given = [arr] if number else [arr, as_array(values, arr)]
+    if positions is not None:
+        given.append(positions)
+    return call(name, *given, val=float(values) if number else None, axis=axis, **attributes)
+
+
+def extract(condition: Any, arr: Any) -> Any:
+    """The elements where ``condition`` is true, in one axis."""
+    return take(arr.reshape(-1), flatnonzero(condition), 0, "clip")

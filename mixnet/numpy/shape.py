@@ -1,0 +1,339 @@
+"""Shapes, joins, cuts and order of axes of ``mx.np`` arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as onp
+
+from mixnet.numpy.call import as_array, as_axes, call, is_array
+
+
+def reshape(a: Any, newshape: Any, order: str = "C", out: Any = None) -> Any:
+    """The elements in another shape; one -1 stands for what is left."""
+    shape = (newshape,) if isinstance(newshape, (int, onp.integer)) else tuple(newshape)
+    if out is None and hasattr(a, "_view") and order == "C":
+        return a.reshape(shape)
+    return call("_np_reshape", a, out=out, newshape=shape, order=order)
+
+
+def ravel(x: Any, order: str = "C") -> Any:
+    """All elements in one axis."""
+    return reshape(x, (-1,), order)
+
+
+def shape(a: Any) -> tuple[int, ...]:
+    """The extents of the axes."""
+    return tuple(a.shape) if is_array(a) else onp.shape(a)
+
+
+def transpose(a: Any, axes: Any = None) -> Any:
+    """Axes in another order, reversed by default."""
+    return call("_np_transpose", a, axes=None if axes is None else tuple(axes))
+
+
+def swapaxes(a: Any, axis1: int, axis2: int) -> Any:
+    """Two axes exchanged."""
+    return call("SwapAxis", a, dim1=axis1, dim2=axis2)
+
+
+def moveaxis(a: Any, source: Any, destination: Any) -> Any:
+    """Axes moved from ``source`` to ``destination``."""
+    return call("_np_moveaxis", a, source=as_axes(source), destination=as_axes(destination))
+
+
+def rollaxis(a: Any, axis: int, start: int = 0) -> Any:
+    """Axis ``axis`` moved before axis ``start``."""
+    order = list(range(a.ndim))
+    moved = order.pop(axis)
+    start = start + a.ndim if start < 0 else start
+    order.insert(start - (start > axis % a.ndim), moved)
+    return transpose(a, order)
+
+
+def expand_dims(a: Any, axis: int) -> Any:
+    """With a new axis of extent one at ``axis``."""
+    return call("expand_dims", a, axis=axis)
+
+
+def squeeze(a: Any, axis: Any = None, out: Any = None) -> Any:
+    """Without axes of extent one: all of them, or ``axis``."""
+    return call("_np_squeeze", a, out=out, axis=as_axes(axis))
+
+
+def broadcast_to(array: Any, shape: Any) -> Any:
+    """Repeated along axes of extent one, and new first ones, to ``shape``."""
+    wanted = (shape,) if isinstance(shape, (int, onp.integer)) else tuple(shape)
+    return call("_npi_broadcast_to", as_array(array), shape=wanted)
+
+
+def broadcast_arrays(*args: Any) -> list[Any]:
+    """The arrays, repeated to the shape that they have together."""
+    shape = onp.broadcast_shapes(*[each.shape for each in args])
+    return [broadcast_to(each, shape) for each in args]
+
+
+def concatenate(seq: Sequence[Any], axis: Any = 0, out: Any = None) -> Any:
+    """Arrays joined along ``axis``; flattened first where it is None."""
+    return call("_npi_concatenate", *seq, out=out, axis=axis)
+
+
+def append(arr: Any, values: Any, axis: Any = None) -> Any:
+    """``values`` behind ``arr`` along ``axis``; both flattened where it is None."""
+    return concatenate((arr, values), axis)
+
+
+def stack(arrays: Sequence[Any], axis: int = 0, out: Any = None) -> Any:
+    """Arrays of one shape joined along a new axis."""
+    return call("_npi_stack", *arrays, out=out, axis=axis)
+
+
+def vstack(arrays: Sequence[Any], out: Any = None) -> Any:
+    """Arrays joined as rows."""
+    return call("_npi_vstack", *arrays, out=out)
+
+
+def row_stack(arrays: Sequence[Any]) -> Any:
+    """Arrays joined as rows."""
+    return vstack(arrays)
+
+
+def hstack(arrays: Sequence[Any]) -> Any:
+    """Arrays joined along the second axis, the first for 1-D."""
+    return call("_npi_hstack", *arrays)
+
+
+def dstack(arrays: Sequence[Any]) -> Any:
+    """Arrays joined along the third axis."""
+    return call("_npi_dstack", *arrays)
+
+
+def column_stack(tup: Sequence[Any]) -> Any:
+    """1-D arrays as columns, matrices joined."""
+    return call("_npi_column_stack", *tup)
+
+
+def _cut(ary: Any, parts: Any, axis: int) -> list[Any]:
+    if isinstance(parts, (int, onp.integer)):
+        found = call("_split_v2", ary, indices=(), axis=axis, sections=int(parts))
+    else:
+        # Indices beyond the end leave empty parts, as NumPy has it.
+        extent = ary.shape[axis]
+        starts = [0, *(min(max(int(i) + (extent if i < 0 else 0), 0), extent) for i in parts)]
+        for i in range(1, len(starts)):
+            starts[i] = max(starts[i], starts[i - 1])
+        found = call("_split_v2", ary, indices=tuple(starts), axis=axis)
+    return (
+        list(found) if isinstance(found, (list, tuple)) or not hasattr(found, "shape") else [found]
+    )
+
+
+def split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[Any]:
+    """Cut along ``axis`` into equal parts, or before each of several indices.
+
+    Raises:
+        ValueError: the extent does not divide into that many parts.
+    """
+    if isinstance(indices_or_sections, (int, onp.integer)) and hasattr(ary, "shape"):
+        if indices_or_sections <= 0 or ary.shape[axis] % indices_or_sections:
+            raise ValueError(
+                f"split: axis {axis} of extent {ary.shape[axis]} does not divide into "
+                f"{indices_or_sections} equal parts; array_split makes parts of unequal extents."
+            )
+    return _cut(ary, indices_or_sections, axis)
+
+
+def array_split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[Any]:
+    """Cut along ``axis`` into parts that differ by one at most, or before indices."""
+    if isinstance(indices_or_sections, (int, onp.integer)):
+        sections, extent = int(indices_or_sections), ary.shape[axis]
+        if sections <= 0:
+            raise ValueError(f"array_split: {sections} parts; give at least one.")
+        each, extra = divmod(extent, sections)
+        sizes = [each + 1] * extra + [each] * (sections - extra)
+        indices_or_sections = onp.cumsum(sizes)[:-1].tolist()
+    return _cut(ary, indices_or_sections, axis)
+
+
+def _check_axes(name: str, ary: Any, least: int) -> None:
+    if len(ary.shape) < least:
+        raise ValueError(f"{name} takes arrays of {least} or more axes, not {ary.shape}.")
+
+
+def hsplit(ary: Any, indices_or_sections: Any) -> list[Any]:
+    """Cut along the second axis, of 1-D along the first."""
+    _check_axes("hsplit", ary, 1)
+    return split(ary, indices_or_sections, 0 if len(ary.shape) == 1 else 1)
+
+
+def vsplit(ary: Any, indices_or_sections: Any) -> list[Any]:
+    """Cut along the first axis."""
+    _check_axes("vsplit", ary, 2)
+    return split(ary, indices_or_sections, 0)
+
+
+def dsplit(ary: Any, indices_or_sections: Any) -> list[Any]:
+    """Cut along the third axis."""
+    _check_axes("dsplit", ary, 3)
+    return split(ary, indices_or_sections, 2)
+
+
+def repeat(a: Any, repeats: Any, axis: Any = None) -> Any:
+    """Every element ``repeats`` times along ``axis``, of the flattened array by default."""
+    if isinstance(repeats, (int, onp.integer)):
+        return call("repeat", a, repeats=int(repeats), axis=axis)
+    counts = onp.asarray(repeats.asnumpy() if hasattr(repeats, "asnumpy") else repeats)
+    flat = a if axis is not None else ravel(a)
+    where = onp.repeat(onp.arange(flat.shape[axis or 0]), counts)
+    return call("take", flat, as_array(where, a), axis=axis or 0)
+
+
+def tile(A: Any, reps: Any) -> Any:
+    """The array repeated ``reps`` times along its axes."""
+    reps = (reps,) if isinstance(reps, (int, onp.integer)) else tuple(reps)
+    if is_array(A) and 0 not in reps and reps and len(getattr(A, "shape", (1,))):
+        return call("tile", A, reps=reps)
+    array = as_array(A)
+    if 0 in reps:
+        wide = (1,) * (len(reps) - array.ndim) + array.shape
+        full = (1,) * (len(wide) - len(reps)) + reps
+        empty = tuple(n * r for n, r in zip(wide, full, strict=True))
+        return call("_npi_zeros", shape=empty, dtype=array.dtype.name, ctx=array.ctx)
+    return call("_npi_broadcast_to", array, shape=reps) if not array.shape else array
+
+
+def flip(m: Any, axis: Any = None, out: Any = None) -> Any:
+    """The other way round along axes, all by default."""
+    axes = tuple(range(m.ndim)) if axis is None else as_axes(axis)
+    return call("_npi_flip", m, out=out, axis=axes)
+
+
+def flipud(m: Any) -> Any:
+    """Rows the other way round."""
+    return flip(m, 0)
+
+
+def fliplr(m: Any) -> Any:
+    """Columns the other way round."""
+    return flip(m, 1)
+
+
+def roll(a: Any, shift: Any, axis: Any = None) -> Any:
+    """Shifted along axes, round the end; the flattened array by default."""
+    return call("_np_roll", a, shift=as_axes(shift), axis=as_axes(axis))
+
+
+def rot90(m: Any, k: int = 1, axes: Any = (0, 1)) -> Any:
+    """Turned by 90 degrees ``k`` times in the plane of two axes."""
+    return call("_npi_rot90", m, k=k, axes=tuple(axes))
+
+
+def tril(m: Any, k: int = 0) -> Any:
+    """Zeros above diagonal ``k``."""
+    return call("_npi_tril", m, k=k)
+
+
+def trace(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1, out: Any = None) -> Any:
+    """Sum of a diagonal."""
+    return call("_np_trace", a, out=out, offset=offset, axis1=axis1, axis2=axis2)
+
+
+def diag(array: Any, k: int = 0) -> Any:
+    """A diagonal of a matrix, or the matrix with a 1-D array as diagonal."""
+    return call("_np_diag", array, k=k)
+
+
+def diagflat(array: Any, k: int = 0) -> Any:
+    """The matrix with the flattened array as diagonal ``k``."""
+    return call("_np_diagflat", array, k=k)
+
+
+def diagonal(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
+    """A diagonal of two axes, along a new last axis."""
+    return call("_np_diagonal", a, offset=offset, axis1=axis1, axis2=axis2)
+
+
+def _atleast(ndim: int) -> Any:
+    def atleast(*arys: Any) -> Any:
+        found = call(f"_np_atleast_{ndim}d", *[as_array(each) for each in arys])
+        return found
+
+    atleast.__name__ = atleast.__qualname__ = f"atleast_{ndim}d"
+    atleast.__doc__ = f"Arrays with at least {ndim} axes: one, or a list of several."
+    return atleast
+
+
+atleast_1d = _atleast(1)
+atleast_2d = _atleast(2)
+atleast_3d = _atleast(3)
+
+
+def pad(x: Any, pad_width: Any = None, mode: str = "constant", **kwargs: Any) -> Any:
+    """With elements before and behind along every axis.
+
+    Args:
+        x: any shape.
+        pad_width: one number, ``(before, behind)``, or such a pair for each axis.
+        mode: 'constant', 'edge', 'reflect', 'symmetric', 'maximum' or 'minimum'.
+        kwargs: ``constant_values`` or ``reflect_type`` of that mode.
+
+    Raises:
+        TypeError: ``pad_width`` holds no whole numbers.
+        ValueError: an unknown mode or keyword.
+    """
+    modes = ("constant", "edge", "reflect", "symmetric", "maximum", "minimum")
+    if mode not in modes:
+        raise ValueError(f"pad: mode={mode!r} is none of {', '.join(modes)}.")
+    given = onp.asarray(pad_width)
+    if given.dtype.kind not in "iu":
+        raise TypeError("pad: pad_width must hold whole numbers.")
+    pairs = tuple((int(a), int(b)) for a, b in onp.broadcast_to(given, (len(x.shape), 2)))
+    value = kwargs.pop("constant_values", 0)
+    reflect = kwargs.pop("reflect_type", "even")
+    if kwargs:
+        raise ValueError(f"pad: mode {mode!r} has no keyword {next(iter(kwargs))!r}.")
+    given_to_op = {"pad_width": pairs, "mode": mode, "reflect_type": reflect}
+    return call("_npi_pad", x, constant_value=float(value), **given_to_op)
+
+
+def resize(a: Any, new_shape: Any) -> Any:
+    """The elements again and again until ``new_shape`` is full."""
+    wanted = (new_shape,) if isinstance(new_shape, (int, onp.integer)) else tuple(new_shape)
+    size = int(onp.prod(wanted, dtype=onp.int64))
+    if not a.size:
+        return call("_npi_zeros", shape=wanted, dtype=a.dtype.name, ctx=a.ctx)
+    flat = ravel(a)
+    if size > flat.size:
+        flat = tile(flat, -(-size // flat.size))
+    return reshape(flat[:size], wanted)
+
+
+def unravel_index(indices: Any, shape: Any, order: str = "C") -> tuple[Any, ...]:
+    """The index of each axis from positions in the flattened array."""
+    if order != "C":
+        raise NotImplementedError("unravel_index: only order='C' is kept.")
+    shape = (shape,) if isinstance(shape, (int, onp.integer)) else tuple(shape)
+    found = call("_unravel_index", as_array(indices), shape=shape)
+    return tuple(found[i] for i in range(len(shape)))
+
+
+def diag_indices_from(arr: Any) -> tuple[Any, ...]:
+    """The indices of the main diagonal, an array for each axis."""
+    found = call("_npi_diag_indices_from", arr)
+    return tuple(found[i] for i in range(arr.ndim))
+
+
+def may_share_memory(a: Any, b: Any, max_work: Any = None) -> bool:
+    """Whether two arrays are on the same storage."""
+    return _storage(a) is _storage(b)
+
+
+def shares_memory(a: Any, b: Any, max_work: Any = None) -> bool:
+    """Whether two arrays are on the same storage."""
+    return may_share_memory(a, b)
+
+
+def _storage(array: Any) -> Any:
+    link = array._link
+    return array if link is None or link.base is None else link.base

@@ -1,0 +1,25 @@
+"""``npx.constraint_check``: stop where a condition does not hold."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from mixnet.ndarray.ndarray import NDArray
+from mixnet.numpy.call import call
+from mixnet.runtime.state import state
+
+
+def constraint_check(input: Any, msg: str = "Constraint violated.", **kwargs: Any) -> Any:
+    """True where every element of a boolean array is true; the answer is read at once.
+
+    Args:
+        input: booleans of any shape.
+        msg: text of the error.
+
+    Raises:
+        ValueError: an element is false. Inside a traced graph the answer stays a value.
+    """
+    found = call("_npx_constraint_check", input, msg=msg)
+    if isinstance(found, NDArray) and state.trace is None and not bool(found.asnumpy()):
+        raise ValueError(msg)
+    return found

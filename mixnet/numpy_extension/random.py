@@ -1,0 +1,71 @@
+"""``mx.npx.random``: draws that NumPy does not have, and the seed."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as onp
+
+from mixnet.numpy.call import call, is_array, name_of
+from mixnet.random import seed as seed
+
+
+def bernoulli(
+    prob: Any = None,
+    logit: Any = None,
+    size: Any = None,
+    dtype: Any = None,
+    ctx: Any = None,
+    out: Any = None,
+) -> Any:
+    """Ones with probability ``prob``, or the sigmoid of ``logit``, else zeros; float32 by default.
+
+    Raises:
+        ValueError: both of ``prob`` and ``logit``, or neither.
+    """
+    if (prob is None) == (logit is None):
+        raise ValueError("bernoulli: give one of prob and logit.")
+    parameter = prob if logit is None else logit
+    given: dict[str, Any] = {"prob": None, "logit": None, "is_logit": logit is not None}
+    arrays = [parameter] if is_array(parameter) else []
+    if not arrays:
+        given["logit" if prob is None else "prob"] = float(parameter)
+        given["ctx"] = ctx
+    if size is not None:
+        size = (int(size),) if isinstance(size, (int, onp.integer)) else tuple(size)
+    return call(
+        "_npi_bernoulli", *arrays, out=out, size=size, dtype=name_of(dtype or onp.float32), **given
+    )
+
+
+def _batched(operator: str, names: tuple[str, str], left: Any, right: Any, more: Any) -> Any:
+    arrays = [each for each in (left, right) if is_array(each)]
+    given = {
+        name: None if is_array(value) else float(value)
+        for name, value in zip(names, (left, right), strict=True)
+    }
+    if arrays:
+        more.pop("ctx")
+    return call(operator, *arrays, **given, **more)
+
+
+def _shape(batch_shape: Any) -> Any:
+    if batch_shape is None:
+        return None
+    return (batch_shape,) if isinstance(batch_shape, (int, onp.integer)) else tuple(batch_shape)
+
+
+def uniform_n(
+    low: Any = 0.0, high: Any = 1.0, batch_shape: Any = None, dtype: Any = None, ctx: Any = None
+) -> Any:
+    """Uniform numbers of shape ``batch_shape`` followed by that of the parameters."""
+    more = {"size": _shape(batch_shape), "dtype": name_of(dtype or onp.float32), "ctx": ctx}
+    return _batched("_npi_uniform_n", ("low", "high"), low, high, more)
+
+
+def normal_n(
+    loc: Any = 0.0, scale: Any = 1.0, batch_shape: Any = None, dtype: Any = None, ctx: Any = None
+) -> Any:
+    """Normal numbers of shape ``batch_shape`` followed by that of the parameters."""
+    more = {"size": _shape(batch_shape), "dtype": name_of(dtype or onp.float32), "ctx": ctx}
+    return _batched("_npi_normal_n", ("loc", "scale"), loc, scale, more)

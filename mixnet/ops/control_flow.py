@@ -1,0 +1,190 @@
+"""Loops and branches over subgraphs: one XLA loop or conditional each, with gradients.
+
+A subgraph is anything with ``run(arrays, key, training)`` that returns a list of arrays;
+:class:`mixnet.graph.subgraph.SubGraph` is one. What comes in by ``*_locs`` is MXNet's order of the
+subgraph's inputs, as a symbol file states it.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+
+from mixnet.base import ShapeError
+from mixnet.ops.attributes import Shape
+from mixnet.ops.registry import op
+
+
+def _place(arrays: Any, positions: tuple[int, ...], count: int) -> list[Any]:
+    placed: list[Any] = [None] * count
+    for array, position in zip(arrays, positions, strict=True):
+        placed[position] = array
+    return placed
+
+
+def _count(num_outputs: int) -> int:
+    return num_outputs
+
+
+def _as_declared(found: list[Any], states: list[Any]) -> list[Any]:
+    """New states in the dtypes of the old ones, as a loop must carry them."""
+    for i, (new, old) in enumerate(zip(found, states, strict=True)):
+        if new.shape != old.shape:
+            raise ShapeError(
+                f"a loop must keep the shapes of its states: state {i} has shape {old.shape}, the "
+                f"body returned {new.shape}."
+            )
+    return [new.astype(old.dtype) for new, old in zip(found, states, strict=True)]
+
+
+@op("_foreach", num_args="num_args", outputs=_count)
+def foreach(
+    *data,
+    subgraphs: Any,
+    num_outputs: int,
+    num_out_data: int,
+    in_data_locs: Shape,
+    in_state_locs: Shape,
+    remain_locs: Shape,
+    key,
+    training,
+):
+    """A body run on every slice along the first axis of some arrays, carrying states.
+
+    Args:
+        data: the arrays to slice, then the states, then what the body reads besides.
+        subgraphs: the body.
+        num_outputs: outputs of the loop: stacked ones, then the last states.
+        num_out_data: how many are stacked.
+        in_data_locs: places of the slices among the body's inputs.
+        in_state_locs: places of the states.
+        remain_locs: places of what is read besides.
+
+    Source: MXNet operator ``_foreach``.
+    """
+    (body,) = subgraphs
+    sliced = data[: len(in_data_locs)]
+    states = list(data[len(in_data_locs) : len(in_data_locs) + len(in_state_locs)])
+    rest = data[len(in_data_locs) + len(in_state_locs) :]
+    count = len(data)
+
+    def step(carried: Any, item: Any) -> Any:
+        number, slices = item
+        placed = _place(
+            [*slices, *carried, *rest], (*in_data_locs, *in_state_locs, *remain_locs), count
+        )
+        found = body.run(placed, jax.random.fold_in(key, number), training)
+        return _as_declared(found[num_out_data:], carried), found[:num_out_data]
+
+    length = sliced[0].shape[0]
+    last, stacked = jax.lax.scan(step, states, (jnp.arange(length), list(sliced)))
+    return (*stacked, *last)
+
+
+@op("_while_loop", num_args="num_args", outputs=_count)
+def while_loop(
+    *data,
+    subgraphs: Any,
+    num_outputs: int,
+    num_out_data: int,
+    max_iterations: int,
+    cond_input_locs: Shape,
+    func_input_locs: Shape,
+    func_var_locs: Shape,
+    key,
+    training,
+):
+    """A body run while a condition holds, ``max_iterations`` times at most.
+
+    It has a gradient, so it is a loop of ``max_iterations`` steps of which those after the end
+    only pass the variables on.
+
+    Args:
+        data: the loop variables, then what condition and body read besides.
+        subgraphs: condition and body.
+        num_outputs: outputs: stacked ones of ``max_iterations`` rows, 0 behind the last step, then
+            the loop variables.
+        num_out_data: how many are stacked.
+        max_iterations: the most steps.
+        cond_input_locs: which of ``data`` the condition reads.
+        func_input_locs: which of ``data`` the body reads.
+        func_var_locs: places of the loop variables among the body's inputs.
+
+    Source: MXNet operator ``_while_loop``.
+    """
+    condition, body = subgraphs
+    which = [func_input_locs[place] for place in func_var_locs]  # data that are loop variables
+
+    def holds(values: list[Any], number: Any) -> Any:
+        found = condition.run(
+            [values[i] for i in cond_input_locs], jax.random.fold_in(key, 2 * number), training
+        )
+        return found[0].reshape(()) != 0
+
+    def run(values: list[Any], number: Any) -> tuple[list[Any], list[Any]]:
+        placed = [values[i] for i in func_input_locs]
+        found = body.run(placed, jax.random.fold_in(key, 2 * number + 1), training)
+        after = list(values)
+        old = [values[i] for i in which]
+        for i, new in zip(which, _as_declared(found[num_out_data:], old), strict=True):
+            after[i] = new
+        return after, found[:num_out_data]
+
+    rows = jax.eval_shape(lambda: run(list(data), 0)[1])
+
+    def step(carried: Any, number: Any) -> Any:
+        going, values = carried
+        going = going & holds(values, number)
+        after, out = jax.lax.cond(
+            going,
+            lambda values: run(values, number),
+            lambda values: (values, [jnp.zeros(r.shape, r.dtype) for r in rows]),
+            values,
+        )
+        return (going, after), out
+
+    (_, last), stacked = jax.lax.scan(
+        step, (jnp.asarray(True), list(data)), jnp.arange(max_iterations)
+    )
+    return (*stacked, *[last[i] for i in which])
+
+
+@op("_cond", num_args="num_args", outputs=_count)
+def cond(
+    *data,
+    subgraphs: Any,
+    num_outputs: int,
+    cond_input_locs: Shape,
+    then_input_locs: Shape,
+    else_input_locs: Shape,
+    key,
+    training,
+):
+    """One of two subgraphs, by a condition; only that one runs.
+
+    Args:
+        data: what the three subgraphs read.
+        subgraphs: condition, then-branch, else-branch.
+        num_outputs: outputs of either branch.
+        cond_input_locs: which of ``data`` the condition reads.
+        then_input_locs: which of ``data`` the then-branch reads.
+        else_input_locs: which of ``data`` the else-branch reads.
+
+    Source: MXNet operator ``_cond``.
+    """
+    condition, yes, no = subgraphs
+    (holds,) = condition.run([data[i] for i in cond_input_locs], key, training)
+
+    def branch(body: Any, places: tuple[int, ...]) -> Any:
+        return lambda values: body.run([values[i] for i in places], key, training)
+
+    one, other = branch(yes, then_input_locs), branch(no, else_input_locs)
+    for a, b in zip(jax.eval_shape(one, data), jax.eval_shape(other, data), strict=True):
+        if (a.shape, a.dtype) != (b.shape, b.dtype):
+            raise ShapeError(
+                f"cond: the branches return different arrays: {a.dtype.name}{list(a.shape)} and "
+                f"{b.dtype.name}{list(b.shape)}."
+            )
+    return tuple(jax.lax.cond(holds.reshape(()) != 0, one, other, data))

@@ -1,0 +1,84 @@
+"""Namespaces: the operators of one prefix as functions of one face, made when first asked for."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Callable
+from typing import Any
+
+from mixnet.ops.registry import OPERATORS, Op
+
+PREFIXES = {
+    "contrib": "_contrib_",
+    "image": "_image_",
+    "linalg": "_linalg_",
+    "random": "_random_",
+    "sparse": "_sparse_",
+}
+
+# What MXNet has and mixnet leaves out on purpose: docs/left-out.md says why.
+LEFT_OUT = {
+    "_contrib_dgl_adjacency": "DGL graph sampling",
+    "_contrib_dgl_csr_neighbor_non_uniform_sample": "DGL graph sampling",
+    "_contrib_dgl_csr_neighbor_uniform_sample": "DGL graph sampling",
+    "_contrib_dgl_graph_compact": "DGL graph sampling",
+    "_contrib_dgl_subgraph": "DGL graph sampling",
+    "_contrib_edge_id": "DGL graph sampling",
+}
+
+
+class Namespace:
+    """Functions by name.
+
+    Args:
+        title: as a user spells it: ``mx.nd.linalg``.
+        make: from an operator and a name, the function.
+        prefix: what stands before the names in the registry.
+    """
+
+    def __init__(self, title: str, make: Callable[[Op, str], Any], prefix: str = ""):
+        self.title, self.make, self.prefix = title, make, prefix
+        self._made: dict[Any, Any] = {}
+
+    def function(self, name: str) -> Any:
+        """The function of an operator.
+
+        Raises:
+            AttributeError: there is no such operator; the message has the nearest name.
+        """
+        op = OPERATORS.get(self.prefix + name)
+        if op is None:
+            reason = LEFT_OUT.get(self.prefix + name)
+            if reason is not None:
+                raise AttributeError(
+                    f"{self.title}.{name} is not part of mixnet: {reason} is left out, see "
+                    f"docs/left-out.md."
+                )
+            near = difflib.get_close_matches(name, self.names(), 1)
+            hint = f" Did you mean {near[0]!r}?" if near else f" dir({self.title}) lists them."
+            raise AttributeError(f"{self.title} has no operator {name!r}.{hint}")
+        # Looked up by the operator, so that one registered anew is found.
+        if (op, name) not in self._made:
+            self._made[op, name] = self.make(op, name)
+        return self._made[op, name]
+
+    def names(self) -> list[str]:
+        """Names of the operators here; without a prefix the public ones."""
+        if self.prefix:
+            return sorted(
+                name.removeprefix(self.prefix) for name in OPERATORS if name.startswith(self.prefix)
+            )
+        return sorted(name for name in OPERATORS if not name.startswith("_"))
+
+    def hooks(self, here: dict[str, Any]) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
+        """``__getattr__`` and ``__dir__`` of a module whose ``globals()`` are ``here``."""
+
+        def __getattr__(name: str) -> Any:
+            if name.startswith("__"):
+                raise AttributeError(name)
+            return self.function(name)
+
+        def __dir__() -> list[str]:
+            return sorted({*here, *self.names()})
+
+        return __getattr__, __dir__

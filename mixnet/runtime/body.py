@@ -1,0 +1,67 @@
+"""Tracing the body of a loop or a branch: operations become a subgraph."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from mixnet.context import Context
+from mixnet.graph.graph import Graph
+from mixnet.graph.node import Entry, Node
+from mixnet.graph.subgraph import SubGraph
+from mixnet.runtime.state import state
+from mixnet.runtime.trace import Trace
+from mixnet.runtime.value import Spec, Value
+
+
+class BodyTrace(Trace):
+    """``with BodyTrace() as trace:`` operations of this thread become nodes of one subgraph.
+
+    What the body reads from outside, values and placeholders of an outer trace alike, is captured
+    and becomes an input behind the placeholders.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.outer = state.trace
+        self._own: set[Node] = set()
+
+    def placeholder(self, spec: Spec, name: str) -> Value:
+        """An input of the subgraph."""
+        value = super().placeholder(spec, name)
+        self._own.add(value.node)
+        return value
+
+    def record(self, call: Any, scalars: tuple[float, ...], values: Sequence[Value]) -> list[Value]:
+        """A node for one operation; its key, if it draws, comes when the subgraph runs."""
+        if call.op.takes_key:
+            scalars, values = scalars[:-1], values[:-1]
+        outputs = super().record(call, scalars, values)
+        self._own.update(value.node for value in outputs)
+        return outputs
+
+    def entry(self, value: Value) -> Entry:
+        """Where a value stands in the subgraph."""
+        if value.node in self._own:
+            return Entry(value.node, value.index)
+        if value not in self._variables:
+            node = Node(None, name=f"captured{len(self.captured)}")
+            self._variables[value] = node
+            self.captured[node] = value
+        return Entry(self._variables[value])
+
+    def next_draw(self, context: Context) -> tuple[Value, float]:
+        """A key that stands for the one the subgraph gets when it runs."""
+        key, _ = super().next_draw(context)
+        return key, 0.0
+
+    def parameter(self, parameter: Any, data: Any) -> Any:
+        """A parameter of a block is one of the outer trace, if there is one."""
+        outer = self.outer
+        return outer.parameter(parameter, data) if hasattr(outer, "parameter") else data
+
+    def subgraph(self, outputs: Sequence[Value]) -> tuple[SubGraph, list[Value]]:
+        """The subgraph, and the values from outside behind its placeholders."""
+        heads = tuple(self.entry(value) for value in outputs)
+        inputs = (*self.placeholders, *self.captured)
+        return SubGraph(Graph(heads, inputs)), list(self.captured.values())

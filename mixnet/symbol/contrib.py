@@ -1,0 +1,331 @@
+"""``mx.sym.contrib``: loops and branches over symbols, and the contributed operators."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from mixnet.attribute import AttrScope, current_attributes
+from mixnet.base import ShapeError
+from mixnet.graph.graph import Graph
+from mixnet.graph.node import Entry, Node, topological
+from mixnet.graph.subgraph import SubGraph
+from mixnet.name import current as current_names
+from mixnet.ops.attributes import to_text
+from mixnet.ops.registry import find
+from mixnet.symbol.namespace import below
+from mixnet.symbol.operators import apply
+from mixnet.symbol.symbol import Symbol, output_name
+
+__getattr__, __dir__ = below("contrib").hooks(globals())
+
+_MARK = "__subgraph_name__"
+
+
+def _flat(symbols: Any) -> tuple[list[Symbol], Any]:
+    """Single outputs of nested lists, and how to nest others the same way."""
+    if isinstance(symbols, Symbol):
+        return list(symbols), None if len(symbols) == 1 else [(1, None)] * len(symbols)
+    if not isinstance(symbols, (list, tuple)):
+        raise TypeError(f"takes symbols and lists of symbols, not {type(symbols).__name__}.")
+    leaves: list[Symbol] = []
+    shape = []
+    for each in symbols:
+        found, nested = _flat(each)
+        leaves += found
+        shape.append((len(found), nested))
+    return leaves, shape
+
+
+def _nested(leaves: Sequence[Any], shape: Any) -> Any:
+    if shape is None:
+        return leaves[0]
+    made, at = [], 0
+    for count, nested in shape:
+        made.append(_nested(leaves[at : at + count], nested))
+        at += count
+    return made
+
+
+class _Body:
+    """The subgraph that a function composes.
+
+    Nodes made outside of it that it reads become variables: ``captured`` holds their entries by
+    the name of the variable.
+    """
+
+    def __init__(self, name: str, function: Callable[[], Any]):
+        self.mark = current_names().get(None, name)
+        with AttrScope(**{_MARK: self.mark}):
+            outputs = [
+                each if self._is_own(each) else apply("identity", each) for each in function()
+            ]
+        self.captured: dict[str, Entry] = {}
+        self._stand_ins: dict[Entry, Node] = {}
+        self._moved: dict[Node, Node] = {}
+        entries = [entry for each in outputs for entry in each._heads]
+        for node in topological(entry.node for entry in entries):
+            self._move(node)
+        self.heads = tuple(self._at(entry) for entry in entries)
+        whole = Graph(self.heads)
+        self.inputs = tuple(node for node in whole.nodes if node.is_variable)
+        self.subgraph = SubGraph(Graph(self.heads, self.inputs))
+
+    def _is_own(self, symbol: Symbol) -> bool:
+        node = symbol._heads[0].node
+        return node.op is not None and node.attrs.get(_MARK) == self.mark
+
+    def _move(self, node: Node) -> None:
+        if node.is_variable:
+            self._moved[node] = node
+            if node.attrs.get(_MARK) != self.mark:
+                self.captured[node.name] = Entry(node)
+        elif node.attrs.get(_MARK) == self.mark:
+            self._moved[node] = node.replaced(tuple(self._at(entry) for entry in node.inputs))
+
+    def _at(self, entry: Entry) -> Entry:
+        if entry.node in self._moved:
+            return Entry(self._moved[entry.node], entry.index)
+        if entry not in self._stand_ins:  # computed outside: read as a variable
+            name = output_name(entry)
+            self._stand_ins[entry] = Node(None, name=name)
+            self.captured[name] = entry
+        return Entry(self._stand_ins[entry])
+
+    def places(self, names: Sequence[str]) -> list[int]:
+        """Where variables stand among the inputs; behind the last one for those not read."""
+        order = [node.name for node in self.inputs]
+        return [order.index(name) if name in order else -1 for name in names]
+
+    def require(self, names: Sequence[str]) -> None:
+        """Make inputs of variables that the body does not read, so that all have a place."""
+        known = {node.name for node in self.inputs}
+        more = tuple(Node(None, name=name) for name in names if name not in known)
+        if more:
+            self.inputs = (*self.inputs, *more)
+            self.subgraph = SubGraph(Graph(self.heads, self.inputs))
+
+
+def _variables(symbols: Sequence[Symbol]) -> list[Symbol]:
+    """Variables of the body that stand for ``symbols``; copies of one name are told apart."""
+    return [
+        Symbol([Entry(Node(None, name=f"{each.name}-{i}", attrs=current_attributes().get({})))])
+        for i, each in enumerate(symbols)
+    ]
+
+
+def _node(
+    kind: str, bodies: Sequence[_Body], inputs: Sequence[Entry], attributes: dict[str, Any]
+) -> Symbol:
+    op = find(kind)
+    given = {**attributes, "subgraphs": tuple(body.subgraph for body in bodies)}
+    statics, scalars = op.bind(given)
+    attrs = {key: to_text(value) for key, value in attributes.items()}
+    attrs["num_args"] = str(len(inputs) + len(bodies))
+    name = current_names().get(None, kind)
+    node = Node(op, statics, scalars, tuple(inputs), name, attrs)
+    return Symbol([Entry(node, i) for i in range(attributes["num_outputs"])])
+
+
+def foreach(
+    body: Callable[..., Any], data: Any, init_states: Any, name: str = "foreach"
+) -> tuple[Any, Any]:
+    """Run ``body(slice, states)`` on every slice of ``data`` along the first axis.
+
+    Args:
+        body: returns ``(outputs, new states)``, symbols or nested lists of them.
+        data: a symbol or nested lists of symbols.
+        init_states: a symbol or nested lists of symbols.
+        name: prefix of the subgraph's name.
+
+    Returns:
+        The outputs stacked along a new first axis, and the last states.
+    """
+    slices, data_shape = _flat(data)
+    states, state_shape = _flat(init_states)
+    names: list[str] = []
+    shapes: list[Any] = []
+
+    def compose() -> list[Symbol]:
+        own = _variables([*slices, *states])
+        names.extend(str(each.name) for each in own)
+        out, new = body(
+            _nested(own[: len(slices)], data_shape), _nested(own[len(slices) :], state_shape)
+        )
+        outputs, out_shape = _flat(out)
+        after, after_shape = _flat(new)
+        shapes.extend((len(outputs), out_shape, after_shape))
+        return [*outputs, *after]
+
+    made = _Body(name, compose)
+    made.require(names)
+    split, out_shape, after_shape = shapes
+    rest = list(made.captured)
+    attributes = {
+        "num_outputs": len(made.heads),
+        "num_out_data": split,
+        "in_data_locs": made.places(names[: len(slices)]),
+        "in_state_locs": made.places(names[len(slices) :]),
+        "remain_locs": made.places(rest),
+    }
+    inputs = [each._entry() for each in (*slices, *states)]
+    inputs += [made.captured[each] for each in rest]
+    found = list(_node("_foreach", [made], inputs, attributes))
+    return _nested(found[:split], out_shape), _nested(found[split:], after_shape)
+
+
+def while_loop(
+    cond: Callable[..., Any],
+    func: Callable[..., Any],
+    loop_vars: Any,
+    max_iterations: int | None = None,
+    name: str = "while_loop",
+) -> tuple[Any, Any]:
+    """Run ``func(*loop_vars)`` while ``cond(*loop_vars)`` holds.
+
+    Args:
+        cond: returns a symbol of one element.
+        func: returns ``(step output, new loop variables)``.
+        loop_vars: a symbol or a list.
+        max_iterations: the most steps.
+        name: prefix of the subgraphs' names.
+
+    Returns:
+        The step outputs stacked to ``max_iterations`` rows, those behind the last step 0, and the
+        last loop variables.
+
+    Raises:
+        ValueError: no ``max_iterations``, or no loop variables.
+    """
+    if max_iterations is None:
+        raise ValueError("while_loop: give max_iterations; the outputs have so many rows.")
+    variables, shape = _flat(loop_vars)
+    if not variables:
+        raise ValueError("while_loop: loop_vars is empty; give a symbol or a list of symbols.")
+    names: list[str] = []
+    shapes: list[Any] = []
+
+    def own() -> Any:
+        made = _variables(variables)
+        names[:] = [str(each.name) for each in made]
+        return made if shape is None else _nested(made, shape)
+
+    def test() -> list[Symbol]:
+        return _flat(cond(*own()))[0]
+
+    def step() -> list[Symbol]:
+        out, new = func(*own())
+        outputs, out_shape = _flat([] if out is None else out)
+        after, after_shape = _flat(new)
+        if len(after) != len(variables):
+            raise ShapeError(
+                f"while_loop: func returned {len(after)} loop variables, there are "
+                f"{len(variables)}."
+            )
+        shapes.extend((len(outputs), out_shape, after_shape))
+        return [*outputs, *after]
+
+    condition = _Body(f"{name}_cond", test)
+    loop = _Body(f"{name}_func", step)
+    loop.require(names)
+    split, out_shape, after_shape = shapes
+    inputs = [each._entry() for each in variables]
+    captured = {**condition.captured, **loop.captured}
+    order = [*names, *captured]
+    inputs += list(captured.values())
+    attributes = {
+        "num_outputs": split + len(variables),
+        "num_out_data": split,
+        "max_iterations": int(max_iterations),
+        "cond_input_locs": [order.index(node.name) for node in condition.inputs],
+        "func_input_locs": [order.index(node.name) for node in loop.inputs],
+        "func_var_locs": loop.places(names),
+    }
+    found = list(_node("_while_loop", [condition, loop], inputs, attributes))
+    return _nested(found[:split], out_shape), _nested(found[split:], after_shape)
+
+
+def cond(
+    pred: Symbol,
+    then_func: Callable[[], Any],
+    else_func: Callable[[], Any],
+    name: str = "cond",
+) -> Any:
+    """``then_func()`` where ``pred`` is not 0, else ``else_func()``.
+
+    Args:
+        pred: a symbol of one element.
+        then_func: returns symbols or nested lists of them.
+        else_func: returns as many, of the same shapes and dtypes.
+        name: prefix of the subgraphs' names.
+    """
+    shapes: list[Any] = []
+
+    def branch(function: Callable[[], Any]) -> Callable[[], list[Symbol]]:
+        def compose() -> list[Symbol]:
+            leaves, shape = _flat(function())
+            shapes.append((len(leaves), shape))
+            return leaves
+
+        return compose
+
+    test = _Body(f"{name}_pred", lambda: [pred])
+    yes = _Body(f"{name}_then", branch(then_func))
+    no = _Body(f"{name}_else", branch(else_func))
+    if shapes[0][0] != shapes[1][0]:
+        raise ShapeError(f"cond: the branches return {shapes[0][0]} and {shapes[1][0]} symbols.")
+    captured = {**test.captured, **yes.captured, **no.captured}
+    order = list(captured)
+
+    def places(body: _Body) -> list[int]:
+        return [order.index(node.name) for node in body.inputs]
+
+    attributes = {
+        "num_outputs": shapes[0][0],
+        "cond_input_locs": places(test),
+        "then_input_locs": places(yes),
+        "else_input_locs": places(no),
+    }
+    found = _node("_cond", [test, yes, no], list(captured.values()), attributes)
+    return _nested(list(found), shapes[0][1])
+
+
+def isnan(data: Symbol) -> Symbol:
+    """1 where not a number, else 0."""
+    return data != data  # type: ignore[return-value]
+
+
+def isinf(data: Symbol) -> Symbol:
+    """1 where infinite, else 0."""
+    return apply("abs", data) == math.inf  # type: ignore[return-value]
+
+
+def isfinite(data: Symbol) -> Symbol:
+    """1 where neither infinite nor NaN, else 0."""
+    return apply("abs", data) < math.inf
+
+
+def rand_zipfian(
+    true_classes: Symbol, num_sampled: int, range_max: int
+) -> tuple[Symbol, Symbol, Symbol]:
+    """Classes drawn with probability log((c + 2) / (c + 1)) / log(range_max + 1).
+
+    Args:
+        true_classes: class numbers.
+        num_sampled: how many to draw.
+        range_max: number of classes.
+
+    Returns:
+        The drawn classes, int64; how often each true class and each drawn one is expected among
+        them, float64.
+    """
+    top = math.log(range_max + 1)
+    uniform = apply("_random_uniform", low=0.0, high=top, shape=(num_sampled,), dtype="float64")
+    drawn = apply("cast", apply("exp", uniform) - 1, dtype="int64") % range_max
+
+    def expected(classes: Symbol) -> Symbol:
+        at = apply("cast", classes, dtype="float64")
+        return apply("log", (at + 2.0) / (at + 1.0)) / top * num_sampled
+
+    return drawn, expected(true_classes), expected(drawn)

@@ -1,0 +1,37 @@
+"""The functions of ``mx.np`` with symbols as the face: the same functions, composing."""
+
+from __future__ import annotations
+
+import functools
+import importlib
+from collections.abc import Callable
+from typing import Any
+
+from mixnet.numpy.call import face
+from mixnet.symbol.numpy.symbol import _Symbol
+
+
+def hooks(
+    module: str, here: dict[str, Any]
+) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
+    """``__getattr__`` and ``__dir__`` of a module that has the functions of ``module``."""
+
+    def __getattr__(name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        found = getattr(importlib.import_module(module), name)
+        if not callable(found) or isinstance(found, type):
+            return found
+
+        @functools.wraps(found)
+        def composing(*args: Any, **kwargs: Any) -> Any:
+            with face(_Symbol):
+                return found(*args, **kwargs)
+
+        here[name] = composing
+        return composing
+
+    def __dir__() -> list[str]:
+        return sorted({*here, *dir(importlib.import_module(module))})
+
+    return __getattr__, __dir__

@@ -1,0 +1,197 @@
+"""``mx.sym.np._Symbol``: symbols by NumPy's rules."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as onp
+
+from mixnet import numpy as functions
+from mixnet.numpy.call import call, name_of
+from mixnet.ops.registry import Op
+from mixnet.symbol.symbol import Symbol, compose
+
+
+class _Symbol(Symbol):
+    """A symbol whose operators and methods are those of ``mx.np.ndarray``.
+
+    ``x.as_np_ndarray()`` makes one of a symbol, ``as_nd_ndarray()`` turns it back.
+    """
+
+    __slots__ = ()
+
+    @classmethod
+    def _operate(cls, op: Op, symbols: Any, attributes: dict[str, Any], out: Any) -> Any:
+        attributes = {k: v for k, v in attributes.items() if v is not None and k != "ctx"}
+        if op.variadic:
+            given: Any = list(symbols)
+        else:
+            statics, _ = op.bind(attributes)
+            given = dict(zip(op.argument_names(statics), symbols, strict=False))
+        return cls(compose(op, op.name, given, attributes)._heads)
+
+    @classmethod
+    def _from_source(cls, source: Any, context: Any = None, dtype: Any = None) -> Any:
+        raise TypeError(f"A symbol is not made from {type(source).__name__}; use mx.sym.var(name).")
+
+    def as_np_ndarray(self) -> _Symbol:
+        """This symbol."""
+        return self
+
+    def as_nd_ndarray(self) -> Symbol:
+        """The symbol with the operators of ``mx.sym``."""
+        return Symbol(self._heads)
+
+    def __getitem__(self, key: Any) -> Any:
+        if len(self) > 1 and isinstance(key, (int, str, slice)):
+            return type(self)(Symbol.__getitem__(self, key)._heads)
+        if isinstance(key, str):
+            return type(self)(Symbol.__getitem__(self, key)._heads)
+        return _sliced(self, key)
+
+    def reshape(self, *args: Any, **kwargs: Any) -> Any:
+        """The elements in another shape; one -1 stands for what is left."""
+        shape = kwargs.get("newshape", args)
+        if len(args) == 1 and isinstance(args[0], (tuple, list)):
+            shape = args[0]
+        return functions.reshape(self, shape)
+
+    def transpose(self, *axes: Any) -> Any:
+        """Axes in another order, reversed by default."""
+        if len(axes) == 1 and (axes[0] is None or isinstance(axes[0], (tuple, list))):
+            axes = tuple(axes[0] or ())
+        return functions.transpose(self, axes or None)
+
+    @property
+    def T(self) -> Any:
+        """Axes the other way round."""
+        return self.transpose()
+
+    def astype(self, dtype: Any, **kwargs: Any) -> Any:
+        """The symbol in another dtype."""
+        return call("Cast", self, dtype=name_of(dtype))
+
+    def flatten(self, order: str = "C") -> Any:
+        """All elements in one axis."""
+        return functions.reshape(self, (-1,))
+
+
+def _sliced(symbol: _Symbol, key: Any) -> Any:
+    """Basic indexing with numbers and slices as an operator."""
+    parts = key if isinstance(key, tuple) else (key,)
+    begin: list[Any] = []
+    end: list[Any] = []
+    step: list[Any] = []
+    gone: list[int] = []
+    new: list[int] = []
+    for each in parts:
+        if each is None:
+            new.append(len(begin) + len(new) - len(gone))
+        elif isinstance(each, slice):
+            begin.append(each.start)
+            end.append(each.stop)
+            step.append(each.step)
+        elif isinstance(each, (int, onp.integer)):
+            gone.append(len(begin))
+            begin.append(int(each))
+            end.append(int(each) + 1 if each != -1 else None)
+            step.append(1)
+        else:
+            raise TypeError(
+                f"A symbol is indexed with numbers, slices and None, not {type(each).__name__}; "
+                f"use take or gather_nd."
+            )
+    if begin:
+        symbol = call("slice", symbol, begin=tuple(begin), end=tuple(end), step=tuple(step))
+    if gone:
+        symbol = functions.squeeze(symbol, tuple(gone))
+    for axis in new:
+        symbol = functions.expand_dims(symbol, axis)
+    return symbol
+
+
+def _binary(name: str) -> tuple[Callable[..., Any], Callable[..., Any]]:
+    function = getattr(functions, name)
+
+    def method(self: Any, other: Any) -> Any:
+        return function(self, other)
+
+    def reflected(self: Any, other: Any) -> Any:
+        return function(other, self)
+
+    return method, reflected
+
+
+def _method(name: str) -> Callable[..., Any]:
+    function = getattr(functions, name)
+
+    def method(self: Any, *args: Any, **kwargs: Any) -> Any:
+        return function(self, *args, **kwargs)
+
+    method.__name__, method.__doc__ = name, function.__doc__
+    return method
+
+
+def _install() -> None:
+    arithmetic = {
+        "add": "add", "sub": "subtract", "mul": "multiply", "truediv": "true_divide",
+        "div": "true_divide", "mod": "mod", "pow": "power", "and": "bitwise_and",
+        "or": "bitwise_or", "xor": "bitwise_xor", "matmul": "matmul",
+    }  # fmt: skip
+    for name, function in arithmetic.items():
+        method, reflected = _binary(function)
+        setattr(_Symbol, f"__{name}__", method)
+        setattr(_Symbol, f"__r{name}__", reflected)
+    for name, function in {
+        "eq": "equal", "ne": "not_equal", "gt": "greater", "ge": "greater_equal",
+        "lt": "less", "le": "less_equal",
+    }.items():  # fmt: skip
+        setattr(_Symbol, f"__{name}__", _binary(function)[0])
+    for name, function in {"neg": "negative", "abs": "abs", "invert": "invert"}.items():
+        setattr(_Symbol, f"__{name}__", _method(function))
+    for name in [
+        "all",
+        "any",
+        "argmax",
+        "argmin",
+        "argsort",
+        "broadcast_to",
+        "clip",
+        "copy",
+        "cumsum",
+        "diag",
+        "dot",
+        "max",
+        "mean",
+        "min",
+        "prod",
+        "repeat",
+        "round",
+        "sort",
+        "squeeze",
+        "std",
+        "sum",
+        "swapaxes",
+        "take",
+        "var",
+        "expand_dims",
+        "tile",
+    ]:
+        setattr(_Symbol, name, _method(name))
+    _Symbol.__hash__ = object.__hash__  # type: ignore[method-assign,assignment]
+
+
+def _as_np_ndarray(self: Symbol) -> _Symbol:
+    """The symbol with the operators and methods of ``mx.sym.np``."""
+    return _Symbol(self._heads)
+
+
+def _as_nd_ndarray(self: Symbol) -> Symbol:
+    """This symbol."""
+    return self
+
+
+_install()
+Symbol.as_np_ndarray = _as_np_ndarray  # type: ignore[attr-defined]
+Symbol.as_nd_ndarray = _as_nd_ndarray  # type: ignore[attr-defined]

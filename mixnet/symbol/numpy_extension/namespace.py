@@ -1,0 +1,25 @@
+"""The operators of ``mx.npx`` as functions of symbols that follow NumPy's rules."""
+
+from __future__ import annotations
+
+import functools
+from typing import Any
+
+from mixnet.ops.namespace import Namespace
+from mixnet.ops.registry import Op
+from mixnet.symbol.numpy.symbol import _Symbol
+from mixnet.symbol.symbol import make_function
+
+
+def _make(op: Op, name: str) -> Any:
+    made = make_function(op, name)
+
+    @functools.wraps(made)
+    def function(*args: Any, **kwargs: Any) -> _Symbol:
+        return _Symbol(made(*args, **kwargs)._heads)
+
+    return function
+
+
+OPERATORS = Namespace("mx.sym.npx", _make, "_npx_")
+IMAGE = Namespace("mx.sym.npx.image", _make, "_npx__image_")

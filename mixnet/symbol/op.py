@@ -1,0 +1,5 @@
+"""``mx.sym.op``: every public operator, of symbols."""
+
+from mixnet.symbol.namespace import below
+
+__getattr__, __dir__ = below("op").hooks(globals())

@@ -1,0 +1,216 @@
+"""NumPy semantics on and off, as scopes and decorators; settings in the environment."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import os
+import threading
+from collections.abc import Callable
+from types import TracebackType
+from typing import Any, ClassVar
+
+from mixnet.context import gpu_memory_info, num_gpus
+
+
+class _Flags(threading.local):
+    shape = False
+    array = False
+
+
+_flags = _Flags()
+
+
+def is_np_shape() -> bool:
+    """Whether shapes without axes or elements are values rather than "unknown"."""
+    return _flags.shape
+
+
+def is_np_array() -> bool:
+    """Whether Gluon makes ``mx.np`` arrays."""
+    return _flags.array
+
+
+def set_np_shape(active: Any) -> bool:
+    """Switch NumPy shapes on or off; returns what was."""
+    before, _flags.shape = _flags.shape, bool(active)
+    return before
+
+
+def set_np(shape: bool = True, array: bool = True) -> None:
+    """Switch NumPy semantics on: shapes, and ``mx.np`` arrays in Gluon.
+
+    Raises:
+        ValueError: arrays without shapes.
+    """
+    if not shape and array:
+        raise ValueError("set_np: array=True needs shape=True, NumPy arrays have NumPy's shapes.")
+    _flags.shape, _flags.array = bool(shape), bool(array)
+
+
+def reset_np() -> None:
+    """Switch NumPy semantics off."""
+    set_np(shape=False, array=False)
+
+
+class _Scope:
+    """A scope that sets one flag and restores it; usable as a decorator."""
+
+    flag: ClassVar[str]
+
+    def __init__(self, active: bool = True):
+        self._active = bool(active)
+        self._before = False
+
+    def __enter__(self) -> _Scope:
+        self._before = getattr(_flags, self.flag)
+        setattr(_flags, self.flag, self._active)
+        return self
+
+    def __exit__(
+        self, kind: type | None, value: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        setattr(_flags, self.flag, self._before)
+
+
+class _NumpyShape(_Scope):
+    flag = "shape"
+
+
+class _NumpyArray(_Scope):
+    flag = "array"
+
+
+def np_shape(active: bool = True) -> _Scope:
+    """``with mx.util.np_shape():`` NumPy shapes inside."""
+    return _NumpyShape(active)
+
+
+def np_array(active: bool = True) -> _Scope:
+    """``with mx.util.np_array():`` Gluon makes ``mx.np`` arrays inside."""
+    return _NumpyArray(active)
+
+
+def _decorated(func: Any, scope: type[_Scope]) -> Any:
+    """A function, or every public method of a class, run inside a scope."""
+    if inspect.isclass(func):
+        for name, member in list(vars(func).items()):
+            if inspect.isfunction(member) and (name == "__init__" or name == "__call__"
+                                               or not name.startswith("__")):  # fmt: skip
+                setattr(func, name, _decorated(member, scope))
+            elif isinstance(member, property):
+                setattr(
+                    func,
+                    name,
+                    property(*[
+                        None if each is None else _decorated(each, scope)
+                        for each in (member.fget, member.fset, member.fdel)
+                    ]),
+                )  # fmt: skip
+        return func
+    if not callable(func):
+        raise TypeError(f"takes a function or a class, not {type(func).__name__}.")
+
+    @functools.wraps(func)
+    def inside(*args: Any, **kwargs: Any) -> Any:
+        with scope(True):
+            return func(*args, **kwargs)
+
+    return inside
+
+
+def use_np_shape(func: Any) -> Any:
+    """Decorator of functions and classes: NumPy shapes inside."""
+    return _decorated(func, _NumpyShape)
+
+
+def use_np_array(func: Any) -> Any:
+    """Decorator of functions and classes: ``mx.np`` arrays inside."""
+    return _decorated(func, _NumpyArray)
+
+
+def use_np(func: Any) -> Any:
+    """Decorator of functions and classes: NumPy shapes and arrays inside."""
+    return use_np_shape(use_np_array(func))
+
+
+def set_module(module: str) -> Callable[[Any], Any]:
+    """Decorator: say ``module`` where the function is defined."""
+
+    def set_it(func: Any) -> Any:
+        if module is not None:
+            func.__module__ = module
+        return func
+
+    return set_it
+
+
+def np_ufunc_legal_option(key: str, value: Any) -> bool:
+    """Whether a keyword of a NumPy ufunc has a value that ``mx.np`` takes."""
+    if key == "where":
+        return value is True
+    if key == "casting":
+        return value in ("no", "equiv", "safe", "same_kind", "unsafe")
+    if key == "order":
+        return isinstance(value, str)
+    if key == "dtype":
+        return value is None or str(value) in ("int8", "uint8", "int32", "int64", "float16",
+                                               "float32", "float64")  # fmt: skip
+    return key == "subok" and isinstance(value, bool)
+
+
+def _checked(func: Callable[..., Any]) -> Callable[..., Any]:
+    @functools.wraps(func)
+    def wrapped(*args: Any, **kwargs: Any) -> Any:
+        for key, value in kwargs.items():
+            if key not in ("out", "name") and not np_ufunc_legal_option(key, value):
+                raise TypeError(f"{func.__name__}: {key}={value!r} is not an option of mx.np.")
+        kept = {k: v for k, v in kwargs.items() if k in ("out", "name")}
+        return func(*args, **kept)
+
+    return wrapped
+
+
+def wrap_np_unary_func(func: Callable[..., Any]) -> Callable[..., Any]:
+    """Decorator: the keywords of a NumPy ufunc of one array are checked, and not passed on."""
+    return _checked(func)
+
+
+def wrap_np_binary_func(func: Callable[..., Any]) -> Callable[..., Any]:
+    """Decorator: the keywords of a NumPy ufunc of two arrays are checked, and not passed on."""
+    return _checked(func)
+
+
+def getenv(name: str) -> str | None:
+    """Value of an environment variable; None if it is not set."""
+    return os.environ.get(name)
+
+
+def setenv(name: str, value: str | None) -> None:
+    """Set an environment variable; None removes it."""
+    if value is None:
+        os.environ.pop(name, None)
+    else:
+        os.environ[name] = value
+
+
+def get_gpu_count() -> int:
+    """Number of GPUs."""
+    return num_gpus()
+
+
+def get_gpu_memory(gpu_dev_id: int) -> tuple[int, int]:
+    """Free and total bytes of a GPU's memory."""
+    return gpu_memory_info(gpu_dev_id)
+
+
+def get_cuda_compute_capability(ctx: Any) -> int | None:
+    """Compute capability of a GPU as a whole number (90 for 9.0); None if it is unknown.
+
+    Raises:
+        ValueError: the context is not a GPU.
+    """
+    if ctx.device_type != "gpu":
+        raise ValueError(f"{ctx} is not a GPU; give mx.gpu(0), ...")
+    found = getattr(ctx.device, "compute_capability", None)
+    return None if found is None else int(str(found).replace(".", ""))

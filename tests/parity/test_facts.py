@@ -1,0 +1,76 @@
+"""One-line facts about arrays that MXNet 1.9.1 stated: class, dtype, shape, values, errors."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as onp
+import pytest
+
+import mixnet as mx
+
+FACTS = json.loads((Path(__file__).parent / "fixtures" / "semantics.json").read_text())
+# Where mixnet differs, and why.
+DEVIATIONS = {
+    "float(nd.array([2.5]))": "MXNet raises TypeError; a number is what a reader expects",
+    "int(nd.array([2.5]))": "MXNet raises TypeError; a number is what a reader expects",
+    "mx.num_gpus() if hasattr(mx,'num_gpus') else 'absent'": "mx.num_gpus is there too",
+    "np.pad(np.array([1,2]),1,mode='constant')": "NumPy takes one number for all axes, so do we",
+}
+
+
+def _check_array(found: Any, fact: list[Any]) -> None:
+    dtype, shape, values = fact[-3:]
+    assert onp.dtype(found.dtype).name == dtype
+    assert found.shape == tuple(shape)
+    wanted = onp.asarray(values, "float64").reshape(tuple(shape))
+    onp.testing.assert_allclose(found.asnumpy().astype("float64"), wanted, rtol=1e-5, atol=1e-6)
+
+
+def _check(found: Any, fact: list[Any]) -> None:
+    if fact[0] == "value" and fact[1].startswith("<"):
+        assert repr(found).startswith(fact[1].rstrip(">"))
+    elif fact[0] == "value" and "mxnet." in fact[1]:
+        assert repr(found).replace("mixnet", "mxnet") == fact[1]
+    elif fact[0] == "value":
+        found = found.item() if isinstance(found, onp.generic) else found
+        assert repr(found) == fact[1]
+    elif fact[0] in ("list", "tuple"):
+        for each, part in zip(found, fact[1], strict=True):
+            _check_array(each, part)
+    else:
+        assert type(found).__name__ == fact[0]
+        _check_array(found, fact)
+
+
+def _run(text: str, fact: list[Any], scope: dict[str, Any]) -> None:
+    if fact[0] != "raises":
+        _check(eval(text, scope), fact)
+        return
+    with pytest.raises(Exception) as raised:
+        found = eval(text, scope)
+        if hasattr(found, "asnumpy"):
+            found.asnumpy()
+    assert fact[1] in [cls.__name__ for cls in type(raised.value).__mro__]
+
+
+def _facts(section: str) -> list[Any]:
+    return [
+        pytest.param(text, fact, id=text) for text, fact in FACTS[section] if text not in DEVIATIONS
+    ]
+
+
+@pytest.mark.parametrize(("text", "fact"), _facts("nd"))
+def test_nd(text: str, fact: list[Any]) -> None:
+    _run(text, fact, {"mx": mx, "nd": mx.nd, "onp": onp})
+
+
+@pytest.mark.parametrize(("text", "fact"), _facts("np"))
+def test_np(text: str, fact: list[Any]) -> None:
+    mx.npx.set_np()
+    try:
+        _run(text, fact, {"mx": mx, "np": mx.np, "npx": mx.npx, "onp": onp})
+    finally:
+        mx.npx.reset_np()
