@@ -28,6 +28,7 @@ from mixnet.ndarray.create import to_dlpack_for_read as to_dlpack_for_read
 from mixnet.ndarray.create import waitall as waitall
 from mixnet.ndarray.create import zeros as zeros
 from mixnet.ndarray.custom import Custom as Custom
+from mixnet.ndarray.histogram import histogram as histogram
 from mixnet.ndarray.ndarray import NDArray as NDArray
 from mixnet.ndarray.operators import add as add
 from mixnet.ndarray.operators import divide as divide

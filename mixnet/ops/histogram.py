@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import jax.numpy as jnp
+import numpy as np
 
 from mixnet.base import AttributeValueError, ShapeError
 from mixnet.ops.registry import op
@@ -17,6 +18,7 @@ def _arguments(bin_cnt: int | None) -> tuple[str, ...]:
     aliases=["_npi_histogram"],
     arguments=_arguments,
     outputs=2,
+    output_names=["output0", "output1"],
     differentiable=False,
 )
 def histogram(
@@ -50,7 +52,7 @@ def histogram(
                 f"_histogram: bin_cnt={bin_cnt} must be 1 or more, and range={range} two numbers, "
                 f"the first below the second."
             )
-        exact = jnp.linspace(*range, bin_cnt + 1, dtype=jnp.float64)
+        exact = jnp.asarray(np.linspace(*range, bin_cnt + 1))
         wide = data.dtype if jnp.issubdtype(data.dtype, jnp.floating) else jnp.float32
         edges, shown = exact.astype(wide), exact.astype(data.dtype)
     else:

@@ -146,8 +146,3 @@ def spatial_transformer(
             f"height, width) and (batch, 6)."
         )
     return jax.vmap(_sample)(data, _affine_grid("SpatialTransformer", loc, target_shape))
-
-
-@spatial_transformer.infer_inputs
-def _(data):
-    return {"loc": (data[0], 6)}

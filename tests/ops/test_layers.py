@@ -80,6 +80,16 @@ def test_sparse_regularization_moves_its_average_in_training_alone() -> None:
     np.testing.assert_allclose(average.asnumpy(), np.full(4, 0.48), rtol=1e-6)
 
 
+def test_histogram_is_numpys() -> None:
+    data = np.random.default_rng(1).integers(-8, 9, 50) / 4  # many on the edges
+    for bins, span in ((4, None), (5, (-1.5, 1.0)), (np.array([-1.0, 0.0, 0.25, 2.0]), None)):
+        edges = nd.array(bins) if isinstance(bins, np.ndarray) else bins
+        found = nd.histogram(nd.array(data), edges, span)
+        counts, wanted = np.histogram(data, bins, span)
+        np.testing.assert_array_equal(found[0].asnumpy(), counts)
+        np.testing.assert_allclose(found[1].asnumpy(), wanted, rtol=1e-6)
+
+
 def test_multicast_looks_at_half_and_single_precision_only() -> None:
     names = ("float16", "float32", "float64", "int32")
     arrays = [nd.ones((2,), dtype=each) for each in names]
