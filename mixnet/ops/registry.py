@@ -365,8 +365,8 @@ class Op:
 
     # ---- how it presents itself ---------------------------------------------------------------
 
-    def signature(self) -> inspect.Signature:
-        """Signature of the operator as a function of ``mx.nd`` or ``mx.sym``."""
+    def signature(self, symbols: bool = False) -> inspect.Signature:
+        """Signature of the operator as a function of ``mx.nd``, or of ``mx.sym``."""
         kind = inspect.Parameter
         if self.variadic:
             after: Any = kind.KEYWORD_ONLY
@@ -378,7 +378,8 @@ class Op:
             found = [kind(name, after, default=None) for name in self.arrays]
         for each in self.attributes.values():
             found.append(kind(each.name, after, default=each.default))
-        found += [kind("out", after, default=None), kind("name", after, default=None)]
+        for more in ("name", "attr", "out") if symbols else ("out", "name"):
+            found.append(kind(more, after, default=None))
         return inspect.Signature([*found, kind("kwargs", kind.VAR_KEYWORD)])
 
     def signature_text(self) -> str:
