@@ -31,7 +31,6 @@ from mixnet.ndarray.create import to_dlpack_for_write as to_dlpack_for_write
 from mixnet.ndarray.create import waitall as waitall
 from mixnet.ndarray.create import zeros as zeros
 from mixnet.ndarray.custom import Custom as Custom
-from mixnet.ndarray.histogram import histogram as histogram
 from mixnet.ndarray.image_file import imdecode as imdecode
 from mixnet.ndarray.indexing import get_indexing_dispatch_code as get_indexing_dispatch_code
 from mixnet.ndarray.indexing import get_oshape_of_gather_nd_op as get_oshape_of_gather_nd_op
