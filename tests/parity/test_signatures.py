@@ -24,7 +24,9 @@ def test_signature(name: str) -> None:
     if name == "_npi_concatenate":
         fact["attrs"].pop("dim", None)  # registered, but what MXNet writes to files is "axis"
     if name in ("_linalg_det", "_linalg_slogdet"):
-        fact["aliases"] = []  # mx.np's have a shape without axes, so they are operators of their own
+        fact[
+            "aliases"
+        ] = []  # mx.np's have a shape without axes, so they are operators of their own
     assert [alias for alias in fact["aliases"] if OPERATORS.get(alias) is not op] == []
     if op.variadic:
         assert fact["variadic"] == op.num_args or fact["variadic"] is None
