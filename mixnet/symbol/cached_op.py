@@ -22,8 +22,7 @@ class CachedOp:
         flags: pairs of names and values, MXNet's; the compiler needs none.
     """
 
-    handle: Symbol
-    is_np_sym: bool
+    __slots__ = ("_names", "_ops", "flags", "handle", "is_np_sym")
 
     def __init__(self, sym: Symbol, flags: Any = ()):
         self.handle = sym

@@ -12,7 +12,7 @@ from mixnet.base import MXNetError
 from mixnet.ops import OPERATORS
 
 FACTS = json.loads((Path(__file__).parent / "fixtures" / "signatures.json").read_text())["ops"]
-# docs/left-out.md has the reasons.
+# docs/from-mxnet.md has the reasons.
 LEFT_OUT = {name for name in FACTS if name.startswith("_contrib_dgl")} | {"_contrib_edge_id"}
 NAMES = sorted(set(FACTS) - LEFT_OUT)
 
