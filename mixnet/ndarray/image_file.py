@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 from typing import Any
 
 import numpy as np
@@ -34,18 +33,17 @@ def imdecode(
 
     Raises:
         FileFormatError: the bytes are no image.
-        MXNetError: Pillow is not installed.
+        MXNetError: OpenCV is not installed.
     """
     try:
-        from PIL import Image, UnidentifiedImageError
+        import cv2
     except ImportError:
-        raise MXNetError("imdecode needs Pillow: pip install pillow.") from None
-    try:
-        with Image.open(io.BytesIO(str_img)) as image:
-            pixels = np.asarray(image.convert("L" if channels == 1 else "RGB"), np.float32)
-    except UnidentifiedImageError:
-        raise FileFormatError("imdecode: the bytes are no image that Pillow reads.") from None
-    pixels = pixels[..., None] if channels == 1 else pixels[..., ::-1]
+        raise MXNetError("imdecode needs OpenCV: pip install 'mixnet[image]'.") from None
+    flag = cv2.IMREAD_GRAYSCALE if channels == 1 else cv2.IMREAD_COLOR
+    pixels = cv2.imdecode(np.frombuffer(str_img, np.uint8), flag) if len(str_img) else None
+    if pixels is None:
+        raise FileFormatError("imdecode: the bytes are no image that OpenCV reads.")
+    pixels = pixels.astype(np.float32).reshape(*pixels.shape[:2], -1)
     x0, y0, x1, y1 = clip_rect
     if any(clip_rect):
         pixels = pixels[y0:y1, x0:x1]
