@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import numbers
+
+from mixnet.base import AttributeValueError, ContextError
 from mixnet.context import Context
 from mixnet.ndarray.random import exponential as exponential
 from mixnet.ndarray.random import gamma as gamma
+from mixnet.ndarray.random import generalized_negative_binomial as generalized_negative_binomial
 from mixnet.ndarray.random import multinomial as multinomial
+from mixnet.ndarray.random import negative_binomial as negative_binomial
 from mixnet.ndarray.random import normal as normal
 from mixnet.ndarray.random import poisson as poisson
 from mixnet.ndarray.random import randint as randint
@@ -16,5 +21,21 @@ from mixnet.runtime import keys
 
 
 def seed(seed_state: int, ctx: Context | str = "all") -> None:
-    """Start the random numbers anew, of one context or of all: the same seed, the same numbers."""
-    keys.seed(int(seed_state), None if isinstance(ctx, str) else ctx)
+    """Start the random numbers anew: the same seed, the same numbers.
+
+    Args:
+        seed_state: any whole number.
+        ctx: the context to start anew; the numbers are then those of every context of its kind
+            with that seed. By default all of them, each with numbers of its own.
+
+    Raises:
+        AttributeValueError: ``seed_state`` is no whole number.
+    """
+    if not isinstance(seed_state, numbers.Integral):
+        raise AttributeValueError(f"seed: seed_state={seed_state!r} is not a whole number.")
+    if isinstance(ctx, str):
+        if ctx != "all":
+            raise ContextError(f"seed: ctx={ctx!r} is neither 'all' nor a context as mx.cpu(0).")
+        keys.seed(int(seed_state))
+    else:
+        keys.seed(int(seed_state), Context(ctx))

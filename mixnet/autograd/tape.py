@@ -13,7 +13,7 @@ from mixnet.autograd.scope import RecordingScope
 from mixnet.base import GradientError
 from mixnet.graph.node import Entry, Node, topological
 from mixnet.ops.registry import find
-from mixnet.passes.differentiate import differentiate
+from mixnet.passes.differentiate import Rows, differentiate
 from mixnet.runtime.record import record as record_operation
 from mixnet.runtime.value import Value
 
@@ -71,13 +71,19 @@ def backward(
     tape = Tape(heads)
     marked = [node for node in tape.nodes if node.op is None and isinstance(node.statics, Mark)]
     wanted = [node for node in marked if node.statics.request != "null"]
+    by_rows = [Entry(n) for n in wanted if n.statics.gradient.stype == "row_sparse"]
     with RecordingScope(False, None):
-        found = tape.gradients(_head_values(heads, head_grads), [Entry(node) for node in wanted])
+        found = tape.gradients(
+            _head_values(heads, head_grads), [Entry(node) for node in wanted], row_sparse=by_rows
+        )
         totals: dict[Mark, Value] = {}
         for node, value in zip(wanted, found, strict=True):
             if value is None:
                 continue
             mark = node.statics
+            if isinstance(value, Rows):
+                mark.gradient._write_rows(value.parts, mark.request == "add")
+                continue
             if mark in totals:  # several versions of one array were used
                 (value,) = record_operation(find("add_n"), (), (), (totals[mark], value))
             totals[mark] = value
@@ -161,11 +167,18 @@ class Tape:
                 )
 
     def gradients(
-        self, head_gradients: Sequence[Value], variables: Sequence[Entry], keep: bool = False
-    ) -> list[Value | None]:
-        """Values of the gradients; with ``keep`` they stand on the tape themselves."""
+        self,
+        head_gradients: Sequence[Value],
+        variables: Sequence[Entry],
+        keep: bool = False,
+        row_sparse: Sequence[Entry] = (),
+    ) -> list[Any]:
+        """Values of the gradients; with ``keep`` they stand on the tape themselves.
+
+        Those of ``row_sparse`` may be :class:`Rows` of values.
+        """
         starts = [Node(None, name="head gradient") for _ in head_gradients]
-        entries = differentiate(self.heads, [Entry(node) for node in starts], variables)
+        entries = differentiate(self.heads, [Entry(node) for node in starts], variables, row_sparse)
         known: dict[Entry, Value] = {}
         for node in self.nodes:
             if node.op is None:
@@ -178,7 +191,15 @@ class Tape:
                     known[Entry(node, count + i)] = value
         for node, value in zip(starts, head_gradients, strict=True):
             known[Entry(node)] = value
-        return _evaluate(entries, known, keep)
+        rows = {i: each for i, each in enumerate(entries) if isinstance(each, Rows)}
+        flat = [entry for each in rows.values() for part in each.parts for entry in part]
+        plain = [None if i in rows else each for i, each in enumerate(entries)]
+        values = _evaluate([*plain, *flat], known, keep)
+        found: list[Any] = values[: len(entries)]
+        rest = iter(values[len(entries) :])
+        for i, each in rows.items():
+            found[i] = Rows(tuple((next(rest), next(rest)) for _ in each.parts))  # type: ignore[misc]
+        return found
 
     def release(self) -> None:
         """Drop the values that the tape holds; a second backward is an error afterwards."""

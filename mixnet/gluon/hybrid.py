@@ -329,7 +329,7 @@ def _with_text(graph: Graph) -> Graph:
         }
         if op.takes_key:  # a symbol has no key; it is given one when it is bound
             inputs = inputs[:-1]
-        if op.variadic:
+        if op.variadic and op.num_args:
             attrs[op.num_args] = str(len(inputs))
         scalars = node.scalars[:-1] if op.takes_key else node.scalars
         return Node(op, node.statics, scalars, inputs, node.name, attrs)

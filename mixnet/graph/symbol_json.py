@@ -58,8 +58,8 @@ def _versions(node: Node) -> list[int]:
     """MXNet writes 1 behind an input that the operator writes, else 0."""
     if node.op is None or not node.op.states:
         return [0] * len(node.inputs)
-    names = node.op.argument_names(node.statics)
-    return [int(name in node.op.states) for name, _ in zip(names, node.inputs, strict=True)]
+    written = node.op.written(node.statics, len(node.inputs))
+    return [int(place in written) for place in range(len(node.inputs))]
 
 
 def from_json(text: str, name: str = "the text") -> Graph:

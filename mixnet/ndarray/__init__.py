@@ -12,6 +12,7 @@ from mixnet.ndarray import namespace as _namespace
 from mixnet.ndarray import op as op
 from mixnet.ndarray import operators as _operators
 from mixnet.ndarray import random as random
+from mixnet.ndarray import sparse as sparse
 from mixnet.ndarray.create import arange as arange
 from mixnet.ndarray.create import array as array
 from mixnet.ndarray.create import concatenate as concatenate
@@ -20,13 +21,26 @@ from mixnet.ndarray.create import eye as eye
 from mixnet.ndarray.create import from_dlpack as from_dlpack
 from mixnet.ndarray.create import from_numpy as from_numpy
 from mixnet.ndarray.create import full as full
+from mixnet.ndarray.create import histogram as histogram
 from mixnet.ndarray.create import linspace as linspace
 from mixnet.ndarray.create import moveaxis as moveaxis
+from mixnet.ndarray.create import onehot_encode as onehot_encode
 from mixnet.ndarray.create import ones as ones
 from mixnet.ndarray.create import to_dlpack_for_read as to_dlpack_for_read
+from mixnet.ndarray.create import to_dlpack_for_write as to_dlpack_for_write
 from mixnet.ndarray.create import waitall as waitall
 from mixnet.ndarray.create import zeros as zeros
 from mixnet.ndarray.custom import Custom as Custom
+from mixnet.ndarray.image_file import imdecode as imdecode
+from mixnet.ndarray.indexing import get_indexing_dispatch_code as get_indexing_dispatch_code
+from mixnet.ndarray.indexing import get_oshape_of_gather_nd_op as get_oshape_of_gather_nd_op
+from mixnet.ndarray.indexing import (
+    indexing_key_expand_implicit_axes as indexing_key_expand_implicit_axes,
+)
+from mixnet.ndarray.methods import split_v2 as split_v2
+from mixnet.ndarray.ndarray import _DTYPE_MX_TO_NP as _DTYPE_MX_TO_NP
+from mixnet.ndarray.ndarray import _DTYPE_NP_TO_MX as _DTYPE_NP_TO_MX
+from mixnet.ndarray.ndarray import _GRAD_REQ_MAP as _GRAD_REQ_MAP
 from mixnet.ndarray.ndarray import NDArray as NDArray
 from mixnet.ndarray.operators import add as add
 from mixnet.ndarray.operators import divide as divide
@@ -50,6 +64,7 @@ from mixnet.ndarray.operators import true_divide as true_divide
 from mixnet.ndarray.params_file import load as load
 from mixnet.ndarray.params_file import load_frombuffer as load_frombuffer
 from mixnet.ndarray.params_file import save as save
+from mixnet.ndarray.sparse import cast_storage as cast_storage
 
 for _part in (_operators, _indexing, _methods, _display):
     _part.install(NDArray)

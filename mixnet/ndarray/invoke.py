@@ -13,6 +13,9 @@ from mixnet.runtime.keys import next_draw
 from mixnet.runtime.record import record
 from mixnet.runtime.state import state
 
+# What runs an operator when an input is sparse; mixnet.ndarray.sparse_rules puts it here.
+on_sparse: list[Callable[..., Any]] = []
+
 
 def invoke(
     op: Op,
@@ -30,9 +33,16 @@ def invoke(
         out: an array, or a list, that the outputs are written to.
         cls: class of the results when there are no inputs.
     """
+    for each in arrays:
+        if each._is_sparse:
+            return on_sparse[0](op, arrays, attributes, out)
     context = _context(attributes.pop("ctx", None)) if "ctx" in attributes else None
     if op.measure is not None:
         attributes["size"] = _measured(op, arrays, attributes)
+    if out is not None and not arrays and not isinstance(out, (list, tuple)):
+        for name, value in (("shape", out.shape), ("dtype", out.dtype)):
+            if name in op.attributes and attributes.get(name) is None:
+                attributes[name] = value  # as the array that is to be filled
     statics, scalars = op.bind(attributes, state.training)
     values = tuple([each._read() for each in arrays])
     if arrays:
@@ -88,22 +98,16 @@ def _context(given: Any) -> Context | None:
 
 
 def _write_states(op: Op, statics: Any, arrays: Sequence[NDArray], outputs: list[Any]) -> None:
-    names = op.argument_names(statics)
-    if len(names) != len(arrays):
-        names = op.arrays
-    first = op.num_outputs(statics, len(arrays))
-    for i, name in enumerate(op.states):
-        if name in names:
-            # States are no part of the tape: writing them while recording is what they are for.
-            value = outputs[first + i]
-            if state.trace is None:
-                value.node = None
-            handle = arrays[names.index(name)]
-            recording, state.recording = state.recording, False
-            try:
-                handle._write(value)
-            finally:
-                state.recording = recording
+    for place, index in op.written(statics, len(arrays)).items():
+        # States are no part of the tape: writing them while recording is what they are for.
+        value = outputs[index]
+        if state.trace is None:
+            value.node = None
+        recording, state.recording = state.recording, False
+        try:
+            arrays[place]._write(value)
+        finally:
+            state.recording = recording
 
 
 def _write_out(op: Op, out: Any, outputs: list[Any]) -> Any:
@@ -144,7 +148,7 @@ def make_function(op: Op, name: str, array_class: type[NDArray] = NDArray) -> Ca
                     raise _missing(op, key)
             args = args[arrays_first:]
         else:
-            attributes.pop(op.num_args, None)
+            attributes.pop(op.num_args or "", None)
             args = _flat(attributes.pop(op.variadic, args))
             while args and isinstance(args[0], NDArray):
                 arrays.append(args[0])

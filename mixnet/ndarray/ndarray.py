@@ -11,12 +11,24 @@ from mixnet.autograd.tape import Mark
 from mixnet.autograd.tape import backward as run_backward
 from mixnet.base import GradientError, MXNetError, ShapeError
 from mixnet.context import Context, current_context
-from mixnet.dtype import as_dtype
+from mixnet.dtype import CODES, as_dtype, bfloat16
 from mixnet.ops.registry import find
 from mixnet.runtime.record import array_of
 from mixnet.runtime.record import record as record_operation
 from mixnet.runtime.state import state
 from mixnet.runtime.value import Spec, Value, from_device, from_host
+
+# Tables that programs written for MXNet import from here.
+py_slice = slice
+_STORAGE_TYPE_STR_TO_ID = {"undefined": -1, "default": 0, "row_sparse": 1, "csr": 2}
+_STORAGE_TYPE_ID_TO_STR = {code: name for name, code in _STORAGE_TYPE_STR_TO_ID.items()}
+_DTYPE_NP_TO_MX: dict[Any, int] = {
+    None: -1,
+    **{dtype.type: code for dtype, code in CODES.items() if code < 8},
+    bfloat16: CODES[bfloat16],
+}
+_DTYPE_MX_TO_NP = {code: dtype for dtype, code in _DTYPE_NP_TO_MX.items()}
+_GRAD_REQ_MAP = {"null": 0, "write": 1, "add": 3}
 
 
 class Link:
@@ -48,6 +60,7 @@ class NDArray:
     __slots__ = ("__weakref__", "_link", "_value")
     __array_priority__ = 1000.0  # NumPy arrays leave mixed operators to us
     __hash__ = object.__hash__  # handles are compared by value, but hashed by identity
+    _is_sparse = False
 
     _link: Link | None
     _value: Value
@@ -81,7 +94,7 @@ class NDArray:
         def __setitem__(self, key: Any, value: Any) -> None: ...
         def __getattr__(self, name: str) -> Any: ...
 
-    def __init__(self, handle: Any = None):
+    def __init__(self, handle: Any = None, writable: bool = True):
         if not isinstance(handle, Value):
             raise MXNetError(
                 "NDArray is not made by its class; use mx.nd.array(source), mx.nd.zeros(shape), ..."
@@ -198,11 +211,6 @@ class NDArray:
         # A view's shape never changes, so its last value tells it without reading.
         return self._value.spec
 
-    @classmethod
-    def _operate(cls, op: Any, arrays: Any, attributes: dict[str, Any], out: Any) -> Any:
-        """What the functions of ``mx.np`` call; ``mixnet.ndarray.invoke`` installs it."""
-        raise NotImplementedError
-
     # ---- facts --------------------------------------------------------------------------------
 
     @property
@@ -263,9 +271,11 @@ class NDArray:
 
         Args:
             grad_req: ``'write'`` replaces the gradient, ``'add'`` adds to it, ``'null'`` has none.
-            stype: storage type of the gradient; dense.
+            stype: storage type of the gradient: ``'default'``, or ``'row_sparse'`` for one that
+                holds only the rows which an Embedding or a product with a csr matrix has read.
         """
-        self._set_mark(Mark(self._zeros_like(), grad_req))
+        gradient = self._zeros_like() if stype in (None, "default") else self._zeros_as(stype)
+        self._set_mark(Mark(gradient, grad_req))
 
     def backward(
         self, out_grad: Any = None, retain_graph: bool = False, train_mode: bool = True
@@ -285,6 +295,14 @@ class NDArray:
     def detach(self) -> Self:
         """The same storage, outside of the tape: a constant to autograd."""
         return self._view(0, self.shape, detached=True)
+
+    def _zeros_as(self, stype: str) -> Any:
+        """Zeros of this shape in another storage type; ``mixnet.ndarray.sparse`` installs it."""
+        raise NotImplementedError
+
+    def tostype(self, stype: str) -> Any:
+        """The array in a storage type; ``mixnet.ndarray.sparse`` installs it."""
+        raise NotImplementedError
 
     def _zeros_like(self) -> Self:
         spec = self._spec
@@ -355,6 +373,22 @@ class NDArray:
     def __dlpack_device__(self) -> Any:
         array: Any = self._array()
         return array.__dlpack_device__()
+
+    def __getstate__(self) -> dict[str, Any]:
+        """``{"handle": bytes}``, one array as a parameter file has it: MXNet's pickled state."""
+        return {"handle": self._to_bytes()}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        handle = state["handle"]
+        self._value, self._link = self._from_bytes(handle)._read(), None
+
+    def _to_bytes(self) -> bytes:
+        """Installed by ``mixnet.ndarray.params_file``."""
+        raise NotImplementedError
+
+    def _from_bytes(self, content: bytes) -> NDArray:
+        """Installed by ``mixnet.ndarray.params_file``."""
+        raise NotImplementedError
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _unpickle, (type(self), self.asnumpy(), self.context)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable
 from typing import Any
 
@@ -33,19 +34,23 @@ class Binary:
 
     def arrays(self, left: NDArray, right: NDArray) -> Any:
         """Of two arrays."""
+        if left._is_sparse or right._is_sparse:
+            op = self.same if left.shape == right.shape else self.broadcast
+            return invoke(op, (left, right), {})
         a, b = left._read(), right._read()
         op = self.same if a.spec.shape == b.spec.shape else self.broadcast
         return type(left)._wrap(record(op, (), (), (a, b))[0])
 
     def number(self, array: NDArray, number: Any, op: Op) -> Any:
         """Of an array and a number."""
-        if not op.dynamic:  # an exponent is structure: XLA specialises it
+        if array._is_sparse or not op.dynamic:  # an exponent is structure: XLA specialises it
             return invoke(op, (array,), {"scalar": float(number)})
         values = (array._read(),)
         return type(array)._wrap(record(op, self._forms[op], (float(number),), values)[0])
 
-    def __call__(self, left: Any, right: Any) -> Any:
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Of arrays or numbers in either place."""
+        left, right = args if not kwargs else (*args, *kwargs.values())
         if isinstance(left, NDArray):
             if isinstance(right, NDArray):
                 return self.arrays(left, right)
@@ -168,6 +173,16 @@ logical_or = _binary("_logical_or", "logical_or")
 logical_xor = _binary("_logical_xor", "logical_xor")
 true_divide = divide
 
+for _name, _operation in list(globals().items()):
+    if isinstance(_operation, Binary):
+        _operation.__name__ = _name  # type: ignore[attr-defined]
+        _operation.__doc__ = f"``{_name}`` of arrays, or of an array and a number."
+        _parameters = ("base", "exp") if _name == "power" else ("lhs", "rhs")
+        _operation.__signature__ = inspect.Signature([  # type: ignore[attr-defined]
+            inspect.Parameter(each, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+            for each in _parameters
+        ])  # fmt: skip
+
 _METHODS = {
     "add": add,
     "sub": subtract,
@@ -184,6 +199,29 @@ _COMPARISONS = {
     "lt": lesser,
     "le": lesser_equal,
 }
+
+
+def install_sparse(cls: Any) -> None:
+    """Give a class of sparse arrays Python's operators: each goes by its rule."""
+
+    def both(operation: Binary) -> tuple[Any, Any]:
+        def method(self: Any, other: Any) -> Any:
+            return operation(self, other)
+
+        def reflected(self: Any, other: Any) -> Any:
+            return operation(other, self)
+
+        return method, reflected
+
+    for name, operation in _METHODS.items():
+        method, reflected = both(operation)
+        setattr(cls, f"__{name}__", method)
+        setattr(cls, f"__r{name}__", reflected)
+    for name, operation in _COMPARISONS.items():
+        setattr(cls, f"__{name}__", both(operation)[0])
+    cls.__hash__ = object.__hash__
+    cls.__neg__ = lambda self: invoke(find("negative"), (self,), {})
+    cls.__abs__ = lambda self: invoke(find("abs"), (self,), {})
 
 
 def _negative(self: NDArray) -> Any:

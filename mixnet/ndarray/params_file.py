@@ -2,25 +2,28 @@
 
 from __future__ import annotations
 
+import mmap
 import os
 import struct
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from mixnet.base import FileFormatError
+from mixnet.base import FileFormatError, MXNetError
 from mixnet.context import cpu
 from mixnet.dtype import BY_CODE, CODES
 from mixnet.ndarray.ndarray import NDArray
+from mixnet.ndarray.sparse_array import BaseSparseNDArray, CSRNDArray, RowSparseNDArray
 from mixnet.runtime.value import from_host
+from mixnet.util import is_np_shape
 
 _FILE_MAGIC = 0x112
 _V1, _V2, _V3 = 0xF993FAC8, 0xF993FAC9, 0xF993FACA
-_DENSE = 0
+STORAGE = {"default": 0, "row_sparse": 1, "csr": 2}
 _MOST_AXES = 32
 
 
@@ -36,11 +39,20 @@ def save(fname: str | os.PathLike[str], data: Any) -> None:
     Raises:
         TypeError: something in ``data`` is no array.
     """
-    write_whole(fname, to_bytes(data))
+    write_whole(fname, pieces(data))
 
 
 def to_bytes(data: Any) -> bytes:
     """The content of a ``.params`` file."""
+    return b"".join(pieces(data))
+
+
+def pieces(data: Any) -> Iterator[bytes]:
+    """The content of a ``.params`` file, an array at a time.
+
+    Raises:
+        TypeError: something in ``data`` is no array; before the first piece.
+    """
     names: list[str] = []
     if isinstance(data, NDArray):
         arrays: Sequence[Any] = [data]
@@ -56,30 +68,45 @@ def to_bytes(data: Any) -> bytes:
         if not isinstance(each, NDArray):
             label = repr(names[i]) if names else f"number {i}"
             raise TypeError(f"save: entry {label} is a {type(each).__name__}, not an NDArray.")
-    parts = [struct.pack("<QQQ", _FILE_MAGIC, 0, len(arrays))]
-    parts += [array_bytes(each) for each in arrays]
-    parts.append(struct.pack("<Q", len(names)))
+    return _pieces(arrays, names)
+
+
+def _pieces(arrays: Sequence[NDArray], names: Sequence[str]) -> Iterator[bytes]:
+    yield struct.pack("<QQQ", _FILE_MAGIC, 0, len(arrays))
+    for each in arrays:
+        yield array_bytes(each)
+    yield struct.pack("<Q", len(names))
     for name in names:
         text = str(name).encode()
-        parts += [struct.pack("<Q", len(text)), text]
-    return b"".join(parts)
+        yield struct.pack("<Q", len(text)) + text
 
 
 def array_bytes(array: NDArray) -> bytes:
     """One array as it stands in a file."""
-    data = array.asnumpy()
-    scalar_shape = data.ndim == 0 or data.size == 0  # needs the later format, which can say so
-    parts = [
-        struct.pack("<Ii", _V3 if scalar_shape else _V2, _DENSE),
-        struct.pack(f"<i{data.ndim}q", data.ndim, *data.shape),
-        struct.pack("<iii", 1, 0, CODES[data.dtype]),
-        np.ascontiguousarray(data).tobytes(),
-    ]
+    aux: list[np.ndarray] = []
+    shape = array.shape
+    if isinstance(array, BaseSparseNDArray):
+        data, aux = array._data.asnumpy(), [each.asnumpy() for each in array._aux]
+    else:
+        data = array.asnumpy()
+    # Shapes without axes or elements need the later format, which can say so.
+    later = is_np_shape() or 0 in shape or not shape
+    parts = [struct.pack("<Ii", _V3 if later else _V2, STORAGE[array.stype])]
+    if aux:
+        parts.append(_shape_bytes(data.shape))
+    parts += [_shape_bytes(shape), struct.pack("<iii", 1, 0, CODES[data.dtype])]
+    for each in aux:
+        parts += [struct.pack("<i", CODES[each.dtype]), _shape_bytes(each.shape)]
+    parts += [np.ascontiguousarray(each).tobytes() for each in (data, *aux)]
     return b"".join(parts)
 
 
-def write_whole(fname: str | os.PathLike[str], content: bytes) -> None:
-    """Write a file under a temporary name in its folder, then rename it."""
+def _shape_bytes(shape: tuple[int, ...]) -> bytes:
+    return struct.pack(f"<i{len(shape)}q", len(shape), *shape)
+
+
+def write_whole(fname: str | os.PathLike[str], content: bytes | Iterable[bytes]) -> None:
+    """Write a file, whole or in pieces, under a temporary name in its folder, then rename it."""
     path = Path(fname)
     try:
         handle, temporary = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
@@ -91,7 +118,7 @@ def write_whole(fname: str | os.PathLike[str], content: bytes) -> None:
         mask = os.umask(0)
         os.umask(mask)
         with os.fdopen(handle, "wb") as file:
-            file.write(content)
+            file.writelines([content] if isinstance(content, bytes) else content)
         os.chmod(temporary, 0o666 & ~mask)  # mkstemp makes it private
         os.replace(temporary, path)
     except BaseException:
@@ -108,10 +135,14 @@ def load(fname: str | os.PathLike[str]) -> Any:
         FileFormatError: it is truncated, corrupted or no ``.params`` file.
     """
     with open(fname, "rb") as file:
-        return load_frombuffer(file.read(), os.fspath(fname))
+        if not os.fstat(file.fileno()).st_size:
+            return load_frombuffer(b"", os.fspath(fname))
+        # Mapped, so that the only copy is the one that becomes the arrays.
+        with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content:
+            return load_frombuffer(content, os.fspath(fname))
 
 
-def load_frombuffer(buf: bytes, name: str = "the buffer") -> Any:
+def load_frombuffer(buf: Any, name: str = "the buffer") -> Any:
     """Arrays of the content of a ``.params`` file.
 
     Raises:
@@ -125,7 +156,7 @@ def load_frombuffer(buf: bytes, name: str = "the buffer") -> Any:
             f"file written by mx.nd.save, save_parameters, save_checkpoint or export."
         )
     count = reader.count("number of arrays", 4)
-    arrays = [NDArray._wrap(from_host(reader.array(i), cpu())) for i in range(count)]
+    arrays = [reader.array(i) for i in range(count)]
     name_count = reader.count("number of names", 8)
     if name_count not in (0, count):
         raise reader.corrupted(f"{name_count} names for {count} arrays")
@@ -136,7 +167,7 @@ def load_frombuffer(buf: bytes, name: str = "the buffer") -> Any:
 class Reader:
     """Reads binary fields and says where a file breaks off."""
 
-    def __init__(self, content: bytes, name: str):
+    def __init__(self, content: Any, name: str):
         self.content = content
         self.name = name
         self.at = 0
@@ -150,13 +181,18 @@ class Reader:
 
     def raw(self, size: int, what: str) -> bytes:
         """The next ``size`` bytes."""
+        at = self.skip(size, what)
+        return bytes(self.content[at : at + size])
+
+    def skip(self, size: int, what: str) -> int:
+        """Step over the next ``size`` bytes; returns where they begin."""
         if size < 0 or self.at + size > len(self.content):
             raise FileFormatError(
                 f"{self.name} is truncated: {what} needs {size} bytes at byte {self.at}, but the "
                 f"file has {len(self.content)}. Copy or save it again."
             )
         self.at += size
-        return self.content[self.at - size : self.at]
+        return self.at - size
 
     def take(self, fields: str, what: str) -> tuple[int, ...]:
         """The next fields, as ``struct`` spells them."""
@@ -186,27 +222,65 @@ class Reader:
             raise self.corrupted(f"{what} has shape {shape}")
         return shape
 
-    def array(self, number: int) -> np.ndarray:
-        """One array, of any version of the format."""
+    def elements(self, shape: tuple[int, ...], code: int, what: str) -> np.ndarray:
+        """The content of an array: a view where the content is mapped."""
+        if code not in BY_CODE:
+            raise self.corrupted(f"{what} has dtype code {code}")
+        dtype = BY_CODE[code]
+        count = int(np.prod(shape, dtype=object))
+        at = self.skip(count * dtype.itemsize, f"the content of {what}")
+        return np.frombuffer(self.content, dtype, count, at).reshape(shape)
+
+    def array(self, number: int) -> NDArray:
+        """One array, of any version and storage type of the format."""
         what = f"array {number}"
         (magic,) = self.take("I", what)
         if magic in (_V2, _V3):
             (storage,) = self.take("i", what)
-            if storage != _DENSE:
-                raise FileFormatError(
-                    f"{self.name}: {what} is sparse (storage type {storage}), and this version "
-                    f"reads dense arrays. Save it with tostype('default')."
-                )
+            if storage not in (0, 1, 2):
+                raise self.corrupted(f"{what} has storage type {storage}")
+            if storage:
+                return self.sparse(storage, what)
             shape = self.shape(self.take("i", what)[0], "q", what)
         elif magic == _V1:
             shape = self.shape(self.take("i", what)[0], "q", what)
         else:  # the oldest format begins with the number of axes
             shape = self.shape(magic, "I", what)
         if not shape and magic != _V3:
-            return np.zeros((), np.float32)  # "no array": nothing follows
+            return _wrapped(np.zeros((), np.float32))  # "no array": nothing follows
         _, _, code = self.take("iii", what)
-        if code not in BY_CODE:
-            raise self.corrupted(f"{what} has dtype code {code}")
-        dtype = BY_CODE[code]
-        size = int(np.prod(shape, dtype=object)) * dtype.itemsize
-        return np.frombuffer(self.raw(size, f"the content of {what}"), dtype).reshape(shape)
+        return _wrapped(self.elements(shape, code, what))
+
+    def sparse(self, storage: int, what: str) -> NDArray:
+        """A row_sparse (1) or csr (2) array, behind its storage type."""
+        stored = self.shape(self.take("i", what)[0], "q", what)
+        shape = self.shape(self.take("i", what)[0], "q", what)
+        _, _, code = self.take("iii", what)
+        described = []
+        for _ in range(storage):
+            (aux_code,) = self.take("i", what)
+            described.append((aux_code, self.shape(self.take("i", what)[0], "q", what)))
+        data = _wrapped(self.elements(stored, code, what))
+        aux = tuple(_wrapped(self.elements(each, kind, what)) for kind, each in described)
+        made = (RowSparseNDArray if storage == 1 else CSRNDArray)._make(data, aux, shape)
+        try:
+            made.check_format()
+        except MXNetError as error:
+            raise self.corrupted(f"{what}: {error}") from None
+        return made
+
+
+def _wrapped(data: np.ndarray) -> NDArray:
+    return NDArray._wrap(from_host(data, cpu()))
+
+
+def _state_bytes(self: NDArray) -> bytes:
+    return array_bytes(self)
+
+
+def _from_state(self: NDArray, content: bytes) -> NDArray:
+    return Reader(content, "the pickled array").array(0)
+
+
+NDArray._to_bytes = _state_bytes  # type: ignore[method-assign]
+NDArray._from_bytes = _from_state  # type: ignore[method-assign]

@@ -1,16 +1,23 @@
 """What can be computed: every operator, declared once."""
 
 from mixnet.ops import activation as activation
+from mixnet.ops import array_list as array_list
 from mixnet.ops import attention as attention
+from mixnet.ops import boxes as boxes
 from mixnet.ops import broadcast as broadcast
 from mixnet.ops import control_flow as control_flow
 from mixnet.ops import convolution as convolution
+from mixnet.ops import correlation as correlation
 from mixnet.ops import create as create
+from mixnet.ops import crop as crop
 from mixnet.ops import ctc as ctc
 from mixnet.ops import custom as custom
+from mixnet.ops import deformable as deformable
 from mixnet.ops import dense as dense
+from mixnet.ops import density as density
 from mixnet.ops import dynamic as dynamic
 from mixnet.ops import elementwise as elementwise
+from mixnet.ops import fourier as fourier
 from mixnet.ops import hawkes as hawkes
 from mixnet.ops import indexing as indexing
 from mixnet.ops import linalg as linalg
@@ -18,7 +25,9 @@ from mixnet.ops import linalg_factor as linalg_factor
 from mixnet.ops import linalg_product as linalg_product
 from mixnet.ops import linalg_triangle as linalg_triangle
 from mixnet.ops import loss_head as loss_head
+from mixnet.ops import multibox as multibox
 from mixnet.ops import normalization as normalization
+from mixnet.ops import np_random as np_random
 from mixnet.ops import numpy_arithmetic as numpy_arithmetic
 from mixnet.ops import numpy_create as numpy_create
 from mixnet.ops import numpy_linalg as numpy_linalg
@@ -27,13 +36,18 @@ from mixnet.ops import numpy_reduce as numpy_reduce
 from mixnet.ops import numpy_shape as numpy_shape
 from mixnet.ops import optimizer_update as optimizer_update
 from mixnet.ops import pooling as pooling
+from mixnet.ops import position_sensitive as position_sensitive
+from mixnet.ops import proposal as proposal
 from mixnet.ops import quantize as quantize
 from mixnet.ops import recurrent as recurrent
 from mixnet.ops import reduce as reduce
+from mixnet.ops import region as region
 from mixnet.ops import sample as sample
 from mixnet.ops import sequence as sequence
 from mixnet.ops import shape as shape
 from mixnet.ops import softmax as softmax
+from mixnet.ops import sparse as sparse
+from mixnet.ops import suppression as suppression
 from mixnet.ops import view as view
 
 from mixnet.ops import aliases as aliases  # isort: skip  # names the operators above

@@ -31,6 +31,11 @@ def _declare(key: str) -> Op:
 
 
 def check_broadcast(name: str, left: tuple[int, ...], right: tuple[int, ...]) -> None:
+    """Raise unless two shapes broadcast.
+
+    Raises:
+        ShapeError: they do not; the message has both.
+    """
     pairs = zip(reversed(left), reversed(right), strict=False)
     if any(a != b and a != 1 and b != 1 for a, b in pairs):
         raise ShapeError(

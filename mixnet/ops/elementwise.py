@@ -285,6 +285,49 @@ _UNARY: dict[str, tuple[Function, str, bool, bool]] = {
 _UNARY_ALIASES = {"negative": ["_negative"]}
 
 
+_NUMPY = {
+    "abs": ("_npi_absolute", "_npi_abs"),
+    "relu": ("_npx_relu",),
+    "sigmoid": ("_npx_sigmoid",),
+    **{
+        name: (f"_npi_{name}",)
+        for name in [
+            "arccos",
+            "arccosh",
+            "arcsin",
+            "arcsinh",
+            "arctan",
+            "arctanh",
+            "cbrt",
+            "ceil",
+            "cos",
+            "cosh",
+            "degrees",
+            "exp",
+            "expm1",
+            "fix",
+            "floor",
+            "log",
+            "log10",
+            "log1p",
+            "log2",
+            "negative",
+            "radians",
+            "reciprocal",
+            "rint",
+            "sign",
+            "sin",
+            "sinh",
+            "sqrt",
+            "square",
+            "tan",
+            "tanh",
+            "trunc",
+        ]
+    },
+}
+
+
 def _declare_unary(name: str, function: Function, text: str, in_float: bool, grad: bool) -> Op:
     compute = _float_only(function) if in_float else function
 
@@ -296,6 +339,10 @@ def _declare_unary(name: str, function: Function, text: str, in_float: bool, gra
         f"too.\n\nSource: MXNet operator ``{name}``."
     )
     aliases = _UNARY_ALIASES.get(name, [])
+    if name in _NUMPY:
+        # MXNet has these a second time, and symbol files of mx.np networks name them so.
+        main, *others = _NUMPY[name]
+        op(main, aliases=others, differentiable=grad)(unary)
     return op(name, aliases=aliases, method=True, differentiable=grad)(unary)
 
 

@@ -208,6 +208,11 @@ def embedding(
     return jnp.take(weight, bounded(data, input_dim, "clip"), 0)
 
 
+@embedding.set_row_gradient("weight")
+def _(head, data, weight):
+    return data, head.reshape(-1, *weight.shape[1:])
+
+
 @embedding.infer_inputs
 def _(data, *, input_dim, output_dim):
     return {"weight": (input_dim, output_dim)}

@@ -170,7 +170,7 @@ def _joined(name: str, data: tuple[Any, ...]) -> list[Any]:
     return [each.astype(dtype) for each in data]
 
 
-@op("_npi_concatenate", num_args="num_args")
+@op("_npi_concatenate", num_args="num_args", output_names=("out",))
 def concatenate(*data, axis: int | None = 0, dim: int | None = None):
     """Arrays joined along an axis; flattened first where it is None.
 

@@ -35,14 +35,19 @@ class Op:
             A keyword-only ``key`` gets a random key, ``training`` whether autograd trains.
         aliases: further names; ``np.x`` and ``npx.x`` are names in ``mx.np`` and ``mx.npx``.
         states: array parameters that the operator writes; the function returns their new values
-            after its outputs.
+            after its outputs. For a variadic operator a function of the attributes that gives
+            the inputs' places.
         outputs: number of outputs (states left out), or a function of the attributes.
         visible: number of outputs a caller sees, or a function of the attributes.
         output_names: suffixes of the outputs' names in a symbol.
         arguments: function of the attributes that lists the array parameters a call needs; by
-            default all, without ``bias`` where ``no_bias`` is set.
+            default all, without ``bias`` where ``no_bias`` is set. A number that is an input of the
+            program is a ``Dynamic`` there, None if it is not given.
+        check: function of the attributes that raises for values that do not go together. It sees
+            the numbers themselves, also those that are inputs of the program.
         method: whether arrays and symbols have it as a method.
-        num_args: attribute in symbol files that counts variadic inputs.
+        num_args: attribute in symbol files that counts variadic inputs; None where the number of
+            inputs follows from the other attributes.
         differentiable: False stops gradients, as for comparisons.
     """
 
@@ -52,31 +57,37 @@ class Op:
         function: Callable[..., Any],
         *,
         aliases: Iterable[str] = (),
-        states: Sequence[str] = (),
+        states: Sequence[str] | Callable[..., Sequence[int]] = (),
         outputs: int | Callable[..., int] = 1,
         visible: int | Callable[..., int] | None = None,
         output_names: Sequence[str] = ("output",),
         arguments: Callable[..., Sequence[str]] | None = None,
+        check: Callable[..., None] | None = None,
         method: bool = False,
-        num_args: str = "num_args",
+        num_args: str | None = "num_args",
         differentiable: bool = True,
     ):
         self.name = name
         self.function = function
         self.__doc__ = inspect.getdoc(function) or ""
         self.aliases = tuple(aliases)
-        self.states = tuple(states)
+        self._states = states if callable(states) else None
+        self.states: tuple[str, ...] = () if callable(states) else tuple(states)
         self.output_names = tuple(output_names)
         self.method = method
         self.num_args = num_args
         self.differentiable = differentiable
         self._outputs, self._visible, self._arguments = outputs, visible, arguments
+        self._check = check
         self._infer_inputs: Callable[..., Mapping[str, Any]] | None = None
         self._gradient: Callable[..., Any] | None = None
         self.measure: Callable[[Mapping[str, Any], Mapping[str, Any]], int] | None = None
+        self.row_gradient: RowGradient | None = None
         self._bound: dict[Any, Statics] = {}
         self.calls: dict[Any, Any] = {}  # the runtime's memo: (statics, input specs) -> call
         self._read_signature()
+        if self._states and self.variadic:
+            self.states = (self.variadic,)
 
     def _read_signature(self) -> None:
         hints = typing.get_type_hints(self.function, include_extras=True)
@@ -124,6 +135,19 @@ class Op:
         self._gradient = rule
         return rule
 
+    def set_row_gradient(self, name: str) -> Callable[[Callable[..., Any]], RowGradient]:
+        """Decorator: the gradient of array ``name`` as numbers of rows and what is added to each.
+
+        ``rule(head, *arrays, **attributes)`` returns both; rows may be named several times. It is
+        asked where the gradient is to be row_sparse.
+        """
+
+        def declare(rule: Callable[..., Any]) -> RowGradient:
+            self.row_gradient = RowGradient(self, name, rule)
+            return self.row_gradient
+
+        return declare
+
     def set_size(self, rule: Callable[..., int]) -> Callable[..., int]:
         """Decorator: how many elements the result has, where that depends on values.
 
@@ -163,6 +187,7 @@ class Op:
                 raise self._unknown(name)
         statics: list[Any] = []
         scalars: list[float] = []
+        values: dict[str, Any] = {}
         for name, each in self.attributes.items():
             value = given.get(name, REQUIRED)
             if value is REQUIRED:
@@ -171,6 +196,7 @@ class Op:
                 value = each.default
             else:
                 value = each.parse(value, self.name)
+            values[name] = value
             if each.dynamic and value is not None:
                 # What stays is a mark that says how many of the scalars to take.
                 if isinstance(value, tuple):
@@ -180,6 +206,9 @@ class Op:
                     scalars.append(float(value))
                     value = ONE
             statics.append(value)
+        if self._check is not None:
+            names = inspect.signature(self._check).parameters
+            self._check(**{name: values[name] for name in names})
         if self.takes_training:
             statics.append(training)
         bound = tuple(statics)
@@ -202,7 +231,7 @@ class Op:
             for name in self.dynamic:
                 mark = found[name]
                 if mark is ONE:
-                    found[name] = next(pending, None)
+                    found[name] = next(pending, mark)
                 elif type(mark) is Dynamic:
                     found[name] = tuple(itertools.islice(pending, mark))
         if self.takes_training:
@@ -214,7 +243,7 @@ class Op:
             return int(rule)
         names = inspect.signature(rule).parameters
         known = self.keywords(statics)
-        if self.variadic:
+        if self.variadic and self.num_args:
             known.setdefault(self.num_args, count)
         return int(rule(**{name: known[name] for name in names}))
 
@@ -237,6 +266,23 @@ class Op:
         if known.get("no_bias"):
             return tuple(name for name in self.arrays if name != "bias")
         return self.arrays
+
+    def written(self, statics: Statics, num_inputs: int) -> dict[int, int]:
+        """Inputs that a call writes: place of each -> index of the output with its new value."""
+        first = self.num_outputs(statics, num_inputs)
+        if self._states:
+            known = self.keywords(statics)
+            names = inspect.signature(self._states).parameters
+            places = self._states(**{name: known[name] for name in names})
+            return {place: first + i for i, place in enumerate(places)}
+        arguments = self.argument_names(statics)
+        if len(arguments) != num_inputs:
+            arguments = self.arrays
+        return {
+            arguments.index(name): first + i
+            for i, name in enumerate(self.states)
+            if name in arguments
+        }
 
     def infer_input_shapes(self, statics: Statics, shapes: Mapping[str, Any]) -> dict[str, Any]:
         """Shapes of parameters that follow from the known ``shapes`` (name -> shape or None)."""
@@ -318,8 +364,8 @@ class Op:
 
     # ---- how it presents itself ---------------------------------------------------------------
 
-    def signature(self) -> inspect.Signature:
-        """Signature of the operator as a function of ``mx.nd`` or ``mx.sym``."""
+    def signature(self, symbols: bool = False) -> inspect.Signature:
+        """Signature of the operator as a function of ``mx.nd``, or of ``mx.sym``."""
         kind = inspect.Parameter
         if self.variadic:
             after: Any = kind.KEYWORD_ONLY
@@ -331,7 +377,8 @@ class Op:
             found = [kind(name, after, default=None) for name in self.arrays]
         for each in self.attributes.values():
             found.append(kind(each.name, after, default=each.default))
-        found += [kind("out", after, default=None), kind("name", after, default=None)]
+        for more in ("name", "attr", "out") if symbols else ("out", "name"):
+            found.append(kind(more, after, default=None))
         return inspect.Signature([*found, kind("kwargs", kind.VAR_KEYWORD)])
 
     def signature_text(self) -> str:
@@ -343,6 +390,47 @@ class Op:
 
     def __repr__(self) -> str:
         return f"<operator {self.signature_text()}>"
+
+
+class RowGradient:
+    """The operator of a row_sparse gradient: head and inputs in, numbers of rows and rows out."""
+
+    differentiable = False
+    takes_key = takes_training = False
+    variadic = "head and inputs"
+    num_args = "num_args"
+    states: tuple[str, ...] = ()
+    attributes: dict[str, Any] = {}
+
+    def __init__(self, forward: Op, array: str, rule: Callable[..., Any]):
+        self.forward, self.rule = forward, rule
+        self.position = forward.arrays.index(array)
+        self.names = tuple(inspect.signature(rule).parameters)
+        self.name = f"_rows_of_{forward.name}"
+        self.calls: dict[Any, Any] = {}
+
+    def num_outputs(self, statics: Statics, num_inputs: int = 0) -> int:
+        """Numbers of rows, and rows."""
+        return 2
+
+    num_visible = num_outputs
+
+    def keywords(self, statics: Statics, scalars: Arrays = ()) -> dict[str, Any]:
+        """The forward operator's attributes."""
+        return self.forward.keywords(statics, scalars)
+
+    def apply(self, statics: Statics, arrays: Arrays, scalars: Arrays = ()) -> tuple[Any, ...]:
+        """Numbers of rows, one for each row of the second result."""
+        head, *inputs = arrays
+        known = {
+            **self.keywords(statics, scalars),
+            **dict(zip(self.forward.arrays, inputs, strict=False)),
+        }
+        rows, values = self.rule(head, **{name: known[name] for name in self.names[1:]})
+        return rows.reshape(-1).astype(jnp.int64), values
+
+    def __repr__(self) -> str:
+        return f"<row_sparse gradient of {self.forward!r}>"
 
 
 def _cotangent(gradient: Any, primal: Any) -> Any:

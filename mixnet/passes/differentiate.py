@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Collection, Sequence
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -102,15 +102,26 @@ def backward_node(node: Node, heads: Sequence[Entry | None], wanted: Sequence[in
     )
 
 
+class Rows(NamedTuple):
+    """A row_sparse gradient: pairs of entries, the numbers of some rows and what each adds."""
+
+    parts: tuple[tuple[Entry, Entry], ...]
+
+
 def differentiate(
-    heads: Sequence[Entry], head_gradients: Sequence[Entry], variables: Sequence[Entry]
-) -> list[Entry | None]:
+    heads: Sequence[Entry],
+    head_gradients: Sequence[Entry],
+    variables: Sequence[Entry],
+    row_sparse: Collection[Entry] = (),
+) -> list[Any]:
     """Gradients of ``variables`` by reverse accumulation; None where the heads do not reach one.
 
     Args:
         heads: entries to differentiate.
         head_gradients: one entry each, of the head's shape and dtype.
         variables: entries whose gradients are wanted; usually variables, any entry will do.
+        row_sparse: those of them whose gradients shall be :class:`Rows`, where the operators that
+            read them can say such.
     """
     order = topological(entry.node for entry in heads)
     wanted = set(variables)
@@ -122,6 +133,7 @@ def differentiate(
     for head, gradient in zip(heads, head_gradients, strict=True):
         pending.setdefault(head.node, {}).setdefault(head.index, []).append(gradient)
     gradients: dict[Entry, Entry] = {}
+    by_rows = _only_by_rows(order, needed, row_sparse) if row_sparse else {}
     for node in reversed(order):
         if node not in needed or node not in pending:
             continue
@@ -133,13 +145,58 @@ def differentiate(
         positions = [i for i, entry in enumerate(node.inputs) if entry.node in needed]
         if not positions or not node.op.differentiable:
             continue
+        if by_rows:
+            positions = _take_rows(node, arrived, positions, by_rows)
+            if not positions:
+                continue
         made = backward_node(node, arrived, positions)
         for output, i in enumerate(positions):
             source = node.inputs[i]
             pending.setdefault(source.node, {}).setdefault(source.index, []).append(
                 Entry(made, output)
             )
-    return [gradients.get(entry) for entry in variables]
+    found: list[Any] = [gradients.get(entry) for entry in variables]
+    for i, entry in enumerate(variables):
+        if by_rows.get(entry):
+            found[i] = Rows(tuple(by_rows[entry]))
+    return found
+
+
+def _only_by_rows(
+    order: Sequence[Node], needed: set[Node], wanted: Collection[Entry]
+) -> dict[Entry, list[tuple[Entry, Entry]]]:
+    """The entries that only operators with a row gradient read, each with no parts yet."""
+    found: dict[Entry, list[tuple[Entry, Entry]]] = {entry: [] for entry in wanted}
+    for node in order:
+        for i, entry in enumerate(node.inputs):
+            rule = getattr(node.op, "row_gradient", None)
+            if entry in found and node in needed and (rule is None or rule.position != i):
+                del found[entry]
+    return found
+
+
+def _take_rows(
+    node: Node,
+    arrived: Sequence[Entry | None],
+    positions: Sequence[int],
+    by_rows: dict[Entry, list[tuple[Entry, Entry]]],
+) -> list[int]:
+    """Note row gradients of ``node``; returns the positions whose gradients are still to be made."""
+    rest = []
+    for i in positions:
+        entry = node.inputs[i]
+        if entry not in by_rows:
+            rest.append(i)
+        elif arrived[0] is not None:
+            made = Node(
+                node.op.row_gradient,
+                node.statics,
+                node.scalars,
+                (arrived[0], *node.inputs),
+                f"{node.name}_rows",
+            )
+            by_rows[entry].append((Entry(made, 0), Entry(made, 1)))
+    return rest
 
 
 def _total(parts: Sequence[Entry] | None, node: Node) -> Entry | None:

@@ -9,6 +9,7 @@ import numpy as np
 
 from mixnet.base import ContextError, MXNetError, ShapeError
 from mixnet.context import Context
+from mixnet.ops.attributes import Dynamic
 from mixnet.runtime.value import Spec
 
 _SCALAR = jax.ShapeDtypeStruct((), np.dtype("float64"))
@@ -92,7 +93,8 @@ def explain(op: Any, statics: Any, specs: tuple[Spec, ...], error: Exception) ->
     )
     keywords = op.keywords if hasattr(op, "signature_text") else None
     known = keywords(statics) if keywords else {}
-    given = ", ".join(f"{k}={v!r}" for k, v in known.items() if v is not None and v != ())
+    stated = {k: v for k, v in known.items() if v not in (None, ()) and type(v) is not Dynamic}
+    given = ", ".join(f"{k}={v!r}" for k, v in stated.items())
     reason = (str(error).strip() or type(error).__name__).splitlines()[0]
     usage = f" Call it as {op.signature_text()}." if keywords else ""
     return ShapeError(

@@ -16,10 +16,13 @@ _keys: dict[Context, tuple[Value, Any]] = {}
 
 
 def seed(number: int, context: Context | None = None) -> None:
-    """Start the stream of random numbers of one context, or of all, anew."""
+    """Start the stream of random numbers of one context, or of all, anew.
+
+    Of one context: the stream does not depend on its device's number.
+    """
     global _seed
     if context is not None:
-        _keys[context] = _start(number, context)
+        _keys[context] = _start(number, context, 0)
         return
     _seed = number
     _keys.clear()
@@ -31,16 +34,14 @@ def next_draw(context: Context) -> tuple[Value, float]:
         return state.trace.next_draw(context)
     found = _keys.get(context)
     if found is None:
-        found = _keys[context] = _start(_seed, context)
+        found = _keys[context] = _start(_seed, context, context.device_id)
     key, numbers = found
     return key, float(next(numbers))
 
 
-def _start(number: int, context: Context) -> tuple[Value, Any]:
+def _start(number: int, context: Context, device: int) -> tuple[Value, Any]:
     # The two words of a threefry key; contexts get different streams from the same seed.
-    words = np.array(
-        [context.device_typeid * 1000 + context.device_id, number & 0xFFFFFFFF], np.uint32
-    )
+    words = np.array([context.device_typeid * 1000 + device, number & 0xFFFFFFFF], np.uint32)
     value = from_host(words, context)
     value.shared = True  # kept for all draws to come: never donated
     return value, itertools.count()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -30,7 +30,7 @@ class Trace:
         self._names: dict[str, int] = {}
         self._before: list[Any] = []
 
-    def __enter__(self) -> Trace:
+    def __enter__(self) -> Self:
         self._before.append((state.trace, state.recording))
         state.trace, state.recording = self, False
         return self

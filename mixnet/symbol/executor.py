@@ -32,12 +32,10 @@ def executable_graph(symbol: Symbol, training: bool) -> Graph:
     for node in symbol.graph.nodes:
         if node.op is None or not node.op.states:
             continue
-        names = node.op.argument_names(node.statics)
-        first = node.op.num_outputs(node.statics, len(node.inputs))
-        for i, name in enumerate(node.op.states):
-            variable = node.inputs[names.index(name)].node
+        for place, index in node.op.written(node.statics, len(node.inputs)).items():
+            variable = node.inputs[place].node
             if variable.is_variable:
-                heads.append(Entry(node, first + i))
+                heads.append(Entry(node, index))
                 replaced.append(inputs.index(variable))
     graph = Graph(tuple(heads), inputs, len(symbol._heads), tuple(replaced))
     return assign_keys(pipeline.run(set_training(graph, training), "graph"))

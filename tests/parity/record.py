@@ -9,7 +9,8 @@ gradients, backward from random head gradients, and writes ``tests/parity/fixtur
 ``FAMILY.npz`` in the form that ``tests/parity/test_operators.py`` reads. A case is a dict: ``case``
 (unique name), ``op`` (a registered name; ``_npi_x`` is called with ``mx.np`` arrays), ``inputs`` (name
 -> NumPy array, or a list of arrays for variadic operators), ``attrs``, ``grads`` (names of inputs),
-``train``.
+``train``, ``states`` (names of inputs whose values after the call are stored), ``out`` (names of inputs
+that the outputs are written to), ``close`` (tolerances, for float16).
 """
 
 import importlib.util
@@ -22,8 +23,8 @@ import numpy as np
 HERE = Path(__file__).parent
 
 
-def find(mx, name):
-    """The function of an operator by its registered name."""
+def _function(mx, name):
+    """The operator in whichever of MXNet's namespaces has it."""
     below = {"_npi_": mx.nd.numpy._internal, "_linalg_": mx.nd.linalg, "_contrib_": mx.nd.contrib}
     for prefix, space in below.items():
         if name.startswith(prefix):
@@ -50,11 +51,17 @@ def main(family):
         grads = case.get("grads", [])
         for each in grads:
             made[each].attach_grad()
-        function = find(mx, case["op"])
+        function = _function(mx, case["op"])
         entry = {
             "case": name, "op": case["op"], "attrs": case.get("attrs", {}), "inputs": list(inputs),
             "train": train, "grads": grads, "file": family + ".npz",
         }  # fmt: skip
+        given = dict(case.get("attrs", {}))
+        for key in ("states", "out", "close"):
+            if key in case:
+                entry[key] = case[key]
+        if "out" in case:
+            given["out"] = [made[each] for each in case["out"]]
         for key, value in inputs.items():
             arrays[f"{name}/in/{key}"] = value
         try:
@@ -63,7 +70,7 @@ def main(family):
             else:
                 scope = mx.autograd.train_mode() if train else mx.autograd.predict_mode()
             with scope:
-                found = function(*made.values(), **case.get("attrs", {}))
+                found = function(*made.values(), **given)
             outputs = list(found) if isinstance(found, (list, tuple)) else [found]
             values = [each.asnumpy() for each in outputs]
             for i, value in enumerate(values):
@@ -81,7 +88,7 @@ def main(family):
             entry["outputs"] = len(outputs)
         except mx.MXNetError as error:
             entry["raises"] = "MXNetError"
-            print(name, "raises", str(error).splitlines()[0][:200])
+            print(name, "raises", str(error).splitlines()[-1][:200])
         described.append(entry)
     fixtures = HERE / "fixtures"
     text = json.dumps({"about": "written by tests/parity/record.py", "cases": described}, indent=1)

@@ -12,6 +12,8 @@ from mixnet import nd
 
 FIXTURES = Path(__file__).parent / "fixtures"
 FILES = ["params_list", "params_dict_dtypes", "params_arg_aux", "params_single"]
+SPARSE = ["params_sparse", "params_csr_empty"]
+NUMPY = ["params_np", "params_np_list"]
 
 
 @pytest.mark.parametrize("name", [*FILES, "legacy_v0", "legacy_v1", "params_np_list", "params_np"])
@@ -34,7 +36,33 @@ def test_files_of_mxnet_are_read(name: str) -> None:
         np.testing.assert_array_equal(array.asnumpy(), expected)
 
 
-@pytest.mark.parametrize("name", FILES)
+@pytest.mark.parametrize("name", SPARSE)
+def test_sparse_files_of_mxnet_are_read(name: str) -> None:
+    loaded = nd.load(str(FIXTURES / f"{name}.params"))
+    stored = np.load(FIXTURES / f"{name}.npz")
+    found = loaded if isinstance(loaded, dict) else {str(i): a for i, a in enumerate(loaded)}
+    for key, array in found.items():
+        dense = f"{key}_dense" if f"{key}_dense" in stored else key
+        np.testing.assert_array_equal(array.asnumpy(), stored[dense])
+        for part in ("data", "indices", "indptr"):
+            if f"{key}_{part}" in stored:
+                found_part = getattr(array, part).asnumpy()
+                np.testing.assert_array_equal(found_part, stored[f"{key}_{part}"])
+                assert found_part.dtype == stored[f"{key}_{part}"].dtype
+
+
+def test_numpy_files_are_written_as_mxnet_does(tmp_path: Path) -> None:
+    mx.npx.set_np()
+    try:
+        for name in NUMPY:
+            original = FIXTURES / f"{name}.params"
+            mx.npx.save(str(tmp_path / "again.params"), mx.npx.load(str(original)))
+            assert (tmp_path / "again.params").read_bytes() == original.read_bytes()
+    finally:
+        mx.npx.reset_np()
+
+
+@pytest.mark.parametrize("name", [*FILES, *SPARSE, "params_empty_list"])
 def test_written_again_they_are_the_same_bytes(name: str, tmp_path: Path) -> None:
     original = FIXTURES / f"{name}.params"
     nd.save(tmp_path / "again.params", nd.load(str(original)))

@@ -1,0 +1,151 @@
+"""The functions of ``mx.nd.random`` and ``mx.sym.random``, written once over a face.
+
+A face is what tells arrays from symbols: the class of a parameter that is one of them, and how an
+operator is called on them.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from mixnet.base import AttributeTypeError
+from mixnet.dtype import as_dtype
+from mixnet.ops.sample import DISTRIBUTIONS
+
+_Functions = dict[str, Callable[..., Any]]
+
+
+@dataclass(frozen=True)
+class Face:
+    """Arrays or symbols.
+
+    Args:
+        kind: their class.
+        call: calls an operator by its name, on a sequence of them, with attributes; ``name``,
+            ``ctx`` and ``out`` may be among these.
+        extra: parameters of every function beside those of the distribution, all None by default.
+        shape: shape of numbers where none is asked for.
+        get_prob: default of ``multinomial``.
+        like: makes the function of an operator by its name and the function's.
+    """
+
+    kind: type
+    call: Callable[[str, Sequence[Any], dict[str, Any]], Any]
+    extra: tuple[str, ...]
+    shape: tuple[int, ...] | None
+    get_prob: bool
+    like: Callable[[str, str], Callable[..., Any]]
+
+
+def functions(face: Face) -> _Functions:
+    """All functions of a face by name."""
+    made = {name: _distribution(face, name) for name in DISTRIBUTIONS}
+    for name in DISTRIBUTIONS:
+        made[f"{name}_like"] = face.like(f"_random_{name}_like", f"{name}_like")
+    normal = made["normal"]
+
+    def randn(*shape: int, **kwargs: Any) -> Any:
+        """Normal numbers of the shape given as arguments; see ``normal`` for the others."""
+        return normal(shape=shape or face.shape, **kwargs)
+
+    def randint(**given: Any) -> Any:
+        """Whole numbers in [low, high), int32 by default."""
+        return face.call("_random_randint", (), _numbers(face, given))
+
+    def multinomial(data: Any, **given: Any) -> Any:
+        """Category numbers drawn with the probabilities ``data`` along its last axis.
+
+        With ``get_prob`` their log-probabilities too, which have a gradient.
+        """
+        given["dtype"] = _dtype_name(given["dtype"])
+        given["shape"] = given["shape"] or ()
+        return face.call("_sample_multinomial", (data,), given)
+
+    def shuffle(data: Any, **kwargs: Any) -> Any:
+        """The array with its first axis in random order."""
+        return face.call("_shuffle", (data,), kwargs)
+
+    shape = {"shape": None, "dtype": None}
+    drawn = {"shape": None, "get_prob": face.get_prob}
+    out = {"out": None} if "out" in face.extra else {}
+    return made | {
+        "randn": randn,
+        "randint": _signed(randint, ["low", "high"], shape | dict.fromkeys(face.extra)),
+        "multinomial": _signed(multinomial, ["data"], drawn | out | {"dtype": "int32"}),
+        "shuffle": shuffle,
+    }
+
+
+def _distribution(face: Face, name: str) -> Callable[..., Any]:
+    """The function of a distribution: of numbers, or of arrays with ``shape`` draws from each."""
+    declared = DISTRIBUTIONS[name]
+    parameters = {each: int(default) for each, default in declared.parameters.items()}
+    if name == "exponential":  # the function takes the mean, the operators the rate
+        parameters = {"scale": 1}
+
+    def draw(**given: Any) -> Any:
+        values = [given.pop(each) for each in parameters]
+        arrays = [each for each in values if isinstance(each, face.kind)]
+        if name == "exponential":
+            values = [1.0 / values[0]]
+        if not arrays:
+            given |= dict(zip(declared.parameters, values, strict=True))
+            return face.call(f"_random_{name}", (), _numbers(face, given))
+        if len(arrays) != len(values):
+            raise AttributeTypeError(
+                f"{name}: give {' and '.join(parameters)} all as {face.kind.__name__} or all as "
+                f"numbers."
+            )
+        given["shape"], given["dtype"] = given["shape"] or (), _dtype_name(given["dtype"])
+        given.pop("ctx", None)  # where the parameters are
+        return face.call(f"_sample_{name}", values, given)
+
+    draw.__name__ = draw.__qualname__ = name
+    draw.__doc__ = (
+        f"{declared.draw.__doc__}\n\n"
+        f"Args:\n"
+        f"    {', '.join(parameters)}: numbers, or arrays of one shape: ``shape`` draws for each.\n"
+        f"    shape: shape of the result; where the parameters are arrays, after theirs.\n"
+        f"    dtype: a floating point dtype, float32 by default."
+    )
+    if name == "exponential":
+        draw.__doc__ = draw.__doc__.replace("rate ``lam``", "mean ``scale``")
+    rest = {"shape": None, "dtype": None, **dict.fromkeys(face.extra)}
+    return _signed(draw, [], parameters | rest)
+
+
+def _numbers(face: Face, given: dict[str, Any]) -> dict[str, Any]:
+    """Attributes of an operator whose parameters are numbers."""
+    if given["shape"] is None and given.get("out") is None:
+        given["shape"] = face.shape
+    given["dtype"] = _dtype_name(given["dtype"])
+    return given
+
+
+def _dtype_name(dtype: Any) -> str | None:
+    return None if dtype in (None, "None") else as_dtype(dtype).name
+
+
+def _signed(
+    function: Callable[..., Any], required: Sequence[str], defaults: dict[str, Any]
+) -> Callable[..., Any]:
+    """``function``, which takes everything by name, with a signature of its own."""
+    kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
+    parameters = [inspect.Parameter(each, kind) for each in required]
+    parameters += [inspect.Parameter(k, kind, default=v) for k, v in defaults.items()]
+    parameters.append(inspect.Parameter("kwargs", inspect.Parameter.VAR_KEYWORD))
+    signature = inspect.Signature(parameters)
+
+    def called(*args: Any, **kwargs: Any) -> Any:
+        bound = signature.bind(*args, **kwargs)
+        bound.apply_defaults()
+        more = bound.arguments.pop("kwargs")
+        return function(**bound.arguments, **more)
+
+    called.__name__ = called.__qualname__ = function.__name__
+    called.__doc__ = function.__doc__
+    called.__signature__ = signature  # type: ignore[attr-defined]
+    return called

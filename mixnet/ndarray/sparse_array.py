@@ -1,0 +1,427 @@
+"""Sparse arrays: handles that hold the stored values and where they stand."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from mixnet.base import MXNetError, NotSupportedForSparseNDArray, ShapeError
+from mixnet.context import Context
+from mixnet.dtype import as_dtype
+from mixnet.ndarray.create import array as dense_array
+from mixnet.ndarray.invoke import invoke
+from mixnet.ndarray.ndarray import Link, NDArray
+from mixnet.ops.registry import find
+from mixnet.runtime.value import Spec, Value, from_host
+
+
+def host_indices(values: Any, context: Context) -> NDArray:
+    """An int64 array of positions."""
+    return NDArray._wrap(from_host(np.asarray(values, np.int64), context))
+
+
+class BaseSparseNDArray(NDArray):
+    """What csr and row_sparse arrays have in common. Shape, dtype and context are fixed."""
+
+    __slots__ = ("_aux", "_data")
+    _is_sparse = True
+
+    _data: NDArray
+    _aux: tuple[NDArray, ...]
+
+    @classmethod
+    def _make(cls, data: NDArray, aux: tuple[NDArray, ...], shape: tuple[int, ...]) -> Any:
+        self = cls.__new__(cls)
+        spec = data._spec
+        self._value = Value(Spec.of(tuple(shape), spec.dtype, spec.context))
+        self._link = Link()  # sends every reader through _read
+        self._data, self._aux = data, aux
+        return self
+
+    # ---- reading and writing as the dense array that it stands for -----------------------------
+
+    def _dense(self) -> NDArray:
+        raise NotImplementedError
+
+    def _read(self) -> Value:
+        return self._dense()._read()
+
+    def _write(self, value: Value) -> None:
+        self._replace(type(self)._from_dense(NDArray._wrap(value)))
+
+    _store = _write
+
+    def _replace(self, other: BaseSparseNDArray) -> None:
+        self._data, self._aux = other._data, other._aux
+
+    @classmethod
+    def _from_dense(cls, dense: NDArray) -> Any:
+        raise NotImplementedError
+
+    def _zeros_like(self) -> Any:
+        return zeros_of(self.stype, self.shape, self.context, self._spec.dtype)
+
+    # ---- what arrays have ----------------------------------------------------------------------
+
+    @property
+    def data(self) -> NDArray:
+        """The stored values, as a copy."""
+        return self._data.copy()
+
+    @property
+    def indices(self) -> NDArray:
+        """Where the stored values stand, int64: columns of a csr matrix, numbers of rows else."""
+        return self._aux[-1].copy()
+
+    @property
+    def _num_aux(self) -> int:
+        return len(self._aux)
+
+    @property
+    def size(self) -> int:
+        """Number of elements, stored or not."""
+        return int(np.prod(self.shape, dtype=np.int64))
+
+    def asnumpy(self) -> np.ndarray:
+        """The dense content as a NumPy array."""
+        return self._dense().asnumpy()
+
+    def wait_to_read(self) -> None:
+        """Return when the stored values are computed."""
+        self._data.wait_to_read()
+
+    def copy(self) -> Any:
+        """A new array with the same content."""
+        return self._make(self._data.copy(), self._aux, self.shape)
+
+    __copy__ = copy
+
+    def astype(self, dtype: Any, copy: bool = True) -> Any:
+        """The array in another dtype; itself if ``copy`` is false and it has that dtype."""
+        if not copy and as_dtype(dtype) == self._spec.dtype:
+            return self
+        return self._make(self._data.astype(dtype), self._aux, self.shape)
+
+    def copyto(self, other: Any) -> Any:
+        """Copy into an array, or to a device as a new array."""
+        if isinstance(other, Context):
+            moved = tuple(each.copyto(other) for each in self._aux)
+            return self._make(self._data.copyto(other), moved, self.shape)
+        if not isinstance(other, NDArray):
+            raise TypeError(f"copyto takes an array or a Context, not {type(other).__name__}.")
+        if other.shape != self.shape:
+            raise ShapeError(f"copyto: {self.shape} does not fit into {other.shape}.")
+        if isinstance(other, BaseSparseNDArray):
+            if other.stype != self.stype:
+                raise ValueError(f"copyto: {self.stype} is not copied to {other.stype}.")
+            other._replace(self.astype(other.dtype))
+        else:
+            other._store(self._read())
+        return other
+
+    def as_in_context(self, context: Context) -> Any:
+        """This array if it is on ``context``, else a copy there."""
+        return self if context is self.context else self.copyto(context)
+
+    as_in_ctx = as_in_context
+
+    def tostype(self, stype: str) -> Any:
+        """The array in a storage type: its own or ``'default'``.
+
+        Raises:
+            ValueError: MXNet has no such conversion.
+        """
+        if stype == self.stype:
+            return self
+        if stype != "default":
+            raise ValueError(f"cast_storage from {self.stype} to {stype} is not supported")
+        return self._dense()
+
+    def check_format(self, full_check: bool = True) -> None:
+        """Raise MXNetError unless the positions are in order and within the shape."""
+        problem = self._problem()
+        if problem:
+            raise MXNetError(f"{type(self).__name__} of shape {self.shape}: {problem}.")
+
+    def _problem(self) -> str:
+        raise NotImplementedError
+
+    def asscipy(self) -> Any:
+        """A ``scipy.sparse.csr_matrix`` with the content; csr matrices have it."""
+        raise NotSupportedForSparseNDArray(f"asscipy is for csr matrices, not {self.stype} arrays.")
+
+    def __getitem__(self, key: Any) -> Any:
+        raise NotImplementedError
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        if not (isinstance(key, slice) and key == slice(None)):
+            raise ValueError(
+                f"A {self.stype} array is assigned as a whole, array[:] = value, not at {key!r}."
+            )
+        if isinstance(value, BaseSparseNDArray) and value.stype == self.stype:
+            value.copyto(self)
+        elif isinstance(value, NDArray):
+            self._write(value.astype(self.dtype)._read())
+        elif isinstance(value, (int, float, np.number)):
+            self._write(dense_array(np.full(self.shape, value), self.context, self.dtype)._read())
+        else:
+            self._write(dense_array(value, self.context, self.dtype)._read())
+
+    def __str__(self) -> str:
+        shape = "x".join(map(str, self.shape))
+        return f"\n<{type(self).__name__} {shape} @{self.context}>"
+
+    __repr__ = __str__
+
+    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
+        return {"text/plain": str(self)}
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        aux = tuple(each.asnumpy() for each in self._aux)
+        return _unpickle, (type(self), self._data.asnumpy(), aux, self.shape, self.context)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data: shape, dtype, context, storage type, number of stored values."""
+        return {
+            **NDArray.to_dict(self),
+            "stype": self.stype,
+            "stored": list(self._data.shape),
+            "state": self._data.to_dict()["state"],
+        }
+
+
+def _unpickle(cls: Any, data: Any, aux: Any, shape: Any, context: Context) -> Any:
+    made = tuple(host_indices(each, context) for each in aux)
+    return cls._make(NDArray._wrap(from_host(data, context)), made, shape)
+
+
+def _unsupported(name: str) -> Any:
+    def method(self: Any, *args: Any, **kwargs: Any) -> Any:
+        raise NotSupportedForSparseNDArray(
+            f"{name} is not for {self.stype} arrays; take tostype('default') first."
+        )
+
+    method.__name__ = name
+    return method
+
+
+for _name in ("reshape", "_view", "detach", "__iadd__", "__isub__", "__imul__", "__itruediv__"):
+    setattr(BaseSparseNDArray, _name, _unsupported(_name))
+
+
+class CSRNDArray(BaseSparseNDArray):
+    """A matrix of which the elements that are not 0 are stored, row by row."""
+
+    __slots__ = ()
+
+    @property
+    def stype(self) -> str:
+        """``'csr'``."""
+        return "csr"
+
+    @property
+    def indptr(self) -> NDArray:
+        """Where each row begins among the stored values, int64, one more than there are rows."""
+        return self._aux[0].copy()
+
+    def _rows(self) -> NDArray:
+        """The row of each stored value."""
+        starts = self._aux[0].asnumpy()
+        counts = np.diff(starts)
+        return host_indices(np.repeat(np.arange(self.shape[0]), counts), self.context)
+
+    def _dense(self) -> NDArray:
+        arrays = (self._data, self._aux[1], self._rows())
+        return invoke(find("_csr_to_dense"), arrays, {"shape": self.shape})
+
+    @classmethod
+    def _from_dense(cls, dense: NDArray) -> CSRNDArray:
+        if dense.ndim != 2:
+            raise ShapeError(f"A csr array is a matrix; shape {dense.shape} has other axes.")
+        rows, columns = np.nonzero(dense.asnumpy())
+        context = dense.context
+        indices = host_indices(columns, context)
+        taken = invoke(find("_take_elements"), (dense, host_indices(rows, context), indices), {})
+        return cls._make(taken, (_starts(rows, dense.shape[0], context), indices), dense.shape)
+
+    @classmethod
+    def _of(cls, data: NDArray, indptr: Any, indices: Any, shape: tuple[int, ...]) -> CSRNDArray:
+        """From stored values and positions on the host."""
+        context = data.context
+        aux = (host_indices(indptr, context), host_indices(indices, context))
+        return cls._make(data, aux, shape)
+
+    def _problem(self) -> str:
+        starts, columns = self._aux[0].asnumpy(), self._aux[1].asnumpy()
+        if len(starts) != self.shape[0] + 1 or starts[0] != 0 or starts[-1] != len(columns):
+            return "indptr must have one number more than rows, from 0 to the number of values"
+        if (np.diff(starts) < 0).any():
+            return "indptr must not fall"
+        if len(columns) and (columns.min() < 0 or columns.max() >= self.shape[1]):
+            return f"a column in indices is not between 0 and {self.shape[1] - 1}"
+        rows = np.repeat(np.arange(self.shape[0]), np.diff(starts))
+        if ((np.diff(rows) == 0) & (np.diff(columns) <= 0)).any():
+            return "indices must rise within a row"
+        return ""
+
+    def asscipy(self) -> Any:
+        """A ``scipy.sparse.csr_matrix`` with the content."""
+        from scipy.sparse import csr_matrix
+
+        parts = (self._data.asnumpy(), self._aux[1].asnumpy(), self._aux[0].asnumpy())
+        return csr_matrix(parts, shape=self.shape, dtype=self.dtype)
+
+    def __getitem__(self, key: Any) -> CSRNDArray:
+        """Rows, by a number or a slice of step one.
+
+        Raises:
+            IndexError: there is no such row.
+            ValueError: another kind of index.
+        """
+        if isinstance(key, (int, np.integer)):
+            number = int(key) + (self.shape[0] if key < 0 else 0)
+            if not 0 <= number < self.shape[0]:
+                raise IndexError(f"row {key} of a matrix of {self.shape[0]} rows")
+            key = slice(number, number + 1)
+        if not isinstance(key, slice):
+            raise ValueError("A csr matrix is indexed by a number or a slice of rows.")
+        begin, end, step = key.indices(self.shape[0])
+        if step != 1:
+            raise ValueError("A csr matrix is sliced with step 1.")
+        return self._slice(begin, max(end, begin), 0, self.shape[1])
+
+    def _slice(self, begin: int, end: int, left: int, right: int) -> CSRNDArray:
+        starts, columns = self._aux[0].asnumpy(), self._aux[1].asnumpy()
+        first, last = int(starts[begin]), int(starts[end])
+        columns, rows = (
+            columns[first:last],
+            np.repeat(np.arange(end - begin), np.diff(starts[begin : end + 1])),
+        )
+        inside = (columns >= left) & (columns < right)
+        where = host_indices(np.arange(first, last)[inside], self.context)
+        data = invoke(find("_take_rows"), (self._data, where), {})
+        shape = (end - begin, right - left)
+        indptr = _starts(rows[inside], shape[0], self.context)
+        indices = host_indices(columns[inside] - left, self.context)
+        return type(self)._make(data, (indptr, indices), shape)
+
+
+def _starts(rows: Any, count: int, context: Context) -> NDArray:
+    """``indptr`` of rows in rising order."""
+    return host_indices(
+        np.concatenate([[0], np.cumsum(np.bincount(rows, minlength=count))]), context
+    )
+
+
+class RowSparseNDArray(BaseSparseNDArray):
+    """An array of which some rows, slices along the first axis, are stored; the others are 0."""
+
+    __slots__ = ()
+
+    @property
+    def stype(self) -> str:
+        """``'row_sparse'``."""
+        return "row_sparse"
+
+    def _dense(self) -> NDArray:
+        return invoke(find("_rows_to_dense"), (self._data, self._aux[0]), {"shape": self.shape})
+
+    @classmethod
+    def _from_dense(cls, dense: NDArray) -> RowSparseNDArray:
+        found = dense.asnumpy()
+        rows = np.nonzero(found.reshape(found.shape[0], -1).any(1))[0]
+        return cls._rows_of(dense, rows)
+
+    @classmethod
+    def _rows_of(cls, dense: NDArray, rows: Any) -> RowSparseNDArray:
+        """The rows with these numbers of a dense array."""
+        indices = host_indices(rows, dense.context)
+        data = invoke(find("_take_rows"), (dense, indices), {})
+        return cls._make(data, (indices,), dense.shape)
+
+    def _write_rows(self, parts: Any, add: bool) -> None:
+        """Become the sum of pairs of row numbers and rows; with ``add`` on top of what is here."""
+        pairs = [(NDArray._wrap(rows), NDArray._wrap(data)) for rows, data in parts]
+        if add and self._data.shape[0]:
+            pairs.insert(0, (self._aux[0], self._data))
+        self._replace(sum_of_rows(pairs, self.shape))
+
+    def _rows_at(self, rows: Any) -> NDArray:
+        """The rows with these numbers, 0 where one is not stored."""
+        stored = self._aux[0].asnumpy()
+        places = np.searchsorted(stored, rows)
+        if len(stored) and (stored[np.minimum(places, len(stored) - 1)] == rows).all():
+            where = host_indices(places, self.context)
+            return invoke(find("_take_rows"), (self._data, where), {})
+        return invoke(find("_take_rows"), (self._dense(), host_indices(rows, self.context)), {})
+
+    def _put_rows(self, rows: Any, data: NDArray) -> None:
+        """Store these rows, in place of those that were there."""
+        stored = self._aux[0].asnumpy()
+        union = np.union1d(stored, rows)
+        if len(union) == len(stored):
+            base = self._data
+        else:
+            base = dense_array(
+                np.zeros((len(union), *self.shape[1:]), self._spec.dtype), self.context, self.dtype
+            )
+            if len(stored):
+                where = host_indices(np.searchsorted(union, stored), self.context)
+                base = invoke(find("_put_rows"), (base, where, self._data), {})
+        where = host_indices(np.searchsorted(union, rows), self.context)
+        self._data = invoke(find("_put_rows"), (base, where, data), {})
+        self._aux = (host_indices(union, self.context),)
+
+    def _problem(self) -> str:
+        rows = self._aux[0].asnumpy()
+        if (np.diff(rows) <= 0).any():
+            return "indices must rise"
+        if len(rows) and (rows.min() < 0 or rows.max() >= self.shape[0]):
+            return f"a row in indices is not between 0 and {self.shape[0] - 1}"
+        return ""
+
+    def __getitem__(self, key: Any) -> RowSparseNDArray:
+        """The array itself, ``array[:]``."""
+        if isinstance(key, slice) and key == slice(None):
+            return self
+        raise ValueError("A row_sparse array is indexed by [:] alone; take retain() for rows.")
+
+    def retain(self, *args: Any, **kwargs: Any) -> RowSparseNDArray:
+        """The array with only the rows in the one argument, ``indices``."""
+        (indices,) = args or kwargs.values()
+        wanted = indices.asnumpy() if isinstance(indices, NDArray) else np.asarray(indices)
+        rows = wanted.astype(np.int64).reshape(-1)
+        where = host_indices(rows, self.context)
+        return type(self)._make(self._rows_at(rows), (where,), self.shape)
+
+
+def sum_of_rows(pairs: Any, shape: tuple[int, ...]) -> RowSparseNDArray:
+    """A row_sparse array from pairs of row numbers, in any order and repeated, and rows."""
+    context = pairs[0][1].context
+    numbers = np.concatenate([rows.asnumpy() for rows, _ in pairs]).astype(np.int64)
+    # Negative numbers count from the end, as indexing has it.
+    union, places = np.unique(
+        np.where(numbers < 0, numbers + shape[0], numbers), return_inverse=True
+    )
+    data = pairs[0][1]
+    if len(pairs) > 1:
+        data = invoke(find("Concat"), [each for _, each in pairs], {"dim": 0})
+    where = host_indices(places.reshape(-1), context)
+    total = invoke(find("_sum_rows"), (data, where), {"count": len(union)})
+    return RowSparseNDArray._make(total, (host_indices(union, context),), shape)
+
+
+def zeros_of(stype: str, shape: Any, context: Context, dtype: Any) -> Any:
+    """Zeros in a storage type; nothing is stored."""
+    shape = (shape,) if isinstance(shape, int) else tuple(shape)
+    kind = as_dtype(dtype)
+    if stype == "csr":
+        if len(shape) != 2:
+            raise ShapeError(f"A csr array is a matrix; shape {shape} has other axes.")
+        data = NDArray._wrap(from_host(np.zeros((0,), kind), context))
+        return CSRNDArray._of(data, np.zeros(shape[0] + 1), np.zeros(0), shape)
+    if stype == "row_sparse":
+        data = NDArray._wrap(from_host(np.zeros((0, *shape[1:]), kind), context))
+        return RowSparseNDArray._make(data, (host_indices(np.zeros(0), context),), shape)
+    raise ValueError(f"unknown storage type: {stype!r}; take 'default', 'row_sparse' or 'csr'.")

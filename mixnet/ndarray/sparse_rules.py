@@ -1,0 +1,405 @@
+"""Operators on sparse arrays: the rules that work on stored values, and the way out to dense ones."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from mixnet.base import ShapeError
+from mixnet.ndarray import invoke as invoke_module
+from mixnet.ndarray.invoke import invoke
+from mixnet.ndarray.ndarray import NDArray
+from mixnet.ndarray.operators import install_sparse
+from mixnet.ndarray.sparse_array import (
+    BaseSparseNDArray,
+    CSRNDArray,
+    RowSparseNDArray,
+    host_indices,
+    sum_of_rows,
+)
+from mixnet.ops.registry import OPERATORS, Op, find
+
+Rule = Callable[[Op, Sequence[Any], dict[str, Any]], Any]
+RULES: dict[str, Rule] = {}
+
+# Functions that leave 0 at 0: they act on the stored values alone.
+_KEEP_ZERO = [
+    "abs",
+    "negative",
+    "sign",
+    "sqrt",
+    "square",
+    "cbrt",
+    "expm1",
+    "log1p",
+    "sin",
+    "tan",
+    "arcsin",
+    "arctan",
+    "sinh",
+    "tanh",
+    "arcsinh",
+    "arctanh",
+    "degrees",
+    "radians",
+    "rint",
+    "ceil",
+    "floor",
+    "trunc",
+    "fix",
+    "round",
+    "relu",
+    "_copy",
+    "Cast",
+    "_mul_scalar",
+    "_div_scalar",
+    "clip",
+]
+
+
+def run(op: Op, arrays: Sequence[Any], attributes: dict[str, Any], out: Any = None) -> Any:
+    """An operator with sparse inputs: by its rule, else on dense copies, with a warning."""
+    rule = RULES.get(op.name)
+    found = rule(op, arrays, attributes) if rule is not None else NotImplemented
+    if found is NotImplemented:
+        found = _fall_back(op, arrays, attributes)
+    if out is None:
+        return found
+    targets = out if isinstance(out, (list, tuple)) else [out]
+    results = found if isinstance(found, list) else [found]
+    for target, result in zip(targets, results, strict=True):
+        if target is not result:
+            _put(target, result)
+    return out
+
+
+def _put(target: Any, result: Any) -> None:
+    if target.shape != result.shape:
+        raise ShapeError(f"out has shape {target.shape}, the output is {result.shape}.")
+    target[:] = result
+
+
+def _fall_back(op: Op, arrays: Sequence[Any], attributes: dict[str, Any]) -> Any:
+    stypes = ", ".join(each.stype for each in arrays)
+    warnings.warn(
+        f"{op.name} has no rule for inputs of storage types {stypes}: it runs on dense copies.",
+        stacklevel=5,
+    )
+    dense = [each._dense() if each._is_sparse else each for each in arrays]
+    found = invoke(op, dense, attributes)
+    names = op.argument_names(op.bind(attributes)[0]) if op.states else ()
+    for name in op.states:  # states were written to the copies
+        i = names.index(name)
+        if arrays[i]._is_sparse:
+            arrays[i][:] = dense[i]
+    return found
+
+
+def rule(*names: str) -> Callable[[Rule], Rule]:
+    """Decorator: the rule of operators."""
+
+    def declare(function: Rule) -> Rule:
+        for name in names:
+            RULES[find(name).name] = function
+        return function
+
+    return declare
+
+
+@rule(*_KEEP_ZERO)
+def _keep_zero(op: Op, arrays: Sequence[Any], attributes: dict[str, Any]) -> Any:
+    if op.name == "clip" and not attributes["a_min"] <= 0 <= attributes["a_max"]:
+        return NotImplemented
+    (array,) = arrays
+    data = invoke(op, (array._data,), attributes)
+    return array._make(data, array._aux, array.shape)
+
+
+@rule("zeros_like")
+def _zeros_like(op: Op, arrays: Sequence[Any], attributes: dict[str, Any]) -> Any:
+    return arrays[0]._zeros_like()
+
+
+def _same_kind(arrays: Sequence[Any], kind: type) -> bool:
+    return all(type(each) is kind for each in arrays)
+
+
+@rule("elemwise_add", "elemwise_sub", "broadcast_add", "broadcast_sub", "add_n", "_grad_add")
+def _sum(op: Op, arrays: Sequence[Any], attributes: dict[str, Any]) -> Any:
+    if len({each.shape for each in arrays}) > 1:
+        return NotImplemented
+    minus = op.name.endswith("sub")
+    if _same_kind(arrays, RowSparseNDArray):
+        pairs = [(each._aux[0], each._data) for each in arrays]
+        if minus:
+            pairs[1] = (pairs[1][0], -pairs[1][1])
+        return sum_of_rows(pairs, arrays[0].shape)
+    if _same_kind(arrays, CSRNDArray) and op.name != "add_n":
+        return _csr_union(arrays[0], arrays[1], -1 if minus else 1)
+    if op.name != "add_n" and any(each.stype == "default" for each in arrays):
+        return _with_dense(op, arrays, attributes)
+    return NotImplemented
+
+
+def _with_dense(op: Op, arrays: Sequence[Any], attributes: dict[str, Any]) -> Any:
+    # MXNet computes a dense result here as well, and has an own kernel for it: no warning.
+    dense = [each._dense() if each._is_sparse else each for each in arrays]
+    return invoke(op, dense, attributes)
+
+
+def _places(array: CSRNDArray) -> np.ndarray:
+    """Positions of the stored values in the flattened matrix."""
+    rows = np.repeat(np.arange(array.shape[0]), np.diff(array._aux[0].asnumpy()))
+    return rows * array.shape[1] + array._aux[1].asnumpy()
+
+
+def _csr_at(data: NDArray, places: np.ndarray, shape: tuple[int, ...]) -> CSRNDArray:
+    rows, columns = np.divmod(places, shape[1])
+    starts = np.concatenate([[0], np.cumsum(np.bincount(rows, minlength=shape[0]))])
+    return CSRNDArray._of(data, starts, columns, shape)
+
+
+def _csr_union(left: CSRNDArray, right: CSRNDArray, sign: int) -> CSRNDArray:
+    union, where = np.unique(np.concatenate([_places(left), _places(right)]), return_inverse=True)
+    second = right._data if sign > 0 else -right._data
+    both = invoke(find("Concat"), [left._data, second], {"dim": 0})
+    index = host_indices(where.reshape(-1), left.context)
+    total = invoke(find("_sum_rows"), (both, index), {"count": len(union)})
+    return _csr_at(total, union, left.shape)
+
+
+@rule("elemwise_mul", "broadcast_mul", "elemwise_div", "broadcast_div")
+def _product(op: Op, arrays: Sequence[Any], attributes: dict[str, Any]) -> Any:
+    left, right = arrays
+    divide = op.name.endswith("div")
+    if isinstance(left, CSRNDArray) and right.stype == "default":
+        if divide and op.name == "elemwise_div":
+            return NotImplemented
+        spread = right if right.shape == left.shape else right.broadcast_to(left.shape)
+        taken = invoke(find("_take_elements"), (spread, left._rows(), left._aux[1]), {})
+        data = left._data / taken if divide else left._data * taken
+        return left._make(data, left._aux, left.shape)
+    if divide or left.shape != right.shape:
+        return NotImplemented
+    if isinstance(left, RowSparseNDArray) and right.stype == "default":
+        taken = invoke(find("_take_rows"), (right, left._aux[0]), {})
+        return left._make(left._data * taken, left._aux, left.shape)
+    if left.stype == "default" and right._is_sparse:
+        return _with_dense(op, arrays, attributes)
+    if _same_kind(arrays, RowSparseNDArray):
+        rows = np.intersect1d(left._aux[0].asnumpy(), right._aux[0].asnumpy())
+        data = left._rows_at(rows) * right._rows_at(rows) if len(rows) else left._data[0:0]
+        return left._make(data, (host_indices(rows, left.context),), left.shape)
+    if _same_kind(arrays, CSRNDArray):
+        places = np.intersect1d(_places(left), _places(right))
+        data = None
+        for each in (left, right):
+            where = host_indices(np.searchsorted(_places(each), places), each.context)
+            taken = invoke(find("_take_rows"), (each._data, where), {})
+            data = taken if data is None else data * taken
+        assert data is not None
+        return _csr_at(data, places, left.shape)
+    return NotImplemented
+
+
+def _csr_times(matrix: CSRNDArray, rhs: NDArray, transpose: bool) -> NDArray:
+    rows, columns = matrix._rows(), matrix._aux[1]
+    if transpose:
+        rows, columns = columns, rows
+    extent = matrix.shape[1 if transpose else 0]
+    return invoke(find("_csr_dot"), (matrix._data, columns, rows, rhs), {"extent": extent})
+
+
+@rule("dot")
+def _dot(op: Op, arrays: Sequence[Any], attributes: dict[str, Any]) -> Any:
+    left, right = arrays
+    first, second = attributes.get("transpose_a", False), attributes.get("transpose_b", False)
+    wanted = attributes.get("forward_stype")
+    if isinstance(left, CSRNDArray) and right.stype in ("default", "row_sparse") and not second:
+        inner, other = left.shape[0 if first else 1], right.shape[0]
+        if inner != other:
+            raise ShapeError(
+                f"dot: {left.shape} and {right.shape} do not fit: {inner} is not {other}."
+            )
+        dense = right._dense() if right._is_sparse else right
+        found = _csr_times(left, dense, first)
+        if first and wanted != "default" and right.ndim > 1:
+            rows = np.unique(left._aux[1].asnumpy())
+            return RowSparseNDArray._rows_of(found, rows)
+        return found
+    if left.stype == "default" and isinstance(right, CSRNDArray) and not first:
+        inner, other = left.shape[-1], right.shape[1 if second else 0]
+        if inner != other:
+            raise ShapeError(
+                f"dot: {left.shape} and {right.shape} do not fit: {inner} is not {other}."
+            )
+        found = invoke(find("transpose"), (
+            _csr_times(right, invoke(find("transpose"), (left,), {}), not second),
+        ), {})  # fmt: skip
+        return found if wanted == "default" else CSRNDArray._from_dense(found)
+    return NotImplemented
+
+
+@rule("sum", "mean")
+def _total(op: Op, arrays: Sequence[Any], attributes: dict[str, Any]) -> Any:
+    (array,) = arrays
+    axis, more = attributes.get("axis"), attributes.get("keepdims") or attributes.get("exclude")
+    if more or not isinstance(array, CSRNDArray):
+        return NotImplemented
+    if isinstance(axis, (tuple, list)):
+        axis = axis[0] if len(axis) == 1 else (axis or None)
+    if axis is None:
+        total = invoke(find("sum"), (array._data,), {})
+        return total / array.size if op.name == "mean" else total
+    if axis not in (0, 1, -1, -2):
+        return NotImplemented
+    column = axis in (0, -2)
+    where = array._aux[1] if column else array._rows()
+    count = array.shape[1 if column else 0]
+    total = invoke(find("_sum_rows"), (array._data, where), {"count": count})
+    return total / array.shape[0 if column else 1] if op.name == "mean" else total
+
+
+@rule("norm")
+def _norm(op: Op, arrays: Sequence[Any], attributes: dict[str, Any]) -> Any:
+    (array,) = arrays
+    if attributes.get("axis") is not None or attributes.get("ord", 2) != 2:
+        return NotImplemented
+    return invoke(op, (array._data,), attributes)
+
+
+@rule("_square_sum")
+def _square_sum(op: Op, arrays: Sequence[Any], attributes: dict[str, Any]) -> Any:
+    (array,) = arrays
+    axis = attributes.get("axis")
+    axis = axis[0] if isinstance(axis, (tuple, list)) else axis
+    if not isinstance(array, RowSparseNDArray) or axis not in (0, 1) or len(array.shape) != 2:
+        return NotImplemented
+    data = invoke(op, (array._data,), {**attributes, "axis": axis})
+    if axis == 0:
+        return data
+    shape = (array.shape[0], 1) if attributes.get("keepdims") else (array.shape[0],)
+    made = array._make(data, array._aux, shape)
+    return made if attributes.get("keepdims") else made._dense()
+
+
+@rule("cast_storage")
+def _cast_storage(op: Op, arrays: Sequence[Any], attributes: dict[str, Any]) -> Any:
+    return arrays[0].tostype(attributes["stype"])
+
+
+@rule("_sparse_retain")
+def _retain(op: Op, arrays: Sequence[Any], attributes: dict[str, Any]) -> Any:
+    if not isinstance(arrays[0], RowSparseNDArray):
+        raise TypeError("retain takes a row_sparse array.")
+    return arrays[0].retain(arrays[1])
+
+
+@rule("slice", "slice_axis")
+def _slice(op: Op, arrays: Sequence[Any], attributes: dict[str, Any]) -> Any:
+    (array,) = arrays
+    if not isinstance(array, CSRNDArray):
+        return NotImplemented
+    begin, end = attributes["begin"], attributes["end"]
+    if op.name == "slice_axis":
+        return NotImplemented
+    if any(each not in (None, 1) for each in attributes.get("step") or ()):
+        return NotImplemented
+    bounds: list[int] = []
+    for axis, extent in enumerate(array.shape):
+        first = begin[axis] if isinstance(begin, (tuple, list)) and axis < len(begin) else None
+        last = end[axis] if isinstance(end, (tuple, list)) and axis < len(end) else None
+        if not isinstance(begin, (tuple, list)) and axis == 0:
+            first, last = begin, end
+        bounds += slice(first, last).indices(extent)[:2]
+    return array._slice(*bounds)
+
+
+@rule("Concat")
+def _concat(op: Op, arrays: Sequence[Any], attributes: dict[str, Any]) -> Any:
+    if not _same_kind(arrays, CSRNDArray) or attributes.get("dim", 1) != 0:
+        return NotImplemented
+    if len({each.shape[1] for each in arrays}) > 1:
+        raise ShapeError(f"concat: {[each.shape for each in arrays]} have other columns.")
+    data = invoke(op, [each._data for each in arrays], {"dim": 0})
+    counts = np.concatenate([np.diff(each._aux[0].asnumpy()) for each in arrays])
+    columns = np.concatenate([each._aux[1].asnumpy() for each in arrays])
+    shape = (sum(each.shape[0] for each in arrays), arrays[0].shape[1])
+    return CSRNDArray._of(data, np.concatenate([[0], np.cumsum(counts)]), columns, shape)
+
+
+@rule("_contrib_getnnz")
+def _getnnz(op: Op, arrays: Sequence[Any], attributes: dict[str, Any]) -> Any:
+    (array,) = arrays
+    if attributes.get("axis") is None:
+        return host_indices([array._data.shape[0]], array.context)
+    return NotImplemented
+
+
+@rule("Embedding")
+def _embedding(op: Op, arrays: Sequence[Any], attributes: dict[str, Any]) -> Any:
+    data, weight = arrays
+    if not isinstance(weight, RowSparseNDArray) or data._is_sparse:
+        return NotImplemented
+    rows = data.asnumpy().astype(np.int64)
+    found = weight._rows_at(rows.reshape(-1))
+    return found.reshape((*rows.shape, *weight.shape[1:]))
+
+
+# Updates that MXNet makes on the rows of a row_sparse gradient alone.
+_LAZY = {
+    "sgd_update": True,
+    "sgd_mom_update": True,
+    "adam_update": True,
+    "ftrl_update": None,
+    "_sparse_adagrad_update": None,
+    "_contrib_group_adagrad_update": None,
+}
+
+
+def _update(op: Op, arrays: Sequence[Any], attributes: dict[str, Any]) -> Any:
+    """An optimizer step on the rows that the gradient has; the others are left as they are."""
+    weight, gradient = arrays[:2]
+    lazy = attributes.get("lazy_update", True)
+    if not isinstance(gradient, RowSparseNDArray) or (_LAZY[op.name] is not None and not lazy):
+        return NotImplemented
+    rows = gradient._aux[0].asnumpy()
+    if not len(rows):
+        return weight
+    holders = [weight, *arrays[2:]]
+    taken = [_rows_at(each, rows, gradient) for each in holders]
+    new = invoke(op, (taken[0], gradient._data, *taken[1:]), attributes)
+    _put_rows(weight, rows, gradient, new)
+    names = op.argument_names(op.bind(attributes)[0])
+    for name in op.states:
+        i = names.index(name)
+        _put_rows(arrays[i], rows, gradient, taken[i - 1])
+    return weight
+
+
+def _rows_at(array: Any, rows: Any, gradient: RowSparseNDArray) -> NDArray:
+    if isinstance(array, RowSparseNDArray):
+        return array._rows_at(rows)
+    return invoke(find("_take_rows"), (array, gradient._aux[0]), {})
+
+
+def _put_rows(array: Any, rows: Any, gradient: RowSparseNDArray, data: NDArray) -> None:
+    if isinstance(array, RowSparseNDArray):
+        array._put_rows(rows, data)
+    else:
+        array._write(invoke(find("_put_rows"), (array, gradient._aux[0], data), {})._read())
+
+
+def install_updates() -> None:
+    """Rules of the updates that there are."""
+    for name in _LAZY:
+        if name in OPERATORS:
+            RULES[name] = _update
+
+
+install_updates()
+invoke_module.on_sparse.append(run)
+install_sparse(BaseSparseNDArray)

@@ -1,0 +1,66 @@
+"""Facts about lists of arrays of different shapes, and setting them to zero: what trainers ask."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import jax.numpy as jnp
+
+from mixnet.base import ShapeError
+from mixnet.ops.registry import op
+
+
+def _all_finite(arrays: Any) -> Any:
+    found = [jnp.all(jnp.isfinite(each)) for each in arrays]
+    return jnp.all(jnp.stack(found)).astype(jnp.float32).reshape(1)
+
+
+@op("all_finite", differentiable=False)
+def all_finite(data, *, init_output: bool = True):
+    """1 where no element is infinite or not a number, else 0; float32 ``(1,)``.
+
+    ``init_output`` is taken and ignored: the result is always that of this call.
+
+    Source: MXNet operator ``all_finite``.
+    """
+    return _all_finite([data])
+
+
+@op("multi_all_finite", num_args="num_arrays", differentiable=False)
+def multi_all_finite(*data, init_output: bool = True):
+    """1 where no element of any array is infinite or not a number, else 0; float32 ``(1,)``.
+
+    ``init_output`` is taken and ignored: the result is always that of this call.
+
+    Source: MXNet operator ``multi_all_finite``.
+    """
+    return _all_finite(data)
+
+
+@op("multi_sum_sq", num_args="num_arrays", differentiable=False)
+def multi_sum_sq(*data):
+    """The sum of squares of every array, float32 ``(number of arrays,)``.
+
+    Source: MXNet operator ``multi_sum_sq``.
+    """
+    return jnp.stack([jnp.sum(jnp.square(each.astype(jnp.float32))) for each in data])
+
+
+@op(
+    "reset_arrays",
+    outputs=0,
+    states=lambda num_arrays: range(num_arrays),
+    num_args=None,
+    differentiable=False,
+)
+def reset_arrays(*data, num_arrays: int):
+    """Write zeros to every array; there is no output.
+
+    Raises:
+        ShapeError: there are not ``num_arrays`` arrays.
+
+    Source: MXNet operator ``reset_arrays``.
+    """
+    if len(data) != num_arrays:
+        raise ShapeError(f"reset_arrays: {len(data)} arrays, but num_arrays={num_arrays}.")
+    return tuple(jnp.zeros_like(each) for each in data)

@@ -1,0 +1,231 @@
+"""Sparse arrays: conversion, arithmetic on stored values, products, gradients, lazy updates."""
+
+from __future__ import annotations
+
+import pickle
+import warnings
+from typing import Any
+
+import numpy as np
+import pytest
+
+import mixnet as mx
+from mixnet import nd
+
+DATA = np.array([[0, 1, 0], [0, 0, 0], [2, 0, 3], [0, 0, 0]], "float32")
+OTHER = np.array([[1, 1, 1], [0, 0, 0], [0, 0, 0], [2, 2, 2]], "float32")
+
+
+def csr(data: Any = DATA) -> Any:
+    return nd.array(data).tostype("csr")
+
+
+def rows(data: Any = DATA) -> Any:
+    return nd.array(data).tostype("row_sparse")
+
+
+def test_conversion_keeps_positions_and_values() -> None:
+    c, r = csr(), rows()
+    assert (c.stype, r.stype) == ("csr", "row_sparse")
+    assert c.indptr.asnumpy().tolist() == [0, 1, 1, 3, 3]
+    assert c.indices.asnumpy().tolist() == [1, 0, 2]
+    assert c.data.asnumpy().tolist() == [1, 2, 3]
+    assert r.indices.asnumpy().tolist() == [0, 2]
+    assert r.data.asnumpy().tolist() == [[0, 1, 0], [2, 0, 3]]
+    for each in (c, r):
+        np.testing.assert_array_equal(each.asnumpy(), DATA)
+        np.testing.assert_array_equal(each.tostype("default").asnumpy(), DATA)
+        np.testing.assert_array_equal(pickle.loads(pickle.dumps(each)).asnumpy(), DATA)
+        assert repr(each) == f"\n<{type(each).__name__} 4x3 @cpu(0)>"
+        each.check_format()
+    with pytest.raises(ValueError, match="from csr to row_sparse is not supported"):
+        c.tostype("row_sparse")
+
+
+# expression, its storage type in MXNet 1.9.1
+RESULTS = [
+    ("a + b", "sparse"), ("a - b", "sparse"), ("a * b", "sparse"), ("a * d", "sparse"),
+    ("a + d", "default"), ("d + a", "default"), ("d * a", "default"), ("a / b", "default"),
+    ("a * 2", "sparse"), ("2 * a", "sparse"), ("a / 2", "sparse"), ("-a", "sparse"),
+    ("a + 1", "default"), ("a ** 2", "default"), ("abs(a)", "sparse"),
+    ("nd.sqrt(a)", "sparse"), ("nd.relu(a)", "sparse"), ("nd.square(a)", "sparse"),
+    ("nd.exp(a)", "default"), ("nd.sigmoid(a)", "default"), ("nd.clip(a, 0, 1)", "sparse"),
+    ("nd.clip(a, 1, 2)", "default"), ("nd.zeros_like(a)", "sparse"), ("a == b", "default"),
+    ("nd.norm(a)", "default"), ("nd.sum(a)", "default"), ("nd.sum(a, axis=0)", "default"),
+    ("nd.mean(a, axis=1)", "default"), ("a.astype('float64')", "sparse"), ("a.copy()", "sparse"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", ["csr", "row_sparse"])
+@pytest.mark.parametrize(("text", "stype"), RESULTS, ids=[text for text, _ in RESULTS])
+def test_results_are_those_of_dense_arrays(kind: str, text: str, stype: str) -> None:
+    dense = {"a": nd.array(DATA), "b": nd.array(OTHER), "d": nd.array(DATA + 1), "nd": nd}
+    sparse = {**dense, "a": dense["a"].tostype(kind), "b": dense["b"].tostype(kind)}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # the way out to dense copies warns, as it should
+        found, expected = eval(text, sparse), eval(text, dense)
+    assert found.stype == (kind if stype == "sparse" else "default")
+    assert found.dtype == expected.dtype
+    np.testing.assert_allclose(found.asnumpy(), expected.asnumpy(), rtol=1e-6)
+
+
+def test_the_way_out_to_dense_arrays_warns() -> None:
+    with pytest.warns(UserWarning, match=r"exp has no rule for inputs of storage types csr"):
+        nd.exp(csr())
+
+
+@pytest.mark.parametrize("transpose", [False, True])
+def test_csr_times_dense(transpose: bool) -> None:
+    weight = np.arange(8.0, dtype="float32").reshape(4, 2) if transpose else np.ones((3, 2), "f4")
+    found = nd.dot(csr(), nd.array(weight), transpose_a=transpose)
+    assert found.stype == ("row_sparse" if transpose else "default")
+    expected = (DATA.T if transpose else DATA) @ weight
+    np.testing.assert_allclose(found.asnumpy(), expected)
+    vector = nd.dot(csr(), nd.array([1.0, 2.0, 3.0]))
+    np.testing.assert_allclose(vector.asnumpy(), DATA @ [1, 2, 3])
+
+
+def test_dense_times_csr() -> None:
+    left = np.ones((2, 4), "float32")
+    found = nd.dot(nd.array(left), csr())
+    assert found.stype == "csr"
+    np.testing.assert_allclose(found.asnumpy(), left @ DATA)
+    plain = nd.dot(nd.array(left), csr(), forward_stype="default")
+    assert plain.stype == "default"
+    right = nd.dot(nd.ones((2, 3)), csr(), transpose_b=True)
+    np.testing.assert_allclose(right.asnumpy(), np.ones((2, 3)) @ DATA.T)
+    with pytest.raises(mx.MXNetError, match="do not fit"):
+        nd.dot(csr(), nd.ones((4, 2)))
+
+
+def test_rows_of_a_csr_matrix() -> None:
+    c = csr()
+    assert c[1:3].stype == c[2].stype == "csr"
+    np.testing.assert_array_equal(c[1:3].asnumpy(), DATA[1:3])
+    np.testing.assert_array_equal(c[-2].asnumpy(), DATA[2:3])
+    np.testing.assert_array_equal(nd.slice(c, begin=(1, 0), end=(3, 2)).asnumpy(), DATA[1:3, :2])
+    np.testing.assert_array_equal(
+        nd.concat(c, csr(OTHER), dim=0).asnumpy(), np.concatenate([DATA, OTHER])
+    )
+    with pytest.raises(IndexError, match="row 9"):
+        c[9]
+    with pytest.raises(ValueError, match="step 1"):
+        c[::2]
+
+
+def test_retain() -> None:
+    found = nd.sparse.retain(rows(), nd.array([0, 3]))
+    assert found.indices.asnumpy().tolist() == [0, 3]
+    np.testing.assert_array_equal(found.asnumpy(), DATA * [[1], [0], [0], [1]])
+
+
+def test_making_them() -> None:
+    made = nd.sparse.csr_matrix(([1, 2, 3], [1, 0, 2], [0, 1, 3]), shape=(2, 3))
+    np.testing.assert_array_equal(made.asnumpy(), [[0, 1, 0], [2, 0, 3]])
+    made = nd.sparse.csr_matrix(([1, 2, 3, 4], ([0, 1, 1, 1], [1, 0, 2, 2])), shape=(2, 3))
+    np.testing.assert_array_equal(made.asnumpy(), [[0, 1, 0], [2, 0, 7]])
+    made = nd.sparse.row_sparse_array(([[3, 4], [1, 2]], [3, 1]), shape=(5, 2))
+    assert made.indices.asnumpy().tolist() == [1, 3]
+    np.testing.assert_array_equal(made.asnumpy()[[1, 3]], [[1, 2], [3, 4]])
+    for stype in ("csr", "row_sparse"):
+        empty = nd.sparse.zeros(stype, (2, 3), dtype="float64")
+        assert empty.stype == stype and empty.dtype == np.float64
+        np.testing.assert_array_equal(empty.asnumpy(), np.zeros((2, 3)))
+        np.testing.assert_array_equal(nd.zeros((2, 3), stype=stype).asnumpy(), np.zeros((2, 3)))
+    with pytest.raises(ValueError, match="outside of the shape"):
+        nd.sparse.csr_matrix(([1], ([5], [0])), shape=(2, 3))
+    with pytest.raises(mx.MXNetError, match="is a matrix"):
+        nd.zeros((2, 3, 4)).tostype("csr")
+    with pytest.raises(ValueError, match="unknown storage type"):
+        nd.zeros((2, 3)).tostype("coo")
+
+
+def test_assigning_as_a_whole() -> None:
+    target = rows()
+    target[:] = rows(OTHER)
+    np.testing.assert_array_equal(target.asnumpy(), OTHER)
+    target[:] = 5
+    np.testing.assert_array_equal(target.asnumpy(), np.full((4, 3), 5))
+    with pytest.raises(ValueError, match="as a whole"):
+        target[0] = 1
+    with pytest.raises(mx.MXNetError, match="reshape is not for row_sparse"):
+        target.reshape((2, 6))
+
+
+def test_gradient_of_an_embedding_has_only_its_rows() -> None:
+    weight = nd.ones((100, 3))
+    weight.attach_grad(stype="row_sparse")
+    for _ in range(2):
+        with mx.autograd.record():
+            out = nd.Embedding(nd.array([[7, 1], [2, 1]]), weight, input_dim=100, output_dim=3)
+        out.backward()
+        assert weight.grad.stype == "row_sparse"
+        assert weight.grad.indices.asnumpy().tolist() == [1, 2, 7]
+        np.testing.assert_array_equal(weight.grad.data.asnumpy(), [[2] * 3, [1] * 3, [1] * 3])
+
+
+def test_gradients_of_rows_add_up() -> None:
+    weight = nd.ones((5, 2))
+    weight.attach_grad("add", stype="row_sparse")
+    for ids in ([0, 1], [1, 4]):
+        with mx.autograd.record():
+            out = nd.Embedding(nd.array(ids), weight, input_dim=5, output_dim=2) * 2
+        out.backward()
+    assert weight.grad.indices.asnumpy().tolist() == [0, 1, 4]
+    np.testing.assert_array_equal(weight.grad.asnumpy()[:, 0], [2, 4, 0, 0, 2])
+
+
+def test_gradient_of_a_product_with_a_csr_matrix() -> None:
+    for stype in ("default", "row_sparse"):
+        weight = nd.ones((3, 2))
+        weight.attach_grad(stype=stype)
+        with mx.autograd.record():
+            out = nd.dot(csr(DATA[:2]), weight)
+        out.backward()
+        assert weight.grad.stype == stype
+        np.testing.assert_array_equal(weight.grad.asnumpy(), DATA[:2].T @ np.ones((2, 2)))
+    assert weight.grad.indices.asnumpy().tolist() == [1]
+
+
+def test_a_dense_use_makes_the_gradient_whole() -> None:
+    weight = nd.ones((4, 2))
+    weight.attach_grad(stype="row_sparse")
+    with mx.autograd.record():
+        out = nd.Embedding(nd.array([1]), weight, input_dim=4, output_dim=2).sum()
+        out = out + (weight * weight).sum()
+    out.backward()
+    np.testing.assert_array_equal(weight.grad.asnumpy()[:, 0], [2, 3, 2, 2])
+
+
+def test_lazy_updates_touch_only_the_rows_of_the_gradient() -> None:
+    gradient = nd.sparse.row_sparse_array(([[1.0, 1.0]], [2]), shape=(4, 2))
+    for lazy in (True, False):
+        weight, momentum = nd.ones((4, 2)), nd.ones((4, 2))
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            nd.sgd_mom_update(
+                weight, gradient, momentum, out=weight, lr=0.1, momentum=0.9, wd=0.5,
+                lazy_update=lazy,
+            )  # fmt: skip
+        moved = weight.asnumpy()[:, 0] != 1
+        assert moved.tolist() == ([False, False, True, False] if lazy else [True] * 4)
+        assert momentum.asnumpy()[2, 0] == pytest.approx(0.9 - 0.1 * (1 + 0.5))
+
+
+def test_lazy_update_of_a_row_sparse_weight() -> None:
+    weight = nd.ones((4, 2)).tostype("row_sparse")
+    mean, var = nd.sparse.zeros("row_sparse", (4, 2)), nd.sparse.zeros("row_sparse", (4, 2))
+    gradient = nd.sparse.row_sparse_array(([[1.0, 1.0]], [2]), shape=(4, 2))
+    nd.adam_update(weight, gradient, mean, var, out=weight, lr=0.1)
+    assert weight.stype == mean.stype == "row_sparse"
+    assert mean.indices.asnumpy().tolist() == [2]
+    np.testing.assert_allclose(mean.asnumpy()[:, 0], [0, 0, 0.1, 0])
+    assert (weight.asnumpy()[:, 0] != 1).tolist() == [False, False, True, False]
+
+
+def test_scipy_matrices_come_and_go() -> None:
+    scipy_sparse = pytest.importorskip("scipy.sparse")
+    matrix = scipy_sparse.csr_matrix(DATA.astype("float64"))
+    made = nd.sparse.array(matrix)
+    assert made.dtype == np.float64
+    np.testing.assert_array_equal(made.asscipy().toarray(), DATA)

@@ -1,0 +1,136 @@
+"""Detection: what the stored results cannot say: errors, inputs MXNet fails on, many boxes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import mixnet as mx
+from mixnet import nd
+from mixnet.base import AttributeValueError, DTypeError, ShapeError
+
+_MAP = (1, 4, 4, 4)
+_ROI = {"pooled_size": (2, 2), "spatial_scale": 1.0}
+
+
+@pytest.mark.parametrize(
+    ("op", "shapes", "attrs", "error"),
+    [
+        ("_contrib_box_nms", [(6,)], {}, ShapeError),
+        ("_contrib_box_nms", [(3, 5)], {}, AttributeValueError),
+        ("_contrib_box_nms", [(3, 6)], {"score_index": 4}, AttributeValueError),
+        ("_contrib_box_nms", [(3, 6)], {"id_index": 8}, AttributeValueError),
+        ("_contrib_box_iou", [(3, 5), (3, 4)], {}, ShapeError),
+        ("_contrib_box_decode", [(1, 3, 5), (1, 3, 4)], {}, ShapeError),
+        ("_contrib_bipartite_matching", [(6,)], {"threshold": 0.5}, ShapeError),
+        ("_contrib_MultiBoxPrior", [(6, 2, 2)], {}, ShapeError),
+        ("_contrib_MultiBoxPrior", [_MAP], {"sizes": ()}, AttributeValueError),
+        ("_contrib_MultiBoxPrior", [_MAP], {"steps": (1.0,)}, AttributeValueError),
+        ("_contrib_MultiBoxTarget", [(1, 6, 4), (2, 3, 4), (2, 3, 6)], {}, ShapeError),
+        ("_contrib_MultiBoxTarget", [(1, 6, 4), (2, 3, 5), (2, 3, 7)], {}, ShapeError),
+        ("_contrib_MultiBoxDetection", [(1, 2, 4), (1, 17), (1, 4, 4)], {}, ShapeError),
+        ("_contrib_Proposal", [(2, 24, 2, 2), (2, 48, 2, 2), (2, 3)], {}, ShapeError),
+        ("_contrib_MultiProposal", [(1, 22, 2, 2), (1, 44, 2, 2), (1, 3)], {}, ShapeError),
+        ("ROIPooling", [_MAP, (1, 4)], _ROI, ShapeError),
+        ("ROIPooling", [_MAP, (1, 5)], {**_ROI, "pooled_size": (2,)}, AttributeValueError),
+        ("_contrib_ROIAlign", [(4, 4, 4), (1, 5)], _ROI, ShapeError),
+        ("_contrib_ROIAlign", [(1, 3, 4, 4), (1, 5)], {**_ROI, "position_sensitive": True}, ShapeError),
+        ("_contrib_RROIAlign", [_MAP, (1, 5)], _ROI, ShapeError),
+        ("_contrib_PSROIPooling", [_MAP, (1, 5)],
+         {"spatial_scale": 1.0, "pooled_size": 2, "output_dim": 2}, ShapeError),
+        ("_contrib_DeformablePSROIPooling", [_MAP, (1, 5), (1, 2, 3, 3)],
+         {"spatial_scale": 1.0, "pooled_size": 2, "output_dim": 1, "group_size": 2}, ShapeError),
+        ("_contrib_DeformableConvolution", [_MAP, (1, 8, 4, 4), (2, 4, 2, 2), (2,)],
+         {"kernel": (2, 2), "num_filter": 2}, ShapeError),
+        ("_contrib_DeformableConvolution", [_MAP, (1, 8, 3, 3), (2, 4, 2, 2), (2,)],
+         {"kernel": (2, 2), "num_filter": 2, "num_deformable_group": 3}, AttributeValueError),
+        ("Correlation", [(1, 2, 4, 4), (1, 2, 4, 5)], {}, ShapeError),
+        ("Correlation", [(1, 2, 2, 2)] * 2, {"max_displacement": 3}, ShapeError),
+        ("Crop", [(1, 2, 2, 2)], {"num_args": 1}, AttributeValueError),
+        ("Crop", [(1, 2, 2, 2)], {"num_args": 1, "h_w": (2, 2), "offset": (1, 1)}, ShapeError),
+        ("_contrib_fft", [(6,)], {}, ShapeError),
+        ("_contrib_ifft", [(2, 5)], {}, ShapeError),
+        ("_contrib_count_sketch", [(2, 6), (1, 5), (1, 6)], {"out_dim": 3}, ShapeError),
+    ],
+)  # fmt: skip
+def test_bad_input_says_what_is_wrong(
+    op: str, shapes: list[tuple[int, ...]], attrs: dict[str, Any], error: type[Exception]
+) -> None:
+    with pytest.raises(error, match=op):
+        getattr(nd, op)(*[nd.zeros(shape) for shape in shapes], **attrs)
+
+
+@pytest.mark.parametrize("op", ["_contrib_box_nms", "_contrib_bipartite_matching"])
+def test_whole_numbers_are_no_boxes(op: str) -> None:
+    attrs = {"threshold": 0.5} if "match" in op else {}
+    with pytest.raises(DTypeError, match=op):
+        getattr(nd, op)(nd.zeros((3, 6), dtype="int32"), **attrs)
+
+
+def test_many_boxes_are_suppressed_as_one_by_one() -> None:
+    rng = np.random.default_rng(3)
+    low = rng.uniform(0, 1, (400, 2))
+    corners = np.concatenate([low, low + rng.uniform(0.02, 0.2, (400, 2))], 1)
+    scores = rng.permutation(400) / 400 + 0.001
+    rows = np.c_[np.zeros(400), scores, corners].astype("float32")
+    kept: list[int] = []
+    for i in np.argsort(-scores):
+        sides = np.minimum(corners[kept, 2:], corners[i, 2:])
+        sides = sides - np.maximum(corners[kept, :2], corners[i, :2])
+        both = np.prod(np.maximum(sides, 0), 1)
+        area = np.prod(corners[:, 2:] - corners[:, :2], 1)
+        if not (both / (area[kept] + area[i] - both) > 0.3).any():
+            kept.append(i)
+    found = nd._contrib_box_nms(nd.array(rows), overlap_thresh=0.3).asnumpy()
+    assert 128 < len(kept) < 400  # several tiles
+    np.testing.assert_array_equal(found[: len(kept)], rows[kept])
+    assert (found[len(kept) :] == -1).all()
+
+
+def test_regions_of_no_picture_and_of_no_size() -> None:
+    data = nd.arange(16).reshape((1, 1, 4, 4))
+    rois = nd.array([[-1, 0, 0, 3, 3], [0, 1, 2, 1, 2]])
+    for aligned, at in ((False, None), (True, 1.0 * 0.5 + 4 * 1.5)):
+        out = nd._contrib_ROIAlign(
+            data, rois, pooled_size=(1, 1), spatial_scale=1.0, sample_ratio=2, aligned=aligned
+        ).asnumpy()
+        assert out[0] == 0
+        assert at is None or out[1] == at
+    assert nd.ROIPooling(data, rois, **{**_ROI, "pooled_size": (1, 1)}).asnumpy()[0] == 0
+
+
+def test_cells_of_regions_do_not_depend_on_how_a_quotient_is_rounded() -> None:
+    # Thirds and sevenths of whole lengths end at whole elements.
+    for length, bins in ((7, 3), (14, 7), (5, 5), (35, 7)):
+        data = nd.arange(40).reshape((1, 1, 1, 40)).broadcast_to((1, 1, 2, 40))
+        rois = nd.array([[0, 1, 0, length, 1]])
+        found = nd.ROIPooling(data, rois, pooled_size=(1, bins), spatial_scale=1.0).asnumpy()
+        ends = np.ceil(np.arange(1, bins + 1, dtype="float32") * np.float32(length / bins))
+        np.testing.assert_array_equal(found[0, 0, 0], ends)
+
+
+def test_shapes_of_the_other_inputs_of_a_deformable_convolution() -> None:
+    names = ("data", "offset", "mask", "weight", "bias")
+    symbol = mx.sym._contrib_ModulatedDeformableConvolution(
+        *[mx.sym.Variable(n) for n in names], kernel=(3, 3), num_filter=4, pad=(1, 1)
+    )
+    shapes, _, _ = symbol.infer_shape(data=(2, 6, 5, 7))
+    assert shapes == [(2, 6, 5, 7), (2, 18, 5, 7), (2, 9, 5, 7), (4, 6, 3, 3), (4,)]
+
+
+@pytest.mark.parametrize(
+    ("op", "attrs", "outputs"),
+    [
+        ("_contrib_box_nms", {}, ["output0"]),
+        ("_contrib_box_encode", {}, ["output0", "output1"]),
+        ("_contrib_bipartite_matching", {"threshold": 0.5}, ["output0", "output1"]),
+        ("_contrib_MultiBoxTarget", {}, ["loc_target", "loc_mask", "cls_target"]),
+        ("_contrib_MultiProposal", {}, ["output"]),
+        ("_contrib_MultiProposal", {"output_score": True}, ["output", "score"]),
+    ],
+)
+def test_names_of_outputs_are_mxnets(op: str, attrs: dict[str, Any], outputs: list[str]) -> None:
+    symbol = getattr(mx.sym, op)(name="n", **attrs)
+    assert symbol.list_outputs() == [f"n_{each}" for each in outputs]

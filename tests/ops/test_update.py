@@ -1,0 +1,119 @@
+"""Update rules: errors, what is written, and that a schedule compiles nothing."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import mixnet as mx
+from mixnet import nd
+from mixnet.base import AttributeValueError, ShapeError
+from mixnet.ops import OPERATORS
+
+
+def ones(*shape: int, dtype: str = "float32") -> nd.NDArray:
+    return nd.ones(shape, dtype=dtype)
+
+
+def test_counts_of_arrays_and_numbers_are_checked() -> None:
+    with pytest.raises(ShapeError, match="2 arrays for 2 weight"):
+        nd.multi_sgd_update(ones(3), ones(3), lrs=(0.1, 0.1), wds=(0, 0), num_weights=2)
+    with pytest.raises(AttributeValueError, match="1 value"):
+        nd.multi_sgd_update(*[ones(3)] * 4, lrs=(0.1,), wds=(0, 0), num_weights=2)
+    with pytest.raises(AttributeValueError, match="1 value"):
+        nd.preloaded_multi_sgd_update(*[ones(3)] * 4, ones(1), ones(2), num_weights=2)
+    with pytest.raises(ShapeError):
+        nd.preloaded_multi_sgd_update(ones(3), num_weights=1)
+    with pytest.raises(ShapeError, match="num_arrays=3"):
+        nd.reset_arrays(ones(3), num_arrays=3)
+
+
+def test_shapes_and_values_are_checked() -> None:
+    with pytest.raises(ShapeError, match="r1"):
+        nd.lamb_update_phase2(ones(3), ones(3), ones(2), ones(1), lr=0.1)
+    with pytest.raises(ShapeError, match="history"):
+        nd._contrib_group_adagrad_update(ones(3, 2), ones(3, 2), ones(3), lr=0.1)
+    with pytest.raises(AttributeValueError, match="wd"):
+        nd._sparse_adagrad_update(ones(3), ones(3), ones(3), lr=0.1, wd=0.1)
+
+
+def test_adagrad_writes_the_sums_of_squares() -> None:
+    history = nd.array([1.0, 2.0])
+    nd._sparse_adagrad_update(ones(2), nd.array([2.0, -3.0]), history, lr=0.1, rescale_grad=0.5)
+    np.testing.assert_allclose(history.asnumpy(), [2, 4.25])
+    history = nd.array([[1.0], [2.0]])
+    nd._contrib_group_adagrad_update(ones(2, 2), nd.array([[1, 2], [3, 4]]), history, lr=0.1,
+                                     clip_gradient=3)  # fmt: skip
+    np.testing.assert_allclose(history.asnumpy(), [[3.5], [11]])
+
+
+def test_weights_in_half_precision_follow_their_copies() -> None:
+    weight, copy = ones(3, dtype="float16"), ones(3)
+    for _ in range(10):  # each step is below half a unit of the weight, together they count
+        nd.mp_sgd_update(weight, ones(3, dtype="float16"), copy, lr=1e-4, out=weight)
+    np.testing.assert_allclose(copy.asnumpy(), 0.999, rtol=1e-6)
+    np.testing.assert_array_equal(weight.asnumpy(), np.float16(0.999))
+    moved = ones(3, dtype="float16")
+    found = nd.mp_lamb_update_phase2(moved, ones(3), ones(1), ones(1), copy, lr=0.5)
+    assert found.dtype == np.float16
+    np.testing.assert_allclose(copy.asnumpy(), 0.499, rtol=1e-6)
+
+
+@pytest.mark.parametrize("half", [False, True])
+def test_several_weights_are_written_with_their_states(half: bool) -> None:
+    dtype = "float16" if half else "float32"
+    name = "multi_mp_sgd_mom_update" if half else "multi_sgd_mom_update"
+    arrays = []
+    for size in (2, 3):
+        arrays += [ones(size, dtype=dtype), ones(size, dtype=dtype), nd.zeros(size)]
+        arrays += [ones(size)] if half else []
+    each = len(arrays) // 2
+    getattr(nd, name)(*arrays, lrs=(0.5, 0.25), wds=(0, 0), momentum=0.9, num_weights=2,
+                      out=[arrays[0], arrays[each]])  # fmt: skip
+    for first, rate in ((0, 0.5), (each, 0.25)):
+        np.testing.assert_array_equal(arrays[first].asnumpy(), 1 - rate)
+        np.testing.assert_array_equal(arrays[first + 2].asnumpy(), -rate)
+        if half:
+            np.testing.assert_array_equal(arrays[first + 3].asnumpy(), 1 - rate)
+
+
+def test_a_loss_scale_that_overflowed_leaves_everything() -> None:
+    state = [ones(2) * 3, ones(2) * 2, ones(2)]
+    for scale in (0.0, np.inf, np.nan):
+        nd._adamw_update(state[0], ones(2), state[1], state[2], nd.array([scale]), lr=0.1, eta=1,
+                         out=state[0])  # fmt: skip
+        assert [each.asnumpy()[0] for each in state] == [3, 2, 1]
+
+
+@pytest.mark.parametrize(
+    ("name", "count", "first", "second"),
+    [
+        ("ftml_update", 5, {"lr": 0.1, "t": 1}, {"lr": 0.2, "t": 2, "wd": 0.1}),
+        ("lamb_update_phase1", 4, {"t": 1, "wd": 0.1}, {"t": 2, "wd": 0.2, "rescale_grad": 0.5}),
+        ("multi_sgd_update", 2, {"lrs": (0.1,), "wds": (0,)}, {"lrs": (0.2,), "wds": (0.1,)}),
+        ("_multi_lamb_update", 4, {"learning_rates": (0.1,), "wds": (0,), "step_count": (1,)},
+         {"learning_rates": (0.2,), "wds": (0.1,), "step_count": (2,)}),
+    ],
+)  # fmt: skip
+def test_a_schedule_compiles_nothing(name: str, count: int, first: dict, second: dict) -> None:
+    found = []
+    for attrs in (first, second):
+        found.append(getattr(nd, name)(*[ones(2)] * count, **attrs).asnumpy())
+        calls = len(OPERATORS[name].calls)
+    assert calls == len(OPERATORS[name].calls)
+    statics = {OPERATORS[name].bind(attrs)[0] for attrs in (first, second)}
+    assert len(statics) == 1
+    assert not np.array_equal(*found)
+
+
+def test_symbols_know_which_variables_are_states() -> None:
+    names = ["w", "g", "m", "copy"]
+    symbol = mx.sym.multi_mp_sgd_mom_update(*map(mx.sym.Variable, names), lrs=(0.5,), wds=(0,))
+    assert symbol.list_arguments() == ["w", "g"]
+    assert symbol.list_auxiliary_states() == ["m", "copy"]
+    symbol = mx.sym.load_json(symbol.tojson())
+    states = {"m": nd.zeros(2), "copy": ones(2)}
+    arguments = {"w": ones(2, dtype="float16"), "g": ones(2, dtype="float16")}
+    executor = symbol.bind(mx.cpu(), arguments, grad_req="null", aux_states=states)
+    np.testing.assert_array_equal(executor.forward(is_train=True)[0].asnumpy(), 0.5)
+    np.testing.assert_array_equal(states["copy"].asnumpy(), 0.5)
