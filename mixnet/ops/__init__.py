@@ -3,8 +3,11 @@
 from mixnet.ops import activation as activation
 from mixnet.ops import array_list as array_list
 from mixnet.ops import attention as attention
+from mixnet.ops import batch_norm as batch_norm
 from mixnet.ops import boxes as boxes
 from mixnet.ops import broadcast as broadcast
+from mixnet.ops import checks as checks
+from mixnet.ops import columns as columns
 from mixnet.ops import control_flow as control_flow
 from mixnet.ops import convolution as convolution
 from mixnet.ops import correlation as correlation
@@ -18,7 +21,11 @@ from mixnet.ops import density as density
 from mixnet.ops import dynamic as dynamic
 from mixnet.ops import elementwise as elementwise
 from mixnet.ops import fourier as fourier
+from mixnet.ops import gradient as gradient
 from mixnet.ops import hawkes as hawkes
+from mixnet.ops import histogram as histogram
+from mixnet.ops import image as image
+from mixnet.ops import image_color as image_color
 from mixnet.ops import indexing as indexing
 from mixnet.ops import linalg as linalg
 from mixnet.ops import linalg_factor as linalg_factor
@@ -42,11 +49,13 @@ from mixnet.ops import quantize as quantize
 from mixnet.ops import recurrent as recurrent
 from mixnet.ops import reduce as reduce
 from mixnet.ops import region as region
+from mixnet.ops import resample as resample
 from mixnet.ops import sample as sample
 from mixnet.ops import sequence as sequence
 from mixnet.ops import shape as shape
 from mixnet.ops import softmax as softmax
 from mixnet.ops import sparse as sparse
+from mixnet.ops import spatial_transform as spatial_transform
 from mixnet.ops import suppression as suppression
 from mixnet.ops import view as view
 

@@ -22,7 +22,8 @@ Statics = tuple[Any, ...]
 OPERATORS: dict[str, Op] = {}
 """Every operator by each of its names: MXNet's registered name and its aliases."""
 
-# Keyword-only parameters that the runtime fills in; they are no attributes.
+# Keyword-only parameters that the runtime fills in; they are no attributes. A ``key`` that is
+# annotated as a string or a number is an attribute.
 KEY, TRAINING = "key", "training"
 
 
@@ -101,7 +102,7 @@ class Op:
                 arrays.append(each.name)
                 if each.default is None:
                     self.optional_arrays.add(each.name)
-            elif each.name == KEY:
+            elif each.name == KEY and each.annotation in (each.empty, Any, "Any"):
                 self.takes_key = True
             elif each.name == TRAINING:
                 self.takes_training = True

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from mixnet.attribute import current_attributes
+from mixnet.attribute import HIDDEN, current_attributes
 from mixnet.base import AttributeTypeError, AttributeValueError, MXNetError
 from mixnet.dtype import as_dtype
 from mixnet.graph.graph import Graph
@@ -389,11 +389,10 @@ class Symbol:
 
 
 # Attributes of MXNet itself that are found under their plain names too.
-_PLAIN = ("ctx_group", "lr_mult", "wd_mult", "force_mirroring", "mirror_stage")
 
 
 def _with_plain(attrs: Mapping[str, str]) -> dict[str, str]:
-    plain = {name: attrs[f"__{name}__"] for name in _PLAIN if f"__{name}__" in attrs}
+    plain = {name: attrs[f"__{name}__"] for name in HIDDEN if f"__{name}__" in attrs}
     return {**attrs, **plain}
 
 
@@ -404,9 +403,11 @@ def output_name(entry: Entry) -> str:
         return node.name
     count = node.op.num_visible(node.statics, len(node.inputs))
     names = getattr(node.op, "output_names", ("output",))
-    if names != ("output",):
+    if len(names) > 1:
         return f"{node.name}_{names[entry.index]}"
-    return f"{node.name}_{names[0]}" + (str(entry.index) if count > 1 else "")
+    if count == 1:
+        return f"{node.name}_{names[0]}"
+    return f"{node.name}_{names[0].removesuffix('0')}{entry.index}"
 
 
 def Variable(
@@ -536,6 +537,9 @@ def compose(
         entries = [entry for each in inputs for entry in each._heads]
         if op.num_args:
             attrs.setdefault(op.num_args, str(len(entries)))
+        for each in op.argument_names(statics)[len(entries) :]:
+            scope = current_attributes().get({})
+            entries.append(Entry(Node(None, name=f"{name}_{each}", attrs=scope)))
     else:
         assert isinstance(inputs, Mapping)
         entries = []

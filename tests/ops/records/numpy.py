@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from mixnet.ops import OPERATORS
+from mixnet.ops.elementwise import NUMPY_TWINS
 from tests.ops.record import Record
 from tests.ops.records import core
 
@@ -77,18 +77,11 @@ def _made(op: str, function: Any, **attrs: Any) -> Record:
 
 def _twins() -> list[Record]:
     """The functions of one array that mx.np has in operators of its own."""
-    names = {"abs": "_npi_absolute", "relu": "_npx_relu", "sigmoid": "_npx_sigmoid"}
-    made = []
-    for record in core.RECORDS:
-        name = names.get(record.op, f"_npi_{record.op}")
-        twin = OPERATORS.get(name)
-        if (
-            twin is not None
-            and twin.function is OPERATORS[record.op].function
-            and name != record.op
-        ):
-            made.append(dataclasses.replace(record, op=name))
-    return made
+    return [
+        dataclasses.replace(record, op=NUMPY_TWINS[record.op][0])
+        for record in core.RECORDS
+        if record.op in NUMPY_TWINS
+    ]
 
 
 RECORDS = [
