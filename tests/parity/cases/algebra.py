@@ -81,7 +81,7 @@ _classification = [
     _ctc("padding_inside_last", [[0, -1, 2], [-1, 1, 2], [3, 3, 3]], {"blank_label": "last"}),
     _ctc("too_few_steps", [[1, 1, 1], [1, 2, 3], [2, 2, 3]], steps=3),
     _ctc("label_lengths", [[1, 2, 2], [3, 3, 3], [3, 1, 2]], label_lengths=[1, 3, 0]),
-    _ctc("data_lengths", [[1, 2, 3], [3, 3, 0], [4, 0, 0]], data_lengths=[3, 2, 5]),
+    _ctc("data_lengths", [[1, 2, 3], [3, 3, 0], [4, 0, 0]], data_lengths=[3, 4, 5]),
     _ctc(
         "both_lengths", [[0, 2, 2], [3, 3, 3]], {"blank_label": "last"},
         data_lengths=[6, 5], label_lengths=[2, 3],
