@@ -20,8 +20,6 @@ DEVIATIONS = {
     "grad of x**3 at 3 with create_graph, then backward of its square: [first, x.grad]": (
         "MXNet has no second derivative of the gradient of a power here; mixnet computes it"
     ),
-    'attach_grad("null"), backward': "mixnet leaves such an array without a gradient",
-    "Trainer.step without backward": "stale gradients are used as they are, without a warning",
 }
 
 
@@ -231,7 +229,23 @@ def initialised_twice() -> Any:
     return "warns, keeps the values"
 
 
+def null_request() -> Any:
+    x = nd.array([1.0])
+    x.attach_grad("null")
+    with autograd.record():
+        y = x * 2
+    y.backward()
+
+
+def stale() -> Any:
+    net = gluon.nn.Dense(1, in_units=1)
+    net.initialize()
+    gluon.Trainer(net.collect_params(), "sgd").step(1)
+
+
 PROGRAMS: dict[str, Callable[[], Any]] = {
+    'attach_grad("null"), backward': null_request,
+    "Trainer.step without backward": stale,
     "x*x, backward: grad": plain,
     "grad_req add, twice": add_twice,
     "head gradient [10,1]": head_gradient,
