@@ -45,3 +45,9 @@ ndarray.CachedOp = symbol.CachedOp
 paths.install(__name__)
 
 __version__ = "0.1.0"
+
+
+def __getattr__(name: str) -> object:
+    if name in ("rtc", "tvmop"):
+        raise AttributeError(f"mx.{name} is left out of mixnet on purpose: docs/from-mxnet.md.")
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

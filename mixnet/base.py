@@ -113,3 +113,16 @@ class classproperty:
 
     def __get__(self, instance: Any, owner: Any) -> Any:
         return self.function(owner)
+
+
+_C_LIBRARY = ("_LIB", "check_call", "c_str", "c_array", "c_array_buf", "c_handle_array",
+              "c_str_array", "ctypes2buffer", "ctypes2numpy_shared")  # fmt: skip
+
+
+def __getattr__(name: str) -> Any:
+    if name in _C_LIBRARY or name.endswith("Handle"):
+        raise AttributeError(
+            f"mx.base.{name} is not part of mixnet: there is no C library below it, see "
+            f"docs/from-mxnet.md."
+        )
+    raise AttributeError(f"module 'mixnet.base' has no attribute {name!r}")

@@ -15,6 +15,7 @@ from mixnet.ndarray.ndarray import NDArray
 from mixnet.ops.registry import find
 from mixnet.runtime.record import flush
 from mixnet.runtime.value import from_device, from_host
+from mixnet.util import is_np_shape
 
 Shape = int | tuple[int, ...] | list[int]
 
@@ -47,7 +48,7 @@ def array(source_array: Any, ctx: Context | None = None, dtype: Any = None) -> N
 def _filled(op: str, shape: Shape, ctx: Context | None, dtype: Any, **more: Any) -> NDArray:
     out = more.pop("out", None)
     more.pop("name", None)
-    if 0 in ((shape,) if isinstance(shape, int) else shape):
+    if 0 in ((shape,) if isinstance(shape, (int, np.integer)) else shape) and not is_np_shape():
         raise ShapeError(
             f"{op.strip('_')}: shape {shape} has no elements, which mx.nd does not hold."
         )

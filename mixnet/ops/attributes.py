@@ -103,6 +103,8 @@ def to_text(value: Any) -> str:
         return value.name
     if isinstance(value, type):
         return np.dtype(value).name
+    if isinstance(value, np.ndarray):
+        value = tuple(value.tolist())
     if isinstance(value, (list, tuple)):
         inner = ", ".join(to_text(each) for each in value)
         if isinstance(value, list):

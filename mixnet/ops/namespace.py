@@ -49,6 +49,8 @@ class Namespace:
         op = OPERATORS.get(self.prefix + name)
         if op is None:
             reason = LEFT_OUT.get(self.prefix + name)
+            if name.startswith("intgemm_"):
+                reason = "intgemm"
             if reason is not None:
                 raise AttributeError(
                     f"{self.title}.{name} is not part of mixnet: {reason} is left out, see "
