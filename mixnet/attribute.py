@@ -6,6 +6,9 @@ import threading
 
 from mixnet.base import AttributeTypeError
 
+# What a node is told about how to run: kept, and written to files, as ``__name__``.
+HIDDEN = ("ctx_group", "lr_mult", "wd_mult", "force_mirroring", "mirror_stage", "profiler_scope")
+
 
 class AttrScope:
     """``with mx.AttrScope(ctx_group='stage1'):`` symbols made inside have these attributes.
@@ -26,8 +29,9 @@ class AttrScope:
         self._before: AttrScope | None = None
 
     def get(self, attributes: dict[str, str] | None) -> dict[str, str]:
-        """The scope's attributes under a symbol's own."""
-        return {**self._attr, **(attributes or {})}
+        """The scope's attributes under a symbol's own, those of MXNet as ``__name__``."""
+        merged = {**self._attr, **(attributes or {})}
+        return {f"__{k}__" if k in HIDDEN else k: v for k, v in merged.items()}
 
     def __enter__(self) -> AttrScope:
         self._before = current_attributes()

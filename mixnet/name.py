@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import threading
 
+from mixnet.base import classproperty
+
 
 class NameManager:
     """Gives names ``hint0``, ``hint1``, ...; ``with NameManager():`` starts counting anew."""
 
     _current = threading.local()
+    current = classproperty(lambda cls: current())
 
     def __init__(self) -> None:
         self._counter: dict[str, int] = {}

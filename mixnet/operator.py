@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import ctypes
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -13,7 +14,8 @@ from mixnet.dtype import as_dtype
 from mixnet.ndarray.create import array, zeros
 from mixnet.ndarray.ndarray import NDArray
 from mixnet.ops.custom import FACTORIES
-from mixnet.ops.registry import OPERATORS
+from mixnet.ops.registry import OPERATORS, find
+from mixnet.symbol.custom import Custom
 
 
 class CustomOp:
@@ -79,6 +81,32 @@ class CustomOpProp:
     def infer_type(self, in_type: list[Any]) -> tuple[Any, ...]:
         """Dtypes of inputs, outputs and states; by default all are as the first input."""
         return in_type, [in_type[0]] * len(self.list_outputs()), []
+
+    def infer_storage_type(self, in_stype: list[str]) -> tuple[list[str], list[str], list[str]]:
+        """Storage types of inputs, outputs and states: all dense."""
+        return (
+            in_stype,
+            ["default"] * len(self.list_outputs()),
+            ["default"] * len(self.list_auxiliary_states()),
+        )
+
+    def infer_storage_type_backward(
+        self,
+        ograd_stype: list[str],
+        in_stype: list[str],
+        out_stype: list[str],
+        igrad_stype: list[str],
+        aux_stype: list[str],
+    ) -> tuple[list[str], ...]:
+        """Storage types in backward: the gradients are dense."""
+        gradients = ["default"] * len(igrad_stype)
+        return ograd_stype, in_stype, out_stype, gradients, aux_stype
+
+    def declare_backward_dependency(
+        self, out_grad: list[int], in_data: list[int], out_data: list[int]
+    ) -> list[int]:
+        """What backward reads: gradients of outputs if ``need_top_grad``, inputs, outputs."""
+        return [*(out_grad if self.need_top_grad_ else []), *in_data, *out_data]
 
     def create_operator(self, ctx: Any, in_shapes: Any, in_dtypes: Any) -> CustomOp:
         """The operator for inputs of these shapes and dtypes."""
@@ -165,6 +193,152 @@ def register(reg_name: str) -> Callable[[type[CustomOpProp]], type[CustomOpProp]
     return add
 
 
+class PythonOp:
+    """Base of MXNet's oldest operators in Python: ``op = MyOp(); y = op(data=x, name='y')``.
+
+    They work on symbols. ``CustomOp`` is what replaced them.
+
+    Args:
+        need_top_grad: whether ``backward`` reads the gradients of the outputs.
+    """
+
+    def __init__(self, need_top_grad: bool = True):
+        self.need_top_grad_ = need_top_grad
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return self.get_symbol(*args, **kwargs)
+
+    def get_symbol(self, *args: Any, **kwargs: Any) -> Any:
+        """The operator applied to symbols."""
+        raise NotImplementedError(f"{type(self).__name__} defines no get_symbol.")
+
+    def forward(self, in_data: Any, out_data: Any) -> None:
+        """Write the outputs to ``out_data``; the first input by default."""
+        out_data[0][:] = in_data[0]
+
+    def backward(self, out_grad: Any, in_data: Any, out_data: Any, in_grad: Any) -> None:
+        """Write the gradients to ``in_grad``; ones by default."""
+        in_grad[0][:] = 1.0
+
+    def infer_shape(self, in_shape: list[Any]) -> tuple[Any, Any]:
+        """Shapes of inputs and outputs; outputs are as the first input by default."""
+        return in_shape, [in_shape[0]]
+
+    def list_arguments(self) -> list[str]:
+        """Names of the inputs."""
+        return ["data"]
+
+    def list_outputs(self) -> list[str]:
+        """Names of the outputs."""
+        return ["output"]
+
+    def need_top_grad(self) -> bool:
+        """Whether ``backward`` reads the gradients of the outputs."""
+        return self.need_top_grad_
+
+
+class _Adapted(CustomOp):
+    """An old operator behind the interface of the new ones."""
+
+    def __init__(self, op: PythonOp, to: Callable[[Any], Any]):
+        self.op, self.to = op, to
+
+    def forward(self, is_train: Any, req: Any, in_data: Any, out_data: Any, aux: Any) -> None:
+        """Run the operator's own ``forward``."""
+        outputs = [self.to(each) for each in out_data]
+        self.op.forward(in_data=[self.to(each) for each in in_data], out_data=outputs)
+        self._assign(out_data, outputs)
+
+    def backward(
+        self, req: Any, out_grad: Any, in_data: Any, out_data: Any, in_grad: Any, aux: Any
+    ) -> None:
+        """Run the operator's own ``backward``."""
+        gradients = [self.to(each) for each in in_grad]
+        self.op.backward(
+            out_grad=[self.to(each) for each in out_grad],
+            in_data=[self.to(each) for each in in_data],
+            out_data=[self.to(each) for each in out_data],
+            in_grad=gradients,
+        )
+        self._assign(in_grad, gradients)
+
+    @staticmethod
+    def _assign(targets: Any, values: Any) -> None:
+        for target, value in zip(targets, values, strict=True):
+            if target is not value:
+                target[:] = value
+
+
+class _AdaptedProp(CustomOpProp):
+    def __init__(self, op: PythonOp, to: Callable[[Any], Any]):
+        super().__init__(op.need_top_grad())
+        self.op, self.to = op, to
+
+    def list_arguments(self) -> list[str]:
+        return self.op.list_arguments()
+
+    def list_outputs(self) -> list[str]:
+        return self.op.list_outputs()
+
+    def infer_shape(self, in_shape: list[Any]) -> tuple[Any, ...]:
+        return (*self.op.infer_shape(in_shape), [])
+
+    def create_operator(self, ctx: Any, in_shapes: Any, in_dtypes: Any) -> CustomOp:
+        return _Adapted(self.op, self.to)
+
+
+def _old_symbol(op: PythonOp, to: Callable[[Any], Any], args: Any, kwargs: Any) -> Any:
+    name = f"_python_op_{id(op)}"
+    FACTORIES[name] = lambda **parameters: PropRunner(_AdaptedProp(op, to))
+    return Custom(*args, op_type=name, **kwargs)
+
+
+class NumpyOp(PythonOp):
+    """An operator whose ``forward`` and ``backward`` read and write NumPy arrays."""
+
+    def get_symbol(self, *args: Any, **kwargs: Any) -> Any:
+        """The operator applied to symbols."""
+        return _old_symbol(self, lambda array: array.asnumpy(), args, kwargs)
+
+
+class NDArrayOp(PythonOp):
+    """An operator whose ``forward`` and ``backward`` read and write ``mx.nd`` arrays."""
+
+    def get_symbol(self, *args: Any, **kwargs: Any) -> Any:
+        """The operator applied to symbols."""
+        return _old_symbol(self, lambda array: array, args, kwargs)
+
+    def declare_backward_dependency(
+        self, out_grad: list[int], in_data: list[int], out_data: list[int]
+    ) -> list[int]:
+        """What backward reads: gradients of outputs if they are needed, inputs, outputs."""
+        return [*(out_grad if self.need_top_grad() else []), *in_data, *out_data]
+
+
+class OperatorArguments(NamedTuple):
+    """Arguments of an operator: how many, their names, and their types as MXNet words them."""
+
+    narg: int
+    names: list[str]
+    types: list[str]
+
+
 def get_all_registered_operators() -> list[str]:
-    """Names of all operators of the library."""
-    return sorted({each.name for each in OPERATORS.values()})
+    """Names of all operators, aliases too."""
+    return sorted(OPERATORS)
+
+
+def get_operator_arguments(op_name: str) -> OperatorArguments:
+    """The arguments of an operator: arrays, then attributes.
+
+    Raises:
+        MXNetError: there is no such operator.
+    """
+    op = find(op_name)
+    arrays = [op.variadic] if op.variadic else list(op.arrays)
+    kind = "NDArray-or-Symbol[]" if op.variadic else "NDArray-or-Symbol"
+    types = [kind] * len(arrays) + [each.description() for each in op.attributes.values()]
+    return OperatorArguments(len(types), [*arrays, *op.attributes], types)
+
+
+c_int_p = ctypes.POINTER(ctypes.c_int)

@@ -21,18 +21,27 @@ REQUESTS = ("write", "add", "null")
 
 
 class Mark:
-    """A variable: where its gradient goes (``gradient``, a handle) and how (``request``)."""
+    """A variable: where its gradient goes (``gradient``, a handle) and how (``request``).
 
-    __slots__ = ("gradient", "request")
+    ``fresh`` says that backward has written the gradient since somebody last used it up.
+    """
+
+    __slots__ = ("fresh", "gradient", "request")
 
     def __init__(self, gradient: Any, request: str):
         if request not in REQUESTS:
             raise GradientError(f"grad_req={request!r} is not one of {', '.join(REQUESTS)}.")
         self.gradient = gradient
         self.request = request
+        self.fresh = False
 
     def on(self, value: Value) -> None:
-        """Make ``value`` a variable of the tape. Each version of the array is one of its own."""
+        """Make ``value`` a variable of the tape. Each version of the array is one of its own.
+
+        Where no gradient is asked for it stays a constant.
+        """
+        if self.request == "null":
+            return
         node = value.node
         if node is None or node.statics is not self:
             value.node = Node(None, self, name="variable")
@@ -77,11 +86,16 @@ def backward(
             _head_values(heads, head_grads), [Entry(node) for node in wanted], row_sparse=by_rows
         )
         totals: dict[Mark, Value] = {}
+        reached: set[Mark] = set()
+        unreached: list[Mark] = []  # on the tape, but behind operators that pass no gradient on
         for node, value in zip(wanted, found, strict=True):
-            if value is None:
-                continue
             mark = node.statics
+            mark.fresh = True
+            if value is None:
+                unreached.append(mark)
+                continue
             if isinstance(value, Rows):
+                reached.add(mark)
                 mark.gradient._write_rows(value.parts, mark.request == "add")
                 continue
             if mark in totals:  # several versions of one array were used
@@ -92,6 +106,9 @@ def backward(
                 before = mark.gradient._read()
                 (value,) = record_operation(find("add_n"), (), (), (before, value))
             mark.gradient._write(value)
+        for mark in unreached:
+            if mark not in totals and mark not in reached and mark.request == "write":
+                mark.gradient[:] = 0
     if not retain_graph:
         tape.release()
 

@@ -69,7 +69,7 @@ class Parameter:
         self._var: Symbol | None = None
 
     def __repr__(self) -> str:
-        return f"Parameter {self.name} (shape={self.shape}, dtype={np.dtype(self.dtype).name})"
+        return f"Parameter {self.name} (shape={self.shape}, dtype={np.dtype(self.dtype).type})"
 
     # ---- shape and requests -------------------------------------------------------------------
 
@@ -125,7 +125,7 @@ class Parameter:
             force_reinit: start anew if it is made already.
 
         Raises:
-            MXNetError: the shape is unknown and may not wait.
+            ShapeError: the shape is unknown and may not wait.
         """
         if self._data and not force_reinit:
             warnings.warn(
@@ -142,7 +142,7 @@ class Parameter:
             self._finish()
         elif not self.allow_deferred_init:
             self._deferred = None
-            raise MXNetError(
+            raise ShapeError(
                 f"Parameter {self.name} has the shape {self._shape}, which is not complete. Give "
                 f"the layer its input size (in_units, in_channels)."
             )

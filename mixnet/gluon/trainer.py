@@ -76,7 +76,11 @@ class Trainer:
 
         Args:
             batch_size: gradients are divided by it.
-            ignore_stale_grad: kept for MXNet programs.
+            ignore_stale_grad: leave parameters alone whose gradients no backward has written since
+                the last step.
+
+        Raises:
+            UserWarning: such a gradient, unless it is to be ignored.
         """
         self.allreduce_grads()
         self.update(batch_size, ignore_stale_grad)
@@ -96,11 +100,27 @@ class Trainer:
                 if each.grad_req == "null":
                     continue
                 for data in each.list_data():
+                    if not self._is_fresh(each, data, ignore_stale_grad):
+                        continue
                     key = (i, data.context)
                     if key not in self._states:
                         self._states[key] = self._optimizer.create_state(i, data)
                     self._optimizer.update(i, data, data.grad, self._states[key])
         flush("Trainer.step")
+
+    @staticmethod
+    def _is_fresh(parameter: Parameter, data: NDArray, ignore: bool) -> bool:
+        mark = data._link.mark if data._link is not None else None
+        if mark is None:
+            return True
+        if not mark.fresh and not ignore:
+            raise UserWarning(
+                f"Gradient of Parameter `{parameter.name}` on context {data.context} has not been "
+                f"updated by backward since the last step. Call backward(), take the parameter out "
+                f"of the Trainer, or pass ignore_stale_grad=True to leave it as it is."
+            )
+        fresh, mark.fresh = mark.fresh, False
+        return fresh
 
 
 def _sum_over_contexts(gradients: list[NDArray]) -> None:

@@ -21,13 +21,26 @@ from mixnet.ndarray.create import eye as eye
 from mixnet.ndarray.create import from_dlpack as from_dlpack
 from mixnet.ndarray.create import from_numpy as from_numpy
 from mixnet.ndarray.create import full as full
+from mixnet.ndarray.create import histogram as histogram
 from mixnet.ndarray.create import linspace as linspace
 from mixnet.ndarray.create import moveaxis as moveaxis
+from mixnet.ndarray.create import onehot_encode as onehot_encode
 from mixnet.ndarray.create import ones as ones
 from mixnet.ndarray.create import to_dlpack_for_read as to_dlpack_for_read
+from mixnet.ndarray.create import to_dlpack_for_write as to_dlpack_for_write
 from mixnet.ndarray.create import waitall as waitall
 from mixnet.ndarray.create import zeros as zeros
 from mixnet.ndarray.custom import Custom as Custom
+from mixnet.ndarray.image_file import imdecode as imdecode
+from mixnet.ndarray.indexing import get_indexing_dispatch_code as get_indexing_dispatch_code
+from mixnet.ndarray.indexing import get_oshape_of_gather_nd_op as get_oshape_of_gather_nd_op
+from mixnet.ndarray.indexing import (
+    indexing_key_expand_implicit_axes as indexing_key_expand_implicit_axes,
+)
+from mixnet.ndarray.methods import split_v2 as split_v2
+from mixnet.ndarray.ndarray import _DTYPE_MX_TO_NP as _DTYPE_MX_TO_NP
+from mixnet.ndarray.ndarray import _DTYPE_NP_TO_MX as _DTYPE_NP_TO_MX
+from mixnet.ndarray.ndarray import _GRAD_REQ_MAP as _GRAD_REQ_MAP
 from mixnet.ndarray.ndarray import NDArray as NDArray
 from mixnet.ndarray.operators import add as add
 from mixnet.ndarray.operators import divide as divide

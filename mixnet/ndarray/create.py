@@ -76,9 +76,11 @@ def full(
     return _filled("_full", shape, ctx, dtype, value=float(val), out=out)
 
 
-def empty(shape: Shape, ctx: Context | None = None, dtype: Any = None) -> NDArray:
+def empty(
+    shape: Shape, ctx: Context | None = None, dtype: Any = None, stype: Any = None
+) -> NDArray:
     """An array whose content you will write; it holds zeros until then."""
-    return zeros(shape, ctx, dtype)
+    return zeros(shape, ctx, dtype, stype)
 
 
 def arange(
@@ -122,9 +124,11 @@ def eye(
     )
 
 
-def from_numpy(ndarray: np.ndarray, zero_copy: bool = True) -> NDArray:
+def from_numpy(
+    ndarray: np.ndarray, zero_copy: bool = True, array_cls: type[NDArray] = NDArray
+) -> NDArray:
     """An array with the content and dtype of a NumPy array; always a copy, so both stay safe."""
-    return NDArray._wrap(from_host(ndarray, current_context()))
+    return array_cls._wrap(from_host(ndarray, current_context()))
 
 
 def from_dlpack(dlpack: Any) -> NDArray:
@@ -156,3 +160,28 @@ def waitall() -> None:
     """Return when everything recorded by this thread has run; raises what failed."""
     flush("waitall")
     jax.effects_barrier()
+
+
+def to_dlpack_for_write(data: NDArray) -> Any:
+    """A DLPack capsule of the array's buffer; what is written to it the array does not see."""
+    return data.__dlpack__()
+
+
+def onehot_encode(indices: NDArray, out: NDArray) -> NDArray:
+    """One-hot rows for ``indices``, written to ``out``, which has a column for each category."""
+    return invoke(find("one_hot"), (indices,), {"depth": out.shape[1], "dtype": out.dtype}, out)
+
+
+def histogram(a: NDArray, bins: Any = 10, range: Any = None) -> Any:
+    """How many elements lie in each bin, int64, and the edges of the bins.
+
+    Args:
+        a: any shape.
+        bins: their number, or an array of edges.
+        range: least and greatest edge; those of the elements by default.
+    """
+    if isinstance(bins, NDArray):
+        return invoke(find("_histogram"), (a, bins), {})
+    if range is None:
+        range = (float(a.min().asscalar()), float(a.max().asscalar()))
+    return invoke(find("_histogram"), (a,), {"bin_cnt": int(bins), "range": tuple(range)})

@@ -320,6 +320,30 @@ def _write_all(self: NDArray, value: Any) -> None:
     self._store(_stored(self, value, self.shape))
 
 
+def indexing_key_expand_implicit_axes(key: Any, shape: tuple[int, ...]) -> tuple[Any, ...]:
+    """The key as a tuple with one item for each axis: no Ellipsis, nothing left out."""
+    return _expand(key, shape)
+
+
+def get_oshape_of_gather_nd_op(dshape: tuple[int, ...], ishape: tuple[int, ...]) -> tuple[int, ...]:
+    """Shape of ``gather_nd`` of data of shape ``dshape`` at indices of shape ``ishape``."""
+    return tuple(ishape[1:]) + tuple(dshape[ishape[0] :])
+
+
+def get_indexing_dispatch_code(key: tuple[Any, ...]) -> int:
+    """0 where a key holds numbers, slices and None alone, 1 where it holds arrays, else -1."""
+    codes = {0 if _is_basic((_plain(each),)) else _array_code(each) for each in key}
+    return -1 if -1 in codes else max(codes, default=0)
+
+
+def _plain(each: Any) -> Any:
+    return None if each is Ellipsis else each
+
+
+def _array_code(each: Any) -> int:
+    return 1 if isinstance(each, (NDArray, np.ndarray, list, tuple)) else -1
+
+
 def install(cls: Any) -> None:
     """Give a class of arrays indexing."""
     cls.__getitem__ = getitem

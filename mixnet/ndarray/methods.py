@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from typing import Any
 
 import numpy as np
@@ -62,16 +63,122 @@ def broadcast_like(self: NDArray, other: NDArray) -> Any:
     return broadcast_to(self, other.shape)
 
 
-def operate(cls: Any, op: Op, arrays: Any, attributes: dict[str, Any], out: Any = None) -> Any:
+def operate(
+    cls: Any,
+    op: Op,
+    arrays: Any,
+    attributes: dict[str, Any],
+    out: Any = None,
+    called: str = "",
+) -> Any:
     """What the functions of ``mx.np`` call to compute."""
     return invoke(op, arrays, attributes, out, cls)
+
+
+def flatten(self: NDArray, inplace: bool = False) -> Any:
+    """All axes but the first joined, on the same storage."""
+    rest = self.size // self.shape[0]
+    return self._view(0, (self.shape[0], rest))
+
+
+def squeeze(self: NDArray, axis: Any = None, inplace: bool = False) -> Any:
+    """Without axes of extent one: all, or ``axis``; with ``inplace`` on the same storage."""
+    made = invoke(find("squeeze"), (self,), {"axis": axis})
+    return self._view(0, made.shape) if inplace else made
+
+
+def expand_dims(self: NDArray, axis: int, inplace: bool = False) -> Any:
+    """With a new axis of extent one; with ``inplace`` on the same storage."""
+    made = invoke(find("expand_dims"), (self,), {"axis": axis})
+    return self._view(0, made.shape) if inplace else made
+
+
+def diag(self: NDArray, k: int = 0, **kwargs: Any) -> Any:
+    """A diagonal of a matrix, or the matrix with this diagonal."""
+    return invoke(find("diag"), (self,), {"k": k, **kwargs})
+
+
+def slice_assign(self: NDArray, rhs: NDArray, begin: Any, end: Any, step: Any) -> Any:
+    """Write ``rhs`` to the block between ``begin`` and ``end``; returns the array."""
+    self[
+        tuple(slice(*each) for each in zip(begin, end, step or (1,) * len(begin), strict=True))
+    ] = rhs
+    return self
+
+
+def slice_assign_scalar(self: NDArray, value: float, begin: Any, end: Any, step: Any) -> Any:
+    """Write a number to the block between ``begin`` and ``end``; returns the array."""
+    self[
+        tuple(slice(*each) for each in zip(begin, end, step or (1,) * len(begin), strict=True))
+    ] = value
+    return self
+
+
+def split_v2(ary: Any, indices_or_sections: Any, axis: int = 0, squeeze_axis: bool = False) -> Any:
+    """Cut along ``axis`` into equal parts, or before each of several indices.
+
+    Raises:
+        ValueError: neither a number nor a tuple of indices.
+    """
+    if isinstance(indices_or_sections, int):
+        given: dict[str, Any] = {"indices": (), "sections": indices_or_sections}
+    elif isinstance(indices_or_sections, (tuple, list)):
+        given = {"indices": (0, *indices_or_sections), "sections": 0}
+    else:
+        raise ValueError("split_v2: indices_or_sections must be a whole number or a tuple.")
+    return invoke(find("_split_v2"), (ary,), {**given, "axis": axis, "squeeze_axis": squeeze_axis})
+
+
+def _split_v2(self: NDArray, *args: Any, **kwargs: Any) -> Any:
+    """Cut along ``axis`` into equal parts, or before each of several indices."""
+    return split_v2(self, *args, **kwargs)
+
+
+def _to_dlpack(self: NDArray) -> Any:
+    """A DLPack capsule of the array's buffer; writes through it are seen by nobody else."""
+    return self.__dlpack__()
+
+
+def _with_axes(op: Op, name: str) -> Any:
+    """A method that takes MXNet's free arguments, with a signature that says which there are."""
+    function = make_function(op, name)
+
+    def method(self: NDArray, *args: Any, **kwargs: Any) -> Any:
+        return function(self, *args, **kwargs)
+
+    kind = inspect.Parameter
+    options = [
+        kind(each.name, kind.KEYWORD_ONLY, default=each.default) for each in op.attributes.values()
+    ]
+    method.__name__ = method.__qualname__ = name
+    method.__doc__ = op.__doc__
+    method.__signature__ = inspect.Signature([  # type: ignore[attr-defined]
+        kind("self", kind.POSITIONAL_OR_KEYWORD),
+        kind("args", kind.VAR_POSITIONAL),
+        *options,
+        kind("kwargs", kind.VAR_KEYWORD),
+    ])  # fmt: skip
+    return method
+
+
+# Methods that are operators of another name.
+_RENAMED = {"split": "SliceChannel"}
 
 
 def install(cls: Any) -> None:
     """Give a class of arrays the methods that the registry declares."""
     for name, op in OPERATORS.items():
         if op.method and name.isidentifier() and not hasattr(cls, name):
-            setattr(cls, name, make_function(op, name))
+            setattr(cls, name, _with_axes(op, name))
+    for name, operator in _RENAMED.items():
+        setattr(cls, name, _with_axes(find(operator), name))
+    for each in (flatten, squeeze, expand_dims, diag, slice_assign, slice_assign_scalar):
+        setattr(cls, each.__name__, each)
+    cls.split_v2 = _split_v2
+    cls.to_dlpack_for_read = cls.to_dlpack_for_write = _to_dlpack
+    for name in ("div", "rdiv", "idiv"):
+        setattr(cls, f"__{name}__", getattr(cls, f"__{name.replace('div', 'truediv')}__"))
+    cls.__nonzero__ = cls.__bool__
     cls._operate = classmethod(operate)
     cls.reshape = reshape
     cls.transpose = transposed

@@ -11,12 +11,24 @@ from mixnet.autograd.tape import Mark
 from mixnet.autograd.tape import backward as run_backward
 from mixnet.base import GradientError, MXNetError, ShapeError
 from mixnet.context import Context, current_context
-from mixnet.dtype import as_dtype
+from mixnet.dtype import CODES, as_dtype, bfloat16
 from mixnet.ops.registry import find
 from mixnet.runtime.record import array_of
 from mixnet.runtime.record import record as record_operation
 from mixnet.runtime.state import state
 from mixnet.runtime.value import Spec, Value, from_device, from_host
+
+# Tables that programs written for MXNet import from here.
+py_slice = slice
+_STORAGE_TYPE_STR_TO_ID = {"undefined": -1, "default": 0, "row_sparse": 1, "csr": 2}
+_STORAGE_TYPE_ID_TO_STR = {code: name for name, code in _STORAGE_TYPE_STR_TO_ID.items()}
+_DTYPE_NP_TO_MX: dict[Any, int] = {
+    None: -1,
+    **{dtype.type: code for dtype, code in CODES.items() if code < 8},
+    bfloat16: CODES[bfloat16],
+}
+_DTYPE_MX_TO_NP = {code: dtype for dtype, code in _DTYPE_NP_TO_MX.items()}
+_GRAD_REQ_MAP = {"null": 0, "write": 1, "add": 3}
 
 
 class Link:
@@ -82,7 +94,7 @@ class NDArray:
         def __setitem__(self, key: Any, value: Any) -> None: ...
         def __getattr__(self, name: str) -> Any: ...
 
-    def __init__(self, handle: Any = None):
+    def __init__(self, handle: Any = None, writable: bool = True):
         if not isinstance(handle, Value):
             raise MXNetError(
                 "NDArray is not made by its class; use mx.nd.array(source), mx.nd.zeros(shape), ..."
@@ -198,11 +210,6 @@ class NDArray:
     def _spec(self) -> Spec:
         # A view's shape never changes, so its last value tells it without reading.
         return self._value.spec
-
-    @classmethod
-    def _operate(cls, op: Any, arrays: Any, attributes: dict[str, Any], out: Any) -> Any:
-        """What the functions of ``mx.np`` call; ``mixnet.ndarray.invoke`` installs it."""
-        raise NotImplementedError
 
     # ---- facts --------------------------------------------------------------------------------
 
@@ -366,6 +373,22 @@ class NDArray:
     def __dlpack_device__(self) -> Any:
         array: Any = self._array()
         return array.__dlpack_device__()
+
+    def __getstate__(self) -> dict[str, Any]:
+        """``{"handle": bytes}``, one array as a parameter file has it: MXNet's pickled state."""
+        return {"handle": self._to_bytes()}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        handle = state["handle"]
+        self._value, self._link = self._from_bytes(handle)._read(), None
+
+    def _to_bytes(self) -> bytes:
+        """Installed by ``mixnet.ndarray.params_file``."""
+        raise NotImplementedError
+
+    def _from_bytes(self, content: bytes) -> NDArray:
+        """Installed by ``mixnet.ndarray.params_file``."""
+        raise NotImplementedError
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _unpickle, (type(self), self.asnumpy(), self.context)

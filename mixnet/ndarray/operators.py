@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable
 from typing import Any
 
@@ -47,8 +48,9 @@ class Binary:
         values = (array._read(),)
         return type(array)._wrap(record(op, self._forms[op], (float(number),), values)[0])
 
-    def __call__(self, left: Any, right: Any) -> Any:
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Of arrays or numbers in either place."""
+        left, right = args if not kwargs else (*args, *kwargs.values())
         if isinstance(left, NDArray):
             if isinstance(right, NDArray):
                 return self.arrays(left, right)
@@ -170,6 +172,16 @@ logical_and = _binary("_logical_and", "logical_and")
 logical_or = _binary("_logical_or", "logical_or")
 logical_xor = _binary("_logical_xor", "logical_xor")
 true_divide = divide
+
+for _name, _operation in list(globals().items()):
+    if isinstance(_operation, Binary):
+        _operation.__name__ = _name  # type: ignore[attr-defined]
+        _operation.__doc__ = f"``{_name}`` of arrays, or of an array and a number."
+        _parameters = ("base", "exp") if _name == "power" else ("lhs", "rhs")
+        _operation.__signature__ = inspect.Signature([  # type: ignore[attr-defined]
+            inspect.Parameter(each, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+            for each in _parameters
+        ])  # fmt: skip
 
 _METHODS = {
     "add": add,

@@ -272,3 +272,15 @@ class Reader:
 
 def _wrapped(data: np.ndarray) -> NDArray:
     return NDArray._wrap(from_host(data, cpu()))
+
+
+def _state_bytes(self: NDArray) -> bytes:
+    return array_bytes(self)
+
+
+def _from_state(self: NDArray, content: bytes) -> NDArray:
+    return Reader(content, "the pickled array").array(0)
+
+
+NDArray._to_bytes = _state_bytes  # type: ignore[method-assign]
+NDArray._from_bytes = _from_state  # type: ignore[method-assign]

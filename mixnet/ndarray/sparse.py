@@ -17,9 +17,6 @@ from mixnet.ndarray.namespace import below
 from mixnet.ndarray.ndarray import NDArray
 from mixnet.ndarray.sparse_array import BaseSparseNDArray as BaseSparseNDArray
 from mixnet.ndarray.sparse_array import CSRNDArray as CSRNDArray
-from mixnet.ndarray.sparse_array import (
-    NotSupportedForSparseNDArray as NotSupportedForSparseNDArray,
-)
 from mixnet.ndarray.sparse_array import RowSparseNDArray as RowSparseNDArray
 from mixnet.ndarray.sparse_array import host_indices, zeros_of
 from mixnet.runtime.value import from_host
@@ -28,6 +25,11 @@ add = _operators.add
 subtract = _operators.subtract
 multiply = _operators.multiply
 divide = _operators.divide
+
+try:
+    import scipy.sparse as spsp
+except ImportError:  # asscipy and scipy's matrices need it, nothing else does
+    spsp = None
 
 _OPERATORS = below("sparse")
 __getattr__, __dir__ = _OPERATORS.hooks(globals())
@@ -67,6 +69,11 @@ def array(source_array: Any, ctx: Context | None = None, dtype: Any = None) -> A
     raise ValueError(
         "sparse.array takes a sparse array; mx.nd.array(...).tostype('csr') makes one of dense data."
     )
+
+
+def _ndarray_cls(handle: Any, writable: bool = True, stype: int = -1) -> Any:
+    """The array itself: handles of mixnet know their storage type."""
+    return handle
 
 
 def _values(data: Any, context: Context, dtype: Any) -> NDArray:

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from mixnet.base import MXNetError, ShapeError
+from mixnet.base import MXNetError, NotSupportedForSparseNDArray, ShapeError
 from mixnet.context import Context
 from mixnet.dtype import as_dtype
 from mixnet.ndarray.create import array as dense_array
@@ -14,10 +14,6 @@ from mixnet.ndarray.invoke import invoke
 from mixnet.ndarray.ndarray import Link, NDArray
 from mixnet.ops.registry import find
 from mixnet.runtime.value import Spec, Value, from_host
-
-
-class NotSupportedForSparseNDArray(MXNetError):
-    """A method of dense arrays that sparse ones do not have."""
 
 
 def host_indices(values: Any, context: Context) -> NDArray:
@@ -391,8 +387,9 @@ class RowSparseNDArray(BaseSparseNDArray):
             return self
         raise ValueError("A row_sparse array is indexed by [:] alone; take retain() for rows.")
 
-    def retain(self, indices: Any) -> RowSparseNDArray:
-        """The array with only the rows in ``indices``."""
+    def retain(self, *args: Any, **kwargs: Any) -> RowSparseNDArray:
+        """The array with only the rows in the one argument, ``indices``."""
+        (indices,) = args or kwargs.values()
         wanted = indices.asnumpy() if isinstance(indices, NDArray) else np.asarray(indices)
         rows = wanted.astype(np.int64).reshape(-1)
         where = host_indices(rows, self.context)

@@ -73,7 +73,7 @@ def call(name: str, *arrays: Any, out: Any = None, **attributes: Any) -> Any:
                 f"{type(each).__name__}. Make one with mx.np.array(...)."
             )
     cls = type(given[0]) if given else current_face()
-    return cls._operate(find(name), given, attributes, out)
+    return cls._operate(find(name), given, attributes, out, name)
 
 
 def as_array(value: Any, like: Any = None) -> Any:

@@ -80,7 +80,7 @@ def svd(a: Any) -> Any:
 
 def cholesky(a: Any) -> Any:
     """The lower triangular L with ``a = L · Lᵀ``."""
-    return call("_npi_cholesky", a, lower=True)
+    return call("_npi_cholesky", a)
 
 
 def inv(a: Any) -> Any:
@@ -90,12 +90,12 @@ def inv(a: Any) -> Any:
 
 def det(a: Any) -> Any:
     """The determinant."""
-    return call("_linalg_det", a)
+    return call("_npi_det", a)
 
 
 def slogdet(a: Any) -> Any:
     """Sign of the determinant, and the logarithm of its absolute value."""
-    return tuple(call("_linalg_slogdet", a))
+    return tuple(call("_npi_slogdet", a))
 
 
 def solve(a: Any, b: Any) -> Any:

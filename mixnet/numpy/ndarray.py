@@ -31,7 +31,14 @@ class ndarray(NDArray):
     # ---- how functions reach the operators ----------------------------------------------------
 
     @classmethod
-    def _operate(cls, op: Op, arrays: Sequence[Any], attributes: dict[str, Any], out: Any) -> Any:
+    def _operate(
+        cls,
+        op: Op,
+        arrays: Sequence[Any],
+        attributes: dict[str, Any],
+        out: Any = None,
+        called: str = "",
+    ) -> Any:
         return invoke(op, arrays, attributes, out, cls)
 
     @classmethod
@@ -162,6 +169,15 @@ class ndarray(NDArray):
     ) -> Self:
         """The array in another dtype; itself if ``copy`` is false and it has that dtype."""
         return NDArray.astype(self, dtype, copy)
+
+    def as_in_ctx(self, ctx: Context) -> Self:
+        """This array if it is on ``ctx``, else a copy there."""
+        return self.as_in_context(ctx)
+
+    def expand_dims(self, *args: Any, **kwargs: Any) -> Self:
+        """With a new axis of extent one at the one argument, ``axis``."""
+        (axis,) = args or kwargs.values()
+        return self._function("expand_dims")(self, axis)
 
     def attach_grad(self, grad_req: str = "write") -> None:  # type: ignore[override]
         """Make this a variable: backward leaves its gradient in ``grad``."""

@@ -37,7 +37,7 @@ def transpose(a: Any, axes: Any = None) -> Any:
 
 def swapaxes(a: Any, axis1: int, axis2: int) -> Any:
     """Two axes exchanged."""
-    return call("SwapAxis", a, dim1=axis1, dim2=axis2)
+    return call("_npi_swapaxes", a, dim1=axis1, dim2=axis2)
 
 
 def moveaxis(a: Any, source: Any, destination: Any) -> Any:
@@ -118,14 +118,14 @@ def column_stack(tup: Sequence[Any]) -> Any:
 
 def _cut(ary: Any, parts: Any, axis: int) -> list[Any]:
     if isinstance(parts, (int, onp.integer)):
-        found = call("_split_v2", ary, indices=(), axis=axis, sections=int(parts))
+        found = call("_npi_split", ary, indices=(), axis=axis, sections=int(parts))
     else:
         # Indices beyond the end leave empty parts, as NumPy has it.
         extent = ary.shape[axis]
         starts = [0, *(min(max(int(i) + (extent if i < 0 else 0), 0), extent) for i in parts)]
         if sorted(starts) != starts:
             return [_slice(ary, a, b, axis) for a, b in itertools.pairwise([*starts, extent])]
-        found = call("_split_v2", ary, indices=tuple(starts), axis=axis)
+        found = call("_npi_split", ary, indices=tuple(starts), axis=axis)
     return (
         list(found) if isinstance(found, (list, tuple)) or not hasattr(found, "shape") else [found]
     )

@@ -7,7 +7,12 @@ from typing import Any
 import numpy as onp
 
 from mixnet.numpy.call import call, is_array, name_of
-from mixnet.random import seed as seed
+from mixnet.random import seed as _seed
+
+
+def seed(seed: int, ctx: Any = "all") -> None:
+    """Start the random numbers anew, of one context or of all: the same seed, the same numbers."""
+    _seed(seed, ctx)
 
 
 def bernoulli(

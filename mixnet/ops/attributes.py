@@ -47,6 +47,31 @@ class Attribute:
     optional: bool = False  # None is a value
     dynamic: bool = False  # an input of the program rather than part of its structure
 
+    def description(self) -> str:
+        """The type as MXNet words it: ``"int, optional, default='1'"``, ``"float, required"``."""
+        words = {
+            "a boolean": "boolean", "a whole number": "int", "a number": "float",
+            "a string": "string", "a shape": "Shape(tuple)", "a tuple of numbers": "tuple of <float>",
+            "a dtype": "dtype",
+        }  # fmt: skip
+        if self.kind.startswith("one of "):
+            choices = sorted(str(each) for each in ast.literal_eval(f"[{self.kind[7:]}]"))
+            kind = "{" + ", ".join(repr(each) for each in choices) + "}"
+        else:
+            kind = words.get(self.kind, self.kind)
+        if self.optional:
+            kind += " or None"
+        if self.required:
+            return f"{kind}, required"
+        default = self.default
+        if isinstance(default, bool):
+            return f"{kind}, optional, default={int(default)}"
+        if isinstance(default, tuple):
+            return f"{kind}, optional, default={list(default)}"
+        if isinstance(default, float):
+            return f"{kind}, optional, default={default:g}"
+        return f"{kind}, optional, default='{default}'"
+
     @property
     def required(self) -> bool:
         """Whether a call must give it."""

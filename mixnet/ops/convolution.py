@@ -115,6 +115,54 @@ def _(data, *, kernel, num_filter, num_group, layout):
     return {"weight": weight, "bias": (num_filter,)}
 
 
+@op("Convolution_v1")
+def convolution_v1(
+    data,
+    weight,
+    bias=None,
+    *,
+    kernel: Shape,
+    stride: Shape = (),
+    dilate: Shape = (),
+    pad: Shape = (),
+    num_filter: int,
+    num_group: int = 1,
+    workspace: int = 1024,
+    no_bias: bool = False,
+    cudnn_tune: Literal["fastest", "limited_workspace", "off"] | None = None,
+    cudnn_off: bool = False,
+    layout: Literal["NCDHW", "NCHW", "NDHWC", "NHWC"] | None = None,
+):
+    """``Convolution`` by its former name.
+
+    Args:
+        data: ``(batch, channels, *extents)``.
+        weight: ``(num_filter, channels / num_group, *kernel)``.
+        bias: ``(num_filter,)``; left out when ``no_bias``.
+
+    Source: MXNet operator ``Convolution_v1``.
+    """
+    return convolution.function(
+        data,
+        weight,
+        bias,
+        kernel=kernel,
+        stride=stride,
+        dilate=dilate,
+        pad=pad,
+        num_filter=num_filter,
+        num_group=num_group,
+        no_bias=no_bias,
+        layout=layout,
+    )
+
+
+@convolution_v1.infer_inputs
+def _(data, *, kernel, num_filter, num_group, layout):
+    weight = _weight_shape(data, kernel, num_filter, num_group, layout)
+    return {"weight": weight, "bias": (num_filter,)}
+
+
 @op("Deconvolution")
 def deconvolution(
     data,
@@ -141,25 +189,50 @@ def deconvolution(
         data: ``(batch, channels, *extents)``.
         weight: ``(channels, num_filter / num_group, *kernel)``.
         bias: ``(num_filter,)``; left out when ``no_bias``.
+        target_shape: extents of the result; ``pad`` and ``adj`` then follow from it.
+        layout: channels are the last axis, filters that of ``weight``, with one that ends in C.
 
     Returns:
         ``(batch, num_filter, *out)`` with
         ``out = (extent - 1) stride + dilate (kernel - 1) + 1 - 2 pad + adj``, or ``target_shape``.
 
+    Raises:
+        ShapeError: data or weight have another shape, or ``target_shape`` or ``adj`` do not fit.
+
     Source: MXNet operator ``Deconvolution``.
     """
     axes = len(kernel)
+    if data.ndim != axes + 2:
+        raise ShapeError(
+            f"Deconvolution: data {data.shape} must have {axes + 2} axes for kernel {kernel}: "
+            f"batch, channels and {axes} spatial."
+        )
+    if _is_last(layout):
+        data, weight = jnp.moveaxis(data, -1, 1), jnp.moveaxis(weight, -1, 1)
+    wanted = (data.shape[1], num_filter // num_group, *kernel)
+    if weight.shape != wanted:
+        raise ShapeError(
+            f"Deconvolution: weight is {weight.shape}, but {data.shape[1]} channels, num_filter="
+            f"{num_filter}, num_group={num_group} and kernel {kernel} need {wanted}, channels first."
+        )
     strides = spatial("stride", stride, axes, 1)
     dilates = spatial("dilate", dilate, axes, 1)
     reach = [d * (k - 1) + 1 for d, k in zip(dilates, kernel, strict=True)]
     pads, adjs = spatial("pad", pad, axes, 0), spatial("adj", adj, axes, 0)
-    if target_shape:
+    if any(target_shape):
         total = [
             (n - 1) * s + r - t
             for n, s, r, t in zip(data.shape[2:], strides, reach, target_shape, strict=True)
         ]
+        if min(total) < 0:
+            raise ShapeError(
+                f"Deconvolution: target_shape={target_shape} is too large for data {data.shape}, "
+                f"whose result without padding is smaller by {[-min(t, 0) for t in total]}."
+            )
         pads = tuple((t + 1) // 2 for t in total)
         adjs = tuple(t % 2 for t in total)
+    if any(a >= s for a, s in zip(adjs, strides, strict=True)):
+        raise ShapeError(f"Deconvolution: adj {adjs} must be below stride {strides} on every axis.")
     groups, letters = num_group, _SPATIAL[axes]
     # The kernels as the transposed convolution reads them: flipped, and outputs before inputs.
     turned = jnp.flip(weight, range(2, 2 + axes))
@@ -175,9 +248,15 @@ def deconvolution(
         dimension_numbers=(f"NC{letters}", f"OI{letters}", f"NC{letters}"),
         feature_group_count=groups,
     )
-    return out if no_bias else out + bias.reshape((1, -1, *(1,) * axes))
+    out = out if no_bias else out + bias.reshape((1, -1, *(1,) * axes))
+    return jnp.moveaxis(out, 1, -1) if _is_last(layout) else out
 
 
 @deconvolution.infer_inputs
-def _(data, *, kernel, num_filter, num_group):
-    return {"weight": (data[1], num_filter // num_group, *kernel), "bias": (num_filter,)}
+def _(data, *, kernel, num_filter, num_group, layout):
+    per_group = num_filter // num_group
+    if _is_last(layout):
+        weight = (data[-1], *kernel, per_group)
+    else:
+        weight = (data[1], per_group, *kernel)
+    return {"weight": weight, "bias": (num_filter,)}

@@ -287,6 +287,49 @@ _UNARY: dict[str, tuple[Function, str, bool, bool]] = {
 _UNARY_ALIASES = {"negative": ["_negative"]}
 
 
+NUMPY_TWINS = {
+    "abs": ("_npi_absolute", "_npi_abs"),
+    "relu": ("_npx_relu",),
+    "sigmoid": ("_npx_sigmoid",),
+    **{
+        name: (f"_npi_{name}",)
+        for name in [
+            "arccos",
+            "arccosh",
+            "arcsin",
+            "arcsinh",
+            "arctan",
+            "arctanh",
+            "cbrt",
+            "ceil",
+            "cos",
+            "cosh",
+            "degrees",
+            "exp",
+            "expm1",
+            "fix",
+            "floor",
+            "log",
+            "log10",
+            "log1p",
+            "log2",
+            "negative",
+            "radians",
+            "reciprocal",
+            "rint",
+            "sign",
+            "sin",
+            "sinh",
+            "sqrt",
+            "square",
+            "tan",
+            "tanh",
+            "trunc",
+        ]
+    },
+}
+
+
 def _declare_unary(name: str, function: Function, text: str, in_float: bool, grad: bool) -> Op:
     compute = _float_only(function) if in_float else function
 
@@ -300,6 +343,14 @@ def _declare_unary(name: str, function: Function, text: str, in_float: bool, gra
         f"too.\n\nSource: MXNet operator ``{name}``."
     )
     aliases = _UNARY_ALIASES.get(name, [])
+    if name in NUMPY_TWINS:
+        # MXNet has these a second time, and symbol files of mx.np networks name them so.
+        def of_numpy(x):
+            return unary(x)
+
+        main, *others = NUMPY_TWINS[name]
+        of_numpy.__doc__ = unary.__doc__
+        op(main, aliases=others, differentiable=grad)(unary if "npx" in main else of_numpy)
     return op(name, aliases=aliases, method=True, differentiable=grad)(unary)
 
 
@@ -385,3 +436,43 @@ def hard_sigmoid(data, *, alpha: float = 0.2, beta: float = 0.5):
     Source: MXNet operator ``hard_sigmoid``.
     """
     return jnp.clip(alpha * data + beta, 0, 1).astype(data.dtype)
+
+
+@op("_contrib_quadratic")
+def quadratic(data, *, a: Scalar = 0.0, b: Scalar = 0.0, c: Scalar = 0.0):
+    """``a x² + b x + c``; whole numbers are cut towards zero.
+
+    Source: MXNet operator ``_contrib_quadratic``.
+    """
+    wide = data.astype(jnp.promote_types(data.dtype, jnp.float32))
+    one, two, three = (jnp.asarray(each).astype(wide.dtype) for each in (a, b, c))
+    return ((one * wide + two) * wide + three).astype(data.dtype)
+
+
+@op("_contrib_div_sqrt_dim")
+def div_sqrt_dim(data):
+    """The array over the square root of its last extent, as attention scales its scores.
+
+    Source: MXNet operator ``_contrib_div_sqrt_dim``.
+    """
+    return _divide(data, jnp.asarray(data.shape[-1] ** 0.5).astype(data.dtype))
+
+
+def _multicast_outputs(num_outputs: int) -> int:
+    return num_outputs
+
+
+@op("amp_multicast", num_args="num_outputs", outputs=_multicast_outputs)
+def amp_multicast(*data, cast_narrow: bool = False):
+    """Arrays of half and single precision all in the wider of these that occurs, or the narrower.
+
+    Arrays of other dtypes stay as they are.
+
+    Source: MXNet operator ``amp_multicast``.
+    """
+    order = ("float16", "bfloat16", "float32")
+    present = [name for name in order if any(each.dtype == name for each in data)]
+    if not present:
+        return data
+    target = present[0] if cast_narrow else present[-1]
+    return tuple(each.astype(target) if each.dtype in order else each for each in data)

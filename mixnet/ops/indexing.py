@@ -208,11 +208,113 @@ def embedding(
     return jnp.take(weight, bounded(data, input_dim, "clip"), 0)
 
 
-@embedding.set_row_gradient("weight")
-def _(head, data, weight):
+@op("_contrib_SparseEmbedding")
+def sparse_embedding(
+    data,
+    weight,
+    *,
+    input_dim: int,
+    output_dim: int,
+    dtype: DType = "float32",
+    sparse_grad: bool = False,
+):
+    """Rows of ``weight`` at ``data``; the older name of ``Embedding`` with a row_sparse gradient.
+
+    Source: MXNet operator ``_contrib_SparseEmbedding``.
+    """
+    return embedding.function(data, weight, input_dim=input_dim, output_dim=output_dim)
+
+
+def _rows_read(head, data, weight):
     return data, head.reshape(-1, *weight.shape[1:])
 
 
-@embedding.infer_inputs
-def _(data, *, input_dim, output_dim):
+embedding.set_row_gradient("weight")(_rows_read)
+sparse_embedding.set_row_gradient("weight")(_rows_read)
+
+
+def _weight_shape(data, *, input_dim, output_dim):
     return {"weight": (input_dim, output_dim)}
+
+
+embedding.infer_inputs(_weight_shape)
+sparse_embedding.infer_inputs(_weight_shape)
+
+
+@op("_contrib_index_copy")
+def index_copy(old_tensor, index_vector, new_tensor):
+    """The old tensor with the slices at ``index_vector`` replaced by those of the new one.
+
+    Args:
+        old_tensor: at least one axis.
+        index_vector: places on the first axis, ``(n,)``; where one occurs twice the last counts,
+            and one that the axis does not have is left out.
+        new_tensor: ``(n, *old_tensor.shape[1:])``.
+
+    Raises:
+        ShapeError: the shapes do not fit.
+
+    Source: MXNet operator ``_contrib_index_copy``.
+    """
+    wanted = (*index_vector.shape, *old_tensor.shape[1:])
+    if index_vector.ndim != 1 or new_tensor.shape != wanted:
+        raise ShapeError(
+            f"_contrib_index_copy: new_tensor is {new_tensor.shape}, but index_vector "
+            f"{index_vector.shape} (one axis) and old_tensor {old_tensor.shape} need {wanted}."
+        )
+    extent = old_tensor.shape[0]
+    index = index_vector.astype(jnp.int64)
+    # The last of equal places by rule, not by the order in which a device happens to write.
+    places = jnp.where((index >= 0) & (index < extent), index, extent)
+    order = jnp.arange(index.shape[0])
+    last = jnp.full(extent + 1, -1).at[places].max(order)
+    chosen = last[:extent]
+    kept = jnp.expand_dims(chosen < 0, range(1, old_tensor.ndim))
+    return jnp.where(kept, old_tensor, new_tensor[jnp.maximum(chosen, 0)])
+
+
+@op("_contrib_index_array", differentiable=False)
+def index_array(data, *, axes: Shape | None = None):
+    """At every place its own index, along all axes or along ``axes``.
+
+    Returns:
+        ``(*data.shape, number of axes)``, int64.
+
+    Raises:
+        ShapeError: the array has no such axis.
+
+    Source: MXNet operator ``_contrib_index_array``.
+    """
+    chosen = range(data.ndim) if axes is None else axes
+    for each in chosen:
+        if not -data.ndim <= each < data.ndim:
+            raise ShapeError(
+                f"_contrib_index_array: axis {each} does not exist in an array of {data.ndim} axes."
+            )
+    if not len(chosen):
+        raise ShapeError("_contrib_index_array: axes=() leaves no index; give one axis or more.")
+    parts = [jax.lax.broadcasted_iota(jnp.int64, data.shape, each % data.ndim) for each in chosen]
+    return jnp.stack(parts, -1)
+
+
+@op("fill_element_0index", differentiable=False)
+def fill_element_0index(lhs, mhs, rhs):
+    """One element of every row replaced: ``lhs[i, rhs[i]] = mhs[i]``.
+
+    Args:
+        lhs: ``(n, m)``.
+        mhs: ``(n,)``, values.
+        rhs: ``(n,)``, columns; a row keeps its elements where there is no such column.
+
+    Raises:
+        ShapeError: the arrays have other shapes.
+
+    Source: MXNet operator ``fill_element_0index``.
+    """
+    if lhs.ndim != 2 or mhs.shape != lhs.shape[:1] or rhs.shape != lhs.shape[:1]:
+        raise ShapeError(
+            f"fill_element_0index: lhs {lhs.shape}, mhs {mhs.shape} and rhs {rhs.shape} must be "
+            f"(n, m), (n,) and (n,)."
+        )
+    hit = jnp.arange(lhs.shape[1]) == rhs.astype(jnp.int64)[:, None]
+    return jnp.where(hit, mhs[:, None].astype(lhs.dtype), lhs)

@@ -68,3 +68,29 @@ def _check(name: str, lhs: Any, rhs: Any, left: int, right: int) -> None:
             f"{name}: axis {left} of the left array {lhs.shape} and axis {right} of the right one "
             f"{rhs.shape} must have one extent. Transpose one (transpose_a, transpose_b)."
         )
+
+
+@op("khatri_rao", differentiable=False)
+def khatri_rao(*args):
+    """Kronecker products of the columns of matrices.
+
+    Args:
+        args: ``(n_i, columns)`` each.
+
+    Returns:
+        ``(product of all n_i, columns)``; the rows of the last matrix vary fastest.
+
+    Raises:
+        ShapeError: they are no matrices, or differ in their columns.
+
+    Source: MXNet operator ``khatri_rao``.
+    """
+    if any(each.ndim != 2 or each.shape[1] != args[0].shape[1] for each in args):
+        raise ShapeError(
+            f"khatri_rao: {', '.join(str(each.shape) for each in args)} must be matrices with the "
+            f"same number of columns."
+        )
+    out = args[0]
+    for each in args[1:]:
+        out = (out[:, None] * each).reshape(-1, each.shape[1])
+    return out

@@ -163,7 +163,7 @@ def _(head, out, data, *, grad_scale, valid_thresh, normalization):
     return (jnp.full(data.shape, grad_scale, data.dtype) / divisor,)
 
 
-@op("make_loss")
+@op("make_loss", output_names=("loss",))
 def make_loss(data):
     """The data as a loss: its gradient is 1 everywhere, whatever arrives from above.
 
@@ -184,3 +184,84 @@ def block_grad(data):
     Source: MXNet operator ``BlockGrad``.
     """
     return jax.lax.stop_gradient(data)
+
+
+@op("SVMOutput")
+def svm_output(
+    data,
+    label,
+    *,
+    margin: float = 1.0,
+    regularization_coefficient: float = 1.0,
+    use_linear: bool = False,
+):
+    """The data; its gradient is that of one-against-all hinge losses, squared by default.
+
+    Args:
+        data: ``(batch, classes)`` scores.
+        label: ``(batch,)`` class numbers.
+        margin: a score counts as right beyond it, and as wrong above its negative.
+        regularization_coefficient: factor of the gradient.
+
+    Raises:
+        ShapeError: data and label have other shapes.
+
+    Source: MXNet operator ``SVMOutput``.
+    """
+    if data.ndim != 2 or label.shape != data.shape[:1]:
+        raise ShapeError(
+            f"SVMOutput: data {data.shape} and label {label.shape} must be (batch, classes) and "
+            f"(batch,)."
+        )
+    return data
+
+
+@svm_output.infer_inputs
+def _(data):
+    return {"label": data[:-1]}
+
+
+@svm_output.set_gradient
+def _(head, out, data, label, *, margin, regularization_coefficient, use_linear):
+    hot = jax.nn.one_hot(label.astype(jnp.int32), data.shape[1], dtype=data.dtype)
+    side = 1 - 2 * hot  # -1 for the class itself, 1 for the others
+    violation = margin + side * data
+    slope = (violation > 0).astype(data.dtype) if use_linear else 2 * jax.nn.relu(violation)
+    return regularization_coefficient * side * slope, None
+
+
+@op("IdentityAttachKLSparseReg", states=["moving_avg"])
+def identity_attach_kl_sparse_reg(
+    data,
+    moving_avg,
+    *,
+    sparseness_target: float = 0.1,
+    penalty: float = 1e-3,
+    momentum: float = 0.9,
+    training,
+):
+    """The data; to the gradient a penalty is added that keeps the mean activation near a target.
+
+    Args:
+        data: ``(batch, units)``, activations between 0 and 1.
+        moving_avg: state, ``(units,)``: the mean activation of each unit, which follows the batch's
+            in training.
+
+    Source: MXNet operator ``IdentityAttachKLSparseReg``.
+    """
+    others = tuple(i for i in range(data.ndim) if i != 1)
+    mean = jnp.mean(data, others)
+    return data, moving_avg * momentum + mean * (1 - momentum) if training else moving_avg
+
+
+@identity_attach_kl_sparse_reg.infer_inputs
+def _(data):
+    return {"moving_avg": (data[1],)}
+
+
+@identity_attach_kl_sparse_reg.set_gradient
+def _(heads, outputs, data, moving_avg, *, sparseness_target, penalty, momentum, training):
+    mean = outputs[1].reshape(1, -1, *(1,) * (data.ndim - 2))
+    # Derivative of the divergence between coins of the target's and of the mean's chance.
+    slope = (1 - sparseness_target) / (1 - mean) - sparseness_target / mean
+    return heads[0] + penalty * slope, None

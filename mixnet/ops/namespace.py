@@ -16,7 +16,7 @@ PREFIXES = {
     "sparse": "_sparse_",
 }
 
-# What MXNet has and mixnet leaves out on purpose: docs/left-out.md says why.
+# What MXNet has and mixnet leaves out on purpose: docs/from-mxnet.md says why.
 LEFT_OUT = {
     "_contrib_dgl_adjacency": "DGL graph sampling",
     "_contrib_dgl_csr_neighbor_non_uniform_sample": "DGL graph sampling",
@@ -52,7 +52,7 @@ class Namespace:
             if reason is not None:
                 raise AttributeError(
                     f"{self.title}.{name} is not part of mixnet: {reason} is left out, see "
-                    f"docs/left-out.md."
+                    f"docs/from-mxnet.md."
                 )
             near = difflib.get_close_matches(name, self.names(), 1)
             hint = f" Did you mean {near[0]!r}?" if near else f" dir({self.title}) lists them."

@@ -1,99 +1,33 @@
-"""Normalization by statistics of the batch, of a sample, or of groups of channels."""
+"""Normalization by statistics of a sample: of a layer, a channel, or groups of channels."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 
+from mixnet.base import AttributeValueError, ShapeError
 from mixnet.ops.registry import op
-
-
-def _batch_norm_visible(output_mean_var: bool) -> int:
-    return 3 if output_mean_var else 1
-
-
-@op(
-    "BatchNorm",
-    states=["moving_mean", "moving_var"],
-    outputs=3,
-    visible=_batch_norm_visible,
-    output_names=["output", "mean", "var"],
-)
-def batch_norm(
-    data,
-    gamma,
-    beta,
-    moving_mean,
-    moving_var,
-    *,
-    eps: float = 1e-3,
-    momentum: float = 0.9,
-    fix_gamma: bool = True,
-    use_global_stats: bool = False,
-    output_mean_var: bool = False,
-    axis: int = 1,
-    cudnn_off: bool = False,
-    min_calib_range: float | None = None,
-    max_calib_range: float | None = None,
-    training,
-):
-    """Every channel shifted and scaled to mean 0 and variance 1, then by ``gamma`` and ``beta``.
-
-    In training the statistics are the batch's and the moving ones follow them; in prediction, and
-    with ``use_global_stats``, they are the moving ones.
-
-    Args:
-        data: channels on ``axis``.
-        gamma: scale, ``(channels,)``; counts as 1 with ``fix_gamma``.
-        beta: shift, ``(channels,)``.
-        moving_mean: state, ``(channels,)``.
-        moving_var: state, ``(channels,)``.
-
-    Returns:
-        The normalized data; mean and one over the standard deviation with ``output_mean_var``.
-
-    Source: MXNet operator ``BatchNorm``; Ioffe and Szegedy, 2015.
-    """
-    axis %= data.ndim
-    others = tuple(i for i in range(data.ndim) if i != axis)
-    shape = [-1 if i == axis else 1 for i in range(data.ndim)]
-    wide = data.astype(moving_mean.dtype)
-    if training and not use_global_stats:
-        mean = jnp.mean(wide, others)
-        var = jnp.mean(jnp.square(wide - mean.reshape(shape)), others)
-        kept = jax.lax.stop_gradient
-        new_mean = moving_mean * momentum + kept(mean) * (1 - momentum)
-        new_var = moving_var * momentum + kept(var) * (1 - momentum)
-    else:
-        mean, var, new_mean, new_var = moving_mean, moving_var, moving_mean, moving_var
-    scale = jax.lax.rsqrt(var + eps)
-    factor = scale if fix_gamma else scale * gamma
-    out = (wide - mean.reshape(shape)) * factor.reshape(shape) + beta.reshape(shape)
-    return out.astype(data.dtype), mean, scale, new_mean, new_var
-
-
-@batch_norm.infer_inputs
-def _(data, *, axis):
-    channels = (data[axis],)
-    return dict.fromkeys(("gamma", "beta", "moving_mean", "moving_var"), channels)
 
 
 def _standard(data: Any, axes: tuple[int, ...], eps: float) -> tuple[Any, Any, Any]:
     mean = jnp.mean(data, axes, keepdims=True)
     var = jnp.mean(jnp.square(data - mean), axes, keepdims=True)
-    return (data - mean) * jax.lax.rsqrt(var + eps), mean, jnp.sqrt(var + eps)
+    # The statistics are for looking at: no gradient comes back through them.
+    deviation = jax.lax.stop_gradient(jnp.sqrt(var + eps))
+    return (data - mean) * jax.lax.rsqrt(var + eps), jax.lax.stop_gradient(mean), deviation
 
 
-def _layer_norm_visible(output_mean_var: bool) -> int:
+def _visible(output_mean_var: bool) -> int:
     return 3 if output_mean_var else 1
 
 
 @op(
     "LayerNorm",
     outputs=3,
-    visible=_layer_norm_visible,
+    visible=_visible,
     output_names=["output", "mean", "std"],
 )
 def layer_norm(
@@ -139,3 +73,105 @@ def instance_norm(data, gamma, beta, *, eps: float = 1e-3):
 @instance_norm.infer_inputs
 def _(data):
     return {"gamma": (data[1],), "beta": (data[1],)}
+
+
+@op("GroupNorm", outputs=3, visible=_visible, output_names=["output", "mean", "std"])
+def group_norm(
+    data,
+    gamma,
+    beta,
+    *,
+    num_groups: int = 1,
+    eps: float = 1e-5,
+    output_mean_var: bool = False,
+):
+    """Mean 0 and variance 1 of every group of channels of a sample, then ``gamma`` and ``beta``.
+
+    Args:
+        data: ``(batch, channels, ...)``; neighbouring channels form a group.
+        gamma: ``(num_groups,)``.
+        beta: ``(num_groups,)``.
+
+    Returns:
+        The normalized data; ``(batch, num_groups)`` means and deviations with ``output_mean_var``.
+
+    Raises:
+        ShapeError: data without spatial axes, channels that do not divide, or other parameters.
+
+    Source: MXNet operator ``GroupNorm``; Wu and He, 2018.
+    """
+    if data.ndim < 3 or data.shape[1] % num_groups:
+        raise ShapeError(
+            f"GroupNorm: data {data.shape} must have the axes (batch, channels, ...), three or "
+            f"more, with channels that num_groups={num_groups} divides."
+        )
+    for name, given in (("gamma", gamma), ("beta", beta)):
+        if given.shape != (num_groups,):
+            raise ShapeError(
+                f"GroupNorm: {name} is {given.shape}, but num_groups={num_groups} needs "
+                f"{(num_groups,)}: MXNet has one number for each group, not for each channel."
+            )
+    grouped = data.reshape(data.shape[0], num_groups, -1)
+    out, mean, deviation = _standard(grouped, (2,), eps)
+    out = out * gamma.reshape(1, -1, 1) + beta.reshape(1, -1, 1)
+    return out.reshape(data.shape), mean[..., 0], deviation[..., 0]
+
+
+@group_norm.infer_inputs
+def _(data, *, num_groups):
+    return {"gamma": (num_groups,), "beta": (num_groups,)}
+
+
+@op("L2Normalization")
+def l2_normalization(
+    data, *, eps: float = 1e-10, mode: Literal["channel", "instance", "spatial"] = "instance"
+):
+    """Length 1: of every sample, of the channels at every place, or of every channel's places.
+
+    Args:
+        data: ``(batch, ...)``, or ``(batch, channels, ...)`` for "channel" and "spatial".
+        eps: added to the square of the length.
+
+    Raises:
+        ShapeError: "channel" or "spatial" with fewer than three axes.
+
+    Source: MXNet operator ``L2Normalization``.
+    """
+    if mode != "instance" and data.ndim < 3:
+        raise ShapeError(
+            f"L2Normalization: data {data.shape} must have three axes or more for mode={mode!r}: "
+            f"batch, channels and places."
+        )
+    if mode == "channel":
+        axes: tuple[int, ...] = (1,)
+    else:
+        axes = tuple(range(1 if mode == "instance" else 2, data.ndim))
+    return data * jax.lax.rsqrt(jnp.sum(jnp.square(data), axes, keepdims=True) + eps)
+
+
+@op("LRN")
+def lrn(data, *, alpha: float = 1e-4, beta: float = 0.75, knorm: float = 2.0, nsize: int):
+    """Every element over a power of ``knorm`` plus the mean square of ``nsize`` channels around it.
+
+    Args:
+        data: ``(batch, channels, height, width)``.
+        nsize: width of the window of channels; an even one counts as the odd one below it, but
+            ``alpha`` is divided by ``nsize`` as given.
+
+    Raises:
+        ShapeError: the data have no channels.
+        AttributeValueError: ``nsize`` is below 1.
+
+    Source: MXNet operator ``LRN``; Krizhevsky, Sutskever and Hinton, 2012.
+    """
+    if data.ndim < 2:
+        raise ShapeError(f"LRN: data {data.shape} must have the axes (batch, channels, ...).")
+    if nsize < 1:
+        raise AttributeValueError(f"LRN: nsize={nsize} must be 1 or more.")
+    half = (nsize - 1) // 2
+    window = (1, 2 * half + 1, *(1,) * (data.ndim - 2))
+    padding = [(half, half) if i == 1 else (0, 0) for i in range(data.ndim)]
+    squares = jnp.square(data)
+    zero = np.zeros((), data.dtype)  # not a traced one: JAX tells a sum by it
+    total = jax.lax.reduce_window(squares, zero, jax.lax.add, window, (1,) * data.ndim, padding)
+    return data * (knorm + (alpha / nsize) * total) ** -beta

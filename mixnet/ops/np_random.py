@@ -47,6 +47,11 @@ def _pareto(key: Any, shape: Any, dtype: Any, a: Any) -> Any:
     return jnp.expm1(jax.random.exponential(key, shape, dtype) / a)
 
 
+def _power(key: Any, shape: Any, dtype: Any, a: Any) -> Any:
+    """Numbers in [0, 1] with density ``a x^(a-1)``."""
+    return (1 - jax.random.uniform(key, shape, dtype)) ** (1 / a)
+
+
 def _weibull(key: Any, shape: Any, dtype: Any, a: Any) -> Any:
     """Weibull numbers of shape ``a`` and scale 1."""
     return jax.random.exponential(key, shape, dtype) ** (1 / a)
@@ -138,7 +143,9 @@ def _declare(
         numbers.append(attribute("dtype", DType | None, "float32"))
     inputs = [array(each).replace(default=None) for each in _INPUTS[: len(parameters)]]
     present(drawn, name, draw.__doc__ or "", [*inputs, *numbers, attribute("key", Any)])
-    op(name, arguments=_array_inputs(list(parameters)), check=check,
+    # MXNet keeps the standard draw as a hidden second output, and numbers the names then.
+    outputs = ("output0",) if differentiable and name != "_npi_gamma" else ("output",)
+    op(name, arguments=_array_inputs(list(parameters)), check=check, output_names=outputs,
        differentiable=differentiable)(drawn)  # fmt: skip
 
 
@@ -155,6 +162,7 @@ _declare("_npi_logistic", _logistic, _PLACE, ["scale"])
 _declare("_npi_exponential", _exponential, {"scale": 1.0}, ["scale"])
 _declare("_npi_rayleigh", _rayleigh, {"scale": 1.0}, ["scale"])
 _declare("_npi_pareto", _pareto, {"a": None}, (), ["a"])
+_declare("_npi_powerd", _power, {"a": None}, (), ["a"], differentiable=False)
 _declare("_npi_weibull", _weibull, {"a": None}, (), ["a"])
 
 

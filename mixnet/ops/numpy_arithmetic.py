@@ -164,14 +164,14 @@ def _declare(name: str, function: Function, text: str, kinds: str) -> None:
 
     if name.startswith("bitwise"):
 
-        def scalar(data, *, scalar: Scalar):
+        def scalar(data, *, scalar: Scalar = 1.0, is_int: bool = True):
             if _is_float(data.dtype):
                 raise _refused(registered, data.dtype, jnp.dtype(int))
             return function(data, to_dtype(jnp.asarray(scalar), data.dtype))
 
     elif name == "power":
         # An exponent is structure: XLA makes a product of a square.
-        def scalar(data, *, scalar: float):
+        def scalar(data, *, scalar: float = 1.0, is_int: bool = True):
             if _is_float(data.dtype):
                 return power_scalar.function(data, scalar=scalar)
             array, number = met_by_number(data, scalar)
@@ -179,13 +179,13 @@ def _declare(name: str, function: Function, text: str, kinds: str) -> None:
 
     else:
 
-        def scalar(data, *, scalar: Scalar):
+        def scalar(data, *, scalar: Scalar = 1.0, is_int: bool = True):
             if kinds == "same integers" and (_is_float(data.dtype) or data.dtype == jnp.bool_):
                 raise _refused(registered, data.dtype, jnp.dtype(int))
             array, number = met_by_number(data, scalar)
             return function(array, number).astype(array.dtype)
 
-    def reflected(data, *, scalar: Scalar):
+    def reflected(data, *, scalar: Scalar = 1.0, is_int: bool = True):
         array, number = met_by_number(data, scalar)
         number = jnp.broadcast_to(number, array.shape)
         return function(number, array).astype(array.dtype)
@@ -214,7 +214,7 @@ def _declare_comparison(name: str, function: Function, text: str) -> None:
             raise _refused(registered, lhs.dtype, rhs.dtype)
         return function(lhs, rhs)
 
-    def compare_scalar(data, *, scalar: Scalar):
+    def compare_scalar(data, *, scalar: Scalar = 1.0, is_int: bool = True):
         return function(data, to_dtype(jnp.asarray(scalar), data.dtype))
 
     compare.__doc__ = _text(text, "Of two arrays of one dtype; booleans.", registered)
@@ -249,7 +249,7 @@ def true_divide(lhs, rhs):
 
 
 @op("_npi_true_divide_scalar")
-def true_divide_scalar(data, *, scalar: Scalar):
+def true_divide_scalar(data, *, scalar: Scalar = 1.0, is_int: bool = True):
     """An array divided by a number; whole numbers in float32.
 
     Source: MXNet operator ``_npi_true_divide_scalar``.
@@ -259,7 +259,7 @@ def true_divide_scalar(data, *, scalar: Scalar):
 
 
 @op("_npi_rtrue_divide_scalar")
-def rtrue_divide_scalar(data, *, scalar: Scalar):
+def rtrue_divide_scalar(data, *, scalar: Scalar = 1.0, is_int: bool = True):
     """A number divided by an array; whole numbers in float32.
 
     Source: MXNet operator ``_npi_rtrue_divide_scalar``.

@@ -168,7 +168,7 @@ def _declare_spread(name: str, finish: Any, text: str) -> None:
         f"{text} Along axes, all by default; the sum is divided by the count less ``ddof``. "
         f"In the dtype of the array.\n\nSource: MXNet operator ``_npi_{name}``."
     )
-    op(f"_npi_{name}")(spread)
+    op(f"_npi_{name}", output_names=(name,))(spread)
 
 
 _declare_spread("var", lambda x: x, "Variance.")
@@ -196,7 +196,7 @@ _declare_position("argmax", jnp.argmax, "Position of the largest element.")
 _declare_position("argmin", jnp.argmin, "Position of the smallest element.")
 
 
-@op("_npi_average", arguments=lambda weighted: ("a", "weights") if weighted else ("a",),
+@op("_npi_average", output_names=("output0",), arguments=lambda weighted: ("a", "weights") if weighted else ("a",),
     outputs=2, visible=lambda returned: 2 if returned else 1)  # fmt: skip
 def average(
     a, weights=None, *, axis: Shape | None = None, returned: bool = False, weighted: bool = True

@@ -170,7 +170,7 @@ def _joined(name: str, data: tuple[Any, ...]) -> list[Any]:
     return [each.astype(dtype) for each in data]
 
 
-@op("_npi_concatenate", num_args="num_args")
+@op("_npi_concatenate", num_args="num_args", output_names=("out",))
 def concatenate(*data, axis: int | None = 0, dim: int | None = None):
     """Arrays joined along an axis; flattened first where it is None.
 
@@ -202,15 +202,20 @@ def stack(*data, axis: int = 0):
 
 
 def _declare_join(name: str, function: Any, text: str) -> None:
-    def join(*data):
+    def joined(*data):
         try:
             return function(_joined(name, data))
         except (ValueError, TypeError) as error:
             shapes = [each.shape for each in data]
             raise ShapeError(f"{name}: arrays of shapes {shapes} do not join: {error}") from None
 
+    def with_dim(*data, dim: int = 1):  # MXNet's attribute, which says nothing here
+        return joined(*data)
+
+    join = with_dim if name in ("dstack", "hstack") else joined
     join.__doc__ = f"{text}\n\nSource: MXNet operator ``_npi_{name}``."
-    op(f"_npi_{name}", num_args="num_args")(join)
+    out = ("out",) if name in ("dstack", "hstack") else ("output",)
+    op(f"_npi_{name}", num_args="num_args", output_names=out)(join)
 
 
 _declare_join("vstack", jnp.vstack, "Arrays joined as rows.")
@@ -614,7 +619,7 @@ def constraint_check(input, *, msg: str = "Constraint violated."):
 
 
 @op("_npi_boolean_mask_assign_scalar")
-def boolean_mask_assign_scalar(data, mask, *, value: Scalar, start_axis: int = 0):
+def boolean_mask_assign_scalar(data, mask, *, value: Scalar = 0.0, start_axis: int = 0):
     """``data`` with a number where the boolean ``mask`` over axes from ``start_axis`` is true.
 
     Source: MXNet operator ``_npi_boolean_mask_assign_scalar``.

@@ -119,6 +119,25 @@ def norm(
     return out.reshape((1,)) if out.ndim == 0 else out
 
 
+@op("moments", outputs=2, output_names=["output0", "output1"])
+def moments(data, *, axes: Shape | None = None, keepdims: bool = False):
+    """Mean and variance along ``axes``, all axes by default.
+
+    Returns:
+        Two arrays in the dtype of ``data``; ``(1,)`` when all axes go.
+
+    Raises:
+        ShapeError: the array has no such axis.
+
+    Source: MXNet operator ``moments``.
+    """
+    chosen = axes_of("moments", data.ndim, axes)
+    mean = _mean(data, chosen, True).astype(data.dtype)
+    var = _mean(jnp.square(data - mean), chosen, keepdims).astype(data.dtype)
+    mean = mean if keepdims else jnp.squeeze(mean, chosen)
+    return tuple(each.reshape((1,)) if each.ndim == 0 else each for each in (mean, var))
+
+
 def _declare_position(name: str, function: Callable[..., Any], text: str) -> Op:
     def position(data, *, axis: int | None = None, keepdims: bool = False):
         if axis is None:
@@ -153,7 +172,7 @@ def _sorted_order(data: Any, axis: int, is_ascend: bool) -> Any:
     return order
 
 
-@op("sort", method=True)
+@op("sort", method=True, output_names=("output0",))
 def sort(data, *, axis: int | None = -1, is_ascend: bool = True):
     """Elements in order along ``axis``; of the flattened array for None.
 

@@ -22,7 +22,8 @@ Statics = tuple[Any, ...]
 OPERATORS: dict[str, Op] = {}
 """Every operator by each of its names: MXNet's registered name and its aliases."""
 
-# Keyword-only parameters that the runtime fills in; they are no attributes.
+# Keyword-only parameters that the runtime fills in; they are no attributes. A ``key`` that is
+# annotated as a string or a number is an attribute.
 KEY, TRAINING = "key", "training"
 
 
@@ -101,7 +102,7 @@ class Op:
                 arrays.append(each.name)
                 if each.default is None:
                     self.optional_arrays.add(each.name)
-            elif each.name == KEY:
+            elif each.name == KEY and each.annotation in (each.empty, Any, "Any"):
                 self.takes_key = True
             elif each.name == TRAINING:
                 self.takes_training = True
@@ -364,8 +365,8 @@ class Op:
 
     # ---- how it presents itself ---------------------------------------------------------------
 
-    def signature(self) -> inspect.Signature:
-        """Signature of the operator as a function of ``mx.nd`` or ``mx.sym``."""
+    def signature(self, symbols: bool = False) -> inspect.Signature:
+        """Signature of the operator as a function of ``mx.nd``, or of ``mx.sym``."""
         kind = inspect.Parameter
         if self.variadic:
             after: Any = kind.KEYWORD_ONLY
@@ -377,7 +378,8 @@ class Op:
             found = [kind(name, after, default=None) for name in self.arrays]
         for each in self.attributes.values():
             found.append(kind(each.name, after, default=each.default))
-        found += [kind("out", after, default=None), kind("name", after, default=None)]
+        for more in ("name", "attr", "out") if symbols else ("out", "name"):
+            found.append(kind(more, after, default=None))
         return inspect.Signature([*found, kind("kwargs", kind.VAR_KEYWORD)])
 
     def signature_text(self) -> str:

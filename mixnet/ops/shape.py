@@ -211,7 +211,7 @@ def _parts(num_outputs: int) -> int:
     return num_outputs
 
 
-@op("SliceChannel", aliases=["split"], outputs=_parts)
+@op("SliceChannel", aliases=["split"], outputs=_parts, output_names=("output0",))
 def split(data, *, num_outputs: int, axis: int = 1, squeeze_axis: bool = False):
     """The array cut into ``num_outputs`` equal parts along ``axis``.
 

@@ -12,6 +12,7 @@ import numpy as np
 from mixnet.base import MXNetError, ShapeError
 from mixnet.graph.graph import Graph
 from mixnet.graph.node import Entry, Node
+from mixnet.ops.registry import Op
 
 Shape = tuple[int, ...]
 _SAME_SHAPE = (
@@ -119,7 +120,7 @@ class Inference:
 
     def _argument_names(self, node: Node) -> tuple[str, ...]:
         if node.op.variadic:
-            return ()
+            return node.op.argument_names(node.statics) if isinstance(node.op, Op) else ()
         names = node.op.argument_names(node.statics)
         return names if len(names) == len(node.inputs) else node.op.arrays
 

@@ -9,9 +9,13 @@ from mixnet.symbol import namespace as _namespace
 from mixnet.symbol import op as op
 from mixnet.symbol import operators as _operators
 from mixnet.symbol import random as random
+from mixnet.symbol import sparse as sparse
+from mixnet.symbol.cached_op import CachedOp as CachedOp
 from mixnet.symbol.create import arange as arange
 from mixnet.symbol.create import eye as eye
 from mixnet.symbol.create import full as full
+from mixnet.symbol.create import histogram as histogram
+from mixnet.symbol.create import linspace as linspace
 from mixnet.symbol.create import ones as ones
 from mixnet.symbol.create import zeros as zeros
 from mixnet.symbol.custom import Custom as Custom
@@ -21,6 +25,7 @@ from mixnet.symbol.operators import maximum as maximum
 from mixnet.symbol.operators import minimum as minimum
 from mixnet.symbol.operators import pow as pow
 from mixnet.symbol.operators import power as power
+from mixnet.symbol.operators import split_v2 as split_v2
 from mixnet.symbol.symbol import Group as Group
 from mixnet.symbol.symbol import Symbol as Symbol
 from mixnet.symbol.symbol import Variable as Variable

@@ -41,3 +41,34 @@ def arange(
 def eye(N: int, M: int = 0, k: int = 0, dtype: Any = None, **kwargs: Any) -> Symbol:
     """A symbol of a matrix with ones on diagonal ``k``; ``M`` columns, ``N`` if 0."""
     return apply("_eye", N=N, M=M, k=k, dtype=as_dtype(dtype).name)
+
+
+def linspace(
+    start: float,
+    stop: float,
+    num: int,
+    endpoint: bool = True,
+    name: str | None = None,
+    dtype: Any = None,
+) -> Symbol:
+    """A symbol of ``num`` numbers at equal distances from ``start`` to ``stop``."""
+    given = {"start": start, "stop": stop, "num": num, "endpoint": endpoint}
+    return apply("_linspace", **given, dtype=as_dtype(dtype).name)
+
+
+def histogram(a: Symbol, bins: Any = 10, range: Any = None, **kwargs: Any) -> Symbol:
+    """How many elements lie in each bin, and the edges of the bins.
+
+    Args:
+        a: any shape.
+        bins: their number, with ``range``, or a symbol of edges.
+        range: least and greatest edge.
+
+    Raises:
+        ValueError: a number of bins without ``range``.
+    """
+    if isinstance(bins, Symbol):
+        return apply("_histogram", a, bins)
+    if range is None:
+        raise ValueError("histogram: give range=(least, greatest) with a number of bins.")
+    return apply("_histogram", a, bin_cnt=int(bins), range=tuple(range))

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable
 from typing import Any
 
-from mixnet.base import AttributeTypeError
+from mixnet.base import AttributeTypeError, NotImplementedForSymbol
 from mixnet.ops.registry import OPERATORS, find
 from mixnet.symbol.symbol import Symbol, compose, make_function
 
@@ -51,8 +52,12 @@ def _number(value: Any) -> Any:
     return value if isinstance(value, (int, float)) else value.item()
 
 
-def _either(two: str, right: str, left: str) -> Callable[[Any, Any], Any]:
-    def function(lhs: Any, rhs: Any) -> Any:
+def _either(
+    two: str, right: str, left: str, names: tuple[str, str] = ("left", "right")
+) -> Callable[..., Any]:
+    def function(*args: Any, **kwargs: Any) -> Any:
+        given = {**dict(zip(names, args, strict=False)), **kwargs}
+        lhs, rhs = given[names[0]], given[names[1]]
         if isinstance(lhs, Symbol) and isinstance(rhs, Symbol):
             return apply(two, lhs, rhs)
         if isinstance(lhs, Symbol):
@@ -62,12 +67,16 @@ def _either(two: str, right: str, left: str) -> Callable[[Any, Any], Any]:
         raise AttributeTypeError("take a Symbol on one side at least.")
 
     function.__doc__ = f"``{two}`` of symbols or numbers in either place."
+    kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
+    function.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
+        [inspect.Parameter(each, kind) for each in names]
+    )
     return function
 
 
 maximum = _either("_Maximum", "_MaximumScalar", "_MaximumScalar")
 minimum = _either("_Minimum", "_MinimumScalar", "_MinimumScalar")
-pow = power = _either("_Power", "_PowerScalar", "_RPowerScalar")
+pow = power = _either("_Power", "_PowerScalar", "_RPowerScalar", ("base", "exp"))
 hypot = _either("_Hypot", "_HypotScalar", "_HypotScalar")
 
 
@@ -78,8 +87,9 @@ def _reshape(self: Symbol, *shape: Any, **kwargs: Any) -> Symbol:
     return apply("reshape", self, **{"shape": kwargs.pop("shape", shape), **kwargs})
 
 
-def _astype(self: Symbol, dtype: Any) -> Symbol:
-    """The symbol in another dtype."""
+def _astype(self: Symbol, *args: Any, **kwargs: Any) -> Symbol:
+    """The symbol in another dtype, the one argument, ``dtype``."""
+    (dtype,) = args or kwargs.values()
     return apply("cast", self, dtype=dtype)
 
 
@@ -88,6 +98,71 @@ def _transpose(self: Symbol, *axes: Any, **kwargs: Any) -> Symbol:
     if len(axes) == 1 and isinstance(axes[0], (tuple, list)):
         axes = tuple(axes[0])
     return apply("transpose", self, axes=kwargs.get("axes", axes))
+
+
+def _broadcast_to(self: Symbol, *args: Any, **kwargs: Any) -> Symbol:
+    """The symbol repeated along axes of extent one to the one argument, ``shape``."""
+    (shape,) = args or kwargs.values()
+    return apply("broadcast_to", self, shape=shape)
+
+
+def _broadcast_like(self: Symbol, *args: Any, **kwargs: Any) -> Symbol:
+    """The symbol repeated along axes of extent one to the shape of another."""
+    return make_function(find("broadcast_like"), "broadcast_like")(self, *args, **kwargs)
+
+
+def split_v2(
+    ary: Symbol, indices_or_sections: Any, axis: int = 0, squeeze_axis: bool = False
+) -> Symbol:
+    """Cut along ``axis`` into equal parts, or before each of several indices."""
+    if isinstance(indices_or_sections, int):
+        given: dict[str, Any] = {"indices": (), "sections": indices_or_sections}
+    elif isinstance(indices_or_sections, (tuple, list)):
+        given = {"indices": (0, *indices_or_sections), "sections": 0}
+    else:
+        raise ValueError("split_v2: indices_or_sections must be a whole number or a tuple.")
+    return apply("_split_v2", ary, **given, axis=axis, squeeze_axis=squeeze_axis)
+
+
+def _split_method(self: Symbol, *args: Any, **kwargs: Any) -> Symbol:
+    """Cut along ``axis`` into equal parts, or before each of several indices."""
+    return split_v2(self, *args, **kwargs)
+
+
+def _diag(self: Symbol, k: int = 0, **kwargs: Any) -> Symbol:
+    """A diagonal of a matrix, or the matrix with this diagonal."""
+    return apply("diag", self, k=k, **kwargs)
+
+
+def _unavailable(name: str, alias: str | None = None) -> Any:
+    def method(self: Symbol, *args: Any, **kwargs: Any) -> Any:
+        raise NotImplementedForSymbol(name, alias, *args)
+
+    method.__name__ = method.__qualname__ = name
+    method.__doc__ = "Raises: a symbol holds no values; bind it to arrays."
+    return method
+
+
+def _with_axes(called: str, name: str) -> Any:
+    """A method that takes MXNet's free arguments, with a signature that says which there are."""
+    function = make_function(find(called), name)
+
+    def method(self: Symbol, *args: Any, **kwargs: Any) -> Symbol:
+        return function(self, *args, **kwargs)
+
+    kind = inspect.Parameter
+    method.__name__ = method.__qualname__ = name
+    method.__doc__ = function.__doc__
+    method.__signature__ = inspect.Signature([  # type: ignore[attr-defined]
+        kind("self", kind.POSITIONAL_OR_KEYWORD),
+        kind("args", kind.VAR_POSITIONAL),
+        *[
+            kind(each.name, kind.KEYWORD_ONLY, default=each.default)
+            for each in find(called).attributes.values()
+        ],
+        kind("kwargs", kind.VAR_KEYWORD),
+    ])  # fmt: skip
+    return method
 
 
 def install(cls: Any) -> None:
@@ -102,7 +177,19 @@ def install(cls: Any) -> None:
     cls.__abs__ = lambda self: apply("abs", self)
     for name, op in OPERATORS.items():
         if op.method and name.isidentifier() and not hasattr(cls, name):
-            setattr(cls, name, make_function(op, name))
+            setattr(cls, name, _with_axes(name, name))
+    for name, called in (("split", "split"), ("flatten", "flatten")):
+        setattr(cls, name, _with_axes(called, name))
+    cls.broadcast_to, cls.broadcast_like, cls.diag = _broadcast_to, _broadcast_like, _diag
+    cls.split_v2 = _split_method
+    for name in ("asnumpy", "asscalar", "copy", "detach", "wait_to_read", "backward",
+                 "as_in_context"):  # fmt: skip
+        setattr(cls, name, _unavailable(name))
+    for name, alias in (("add", "+="), ("sub", "-="), ("mul", "*="), ("truediv", "/="),
+                        ("div", "/=")):  # fmt: skip
+        setattr(cls, f"__i{name}__", _unavailable(f"__i{name}__", alias))
+    cls.__div__, cls.__rdiv__ = cls.__truediv__, cls.__rtruediv__
+    cls.__nonzero__ = cls.__bool__
     cls.reshape = _reshape
     cls.transpose = _transpose
     cls.astype = _astype

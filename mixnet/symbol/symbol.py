@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from mixnet.attribute import current_attributes
+from mixnet.attribute import HIDDEN, current_attributes
 from mixnet.base import AttributeTypeError, AttributeValueError, MXNetError
 from mixnet.dtype import as_dtype
 from mixnet.graph.graph import Graph
@@ -52,8 +52,8 @@ class Symbol:
         def __abs__(self) -> Symbol: ...
         def __getattr__(self, name: str) -> Any: ...
 
-    def __init__(self, heads: Sequence[Entry]):
-        self._heads = tuple(heads)
+    def __init__(self, handle: Sequence[Entry]):
+        self._heads = tuple(handle)
 
     @property
     def graph(self) -> Graph:
@@ -108,7 +108,7 @@ class Symbol:
         return len(self._heads)
 
     def __iter__(self) -> Iterator[Symbol]:
-        return (Symbol((entry,)) for entry in self._heads)
+        return (type(self)((entry,)) for entry in self._heads)
 
     def __getitem__(self, index: int | str | slice) -> Symbol:
         if isinstance(index, slice):
@@ -144,8 +144,14 @@ class Symbol:
         attrs = self._heads[0].node.attrs
         return attrs.get(key, attrs.get(f"__{key}__"))
 
-    def list_attr(self) -> dict[str, str]:
-        """Attributes of the node."""
+    def list_attr(self, recursive: bool = False) -> dict[str, str]:
+        """Attributes of the node.
+
+        Raises:
+            DeprecationWarning: ``recursive``, which ``attr_dict()`` has replaced.
+        """
+        if recursive:
+            raise DeprecationWarning("list_attr(recursive=True) is attr_dict() now.")
         return dict(self._heads[0].node.attrs)
 
     def attr_dict(self) -> dict[str, dict[str, str]]:
@@ -240,6 +246,21 @@ class Symbol:
             return arguments, outputs, states
         return None, None, None
 
+    def infer_type_partial(self, *args: Any, **kwargs: Any) -> tuple[Any, Any, Any]:
+        """As ``infer_type``, with None where a dtype does not follow from what is given."""
+        given = dict(zip(self.list_arguments(), args, strict=False)) | kwargs
+        dtypes = {k: as_dtype(v) for k, v in given.items() if v is not None}
+        found = self._inferred({}, dtypes).dtypes
+
+        def type_of(entry: Entry) -> Any:
+            return found[entry].type if entry in found else None
+
+        return (
+            [type_of(Entry(node)) for node in self._arguments()],
+            [type_of(entry) for entry in self._heads],
+            [type_of(Entry(node)) for node in self._state_variables()],
+        )
+
     def infer_type(self, *args: Any, **kwargs: Any) -> tuple[Any, Any, Any]:
         """Dtypes of arguments, outputs and auxiliary states from those of some arguments."""
         given = dict(zip(self.list_arguments(), args, strict=False)) | kwargs
@@ -291,9 +312,45 @@ class Symbol:
         return self.graph.to_dict()
 
     def __repr__(self) -> str:
+        kind = type(self).__name__
         if self.name is not None:
-            return f"<Symbol {self.name}>"
-        return f"<Symbol group [{', '.join(entry.node.name for entry in self._heads)}]>"
+            return f"<{kind} {self.name}>"
+        return f"<{kind} group [{', '.join(entry.node.name for entry in self._heads)}]>"
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """From MXNet's pickled state: ``{"handle": text of a symbol file}``."""
+        self._heads = load_json(state["handle"])._heads
+
+    def optimize_for(
+        self,
+        backend: str,
+        args: Any = None,
+        aux: Any = None,
+        ctx: Any = None,
+        shape_dict: Any = None,
+        type_dict: Any = None,
+        stype_dict: Any = None,
+        skip_infer: bool = False,
+        **kwargs: Any,
+    ) -> Symbol:
+        """The symbol as it is: XLA takes the place of MXNet's subgraph backends.
+
+        Args:
+            backend: name of a backend; any is taken.
+            args: arrays by name; not read.
+            aux: states by name; not read.
+            ctx: device; not read.
+            shape_dict: shapes by name; not read.
+            type_dict: dtypes by name; not read.
+            stype_dict: storage types by name; not read.
+            skip_infer: not read.
+            kwargs: options of the backend; not read.
+        """
+        return self
+
+    def get_backend_symbol(self, backend: str) -> Symbol:
+        """The symbol as it is; see :meth:`optimize_for`."""
+        return self
 
     def __copy__(self) -> Symbol:
         return Symbol(self._heads)
@@ -332,11 +389,10 @@ class Symbol:
 
 
 # Attributes of MXNet itself that are found under their plain names too.
-_PLAIN = ("ctx_group", "lr_mult", "wd_mult", "force_mirroring", "mirror_stage")
 
 
 def _with_plain(attrs: Mapping[str, str]) -> dict[str, str]:
-    plain = {name: attrs[f"__{name}__"] for name in _PLAIN if f"__{name}__" in attrs}
+    plain = {name: attrs[f"__{name}__"] for name in HIDDEN if f"__{name}__" in attrs}
     return {**attrs, **plain}
 
 
@@ -349,7 +405,9 @@ def output_name(entry: Entry) -> str:
     names = getattr(node.op, "output_names", ("output",))
     if len(names) > 1:
         return f"{node.name}_{names[entry.index]}"
-    return f"{node.name}_output" + (str(entry.index) if count > 1 else "")
+    if count == 1:
+        return f"{node.name}_{names[0]}"
+    return f"{node.name}_{names[0].removesuffix('0')}{entry.index}"
 
 
 def Variable(
@@ -414,11 +472,11 @@ def Variable(
     return Symbol((Entry(Node(None, name=name, attrs=attrs)),))
 
 
-def Group(symbols: Sequence[Symbol]) -> Symbol:
-    """A symbol with the outputs of all ``symbols``."""
+def Group(symbols: Sequence[Symbol], create_fn: Any = None) -> Symbol:
+    """A symbol with the outputs of all ``symbols``, of the class ``create_fn`` if it is given."""
     if not symbols or any(not isinstance(each, Symbol) for each in symbols):
         raise AttributeTypeError("Group takes a list of symbols that is not empty.")
-    return Symbol([entry for each in symbols for entry in each._heads])
+    return (create_fn or Symbol)([entry for each in symbols for entry in each._heads])
 
 
 def load(fname: str | os.PathLike[str]) -> Symbol:
@@ -479,6 +537,9 @@ def compose(
         entries = [entry for each in inputs for entry in each._heads]
         if op.num_args:
             attrs.setdefault(op.num_args, str(len(entries)))
+        for each in op.argument_names(statics)[len(entries) :]:
+            scope = current_attributes().get({})
+            entries.append(Entry(Node(None, name=f"{name}_{each}", attrs=scope)))
     else:
         assert isinstance(inputs, Mapping)
         entries = []
@@ -537,5 +598,5 @@ def make_function(op: Op, name: str) -> Callable[..., Symbol]:
     function.__name__ = function.__qualname__ = name
     function.__module__ = "mixnet.symbol"
     function.__doc__ = op.__doc__
-    function.__signature__ = op.signature()  # type: ignore[attr-defined]
+    function.__signature__ = op.signature(symbols=True)  # type: ignore[attr-defined]
     return function

@@ -30,7 +30,16 @@ def main() -> None:
             x = x + jaxs
         x.block_until_ready()
 
-    contenders = {"mixnet": mixnet_chain, "jax eager": jax_chain}
+    numpys = mx.np.array(data)
+
+    def numpy_chain() -> None:
+        x = numpys
+        for _ in range(OPERATIONS // 2):
+            x = x * 1.01
+            x = x + numpys
+        x.wait_to_read()
+
+    contenders = {"mixnet": mixnet_chain, "mixnet mx.np": numpy_chain, "jax eager": jax_chain}
     try:
         import torch
     except ImportError:

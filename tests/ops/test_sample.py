@@ -67,6 +67,7 @@ CONTINUOUS: dict[str, tuple[Callable[[], Any], Any]] = {
     "npi_exponential": (lambda: npi("exponential", scale=2), stats.expon(scale=2)),
     "npi_rayleigh": (lambda: npi("rayleigh", scale=2), stats.rayleigh(scale=2)),
     "npi_pareto": (lambda: npi("pareto", a=5), stats.lomax(5)),
+    "npi_powerd": (lambda: npi("powerd", a=3), stats.powerlaw(3)),
     "npi_weibull": (lambda: npi("weibull", a=2), stats.weibull_min(2)),
 }
 _SHARES = np.array([0.1, 0.2, 0.7])

@@ -7,10 +7,11 @@ Run it with an interpreter that has mxnet 1.9.1 (Python 3.10, NumPy 1.23)::
 It reads ``CASES`` of ``tests/parity/cases/FAMILY.py``, runs each case forward and, where it names
 gradients, backward from random head gradients, and writes ``tests/parity/fixtures/FAMILY.json`` and
 ``FAMILY.npz`` in the form that ``tests/parity/test_operators.py`` reads. A case is a dict: ``case``
-(unique name), ``op`` (a registered name), ``inputs`` (name -> NumPy array,
-or a list of arrays for variadic operators), ``attrs``, ``grads`` (names of inputs), ``train``,
+(unique name), ``op`` (a registered name; ``_npi_x`` is called with ``mx.np`` arrays), ``inputs``
+(name -> NumPy array, or a list of arrays for variadic operators), ``attrs``, ``grads`` (names of inputs), ``train``,
 ``states`` (names of inputs whose values after the call are stored), ``out`` (names of inputs that the
-outputs are written to), ``close`` (tolerances, for float16).
+outputs are written to), ``close`` (tolerances, for float16); with ``symbol`` it runs as a symbol,
+which some old operators need for their states.
 """
 
 import importlib.util
@@ -23,11 +24,28 @@ import numpy as np
 HERE = Path(__file__).parent
 
 
-def _function(mx, op):
-    """The operator in whichever of MXNet's namespaces has it."""
-    if op.startswith("_contrib_"):
-        return getattr(mx.nd.contrib, op[len("_contrib_") :])
-    return getattr(mx.nd, op, None) or getattr(mx.nd._internal, op)
+def find(mx, name):
+    """The function of an operator by its registered name."""
+    below = {"_npi_": mx.nd.numpy._internal, "_linalg_": mx.nd.linalg, "_contrib_": mx.nd.contrib,
+             "_image_": mx.nd.image}  # fmt: skip
+    for prefix, space in below.items():
+        if name.startswith(prefix):
+            return getattr(space, name[len(prefix) :])
+    return getattr(mx.nd, name, None) or getattr(mx.nd._internal, name)
+
+
+def _bind(mx, case, made):
+    """Run a case as a symbol: outputs, and a function that goes backward from heads."""
+    states = case["states"]
+    function = getattr(mx.sym, case["op"])
+    arguments = {k: v for k, v in made.items() if k not in states}
+    symbol = function(*map(mx.sym.var, arguments), name="op", **case.get("attrs", {}))
+    grads = {k: v.grad for k, v in arguments.items() if v.grad is not None}
+    executor = symbol.bind(
+        mx.cpu(), arguments, grads, {k: "write" if k in grads else "null" for k in arguments},
+        [made[k] for k in states],
+    )  # fmt: skip
+    return executor.forward(is_train=case.get("train", True)), executor.backward
 
 
 def main(family):
@@ -42,11 +60,14 @@ def main(family):
         inputs = case["inputs"]
         if isinstance(inputs, list):
             inputs = {f"arg{i}": each for i, each in enumerate(inputs)}
-        made = {k: mx.nd.array(v, dtype=v.dtype) for k, v in inputs.items()}
+        numpy = case["op"].startswith("_npi_")
+        mx.util.set_np_shape(numpy)
+        array = mx.np.array if numpy else mx.nd.array
+        made = {k: array(v, dtype=v.dtype) for k, v in inputs.items()}
         grads = case.get("grads", [])
         for each in grads:
             made[each].attach_grad()
-        function = _function(mx, case["op"])
+        function = None if case.get("symbol") else find(mx, case["op"])
         entry = {
             "case": name, "op": case["op"], "attrs": case.get("attrs", {}), "inputs": list(inputs),
             "train": train, "grads": grads, "file": family + ".npz",
@@ -60,9 +81,16 @@ def main(family):
         for key, value in inputs.items():
             arrays[f"{name}/in/{key}"] = value
         try:
-            with mx.autograd.record(train_mode=train):
-                found = function(*made.values(), **given)
-            outputs = found if isinstance(found, list) else [found]
+            if case.get("symbol"):
+                found, backward = _bind(mx, case, made)
+            else:
+                if grads:
+                    scope = mx.autograd.record(train_mode=train)
+                else:
+                    scope = mx.autograd.train_mode() if train else mx.autograd.predict_mode()
+                with scope:
+                    found = function(*made.values(), **given)
+            outputs = list(found) if isinstance(found, (list, tuple)) else [found]
             values = [each.asnumpy() for each in outputs]
             for i, value in enumerate(values):
                 arrays[f"{name}/out/{i}"] = value
@@ -71,7 +99,11 @@ def main(family):
                 heads = [rng.uniform(-1, 1, v.shape).astype(v.dtype) for v in values]
                 for i, head in enumerate(heads):
                     arrays[f"{name}/head/{i}"] = head
-                mx.autograd.backward(outputs, [mx.nd.array(h, dtype=h.dtype) for h in heads])
+                heads = [array(h, dtype=h.dtype) for h in heads]
+                if case.get("symbol"):
+                    backward(heads)
+                else:
+                    mx.autograd.backward(outputs, heads, train_mode=train)
                 for each in grads:
                     arrays[f"{name}/grad/{each}"] = made[each].grad.asnumpy()
             for key in case.get("states", []):

@@ -11,7 +11,7 @@ import pytest
 import mixnet as mx
 
 FIXTURES = Path(__file__).parent / "fixtures"
-NAMES = ["mlp", "lenet", "resblock", "multi_output"]
+NAMES = ["mlp", "lenet", "resblock", "multi_output", "lstm"]
 CLOSE = {"rtol": 1e-4, "atol": 1e-5}
 
 

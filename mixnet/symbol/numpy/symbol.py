@@ -22,14 +22,19 @@ class _Symbol(Symbol):
     __slots__ = ()
 
     @classmethod
-    def _operate(cls, op: Op, symbols: Any, attributes: dict[str, Any], out: Any) -> Any:
+    def _operate(
+        cls, op: Op, symbols: Any, attributes: dict[str, Any], out: Any = None, called: str = ""
+    ) -> Any:
         attributes = {k: v for k, v in attributes.items() if v is not None and k != "ctx"}
         if op.variadic:
             given: Any = list(symbols)
         else:
             statics, _ = op.bind(attributes)
             given = dict(zip(op.argument_names(statics), symbols, strict=False))
-        return cls(compose(op, op.name, given, attributes)._heads)
+        called = called or op.name
+        for prefix in ("_npi_", "_np_", "_npx_"):
+            called = called.removeprefix(prefix)
+        return cls(compose(op, called, given, attributes)._heads)
 
     @classmethod
     def _from_source(cls, source: Any, context: Any = None, dtype: Any = None) -> Any:
@@ -103,9 +108,11 @@ def _sliced(symbol: _Symbol, key: Any) -> Any:
                 f"use take or gather_nd."
             )
     if begin:
-        symbol = call("slice", symbol, begin=tuple(begin), end=tuple(end), step=tuple(step))
+        steps = {} if len(gone) == len(begin) else {"step": tuple(step)}
+        symbol = call("slice", symbol, begin=tuple(begin), end=tuple(end), **steps)
     if gone:
-        symbol = functions.squeeze(symbol, tuple(gone))
+        codes = tuple(-3 if axis in gone else -2 for axis in range(gone[-1] + 1))
+        symbol = call("_npx_reshape", symbol, newshape=(*codes, -4))
     for axis in new:
         symbol = functions.expand_dims(symbol, axis)
     return symbol

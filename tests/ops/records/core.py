@@ -228,6 +228,10 @@ _TENSOR = [
         lambda i, w: w[i.astype(int)], integers={0: 5},
     ),
     Record(
+        "_contrib_SparseEmbedding", [(2, 3), (5, 4)], {"input_dim": 5, "output_dim": 4},
+        lambda i, w: w[i.astype(int)], integers={0: 5},
+    ),
+    Record(
         "SequenceMask", [(3, 2), (2,)], {"use_sequence_length": True, "value": 0.5},
         lambda x, n: np.where(np.arange(3)[:, None] < n, x, 0.5), integers={1: 4},
     ),

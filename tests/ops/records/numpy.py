@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
+from mixnet.ops.elementwise import NUMPY_TWINS
 from tests.ops.record import Record
+from tests.ops.records import core
 
 _TWO = [(2, 1), (1, 3)]
 
@@ -72,7 +75,17 @@ def _made(op: str, function: Any, **attrs: Any) -> Record:
     return Record(op, [], attrs, lambda: function, gradient=False)
 
 
+def _twins() -> list[Record]:
+    """The functions of one array that mx.np has in operators of its own."""
+    return [
+        dataclasses.replace(record, op=NUMPY_TWINS[record.op][0])
+        for record in core.RECORDS
+        if record.op in NUMPY_TWINS
+    ]
+
+
 RECORDS = [
+    *_twins(),
     *_arithmetic(),
     Record("_npi_around", [(2, 3)], {"decimals": 1}, lambda x: np.around(x, 1), gradient=False),
     _plain("_npi_nan_to_num", np.nan_to_num),

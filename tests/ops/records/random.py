@@ -18,7 +18,7 @@ RECORDS = [
 ]  # fmt: skip
 
 _NUMPYS = (
-    "uniform uniform_n normal normal_n gamma gumbel logistic exponential rayleigh pareto weibull "
+    "uniform uniform_n normal normal_n gamma gumbel logistic exponential rayleigh pareto powerd weibull "
     "bernoulli choice multinomial"
 )
 RANDOM = {

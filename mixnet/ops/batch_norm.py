@@ -1,0 +1,231 @@
+"""Normalization by statistics of the batch, and its variants."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+
+from mixnet.ops.registry import Op, op
+
+
+def _visible(output_mean_var: bool) -> int:
+    return 3 if output_mean_var else 1
+
+
+_COMMON: dict[str, Any] = {
+    "states": ["moving_mean", "moving_var"],
+    "outputs": 3,
+    "visible": _visible,
+    "output_names": ["output", "mean", "var"],
+}
+
+
+def _normalize(
+    data: Any,
+    gamma: Any,
+    beta: Any,
+    moving: tuple[Any, Any],
+    batch: bool,
+    eps: float,
+    momentum: float,
+    fix_gamma: bool,
+    axis: int = 1,
+) -> tuple[Any, ...]:
+    """The normalized data, the mean and variance they were normalized by, the new moving ones.
+
+    The latter four let no gradient through.
+    """
+    axis %= data.ndim
+    others = tuple(i for i in range(data.ndim) if i != axis)
+    shape = [-1 if i == axis else 1 for i in range(data.ndim)]
+    wide = data.astype(moving[0].dtype)
+    kept = jax.lax.stop_gradient
+    if batch:
+        mean = jnp.mean(wide, others)
+        var = jnp.mean(jnp.square(wide - mean.reshape(shape)), others)
+        new = [
+            old * momentum + kept(now) * (1 - momentum)
+            for old, now in zip(moving, (mean, var), strict=True)
+        ]
+    else:
+        mean, var = kept(moving[0]), kept(moving[1])
+        new = list(moving)
+    scale = jax.lax.rsqrt(var + eps)
+    factor = scale if fix_gamma else scale * gamma
+    out = (wide - mean.reshape(shape)) * factor.reshape(shape) + beta.reshape(shape)
+    return out.astype(data.dtype), kept(mean), kept(var), *new
+
+
+def _declare_shapes(operator: Op) -> Op:
+    if "axis" in operator.attributes:
+
+        @operator.infer_inputs
+        def _(data, *, axis):
+            channels = (data[axis],)
+            return dict.fromkeys(("gamma", "beta", "moving_mean", "moving_var"), channels)
+
+    else:
+
+        @operator.infer_inputs
+        def _(data):
+            return dict.fromkeys(("gamma", "beta", "moving_mean", "moving_var"), (data[1],))
+
+    return operator
+
+
+@op("BatchNorm", **_COMMON)
+def batch_norm(
+    data,
+    gamma,
+    beta,
+    moving_mean,
+    moving_var,
+    *,
+    eps: float = 1e-3,
+    momentum: float = 0.9,
+    fix_gamma: bool = True,
+    use_global_stats: bool = False,
+    output_mean_var: bool = False,
+    axis: int = 1,
+    cudnn_off: bool = False,
+    min_calib_range: float | None = None,
+    max_calib_range: float | None = None,
+    training,
+):
+    """Every channel shifted and scaled to mean 0 and variance 1, then by ``gamma`` and ``beta``.
+
+    In training the statistics are the batch's and the moving ones follow them; in prediction, and
+    with ``use_global_stats``, they are the moving ones.
+
+    Args:
+        data: channels on ``axis``.
+        gamma: scale, ``(channels,)``; counts as 1 with ``fix_gamma``.
+        beta: shift, ``(channels,)``.
+        moving_mean: state, ``(channels,)``.
+        moving_var: state, ``(channels,)``.
+
+    Returns:
+        The normalized data; mean and one over the standard deviation with ``output_mean_var``.
+
+    Source: MXNet operator ``BatchNorm``; Ioffe and Szegedy, 2015.
+    """
+    moving = (moving_mean, moving_var)
+    batch = training and not use_global_stats
+    out, mean, var, *new = _normalize(
+        data, gamma, beta, moving, batch, eps, momentum, fix_gamma, axis
+    )
+    return out, mean, jax.lax.rsqrt(var + eps), *new
+
+
+@op("_contrib_BatchNormWithReLU", **_COMMON)
+def batch_norm_with_relu(
+    data,
+    gamma,
+    beta,
+    moving_mean,
+    moving_var,
+    *,
+    eps: float = 1e-3,
+    momentum: float = 0.9,
+    fix_gamma: bool = True,
+    use_global_stats: bool = False,
+    output_mean_var: bool = False,
+    axis: int = 1,
+    cudnn_off: bool = False,
+    min_calib_range: float | None = None,
+    max_calib_range: float | None = None,
+    training,
+):
+    """``BatchNorm``, negative results set to 0.
+
+    Args:
+        data: channels on ``axis``.
+        gamma: scale, ``(channels,)``; counts as 1 with ``fix_gamma``.
+        beta: shift, ``(channels,)``.
+        moving_mean: state, ``(channels,)``.
+        moving_var: state, ``(channels,)``.
+
+    Source: MXNet operator ``_contrib_BatchNormWithReLU``.
+    """
+    moving = (moving_mean, moving_var)
+    batch = training and not use_global_stats
+    out, mean, var, *new = _normalize(
+        data, gamma, beta, moving, batch, eps, momentum, fix_gamma, axis
+    )
+    return jax.nn.relu(out), mean, jax.lax.rsqrt(var + eps), *new
+
+
+@op("_contrib_SyncBatchNorm", **_COMMON)
+def sync_batch_norm(
+    data,
+    gamma,
+    beta,
+    moving_mean,
+    moving_var,
+    *,
+    eps: float = 1e-3,
+    momentum: float = 0.9,
+    fix_gamma: bool = True,
+    use_global_stats: bool = False,
+    output_mean_var: bool = False,
+    ndev: int = 1,
+    key: str,
+    training,
+):
+    """``BatchNorm`` whose batch is spread over devices; here an array is on one of them.
+
+    Args:
+        data: ``(batch, channels, ...)``.
+        gamma: scale, ``(channels,)``; counts as 1 with ``fix_gamma``.
+        beta: shift, ``(channels,)``.
+        moving_mean: state, ``(channels,)``.
+        moving_var: state, ``(channels,)``.
+        ndev: number of devices; taken and not used.
+        key: name that the layers on all devices share; taken and not used.
+
+    Returns:
+        The normalized data; mean and variance with ``output_mean_var``.
+
+    Source: MXNet operator ``_contrib_SyncBatchNorm``.
+    """
+    batch = training and not use_global_stats
+    return _normalize(data, gamma, beta, (moving_mean, moving_var), batch, eps, momentum, fix_gamma)
+
+
+@op("BatchNorm_v1", **_COMMON)
+def batch_norm_v1(
+    data,
+    gamma,
+    beta,
+    moving_mean,
+    moving_var,
+    *,
+    eps: float = 1e-3,
+    momentum: float = 0.9,
+    fix_gamma: bool = True,
+    use_global_stats: bool = False,
+    output_mean_var: bool = False,
+    training,
+):
+    """``BatchNorm`` as it once was, with channels on axis 1.
+
+    Args:
+        data: ``(batch, channels, ...)``.
+        gamma: scale, ``(channels,)``; counts as 1 with ``fix_gamma``.
+        beta: shift, ``(channels,)``.
+        moving_mean: state, ``(channels,)``.
+        moving_var: state, ``(channels,)``.
+
+    Returns:
+        The normalized data; mean and variance with ``output_mean_var``.
+
+    Source: MXNet operator ``BatchNorm_v1``.
+    """
+    batch = training and not use_global_stats
+    return _normalize(data, gamma, beta, (moving_mean, moving_var), batch, eps, momentum, fix_gamma)
+
+
+for _operator in (batch_norm, batch_norm_with_relu, sync_batch_norm, batch_norm_v1):
+    _declare_shapes(_operator)

@@ -1,0 +1,25 @@
+"""Questions about whole arrays: are two about the same."""
+
+from __future__ import annotations
+
+import jax.numpy as jnp
+
+from mixnet.base import ShapeError
+from mixnet.ops.registry import op
+
+
+@op("_contrib_allclose", differentiable=False)
+def allclose(a, b, *, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = True):
+    """Whether ``|a - b| <= atol + rtol |b|`` everywhere.
+
+    Returns:
+        1 or 0 as uint8, without axes.
+
+    Raises:
+        ShapeError: the arrays differ in shape.
+
+    Source: MXNet operator ``_contrib_allclose``.
+    """
+    if a.shape != b.shape:
+        raise ShapeError(f"_contrib_allclose: a is {a.shape}, b is {b.shape}; give one shape.")
+    return jnp.allclose(a, b, rtol, atol, equal_nan=equal_nan).astype(jnp.uint8)

@@ -1,0 +1,75 @@
+"""``CachedOp``: a symbol as a function of arrays, compiled at the first call."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from mixnet.base import AttributeTypeError
+from mixnet.ndarray.ndarray import NDArray
+from mixnet.runtime.graph_op import GraphOp, call_graph
+from mixnet.runtime.state import state
+from mixnet.symbol.executor import executable_graph
+from mixnet.symbol.symbol import Symbol
+
+
+class CachedOp:
+    """A symbol as a function.
+
+    ``handle`` is the symbol, ``is_np_sym`` whether it follows NumPy's rules.
+
+    Args:
+        sym: the symbol.
+        flags: pairs of names and values, MXNet's; the compiler needs none.
+    """
+
+    __slots__ = ("_names", "_ops", "flags", "handle", "is_np_sym")
+
+    def __init__(self, sym: Symbol, flags: Any = ()):
+        self.handle = sym
+        self.is_np_sym = hasattr(sym, "_operate")
+        self.flags = tuple(flags)
+        self._ops: dict[bool, tuple[GraphOp, list[int]]] = {}
+        self._names = sym.list_inputs()
+
+    def __call__(self, *args: NDArray, **kwargs: Any) -> Any:
+        """Outputs: an array, or a list of several.
+
+        Args:
+            args: one array for each name of ``sym.list_inputs()``; states are written.
+            kwargs: ``out``, arrays for the outputs; ``default_ctx`` is taken.
+
+        Raises:
+            AttributeTypeError: too many or too few arrays.
+        """
+        if len(args) != len(self._names):
+            raise AttributeTypeError(
+                f"CachedOp takes {len(self._names)} arrays ({', '.join(self._names)}), not "
+                f"{len(args)}."
+            )
+        op, order = self._op(state.training)
+        handles = [args[i] for i in order]
+        outputs, states = call_graph(op, [each._read() for each in handles], args[0].context)
+        for i, value in zip(op.states, states, strict=True):
+            value.node = None
+            recording, state.recording = state.recording, False
+            try:
+                handles[i]._write(value)
+            finally:
+                state.recording = recording
+        made = [type(args[0])._wrap(value) for value in outputs]
+        out = kwargs.get("out")
+        if out is not None:
+            targets = out if isinstance(out, (list, tuple)) else [out]
+            for target, found in zip(targets, made, strict=True):
+                target[:] = found
+            return out
+        return made[0] if len(made) == 1 else made
+
+    def _op(self, training: bool) -> tuple[GraphOp, list[int]]:
+        if training not in self._ops:
+            graph = executable_graph(self.handle, training)
+            op = GraphOp(graph, self.handle.name or "group")
+            names = [node.name for node in graph.inputs]
+            order = [self._names.index(name) for name in names if name in self._names]
+            self._ops[training] = op, order
+        return self._ops[training]

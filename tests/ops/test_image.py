@@ -1,0 +1,135 @@
+"""Image operators: what is random about them, and their errors."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import mixnet as mx
+from mixnet import nd
+from mixnet.base import AttributeValueError, DTypeError, ShapeError
+
+IMAGE = np.array([[[255, 0, 10], [100, 200, 50]], [[7, 7, 7], [30, 129, 255]]], "float32")
+
+
+def test_a_flip_happens_half_the_time() -> None:
+    mx.random.seed(1)
+    image = nd.array(IMAGE)
+    for name, flipped in (("left_right", IMAGE[:, ::-1]), ("top_bottom", IMAGE[::-1])):
+        function = getattr(nd, f"_image_random_flip_{name}")
+        found = [function(image).asnumpy() for _ in range(100)]
+        count = sum(np.array_equal(each, flipped) for each in found)
+        assert count + sum(np.array_equal(each, IMAGE) for each in found) == 100
+        assert 25 < count < 75  # five standard deviations
+
+
+def test_a_factor_is_uniform_in_its_range() -> None:
+    mx.random.seed(1)
+    white = nd.full((1, 1, 3), 100)
+    found = [
+        nd._image_random_brightness(white, min_factor=0.5, max_factor=2.0).asnumpy()[0, 0, 0]
+        for _ in range(200)
+    ]
+    assert 50 <= min(found) < 60 and 190 < max(found) < 200
+    assert np.mean(found) == pytest.approx(125, abs=5 * 150 / np.sqrt(12 * 200))
+
+
+def test_saturation_moves_from_and_to_gray() -> None:
+    gray = IMAGE @ np.array([0.299, 0.587, 0.114], "float32")
+    found = nd._image_random_saturation(nd.array(IMAGE), min_factor=0.0, max_factor=0.0)
+    np.testing.assert_allclose(found.asnumpy(), np.repeat(gray[..., None], 3, -1), rtol=1e-6)
+    bytes_ = nd.array(IMAGE, dtype="uint8")
+    found = nd._image_random_saturation(bytes_, min_factor=0.0, max_factor=0.0)
+    assert found.dtype == np.uint8 and found.asnumpy()[0, 0, 0] == int(gray[0, 0])
+
+
+def test_hue_turns_red_to_green_to_blue() -> None:
+    red = nd.array([[[255, 0, 0]]])
+    turned = [nd._image_random_hue(red, min_factor=t, max_factor=t) for t in (1 / 3, 2 / 3, 1.0)]
+    for each, wanted in zip(turned, ([0, 255, 0], [0, 0, 255], [255, 0, 0]), strict=True):
+        np.testing.assert_allclose(each.asnumpy()[0, 0], wanted, atol=1e-3)
+
+
+def test_color_jitter_stays_in_its_ranges() -> None:
+    mx.random.seed(1)
+    image = nd.array(IMAGE)
+
+    def jitter(*widths: float) -> np.ndarray:
+        names = ("brightness", "contrast", "saturation", "hue")
+        return nd._image_random_color_jitter(
+            image, **dict(zip(names, widths, strict=True))
+        ).asnumpy()
+
+    np.testing.assert_array_equal(jitter(0, 0, 0, 0), IMAGE)
+    factors = np.array([jitter(0.4, 0, 0, 0)[0, 0, 0] / 255 for _ in range(100)])
+    assert 0.6 <= factors.min() < 0.7 and 1.3 < factors.max() < 1.4
+    turned = np.array([jitter(0, 0, 0, 0.1)[0, 0] for _ in range(20)])
+    np.testing.assert_allclose(turned.max(-1), 255, rtol=1e-4)  # hue keeps the greatest channel
+    assert len({tuple(each) for each in np.round(turned, 3)}) > 10
+    assert np.isfinite(jitter(0.4, 0.4, 0.4, 0.4)).all()
+
+
+def test_random_lighting_has_the_colours_of_adjust_lighting() -> None:
+    mx.random.seed(1)
+    black = nd.zeros((1, 1, 3))
+    drawn = np.array(
+        [nd._image_random_lighting(black, alpha_std=0.05).asnumpy()[0, 0] for _ in range(300)]
+    )
+    columns = np.stack(
+        [
+            nd._image_adjust_lighting(black, alpha=tuple(row)).asnumpy()[0, 0]
+            for row in np.eye(3).tolist()
+        ],
+        1,
+    )
+    wanted = 0.05**2 * columns @ columns.T
+    # a variance from 300 draws: five standard errors are 5 sqrt(2 / 300)
+    np.testing.assert_allclose(np.cov(drawn.T), wanted, rtol=0.41)
+
+
+def test_a_colour_operator_leaves_gray_images_gray() -> None:
+    gray = nd.array([[[1], [2]]])
+    for name in ("saturation", "hue"):
+        function = getattr(nd, f"_image_random_{name}")
+        found = function(gray, min_factor=0.3, max_factor=0.3)
+        np.testing.assert_array_equal(found.asnumpy(), gray.asnumpy())
+    found = nd._image_adjust_lighting(gray, alpha=(1.0, 1.0, 1.0))
+    np.testing.assert_array_equal(found.asnumpy(), gray.asnumpy())
+
+
+def test_errors_say_what_is_wrong() -> None:
+    image, two = nd.zeros((2, 3, 3)), nd.zeros((2, 2))
+    with pytest.raises(ShapeError, match="height, width, channels"):
+        nd._image_to_tensor(two)
+    with pytest.raises(ShapeError, match="one image at a time"):
+        nd._image_flip_left_right(nd.zeros((1, 2, 2, 3)))
+    with pytest.raises(ShapeError, match="1 or 3 channels"):
+        nd._image_normalize(nd.zeros((2, 2, 2)))
+    with pytest.raises(AttributeValueError, match=r"1 or 3 number"):
+        nd._image_normalize(nd.zeros((3, 2, 2)), mean=(1.0, 2.0))
+    with pytest.raises(AttributeValueError, match="size="):
+        nd._image_resize(image)
+    with pytest.raises(AttributeValueError, match="interp=7"):
+        nd._image_resize(image, size=2, interp=7)
+    with pytest.raises(DTypeError, match="cast it"):
+        nd._image_resize(nd.zeros((2, 3, 3), dtype="int32"), size=2)
+    with pytest.raises(AttributeValueError, match="no rectangle"):
+        nd._image_crop(image, x=-1, y=0, width=2, height=2)
+    with pytest.raises(AttributeValueError, match="0 or more"):
+        nd._image_random_hue(image, min_factor=-1.0, max_factor=0.0)
+    with pytest.raises(ShapeError, match="3 channels"):
+        nd._image_random_contrast(nd.zeros((2, 2, 4)), min_factor=0.0, max_factor=1.0)
+    with pytest.raises(AttributeValueError, match="3 numbers"):
+        nd._image_adjust_lighting(image, alpha=(1.0, 2.0))
+    with pytest.raises(AttributeValueError, match="both scales"):
+        nd._contrib_BilinearResize2D(nd.zeros((1, 1, 2, 2)), scale_height=2.0)
+    with pytest.raises(DTypeError, match="float32"):
+        nd._contrib_BilinearResize2D(nd.zeros((1, 1, 2, 2), dtype="uint8"), height=2)
+    with pytest.raises(AttributeValueError, match="target_shape"):
+        nd.GridGenerator(nd.zeros((1, 6)), transform_type="affine")
+    with pytest.raises(ShapeError, match="batch, 6"):
+        nd.GridGenerator(nd.zeros((1, 5)), transform_type="affine", target_shape=(2, 2))
+    with pytest.raises(ShapeError, match="flow"):
+        nd.GridGenerator(nd.zeros((1, 3, 2, 2)), transform_type="warp")
+    with pytest.raises(ShapeError, match="grid"):
+        nd.BilinearSampler(nd.zeros((1, 1, 2, 2)), nd.zeros((2, 2, 1, 1)))

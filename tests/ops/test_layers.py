@@ -1,0 +1,171 @@
+"""Layers and small operators: channels last, gradients by contract, dtypes, errors."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import mixnet as mx
+from mixnet import nd
+from mixnet.base import AttributeValueError, ShapeError
+
+
+def _random(*shape: int) -> np.ndarray:
+    return np.random.default_rng(3).uniform(-1, 1, shape).astype("float32")
+
+
+# MXNet has no layout with channels last for convolutions of one axis.
+LAST = [
+    ("Pooling", 1),
+    *((n, a) for n in ("Convolution", "Deconvolution", "Pooling") for a in (2, 3)),
+]
+
+
+@pytest.mark.parametrize(("name", "axes"), LAST)
+def test_channels_last_is_channels_first_with_the_axes_moved(name: str, axes: int) -> None:
+    kernel = (2, 3, 2)[:axes]
+    attributes: dict[str, Any] = {"kernel": kernel, "stride": (2,) * axes, "pad": (1,) * axes}
+    arrays = [_random(2, 4, *(5, 4, 6)[:axes])]
+    layout = {1: "NWC", 2: "NHWC", 3: "NDHWC"}[axes]
+    if name == "Pooling":
+        attributes["pool_type"] = "avg"
+    else:
+        attributes |= {"num_filter": 6, "num_group": 2, "no_bias": False}
+        channels = (6, 2) if name == "Convolution" else (4, 3)
+        arrays += [_random(*channels, *kernel), _random(6)]
+    function = getattr(nd, name)
+    wanted = function(*map(nd.array, arrays), **attributes).asnumpy()
+    moved = [np.moveaxis(each, 1, -1) if each.ndim > 1 else each for each in arrays]
+    found = function(*map(nd.array, moved), layout=layout, **attributes).asnumpy()
+    np.testing.assert_allclose(np.moveaxis(found, -1, 1), wanted, rtol=1e-5, atol=1e-6)
+    if name != "Pooling":
+        symbol = getattr(mx.sym, name)(mx.sym.Variable("data"), layout=layout, **attributes)
+        shapes, outputs, _ = symbol.infer_shape(data=moved[0].shape)
+        assert shapes == [each.shape for each in moved] and outputs == [found.shape]
+
+
+def test_bilinear_upsampling_makes_its_weight() -> None:
+    data = mx.sym.Variable("data")
+    symbol = mx.sym.UpSampling(
+        data, scale=2, sample_type="bilinear", num_filter=3, num_args=1, name="up"
+    )
+    assert symbol.list_arguments() == ["data", "up_weight"]
+    shapes, outputs, _ = symbol.infer_shape(data=(1, 3, 4, 5))
+    assert shapes == [(1, 3, 4, 5), (3, 1, 4, 4)] and outputs == [(1, 3, 8, 10)]
+    again = mx.sym.load_json(symbol.tojson())
+    assert again.infer_shape(data=(1, 3, 4, 5))[1] == [(1, 3, 8, 10)]
+    nearest = mx.sym.UpSampling(data, scale=2, sample_type="nearest", num_args=1)
+    assert nearest.list_arguments() == ["data"]
+
+
+def test_a_step_lets_the_gradient_straight_through() -> None:
+    for name in ("round", "sign"):
+        x = nd.array([-1.6, -0.4, 0.0, 2.5])
+        x.attach_grad()
+        with mx.autograd.record():
+            y = getattr(nd, f"_contrib_{name}_ste")(x)
+        y.backward(nd.array([1, 2, 3, 4]))
+        np.testing.assert_array_equal(y.asnumpy(), getattr(nd, name)(x).asnumpy())
+        np.testing.assert_array_equal(x.grad.asnumpy(), [1, 2, 3, 4])
+
+
+def test_sparse_regularization_moves_its_average_in_training_alone() -> None:
+    data, average = nd.full((3, 4), 0.3), nd.full((4,), 0.5)
+    nd.IdentityAttachKLSparseReg(data, average)
+    np.testing.assert_array_equal(average.asnumpy(), np.full(4, 0.5, "float32"))
+    with mx.autograd.record():
+        nd.IdentityAttachKLSparseReg(data, average)
+    np.testing.assert_allclose(average.asnumpy(), np.full(4, 0.48), rtol=1e-6)
+
+
+def test_histogram_is_numpys() -> None:
+    data = np.random.default_rng(1).integers(-8, 9, 50) / 4  # many on the edges
+    for bins, span in ((4, None), (5, (-1.5, 1.0)), (np.array([-1.0, 0.0, 0.25, 2.0]), None)):
+        edges = nd.array(bins) if isinstance(bins, np.ndarray) else bins
+        found = nd.histogram(nd.array(data), edges, span)
+        counts, wanted = np.histogram(data, bins, span)
+        np.testing.assert_array_equal(found[0].asnumpy(), counts)
+        np.testing.assert_allclose(found[1].asnumpy(), wanted, rtol=1e-6)
+
+
+def test_multicast_looks_at_half_and_single_precision_only() -> None:
+    names = ("float16", "float32", "float64", "int32")
+    arrays = [nd.ones((2,), dtype=each) for each in names]
+
+    def dtypes(*given: Any, **attributes: Any) -> list[str]:
+        found = nd.amp_multicast(*given, num_outputs=len(given), **attributes)
+        return [np.dtype(each.dtype).name for each in found]
+
+    assert dtypes(*arrays) == ["float32", "float32", "float64", "int32"]
+    assert dtypes(*arrays, cast_narrow=True) == ["float16", "float16", "float64", "int32"]
+    assert dtypes(arrays[1], arrays[2], cast_narrow=True) == ["float32", "float64"]
+
+
+def test_a_norm_of_half_precision_keeps_its_dtype() -> None:
+    data = nd.array(_random(2, 4, 3, 3)).astype("float16")
+    for found in (
+        nd.L2Normalization(data),
+        nd.LRN(data, nsize=3),
+        nd.GroupNorm(
+            data, nd.ones((2,), dtype="float16"), nd.zeros((2,), dtype="float16"), num_groups=2
+        ),
+        nd._contrib_AdaptiveAvgPooling2D(data, output_size=2),
+        nd._contrib_BilinearResize2D(data, height=5, width=2),
+        nd._contrib_div_sqrt_dim(data),
+        nd._contrib_quadratic(data, a=2.0),
+        nd.Pooling(data, kernel=(2, 2), pool_type="lp", p_value=2),
+    ):
+        assert found.dtype == np.float16 and np.isfinite(found.asnumpy()).all()
+
+
+def test_errors_say_what_is_wrong() -> None:
+    x2, x3, x4 = nd.ones((3, 4)), nd.ones((2, 4, 3)), nd.ones((1, 2, 4, 4))
+    ones = nd.ones((4,))
+    with pytest.raises(ShapeError, match="each group"):
+        nd.GroupNorm(x3, ones, ones, num_groups=2)
+    with pytest.raises(ShapeError, match="num_groups=3"):
+        nd.GroupNorm(x3, ones, ones, num_groups=3)
+    with pytest.raises(ShapeError, match="three axes"):
+        nd.L2Normalization(x2, mode="channel")
+    with pytest.raises(AttributeValueError, match="nsize=0"):
+        nd.LRN(x4, nsize=0)
+    with pytest.raises(ShapeError, match="axis 3"):
+        nd.moments(x2, axes=(3,))
+    with pytest.raises(AttributeValueError, match="p_value=None"):
+        nd.Pooling(x4, kernel=(2, 2), pool_type="lp")
+    with pytest.raises(ShapeError, match="Pooling takes one to three"):
+        nd.Pooling_v1(x3, kernel=(2,))
+    with pytest.raises(AttributeValueError, match="output_size"):
+        nd._contrib_AdaptiveAvgPooling2D(x4, output_size=(1, 2, 3))
+    with pytest.raises(ShapeError, match="data and weight"):
+        nd.UpSampling(x4, scale=2, sample_type="bilinear", num_filter=2)
+    with pytest.raises(AttributeValueError, match="num_filter=3"):
+        nd.UpSampling(x4, nd.ones((3, 1, 4, 4)), scale=2, sample_type="bilinear", num_filter=3)
+    with pytest.raises(ShapeError, match="below stride"):
+        nd.Deconvolution(x4, nd.ones((2, 2, 2, 2)), kernel=(2, 2), num_filter=2, adj=(1, 0))
+    with pytest.raises(ShapeError, match="too large"):
+        nd.Deconvolution(
+            x4, nd.ones((2, 2, 2, 2)), kernel=(2, 2), num_filter=2, target_shape=(9, 5)
+        )
+    with pytest.raises(ShapeError, match="im2col"):
+        nd.im2col(x4, kernel=(2,))
+    with pytest.raises(ShapeError, match="need"):
+        nd.col2im(nd.ones((1, 8, 4)), output_size=(4, 4), kernel=(2, 2))
+    with pytest.raises(ShapeError, match="SVMOutput"):
+        nd.SVMOutput(x2, nd.ones((3, 1)))
+    with pytest.raises(ShapeError, match="index_vector"):
+        nd._contrib_index_copy(x2, nd.array([0, 1]), x2)
+    with pytest.raises(ShapeError, match="axis 2"):
+        nd._contrib_index_array(x2, axes=(2,))
+    with pytest.raises(ShapeError, match="fill_element_0index"):
+        nd.fill_element_0index(x2, ones, ones)
+    with pytest.raises(ShapeError, match="one shape"):
+        nd._contrib_allclose(x2, ones)
+    with pytest.raises(ShapeError, match="columns"):
+        nd.khatri_rao(x2, x2.T)
+    with pytest.raises(AttributeValueError, match="both be given"):
+        nd._histogram(x2, bin_cnt=3)
+    with pytest.raises(AttributeValueError, match="below the second"):
+        nd._histogram(x2, bin_cnt=3, range=(2.0, 1.0))

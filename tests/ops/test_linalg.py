@@ -1,0 +1,102 @@
+"""What linear algebra, attention, CTC and quantization do beside what MXNet shows; their errors."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from mixnet import nd
+from mixnet.base import AttributeValueError, DTypeError, ShapeError
+
+internal = nd._internal
+
+BAD = {
+    "gemm2": (lambda: nd.linalg.gemm2(nd.ones((2, 3)), nd.ones((2, 3))), "columns of the one"),
+    "gemm2 batch": (lambda: nd.linalg.gemm2(nd.ones((2, 3, 3)), nd.ones((3, 3))), "must agree"),
+    "gemm2 axis": (lambda: nd.linalg.gemm2(nd.ones((3, 3)), nd.ones((3, 3)), axis=1), "axis=1"),
+    "gemm": (lambda: nd.linalg.gemm(*[nd.ones((3, 3))] * 2, nd.ones((3, 2))), "C is"),
+    "syrk": (lambda: nd.linalg.syrk(nd.ones(3)), "two axes"),
+    "trmm": (lambda: nd.linalg.trmm(nd.ones((3, 3)), nd.ones((2, 3))), "does not exist"),
+    "potrf": (lambda: nd.linalg.potrf(nd.ones((3, 2))), "potrf: the matrix is"),
+    "gelqf": (lambda: nd.linalg.gelqf(nd.ones((3, 2)))[0], "Transpose"),
+    "extractdiag": (lambda: nd.linalg.extractdiag(nd.ones((3, 3)), offset=3), "between -2 and 2"),
+    "maketrian": (lambda: nd.linalg.maketrian(nd.ones(4)), "1, 3, 6, 10"),
+    "ctc classes": (lambda: nd.CTCLoss(nd.ones((4, 2)), nd.ones((2, 2))), "time, batch, classes"),
+    "ctc batch": (lambda: nd.CTCLoss(nd.ones((4, 2, 3)), nd.ones((3, 2))), "2 rows"),
+    "ctc lengths": (
+        lambda: nd.CTCLoss(nd.ones((4, 2, 3)), nd.ones((2, 2)), nd.ones(3), use_data_lengths=True),
+        "one length per sequence",
+    ),
+    "selfatt": (
+        lambda: nd.contrib.interleaved_matmul_selfatt_qk(nd.ones((3, 2, 8)), heads=2),
+        r"heads \* 3",
+    ),
+    "encdec": (
+        lambda: nd.contrib.interleaved_matmul_encdec_qk(
+            nd.ones((3, 2, 8)), nd.ones((3, 2, 8)), heads=2
+        ),
+        "differ in more than time",
+    ),
+    "valatt": (
+        lambda: nd.contrib.interleaved_matmul_encdec_valatt(
+            nd.ones((3, 2, 8)), nd.ones((4, 2, 2)), heads=2
+        ),
+        "queries, 3",
+    ),
+    "hawkes": (lambda: nd.contrib.hawkesll(*[nd.ones((2, 2))] * 8)[0], "alpha is"),
+    "quantize": (lambda: nd.contrib.quantize(nd.ones(3), nd.ones(2), nd.ones(1))[0], "give each"),
+    "matmul": (lambda: internal._npi_matmul(nd.ones((2, 3)), nd.ones((2, 3))), "Transpose one"),
+    "tensordot": (
+        lambda: internal._npi_tensordot_int_axes(nd.ones((2, 3)), nd.ones((2, 3)), axes=1),
+        "same extents",
+    ),
+    "polyval": (lambda: internal._npi_polyval(nd.ones((2, 3)), nd.ones(3)), "one axis"),
+    "svd": (lambda: internal._npi_svd(nd.ones(3))[0], "two axes"),
+    "solve": (lambda: internal._npi_solve(nd.ones((3, 3)), nd.ones((2, 2))), "equal rows"),
+    "tensorinv": (lambda: internal._npi_tensorinv(nd.ones((2, 3, 4)), ind=1), "n, n"),
+    "pinv": (lambda: internal._npi_pinv_scalar_rcond(nd.ones(3)), "two axes"),
+    "eig": (lambda: internal._npi_eig(nd.ones((2, 3)))[0], "linalg.eig: the matrix"),
+}
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_what_does_not_fit_is_named(name: str) -> None:
+    call, message = BAD[name]
+    with pytest.raises(ShapeError, match=message):
+        call().asnumpy()
+
+
+def test_an_attribute_that_no_array_can_have_is_named() -> None:
+    with pytest.raises(AttributeValueError, match="subscripts='ij,jk->ik'"):
+        internal._npi_einsum(nd.ones((2, 3)), nd.ones((2, 3)), subscripts="ij,jk->ik").asnumpy()
+    with pytest.raises(AttributeValueError, match="no norm over axes"):
+        internal._npi_norm(nd.ones((2, 3)), ord=5, axis=(0, 1)).asnumpy()
+    with pytest.raises(AttributeValueError, match="ind=0"):
+        internal._npi_tensorinv(nd.ones((2, 2)), ind=0).asnumpy()
+
+
+def test_eigenvalues_that_are_not_real_are_no_numbers() -> None:
+    values, vectors = internal._npi_eig(nd.array([[0, 1], [-1, 0]]))
+    assert np.isnan(values.asnumpy()).all()
+    assert np.isnan(vectors.asnumpy()).any()
+    assert np.isnan(internal._npi_eigvals(nd.array([[0, 1], [-1, 0]])).asnumpy()).all()
+
+
+def test_zeros_alone_are_quantized_to_zeros() -> None:
+    for out_type in ("int8", "uint8"):
+        found = nd.contrib.quantize_v2(nd.zeros(3), out_type=out_type)[0]
+        np.testing.assert_array_equal(found.asnumpy(), 0)
+
+
+def test_tall_matrices_have_singular_values_too() -> None:
+    data = np.random.default_rng(0).uniform(-1, 1, (4, 2)).astype("float32")
+    u, values, v = (each.asnumpy() for each in internal._npi_svd(nd.array(data)))
+    np.testing.assert_allclose(u * values @ v, data, rtol=1e-5, atol=1e-6)
+    np.testing.assert_allclose(u.T @ u, np.eye(2), atol=1e-6)
+
+
+@pytest.mark.parametrize("name", ["potrf", "gelqf", "syevd", "inverse", "det", "slogdet"])
+def test_factors_are_of_single_or_double_precision(name: str) -> None:
+    with pytest.raises(DTypeError, match="float32 or float64"):
+        found = getattr(nd.linalg, name)(nd.ones((2, 2), dtype="float16"))
+        (found[0] if isinstance(found, list) else found).asnumpy()
