@@ -15,7 +15,7 @@ from mixnet.base import GradientError
 from mixnet.ndarray.ndarray import NDArray
 from mixnet.numpy.ndarray import ndarray
 
-# MXNet 1.9.1's list. Those that NumPy 2 has no more, or renamed, stand below with their function.
+# MXNet 1.9.1's list. Those that not every NumPy has stand below with their function.
 NAMES = [
     "allclose",
     "apply_along_axis",
@@ -94,8 +94,17 @@ NAMES = [
     "alltrue",
 ]
 
-_GONE: dict[str, Any] = {
+
+def _count_nonzero(a: Any, axis: Any = None, **kwargs: Any) -> Any:
+    found = onp.count_nonzero(a, axis, **kwargs)
+    return int(found) if isinstance(found, onp.generic) else found
+
+
+# What newer versions of NumPy have not, or give in another class.
+_OURS: dict[str, Any] = {
     "in1d": lambda ar1, ar2, **kw: onp.isin(onp.ravel(ar1), ar2, **kw),
+    # A Python number without an axis, whatever the version.
+    "count_nonzero": _count_nonzero,
     "msort": lambda a: onp.sort(a, axis=0),
     "trapz": getattr(onp, "trapezoid", getattr(onp, "trapz", None)),
     "alltrue": onp.all,
@@ -163,6 +172,6 @@ def _removed(name: str) -> Callable[..., Any]:
 
 
 FUNCTIONS = {
-    **{name: on_host(name, _GONE.get(name) or getattr(onp, name)) for name in NAMES},
+    **{name: on_host(name, _OURS.get(name) or getattr(onp, name)) for name in NAMES},
     **{name: _removed(name) for name in FINANCIAL},
 }

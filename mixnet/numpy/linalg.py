@@ -35,6 +35,8 @@ def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> A
             raise ValueError(
                 f"norm: axis={axis} is neither one axis of vectors nor two of matrices."
             )
+    elif axes is not None and len(axes) > 2:
+        raise ValueError(f"norm: axis={axis} is more than the two axes of matrices.")
     if ord is None or (ord == "fro" and len(axes) == 2) or (ord == 2 and len(axes) == 1):
         return sqrt(reduce.sum(square(x), axes, keepdims=keepdims))
     return (_vector_norm if len(axes) == 1 else _matrix_norm)(x, ord, axes, keepdims)

@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as onp
 
-from mixnet.numpy.call import NUMBERS, as_axes, call, is_array, name_of
+from mixnet.numpy.call import NUMBERS, as_array, as_axes, call, is_array, name_of
+from mixnet.numpy.shape import broadcast_to, concatenate
 
 
 def sum(
@@ -126,10 +127,35 @@ def cumsum(a: Any, axis: Any = None, dtype: Any = None, out: Any = None) -> Any:
 
 
 def diff(a: Any, n: int = 1, axis: int = -1, prepend: Any = None, append: Any = None) -> Any:
-    """Differences of neighbours along ``axis``, ``n`` times."""
+    """Differences of neighbours along ``axis``, ``n`` times.
+
+    Args:
+        a: any shape.
+        n: how often.
+        axis: along which.
+        prepend: a number or an array that is joined before ``a`` first.
+        append: one that is joined behind it.
+    """
     if prepend is not None or append is not None:
-        raise NotImplementedError("diff: prepend and append are not kept; concatenate before.")
+        a = concatenate(
+            [_end(a, prepend, axis), a, _end(a, append, axis)][
+                prepend is None : 2 + (append is not None)
+            ],
+            axis,
+        )
     return call("_npi_diff", a, n=n, axis=axis)
+
+
+def _end(a: Any, numbers: Any, axis: int) -> Any:
+    """What stands before or behind ``a``; a number is repeated along the other axes."""
+    if numbers is None:
+        return None
+    made = as_array(numbers, a)
+    if not made.shape:
+        shape = list(a.shape)
+        shape[axis] = 1
+        made = broadcast_to(made, tuple(shape))
+    return made.astype(a.dtype, copy=False)
 
 
 def ediff1d(ary: Any, to_end: Any = None, to_begin: Any = None) -> Any:

@@ -32,7 +32,11 @@ def where(condition: Any, x: Any = None, y: Any = None) -> Any:
 
 
 def nonzero(a: Any) -> tuple[Any, ...]:
-    """The indices of the elements that are not 0, an int64 array for each axis."""
+    """The indices of the elements that are not 0, an int64 array for each axis.
+
+    An array without axes counts as one of a single element.
+    """
+    a = a.reshape(1) if a.shape == () else a
     found = call("_npx_nonzero", a)
     return tuple(found[:, i] for i in range(found.shape[1]))
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import itertools
+import math
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as onp
 
-from mixnet.numpy.call import as_array, as_axes, call, is_array
+from mixnet.numpy.call import NUMBERS, as_array, as_axes, call, is_array
 
 
 def reshape(a: Any, newshape: Any, order: str = "C", out: Any = None) -> Any:
@@ -121,12 +123,16 @@ def _cut(ary: Any, parts: Any, axis: int) -> list[Any]:
         # Indices beyond the end leave empty parts, as NumPy has it.
         extent = ary.shape[axis]
         starts = [0, *(min(max(int(i) + (extent if i < 0 else 0), 0), extent) for i in parts)]
-        for i in range(1, len(starts)):
-            starts[i] = max(starts[i], starts[i - 1])
+        if sorted(starts) != starts:
+            return [_slice(ary, a, b, axis) for a, b in itertools.pairwise([*starts, extent])]
         found = call("_npi_split", ary, indices=tuple(starts), axis=axis)
     return (
         list(found) if isinstance(found, (list, tuple)) or not hasattr(found, "shape") else [found]
     )
+
+
+def _slice(ary: Any, begin: int, end: int, axis: int) -> Any:
+    return ary[(slice(None),) * (axis % ary.ndim) + (slice(begin, end),)]
 
 
 def split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[Any]:
@@ -194,6 +200,8 @@ def tile(A: Any, reps: Any) -> Any:
     reps = (reps,) if isinstance(reps, (int, onp.integer)) else tuple(reps)
     if is_array(A) and 0 not in reps and reps and len(getattr(A, "shape", (1,))):
         return call("tile", A, reps=reps)
+    if isinstance(A, NUMBERS):
+        return onp.tile(A, reps)
     array = as_array(A)
     if 0 in reps:
         wide = (1,) * (len(reps) - array.ndim) + array.shape
@@ -314,7 +322,9 @@ def unravel_index(indices: Any, shape: Any, order: str = "C") -> tuple[Any, ...]
     if order != "C":
         raise NotImplementedError("unravel_index: only order='C' is kept.")
     shape = (shape,) if isinstance(shape, (int, onp.integer)) else tuple(shape)
-    found = call("_unravel_index", as_array(indices), shape=shape)
+    if not is_array(indices):
+        return onp.unravel_index(indices, shape)
+    found = call("_unravel_index", indices, shape=shape)
     return tuple(found[i] for i in range(len(shape)))
 
 
@@ -325,15 +335,19 @@ def diag_indices_from(arr: Any) -> tuple[Any, ...]:
 
 
 def may_share_memory(a: Any, b: Any, max_work: Any = None) -> bool:
-    """Whether two arrays are on the same storage."""
-    return _storage(a) is _storage(b)
+    """Whether two arrays have elements in common: one is a view of the other, or both of a third."""
+    (base, start, size), (other, begin, count) = _storage(a), _storage(b)
+    return base is other and max(start, begin) < min(start + size, begin + count)
 
 
 def shares_memory(a: Any, b: Any, max_work: Any = None) -> bool:
-    """Whether two arrays are on the same storage."""
+    """Whether two arrays have elements in common."""
     return may_share_memory(a, b)
 
 
-def _storage(array: Any) -> Any:
-    link = array._link
-    return array if link is None or link.base is None else link.base
+def _storage(array: Any) -> tuple[Any, int, int]:
+    """The array that has the storage, and where in it the elements are."""
+    link, size = array._link, math.prod(array.shape)
+    if link is None or link.base is None:
+        return array, 0, size
+    return link.base, link.offset, size

@@ -1,5 +1,6 @@
 """``mx.npx``: what ``mx.np`` needs beside NumPy's interface: neural networks, devices, files."""
 
+from mixnet.context import Context as Context
 from mixnet.context import cpu as cpu
 from mixnet.context import cpu_pinned as cpu_pinned
 from mixnet.context import current_context as current_context
@@ -14,6 +15,7 @@ from mixnet.numpy_extension.checks import constraint_check as constraint_check
 from mixnet.numpy_extension.namespace import OPERATORS as _OPERATORS
 from mixnet.numpy_extension.utils import load as load
 from mixnet.numpy_extension.utils import save as save
+from mixnet.util import get_cuda_compute_capability as get_cuda_compute_capability
 from mixnet.util import is_np_array as is_np_array
 from mixnet.util import is_np_shape as is_np_shape
 from mixnet.util import reset_np as reset_np

@@ -23,7 +23,7 @@ def fully_connected(
 
     Source: MXNet operator ``FullyConnected``.
     """
-    rows = data.reshape(data.shape[0], -1) if flatten else data
+    rows = data.reshape(data.shape[0], math.prod(data.shape[1:])) if flatten else data
     out = rows @ weight.T
     return out if no_bias else out + bias
 

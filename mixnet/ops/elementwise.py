@@ -8,7 +8,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-from mixnet.base import ShapeError
+from mixnet.base import DTypeError, ShapeError
 from mixnet.ops.attributes import DType, Scalar
 from mixnet.ops.registry import Op, op
 
@@ -159,6 +159,8 @@ def _declare_scalar(names: tuple[str, ...], function: Function, text: str, grad:
     name = names[0]
 
     def with_number(data, *, scalar: Scalar = 1.0, is_int: bool = True):
+        if data.dtype == jnp.bool_ and grad:  # arithmetic of booleans is that of int64
+            data = data.astype(jnp.int64)
         return function(data, in_dtype_of(data, scalar)).astype(data.dtype)
 
     with_number.__doc__ = f"{text} Of an array and a number.\n\nSource: MXNet operator ``{name}``."
@@ -332,6 +334,8 @@ def _declare_unary(name: str, function: Function, text: str, in_float: bool, gra
     compute = _float_only(function) if in_float else function
 
     def unary(data):
+        if data.dtype == jnp.bool_ and name != "logical_not":
+            raise DTypeError(f"{name} takes numbers, not booleans; cast with astype().")
         return to_dtype(compute(data), data.dtype)
 
     unary.__doc__ = (

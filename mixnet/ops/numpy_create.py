@@ -105,7 +105,7 @@ def indices(*, dimensions: Shape, dtype: DType = "int32", ctx: str = ""):
 
 def _declare_window(name: str, function: Any, text: str) -> None:
     def window(*, M: int | None = None, ctx: str = "", dtype: DType = "float32"):
-        return function(M or 0).astype(dtype)
+        return function(max(M or 0, 0)).astype(dtype)
 
     window.__doc__ = f"{text} Of ``M`` points.\n\nSource: MXNet operator ``_npi_{name}``."
     op(f"_npi_{name}", differentiable=False)(window)

@@ -20,7 +20,7 @@ def numpy_axes(name: str, ndim: int, axis: Any) -> tuple[int, ...]:
     Raises:
         ShapeError: the array has no such axis, or one is given twice.
     """
-    if axis is None:
+    if axis is None or (not ndim and tuple(axis) in ((0,), (-1,))):  # NumPy takes these as well
         return tuple(range(ndim))
     for each in axis:
         if not -ndim <= each < ndim:
@@ -181,7 +181,7 @@ def _declare_position(name: str, function: Any, text: str) -> None:
             raise DTypeError(f"{name} takes numbers, not booleans; cast with astype().")
         if axis is not None:
             numpy_axes(name, data.ndim, (axis,))
-        if not data.size:
+        if not (data.size if axis is None else data.shape[axis]):
             raise ShapeError(f"{name}: an array of shape {data.shape} has no elements.")
         return function(data, axis, keepdims=keepdims).astype(jnp.int64)
 
@@ -224,9 +224,11 @@ def average(
             )
         shape = [1] * a.ndim
         shape[axes[0]] = weights.shape[0]
-        weights = jnp.broadcast_to(weights.reshape(shape), a.shape)
-    weights = weights.astype(a.dtype)
-    total = jnp.sum(weights, axes, dtype=a.dtype)
+        total = jnp.sum(weights.astype(a.dtype), dtype=a.dtype)
+        weights = weights.reshape(shape).astype(a.dtype)
+    else:
+        weights = weights.astype(a.dtype)
+        total = jnp.sum(weights, axes, dtype=a.dtype)
     found = jnp.sum(a * weights, axes, dtype=a.dtype)
     return (found / total if _is_float(a) else jax.lax.div(found, total)), total
 
@@ -258,7 +260,7 @@ def percentile(
     if q_scalar is not None and not 0 <= q_scalar <= 100:
         raise AttributeValueError(f"percentile: q={q_scalar} is not between 0 and 100.")
     wanted = jnp.asarray(q_scalar if q is None else q)
-    numbers = a if _is_float(a) else a.astype(jnp.float32)
+    numbers = a if a.dtype == jnp.float64 else a.astype(jnp.float32)
     axes = numpy_axes("percentile", a.ndim, axis)
     found = jnp.percentile(
         numbers, wanted.astype(numbers.dtype), axes, method=interpolation, keepdims=keepdims

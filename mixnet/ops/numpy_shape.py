@@ -507,7 +507,14 @@ def _insert_tensor_arguments(val: float | None) -> tuple[str, ...]:
 
 
 def _insert(
-    arr: Any, values: Any, val: Any, positions: Any, count: int, axis: int | None, single: bool
+    arr: Any,
+    values: Any,
+    val: Any,
+    positions: Any,
+    count: int,
+    axis: int | None,
+    single: bool,
+    scalar: bool = False,
 ) -> Any:
     if axis is None:
         arr, axis = arr.reshape(-1), 0
@@ -517,8 +524,9 @@ def _insert(
     elif values.ndim:
         missing = arr.ndim - values.ndim
         values = values.reshape((1,) * missing + values.shape)
+        if not scalar:  # before a single number NumPy puts the first axis of the values along axis
+            values = jnp.moveaxis(values, axis, 0)
         # A single position takes the values as one block along the axis.
-        values = jnp.moveaxis(values, axis, 0)
         if single and count == 1 and values.shape[0] > 1:
             count = values.shape[0]
             positions = jnp.broadcast_to(positions, (count,))
@@ -543,7 +551,7 @@ def insert_scalar(
     """
     extent = arr.size if axis is None else arr.shape[axis]
     where = _with_positions("insert", extent, start, stop, step, int_ind)
-    return _insert(arr, values, val, jnp.asarray(where, jnp.int64), len(where), axis, True)
+    return _insert(arr, values, val, jnp.asarray(where, jnp.int64), len(where), axis, True, True)
 
 
 @op("_npi_insert_slice", arguments=_insert_arguments)

@@ -132,7 +132,7 @@ def flatten(data):
 
     Source: MXNet operator ``Flatten``.
     """
-    return data.reshape(data.shape[0], -1)
+    return data.reshape(data.shape[0], math.prod(data.shape[1:]))  # -1 fails without elements
 
 
 @op("transpose")
