@@ -644,12 +644,12 @@ case(
 )
 case(
     "linalg.eig",
-    "onp.sort(onp.asarray(%(s2)[0]))",
+    "np.sort(%(s2)[0])",
     "%(s2)[1].shape",
     "[x.shape for x in %(s3)]",
     "%(a2)",
 )
-case("linalg.eigvals", "onp.sort(onp.asarray(%(s2)))", "%(s3).shape", "%(a2)")
+case("linalg.eigvals", "np.sort(%(s2))", "%(s3).shape", "%(a2)")
 case(
     "linalg.eigh",
     "%(s2)[0]",
@@ -1034,7 +1034,7 @@ case(
     "%(npx.image.to_tensor(img), mean=(0.1, 0.2, 0.3), std=(1, 2, 3))",
     "%(npx.image.to_tensor(img), 0.5, 2.0)",
 )
-case("npx.image.flip_left_right npx.image.flip_top_bottom", "%(img)")
+case("npx.image.flip_left_right npx.image.flip_top_bottom", "%(img[:, :4])")
 case(
     "npx.image.resize",
     "%(img, size=(5, 4))",
@@ -1047,7 +1047,7 @@ case("npx.image.adjust_lighting", "%(img, alpha=(0.1, 0.2, 0.3))")
 case(
     "npx.image.random_brightness npx.image.random_contrast npx.image.random_saturation npx.image.random_hue",
     f"{_S}(%(img.astype('float32'), 0.5, 1.5))",
-    "%(img, 1.0, 1.0)",
+    "%(img.astype('float32'), 1.0, 1.0)",
 )
 case("npx.image.random_color_jitter", f"{_S}(%(img.astype('float32'), 0.1, 0.1, 0.1, 0.1))")
 case("npx.image.random_lighting", f"{_S}(%(img.astype('float32'), 0.1))", "%(img, 0.0)")
