@@ -38,6 +38,11 @@ class Parameter:
         init: its initializer, by default that of ``initialize``.
         allow_deferred_init: an unknown shape may wait for the first data.
         differentiable: False for states, which have no gradient.
+        stype: storage type of the value; dense.
+        grad_stype: storage type of the gradient: ``default`` or ``row_sparse``.
+
+    Raises:
+        ValueError: an unknown storage type, or a sparse value.
     """
 
     def __init__(
@@ -62,6 +67,16 @@ class Parameter:
         self.lr_mult, self.wd_mult = lr_mult, wd_mult
         self.init = init
         self.allow_deferred_init = allow_deferred_init
+        if stype != "default":
+            raise ValueError(
+                f"Parameter {name}: stype={stype!r} is not kept; values are dense, gradients may be "
+                f"row_sparse (grad_stype)."
+            )
+        if grad_stype not in ("default", "row_sparse"):
+            raise ValueError(
+                f"Parameter {name}: grad_stype={grad_stype!r} is no storage type of gradients."
+            )
+        self._grad_stype = grad_stype
         self._differentiable = differentiable
         self._grad_req = grad_req if differentiable else "null"
         self._data: dict[Context, NDArray] = {}
@@ -105,7 +120,7 @@ class Parameter:
         if self._grad_req == "null":
             data._link = None
         else:
-            data.attach_grad(self._grad_req)
+            NDArray.attach_grad(data, self._grad_req, self._grad_stype)
 
     # ---- making -------------------------------------------------------------------------------
 

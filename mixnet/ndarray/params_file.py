@@ -74,7 +74,7 @@ def pieces(data: Any) -> Iterator[bytes]:
 def _pieces(arrays: Sequence[NDArray], names: Sequence[str]) -> Iterator[bytes]:
     yield struct.pack("<QQQ", _FILE_MAGIC, 0, len(arrays))
     for each in arrays:
-        yield array_bytes(each)
+        yield from array_pieces(each)
     yield struct.pack("<Q", len(names))
     for name in names:
         text = str(name).encode()
@@ -83,6 +83,11 @@ def _pieces(arrays: Sequence[NDArray], names: Sequence[str]) -> Iterator[bytes]:
 
 def array_bytes(array: NDArray) -> bytes:
     """One array as it stands in a file."""
+    return b"".join(array_pieces(array))
+
+
+def array_pieces(array: NDArray) -> Iterator[Any]:
+    """One array as it stands in a file: its description, then views of its content."""
     aux: list[np.ndarray] = []
     shape = array.shape
     if isinstance(array, BaseSparseNDArray):
@@ -97,8 +102,10 @@ def array_bytes(array: NDArray) -> bytes:
     parts += [_shape_bytes(shape), struct.pack("<iii", 1, 0, CODES[data.dtype])]
     for each in aux:
         parts += [struct.pack("<i", CODES[each.dtype]), _shape_bytes(each.shape)]
-    parts += [np.ascontiguousarray(each).tobytes() for each in (data, *aux)]
-    return b"".join(parts)
+    yield b"".join(parts)
+    for each in (data, *aux):
+        # Bytes of the array itself: it may be gigabytes.
+        yield np.ascontiguousarray(each).reshape(-1).view(np.uint8).data
 
 
 def _shape_bytes(shape: tuple[int, ...]) -> bytes:

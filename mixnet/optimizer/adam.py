@@ -27,7 +27,7 @@ class Adam(Optimizer):
         beta1: decay of the mean.
         beta2: decay of the square.
         epsilon: keeps the divisor away from 0.
-        lazy_update: kept for MXNet programs.
+        lazy_update: a row_sparse gradient moves only the rows that it has.
         common: ``wd``, ``rescale_grad``, ``clip_gradient``; see :class:`Optimizer`.
     """
 

@@ -21,7 +21,7 @@ class SGD(Optimizer):
     Args:
         learning_rate: step length ``lr``.
         momentum: share of the last step that is kept, in [0, 1).
-        lazy_update: kept for MXNet programs.
+        lazy_update: a row_sparse gradient moves only the rows that it has.
         common: ``wd``, ``rescale_grad``, ``clip_gradient``; see :class:`Optimizer`.
     """
 

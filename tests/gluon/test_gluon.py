@@ -239,3 +239,23 @@ def test_accuracy() -> None:
     assert metric.get() == ("accuracy", pytest.approx(2 / 3))
     with pytest.raises(mx.MXNetError, match="3 labels for 2 predictions"):
         metric.update([nd.zeros((3,))], [nd.zeros((2, 2))])
+
+
+@pytest.mark.parametrize("hybrid", [False, True])
+@pytest.mark.parametrize("optimizer", ["sgd", "adam"])
+def test_a_sparse_embedding_moves_only_the_rows_that_were_read(hybrid: bool, optimizer: str) -> None:
+    layer = gluon.nn.Embedding(50, 4, sparse_grad=True)
+    layer.initialize()
+    if hybrid:
+        layer.hybridize()
+    trainer = gluon.Trainer(layer.collect_params(), optimizer, {"learning_rate": 0.1})
+    before = layer.weight.data().asnumpy()
+    for _ in range(2):
+        with mx.autograd.record():
+            loss = layer(nd.array([1, 7, 7])).sum()
+        loss.backward()
+        assert layer.weight.grad().stype == "row_sparse"
+        assert layer.weight.grad().indices.asnumpy().tolist() == [1, 7]
+        trainer.step(1)
+    moved = (layer.weight.data().asnumpy() != before).any(1)
+    assert np.nonzero(moved)[0].tolist() == [1, 7]

@@ -95,7 +95,7 @@ class Embedding(HybridBlock):
         output_dim: extent of a row.
         dtype: dtype of the table.
         weight_initializer: initializer of the table.
-        sparse_grad: kept for MXNet programs; gradients are dense.
+        sparse_grad: the gradient holds only the rows that were read (row_sparse).
     """
 
     def __init__(
@@ -112,6 +112,7 @@ class Embedding(HybridBlock):
             "input_dim": input_dim,
             "output_dim": output_dim,
             "dtype": as_dtype(dtype).name,
+            "sparse_grad": sparse_grad,
         }
         self.weight = self.params.get(
             "weight",
@@ -119,6 +120,7 @@ class Embedding(HybridBlock):
             init=initializer(weight_initializer),
             dtype=dtype,
             allow_deferred_init=True,
+            grad_stype="row_sparse" if sparse_grad else "default",
         )
 
     def hybrid_forward(self, F: Any, x: Any, weight: Any = None) -> Any:
