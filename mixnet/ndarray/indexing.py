@@ -170,6 +170,9 @@ def getitem(self: NDArray, key: Any) -> Any:
     Raises:
         IndexError: an index is out of bounds, or there are too many.
     """
+    truth = _truth(key)
+    if truth is not None:  # NumPy's reading: a new first axis, of the one element or of none
+        return self[None] if truth else self[None][:0]
     parts = _expand(key, self.shape)
     if not _is_basic(parts):
         pattern, values = _advanced(self, parts)
@@ -230,6 +233,11 @@ def setitem(self: NDArray, key: Any, value: Any) -> None:
         statics, scalars = op.bind({"value": float(value)})
         self._write(record(op, statics, scalars, (self._read(), key._read()))[0])
         return
+    truth = _truth(key)
+    if truth is not None:
+        if truth:
+            self._write_all(value)
+        return
     parts = _expand(key, self.shape)
     if not _is_basic(parts):
         pattern, values = _advanced(self, parts)
@@ -254,6 +262,15 @@ def setitem(self: NDArray, key: Any, value: Any) -> None:
     pattern = _static_pattern(parts, self.shape)
     probe = np.broadcast_to(np.bool_(True), self.shape)[_slices(pattern)].shape
     self._write_index(pattern, [], reshaped(stored, probe))
+
+
+def _truth(key: Any) -> bool | None:
+    """The boolean that is all of a key, None for other keys."""
+    if isinstance(key, (bool, np.bool_)):
+        return bool(key)
+    if isinstance(key, (NDArray, np.ndarray)) and key.ndim == 0 and key.dtype == np.bool_:
+        return bool(key)
+    return None
 
 
 def _is_mask(key: Any) -> bool:

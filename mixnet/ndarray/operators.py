@@ -63,9 +63,12 @@ class Binary:
         raise self._wrong(left, right)
 
     def _wrong(self, left: Any, right: Any) -> TypeError:
+        name, module = self.broadcast.name, "mx.nd"
+        if name.startswith("_npi_"):
+            name, module = name.removeprefix("_npi_"), "mx.np"
         return TypeError(
-            f"{self.broadcast.name} takes arrays and numbers, not {type(left).__name__} and "
-            f"{type(right).__name__}. Make an array with mx.nd.array(...)."
+            f"{name} takes arrays and numbers, not {_kind(left)} and {_kind(right)}. Make an array "
+            f"with {module}.array(...)."
         )
 
     def of_numbers(self, left: Any, right: Any) -> Any:
@@ -146,6 +149,15 @@ class Binary:
             return left
 
         return method
+
+
+def _kind(operand: Any) -> str:
+    cls = type(operand)
+    return (
+        f"{cls.__module__.partition('.')[0]}.{cls.__name__}"
+        if cls.__module__ != "builtins"
+        else cls.__name__
+    )
 
 
 def _binary(name: str, symbol: str, scalar: str = "", reflected: str | None = None) -> Binary:

@@ -71,7 +71,10 @@ class ndarray(NDArray):
 
     def __repr__(self) -> str:
         data = self.asnumpy()
-        text = onp.array2string(data, separator=", ", prefix="array(")
+        if data.size:
+            text = onp.array2string(data, separator=", ", prefix="array(")
+        else:  # brackets cannot say more than one axis
+            text = "[]" if data.ndim == 1 else f"[], shape={data.shape}"
         # float32, int32's sibling int64 and bool: MXNet names every dtype but its default and bool.
         dtype = "" if data.dtype in (onp.float32, onp.bool_) else f", dtype={data.dtype}"
         context = "" if self.context.device_type == "cpu" else f", ctx={self.context}"
@@ -395,7 +398,16 @@ _COMPARISONS = {
 
 def _compared(method: Any, otherwise: bool) -> Any:
     def compare(self: Any, other: Any) -> Any:
-        return otherwise if other is None or isinstance(other, str) else method(self, other)
+        if other is None or isinstance(other, str):
+            return otherwise
+        if isinstance(
+            other, (list, tuple, complex)
+        ):  # a plain False would be mistaken for a result
+            raise TypeError(
+                f"An mx.np array compares with arrays and numbers, not {type(other).__name__}. Make "
+                f"an array with mx.np.array(...)."
+            )
+        return method(self, other)
 
     return compare
 
@@ -423,7 +435,10 @@ def _install(cls: Any) -> None:
         return self
 
     cls.__matmul__, cls.__rmatmul__, cls.__imatmul__ = matmul, reflected_matmul, inplace_matmul
-    cls.__neg__ = lambda self: self._function("negative")(self)
+    # The negative of a truth is a number.
+    cls.__neg__ = lambda self: (
+        self * -1 if self.dtype == onp.bool_ else self._function("negative")(self)
+    )
     cls.__abs__ = lambda self: self._function("abs")(self)
     cls.__invert__ = lambda self: self._function("invert")(self)
 

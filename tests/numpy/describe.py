@@ -5,6 +5,14 @@ from __future__ import annotations
 import numpy as onp
 
 
+def evaluate(text, scope):
+    """The value of the last of several statements, which is an expression."""
+    *statements, expression = text.split("; ")
+    for each in statements:
+        exec(each, scope)
+    return eval(expression, scope)
+
+
 def describe(value, array_class):
     """Class, dtype, shape and values of a result, as what JSON can hold.
 

@@ -1052,3 +1052,50 @@ case(
 case("npx.image.random_color_jitter", f"{_S}(%(img.astype('float32'), 0.1, 0.1, 0.1, 0.1))")
 case("npx.image.random_lighting", f"{_S}(%(img.astype('float32'), 0.1))", "%(img, 0.0)")
 case("npx.image.random_flip_left_right npx.image.random_flip_top_bottom", f"{_S}(%(img))")
+
+# ---- the class: statements, then an expression ---------------------------------------------------------
+
+case("ndarray.arithmetic", *[f"a2 {sign} {other}" for sign in ("+", "-", "*", "/", "%", "**", "==", "!=", "<", "<=", ">", ">=")
+     for other in ("g2", "g1", "2", "g0", "onp.float32(2)", "gz", "a3", "None", "'x'", "[1, 2, 3]", "1j")],
+     *[f"{other} {sign} g2" for sign in ("+", "-", "*", "/", "%", "**", "==", "<", ">=") for other in ("2", "2.5", "True", "onp.float32(2)", "onp.int64(2)")],
+     *[f"ai {sign} {other}" for sign in ("&", "|", "^") for other in ("gi", "3", "a1")], *[f"3 {sign} ai" for sign in ("&", "|", "^")],
+     "a2 @ c2", "a1 @ g1", "a2 @ a2", "-a2", "-ai", "abs(a2)", "~b1", "~ai", "~a1", "-b1", "+a2", "a2 // 2", "divmod(a2, 2)", "a2 << 1")  # fmt: skip
+case("ndarray.in_place", *[f"a2 {sign}= {other}; a2" for sign in ("+", "-", "*", "/", "%") for other in ("2", "g1", "g2", "a3", "onp.float32(2)")],
+     "a1 += a2; a1", "a2 **= 2; a2", "s2 @= s2; s2", "ai &= 1; ai", "ai |= gi; ai", "ai ^= 3; ai", "b1 &= b1; b1", "ai += 2; ai", "ai *= gi; ai", "a0 += 1; a0",
+     "az += 1; az", "v = a2; v += 1; a2", "v = a2[0]; v += 1; a2", "a2 += a2; a2", "a2 //= 2; a2", "ai += 1.5; ai", "ah *= 2; ah")  # fmt: skip
+_KEYS = ["0", "-1", "5", "0, 1", "0, 1, 2, 3", "1:", ":-1", "::-1", "::2", ":, 1", ":, ::-1", "..., 0", "0, ...", "None", "None, 0", ":, None", "..., None", "()", "...", "1:1", "0:9, 1:2", "-1:0:-1",
+         "[0, 1]", "[[0, 1], [1, 0]]", "[1, 0], [2, 0]", ":, [2, 0]", "..., [1]", "[0], :, [1]", "0, [1, 2]", "[True, False]", "b2", "b2[:, :]", "b1[:2]", ":, b1", "np.array([1, 0], dtype='int64')",
+         "np.array([-1], dtype='int32'), 1:", ":, np.array([[0, 2]], dtype='int64')", "np.array(1, dtype='int64')", "onp.array([0, 1])", "onp.int64(1)", "onp.array([True, False])", "[5]", "[0, 1, 2], [0, 1]", "1.5",
+         "'x'", "None, ..., None", "np.array([0, 1]), np.array([1, 2])", "..., ...", "True", "slice(0, onp.int64(1))", "np.zeros((0,), dtype='int64')", "[]", "a2 > 0"]  # fmt: skip
+case(
+    "ndarray.reading",
+    *[f"{array}[{key}]" for array in ("a2", "a3") for key in _KEYS],
+    "a0[()]",
+    "a0[0]",
+    "a0[a0 > 5]",
+    "a1[1][()]",
+    "az[0]",
+    "az[:, 1]",
+    "az[:0]",
+    "az[b1]",
+    "e1[[]]",
+    "al[al > 1]",
+    "a1[b1][::-1]",
+    "a1[1:][0]",
+)
+_VALUES = ["7", "[1, 2, 3]", "g1", "onp.ones(3)", "g0", "np.zeros((1, 3))", "np.zeros((4,))", "ai"]
+case("ndarray.writing", *[f"a2[{key}] = 7; a2" for key in _KEYS], *[f"a2[{key}] = {value}; a2" for key in ("0", ":", "...", "1:", "::-1", "[1, 0]", "b1[:2]", ":, ::2", "None") for value in _VALUES],
+     "a2[b2] = np.array([1, 2, 3], dtype='float32'); a2", "a2[:, b1] = a2[:, :2]; a2", "a2[[0, 1], [1, 2]] = np.array([8, 9], dtype='float32'); a2", "a0[()] = 4; a0", "az[:] = 1; az", "a2[0, 0] = 'x'; a2", "a2[a2 > 100] = np.zeros((0,)); a2",
+     "v = a2[1]; v[:] = 5; a2", "v = a2[:, 1]; v[:] = 5; v", "v = a2.reshape((3, 2)); v[0] = 1; a2", "ai[0] = 2.7; ai", "b1[1] = 3; b1", "a2[0][1] = 9; a2", "a2[1:, :2] = a2[:1, 1:]; a2", "a3[1, :, 2] = g1; a3", "a3[:, [0, 2]] = 1; a3", "al[al > 1] = 0; al",
+     "a3[..., 0] = g2; a3", "a3[b1[:2], 1] = 2; a3", "a1[[0, 0]] = np.array([4, 4], dtype='float32'); a1")  # fmt: skip
+case("ndarray.methods", "a3.sum()", "a3.sum((0, 2))", "a3.sum(axis=-1, keepdims=True)", "ai.sum(dtype='float32')", "a3.mean(1)", "ai.mean()", "a3.std(axis=0)", "a3.var(ddof=1)", "a3.max(0)", "a3.min(axis=(0, 1))", "a3.prod(2)", "b2.all()", "b2.any(axis=1, keepdims=True)",
+     "a3.argmax()", "a3.argmin(1)", "a2.cumsum()", "a2.cumsum(axis=1)", "a2.clip(0, 1)", "a2.clip(max=1)", "a2.round(1)", "a2.take(k2)", "a2.take([0], axis=1)", "a2.repeat(2)", "a2.repeat(2, axis=0)", "a2.dot(c2)", "al.nonzero()", "a2.argsort()", "a2.argsort(axis=0)", "a2.copy()",
+     "a2.astype('int32')", "a2.astype(int)", "a2.astype(bool)", "au.astype('float16')", "a2.flatten()", "a2.ravel()", "a2.reshape(3, 2)", "a2.reshape((3, -1))", "a2.reshape(-1)", "a2.reshape(6)", "a2.reshape(onp.int64(3), 2)", "a2.reshape(3, 2, order='C')", "a2.reshape(7, 1)", "a1[:1].reshape(())",
+     "a3.transpose()", "a3.transpose(1, 0, 2)", "a3.transpose((1, 0, 2))", "a3.T", "a3.swapaxes(0, 2)", "a3[:1].squeeze()", "a3[:1].squeeze(0)", "a3.squeeze(1)", "a2.tolist()", "a0.tolist()", "ai.tolist()", "b1.tolist()", "az.tolist()", "a2.item(1)", "a2.item(1, 2)", "a0.item()", "a2.item()", "ai.item(-1)",
+     "len(a3)", "len(a0)", "len(az)", "[v for v in a2]", "list(a0)", "list(az)", "bool(a0)", "bool(a1)", "bool(a1[:1])", "bool(np.zeros((2,))[:1])", "float(a0)", "float(a1)", "int(gi[0])", "float(a1[:1])", "a2.shape", "a2.size", "a2.ndim", "a2.dtype", "ai.dtype", "az.size", "a0.ndim", "round(a0)", "round(a1, 1)",
+     "str(a2)", "str(a0)", "str(ai)", "str(az)", "str(b1)", "'{:.2f}'.format(a0)", "f'{a0:.1f}'", "f'{a2}'", "a2 is a2[:]", "a2.reshape((3, 2))[0, 0]", "1 in gi", "a2 in [1]", "max(a1)", "sum(gi)", "sorted(gi)[0]", "a1.astype('float64').sum().dtype", "a1.astype('float32', copy=False) is a1", "range(3)[gi[1]]", "[1, 2, 3][gi[0]]")  # fmt: skip
+case("ndarray.text", *[f"repr({each})" for each in ("a2", "a0", "az", "b1", "ai", "al", "au", "a8", "ah", "ad", "e1", "x1", "np.zeros((2, 0, 3), dtype='int32')", "np.arange(2000)", "np.array(2, dtype='int64')", "np.array(True)",
+     "np.array([1e-10, 1e10])", "np.array([1.0, 2.5])", "np.zeros((0,), dtype='int64')", "a2[0]", "a2.T", "np.ones((40, 40))")])  # fmt: skip
+case("ndarray.protocols", "onp.mean(a2)", "onp.mean(a2, axis=1)", "onp.add(a2, 1)", "onp.add(2, a2)", "onp.multiply(a2, g1)", "onp.concatenate([a2, a2])", "onp.linalg.norm(a2)", "onp.sin(a2)", "onp.allclose(a2, a2)", "onp.sum(a2, axis=0, keepdims=True)", "onp.stack([a1, g1])", "onp.add(a2, 1, out=a2)", "onp.where(a2 > 1, a2, a2)", "onp.matmul(a2, c2)",
+     "onp.zeros_like(a2)", "onp.shape(a2)", "onp.clip(a2, 0, 1)", "onp.split(a2, 3, axis=1)", "onp.expand_dims(a1, 0)", "onp.argsort(a2)", "onp.unique(gi)", "onp.tensordot(a2, c2, 1)", "onp.einsum('ij->j', a2)", "onp.dot(a2, c2)", "onp.linalg.inv(s2)", "onp.std(a2)", "onp.transpose(a2)", "onp.reshape(a2, (3, 2))", "onp.tile(a1, 2)",
+     "onp.repeat(a1, 2)", "onp.max(a2, 1)", "onp.prod(a1)", "onp.isnan(x1)", "onp.less(a1, g1)", "onp.maximum(a1, 0)", "onp.count_nonzero(al)", "onp.asarray(a2).shape", "onp.ravel(a2)", "onp.squeeze(a2[:1])", "onp.take(a2, k2)", "onp.cumsum(a2, 1)", "onp.vstack([a1, g1])", "onp.full_like(a2, 2)", "onp.swapaxes(a3, 0, 1)", "onp.diff(a1)")  # fmt: skip

@@ -27,7 +27,7 @@ import numpy as onp
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE.parent / "numpy"))
 
-from describe import describe, same, without_values  # noqa: E402
+from describe import describe, evaluate, same, without_values  # noqa: E402
 from functions import ARRAYS, CASES  # noqa: E402
 
 
@@ -35,7 +35,7 @@ def _with_numpy(text):
     scope = {"np": onp, "onp": onp, **{k: v.copy() for k, v in ARRAYS.items()}}
     with onp.errstate(all="ignore"):
         try:
-            return describe(eval(text, scope), onp.ndarray)
+            return describe(evaluate(text, scope), onp.ndarray)
         except Exception as error:
             return ["raises", type(error).__name__]
 
@@ -60,7 +60,7 @@ def _work(start, path):
             arrays = {k: np.array(v, dtype=v.dtype) for k, v in ARRAYS.items()}
             scope = {"np": np, "npx": npx, "onp": onp, "PATH": path + ".params", **arrays}
             try:
-                fact = describe(eval(text, scope), np.ndarray)
+                fact = describe(evaluate(text, scope), np.ndarray)
             except Exception as error:
                 fact = ["raises", type(error).__name__]
             out.write(json.dumps([text, fact]) + "\n")
