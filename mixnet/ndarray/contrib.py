@@ -12,6 +12,12 @@ from mixnet.ndarray.create import zeros
 from mixnet.ndarray.invoke import invoke
 from mixnet.ndarray.namespace import below
 from mixnet.ndarray.ndarray import NDArray
+from mixnet.ndarray.update import adamw_update as adamw_update
+from mixnet.ndarray.update import mp_adamw_update as mp_adamw_update
+from mixnet.ndarray.update import multi_adamw_update as multi_adamw_update
+from mixnet.ndarray.update import multi_lamb_update as multi_lamb_update
+from mixnet.ndarray.update import multi_mp_adamw_update as multi_mp_adamw_update
+from mixnet.ndarray.update import multi_mp_lamb_update as multi_mp_lamb_update
 from mixnet.ops.registry import find
 from mixnet.runtime.body import BodyTrace
 from mixnet.runtime.state import state

@@ -3,9 +3,11 @@
 from mixnet.ops import activation as activation
 from mixnet.ops import array_list as array_list
 from mixnet.ops import attention as attention
+from mixnet.ops import backward as backward
 from mixnet.ops import batch_norm as batch_norm
 from mixnet.ops import boxes as boxes
 from mixnet.ops import broadcast as broadcast
+from mixnet.ops import calibrate as calibrate
 from mixnet.ops import checks as checks
 from mixnet.ops import columns as columns
 from mixnet.ops import control_flow as control_flow
@@ -46,6 +48,7 @@ from mixnet.ops import pooling as pooling
 from mixnet.ops import position_sensitive as position_sensitive
 from mixnet.ops import proposal as proposal
 from mixnet.ops import quantize as quantize
+from mixnet.ops import quantized as quantized
 from mixnet.ops import recurrent as recurrent
 from mixnet.ops import reduce as reduce
 from mixnet.ops import region as region

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import inspect
+import typing
 from collections.abc import Callable, Sequence
 from typing import Any
+
+from mixnet.ops.registry import Op
 
 
 def present(
@@ -36,3 +39,10 @@ def array(name: str) -> inspect.Parameter:
 def attribute(name: str, kind: Any, default: Any = inspect.Parameter.empty) -> inspect.Parameter:
     """The parameter of an attribute; without a default it is required."""
     return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=kind)
+
+
+def parameters_of(operator: Op) -> list[inspect.Parameter]:
+    """The parameters of an operator's attributes, with their annotations resolved."""
+    hints = typing.get_type_hints(operator.function, include_extras=True)
+    parameters = inspect.signature(operator.function).parameters
+    return [parameters[name].replace(annotation=hints[name]) for name in operator.attributes]

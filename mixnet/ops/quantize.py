@@ -6,41 +6,77 @@ from typing import Any, Literal
 
 import jax.numpy as jnp
 
-from mixnet.base import ShapeError
+from mixnet.base import DTypeError, ShapeError
 from mixnet.ops.registry import op
 
-_LIMITS = {"int8": (-128, 127), "uint8": (0, 255)}
-# How many steps lie between 0 and the end of the range: MXNet counts half a step more in
-# quantize_v2 and dequantize than in quantize.
-_STEPS = {"int8": 127.5, "uint8": 255.5}
+LIMITS = {"int8": (-128, 127), "uint8": (0, 255)}
+"""Least and greatest number of a dtype; the greatest stands for the end of a range."""
+
+STEPS = {"int8": 127.5, "uint8": 255.5}
+"""How many steps lie between 0 and the end of the range where MXNet counts half a step more.
+
+It does so in quantize_v2, in dequantize and wherever oneDNN scales; it does not in quantize, in
+requantize and in the ranges of products.
+"""
+
+INT32_STEPS = float(2**31)
+"""How many steps lie between 0 and the end of the range of a result in int32."""
 
 
-def _farthest(low: Any, high: Any) -> Any:
-    return jnp.maximum(jnp.abs(low), jnp.abs(high))
+def farthest(low: Any, high: Any) -> Any:
+    """The end of a range that is farther from 0, as a number: 0 steps up to it are counted."""
+    return jnp.maximum(jnp.abs(low), jnp.abs(high)).reshape(())
 
 
-def _rounded(data: Any, steps: float, farthest: Any, dtype: str) -> Any:
-    # A range without extent holds zeros alone.
-    scale = jnp.where(farthest > 0, steps / jnp.where(farthest > 0, farthest, 1), 0)
-    low, high = _LIMITS[dtype]
-    return jnp.clip(jnp.round(data * scale), low, high).astype(dtype)
+def ratio(steps: Any, end: Any) -> Any:
+    """``steps / end``; 0 where the range has no extent, which holds zeros alone."""
+    return jnp.where(end > 0, steps / jnp.where(end > 0, end, 1), 0)
 
 
-def _range_of(dtype: str, low: Any, high: Any, farthest: Any) -> tuple[Any, Any]:
+def clipped(data: Any, dtype: str) -> Any:
+    """Whole numbers in ``dtype``, those that it does not have as its nearest."""
+    low, high = LIMITS[dtype]
+    return jnp.clip(data, low, high).astype(dtype)
+
+
+def _rounded(data: Any, steps: float, end: Any, dtype: str) -> Any:
+    return clipped(jnp.round(data * ratio(steps, end)), dtype)
+
+
+def check_whole(name: str, **arrays: Any) -> None:
+    """Raise unless every array has integers of 8 bits.
+
+    Raises:
+        DTypeError: one has others.
+    """
+    for each, array in arrays.items():
+        if str(array.dtype) not in LIMITS:
+            raise DTypeError(
+                f"contrib.{name}: {each} is {array.dtype}; it must be int8 or uint8, as "
+                f"contrib.quantize_v2 makes it."
+            )
+
+
+def _range_of(dtype: str, low: Any, high: Any, end: Any) -> tuple[Any, Any]:
     """The range as ``(1,)`` arrays; that of signed integers reaches as far on both sides."""
     if dtype == "int8":
-        low, high = -farthest, farthest
+        low, high = -end, end
     return low.astype(jnp.float32).reshape((1,)), high.astype(jnp.float32).reshape((1,))
 
 
-def _given_range(low: float | None, high: float | None) -> tuple[Any, Any] | None:
+def given_range(low: float | None, high: float | None) -> tuple[Any, Any] | None:
     """The range that was measured before; None unless both ends are given."""
     if low is None or high is None:
         return None
     return jnp.asarray(low, jnp.float32), jnp.asarray(high, jnp.float32)
 
 
-def _check_range(name: str, low: Any, high: Any) -> None:
+def check_range(name: str, low: Any, high: Any) -> None:
+    """Raise unless both ends are one number.
+
+    Raises:
+        ShapeError: an end is not.
+    """
     if low.size != 1 or high.size != 1:
         raise ShapeError(
             f"contrib.{name}: min_range is {low.shape} and max_range {high.shape}; give each (1,)."
@@ -69,10 +105,10 @@ def quantize(data, min_range, max_range, *, out_type: Literal["int8", "uint8"] =
 
     Source: MXNet operator ``_contrib_quantize``.
     """
-    _check_range("quantize", min_range, max_range)
-    farthest = _farthest(min_range, max_range).reshape(())
-    found = _rounded(data, _LIMITS[out_type][1], farthest, out_type)
-    return found, *_range_of(out_type, min_range, max_range, farthest)
+    check_range("quantize", min_range, max_range)
+    end = farthest(min_range, max_range)
+    found = _rounded(data, LIMITS[out_type][1], end, out_type)
+    return found, *_range_of(out_type, min_range, max_range, end)
 
 
 @op("_contrib_quantize_v2", outputs=3, differentiable=False)
@@ -95,19 +131,19 @@ def quantize_v2(
 
     Source: MXNet operator ``_contrib_quantize_v2``.
     """
-    given = _given_range(min_calib_range, max_calib_range)
+    given = given_range(min_calib_range, max_calib_range)
     whole = str(data.dtype)
-    if whole in _LIMITS:
-        steps = jnp.asarray(_STEPS[whole], jnp.float32)
+    if whole in LIMITS:
+        steps = jnp.asarray(STEPS[whole], jnp.float32)
         low, high = given or (-steps if whole == "int8" else 0 * steps, steps)
         return data, low.reshape((1,)), high.reshape((1,))
     dtype = out_type
     if dtype == "auto":
         dtype = "uint8" if given and (min_calib_range or 0) >= 0 else "int8"
     low, high = given or (data.min(), data.max())
-    farthest = _farthest(low, high)
-    found = _rounded(data, _STEPS[dtype], farthest, dtype)
-    return found, *_range_of(dtype, low, high, farthest)
+    end = farthest(low, high)
+    found = _rounded(data, STEPS[dtype], end, dtype)
+    return found, *_range_of(dtype, low, high, end)
 
 
 @op(
@@ -129,7 +165,7 @@ def quantize_asym(
 
     Source: MXNet operator ``_contrib_quantize_asym``.
     """
-    low, high = _given_range(min_calib_range, max_calib_range) or (data.min(), data.max())
+    low, high = given_range(min_calib_range, max_calib_range) or (data.min(), data.max())
     extent = high - low
     scale = jnp.where(extent > 0, 255 / jnp.where(extent > 0, extent, 1), 1).astype(jnp.float32)
     shift = 255 - high * scale
@@ -151,11 +187,55 @@ def dequantize(data, min_range, max_range, *, out_type: Literal["float32"] = "fl
 
     Source: MXNet operator ``_contrib_dequantize``.
     """
-    _check_range("dequantize", min_range, max_range)
-    steps = _STEPS[str(data.dtype) if str(data.dtype) in _STEPS else "int8"]
-    step = _farthest(min_range, max_range).reshape(()) / steps
+    check_range("dequantize", min_range, max_range)
+    steps = STEPS[str(data.dtype) if str(data.dtype) in STEPS else "int8"]
+    step = farthest(min_range, max_range) / steps
     return data.astype(out_type) * step.astype(out_type)
 
 
-for _operator in (quantize, dequantize):
+@op("_contrib_requantize", outputs=3, differentiable=False)
+def requantize(
+    data,
+    min_range,
+    max_range,
+    *,
+    out_type: Literal["auto", "int8", "uint8"] = "int8",
+    min_calib_range: float | None = None,
+    max_calib_range: float | None = None,
+):
+    """Sums in int32 as integers of 8 bits, with the range measured before or else the data's.
+
+    ``auto`` means ``uint8`` where ``min_calib_range`` is given and not below 0, else ``int8``.
+
+    Args:
+        data: int32.
+        min_range: least number that int32 stands for, ``(1,)``.
+        max_range: greatest number that int32 stands for, ``(1,)``.
+
+    Returns:
+        The integers, and the ends of their range, ``(1,)`` each.
+
+    Raises:
+        DTypeError: the data are not int32.
+        ShapeError: an end is not a single number.
+
+    Source: MXNet operator ``_contrib_requantize``.
+    """
+    if str(data.dtype) != "int32":
+        raise DTypeError(
+            f"contrib.requantize: data is {data.dtype}; it takes the int32 that operators such as "
+            f"contrib.quantized_conv return."
+        )
+    check_range("requantize", min_range, max_range)
+    given = given_range(min_calib_range, max_calib_range)
+    dtype = out_type
+    if dtype == "auto":
+        dtype = "uint8" if given and (min_calib_range or 0) >= 0 else "int8"
+    values = data.astype(jnp.float32) * (farthest(min_range, max_range) / INT32_STEPS)
+    end = farthest(*given) if given else jnp.abs(values).max()
+    found = _rounded(values, LIMITS[dtype][1], end, dtype)
+    return found, *_range_of(dtype, 0 * end, end, end)
+
+
+for _operator in (quantize, dequantize, requantize):
     _operator.infer_inputs(_infer_range)

@@ -123,7 +123,7 @@ def _reversed(steps: Any, lengths: Any) -> Any:
     return steps[source, jnp.arange(steps.shape[1])[None, :]]
 
 
-def _layout(
+def part_shapes(
     in_units: int, state_size: int, num_layers: int, bidirectional: bool, mode: str, projection: Any
 ) -> list[tuple[tuple[str, int, int], tuple[int, ...]]]:
     """Name and shape of each array in the parameter vector, in order."""
@@ -152,7 +152,8 @@ def _rnn_arguments(mode: str, use_sequence_length: bool) -> tuple[str, ...]:
     return tuple(names)
 
 
-def _rnn_outputs(mode: str, state_outputs: bool) -> int:
+def rnn_outputs(mode: str, state_outputs: bool) -> int:
+    """How many results a call has."""
     return 1 if not state_outputs else 3 if mode == "lstm" else 2
 
 
@@ -160,7 +161,7 @@ def _rnn_outputs(mode: str, state_outputs: bool) -> int:
     "RNN",
     aliases=["_npx_rnn"],
     arguments=_rnn_arguments,
-    outputs=_rnn_outputs,
+    outputs=rnn_outputs,
     output_names=("output", "state_output", "statecell_output"),
 )
 def rnn(
@@ -220,7 +221,7 @@ def rnn(
         )
     if data.ndim != 3:
         raise ShapeError(f"RNN: data is {data.shape}; give it (time, batch, units).")
-    expected = _rnn_shapes(data.shape, state_size, num_layers, bidirectional, mode, projection_size)
+    expected = rnn_shapes(data.shape, state_size, num_layers, bidirectional, mode, projection_size)
     given = {
         "parameters": parameters,
         "state": state,
@@ -245,7 +246,7 @@ def rnn(
     lengths = None if sequence_length is None else sequence_length.astype(jnp.int32)
     part: dict[tuple[str, int, int], Any] = {}
     start = 0
-    for which, shape in _layout(
+    for which, shape in part_shapes(
         data.shape[2], state_size, num_layers, bidirectional, mode, projection_size
     ):
         stop = start + math.prod(shape)
@@ -291,7 +292,7 @@ def _gate_inputs(data: Any, part: Any, side: tuple[int, int], mode: str, lengths
     return jnp.concatenate([product, scaled], -1)
 
 
-def _rnn_shapes(
+def rnn_shapes(
     data: tuple[int, ...],
     state_size: int,
     num_layers: int,
@@ -299,7 +300,8 @@ def _rnn_shapes(
     mode: str,
     projection_size: int | None,
 ) -> dict[str, tuple[int, ...]]:
-    layout = _layout(data[2], state_size, num_layers, bidirectional, mode, projection_size)
+    """Shapes of the arrays beside the data."""
+    layout = part_shapes(data[2], state_size, num_layers, bidirectional, mode, projection_size)
     rows = num_layers * (1 + bidirectional)
     return {
         "parameters": (sum(math.prod(shape) for _, shape in layout),),
@@ -311,7 +313,7 @@ def _rnn_shapes(
 
 @rnn.infer_inputs
 def _(data, *, state_size, num_layers, bidirectional, mode, projection_size):
-    return _rnn_shapes(data, state_size, num_layers, bidirectional, mode, projection_size)
+    return rnn_shapes(data, state_size, num_layers, bidirectional, mode, projection_size)
 
 
 @op("_rnn_param_concat", aliases=["_npi_rnn_param_concat"])

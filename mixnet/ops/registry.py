@@ -438,11 +438,12 @@ def _cotangent(gradient: Any, primal: Any) -> Any:
     """A gradient in the form JAX wants for ``primal``: zeros for none, ``float0`` for integers."""
     if primal is None:
         return None
-    if not jnp.issubdtype(primal.dtype, jnp.floating):
-        return np.zeros(primal.shape, jax.dtypes.float0)
+    shape, dtype = jnp.shape(primal), jnp.result_type(primal)  # it may be a number of Python
+    if not jnp.issubdtype(dtype, jnp.floating):
+        return np.zeros(shape, jax.dtypes.float0)
     if gradient is None:
-        return jnp.zeros(primal.shape, primal.dtype)
-    return jnp.broadcast_to(gradient, primal.shape).astype(primal.dtype)
+        return jnp.zeros(shape, dtype)
+    return jnp.broadcast_to(gradient, shape).astype(dtype)
 
 
 def op(name: str, **declared: Any) -> Callable[[Callable[..., Any]], Op]:

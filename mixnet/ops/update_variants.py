@@ -7,13 +7,12 @@ weight and the new states. The functions here declare the operators that follow 
 from __future__ import annotations
 
 import inspect
-import typing
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from mixnet.base import AttributeValueError, ShapeError
 from mixnet.ops.attributes import Scalars
-from mixnet.ops.derive import array, attribute, present
+from mixnet.ops.derive import array, attribute, parameters_of, present
 from mixnet.ops.registry import Op, op
 
 # Arrays of a rule that are one for all weights of a call; they come after those of the weights.
@@ -45,7 +44,7 @@ def mixed_precision(name: str, rule: Op, writes_weight: bool = True, listed: boo
         return (found[0].astype(weight.dtype), *found[1:], found[0])
 
     text = _text(rule, " with a float32 copy of the weight, ``weight32``")
-    present(update, name, text, [*map(array, arrays), *_attributes(rule)])
+    present(update, name, text, [*map(array, arrays), *parameters_of(rule)])
     if not listed:
         return Op(name, update, states=states)
     return op(name, states=states, differentiable=False)(update)
@@ -75,7 +74,7 @@ def several(
         return _update_all(name, rule, data, lists, attributes.pop(count), attributes)
 
     parameters = []
-    for each in _attributes(rule):
+    for each in parameters_of(rule):
         if each.name in plural:
             each = each.replace(
                 name=plural[each.name], annotation=Scalars, default=inspect.Parameter.empty
@@ -98,7 +97,7 @@ def preloaded(name: str, rule: Op) -> Op:
         lists = {"lr": lrs, "wd": wds}
         return _update_all(name, rule, own, lists, num_weights, attributes)
 
-    kept = [each for each in _attributes(rule) if each.name not in _PLURAL]
+    kept = [each for each in parameters_of(rule) if each.name not in _PLURAL]
     return _declare_several(update, name, rule, kept, "num_weights")
 
 
@@ -175,13 +174,6 @@ def _asked_by(name: str, answer: Callable[[int], Any]) -> Callable[..., Any]:
 
 def _own(rule: Op) -> list[str]:
     return [each for each in rule.arrays if each not in _SHARED]
-
-
-def _attributes(rule: Op) -> list[inspect.Parameter]:
-    """The rule's attributes as parameters, with their annotations resolved."""
-    hints = typing.get_type_hints(rule.function, include_extras=True)
-    parameters = inspect.signature(rule.function).parameters
-    return [parameters[name].replace(annotation=hints[name]) for name in rule.attributes]
 
 
 def _text(rule: Op, variant: str) -> str:

@@ -5,10 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from typing import Any, NamedTuple
 
-import jax
-import jax.numpy as jnp
-
 from mixnet.graph.node import Entry, Node, topological
+from mixnet.ops.backward import gradients
 from mixnet.ops.registry import find
 
 
@@ -58,31 +56,11 @@ class BackwardOp:
     def apply(self, statics: Any, arrays: Sequence[Any], scalars: Sequence[Any] = ()) -> tuple:
         """Gradients of the inputs asked for, in their order."""
         forward_statics, headed, wanted = statics
-        heads, inputs = arrays[: len(headed)], list(arrays[len(headed) :])
-        real = [i for i in wanted if jnp.issubdtype(inputs[i].dtype, jnp.floating)]
-
-        def run(*varied: Any) -> tuple:
-            placed = list(inputs)
-            for i, value in zip(real, varied, strict=True):
-                placed[i] = value
-            outputs = self.forward.apply(forward_statics, placed, scalars)
-            return tuple(outputs[i] for i in headed)
-
-        outputs, pull = jax.vjp(run, *[inputs[i] for i in real])
-        cotangents = tuple(_as_cotangent(h, o) for h, o in zip(heads, outputs, strict=True))
-        found = dict(zip(real, pull(cotangents), strict=True))
-        return tuple(
-            found[i] if i in found else jnp.zeros(inputs[i].shape, inputs[i].dtype) for i in wanted
-        )
+        heads, inputs = arrays[: len(headed)], arrays[len(headed) :]
+        return gradients(self.forward, forward_statics, scalars, heads, headed, inputs, wanted)
 
     def __repr__(self) -> str:
         return f"<gradient of {self.forward!r}>"
-
-
-def _as_cotangent(head: Any, output: Any) -> Any:
-    if not jnp.issubdtype(output.dtype, jnp.floating):
-        return jnp.zeros(output.shape, jax.dtypes.float0)
-    return head.astype(output.dtype)
 
 
 def backward_node(node: Node, heads: Sequence[Entry | None], wanted: Sequence[int]) -> Node:

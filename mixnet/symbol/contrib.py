@@ -17,6 +17,8 @@ from mixnet.ops.registry import find
 from mixnet.symbol.namespace import below
 from mixnet.symbol.operators import apply
 from mixnet.symbol.symbol import Symbol, output_name
+from mixnet.symbol.update import adamw_update as adamw_update
+from mixnet.symbol.update import mp_adamw_update as mp_adamw_update
 
 __getattr__, __dir__ = below("contrib").hooks(globals())
 

@@ -20,6 +20,7 @@ class Record:
         high: greatest random input.
         gradient: whether the derivative is checked by finite differences.
         integers: which inputs are whole numbers in [0, low integers].
+        dtypes: dtypes of inputs that are not the floats of the test; random over all their numbers.
         stored: True where stored results of MXNet are the reference (tests/parity).
     """
 
@@ -31,4 +32,5 @@ class Record:
     high: float = 1.0
     gradient: bool = True
     integers: dict[int, int] = field(default_factory=dict)
+    dtypes: dict[int, str] = field(default_factory=dict)
     stored: bool = False

@@ -117,3 +117,71 @@ def test_symbols_know_which_variables_are_states() -> None:
     executor = symbol.bind(mx.cpu(), arguments, grad_req="null", aux_states=states)
     np.testing.assert_array_equal(executor.forward(is_train=True)[0].asnumpy(), 0.5)
     np.testing.assert_array_equal(states["copy"].asnumpy(), 0.5)
+
+
+def test_a_loss_scale_may_be_a_number() -> None:
+    for scale in (2.0, nd.array([2.0])):
+        weight, states = ones(3), [nd.zeros(3), nd.zeros(3)]
+        nd.contrib.adamw_update(weight, ones(3), *states, scale, 0.1, 1.0, wd=0.5, out=weight)
+        # The first step is 0.1 (1 - beta1) g / sqrt((1 - beta2) g²), and the decay of 0.5.
+        step = 0.1 * 0.1 / np.sqrt(0.001) + 0.5
+        np.testing.assert_allclose(weight.asnumpy(), np.full(3, 1 - step), rtol=1e-5)
+        np.testing.assert_allclose(states[0].asnumpy(), np.full(3, 0.2), rtol=1e-6)
+    half, copy = ones(3, dtype="float16"), ones(3)
+    zeros = [nd.zeros(3), nd.zeros(3)]
+    nd.contrib.mp_adamw_update(half, half, *zeros, copy, 2.0, 0.1, 1.0, wd=0.5, out=half)
+    np.testing.assert_allclose(copy.asnumpy(), weight.asnumpy(), rtol=1e-5)
+    assert half.dtype == np.float16
+
+
+@pytest.mark.parametrize("half", [False, True])
+@pytest.mark.parametrize("rule", ["adamw", "lamb"])
+def test_lists_of_weights_are_updated_as_each_alone(rule: str, half: bool) -> None:
+    def made() -> list[list[nd.NDArray]]:
+        rng = np.random.default_rng(1)
+        fresh = [[nd.array(rng.uniform(0.1, 1, n)) for n in (3, 2)] for _ in range(4)]
+        if half:
+            copies = fresh[0]
+            lower = [[each.astype("float16") for each in many] for many in fresh[:2]]
+            fresh = [*lower, *fresh[2:], copies]
+        return fresh
+
+    name = f"multi_{'mp_' if half else ''}{rule}_update"
+    function = getattr(nd.contrib, name)
+    if rule == "adamw":
+
+        def numbers(of: slice) -> list:
+            return [2.0, [0.1, 0.2][of], [0.0, 0.1][of], [1.0, 0.5][of]]
+
+    else:
+
+        def numbers(of: slice) -> list:
+            return [[1, 2][of], [0.1, 0.2][of], [0.0, 0.1][of]]
+
+    together, alone = made(), made()
+    function(*together, *numbers(slice(2)), out=together[0])
+    for i in range(2):
+        only = [[each[i]] for each in alone]
+        function(*only, *numbers(slice(i, i + 1)), out=only[0])
+    for ours, theirs in zip(together, alone, strict=True):
+        for one, other in zip(ours, theirs, strict=True):
+            np.testing.assert_allclose(one.asnumpy(), other.asnumpy(), rtol=1e-6)
+    with pytest.raises(ShapeError, match="one in each"):
+        function(together[0], *[each[:1] for each in together[1:]], *numbers(slice(2)))
+
+
+@pytest.mark.parametrize("scale", [2.0, mx.sym.Variable("scale")])
+def test_an_update_is_a_symbol_too(scale) -> None:
+    names = ["weight", "grad", "mean", "var"]
+    symbols = [mx.sym.Variable(each) for each in names]
+    step = mx.sym.contrib.adamw_update(*symbols, scale, lr=0.1, eta=1.0, name="step")
+    assert step.list_auxiliary_states() == ["mean", "var"]
+    arrays = {"weight": ones(3), "grad": ones(3)}
+    if not isinstance(scale, float):
+        arrays["scale"] = nd.array([2.0])
+    states = {"mean": nd.zeros(3), "var": nd.zeros(3)}
+    (found,) = step.bind(mx.cpu(), arrays, grad_req="null", aux_states=states).forward()
+    expected = nd.contrib.adamw_update(ones(3), ones(3), nd.zeros(3), nd.zeros(3), 2.0, 0.1, 1.0)
+    np.testing.assert_allclose(found.asnumpy(), expected.asnumpy(), rtol=1e-6)
+    copied = mx.sym.contrib.mp_adamw_update(*symbols, mx.sym.var("copy"), scale, 0.1, 1.0)
+    assert copied.list_auxiliary_states() == ["mean", "var", "copy"]

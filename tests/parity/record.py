@@ -11,7 +11,7 @@ gradients, backward from random head gradients, and writes ``tests/parity/fixtur
 (name -> NumPy array, or a list of arrays for variadic operators), ``attrs``, ``grads`` (names of inputs), ``train``,
 ``states`` (names of inputs whose values after the call are stored), ``out`` (names of inputs that the
 outputs are written to), ``close`` (tolerances, for float16); with ``symbol`` it runs as a symbol,
-which some old operators need for their states.
+which some old operators need for their states and others to run at all.
 """
 
 import importlib.util
@@ -24,20 +24,20 @@ import numpy as np
 HERE = Path(__file__).parent
 
 
-def find(mx, name):
-    """The function of an operator by its registered name."""
-    below = {"_npi_": mx.nd.numpy._internal, "_linalg_": mx.nd.linalg, "_contrib_": mx.nd.contrib,
-             "_image_": mx.nd.image}  # fmt: skip
+def find(face, name):
+    """The function of an operator by its registered name, of mx.nd or mx.sym."""
+    below = {"_npi_": face.numpy._internal, "_linalg_": face.linalg, "_contrib_": face.contrib,
+             "_image_": face.image}  # fmt: skip
     for prefix, space in below.items():
         if name.startswith(prefix):
             return getattr(space, name[len(prefix) :])
-    return getattr(mx.nd, name, None) or getattr(mx.nd._internal, name)
+    return getattr(face, name, None) or getattr(face._internal, name)
 
 
 def _bind(mx, case, made):
     """Run a case as a symbol: outputs, and a function that goes backward from heads."""
-    states = case["states"]
-    function = getattr(mx.sym, case["op"])
+    states = case.get("states", [])
+    function = find(mx.sym, case["op"])
     arguments = {k: v for k, v in made.items() if k not in states}
     symbol = function(*map(mx.sym.var, arguments), name="op", **case.get("attrs", {}))
     grads = {k: v.grad for k, v in arguments.items() if v.grad is not None}
@@ -67,7 +67,7 @@ def main(family):
         grads = case.get("grads", [])
         for each in grads:
             made[each].attach_grad()
-        function = None if case.get("symbol") else find(mx, case["op"])
+        function = None if case.get("symbol") else find(mx.nd, case["op"])
         entry = {
             "case": name, "op": case["op"], "attrs": case.get("attrs", {}), "inputs": list(inputs),
             "train": train, "grads": grads, "file": family + ".npz",

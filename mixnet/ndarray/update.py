@@ -1,0 +1,202 @@
+"""Update rules of ``mx.nd.contrib`` whose loss scale may be a number, and those on lists of arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from mixnet.base import ShapeError
+from mixnet.ndarray.create import full
+from mixnet.ndarray.invoke import invoke
+from mixnet.ndarray.ndarray import NDArray
+from mixnet.ops.registry import find
+
+
+def _scale(rescale_grad: Any, weight: NDArray) -> NDArray:
+    """The loss scale as an array where the weight is."""
+    if isinstance(rescale_grad, NDArray):
+        return rescale_grad.as_in_context(weight.context)
+    return full((1,), rescale_grad, weight.context)
+
+
+def _turns(rule: str, *lists: Sequence[NDArray]) -> list[NDArray]:
+    """The arrays of the first weight, then of the next.
+
+    Raises:
+        ShapeError: the lists differ in length, or are empty.
+    """
+    lengths = [len(each) for each in lists]
+    if min(lengths) != max(lengths) or not lengths[0]:
+        raise ShapeError(
+            f"contrib.{rule}: the lists have {lengths} arrays; give one in each for every weight."
+        )
+    return [array for turn in zip(*lists, strict=True) for array in turn]
+
+
+def adamw_update(
+    weight: NDArray,
+    grad: NDArray,
+    mean: NDArray,
+    var: NDArray,
+    rescale_grad: Any,
+    lr: float,
+    eta: float,
+    beta1: float = 0.9,
+    beta2: float = 0.999,
+    epsilon: float = 1e-8,
+    wd: float = 0,
+    clip_gradient: float = -1,
+    out: Any = None,
+    name: str | None = None,
+    **kwargs: Any,
+) -> NDArray:
+    """One step of Adam with the decay apart from the gradient; ``eta`` scales both.
+
+    Args:
+        mean: state, written.
+        var: state, written.
+        rescale_grad: the loss scale, a number or an array of one; where it is 0 or not finite,
+            weight and states stay as they are.
+        wd: decay.
+        clip_gradient: greatest size of a gradient's element, none if below 0.
+    """
+    attributes = {
+        "lr": lr, "eta": eta, "beta1": beta1, "beta2": beta2, "epsilon": epsilon, "wd": wd,
+        "clip_gradient": clip_gradient, **kwargs,
+    }  # fmt: skip
+    arrays = [weight, grad, mean, var, _scale(rescale_grad, weight)]
+    return invoke(find("_adamw_update"), arrays, attributes, out)  # type: ignore[no-any-return]
+
+
+def mp_adamw_update(
+    weight: NDArray,
+    grad: NDArray,
+    mean: NDArray,
+    var: NDArray,
+    weight32: NDArray,
+    rescale_grad: Any,
+    lr: float,
+    eta: float,
+    beta1: float = 0.9,
+    beta2: float = 0.999,
+    epsilon: float = 1e-8,
+    wd: float = 0,
+    clip_gradient: float = -1,
+    out: Any = None,
+    name: str | None = None,
+    **kwargs: Any,
+) -> NDArray:
+    """``adamw_update`` of a half-precision weight with its float32 copy ``weight32``, written."""
+    attributes = {
+        "lr": lr, "eta": eta, "beta1": beta1, "beta2": beta2, "epsilon": epsilon, "wd": wd,
+        "clip_gradient": clip_gradient, **kwargs,
+    }  # fmt: skip
+    arrays = [weight, grad, mean, var, weight32, _scale(rescale_grad, weight)]
+    return invoke(find("_mp_adamw_update"), arrays, attributes, out)  # type: ignore[no-any-return]
+
+
+def multi_adamw_update(
+    weights: Sequence[NDArray],
+    grads: Sequence[NDArray],
+    mean: Sequence[NDArray],
+    var: Sequence[NDArray],
+    rescale_grad: Any,
+    lrs: Sequence[float],
+    wds: Sequence[float],
+    etas: Sequence[float],
+    out: Any = None,
+    name: str | None = None,
+    size: int = 0,
+    **kwargs: Any,
+) -> Any:
+    """``adamw_update`` of several weights in one call; ``size`` is their number, or 0.
+
+    Raises:
+        ShapeError: the lists differ in length.
+    """
+    arrays = _turns("multi_adamw_update", weights, grads, mean, var)
+    arrays.append(_scale(rescale_grad, weights[0]))
+    numbers = {"lrs": lrs, "wds": wds, "etas": etas, "num_weights": size or len(weights)}
+    return invoke(find("_multi_adamw_update"), arrays, {**numbers, **kwargs}, out)
+
+
+def multi_mp_adamw_update(
+    weights: Sequence[NDArray],
+    grads: Sequence[NDArray],
+    mean: Sequence[NDArray],
+    var: Sequence[NDArray],
+    weights32: Sequence[NDArray],
+    rescale_grad: Any,
+    lrs: Sequence[float],
+    wds: Sequence[float],
+    etas: Sequence[float],
+    out: Any = None,
+    name: str | None = None,
+    size: int = 0,
+    **kwargs: Any,
+) -> Any:
+    """``multi_adamw_update`` of half-precision weights with their float32 copies.
+
+    Raises:
+        ShapeError: the lists differ in length.
+    """
+    arrays = _turns("multi_mp_adamw_update", weights, grads, mean, var, weights32)
+    arrays.append(_scale(rescale_grad, weights[0]))
+    numbers = {"lrs": lrs, "wds": wds, "etas": etas, "num_weights": size or len(weights)}
+    return invoke(find("_multi_mp_adamw_update"), arrays, {**numbers, **kwargs}, out)
+
+
+def multi_lamb_update(
+    weights: Sequence[NDArray],
+    grads: Sequence[NDArray],
+    mean: Sequence[NDArray],
+    var: Sequence[NDArray],
+    step_count: Sequence[int],
+    lrs: Sequence[float],
+    wds: Sequence[float],
+    out: Any = None,
+    num_tensors: int = 0,
+    **kwargs: Any,
+) -> Any:
+    """One step of LAMB of several weights in one call; ``num_tensors`` is their number, or 0.
+
+    Args:
+        mean: states, written.
+        var: states, written.
+        step_count: number of the step of each weight, from 1.
+
+    Raises:
+        ShapeError: the lists differ in length.
+    """
+    arrays = _turns("multi_lamb_update", weights, grads, mean, var)
+    numbers = {
+        "learning_rates": lrs, "wds": wds, "step_count": step_count,
+        "num_tensors": num_tensors or len(weights),
+    }  # fmt: skip
+    return invoke(find("_multi_lamb_update"), arrays, {**numbers, **kwargs}, out)
+
+
+def multi_mp_lamb_update(
+    weights: Sequence[NDArray],
+    grads: Sequence[NDArray],
+    mean: Sequence[NDArray],
+    var: Sequence[NDArray],
+    weights32: Sequence[NDArray],
+    step_count: Sequence[int],
+    lrs: Sequence[float],
+    wds: Sequence[float],
+    out: Any = None,
+    num_tensors: int = 0,
+    **kwargs: Any,
+) -> Any:
+    """``multi_lamb_update`` of half-precision weights with their float32 copies.
+
+    Raises:
+        ShapeError: the lists differ in length.
+    """
+    arrays = _turns("multi_mp_lamb_update", weights, grads, mean, var, weights32)
+    numbers = {
+        "learning_rates": lrs, "wds": wds, "step_count": step_count,
+        "num_tensors": num_tensors or len(weights),
+    }  # fmt: skip
+    return invoke(find("_multi_mp_lamb_update"), arrays, {**numbers, **kwargs}, out)
