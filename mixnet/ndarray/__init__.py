@@ -13,6 +13,7 @@ from mixnet.ndarray import op as op
 from mixnet.ndarray import operators as _operators
 from mixnet.ndarray import random as random
 from mixnet.ndarray import sparse as sparse
+from mixnet.ndarray.create import _new_empty_handle as _new_empty_handle
 from mixnet.ndarray.create import arange as arange
 from mixnet.ndarray.create import array as array
 from mixnet.ndarray.create import concatenate as concatenate

@@ -7,7 +7,7 @@ from typing import Any
 import jax
 import numpy as np
 
-from mixnet.base import DTypeError, ShapeError
+from mixnet.base import DTypeError, MXNetError, ShapeError
 from mixnet.context import Context, current_context
 from mixnet.dtype import as_dtype, bfloat16
 from mixnet.ndarray.invoke import invoke
@@ -130,6 +130,15 @@ def from_numpy(
 ) -> NDArray:
     """An array with the content and dtype of a NumPy array; always a copy, so both stay safe."""
     return array_cls._wrap(from_host(ndarray, current_context()))
+
+
+def _new_empty_handle() -> Any:
+    """MXNet's way to make an array without content.
+
+    Raises:
+        MXNetError: there are no C handles here.
+    """
+    raise MXNetError("mixnet has no C handles; make an array with mx.nd.empty(shape).")
 
 
 def from_dlpack(dlpack: Any) -> NDArray:

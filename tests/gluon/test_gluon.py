@@ -243,7 +243,9 @@ def test_accuracy() -> None:
 
 @pytest.mark.parametrize("hybrid", [False, True])
 @pytest.mark.parametrize("optimizer", ["sgd", "adam"])
-def test_a_sparse_embedding_moves_only_the_rows_that_were_read(hybrid: bool, optimizer: str) -> None:
+def test_a_sparse_embedding_moves_only_the_rows_that_were_read(
+    hybrid: bool, optimizer: str
+) -> None:
     layer = gluon.nn.Embedding(50, 4, sparse_grad=True)
     layer.initialize()
     if hybrid:
