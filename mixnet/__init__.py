@@ -42,6 +42,7 @@ from mixnet.util import np_shape as np_shape
 # What `F.np` is in hybrid_forward.
 ndarray.np, ndarray.npx = numpy, numpy_extension
 ndarray.CachedOp = symbol.CachedOp
+autograd.get_symbol = symbol._get_symbol  # type: ignore[attr-defined]
 paths.install(__name__)
 
 __version__ = "0.1.0"

@@ -20,19 +20,18 @@ from mixnet.gluon.parameter import (
     fill,
 )
 from mixnet.gluon.trace import Traced, flatten, unflatten, untraced
-from mixnet.graph.graph import Graph
-from mixnet.graph.node import Entry, Node
+from mixnet.graph.node import Entry
 from mixnet.ndarray.invoke import invoke
 from mixnet.ndarray.ndarray import NDArray
 from mixnet.ndarray.params_file import load, save
 from mixnet.numpy.ndarray import ndarray as np_ndarray
-from mixnet.ops.attributes import to_text
 from mixnet.passes import pipeline
 from mixnet.passes.infer_shape import infer
 from mixnet.runtime.graph_op import GraphOp, call_graph
 from mixnet.runtime.lower import lower
 from mixnet.runtime.state import state
 from mixnet.runtime.value import Spec
+from mixnet.symbol.spell import spelled_out
 from mixnet.symbol.symbol import Symbol, Variable
 
 
@@ -192,7 +191,7 @@ class HybridBlock(Block):
             inputs: example arrays; needed where ``forward`` is written out.
         """
         traced = self._last_trace(inputs)
-        return Symbol(_with_text(traced.graph).heads[: traced.graph.num_outputs])
+        return Symbol(spelled_out(traced.graph).heads[: traced.graph.num_outputs])
 
     def _last_trace(self, inputs: Sequence[Any]) -> Traced:
         if inputs:
@@ -316,27 +315,6 @@ def _flat_symbols(output: Any) -> list[Symbol]:
     return [each for part in output for each in _flat_symbols(part)]
 
 
-def _with_text(graph: Graph) -> Graph:
-    """The graph with its operators' attributes as text, as a symbol file has them."""
-
-    def change(node: Node, inputs: tuple[Entry, ...]) -> Node:
-        op = node.op
-        keywords = op.keywords(node.statics, node.scalars)
-        attrs = {
-            name: to_text(keywords[name])
-            for name, each in op.attributes.items()
-            if keywords[name] is not None and keywords[name] != each.default
-        }
-        if op.takes_key:  # a symbol has no key; it is given one when it is bound
-            inputs = inputs[:-1]
-        if op.variadic and op.num_args:
-            attrs[op.num_args] = str(len(inputs))
-        scalars = node.scalars[:-1] if op.takes_key else node.scalars
-        return Node(op, node.statics, scalars, inputs, node.name, attrs)
-
-    return graph.rebuild(change)
-
-
 class SymbolBlock(HybridBlock):
     """A block around a symbol.
 
@@ -431,6 +409,8 @@ def _run_symbol(symbol: Symbol, handles: dict[str, NDArray]) -> list[NDArray]:
             made[Entry(node)] = handles[node.name]
             continue
         attributes = {k: v for k, v in node.attrs.items() if k in node.op.attributes}
+        if "subgraphs" in node.op.attributes:  # a loop or a branch
+            attributes["subgraphs"] = node.op.keywords(node.statics)["subgraphs"]
         outputs = invoke(node.op, [made[entry] for entry in node.inputs], attributes)
         outputs = outputs if isinstance(outputs, list) else [outputs]
         made.update({Entry(node, i): output for i, output in enumerate(outputs)})

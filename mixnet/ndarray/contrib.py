@@ -108,17 +108,17 @@ def _traced_foreach(
         )
         outputs, out_shape = _flat(out)
         after, after_shape = _flat(new)
-        graph, captured = trace.subgraph([each._read() for each in (*outputs, *after)])
-    count, carried_count = len(items), len(carried)
+        graph = trace.subgraph([each._read() for each in (*outputs, *after)])
+    places, outside = trace.places(graph), trace.read(graph)
     attributes = {
         "subgraphs": (graph,),
         "num_outputs": len(outputs) + len(after),
         "num_out_data": len(outputs),
-        "in_data_locs": tuple(range(count)),
-        "in_state_locs": tuple(range(count, count + carried_count)),
-        "remain_locs": tuple(range(count + carried_count, count + carried_count + len(captured))),
+        "in_data_locs": tuple(places[: len(items)]),
+        "in_state_locs": tuple(places[len(items) :]),
+        "remain_locs": tuple(place for place, _ in outside),
     }
-    inputs = [each._read() for each in (*slices, *states)] + captured
+    inputs = [each._read() for each in (*slices, *states)] + [value for _, value in outside]
     found = _record_loop("_foreach", inputs, cls, attributes)
     split = len(outputs)
     return _nested(found[:split], out_shape), _nested(found[split:], after_shape)
@@ -197,13 +197,13 @@ def _traced_while(
     cls, count = type(variables[0]), len(variables)
     single = shape is None
 
-    def traced(function: Any) -> tuple[Any, list[Value], Any]:
+    def traced(function: Any) -> tuple[BodyTrace, Any, Any]:
         with BodyTrace() as trace:
             own = [trace.placeholder(v._spec, f"var{i}") for i, v in enumerate(variables)]
             given = _nested([cls._wrap(v) for v in own], shape)
             leaves, more = function(given if not single else [given])
-            graph, captured = trace.subgraph([each._read() for each in leaves])
-        return graph, captured, more
+            graph = trace.subgraph([each._read() for each in leaves])
+        return trace, graph, more
 
     def condition(given: Any) -> tuple[list[Any], Any]:
         return [cond(*given)], None
@@ -214,20 +214,20 @@ def _traced_while(
         after, after_shape = _flat(new)
         return [*outputs, *after], (len(outputs), out_shape, after_shape)
 
-    test, test_captured, _ = traced(condition)
-    step, step_captured, (split, out_shape, after_shape) = traced(body)
-    first = count + len(test_captured)
-    places = tuple(range(count))
+    test_trace, test, _ = traced(condition)
+    step_trace, step, (split, out_shape, after_shape) = traced(body)
+    test_read = [value for _, value in test_trace.read(test)]
+    step_read = [value for _, value in step_trace.read(step)]
     attributes = {
         "subgraphs": (test, step),
         "num_outputs": split + count,
         "num_out_data": split,
         "max_iterations": max_iterations,
-        "cond_input_locs": (*places, *range(count, first)),
-        "func_input_locs": (*places, *range(first, first + len(step_captured))),
-        "func_var_locs": places,
+        "cond_input_locs": tuple(test_trace.sources(test, count)),
+        "func_input_locs": tuple(step_trace.sources(step, count + len(test_read))),
+        "func_var_locs": tuple(step_trace.places(step)),
     }
-    inputs = [each._read() for each in variables] + test_captured + step_captured
+    inputs = [each._read() for each in variables] + test_read + step_read
     found = _record_loop("_while_loop", inputs, cls, attributes)
     return _nested(found[:split], out_shape), _nested(found[split:], after_shape)
 
@@ -249,25 +249,24 @@ def cond(pred: Any, then_func: Callable[[], Any], else_func: Callable[[], Any]) 
     def branch(function: Any) -> tuple[Any, list[Value], int, Any]:
         with BodyTrace() as trace:
             leaves, shape = _flat(function())
-            graph, captured = trace.subgraph([each._read() for each in leaves])
-        return graph, captured, len(leaves), shape
+            graph = trace.subgraph([each._read() for each in leaves])
+        return graph, [value for _, value in trace.read(graph)], len(leaves), shape
 
     with BodyTrace() as trace:
-        own = trace.placeholder(pred._spec, "pred")
-        test, _ = trace.subgraph([own])
-    yes, yes_captured, count, shape = branch(then_func)
-    no, no_captured, other, _ = branch(else_func)
+        test = trace.subgraph([trace.placeholder(pred._spec, "pred")])
+    yes, yes_read, count, shape = branch(then_func)
+    no, no_read, other, _ = branch(else_func)
     if count != other:
         raise ShapeError(f"cond: the branches return {count} and {other} arrays.")
-    first = 1 + len(yes_captured)
+    first = 1 + len(yes_read)
     attributes = {
         "subgraphs": (test, yes, no),
         "num_outputs": count,
         "cond_input_locs": (0,),
         "then_input_locs": tuple(range(1, first)),
-        "else_input_locs": tuple(range(first, first + len(no_captured))),
+        "else_input_locs": tuple(range(first, first + len(no_read))),
     }
-    inputs = [pred._read(), *yes_captured, *no_captured]
+    inputs = [pred._read(), *yes_read, *no_read]
     return _nested(_record_loop("_cond", inputs, type(pred), attributes), shape)
 
 

@@ -17,10 +17,12 @@ from mixnet.ops.attributes import Shape
 from mixnet.ops.registry import op
 
 
-def _place(arrays: Any, positions: tuple[int, ...], count: int) -> list[Any]:
-    placed: list[Any] = [None] * count
+def _place(arrays: Any, positions: tuple[int, ...]) -> list[Any]:
+    """Arrays at their places; one whose place is -1 is not read."""
+    placed: list[Any] = [None] * (1 + max(positions, default=-1))
     for array, position in zip(arrays, positions, strict=True):
-        placed[position] = array
+        if position >= 0:
+            placed[position] = array
     return placed
 
 
@@ -68,13 +70,10 @@ def foreach(
     sliced = data[: len(in_data_locs)]
     states = list(data[len(in_data_locs) : len(in_data_locs) + len(in_state_locs)])
     rest = data[len(in_data_locs) + len(in_state_locs) :]
-    count = len(data)
 
     def step(carried: Any, item: Any) -> Any:
         number, slices = item
-        placed = _place(
-            [*slices, *carried, *rest], (*in_data_locs, *in_state_locs, *remain_locs), count
-        )
+        placed = _place([*slices, *carried, *rest], (*in_data_locs, *in_state_locs, *remain_locs))
         found = body.run(placed, jax.random.fold_in(key, number), training)
         return _as_declared(found[num_out_data:], carried), found[:num_out_data]
 
@@ -115,7 +114,7 @@ def while_loop(
     Source: MXNet operator ``_while_loop``.
     """
     condition, body = subgraphs
-    which = [func_input_locs[place] for place in func_var_locs]  # data that are loop variables
+    which = range(len(func_var_locs))  # the loop variables are the first of the data
 
     def holds(values: list[Any], number: Any) -> Any:
         found = condition.run(

@@ -60,8 +60,35 @@ class BodyTrace(Trace):
         outer = self.outer
         return outer.parameter(parameter, data) if hasattr(outer, "parameter") else data
 
-    def subgraph(self, outputs: Sequence[Value]) -> tuple[SubGraph, list[Value]]:
-        """The subgraph, and the values from outside behind its placeholders."""
-        heads = tuple(self.entry(value) for value in outputs)
-        inputs = (*self.placeholders, *self.captured)
-        return SubGraph(Graph(heads, inputs)), list(self.captured.values())
+    def subgraph(self, outputs: Sequence[Value]) -> SubGraph:
+        """The subgraph; its inputs are those that it reads, in the order in which it does.
+
+        That is the order which a symbol file has, and in which the real MXNet counts.
+        """
+        return SubGraph(Graph(tuple(self.entry(value) for value in outputs)))
+
+    def places(self, body: SubGraph) -> list[int]:
+        """Where the placeholders stand among the inputs, -1 for one that is not read."""
+        order = {node: i for i, node in enumerate(body.graph.inputs)}
+        return [order.get(node, -1) for node in self.placeholders]
+
+    def read(self, body: SubGraph) -> list[tuple[int, Value]]:
+        """Places and values of the inputs that come from outside."""
+        return [
+            (i, self.captured[node])
+            for i, node in enumerate(body.graph.inputs)
+            if node in self.captured
+        ]
+
+    def sources(self, body: SubGraph, first: int) -> list[int]:
+        """Which argument of a loop each input is.
+
+        The placeholders are the loop's first arguments; what comes from outside stands from
+        ``first`` on.
+        """
+        arguments = {node: i for i, node in enumerate(self.placeholders)}
+        found = []
+        for node in body.graph.inputs:
+            found.append(arguments.get(node, first))
+            first += node not in arguments
+        return found

@@ -26,6 +26,7 @@ from mixnet.symbol.operators import minimum as minimum
 from mixnet.symbol.operators import pow as pow
 from mixnet.symbol.operators import power as power
 from mixnet.symbol.operators import split_v2 as split_v2
+from mixnet.symbol.spell import get_symbol as _get_symbol
 from mixnet.symbol.symbol import Group as Group
 from mixnet.symbol.symbol import Symbol as Symbol
 from mixnet.symbol.symbol import Variable as Variable

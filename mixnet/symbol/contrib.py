@@ -96,17 +96,9 @@ class _Body:
         return Entry(self._stand_ins[entry])
 
     def places(self, names: Sequence[str]) -> list[int]:
-        """Where variables stand among the inputs; behind the last one for those not read."""
+        """Where variables stand among the inputs, -1 for one that is not read."""
         order = [node.name for node in self.inputs]
         return [order.index(name) if name in order else -1 for name in names]
-
-    def require(self, names: Sequence[str]) -> None:
-        """Make inputs of variables that the body does not read, so that all have a place."""
-        known = {node.name for node in self.inputs}
-        more = tuple(Node(None, name=name) for name in names if name not in known)
-        if more:
-            self.inputs = (*self.inputs, *more)
-            self.subgraph = SubGraph(Graph(self.heads, self.inputs))
 
 
 def _variables(symbols: Sequence[Symbol]) -> list[Symbol]:
@@ -161,7 +153,6 @@ def foreach(
         return [*outputs, *after]
 
     made = _Body(name, compose)
-    made.require(names)
     split, out_shape, after_shape = shapes
     rest = list(made.captured)
     attributes = {
@@ -230,7 +221,6 @@ def while_loop(
 
     condition = _Body(f"{name}_cond", test)
     loop = _Body(f"{name}_func", step)
-    loop.require(names)
     split, out_shape, after_shape = shapes
     inputs = [each._entry() for each in variables]
     captured = {**condition.captured, **loop.captured}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -150,3 +151,40 @@ def test_errors_name_what_is_wrong() -> None:
     with pytest.raises(mx.MXNetError, match="1 and 2 symbols"):
         a = sym.var("a")
         sym.contrib.cond(a > 0, lambda: a, lambda: [a, a])
+
+
+def test_loops_of_a_hybridized_block_are_exported(tmp_path: Path) -> None:
+    net = Loops()
+    net.initialize()
+    net.w.set_data(nd.array(W))
+    net.hybridize()
+    net(nd.array(X), nd.zeros((2,)))
+    symbol_file, params_file = net.export(str(tmp_path / "loops"))
+    again = gluon.SymbolBlock.imports(symbol_file, ["data0", "data1"], params_file)
+    outputs = again(nd.array(X), nd.zeros((2,)))
+    for found, wanted in zip(outputs, expected(), strict=True):
+        np.testing.assert_allclose(found.asnumpy(), wanted, rtol=1e-6)
+
+
+def test_what_a_body_does_not_read_is_left_out() -> None:
+    d, s = sym.var("d"), sym.var("s")
+    out, states = sym.contrib.foreach(lambda i, t: (t[0] * 2, [t[0] + 1]), d, [s])
+    symbol = sym.load_json(sym.Group([out, states[0]]).tojson())
+    executor = symbol.bind(mx.cpu(), {"d": nd.ones((3, 2)), "s": nd.zeros((2,))})
+    stacked, last = executor.forward()
+    np.testing.assert_array_equal(stacked.asnumpy()[:, 0], [0, 2, 4])
+    np.testing.assert_array_equal(last.asnumpy(), [3, 3])
+
+
+def test_a_recorded_computation_becomes_a_symbol() -> None:
+    x = nd.array([1.0, 2.0])
+    x.attach_grad()
+    with mx.autograd.record():
+        y = nd.exp(x * 2) + nd.Activation(x, act_type="tanh")
+    symbol = mx.autograd.get_symbol(y)
+    assert symbol.list_arguments() == ["var0"]
+    assert json.loads(symbol.tojson())["nodes"][-1]["op"] == "elemwise_add"
+    found = sym.load_json(symbol.tojson()).bind(mx.cpu(), {"var0": x}).forward()[0]
+    np.testing.assert_allclose(found.asnumpy(), y.asnumpy(), rtol=1e-6)
+    with pytest.raises(mx.MXNetError, match="inside autograd"):
+        mx.autograd.get_symbol(nd.ones((2,)))

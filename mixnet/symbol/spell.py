@@ -1,0 +1,78 @@
+"""Graphs that were traced or recorded, with attributes spelled out as a symbol file has them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from mixnet.base import GradientError
+from mixnet.graph.graph import Graph
+from mixnet.graph.node import Entry, Node, topological
+from mixnet.graph.subgraph import SubGraph
+from mixnet.ops.attributes import to_text
+from mixnet.symbol.symbol import Symbol
+
+
+def spelled_out(graph: Graph, keyed: bool = True) -> Graph:
+    """The graph with its operators' attributes as text.
+
+    Args:
+        graph: traced, or the body of a loop.
+        keyed: random operators have a key as last input, which a symbol does not; a symbol gets
+            its key when it is bound.
+    """
+
+    def change(node: Node, inputs: tuple[Entry, ...]) -> Node:
+        op, statics, scalars = node.op, node.statics, node.scalars
+        keywords = op.keywords(statics, scalars)
+        attrs = {
+            name: to_text(keywords[name])
+            for name, each in op.attributes.items()
+            if name != "subgraphs"
+            and keywords[name] is not None
+            and (each.required or keywords[name] != each.default)
+        }
+        if op.takes_key and keyed:
+            inputs, scalars = inputs[:-1], scalars[:-1]
+        bodies = keywords.get("subgraphs", ())
+        if bodies:
+            spelled = tuple(SubGraph(spelled_out(body.graph, keyed=False)) for body in bodies)
+            statics = tuple(spelled if each is bodies else each for each in statics)
+        if op.variadic and op.num_args:
+            attrs[op.num_args] = str(len(inputs) + len(bodies))
+        return Node(op, statics, scalars, inputs, node.name, attrs)
+
+    return graph.rebuild(change)
+
+
+def get_symbol(x: Any) -> Symbol:
+    """The recorded computation of an array as a symbol; its variables are ``var0``, ``var1``, ...
+
+    Args:
+        x: an array that was computed inside ``autograd.record()``.
+
+    Raises:
+        GradientError: it was not recorded.
+    """
+    value = x._read()
+    if value.node is None or value.node.op is None:
+        raise GradientError(
+            "get_symbol takes an array that was computed from a variable inside autograd.record()."
+        )
+    made: dict[Node, Node] = {}
+    counts: dict[str, int] = {}
+
+    def named(hint: str) -> str:
+        counts[hint] = counts.get(hint, -1) + 1
+        return f"{hint}{counts[hint]}"
+
+    for node in topological([value.node]):
+        if node.op is None:
+            made[node] = Node(None, name=named("var"))
+        elif not hasattr(node.op, "signature_text"):
+            raise GradientError(f"get_symbol: {node.op!r} stands in no symbol file.")
+        else:
+            inputs = tuple(Entry(made[entry.node], entry.index) for entry in node.inputs)
+            name = named(node.op.name.strip("_").lower())
+            made[node] = Node(node.op, node.statics, node.scalars, inputs, name)
+    graph = Graph((Entry(made[value.node], value.index),))
+    return Symbol(spelled_out(graph).heads)
