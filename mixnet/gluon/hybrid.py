@@ -25,12 +25,14 @@ from mixnet.ndarray.invoke import invoke
 from mixnet.ndarray.ndarray import NDArray
 from mixnet.ndarray.params_file import load, save
 from mixnet.numpy.ndarray import ndarray as np_ndarray
+from mixnet.numpy.ndarray import share
 from mixnet.passes import pipeline
 from mixnet.passes.infer_shape import infer
 from mixnet.runtime.graph_op import GraphOp, call_graph
 from mixnet.runtime.lower import lower
 from mixnet.runtime.state import state
 from mixnet.runtime.value import Spec
+from mixnet.symbol.numpy.symbol import _Symbol as NumpySymbol
 from mixnet.symbol.spell import spelled_out
 from mixnet.symbol.symbol import Symbol, Variable
 
@@ -133,6 +135,8 @@ class HybridBlock(Block):
         """Call ``hybrid_forward`` with ``mx.nd`` or ``mx.sym`` and the block's parameters."""
         if isinstance(x, Symbol):
             params: dict[str, Any] = {n: each.var() for n, each in self._reg_params.items()}
+            if isinstance(x, NumpySymbol):
+                params = {name: each.as_np_ndarray() for name, each in params.items()}
             with self.name_scope():
                 return self.hybrid_forward(sym, x, *args, **params)
         context = x.context if isinstance(x, NDArray) else None
@@ -397,21 +401,22 @@ class SymbolBlock(HybridBlock):
                     self._reg_params[node.name].shape = found[Entry(node)]
                     self._reg_params[node.name]._finish()
         handles = {name: each.data(x.context) for name, each in self._reg_params.items()}
-        outputs = _run_symbol(self._symbol, given | handles)
+        outputs = _run_symbol(self._symbol, given | handles, type(x))
         return outputs[0] if self._single else outputs
 
 
-def _run_symbol(symbol: Symbol, handles: dict[str, NDArray]) -> list[NDArray]:
-    """Record the operations of a symbol one by one on arrays."""
+def _run_symbol(symbol: Symbol, handles: dict[str, NDArray], cls: Any) -> list[NDArray]:
+    """Record the operations of a symbol one by one on arrays; ``cls`` is the results' class."""
     made: dict[Entry, NDArray] = {}
     for node in symbol.graph.nodes:
         if node.is_variable:
-            made[Entry(node)] = handles[node.name]
+            handle = handles[node.name]
+            made[Entry(node)] = handle if type(handle) is cls else share(handle, cls)
             continue
         attributes = {k: v for k, v in node.attrs.items() if k in node.op.attributes}
         if "subgraphs" in node.op.attributes:  # a loop or a branch
             attributes["subgraphs"] = node.op.keywords(node.statics)["subgraphs"]
-        outputs = invoke(node.op, [made[entry] for entry in node.inputs], attributes)
+        outputs = invoke(node.op, [made[entry] for entry in node.inputs], attributes, cls=cls)
         outputs = outputs if isinstance(outputs, list) else [outputs]
         made.update({Entry(node, i): output for i, output in enumerate(outputs)})
     return [made[entry] for entry in symbol._heads]

@@ -17,8 +17,11 @@ from mixnet.gluon.trace import current_trace, untraced
 from mixnet.ndarray.create import array, zeros
 from mixnet.ndarray.ndarray import NDArray
 from mixnet.ndarray.params_file import load, save
+from mixnet.numpy.creation import array as np_array
+from mixnet.numpy.ndarray import ndarray as np_ndarray
 from mixnet.passes.infer_shape import is_known, merged
 from mixnet.symbol.symbol import Symbol, Variable
+from mixnet.util import is_np_array, is_np_shape
 
 
 class DeferredInitializationError(MXNetError):
@@ -60,9 +63,9 @@ class Parameter:
         grad_stype: str = "default",
     ):
         self.name = name
-        self._shape = (
-            (shape,) if isinstance(shape, int) else (None if shape is None else tuple(shape))
-        )
+        if isinstance(shape, (int, np.integer)):
+            shape = (shape,)
+        self._shape = None if shape is None else tuple(int(extent) for extent in shape)
         self.dtype = as_dtype(dtype).type
         self.lr_mult, self.wd_mult = lr_mult, wd_mult
         self.init = init
@@ -90,7 +93,9 @@ class Parameter:
 
     @property
     def shape(self) -> Any:
-        """Shape; 0 for extents that are not known yet."""
+        """Shape; 0 for extents that are not known yet, by NumPy's rules -1."""
+        if self._shape is not None and is_np_shape():
+            return tuple(extent or -1 for extent in self._shape)
         return self._shape
 
     @shape.setter
@@ -184,6 +189,8 @@ class Parameter:
                 fill(desc, first)
             else:
                 initializer.create(chosen)(desc, first)
+            if is_np_array():
+                first = np_ndarray._wrap(first._read())
             for context in contexts:
                 self._data[context] = first if context is contexts[0] else first.copyto(context)
                 self._mark(self._data[context])
@@ -324,7 +331,8 @@ class Constant(Parameter):
     """
 
     def __init__(self, name: str, value: Any):
-        value = value if isinstance(value, NDArray) else array(value)
+        if not isinstance(value, NDArray):
+            value = np_array(value) if is_np_array() else array(value)
         self.value = value
         super().__init__(
             name,

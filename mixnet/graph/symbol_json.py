@@ -10,13 +10,15 @@ from mixnet.graph.graph import Graph
 from mixnet.graph.node import Entry, Node
 from mixnet.graph.subgraph import SubGraph
 from mixnet.ops.registry import find
+from mixnet.util import is_np_shape
 
 VERSION = 10901  # what the real library of the file format calls itself
 
 
 def to_json(graph: Graph) -> str:
     """The text of a symbol file."""
-    whole = {**_rows(graph), "attrs": {"mxnet_version": ["int", VERSION]}}
+    facts = {"is_np_shape": ["int", 1]} if is_np_shape() else {}
+    whole = {**_rows(graph), "attrs": {**facts, "mxnet_version": ["int", VERSION]}}
     return json.dumps(whole, indent=2)
 
 

@@ -550,7 +550,10 @@ def compose(
                 scope = current_attributes().get({})
                 entries.append(Entry(Node(None, name=f"{name}_{each}", attrs=scope)))
     node = Node(op, statics, scalars, tuple(entries), name, attrs)
-    return Symbol([Entry(node, i) for i in range(op.num_visible(statics, len(entries)))])
+    given = inputs.values() if isinstance(inputs, Mapping) else inputs
+    # What is made of symbols by NumPy's rules is one.
+    kind = next((type(each) for each in given if type(each) is not Symbol), Symbol)
+    return kind([Entry(node, i) for i in range(op.num_visible(statics, len(entries)))])
 
 
 def _is_user(key: str) -> bool:

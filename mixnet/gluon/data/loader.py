@@ -14,17 +14,24 @@ from mixnet.gluon.data.dataset import ArrayDataset, Dataset
 from mixnet.gluon.data.sampler import BatchSampler, RandomSampler, Sampler, SequentialSampler
 from mixnet.ndarray.create import array
 from mixnet.ndarray.ndarray import NDArray
+from mixnet.numpy.creation import array as np_array
+from mixnet.util import is_np_array
+from mixnet.util import np_array as np_array_scope
 
 
 def default_batchify_fn(data: list[Any]) -> Any:
     """Samples stacked to arrays: numbers, arrays, or tuples of them."""
     first = data[0]
     if isinstance(first, NDArray):
-        return array(np.stack([each.asnumpy() for each in data]), dtype=first.dtype)
+        return _array(np.stack([each.asnumpy() for each in data]))
     if isinstance(first, tuple):
         return [default_batchify_fn(list(part)) for part in zip(*data, strict=True)]
     stacked = np.asarray(data)
-    return array(stacked, dtype=stacked.dtype)
+    return _array(stacked)
+
+
+def _array(data: np.ndarray) -> NDArray:
+    return (np_array if is_np_array() else array)(data, dtype=data.dtype)
 
 
 class DataLoader:
@@ -78,6 +85,7 @@ class DataLoader:
             )
         self._batch_sampler = batch_sampler
         self._batchify = batchify_fn
+        self._numpy = False
         self._workers = max(0, num_workers)
         self._prefetch = max(1, 2 * self._workers if prefetch is None else prefetch)
         self._timeout = timeout
@@ -86,15 +94,20 @@ class DataLoader:
         return len(self._batch_sampler)
 
     def _batch(self, numbers: list[int]) -> Any:
+        with np_array_scope(self._numpy):  # threads have settings of their own
+            return self._make(numbers)
+
+    def _make(self, numbers: list[int]) -> Any:
         if self._batchify is None and isinstance(self._dataset, ArrayDataset):
             rows = self._dataset.rows(numbers)
             if rows is not None:
-                made = [array(row, dtype=row.dtype) for row in rows]
+                made = [_array(row) for row in rows]
                 return made if len(made) > 1 else made[0]
         samples = [self._dataset[i] for i in numbers]
         return (self._batchify or default_batchify_fn)(samples)
 
     def __iter__(self) -> Iterator[Any]:
+        self._numpy = is_np_array()
         if not self._workers:
             for numbers in self._batch_sampler:
                 yield self._batch(numbers)
