@@ -39,9 +39,11 @@ from mixnet.ops import normalization as normalization
 from mixnet.ops import np_random as np_random
 from mixnet.ops import numpy_arithmetic as numpy_arithmetic
 from mixnet.ops import numpy_create as numpy_create
+from mixnet.ops import numpy_join as numpy_join
 from mixnet.ops import numpy_linalg as numpy_linalg
 from mixnet.ops import numpy_products as numpy_products
 from mixnet.ops import numpy_reduce as numpy_reduce
+from mixnet.ops import numpy_selection as numpy_selection
 from mixnet.ops import numpy_shape as numpy_shape
 from mixnet.ops import optimizer_update as optimizer_update
 from mixnet.ops import pooling as pooling
