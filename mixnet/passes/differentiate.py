@@ -147,10 +147,28 @@ def _only_by_rows(
     found: dict[Entry, list[tuple[Entry, Entry]]] = {entry: [] for entry in wanted}
     for node in order:
         for i, entry in enumerate(node.inputs):
-            rule = getattr(node.op, "row_gradient", None)
-            if entry in found and node in needed and (rule is None or rule.position != i):
+            if entry in found and node in needed and not _names_rows(node, i):
                 del found[entry]
     return found
+
+
+def reads_by_rows(nodes: Sequence[Node], entry: Entry) -> bool:
+    """Whether every operator that reads an entry can tell its gradient by rows."""
+    return all(
+        _names_rows(node, i)
+        for node in nodes
+        for i, each in enumerate(node.inputs)
+        if each == entry
+    )
+
+
+def _names_rows(node: Node, position: int) -> bool:
+    """Whether the gradient of an input can be told by rows."""
+    graph = getattr(node.op, "names_rows", None)
+    if graph is not None:
+        return graph(position)
+    rule = getattr(node.op, "row_gradient", None)
+    return rule is not None and rule.position == position
 
 
 def _take_rows(
@@ -161,6 +179,15 @@ def _take_rows(
 ) -> list[int]:
     """Note row gradients of ``node``; returns the positions whose gradients are still to be made."""
     rest = []
+    if any(node.inputs[i] in by_rows for i in positions) and hasattr(node.op, "rows_node"):
+        rows = [i for i in positions if node.inputs[i] in by_rows]
+        made, counts = node.op.rows_node(node, arrived, rows)
+        at = 0
+        for i, count in zip(rows, counts, strict=True):
+            for _ in range(count):
+                by_rows[node.inputs[i]].append((Entry(made, at), Entry(made, at + 1)))
+                at += 2
+        return [i for i in positions if i not in rows]
     for i in positions:
         entry = node.inputs[i]
         if entry not in by_rows:

@@ -8,12 +8,13 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
+from mixnet.base import GradientError
 from mixnet.context import Context
 from mixnet.graph.graph import Graph
 from mixnet.graph.node import Entry, Node, topological
 from mixnet.ops.registry import find
 from mixnet.passes.assign_keys import KEY_NAME
-from mixnet.passes.differentiate import differentiate
+from mixnet.passes.differentiate import Rows, differentiate, reads_by_rows
 from mixnet.runtime.keys import next_draw
 from mixnet.runtime.lower import lower
 from mixnet.runtime.record import record
@@ -53,6 +54,8 @@ class GraphOp:
         self._kept: dict[Entry, int] = {}
         self._for_backward: dict[tuple[int, ...], GraphOp] = {}
         self._backward: dict[Any, tuple[GraphOp, list[int], list[Entry]]] = {}
+        self._by_rows: dict[int, bool] = {}
+        self._pairs: dict[Any, list[int]] = {}
 
     def num_outputs(self, statics: Any = (), num_inputs: int = 0) -> int:
         """Outputs without states and residuals."""
@@ -101,6 +104,17 @@ class GraphOp:
         ]
         return entries, starts
 
+    def _row_gradients(
+        self, headed: tuple[int, ...], wanted: Sequence[int]
+    ) -> tuple[list[Entry], list[Node], list[int]]:
+        starts = [Node(None, name=f"gradient of output {i}") for i in headed]
+        variables = [Entry(self.graph.inputs[i]) for i in wanted]
+        heads = [self.graph.heads[i] for i in headed]
+        found = differentiate(heads, [Entry(node) for node in starts], variables, variables)
+        parts = [each.parts if isinstance(each, Rows) else () for each in found]
+        entries = [entry for each in parts for pair in each for entry in pair]
+        return entries, starts, [len(each) for each in parts]
+
     def _forward_entries(self, entries: Sequence[Entry]) -> list[Entry]:
         """Results of forward operations that the backward nodes below ``entries`` read."""
         forward = {node for node in self.graph.nodes if not node.is_variable}
@@ -109,6 +123,32 @@ class GraphOp:
             if node not in forward:
                 kept.update((e, None) for e in node.inputs if e.node in forward)
         return list(kept)
+
+    def names_rows(self, position: int) -> bool:
+        """Whether the gradient of an input can be told by rows: only such operators read it."""
+        if position not in self._wanted:
+            return False
+        if position not in self._by_rows:
+            entry = Entry(self.graph.inputs[position])
+            self._by_rows[position] = reads_by_rows(self.graph.nodes, entry)
+        return self._by_rows[position]
+
+    def rows_node(
+        self, node: Node, heads: Sequence[Entry | None], rows: Sequence[int]
+    ) -> tuple[Node, list[int]]:
+        """The node of the row gradients of inputs: pairs of outputs, and how many pairs for each.
+
+        Raises:
+            GradientError: a gradient of a gradient asks for it.
+        """
+        headed = tuple(i for i, head in enumerate(heads) if head is not None)
+        if any(i >= self.graph.num_outputs for i in headed):
+            raise GradientError(
+                f"{self.name}: a gradient of a gradient is not told by rows; attach_grad() without "
+                f"stype makes it dense."
+            )
+        op, inputs, kept = self._backward_op(headed, tuple(rows), by_rows=True)
+        return self._reading(op, inputs, kept, node, heads), self._pairs[headed, tuple(rows)]
 
     def backward_node(
         self, node: Node, heads: Sequence[Entry | None], wanted: Sequence[int]
@@ -120,6 +160,17 @@ class GraphOp:
         if any(i >= self.graph.num_outputs for i in headed):
             return None  # second derivatives reach residuals
         op, inputs, kept = self._backward_op(headed, tuple(wanted))
+        return self._reading(op, inputs, kept, node, heads)
+
+    def _reading(
+        self,
+        op: GraphOp,
+        inputs: Sequence[int],
+        kept: Sequence[Entry],
+        node: Node,
+        heads: Sequence[Entry | None],
+    ) -> Node:
+        """The node of a backward graph: heads, residuals of ``node`` and its inputs come in."""
         given = [head for head in heads if head is not None]
         given += [Entry(node, self._kept[entry]) for entry in kept]
         given += [node.inputs[i] for i in inputs]
@@ -127,11 +178,15 @@ class GraphOp:
         return Node(op, (), scalars, tuple(given), op.name)
 
     def _backward_op(
-        self, headed: tuple[int, ...], wanted: tuple[int, ...]
+        self, headed: tuple[int, ...], wanted: tuple[int, ...], by_rows: bool = False
     ) -> tuple[GraphOp, list[int], list[Entry]]:
-        key = (headed, wanted)
+        key = (headed, wanted, by_rows)
         if key not in self._backward:
-            entries, starts = self._forward._gradients(headed, wanted)
+            if by_rows:
+                entries, starts, counts = self._forward._row_gradients(headed, wanted)
+                self._pairs[headed, wanted] = counts
+            else:
+                entries, starts = self._forward._gradients(headed, wanted)
             kept = self._forward._forward_entries(entries)
             stand_ins = {entry: Node(None, name=f"residual {i}") for i, entry in enumerate(kept)}
             heads = _cut(entries, stand_ins)

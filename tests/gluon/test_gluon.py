@@ -258,6 +258,11 @@ def test_a_sparse_embedding_moves_only_the_rows_that_were_read(
         loss.backward()
         assert layer.weight.grad().stype == "row_sparse"
         assert layer.weight.grad().indices.asnumpy().tolist() == [1, 7]
+        assert layer.weight.grad().data.shape == (2, 4)
         trainer.step(1)
+    with mx.autograd.record():
+        loss = (layer(nd.array([2])) * 0).sum()
+    loss.backward()  # the row is there although its gradient is 0: nothing dense was cut down
+    assert layer.weight.grad().indices.asnumpy().tolist() == [2]
     moved = (layer.weight.data().asnumpy() != before).any(1)
     assert np.nonzero(moved)[0].tolist() == [1, 7]
