@@ -241,6 +241,11 @@ class NDArray:
     ctx = device = context
 
     @property
+    def writable(self) -> bool:
+        """Whether elements can be assigned: always."""
+        return True
+
+    @property
     def stype(self) -> str:
         """Storage type: ``'default'``, dense."""
         return "default"

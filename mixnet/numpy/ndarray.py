@@ -412,6 +412,27 @@ def _compared(method: Any, otherwise: bool) -> Any:
     return compare
 
 
+# Methods of mx.nd arrays whose function in mx.np has other rules for shapes, or other arguments.
+_METHODS_OF_FUNCTIONS = ("flip", "nanprod", "pad", "split", "tile")
+
+
+def _method(name: str, module: str) -> Any:
+    def method(self: Any, *args: Any, **kwargs: Any) -> Any:
+        if module:
+            return getattr(self._function(module), name)(self, *args, **kwargs)
+        return self._function(name)(self, *args, **kwargs)
+
+    method.__name__ = method.__qualname__ = name
+    method.__doc__ = f"The function ``mx.np.{module + '.' if module else ''}{name}`` of this array."
+    return method
+
+
+def _sum_of_numbers(self: ndarray, axis: Any = None, keepdims: bool = False) -> ndarray:
+    """Sum along axes, all by default, of the elements that are numbers."""
+    numbers = self._function("where")(self._function("isnan")(self), 0, self)
+    return numbers.sum(axis, keepdims=keepdims)
+
+
 def _install(cls: Any) -> None:
     for name, operation in _ARITHMETIC.items():
         setattr(cls, f"__{name}__", operation.method())
@@ -433,6 +454,11 @@ def _install(cls: Any) -> None:
     def inplace_matmul(self: Any, other: Any) -> Any:
         self._store(matmul(self, other)._read())
         return self
+
+    for name in _METHODS_OF_FUNCTIONS:
+        setattr(cls, name, _method(name, ""))
+    cls.norm = _method("norm", "linalg")
+    cls.nansum = _sum_of_numbers
 
     cls.__matmul__, cls.__rmatmul__, cls.__imatmul__ = matmul, reflected_matmul, inplace_matmul
     # The negative of a truth is a number.

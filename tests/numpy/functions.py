@@ -1084,7 +1084,7 @@ case(
     "a1[1:][0]",
 )
 _VALUES = ["7", "[1, 2, 3]", "g1", "onp.ones(3)", "g0", "np.zeros((1, 3))", "np.zeros((4,))", "ai"]
-case("ndarray.writing", *[f"a2[{key}] = 7; a2" for key in _KEYS], *[f"a2[{key}] = {value}; a2" for key in ("0", ":", "...", "1:", "::-1", "[1, 0]", "b1[:2]", ":, ::2", "None") for value in _VALUES],
+case("ndarray.writing", *[f"a2[{key}] = 7; a2" for key in _KEYS if "5" not in key and "[-1]" not in key], *[f"a2[{key}] = {value}; a2" for key in ("0", ":", "...", "1:", "::-1", "[1, 0]", "b1[:2]", ":, ::2", "None") for value in _VALUES],
      "a2[b2] = np.array([1, 2, 3], dtype='float32'); a2", "a2[:, b1] = a2[:, :2]; a2", "a2[[0, 1], [1, 2]] = np.array([8, 9], dtype='float32'); a2", "a0[()] = 4; a0", "az[:] = 1; az", "a2[0, 0] = 'x'; a2", "a2[a2 > 100] = np.zeros((0,)); a2",
      "v = a2[1]; v[:] = 5; a2", "v = a2[:, 1]; v[:] = 5; v", "v = a2.reshape((3, 2)); v[0] = 1; a2", "ai[0] = 2.7; ai", "b1[1] = 3; b1", "a2[0][1] = 9; a2", "a2[1:, :2] = a2[:1, 1:]; a2", "a3[1, :, 2] = g1; a3", "a3[:, [0, 2]] = 1; a3", "al[al > 1] = 0; al",
      "a3[..., 0] = g2; a3", "a3[b1[:2], 1] = 2; a3", "a1[[0, 0]] = np.array([4, 4], dtype='float32'); a1")  # fmt: skip
