@@ -22,7 +22,7 @@ from tests.ops.test_records import inputs_of, run
 
 found = {}
 for number, record in enumerate(RECORDS):
-    arrays = [mx.nd.array(each) for each in inputs_of(record, "float32")]
+    arrays = [mx.nd.array(each, dtype=each.dtype) for each in inputs_of(record, "float32")]
     for i, each in enumerate(arrays):
         if record.gradient and i not in record.integers:
             each.attach_grad()
