@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -43,20 +43,26 @@ class Graph:
         """The same inputs and states under other heads."""
         return Graph(tuple(heads), self.inputs, self.num_outputs, self.states)
 
-    def rebuild(self, change: Callable[[Node, tuple[Entry, ...]], Node | Entry]) -> Graph:
+    def rebuild(
+        self,
+        change: Callable[[Node, tuple[Entry, ...]], Node | tuple[Entry, ...]],
+        variables: Mapping[Node, Node | tuple[Entry, ...]] | None = None,
+    ) -> Graph:
         """A graph in which ``change(node, new_inputs)`` stands for every operation.
 
-        ``change`` returns a node with the same outputs, or the entry that replaces output 0.
+        Args:
+            change: returns a node with the same outputs, or the entries that replace them.
+            variables: what stands for variables, where they do not stay.
         """
-        made: dict[Node, Node | Entry] = {}
+        made: dict[Node, Node | tuple[Entry, ...]] = dict(variables or {})
 
         def moved(entry: Entry) -> Entry:
             now = made[entry.node]
-            return now if isinstance(now, Entry) else Entry(now, entry.index)
+            return now[entry.index] if isinstance(now, tuple) else Entry(now, entry.index)
 
         for node in self.nodes:
             if node.is_variable:
-                made[node] = node
+                made.setdefault(node, node)
             else:
                 made[node] = change(node, tuple(moved(entry) for entry in node.inputs))
         return self.with_heads(moved(entry) for entry in self.heads)

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from mixnet.graph.graph import Graph
 from mixnet.graph.node import Entry, Node
+from mixnet.passes.facts import Facts
 
 
-def eliminate_common(graph: Graph) -> Graph:
+def eliminate_common(graph: Graph, facts: Facts | None = None) -> Graph:
     """Merge nodes that apply the same operator to the same inputs.
 
     A random operation differs by the number of its draw, which is one of its scalars, so two draws

@@ -160,7 +160,7 @@ class Inference:
             structs.append(jax.ShapeDtypeStruct((2,), np.dtype("uint32")))
         numbers = [0.0] * (len(node.scalars) + node.op.takes_key)
         try:
-            outputs = _evaluate(
+            outputs = evaluate(
                 node.op, node.statics, tuple((s.shape, s.dtype) for s in structs), len(numbers)
             )
         except Exception as error:
@@ -179,7 +179,7 @@ class Inference:
 _known: dict[Any, list[tuple[Shape, np.dtype]]] = {}
 
 
-def _evaluate(op: Any, statics: Any, inputs: Any, scalars: int) -> list[tuple[Shape, np.dtype]]:
+def evaluate(op: Any, statics: Any, inputs: Any, scalars: int) -> list[tuple[Shape, np.dtype]]:
     """Output shapes and dtypes by abstract evaluation, remembered."""
     key = (op, statics, inputs, scalars)
     if key not in _known:

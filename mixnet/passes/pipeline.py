@@ -7,28 +7,37 @@ from typing import Any
 
 from mixnet.graph.graph import Graph
 from mixnet.passes.eliminate_common import eliminate_common
+from mixnet.passes.facts import Facts
+from mixnet.passes.inline import inline
 
-Pass = Callable[[Graph], Graph]
+Pass = Callable[[Graph, Facts], Graph]
 
 # A pending segment is lowered from its live outputs alone, so dead operations are gone before the
 # first pass; what is left to do is to find what was written down twice.
 PASSES: dict[str, tuple[Pass, ...]] = {
-    "segment": (eliminate_common,),
+    "segment": (inline, eliminate_common),
     "graph": (eliminate_common,),
 }
 
 
-def run(graph: Graph, purpose: str, history: list[dict[str, Any]] | None = None) -> Graph:
+def run(
+    graph: Graph,
+    purpose: str,
+    facts: Facts | None = None,
+    history: list[dict[str, Any]] | None = None,
+) -> Graph:
     """The graph after every pass of a purpose.
 
     Args:
         purpose: a key of ``PASSES``.
+        facts: what is known about the program; by default nothing but that it runs on CPU.
         history: gets one ``{"pass": name, "graph": plain data}`` for the start and each pass.
     """
+    facts = facts or Facts()
     if history is not None:
         history.append({"pass": "recorded", "graph": graph.to_dict()})
     for each in PASSES[purpose]:
-        graph = each(graph)
+        graph = each(graph, facts)
         if history is not None:
             history.append({"pass": each.__name__, "graph": graph.to_dict()})
     return graph

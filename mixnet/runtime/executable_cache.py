@@ -8,6 +8,7 @@ from typing import Any
 import jax
 
 from mixnet.passes import pipeline
+from mixnet.passes.facts import Facts
 from mixnet.runtime.counters import count
 from mixnet.runtime.lower import lower
 
@@ -26,8 +27,9 @@ def executable(key: Any, segment: Any) -> Callable[..., Any]:
         count("cache_hits")
         return found
     count("programs_compiled")
-    _, slots, donated, _ = key
-    graph = pipeline.run(segment.graph(slots), "segment")
+    _, slots, donated, context = key
+    facts = Facts(context.device.platform, [(v.spec.shape, v.spec.dtype) for v in segment.leaves])
+    graph = pipeline.run(segment.graph(slots), "segment", facts)
     run = lower(graph)
 
     def program(scalars: Any, *arrays: Any) -> list[Any]:

@@ -5,9 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-import jax
-import jax.numpy as jnp
-
 from mixnet.base import GradientError
 from mixnet.context import Context
 from mixnet.graph.graph import Graph
@@ -15,6 +12,7 @@ from mixnet.graph.node import Entry, Node, topological
 from mixnet.ops.registry import find
 from mixnet.passes.assign_keys import KEY_NAME
 from mixnet.passes.differentiate import Rows, differentiate, reads_by_rows
+from mixnet.passes.inline import draw_key
 from mixnet.runtime.keys import next_draw
 from mixnet.runtime.lower import lower
 from mixnet.runtime.record import record
@@ -67,9 +65,7 @@ class GraphOp:
         """Heads of the graph; the last scalar is the number of the draw if it takes a key."""
         if self.key is not None:
             arrays = list(arrays)
-            key = jax.random.wrap_key_data(arrays[self.key])
-            draw = jax.random.fold_in(key, jnp.uint32(scalars[-1]))
-            arrays[self.key] = jax.random.key_data(draw)
+            arrays[self.key] = draw_key(arrays[self.key], scalars[-1])
         return tuple(self._run(arrays, scalars))
 
     # ---- backward -----------------------------------------------------------------------------

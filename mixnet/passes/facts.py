@@ -1,0 +1,46 @@
+"""What a pass may know beside the graph: the platform, and shapes and dtypes where they are known."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from mixnet.graph.graph import Graph
+from mixnet.graph.node import Entry
+from mixnet.passes.infer_shape import evaluate
+
+Known = tuple[tuple[int, ...], np.dtype]
+
+
+@dataclass(frozen=True)
+class Facts:
+    """Facts about the program that a graph is to become.
+
+    Args:
+        platform: ``cpu``, ``gpu`` or ``tpu``, as JAX names it.
+        inputs: shape and dtype of each of the graph's inputs, in order; None: not known.
+    """
+
+    platform: str = "cpu"
+    inputs: Sequence[Known] | None = None
+
+    def specs(self, graph: Graph) -> dict[Entry, Known]:
+        """Shape and dtype of every entry, by abstract evaluation; remembered per operator.
+
+        Costs up to a millisecond for each new combination of operator and shapes, so a pass asks
+        only when the graph has something that it could change.
+        """
+        assert self.inputs is not None, "the shapes of the inputs are not known"
+        found: dict[Entry, Known] = {
+            Entry(node): spec for node, spec in zip(graph.inputs, self.inputs, strict=True)
+        }
+        for node in graph.nodes:
+            if node.is_variable:
+                continue
+            given: Any = tuple(found[entry] for entry in node.inputs)
+            for i, spec in enumerate(evaluate(node.op, node.statics, given, len(node.scalars))):
+                found[Entry(node, i)] = spec
+        return found

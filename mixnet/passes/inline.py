@@ -1,0 +1,71 @@
+"""Inline: a node that stands for a whole graph gives way to that graph's own nodes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+
+from mixnet.graph.graph import Graph
+from mixnet.graph.node import Entry, Node
+from mixnet.passes.facts import Facts
+
+
+def draw_key(key: Any, number: Any) -> Any:
+    """The key of one run of a graph: the context's key folded with the number of the draw."""
+    return jax.random.key_data(
+        jax.random.fold_in(jax.random.wrap_key_data(key), jnp.uint32(number))
+    )
+
+
+class DrawKey:
+    """What gives an inlined graph the key of its run; its scalar is the number of the draw."""
+
+    name = "_draw_key"
+    differentiable = False
+    takes_key = False
+    takes_training = False
+    states: tuple[str, ...] = ()
+
+    def num_outputs(self, statics: Any = (), num_inputs: int = 0) -> int:
+        return 1
+
+    def apply(self, statics: Any, arrays: Sequence[Any], scalars: Sequence[Any]) -> tuple:
+        return (draw_key(arrays[0], scalars[-1]),)
+
+
+DRAW_KEY = DrawKey()
+
+
+def inline(graph: Graph, facts: Facts | None = None) -> Graph:
+    """A graph without nodes that stand for graphs: blocks, executors and their gradients.
+
+    The passes after this one see forward, backward and update of a training step as one graph. A
+    node's name gets the name of what it was part of in front.
+    """
+    if not any(_inner(node) for node in graph.nodes):
+        return graph
+    return graph.rebuild(_expand)
+
+
+def _inner(node: Node) -> Graph | None:
+    return getattr(node.op, "graph", None) if node.op is not None else None
+
+
+def _expand(node: Node, inputs: tuple[Entry, ...], prefix: str = "") -> Node | tuple[Entry, ...]:
+    inner = _inner(node)
+    name = prefix + node.name
+    if inner is None:
+        made = node.replaced(inputs)
+        made.name = name
+        return made
+    given: dict[Node, Node | tuple[Entry, ...]] = {
+        variable: (entry,) for variable, entry in zip(inner.inputs, inputs, strict=True)
+    }
+    if node.op.key is not None:
+        key = node.op.key
+        drawn = Node(DRAW_KEY, (), node.scalars[-1:], (inputs[key],), f"{name}_key")
+        given[inner.inputs[key]] = (Entry(drawn),)
+    return inner.rebuild(lambda each, entries: _expand(each, entries, name + "/"), given).heads
