@@ -15,7 +15,7 @@ from mixnet.dtype import CODES, as_dtype, bfloat16
 from mixnet.ops.registry import find
 from mixnet.runtime.record import array_of
 from mixnet.runtime.record import record as record_operation
-from mixnet.runtime.state import state
+from mixnet.runtime.state import state, updating
 from mixnet.runtime.value import Spec, Value, from_device, from_host
 
 # Tables that programs written for MXNet import from here.
@@ -172,6 +172,11 @@ class NDArray:
             self._value = value
             link.version += 1
             return
+        with updating:
+            self._write_part(link, base, value)
+
+    @staticmethod
+    def _write_part(link: Link, base: NDArray, value: Value) -> None:
         whole = base._read()
         if value.spec.shape == whole.spec.shape:
             base._write(value)
