@@ -14,6 +14,7 @@ import jax
 import numpy as np
 
 from mixnet import config
+from mixnet.base import user_line
 from mixnet.context import Context
 from mixnet.engine.current import current
 from mixnet.engine.engine import Engine
@@ -51,6 +52,7 @@ class Segment:
         "resource",
         "scalars",
         "size",
+        "source",
         "var",
     )
 
@@ -65,6 +67,7 @@ class Segment:
         self.size = 0
         self.lock = threading.RLock()
         self.finished = False
+        self.source: str | None = None  # the user's line that made it run
         self.alone = False  # one operation that runs Python: whether it fails is known at its end
         self.var: Var | None = None
 
@@ -104,6 +107,7 @@ class Segment:
         with self.lock:
             if not self.finished:
                 count(f"flush:{reason}")
+                self.source = user_line()
                 self.var = Var(f"segment of {len(self.program)} operations")
                 reads = self._reads()
                 # Before it runs: what a callback of the program records belongs to another segment.
