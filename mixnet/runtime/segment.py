@@ -305,6 +305,8 @@ class Segment:
 
 
 _donate_bytes = config.get("MIXNET_DONATE_BYTES")
+if not config.get("MXNET_EXEC_ENABLE_INPLACE"):
+    _donate_bytes = sys.maxsize
 
 
 def _count_unheld() -> int:
