@@ -140,7 +140,13 @@ class Segment:
                 work = partial(self._run, self._alive(), self._unheld())
                 hand_over = engine.claim if wait else engine.push
                 claimed = hand_over(
-                    work, reads, (self.var,), self.resource, name=self.var.name, forgiving=True
+                    work,
+                    reads,
+                    (self.var,),
+                    self.resource,
+                    name=self.var.name,
+                    forgiving=True,
+                    source=self.source,
                 )
         if claimed is not None:
             engine.run(claimed)
@@ -170,8 +176,10 @@ class Segment:
         return found
 
     def _alive(self) -> tuple[int, ...]:
-        """Slots of the outputs that somebody holds."""
-        return tuple(sorted({v.slot for r in self.references if (v := r()) is not None}))
+        """Slots of the outputs that somebody holds; the others are forgotten."""
+        held = [(v.slot, r) for r in self.references if (v := r()) is not None]
+        self.references = [r for _, r in held]
+        return tuple(sorted({slot for slot, _ in held}))
 
     def _run(self, slots: tuple[int, ...], unheld: Sequence[int]) -> None:
         try:
@@ -200,7 +208,6 @@ class Segment:
         except Exception as error:
             raise explained(error) from None
         in_flight.add(results[0])
-        count("operations", len(self.program))
         computed = dict(zip(slots, results, strict=True))
         with self.lock:  # nobody makes an alias meanwhile
             for reference in self.references:
