@@ -27,6 +27,8 @@ from mixnet.ndarray.params_file import load, save
 from mixnet.numpy.ndarray import ndarray as np_ndarray
 from mixnet.numpy.ndarray import share
 from mixnet.passes import pipeline
+from mixnet.passes.assign_keys import KEY_SPEC
+from mixnet.passes.facts import Facts
 from mixnet.passes.infer_shape import infer
 from mixnet.runtime.graph_op import GraphOp, call_graph
 from mixnet.runtime.lower import lower
@@ -125,7 +127,15 @@ class HybridBlock(Block):
 
     def _compile(self, leaves: Sequence[NDArray], structure: Any) -> tuple[Traced, GraphOp]:
         traced = self._trace([leaf._spec for leaf in leaves], structure, state.training)
-        graph = pipeline.run(traced.graph, "graph")
+        context = leaves[0].context
+        specs = [leaf._spec for leaf in leaves]
+        specs += [handle._spec for handle in traced.parameter_handles(context)]
+        specs += [value.spec for value in traced.captured]
+        known = [(spec.shape, spec.dtype) for spec in specs]
+        if len(known) < len(traced.graph.inputs):  # the key of a graph that draws
+            known.append(KEY_SPEC)
+        facts = Facts(context.device.platform, known)
+        graph = pipeline.run(traced.graph, "graph", facts)
         return traced, GraphOp(graph, self.name)
 
     def _trace(self, specs: Sequence[Spec], structure: Any, training: bool) -> Traced:

@@ -17,14 +17,21 @@ from mixnet.ndarray.create import zeros
 from mixnet.ndarray.ndarray import NDArray
 from mixnet.passes import pipeline
 from mixnet.passes.assign_keys import assign_keys
+from mixnet.passes.facts import Facts
 from mixnet.passes.infer_shape import infer
 from mixnet.passes.set_training import set_training
 from mixnet.runtime.graph_op import GraphOp, call_graph
 from mixnet.symbol.symbol import Symbol, output_name
 
 
-def executable_graph(symbol: Symbol, training: bool) -> Graph:
-    """The symbol's graph as it runs: modes set, keys assigned, states as further heads."""
+def executable_graph(symbol: Symbol, training: bool, facts: Facts | None = None) -> Graph:
+    """The symbol's graph as it runs: modes set, keys assigned, states as further heads.
+
+    Args:
+        symbol: its arguments, then its auxiliary states become the inputs.
+        training: mode of operators that behave otherwise in training.
+        facts: what is known of those inputs.
+    """
     nodes = symbol._arguments()
     states = list(symbol._state_variables())
     inputs = (*nodes, *states)
@@ -38,7 +45,7 @@ def executable_graph(symbol: Symbol, training: bool) -> Graph:
                 heads.append(Entry(node, index))
                 replaced.append(inputs.index(variable))
     graph = Graph(tuple(heads), inputs, len(symbol._heads), tuple(replaced))
-    return assign_keys(pipeline.run(set_training(graph, training), "graph"))
+    return assign_keys(pipeline.run(set_training(graph, training), "graph", facts))
 
 
 class Executor:
@@ -103,7 +110,10 @@ class Executor:
     def graph_op(self, training: bool) -> GraphOp:
         """The operator that runs the whole graph."""
         if training not in self._ops:
-            graph = executable_graph(self._symbol, training)
+            arrays = [*self.arg_dict.values(), *self.aux_dict.values()]
+            known = [(array.shape, array._spec.dtype) for array in arrays]
+            facts = Facts(self._ctx.device.platform, known)
+            graph = executable_graph(self._symbol, training, facts)
             self._ops[training] = GraphOp(graph, self._symbol.name or "group")
         return self._ops[training]
 
