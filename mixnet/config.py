@@ -44,6 +44,12 @@ SETTINGS: dict[str, Setting] = {
             "Operations that are recorded before they run without being asked for.",
         ),
         Setting(
+            "MXNET_BACKWARD_DO_MIRROR",
+            _flag,
+            False,
+            "Backward of graphs computes cheap operations again rather than keep their results.",
+        ),
+        Setting(
             "MIXNET_CPU_DEVICES",
             int,
             0,

@@ -30,6 +30,7 @@ from mixnet.passes import pipeline
 from mixnet.passes.assign_keys import KEY_SPEC
 from mixnet.passes.facts import Facts
 from mixnet.passes.infer_shape import infer
+from mixnet.passes.recompute import check_mode
 from mixnet.runtime.graph_op import GraphOp, call_graph
 from mixnet.runtime.lower import lower
 from mixnet.runtime.state import state
@@ -76,9 +77,15 @@ class HybridBlock(Block):
 
         Args:
             active: whether to.
-            kwargs: ``static_alloc``, ``static_shape``, ``inline_limit`` and the like are taken as
-                MXNet takes them; a compiled graph has static memory and shapes in any case.
+            kwargs: ``recompute="mirror"`` or ``"sublinear"``: backward computes most activations again,
+                which takes time and saves memory; see :func:`mixnet.passes.recompute.kept_nodes`.
+                ``static_alloc``, ``static_shape``, ``inline_limit`` and the like are taken as MXNet
+                takes them; a compiled graph has static memory and shapes in any case.
+
+        Raises:
+            AttributeValueError: there is no such way to recompute.
         """
+        check_mode(kwargs.get("recompute"))
         self._active = active
         self._flags = kwargs
         self._clear_cache()
@@ -136,7 +143,7 @@ class HybridBlock(Block):
             known.append(KEY_SPEC)
         facts = Facts(context.device.platform, known)
         graph = pipeline.run(traced.graph, "graph", facts)
-        return traced, GraphOp(graph, self.name)
+        return traced, GraphOp(graph, self.name, recompute=self._flags.get("recompute"))
 
     def _trace(self, specs: Sequence[Spec], structure: Any, training: bool) -> Traced:
         return Traced(self.forward, specs, structure, training, specs[0].context)

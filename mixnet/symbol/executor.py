@@ -19,6 +19,7 @@ from mixnet.passes import pipeline
 from mixnet.passes.assign_keys import assign_keys
 from mixnet.passes.facts import Facts
 from mixnet.passes.infer_shape import infer
+from mixnet.passes.recompute import default_mode
 from mixnet.passes.set_training import set_training
 from mixnet.runtime.graph_op import GraphOp, call_graph
 from mixnet.symbol.symbol import Symbol, output_name
@@ -114,7 +115,9 @@ class Executor:
             known = [(array.shape, array._spec.dtype) for array in arrays]
             facts = Facts(self._ctx.device.platform, known)
             graph = executable_graph(self._symbol, training, facts)
-            self._ops[training] = GraphOp(graph, self._symbol.name or "group")
+            self._ops[training] = GraphOp(
+                graph, self._symbol.name or "group", recompute=default_mode()
+            )
         return self._ops[training]
 
     def forward(self, is_train: bool = False, **kwargs: Any) -> list[NDArray]:
