@@ -13,6 +13,7 @@ from mixnet.base import GradientError, MXNetError, ShapeError
 from mixnet.context import Context, current_context
 from mixnet.dtype import CODES, as_dtype, bfloat16
 from mixnet.ops.registry import find
+from mixnet.runtime.copy import copy_value
 from mixnet.runtime.record import array_of
 from mixnet.runtime.record import record as record_operation
 from mixnet.runtime.state import state
@@ -469,20 +470,6 @@ def reshaped(value: Value, shape: tuple[int, ...]) -> Value:
     op = find(name)
     statics, _ = op.bind({attribute: shape})
     return record_operation(op, statics, (), (value,))[0]
-
-
-def copy_value(value: Value, context: Context) -> Value:
-    """A value on another context, through the host's devices."""
-    if value.spec.context.device is context.device and value.node is None:
-        made = value.alias()
-        if made.array is None:
-            array_of(made, "copy to another device")
-        return Value(Spec.of(value.spec.shape, value.spec.dtype, context), made.array)
-    array = array_of(value, "copy to another device")
-    with jax.enable_x64(True):
-        moved = jax.device_put(array, context.device)
-    made = from_device(moved, context)
-    return made
 
 
 def as_value(source: Any, like: Spec) -> Value:

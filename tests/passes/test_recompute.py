@@ -31,7 +31,8 @@ def gradients(op: GraphOp, arrays: list) -> list[np.ndarray]:
     forward = op.for_backward(wanted)
     values = [Node(None, name=f"value{i}") for i in range(len(op.graph.inputs))]
     starts = [Node(None, name=f"start{i}") for i in range(op.graph.num_outputs)]
-    node = Node(forward, (), (), tuple(Entry(each) for each in values), "forward")
+    draw = (0.0,) if forward.takes_key else ()
+    node = Node(forward, (), draw, tuple(Entry(each) for each in values), "forward")
     made = forward.backward_node(node, [Entry(each) for each in starts], wanted)
     graph = Graph(tuple(Entry(made, i) for i in wanted), (*values, *starts))
     with jax.enable_x64(True):
