@@ -10,7 +10,7 @@ from mixnet.passes import pipeline
 from mixnet.passes.assign_keys import assign_keys
 from mixnet.passes.facts import Facts
 from mixnet.passes.place_devices import COPY, Placement
-from mixnet.runtime.copy import copy_value
+from mixnet.runtime.copy import copy_across
 from mixnet.runtime.graph_op import GraphOp, call_graph
 from mixnet.runtime.value import Value
 
@@ -49,7 +49,7 @@ class PlacedGraph:
         def read(entry: Entry) -> Value:
             if entry not in known:
                 assert entry.node.op is COPY
-                known[entry] = copy_value(known[entry.node.inputs[0]], entry.node.statics[1])
+                known[entry] = copy_across(known[entry.node.inputs[0]], entry.node.statics[1])
             return known[entry]
 
         replaced: dict[int, Value] = {}
@@ -63,7 +63,7 @@ class PlacedGraph:
         for i, place in enumerate(graph.states):
             value = replaced[i] if i in replaced else read(heads[graph.num_outputs + i])
             home = values[place].spec.context
-            new.append(value if value.spec.context is home else copy_value(value, home))
+            new.append(value if value.spec.context is home else copy_across(value, home))
         return [read(head) for head in heads[: graph.num_outputs]], new
 
     def to_dict(self) -> dict[str, Any]:

@@ -83,6 +83,7 @@ class Executor:
         self.grad_dict = {name: gradients.get(name) for name in arguments}
         self.aux_dict = dict(states)
         self._requests = dict(requests)
+        self._recompute = default_mode()
         self._ops: dict[bool, GraphOp] = {}
         self._recorded: list[NDArray] = []
         self._outputs: list[NDArray] = []
@@ -130,7 +131,7 @@ class Executor:
             facts = Facts(self._ctx.device.platform, known)
             graph = executable_graph(self._symbol, training, facts)
             self._ops[training] = GraphOp(
-                graph, self._symbol.name or "group", recompute=default_mode()
+                graph, self._symbol.name or "group", recompute=self._recompute
             )
         return self._ops[training]
 
@@ -145,7 +146,7 @@ class Executor:
                 [array.context for array in arrays],
             )
             name = self._symbol.name or "group"
-            self._placed[training] = PlacedGraph(placement, name, default_mode())
+            self._placed[training] = PlacedGraph(placement, name, self._recompute)
         return self._placed[training]
 
     def _run(
