@@ -69,6 +69,13 @@ SETTINGS: dict[str, Setting] = {
             "Operations that are recorded before they run without being asked for.",
         ),
         Setting(
+            "MXNET_BACKWARD_DO_MIRROR",
+            _flag,
+            False,
+            "Backward computes cheap operations again rather than keep their results: of executors, which "
+            "read it when they are bound.",
+        ),
+        Setting(
             "MIXNET_CPU_DEVICES",
             int,
             0,

@@ -27,7 +27,10 @@ from mixnet.ndarray.params_file import load, save
 from mixnet.numpy.ndarray import ndarray as np_ndarray
 from mixnet.numpy.ndarray import share
 from mixnet.passes import pipeline
+from mixnet.passes.assign_keys import KEY_SPEC
+from mixnet.passes.facts import Facts
 from mixnet.passes.infer_shape import infer
+from mixnet.passes.recompute import check_mode
 from mixnet.runtime.graph_op import GraphOp, call_graph
 from mixnet.runtime.lower import lower
 from mixnet.runtime.state import state
@@ -74,9 +77,15 @@ class HybridBlock(Block):
 
         Args:
             active: whether to.
-            kwargs: ``static_alloc``, ``static_shape``, ``inline_limit`` and the like are taken as
-                MXNet takes them; a compiled graph has static memory and shapes in any case.
+            kwargs: ``recompute="mirror"`` or ``"sublinear"``: backward computes most activations again,
+                which takes time and saves memory; see :func:`mixnet.passes.recompute.kept_nodes`.
+                ``static_alloc``, ``static_shape``, ``inline_limit`` and the like are taken as MXNet
+                takes them; a compiled graph has static memory and shapes in any case.
+
+        Raises:
+            AttributeValueError: there is no such way to recompute.
         """
+        check_mode(kwargs.get("recompute"))
         self._active = active
         self._flags = kwargs
         self._clear_cache()
@@ -125,8 +134,16 @@ class HybridBlock(Block):
 
     def _compile(self, leaves: Sequence[NDArray], structure: Any) -> tuple[Traced, GraphOp]:
         traced = self._trace([leaf._spec for leaf in leaves], structure, state.training)
-        graph = pipeline.run(traced.graph, "graph")
-        return traced, GraphOp(graph, self.name)
+        context = leaves[0].context
+        specs = [leaf._spec for leaf in leaves]
+        specs += [handle._spec for handle in traced.parameter_handles(context)]
+        specs += [value.spec for value in traced.captured]
+        known = [(spec.shape, spec.dtype) for spec in specs]
+        if len(known) < len(traced.graph.inputs):  # the key of a graph that draws
+            known.append(KEY_SPEC)
+        facts = Facts(context.device.platform, known)
+        graph = pipeline.run(traced.graph, "graph", facts)
+        return traced, GraphOp(graph, self.name, recompute=self._flags.get("recompute"))
 
     def _trace(self, specs: Sequence[Spec], structure: Any, training: bool) -> Traced:
         return Traced(self.forward, specs, structure, training, specs[0].context)

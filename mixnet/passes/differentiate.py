@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import Any, NamedTuple
 
 from mixnet.graph.node import Entry, Node, topological
@@ -93,6 +93,7 @@ def differentiate(
     head_gradients: Sequence[Entry],
     variables: Sequence[Entry],
     row_sparse: Collection[Entry] = (),
+    recomputation: Callable[[Node, Sequence[Entry | None]], Node] | None = None,
 ) -> list[Any]:
     """Gradients of ``variables`` by reverse accumulation; None where the heads do not reach one.
 
@@ -102,6 +103,8 @@ def differentiate(
         variables: entries whose gradients are wanted; usually variables, any entry will do.
         row_sparse: those of them whose gradients shall be :class:`Rows`, where the operators that
             read them can say such.
+        recomputation: gives for a node, and the gradients that arrived at its outputs, the node
+            that stands for it when its gradient is made; see :mod:`mixnet.passes.recompute`.
     """
     order = topological(entry.node for entry in heads)
     wanted = set(variables)
@@ -129,7 +132,8 @@ def differentiate(
             positions = _take_rows(node, arrived, positions, by_rows)
             if not positions:
                 continue
-        made = backward_node(node, arrived, positions)
+        read = node if recomputation is None else recomputation(node, arrived)
+        made = backward_node(read, arrived, positions)
         for output, i in enumerate(positions):
             source = node.inputs[i]
             pending.setdefault(source.node, {}).setdefault(source.index, []).append(

@@ -13,6 +13,7 @@ from mixnet.ops.registry import find
 from mixnet.passes.assign_keys import KEY_NAME
 from mixnet.passes.differentiate import Rows, differentiate, reads_by_rows
 from mixnet.passes.inline import draw_key
+from mixnet.passes.recompute import check_mode, recompute
 from mixnet.runtime.keys import next_draw
 from mixnet.runtime.lower import lower
 from mixnet.runtime.record import record
@@ -31,12 +32,16 @@ class GraphOp:
         graph: its inputs are the operator's. An input named as ``KEY_NAME`` gets a random key.
         name: shown in graphs and timelines.
         residuals: how many of the last heads are residuals.
+        recompute: ``mirror`` or ``sublinear``: backward computes most of forward's results again, so
+            that there are fewer residuals; see :mod:`mixnet.passes.recompute`.
     """
 
     differentiable = True
     takes_training = False
 
-    def __init__(self, graph: Graph, name: str, residuals: int = 0):
+    def __init__(self, graph: Graph, name: str, residuals: int = 0, recompute: str | None = None):
+        check_mode(recompute)
+        self.recompute = recompute
         self.graph = graph
         self.name = name
         self.residuals = residuals
@@ -95,7 +100,8 @@ class GraphOp:
         starts = [Node(None, name=f"gradient of output {i}") for i in headed]
         variables = [Entry(self.graph.inputs[i]) for i in wanted]
         heads = [self.graph.heads[i] for i in headed]
-        found = differentiate(heads, [Entry(node) for node in starts], variables)
+        again = recompute(self.graph, self.recompute)
+        found = differentiate(heads, [Entry(n) for n in starts], variables, (), again)
         zeros = find("zeros_like")
         entries = [
             entry or Entry(Node(zeros, (), (), (variable,), "no_gradient"))
@@ -109,7 +115,8 @@ class GraphOp:
         starts = [Node(None, name=f"gradient of output {i}") for i in headed]
         variables = [Entry(self.graph.inputs[i]) for i in wanted]
         heads = [self.graph.heads[i] for i in headed]
-        found = differentiate(heads, [Entry(node) for node in starts], variables, variables)
+        again = recompute(self.graph, self.recompute)
+        found = differentiate(heads, [Entry(n) for n in starts], variables, variables, again)
         parts = [each.parts if isinstance(each, Rows) else () for each in found]
         entries = [entry for each in parts for pair in each for entry in pair]
         return entries, starts, [len(each) for each in parts]
