@@ -51,6 +51,12 @@ SETTINGS: dict[str, Setting] = {
             "Operations that are recorded before they run without being asked for.",
         ),
         Setting(
+            "MXNET_PROFILER_AUTOSTART",
+            _flag,
+            False,
+            "Start mx.profiler with the process; profile.json is written at its end.",
+        ),
+        Setting(
             "MIXNET_CPU_DEVICES",
             int,
             0,
