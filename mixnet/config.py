@@ -76,6 +76,12 @@ SETTINGS: dict[str, Setting] = {
             "read it when they are bound.",
         ),
         Setting(
+            "MXNET_PROFILER_AUTOSTART",
+            _flag,
+            False,
+            "Start mx.profiler with the process; profile.json is written at its end.",
+        ),
+        Setting(
             "MIXNET_CPU_DEVICES",
             int,
             0,
