@@ -67,5 +67,6 @@ def _expand(node: Node, inputs: tuple[Entry, ...], prefix: str = "") -> Node | t
     if node.op.key is not None:
         key = node.op.key
         drawn = Node(DRAW_KEY, (), node.scalars[-1:], (inputs[key],), f"{name}_key")
+        drawn.made_from(node)
         given[inner.inputs[key]] = (Entry(drawn),)
     return inner.rebuild(lambda each, entries: _expand(each, entries, name + "/"), given).heads

@@ -2,3 +2,4 @@
 
 from mixnet.runtime.counters import counters as counters
 from mixnet.runtime.counters import reset_counters as reset_counters
+from mixnet.source import source_lines as source_lines

@@ -155,6 +155,7 @@ class Segment:
             slots = tuple(sorted({v.slot for r in self.references if (v := r()) is not None}))
         leaves = [Node(None, name=f"leaf{i}") for i in range(len(self.leaves))]
         entries: list[Entry] = []
+        sources = getattr(self.program, "sources", None)  # kept where lines are asked for
         scalars = 0
         for number, item in enumerate(self.program):
             call, *places = item
@@ -165,6 +166,8 @@ class Segment:
             node = Node(
                 call.op, call.statics, numbers, inputs, f"{call.op.name.strip('_')}{number}"
             )
+            if sources is not None and sources[number] is not None:
+                node.source = sources[number]
             entries += [Entry(node, k) for k in range(len(call.outputs))]
         return Graph(tuple(entries[s] for s in slots), tuple(leaves))
 

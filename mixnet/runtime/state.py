@@ -15,6 +15,7 @@ class ThreadState(threading.local):
     training: bool = False  # operators behave as in training
     trace: Any = None  # a graph is being traced: operations become its nodes
     bulk: int = 0  # operations a segment may hold, 0: the setting's value
+    isolation: Any = None  # what is recorded and written is only looked at: see ``isolate``
 
     def __init__(self) -> None:
         self.segments = {}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -23,8 +24,14 @@ from mixnet.runtime.graph_op import GraphOp, call_graph
 from mixnet.symbol.symbol import Symbol, output_name
 
 
-def executable_graph(symbol: Symbol, training: bool) -> Graph:
-    """The symbol's graph as it runs: modes set, keys assigned, states as further heads."""
+def executable_graph(symbol: Symbol, training: bool, watch: pipeline.Watch | None = None) -> Graph:
+    """The symbol's graph as it runs: modes set, keys assigned, states as further heads.
+
+    Args:
+        symbol: what to run.
+        training: mode of operators that behave otherwise in training.
+        watch: called with the name of each change, the graph after it, and its seconds.
+    """
     nodes = symbol._arguments()
     states = list(symbol._state_variables())
     inputs = (*nodes, *states)
@@ -38,7 +45,17 @@ def executable_graph(symbol: Symbol, training: bool) -> Graph:
                 heads.append(Entry(node, index))
                 replaced.append(inputs.index(variable))
     graph = Graph(tuple(heads), inputs, len(symbol._heads), tuple(replaced))
-    return assign_keys(pipeline.run(set_training(graph, training), "graph"))
+    if watch is None:
+        return assign_keys(pipeline.run(set_training(graph, training), "graph"))
+    watch("recorded", graph, 0.0)
+    start = time.perf_counter()
+    graph = set_training(graph, training)
+    watch("set_training", graph, time.perf_counter() - start)
+    graph = pipeline.run(graph, "graph", watch=watch)
+    start = time.perf_counter()
+    graph = assign_keys(graph)
+    watch("assign_keys", graph, time.perf_counter() - start)
+    return graph
 
 
 class Executor:
