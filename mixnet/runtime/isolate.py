@@ -12,7 +12,7 @@ from mixnet.context import Context
 from mixnet.graph.graph import Graph
 from mixnet.runtime import keys
 from mixnet.runtime.segment import Segment
-from mixnet.runtime.state import state
+from mixnet.runtime.state import Segments, state
 from mixnet.runtime.value import Value
 from mixnet.source import Source, are_lines_kept, user_source
 
@@ -67,14 +67,36 @@ class HeldSegment(Segment):
         if are_lines_kept():
             self.program = _Operations()
 
-    def finish(self, reason: str) -> None:
-        """Run what is pending if a value is needed; settings that run it earlier do not count."""
-        with self.lock:
-            if reason in ("naive engine", "bulk size"):
+    def finish(self, reason: str, wait: bool = True) -> None:
+        """Run what is pending if its values are needed now; else only end the segment here.
+
+        Args:
+            reason: why it ends.
+            wait: whether somebody waits for a value. The naive engine does so for no value.
+        """
+        if state.isolation is self.isolation:
+            if reason == "naive engine":
                 return
-            if not self.finished:
-                self.isolation.take(self, reason)
-            super().finish(reason)
+            self.isolation.take(self, reason)
+            if not wait:
+                self.isolation.drop(self)
+                return
+        for segment in self._held_below():
+            Segment.finish(segment, "another segment", wait=False)
+        super().finish(reason, wait)
+
+    def _held_below(self) -> list[HeldSegment]:
+        """Held segments that this one reads from, directly or not; those that read come last."""
+        found: dict[HeldSegment, None] = {}
+        stack: list[HeldSegment] = [self]
+        while stack:
+            for value in stack.pop().leaves:
+                below = value.segment
+                if isinstance(below, HeldSegment) and not below.finished:
+                    found.pop(below, None)  # later in the list: it is needed earlier
+                    found[below] = None
+                    stack.append(below)
+        return list(reversed(found))
 
 
 class Isolation:
@@ -94,11 +116,16 @@ class Isolation:
 
     def cut(self, reason: str) -> None:
         """End the segments here, as something does that wants them to run but reads nothing."""
-        for segment in state.segments.values():
+        for segment in list(state.segments.values()):
             if not segment.finished:
                 self.take(segment, reason)
-        state.segments.clear()
-        state.segment = None
+            self.drop(segment)
+
+    def drop(self, segment: Segment) -> None:
+        """Let what is recorded from now on belong to another segment."""
+        state.segments.pop(segment.context, None)
+        if state.segment is segment:
+            state.segment = None
 
     def take(self, segment: HeldSegment, reason: str) -> None:
         """Note a segment that is about to run, or that would be."""
@@ -145,7 +172,7 @@ def isolated() -> Iterator[Isolation]:
         raise TraceError("What a trace records cannot be looked at from inside of it.")
     before = state.segment, state.segments, state.isolation
     isolation = Isolation()
-    state.segment, state.segments, state.isolation = None, {}, isolation
+    state.segment, state.segments, state.isolation = None, Segments(), isolation
     try:
         with keys.preserved():
             yield isolation
