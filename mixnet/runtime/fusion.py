@@ -32,6 +32,7 @@ class Group:
             (products, convolutions, decompositions, custom calls), ``copy`` (moves and changes of
             layout), ``loop``, ``branch``, ``call``, ``collective``.
         hlo_name: name of its instruction.
+        target: of a library call, the library's name of it, where the program tells.
         nodes: scopes of the nodes that it computes, or parts of them, in the program's order.
         inferred: its instructions have no ``op_name``; the nodes are those beside it.
         bytes_in: bytes that it reads, ``bytes_out`` that it writes.
@@ -44,6 +45,7 @@ class Group:
     id: int
     kind: str
     hlo_name: str
+    target: str
     nodes: tuple[str, ...]
     inferred: bool
     bytes_in: int
@@ -59,6 +61,7 @@ class Group:
             "id": self.id,
             "kind": self.kind,
             "hlo_name": self.hlo_name,
+            "target": self.target,
             "nodes": list(self.nodes),
             "inferred": self.inferred,
             "bytes_in": self.bytes_in,
@@ -127,6 +130,7 @@ def groups(program: Program, scopes: Collection[str]) -> list[Group]:
                     number,
                     kind,
                     each.name,
+                    each.target,
                     nodes,
                     inferred,
                     sum(operand.nbytes for operand in operands.values()),
@@ -184,8 +188,9 @@ def _kind(instruction: Instruction, inside: list[Instruction]) -> str:
     if opcode == "fusion":
         if work and all(each.opcode in _MOVES for each in work):
             return "copy"
-        if len(work) == 1:
-            return "library call" if work[0].opcode in _LIBRARY else "kernel"
+        single = [each for each in work if each.opcode != "broadcast"]
+        if len(single) == 1:
+            return "library call" if single[0].opcode in _LIBRARY else "kernel"
         return "fusion"
     return "kernel"
 

@@ -49,7 +49,7 @@ class Instruction:
         calls: names of the computations that it runs.
         op_name: scopes that it was traced in, separated by slashes; empty where XLA made it.
         kind: of a fusion, ``kLoop``, ``kOutput``, ``kCustom``, ...
-        target: of a custom call, the library function.
+        target: of a custom call or fusion, what the library calls it.
         is_root: whether it is the computation's result.
         number: of a parameter, its place; -1 for others.
     """
@@ -187,7 +187,7 @@ def _instruction(found: re.Match[str], computation: str) -> Instruction:
         tuple(calls),
         _quoted(attributes, "op_name"),
         _word(attributes, "kind"),
-        _quoted(attributes, "custom_call_target"),
+        _quoted(attributes, "custom_call_target") or _fusion_target(attributes),
         bool(root),
         int(operands) if opcode == "parameter" else -1,
     )
@@ -212,6 +212,11 @@ def _closing(text: str, depth: int) -> int:
             if depth == 0:
                 return i + 1
     return len(text)
+
+
+def _fusion_target(text: str) -> str:
+    found = re.search(r'"fusion_config":\{"kind":"([^"]*)"', text)
+    return found.group(1) if found else ""
 
 
 def _quoted(text: str, key: str) -> str:

@@ -11,6 +11,7 @@ from mixnet.base import TraceError
 from mixnet.context import Context
 from mixnet.graph.graph import Graph
 from mixnet.runtime import keys
+from mixnet.runtime.executable_cache import is_compiled
 from mixnet.runtime.segment import Segment
 from mixnet.runtime.state import Segments, state
 from mixnet.runtime.value import Value
@@ -28,6 +29,7 @@ class Recorded:
         key: what its compiled program is found by: operations, live slots and context.
         context: where it runs.
         reason: why it was cut off here.
+        known: whether its program had been compiled before.
     """
 
     graph: Graph
@@ -36,6 +38,7 @@ class Recorded:
     key: tuple[Any, ...]
     context: Context
     reason: str
+    known: bool
 
     @property
     def operations(self) -> tuple[Any, ...]:
@@ -123,7 +126,8 @@ class Isolation:
 
     def drop(self, segment: Segment) -> None:
         """Let what is recorded from now on belong to another segment."""
-        state.segments.pop(segment.context, None)
+        if state.segments.get(segment.context) is segment:
+            del state.segments[segment.context]
         if state.segment is segment:
             state.segment = None
 
@@ -140,7 +144,13 @@ class Isolation:
         graph = segment.graph(slots)
         key = (tuple(segment.program), slots, segment.context)
         taken = Recorded(
-            graph, list(segment.leaves), list(segment.scalars), key, segment.context, reason
+            graph,
+            list(segment.leaves),
+            list(segment.scalars),
+            key,
+            segment.context,
+            reason,
+            is_compiled(key),
         )
         self._recorded.append(taken)
 

@@ -17,6 +17,8 @@ from mixnet.passes.infer_shape import evaluate
 
 _BACKWARD = re.compile(r"_backward\d*(_\d+)?$|_gradient_sum(_\d+)?$|_rows$|^no_gradient")
 
+_KEY: Known = ((2,), np.dtype("uint32"))
+
 
 def specs_of(graph: Graph, inputs: Sequence[Known]) -> dict[Entry, Known]:
     """Shape and dtype of every entry; of nodes that stand for graphs, by going into them.
@@ -37,7 +39,9 @@ def specs_of(graph: Graph, inputs: Sequence[Known]) -> dict[Entry, Known]:
             known = specs_of(inner, given)
             outputs = [known[head] for head in inner.heads]
         else:
-            outputs = evaluate(node.op, node.statics, given, len(node.scalars))
+            keyless = node.op.takes_key and given[-1:] != (_KEY,)  # before keys are assigned
+            given, scalars = (*given, _KEY) if keyless else given, len(node.scalars) + keyless
+            outputs = evaluate(node.op, node.statics, given, scalars)
         found.update({Entry(node, i): spec for i, spec in enumerate(outputs)})
     return found
 

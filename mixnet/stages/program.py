@@ -208,7 +208,7 @@ def _steps(recording: Recording, leaves: list[Known]) -> list[dict[str, Any]]:
         if step.purpose == "graph" and first is not None:
             inputs = [(spec.shape, spec.dtype) for spec in first][: len(step.graph.inputs)]
         known = len(inputs) == len(step.graph.inputs)
-        specs = specs_of(step.graph, inputs) if known and _has_keys(step.graph) else None
+        specs = specs_of(step.graph, inputs) if known else None
         same_list = before is not None and before.purpose == step.purpose
         difference = changes(before.graph, step.graph) if before and same_list else None
         found.append(
@@ -222,17 +222,6 @@ def _steps(recording: Recording, leaves: list[Known]) -> list[dict[str, Any]]:
         )
         before = step
     return found
-
-
-def _has_keys(graph: Graph) -> bool:
-    """Whether every random node has its key: before they are assigned nothing can be evaluated."""
-    for node in graph.nodes:
-        takes = node.op is not None and getattr(node.op, "takes_key", False)
-        if takes and getattr(node.op, "graph", None) is None:
-            last = node.inputs[-1].node if node.inputs else None
-            if last is None or not (last.name.endswith("key") or last.op is not None):
-                return False
-    return True
 
 
 def _stablehlo(text: str, names: set[str]) -> tuple[str, dict[str, list[int]]]:
@@ -328,7 +317,8 @@ def _links(
 def _why(instructions: list[hlo.Instruction], primitives: list[str]) -> str:
     """Why nothing runs for a node."""
     opcodes = {each.opcode for each in instructions}
-    if "bitcast" in opcodes or "get-tuple-element" in opcodes:
+    renamed = bool(primitives) and set(primitives) <= {"reshape", "squeeze", "expand_dims"}
+    if renamed or "bitcast" in opcodes or "get-tuple-element" in opcodes:
         return "a view: its result is there already, in other dimensions"
     if "constant" in opcodes and opcodes <= VIEWS:
         return "folded into a constant"

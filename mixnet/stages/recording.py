@@ -30,7 +30,6 @@ from mixnet.ndarray.sparse import zeros as sparse_zeros
 from mixnet.passes import pipeline
 from mixnet.passes.facts import Facts
 from mixnet.passes.infer_shape import infer, is_known
-from mixnet.runtime.executable_cache import is_compiled
 from mixnet.runtime.graph_op import GraphOp, call_graph
 from mixnet.runtime.isolate import Recorded, isolated
 from mixnet.runtime.state import state
@@ -153,6 +152,7 @@ def _segment_steps(recorded: Recorded, steps: list[Step], names: Mapping[int, st
     for node, value in zip(graph.inputs, recorded.leaves, strict=True):
         node.name = names.get(id(value), node.name)
     _plain_names(graph)
+    _parameter_names(graph)
     steps.append(Step("segment", "recorded", graph, 0.0))
     facts = Facts(
         recorded.context.device.platform,
@@ -176,6 +176,15 @@ def _plain_names(graph: Graph) -> None:
     for node, name in plain.items():
         node.name = f"{name}{seen[name]}" if several[name] > 1 else name
         seen[name] += 1
+
+
+def _parameter_names(graph: Graph) -> None:
+    """Leaves that nothing has named are called as the block calls them that reads them."""
+    for node in graph.nodes:
+        if isinstance(node.op, GraphOp):
+            for entry, variable in zip(node.inputs, node.op.graph.inputs, strict=True):
+                if entry.node.is_variable and re.fullmatch(r"leaf\d+", entry.node.name):
+                    entry.node.name = variable.name
 
 
 def _of_graph(
@@ -210,7 +219,7 @@ def of_block(
 ) -> Found:
     """The program of a call of a block, with its gradients when it trains."""
     leaves, structure = flatten(tuple(arrays))
-    _check_arrays(block, leaves)
+    _check_arrays(block, leaves, arrays)
     _complete(block, arrays[:-1] if loss is not None else arrays)
 
     def with_loss(*given: Any) -> Any:
@@ -274,10 +283,9 @@ def _traced(
         ) from error
 
 
-def _check_arrays(block: Block, leaves: Sequence[Any]) -> None:
-    wrong = next((each for each in leaves if not isinstance(each, NDArray)), None)
-    if wrong is not None or not leaves:
-        given = type(wrong).__name__ if leaves else "nothing"
+def _check_arrays(block: Block, leaves: Sequence[Any], arrays: Sequence[Any]) -> None:
+    if not leaves:
+        given = ", ".join(type(each).__name__ for each in arrays) or "nothing"
         raise AttributeTypeError(
             f"stages: {block.name} was given {given} where it takes NDArrays. Pass the arrays that "
             f"you would call it with, such as mx.nd.array(x)."
@@ -389,7 +397,7 @@ def of_function(
             f"stages: {name} recorded no operation on NDArrays whose result is alive at the end. "
             f"Let it return, or write into an array, what it computes."
         )
-    names = dict(known_names)
+    names = {**_reachable_names(function), **known_names}
     titles = _argument_names(function, arrays, keywords, len(leaves))
     for leaf, title in zip(leaves, titles, strict=True):
         if isinstance(leaf, NDArray) and not leaf._is_sparse:
@@ -408,8 +416,33 @@ def of_function(
         tuple(node.name for node in first.graph.inputs),
         structure="+".join(structure_hash(each.graph) for each in recorded),
     )
-    known = all(is_compiled(each.key) for each in recorded)
+    known = all(each.known for each in recorded)
     return Found("function", name, trains, first.context, programs, key, known, None)
+
+
+def parameter_names(block: Block) -> dict[int, str]:
+    """Names of a block's parameters by the ids of their values now."""
+    found = {}
+    for each in block.collect_params().values():
+        for data in each._data.values():
+            if not data._is_sparse:
+                found[id(data._read())] = each.name
+    return found
+
+
+def _reachable_names(function: Callable[..., Any]) -> dict[int, str]:
+    """Names of the arrays, and of the parameters of the blocks, that a function's text names."""
+    try:
+        used = inspect.getclosurevars(function)
+    except TypeError:
+        return {}
+    found: dict[int, str] = {}
+    for name, each in {**used.globals, **used.nonlocals}.items():
+        if isinstance(each, Block):
+            found.update(parameter_names(each))
+        elif isinstance(each, NDArray) and not each._is_sparse:
+            found[id(each._read())] = name
+    return found
 
 
 def _argument_names(

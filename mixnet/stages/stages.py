@@ -18,7 +18,7 @@ from mixnet.runtime.state import state
 from mixnet.runtime.trace_key import TraceKey
 from mixnet.source import is_users
 from mixnet.stages.program import Program, compile_program
-from mixnet.stages.recording import Found, of_block, of_function, of_symbol
+from mixnet.stages.recording import Found, of_block, of_function, of_symbol, parameter_names
 from mixnet.stages.text import program_lines, source_lines
 from mixnet.symbol.symbol import Symbol
 
@@ -86,8 +86,8 @@ class Stages:
         }
 
     def __str__(self) -> str:
-        mode = "training" if self.training else "predicting"
-        lines = [f"stages of {self.kind} {self.name}, {mode} on {self.context}"]
+        mode = "" if self.kind == "function" else ", training" if self.training else ", predicting"
+        lines = [f"stages of {self.kind} {self.name}{mode} on {self.context}"]
         lines += self.notes
         if self.source:
             lines += ["source", *source_lines(self.source)]
@@ -162,7 +162,7 @@ def stages(
         found = of_block(target, inputs, training, loss, boundary)
     elif callable(target):
         known = _code(target)
-        names = _parameter_names(target) if isinstance(target, Block) else {}
+        names = parameter_names(target) if isinstance(target, Block) else {}
         name = target.name if isinstance(target, Block) else _name(target)
         found = of_function(target, name, inputs, named, train, boundary, names)
     else:
@@ -202,16 +202,6 @@ def _code(function: Any) -> Any:
 
 def _name(function: Callable[..., Any]) -> str:
     return getattr(function, "__name__", type(function).__name__)
-
-
-def _parameter_names(block: Block) -> dict[int, str]:
-    """Names of parameters by the ids of their values now."""
-    found = {}
-    for each in block.collect_params().values():
-        for data in each._data.values():
-            if not data._is_sparse:
-                found[id(data._read())] = each.name
-    return found
 
 
 def _source(target: Any, programs: list[Program]) -> list[dict[str, Any]]:
