@@ -63,6 +63,12 @@ SETTINGS: dict[str, Setting] = {
             "Folder of compiled programs (empty: the user's cache folder; 'off': none).",
         ),
         Setting(
+            "MIXNET_COMPILE_WARNING",
+            int,
+            50,
+            "Programs that one line of code may compile before it is warned of (0: never).",
+        ),
+        Setting(
             "MIXNET_DONATE_BYTES",
             int,
             1 << 14,

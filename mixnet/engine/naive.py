@@ -20,8 +20,10 @@ class NaiveEngine(Engine):
         resource: str = "compute",
         priority: int = 0,
         name: str = "",
+        forgiving: bool = False,
     ) -> Task:
         task = self._task(work, reads, writes, resource, priority, name)
+        task.forgiving = forgiving
         for var in task.writes:
             var.pushed += 1
         return task

@@ -69,8 +69,10 @@ class ThreadedEngine(Engine):
         resource: str = "compute",
         priority: int = 0,
         name: str = "",
+        forgiving: bool = False,
     ) -> Task:
         task = self._task(work, reads, writes, resource, priority, name)
+        task.forgiving = forgiving
         task.state = State.RUNNING  # this thread's: no worker may take it
         with self._lock:
             self._order(task)

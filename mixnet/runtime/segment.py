@@ -11,9 +11,11 @@ from functools import partial
 from typing import Any
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 
 from mixnet import config
+from mixnet.base import MXNetError, user_line
 from mixnet.context import Context
 from mixnet.engine.current import current
 from mixnet.engine.engine import Engine
@@ -21,11 +23,33 @@ from mixnet.engine.timeline import timeline
 from mixnet.engine.variable import Var
 from mixnet.graph.graph import Graph
 from mixnet.graph.node import Entry, Node, ScalarSlot
+from mixnet.ops.custom import explained
 from mixnet.runtime.counters import count
 from mixnet.runtime.executable_cache import executable
 from mixnet.runtime.in_flight import in_flight
 from mixnet.runtime.state import state
 from mixnet.runtime.value import Value, check_pending
+
+
+class Failed:
+    """Stands where a value had its segment, if what it is computed from failed."""
+
+    __slots__ = ("var",)
+    finished = True
+
+    def __init__(self, error: BaseException):
+        self.var = Var("failed")
+        self.var.error = error
+
+    def finish(self, reason: str, wait: bool = True) -> None:
+        """Raise the error, if this waits."""
+        if wait:
+            current.engine.wait_for_var(self.var)
+
+    def alias(self, value: Value) -> Value:
+        """Another value that failed for the same reason."""
+        return Value(value.spec, None, self)
+
 
 MOST_AHEAD = 4
 """Segments of a thread that may wait for a worker: they hold what they read."""
@@ -51,6 +75,7 @@ class Segment:
         "resource",
         "scalars",
         "size",
+        "source",
         "var",
     )
 
@@ -65,6 +90,7 @@ class Segment:
         self.size = 0
         self.lock = threading.RLock()
         self.finished = False
+        self.source: str | None = None  # the user's line that made it run
         self.alone = False  # one operation that runs Python: whether it fails is known at its end
         self.var: Var | None = None
 
@@ -104,6 +130,7 @@ class Segment:
         with self.lock:
             if not self.finished:
                 count(f"flush:{reason}")
+                self.source = user_line()
                 self.var = Var(f"segment of {len(self.program)} operations")
                 reads = self._reads()
                 # Before it runs: what a callback of the program records belongs to another segment.
@@ -112,7 +139,9 @@ class Segment:
                 # the same loop would compile different programs.
                 work = partial(self._run, self._alive(), self._unheld())
                 hand_over = engine.claim if wait else engine.push
-                claimed = hand_over(work, reads, (self.var,), self.resource, name=self.var.name)
+                claimed = hand_over(
+                    work, reads, (self.var,), self.resource, name=self.var.name, forgiving=True
+                )
         if claimed is not None:
             engine.run(claimed)
         elif wait:
@@ -154,6 +183,10 @@ class Segment:
 
     def _run_program(self, slots: tuple[int, ...], unheld: Sequence[int]) -> None:
         leaves = self.leaves
+        if any(value.array is None for value in leaves):
+            slots, unheld = self._give_up_failed(slots), ()
+            if not slots:
+                return
         donated = self._donated(slots, unheld)
         arrays = [value.array for value in leaves]
         if donated:
@@ -161,15 +194,10 @@ class Segment:
                 count("donated_bytes", leaves[i].spec.nbytes)
                 leaves[i].array = None
         call = executable((tuple(self.program), slots, donated, self.context), self)
-        scalars = np.array(self.scalars, np.float64)
-        with jax.enable_x64(True):
-            if self.context.device is _default_device():
-                results = call(scalars, *arrays)
-            else:
-                with jax.default_device(self.context.device):
-                    results = call(scalars, *arrays)
-        if self.alone:
-            jax.block_until_ready(results)
+        try:
+            results = self._call(call, arrays)
+        except Exception as error:
+            raise explained(error) from None
         in_flight.add(results[0])
         count("operations", len(self.program))
         computed = dict(zip(slots, results, strict=True))
@@ -182,6 +210,48 @@ class Segment:
                     value.array = computed[value.slot]
                     value.segment = None
             self.references = []
+
+    def _give_up_failed(self, slots: tuple[int, ...]) -> tuple[int, ...]:
+        """Pass the errors of failed leaves on to what is computed from them; the slots that stay.
+
+        So an error reaches what depends on it and nothing else that was recorded beside it.
+        """
+        errors: dict[int, BaseException] = {}  # slot -> what went wrong before it
+        for i, value in enumerate(self.leaves):
+            if value.array is None:
+                source = value.segment
+                error = source.var.error if source is not None else None
+                errors[-1 - i] = error or MXNetError("The value of an input was lost.")
+                with jax.enable_x64(True):  # stands for it in what does not read it
+                    self.leaves[i] = Value(
+                        value.spec, jnp.zeros(value.spec.shape, value.spec.dtype)
+                    )
+        slot = 0
+        for call, *places in self.program:
+            failed = next((errors[place] for place in places if place in errors), None)
+            for _ in call.outputs:
+                if failed is not None:
+                    errors[slot] = failed
+                slot += 1
+        with self.lock:
+            pending, self.references = self.references, []
+            for reference in pending:
+                output = reference()
+                if output is not None and output.slot in errors:
+                    output.segment = Failed(errors[output.slot])
+                else:
+                    self.references.append(reference)
+        return tuple(slot for slot in slots if slot not in errors)
+
+    def _call(self, program: Any, arrays: Sequence[Any]) -> Any:
+        scalars = np.array(self.scalars, np.float64)
+        with jax.enable_x64(True):
+            if self.context.device is _default_device():
+                results = program(scalars, *arrays)
+            else:
+                with jax.default_device(self.context.device):
+                    results = program(scalars, *arrays)
+        return jax.block_until_ready(results) if self.alone else results
 
     def _unheld(self) -> list[int]:
         """Numbers of leaves that only this segment holds: nobody can ask for them any more."""
