@@ -15,7 +15,6 @@ from mixnet.runtime.executable_cache import is_compiled
 from mixnet.runtime.segment import Segment
 from mixnet.runtime.state import Segments, state
 from mixnet.runtime.value import Value
-from mixnet.source import Source, are_lines_kept, user_source
 
 
 @dataclass(frozen=True)
@@ -46,18 +45,6 @@ class Recorded:
         return self.key[0]
 
 
-class _Operations(list[Any]):
-    """The operations of a segment, each with the line of the program that it came from."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.sources: list[Source | None] = []
-
-    def append(self, item: Any) -> None:
-        super().append(item)
-        self.sources.append(user_source())
-
-
 class HeldSegment(Segment):
     """A segment that runs only if somebody asks for a value, and is told of before it does."""
 
@@ -67,8 +54,6 @@ class HeldSegment(Segment):
         super().__init__(context)
         self.isolation: Isolation = state.isolation
         self.taken = False
-        if are_lines_kept():
-            self.program = _Operations()
 
     def finish(self, reason: str, wait: bool = True) -> None:
         """Run what is pending if its values are needed now; else only end the segment here.
@@ -81,7 +66,7 @@ class HeldSegment(Segment):
             if reason == "naive engine":
                 return
             self.isolation.take(self, reason)
-            if not wait:
+            if not wait and reason != "copy to another device":
                 self.isolation.drop(self)
                 return
         for segment in self._held_below():

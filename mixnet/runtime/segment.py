@@ -27,8 +27,10 @@ from mixnet.ops.custom import explained
 from mixnet.runtime.counters import count
 from mixnet.runtime.executable_cache import executable
 from mixnet.runtime.in_flight import in_flight
+from mixnet.runtime.memory import explained_shortage, logs, note_results
 from mixnet.runtime.state import state
 from mixnet.runtime.value import Value, check_pending
+from mixnet.source import Source, are_lines_kept, user_source
 
 
 class Failed:
@@ -53,6 +55,19 @@ class Failed:
 
 MOST_AHEAD = 4
 """Segments of a thread that may wait for a worker: they hold what they read."""
+
+
+class Operations(list[Any]):
+    """The operations of a segment, each with the line of the program that it came from."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.sources: list[Source | None] = []
+
+    def append(self, item: Any) -> None:
+        """Add an operation that the user's code is recording now."""
+        super().append(item)
+        self.sources.append(user_source())
 
 
 class Segment:
@@ -82,7 +97,7 @@ class Segment:
     def __init__(self, context: Context):
         self.context = context
         self.resource = f"compute:{context}"
-        self.program: list[tuple[Any, ...]] = []
+        self.program: list[Any] = Operations() if are_lines_kept() else []
         self.scalars: list[float] = []
         self.leaves: list[Value] = []
         self.leaf_slots: dict[int, int] = {}  # id of a value in ``leaves`` -> its slot
@@ -197,7 +212,10 @@ class Segment:
         try:
             results = self._call(call, arrays)
         except Exception as error:
-            raise explained(error) from None
+            told = explained_shortage(explained(error), self.context, self.source)
+            raise told from told.__cause__
+        if logs:
+            note_results(self, slots, results, [arrays[i] for i in donated])
         in_flight.add(results[0])
         count("operations", len(self.program))
         computed = dict(zip(slots, results, strict=True))
