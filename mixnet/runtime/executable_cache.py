@@ -26,8 +26,9 @@ def executable(key: Any, segment: Any) -> Callable[..., Any]:
     """
     found = _programs.get(key)
     if found is not None:
-        count("cache_hits")
+        count("cache_hits", operations=len(key[0]))
         return found
+    count("operations", len(key[0]))
     program, slots, donated, context = key
     if first_sight.runs_by_operator(key, program):
         return first_sight.stepwise(program, slots)

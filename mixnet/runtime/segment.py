@@ -5,7 +5,6 @@ from __future__ import annotations
 import sys
 import threading
 import weakref
-from collections import Counter
 from collections.abc import Sequence
 from functools import partial
 from typing import Any
@@ -25,6 +24,7 @@ from mixnet.graph.graph import Graph
 from mixnet.graph.node import Entry, Node, ScalarSlot
 from mixnet.ops.custom import explained
 from mixnet.runtime.counters import count
+from mixnet.runtime.donation import pair
 from mixnet.runtime.executable_cache import executable
 from mixnet.runtime.in_flight import in_flight
 from mixnet.runtime.memory import explained_shortage, logs, note_results
@@ -155,7 +155,13 @@ class Segment:
                 work = partial(self._run, self._alive(), self._unheld())
                 hand_over = engine.claim if wait else engine.push
                 claimed = hand_over(
-                    work, reads, (self.var,), self.resource, name=self.var.name, forgiving=True
+                    work,
+                    reads,
+                    (self.var,),
+                    self.resource,
+                    name=self.var.name,
+                    forgiving=True,
+                    source=self.source,
                 )
         if claimed is not None:
             engine.run(claimed)
@@ -185,8 +191,10 @@ class Segment:
         return found
 
     def _alive(self) -> tuple[int, ...]:
-        """Slots of the outputs that somebody holds."""
-        return tuple(sorted({v.slot for r in self.references if (v := r()) is not None}))
+        """Slots of the outputs that somebody holds; the others are forgotten."""
+        held = [(v.slot, r) for r in self.references if (v := r()) is not None]
+        self.references = [r for _, r in held]
+        return tuple(sorted({slot for slot, _ in held}))
 
     def _run(self, slots: tuple[int, ...], unheld: Sequence[int]) -> None:
         try:
@@ -202,13 +210,14 @@ class Segment:
             slots, unheld = self._give_up_failed(slots), ()
             if not slots:
                 return
-        donated = self._donated(slots, unheld)
+        program = tuple(self.program)
+        slots, donated = self._donated(program, slots, unheld)
         arrays = [value.array for value in leaves]
         if donated:
             for i in donated:  # the program is the last to hold these buffers
                 count("donated_bytes", leaves[i].spec.nbytes)
                 leaves[i].array = None
-        call = executable((tuple(self.program), slots, donated, self.context), self)
+        call = executable((program, slots, donated, self.context), self)
         try:
             results = self._call(call, arrays)
         except Exception as error:
@@ -217,7 +226,6 @@ class Segment:
         if logs:
             note_results(self, slots, results, [arrays[i] for i in donated])
         in_flight.add(results[0])
-        count("operations", len(self.program))
         computed = dict(zip(slots, results, strict=True))
         with self.lock:  # nobody makes an alias meanwhile
             for reference in self.references:
@@ -283,24 +291,23 @@ class Segment:
                 found.append(i)
         return found
 
-    def _donated(self, slots: tuple[int, ...], unheld: Sequence[int]) -> tuple[int, ...]:
-        """Those of ``unheld`` whose buffers an output can take over."""
-        if not unheld:
-            return ()
-        specs = self._specs()
-        wanted = Counter((specs[slot].shape, specs[slot].dtype) for slot in slots)
-        found = []
-        for i in unheld:
-            value = self.leaves[i]
-            spec = value.spec
-            # Another value, or another library, may hold the same buffer.
-            if wanted[spec.shape, spec.dtype] and sys.getrefcount(value.array) <= 2:
-                wanted[spec.shape, spec.dtype] -= 1
-                found.append(i)
-        return tuple(found)
+    def _donated(
+        self, program: tuple[Any, ...], slots: tuple[int, ...], unheld: Sequence[int]
+    ) -> tuple[tuple[int, ...], tuple[int, ...]]:
+        """The slots in another order, and the leaves of ``unheld`` whose buffers they take over.
 
-    def _specs(self) -> list[Any]:
-        return [spec for item in self.program for spec in item[0].outputs]
+        The order is the message: XLA gives the first buffer to the first output that fits it.
+        """
+        # Another value, or another library, may hold the same buffer.
+        free = tuple(i for i in unheld if sys.getrefcount(self.leaves[i].array) <= 2)
+        if not free:
+            return slots, ()
+        key = (program, slots, free)
+        found = _pairings.get(key)
+        if found is None:
+            specs = {i: self.leaves[i].spec for i in free}
+            found = _pairings[key] = pair(program, slots, specs)
+        return found
 
     def graph(self, slots: tuple[int, ...] | None = None) -> Graph:
         """The pending operations as a graph, with the live outputs as heads."""
@@ -326,6 +333,8 @@ class Segment:
 
 
 _donate_bytes = config.get("MIXNET_DONATE_BYTES")
+if not config.get("MXNET_EXEC_ENABLE_INPLACE"):
+    _donate_bytes = sys.maxsize
 
 
 def _count_unheld() -> int:
@@ -339,6 +348,7 @@ def _count_unheld() -> int:
     return counted
 
 
+_pairings: dict[Any, tuple[tuple[int, ...], tuple[int, ...]]] = {}
 _REFERENCES_OF_UNHELD = _count_unheld()
 _default: list[Any] = []
 
