@@ -105,6 +105,12 @@ SETTINGS: dict[str, Setting] = {
             1 << 14,
             "Buffers of at least this many bytes are reused in place where nobody holds them.",
         ),
+        Setting(
+            "MIXNET_SOURCE_LINES",
+            _flag,
+            False,
+            "Nodes of graphs keep the line of the program that made them.",
+        ),
     )
 }
 

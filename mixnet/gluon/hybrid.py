@@ -34,6 +34,7 @@ from mixnet.passes.recompute import check_mode
 from mixnet.runtime.graph_op import GraphOp, call_graph
 from mixnet.runtime.lower import lower
 from mixnet.runtime.state import state
+from mixnet.runtime.trace_key import TraceKey
 from mixnet.runtime.value import Spec
 from mixnet.symbol.numpy.symbol import _Symbol as NumpySymbol
 from mixnet.symbol.spell import spelled_out
@@ -52,6 +53,7 @@ class HybridBlock(Block):
         self._active = False
         self._flags: dict[str, Any] = {}
         self._cache: dict[Any, tuple[Traced, GraphOp]] = {}
+        self._last_key: TraceKey | None = None  # of the last trace, to tell why there is another
 
     def __setattr__(self, name: str, value: Any) -> None:
         super().__setattr__(name, value)
@@ -132,6 +134,16 @@ class HybridBlock(Block):
                 handles[i - len(values)]._write(value)
         return unflatten(iter(outputs), traced.outputs, wrap=True)
 
+    def is_traced(self, specs: Sequence[Spec], structure: Any, training: bool) -> bool:
+        """Whether a call with such inputs finds a compiled graph.
+
+        Args:
+            specs: of the arrays among the arguments.
+            structure: the arguments without their arrays, see ``gluon.trace.flatten``.
+            training: whether operators train.
+        """
+        return self._active and (tuple(specs), _hashable(structure), training) in self._cache
+
     def _compile(self, leaves: Sequence[NDArray], structure: Any) -> tuple[Traced, GraphOp]:
         traced = self._trace([leaf._spec for leaf in leaves], structure, state.training)
         context = leaves[0].context
@@ -143,6 +155,7 @@ class HybridBlock(Block):
             known.append(KEY_SPEC)
         facts = Facts(context.device.platform, known)
         graph = pipeline.run(traced.graph, "graph", facts)
+        self._last_key = traced.key
         return traced, GraphOp(graph, self.name, recompute=self._flags.get("recompute"))
 
     def _trace(self, specs: Sequence[Spec], structure: Any, training: bool) -> Traced:

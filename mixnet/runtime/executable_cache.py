@@ -46,6 +46,15 @@ def executable(key: Any, segment: Any) -> Callable[..., Any]:
     return compiled
 
 
+def is_compiled(key: tuple[Any, ...]) -> bool:
+    """Whether there is a program, whatever it donates.
+
+    Args:
+        key: ``(program, live slots, context)``.
+    """
+    return any((each[0], each[1], each[3]) == key for each in _programs)
+
+
 def clear() -> None:
     """Forget all compiled programs."""
     _programs.clear()

@@ -130,7 +130,8 @@ def _open(context: Context) -> Segment:
     here = state
     segment = here.segments.get(context)
     if segment is None or segment.finished:
-        segment = here.segments[context] = Segment(context)
+        made = Segment if here.isolation is None else here.isolation.segment
+        segment = here.segments[context] = made(context)
     here.segment = segment
     return segment
 
@@ -192,6 +193,9 @@ def _tape(call: Any, scalars: tuple, values: tuple[Value, ...], outputs: list[Va
 
 def flush(reason: str = "asked for") -> None:
     """Hand everything that this thread has recorded to the engine."""
+    if state.isolation is not None:
+        state.isolation.cut(reason)
+        return
     for segment in list(state.segments.values()):
         if not segment.finished:
             segment.finish(reason, wait=False)

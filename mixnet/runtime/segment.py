@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 import threading
 import weakref
+from collections import Counter
 from collections.abc import Sequence
 from functools import partial
 from typing import Any
@@ -27,8 +28,10 @@ from mixnet.runtime.counters import count
 from mixnet.runtime.donation import pair
 from mixnet.runtime.executable_cache import executable
 from mixnet.runtime.in_flight import in_flight
+from mixnet.runtime.memory import explained_shortage, logs, note_results
 from mixnet.runtime.state import state
 from mixnet.runtime.value import Value, check_pending
+from mixnet.source import Source, are_lines_kept, user_source
 
 
 class Failed:
@@ -58,6 +61,19 @@ KINDS_TOLD = 6
 """Kinds of operators that the name of a segment tells."""
 
 
+class Operations(list[Any]):
+    """The operations of a segment, each with the line of the program that it came from."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.sources: list[Source | None] = []
+
+    def append(self, item: Any) -> None:
+        """Add an operation that the user's code is recording now."""
+        super().append(item)
+        self.sources.append(user_source())
+
+
 class Segment:
     """Pending operations as flat lists: appending is all that recording does.
 
@@ -85,7 +101,7 @@ class Segment:
     def __init__(self, context: Context):
         self.context = context
         self.resource = f"compute:{context}"
-        self.program: list[tuple[Any, ...]] = []
+        self.program: list[Any] = Operations() if are_lines_kept() else []
         self.scalars: list[float] = []
         self.leaves: list[Value] = []
         self.leaf_slots: dict[int, int] = {}  # id of a value in ``leaves`` -> its slot
@@ -222,7 +238,10 @@ class Segment:
         try:
             results = self._call(call, arrays)
         except Exception as error:
-            raise explained(error) from None
+            told = explained_shortage(explained(error), self.context, self.source)
+            raise told from told.__cause__
+        if logs:
+            note_results(self, slots, results, [arrays[i] for i in donated])
         in_flight.add(results[0])
         computed = dict(zip(slots, results, strict=True))
         with self.lock:  # nobody makes an alias meanwhile
@@ -314,6 +333,7 @@ class Segment:
             slots = self._alive()
         leaves = [Node(None, name=f"leaf{i}") for i in range(len(self.leaves))]
         entries: list[Entry] = []
+        sources = getattr(self.program, "sources", None)  # kept where lines are asked for
         scalars = 0
         for number, item in enumerate(self.program):
             call, *places = item
@@ -324,6 +344,8 @@ class Segment:
             node = Node(
                 call.op, call.statics, numbers, inputs, f"{call.op.name.strip('_')}{number}"
             )
+            if sources is not None and sources[number] is not None:
+                node.source = sources[number]
             entries += [Entry(node, k) for k in range(len(call.outputs))]
         return Graph(tuple(entries[s] for s in slots), tuple(leaves))
 

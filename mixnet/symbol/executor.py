@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -28,20 +29,40 @@ from mixnet.runtime.value import Value
 from mixnet.symbol.symbol import Symbol, output_name
 
 
-def executable_graph(symbol: Symbol, training: bool, facts: Facts | None = None) -> Graph:
+def executable_graph(
+    symbol: Symbol,
+    training: bool,
+    facts: Facts | None = None,
+    watch: pipeline.Watch | None = None,
+) -> Graph:
     """The symbol's graph as it runs: modes set, keys assigned, states as further heads.
 
     Args:
         symbol: its arguments, then its auxiliary states become the inputs.
         training: mode of operators that behave otherwise in training.
         facts: what is known of those inputs.
+        watch: called with the name of each change, the graph after it, and its seconds.
     """
-    graph = pipeline.run(unplaced_graph(symbol, training), "graph", facts)
-    return assign_keys(graph)
+    if watch is None:
+        return assign_keys(pipeline.run(unplaced_graph(symbol, training), "graph", facts))
+    watch("recorded", state_graph(symbol), 0.0)
+    start = time.perf_counter()
+    graph = unplaced_graph(symbol, training)
+    watch("set_training", graph, time.perf_counter() - start)
+    graph = pipeline.run(graph, "graph", facts, watch=watch)
+    start = time.perf_counter()
+    graph = assign_keys(graph)
+    watch("assign_keys", graph, time.perf_counter() - start)
+    return graph
 
 
 def unplaced_graph(symbol: Symbol, training: bool) -> Graph:
     """The symbol's graph before any pass but its mode, with states as further heads."""
+    return set_training(state_graph(symbol), training)
+
+
+def state_graph(symbol: Symbol) -> Graph:
+    """The symbol's graph as composed, with the new values of states as further heads."""
     nodes = symbol._arguments()
     states = list(symbol._state_variables())
     inputs = (*nodes, *states)
@@ -54,8 +75,7 @@ def unplaced_graph(symbol: Symbol, training: bool) -> Graph:
             if variable.is_variable:
                 heads.append(Entry(node, index))
                 replaced.append(inputs.index(variable))
-    graph = Graph(tuple(heads), inputs, len(symbol._heads), tuple(replaced))
-    return set_training(graph, training)
+    return Graph(tuple(heads), inputs, len(symbol._heads), tuple(replaced))
 
 
 class Executor:
