@@ -70,7 +70,7 @@ CASES = {
 TINY = {
     "lenet": Case("lenet", (2, 1, 28, 28), 10),
     "resnet18": Case("resnet", (2, 3, 32, 32), 5, {"depth": 18, "width": 4}),
-    "resnet50": Case("resnet", (2, 3, 32, 32), 5, {"depth": 50, "width": 4}),
+    "resnet50": Case("resnet", (2, 3, 64, 64), 5, {"depth": 50, "width": 4}),
     "vgg16": Case("vgg16", (2, 3, 32, 32), 5, {"width": 2, "hidden": 8}),
     "googlenet": Case("googlenet", (2, 3, 64, 64), 5, {"divisor": 8}),
     "lstm": Case("lstm", (5, 3), 11, {"units": 8}, 11, "tokens"),
