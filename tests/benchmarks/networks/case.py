@@ -58,8 +58,10 @@ class Case:
 
 CASES = {
     "lenet": Case("lenet", (64, 1, 28, 28), 10),
-    "resnet18": Case("resnet", (16, 3, 224, 224), 1000, {"depth": 18}),
-    "resnet50": Case("resnet", (16, 3, 224, 224), 1000, {"depth": 50}),
+    "resnet18": Case("resnet", (16, 3, 224, 224), 1000, {"kind": "basic", "blocks": (2, 2, 2, 2)}),
+    "resnet50": Case(
+        "resnet", (16, 3, 224, 224), 1000, {"kind": "bottleneck", "blocks": (3, 4, 6, 3)}
+    ),
     "vgg16": Case("vgg16", (8, 3, 224, 224), 1000),
     "googlenet": Case("googlenet", (8, 3, 224, 224), 1000),
     "lstm": Case("lstm", (35, 20), 10_000, {"units": 650}, 10_000, "tokens"),
@@ -69,12 +71,14 @@ CASES = {
 
 TINY = {
     "lenet": Case("lenet", (2, 1, 28, 28), 10),
-    "resnet18": Case("resnet", (2, 3, 32, 32), 5, {"depth": 18, "width": 4}),
-    "resnet50": Case("resnet", (2, 3, 64, 64), 5, {"depth": 50, "width": 4}),
+    "resnet18": Case("resnet", (2, 3, 32, 32), 5, {"kind": "basic", "blocks": (1, 1), "width": 4}),
+    "resnet50": Case(
+        "resnet", (2, 3, 32, 32), 5, {"kind": "bottleneck", "blocks": (1, 1), "width": 4}
+    ),
     "vgg16": Case("vgg16", (2, 3, 32, 32), 5, {"width": 2, "hidden": 8}),
-    "googlenet": Case("googlenet", (2, 3, 64, 64), 5, {"divisor": 8}),
+    "googlenet": Case("googlenet", (2, 3, 64, 64), 5, {"divisor": 8, "blocks": (1, 1, 1)}),
     "lstm": Case("lstm", (5, 3), 11, {"units": 8}, 11, "tokens"),
-    "transformer": Case("transformer", (6, 2, 8), 3, {"heads": 2}, None, "tokens"),
+    "transformer": Case("transformer", (6, 2, 8), 3, {"heads": 2, "layers": 1}, None, "tokens"),
 }
 """The same networks, narrow, on data that take milliseconds: whether all of it runs at all."""
 

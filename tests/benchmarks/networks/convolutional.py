@@ -21,12 +21,18 @@ def lenet(mx: Any, shape: tuple[int, ...], classes: int) -> Any:
     return net
 
 
-RESNETS = {18: ("basic", (2, 2, 2, 2)), 50: ("bottleneck", (3, 4, 6, 3))}
-"""Kind of block and blocks of each stage, by depth."""
+def resnet(
+    mx: Any,
+    shape: tuple[int, ...],
+    classes: int,
+    kind: str,
+    blocks: tuple[int, ...],
+    width: int = 64,
+) -> Any:
+    """ResNet v1 (He et al., 2015), convolutions without bias, the stride on a block's first.
 
-
-def resnet(mx: Any, shape: tuple[int, ...], classes: int, depth: int, width: int = 64) -> Any:
-    """ResNet v1 (He et al., 2015), convolutions without bias, the stride on a block's first."""
+    ``kind`` is "basic" or "bottleneck"; ``blocks`` are counted by stage.
+    """
     nn = mx.gluon.nn
 
     def convolution(channels: int, kernel: int, stride: int = 1) -> list[Any]:
@@ -57,13 +63,12 @@ def resnet(mx: Any, shape: tuple[int, ...], classes: int, depth: int, width: int
             short = x if self.shortcut is None else self.shortcut(x)
             return F.Activation(self.body(x) + short, act_type="relu")
 
-    kind, stages = RESNETS[depth]
     net = nn.HybridSequential()
     net.add(*convolution(width, 7, 2), nn.Activation("relu"), nn.MaxPool2D(3, 2, 1))
     before = width
-    for stage, blocks in enumerate(stages):
+    for stage, count in enumerate(blocks):
         channels = width * 2**stage * (1 if kind == "basic" else 4)
-        for block in range(blocks):
+        for block in range(count):
             stride = 2 if stage and not block else 1
             net.add(Residual(kind, channels, stride, project=before != channels))
             before = channels
@@ -104,8 +109,17 @@ INCEPTIONS = (
 """Channels of GoogLeNet's blocks: 1x1, 3x3 reduced, 3x3, 5x5 reduced, 5x5, after pooling."""
 
 
-def googlenet(mx: Any, shape: tuple[int, ...], classes: int, divisor: int = 1) -> Any:
-    """GoogLeNet (Szegedy et al., 2014), without side outputs, local normalisation and dropout."""
+def googlenet(
+    mx: Any,
+    shape: tuple[int, ...],
+    classes: int,
+    divisor: int = 1,
+    blocks: tuple[int, ...] = (2, 5, 2),
+) -> Any:
+    """GoogLeNet (Szegedy et al., 2014), without side outputs, local normalisation and dropout.
+
+    ``blocks`` are counted by stage; channels are divided by ``divisor``.
+    """
     nn = mx.gluon.nn
 
     def convolution(channels: int, kernel: int, stride: int = 1) -> Any:
@@ -135,10 +149,10 @@ def googlenet(mx: Any, shape: tuple[int, ...], classes: int, divisor: int = 1) -
     net = nn.HybridSequential()
     net.add(convolution(64, 7, 2), nn.MaxPool2D(3, 2, 1))
     net.add(convolution(64, 1), convolution(192, 3), nn.MaxPool2D(3, 2, 1))
-    for number, stage in enumerate(INCEPTIONS):
+    for number, (stage, count) in enumerate(zip(INCEPTIONS, blocks, strict=True)):
         if number:
             net.add(nn.MaxPool2D(3, 2, 1))
-        for channels in stage:
+        for channels in stage[:count]:
             net.add(Inception(channels))
     net.add(nn.GlobalAvgPool2D(), nn.Flatten(), nn.Dense(classes))
     return net

@@ -10,7 +10,7 @@ import numpy as np
 from jax import lax
 
 from tests.benchmarks.networks.case import RATE, Case
-from tests.benchmarks.networks.convolutional import INCEPTIONS, RESNETS, VGG16
+from tests.benchmarks.networks.convolutional import VGG16
 
 
 class Arrays:
@@ -78,16 +78,15 @@ def lenet(p: Arrays, x: Any) -> Any:
     return _dense(p, jax.nn.relu(_dense(p, _flat(x))))
 
 
-def resnet(p: Arrays, x: Any, depth: int, width: int = 64) -> Any:
+def resnet(p: Arrays, x: Any, kind: str, blocks: tuple[int, ...], width: int = 64) -> Any:
     """ResNet v1."""
 
     def normalized(x: Any, stride: int = 1) -> Any:
         return _batch_norm(p, _convolution(p, x, stride, bias=False))
 
-    kind, stages = RESNETS[depth]
     x = _pool(jax.nn.relu(normalized(x, 2)), 3, 2, 1)
-    for stage, blocks in enumerate(stages):
-        for block in range(blocks):
+    for stage, count in enumerate(blocks):
+        for block in range(count):
             stride = 2 if stage and not block else 1
             out = jax.nn.relu(normalized(x, stride))
             if kind == "bottleneck":
@@ -108,7 +107,7 @@ def vgg16(p: Arrays, x: Any, width: int = 64, hidden: int = 4096) -> Any:
     return _dense(p, jax.nn.relu(_dense(p, x)))
 
 
-def googlenet(p: Arrays, x: Any, divisor: int = 1) -> Any:
+def googlenet(p: Arrays, x: Any, divisor: int = 1, blocks: tuple[int, ...] = (2, 5, 2)) -> Any:
     """GoogLeNet."""
 
     def convolution(x: Any, stride: int = 1) -> Any:
@@ -116,10 +115,10 @@ def googlenet(p: Arrays, x: Any, divisor: int = 1) -> Any:
 
     x = _pool(convolution(x, 2), 3, 2, 1)
     x = _pool(convolution(convolution(x)), 3, 2, 1)
-    for number, stage in enumerate(INCEPTIONS):
+    for number, count in enumerate(blocks):
         if number:
             x = _pool(x, 3, 2, 1)
-        for _ in stage:
+        for _ in range(count):
             one, three = convolution(x), convolution(convolution(x))
             five, pooled = convolution(convolution(x)), convolution(_pool(x, 3, 1, 1))
             x = jnp.concatenate([one, three, five, pooled], -1)

@@ -11,7 +11,7 @@ import torch.nn.functional as F
 from torch import nn
 
 from tests.benchmarks.networks.case import RATE, Case
-from tests.benchmarks.networks.convolutional import INCEPTIONS, RESNETS, VGG16
+from tests.benchmarks.networks.convolutional import INCEPTIONS, VGG16
 
 # Modules and their parts are defined in the order of Gluon's parameters, which are loaded by
 # position.
@@ -62,14 +62,15 @@ class Residual(nn.Module):
         return F.relu(self.body(x) + self.shortcut(x))
 
 
-def resnet(shape: tuple[int, ...], classes: int, depth: int, width: int = 64) -> nn.Module:
+def resnet(
+    shape: tuple[int, ...], classes: int, kind: str, blocks: tuple[int, ...], width: int = 64
+) -> nn.Module:
     """ResNet v1."""
-    kind, stages = RESNETS[depth]
     parts = [*_normalized(shape[1], width, 7, 2), nn.ReLU(), nn.MaxPool2d(3, 2, 1)]
     before = width
-    for stage, blocks in enumerate(stages):
+    for stage, count in enumerate(blocks):
         channels = width * 2**stage * (1 if kind == "basic" else 4)
-        for block in range(blocks):
+        for block in range(count):
             parts.append(Residual(kind, before, channels, 2 if stage and not block else 1))
             before = channels
     parts += [nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(before, classes)]
@@ -112,16 +113,21 @@ class Inception(nn.Module):
         return torch.cat([self.one(x), self.three(x), self.five(x), self.pooled(x)], 1)
 
 
-def googlenet(shape: tuple[int, ...], classes: int, divisor: int = 1) -> nn.Module:
+def googlenet(
+    shape: tuple[int, ...],
+    classes: int,
+    divisor: int = 1,
+    blocks: tuple[int, ...] = (2, 5, 2),
+) -> nn.Module:
     """GoogLeNet."""
     first, second = 64 // divisor, 192 // divisor
     parts = [_cut_off(shape[1], first, 7, 2), nn.MaxPool2d(3, 2, 1), _cut_off(first, first, 1)]
     parts += [_cut_off(first, second, 3), nn.MaxPool2d(3, 2, 1)]
     before = second
-    for number, stage in enumerate(INCEPTIONS):
+    for number, (stage, count) in enumerate(zip(INCEPTIONS, blocks, strict=True)):
         if number:
             parts.append(nn.MaxPool2d(3, 2, 1))
-        for channels in stage:
+        for channels in stage[:count]:
             block = Inception(before, tuple(each // divisor for each in channels))
             parts.append(block)
             before = block.channels
