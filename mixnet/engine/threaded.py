@@ -37,7 +37,8 @@ class ThreadedEngine(Engine):
     value that is asked for, and a worker that waits cannot starve its own pool.
 
     Args:
-        workers: threads of each kind of resource; one for kinds that are left out.
+        workers: threads of each kind of resource, or of a kind on one sort of device
+            (``compute:gpu``); one for kinds that are left out.
         per_device: a pool for each device (``compute:gpu(0)``); else one for each kind.
     """
 
@@ -137,7 +138,9 @@ class ThreadedEngine(Engine):
         name = resource if self._per_device else kind
         found = self._pools.get(name)
         if found is None:
-            found = self._pools[name] = Pool(name, self._workers.get(kind, 1), self._lock)
+            device = resource.partition("(")[0]  # compute:gpu of compute:gpu(0)
+            limit = self._workers.get(device) or self._workers.get(kind, 1)
+            found = self._pools[name] = Pool(name, limit, self._lock)
         return found
 
     # ---- running --------------------------------------------------------------------------------

@@ -5,7 +5,6 @@ from __future__ import annotations
 import sys
 import threading
 import weakref
-from collections import Counter
 from collections.abc import Sequence
 from functools import partial
 from typing import Any
@@ -25,6 +24,7 @@ from mixnet.graph.graph import Graph
 from mixnet.graph.node import Entry, Node, ScalarSlot
 from mixnet.ops.custom import explained
 from mixnet.runtime.counters import count
+from mixnet.runtime.donation import pair
 from mixnet.runtime.executable_cache import executable
 from mixnet.runtime.in_flight import in_flight
 from mixnet.runtime.state import state
@@ -187,13 +187,14 @@ class Segment:
             slots, unheld = self._give_up_failed(slots), ()
             if not slots:
                 return
-        donated = self._donated(slots, unheld)
+        program = tuple(self.program)
+        slots, donated = self._donated(program, slots, unheld)
         arrays = [value.array for value in leaves]
         if donated:
             for i in donated:  # the program is the last to hold these buffers
                 count("donated_bytes", leaves[i].spec.nbytes)
                 leaves[i].array = None
-        call = executable((tuple(self.program), slots, donated, self.context), self)
+        call = executable((program, slots, donated, self.context), self)
         try:
             results = self._call(call, arrays)
         except Exception as error:
@@ -265,24 +266,23 @@ class Segment:
                 found.append(i)
         return found
 
-    def _donated(self, slots: tuple[int, ...], unheld: Sequence[int]) -> tuple[int, ...]:
-        """Those of ``unheld`` whose buffers an output can take over."""
-        if not unheld:
-            return ()
-        specs = self._specs()
-        wanted = Counter((specs[slot].shape, specs[slot].dtype) for slot in slots)
-        found = []
-        for i in unheld:
-            value = self.leaves[i]
-            spec = value.spec
-            # Another value, or another library, may hold the same buffer.
-            if wanted[spec.shape, spec.dtype] and sys.getrefcount(value.array) <= 2:
-                wanted[spec.shape, spec.dtype] -= 1
-                found.append(i)
-        return tuple(found)
+    def _donated(
+        self, program: tuple[Any, ...], slots: tuple[int, ...], unheld: Sequence[int]
+    ) -> tuple[tuple[int, ...], tuple[int, ...]]:
+        """The slots in another order, and the leaves of ``unheld`` whose buffers they take over.
 
-    def _specs(self) -> list[Any]:
-        return [spec for item in self.program for spec in item[0].outputs]
+        The order is the message: XLA gives the first buffer to the first output that fits it.
+        """
+        # Another value, or another library, may hold the same buffer.
+        free = tuple(i for i in unheld if sys.getrefcount(self.leaves[i].array) <= 2)
+        if not free:
+            return slots, ()
+        key = (program, slots, free)
+        found = _pairings.get(key)
+        if found is None:
+            specs = {i: self.leaves[i].spec for i in free}
+            found = _pairings[key] = pair(program, slots, specs)
+        return found
 
     def graph(self, slots: tuple[int, ...] | None = None) -> Graph:
         """The pending operations as a graph, with the live outputs as heads."""
@@ -305,6 +305,8 @@ class Segment:
 
 
 _donate_bytes = config.get("MIXNET_DONATE_BYTES")
+if not config.get("MXNET_EXEC_ENABLE_INPLACE"):
+    _donate_bytes = sys.maxsize
 
 
 def _count_unheld() -> int:
@@ -318,6 +320,7 @@ def _count_unheld() -> int:
     return counted
 
 
+_pairings: dict[Any, tuple[tuple[int, ...], tuple[int, ...]]] = {}
 _REFERENCES_OF_UNHELD = _count_unheld()
 _default: list[Any] = []
 

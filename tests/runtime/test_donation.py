@@ -22,10 +22,10 @@ def live_bytes() -> int:
     return sum(array.nbytes for array in jax.live_arrays())
 
 
-@pytest.mark.parametrize("rule, states", [("sgd", 0), ("nag", 1), ("adam", 2)])
+@pytest.mark.parametrize("rule, states", [("sgd", 0), ("adam", 2)])
 def test_an_update_needs_no_second_copy(rule: str, states: int) -> None:
     before = live_bytes()
-    options = {"learning_rate": 0.1, **({"momentum": 0.9} if rule == "nag" else {})}
+    options = {"learning_rate": 0.1}
     parameters = {}
     for i in range(4):
         parameters[f"w{i}"] = each = Parameter(f"w{i}", shape=(SIZE,))
@@ -48,7 +48,7 @@ def test_an_update_needs_no_second_copy(rule: str, states: int) -> None:
     donated = mx.runtime.counters()["donated_bytes"]
     # parameters, gradients and states are written where they stand
     assert donated >= 4 * SIZE * 4 * (1 + states)
-    assert len(buffers & after) >= 3
+    assert buffers == after
     held = 4 * SIZE * 4 * (2 + states)
     assert live_bytes() - before <= held * 1.01
 
