@@ -39,19 +39,32 @@ def gradients(
         inputs: all that the operator was called with.
         wanted: which of them are asked for.
     """
+    return outputs_and_gradients(forward, statics, scalars, heads, headed, inputs, wanted)[1]
+
+
+def outputs_and_gradients(
+    forward: Any,
+    statics: Any,
+    scalars: Sequence[Any],
+    heads: Sequence[Any],
+    headed: Sequence[int],
+    inputs: Sequence[Any],
+    wanted: Sequence[int],
+) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
+    """All outputs of the operator, and what :func:`gradients` says: both of one computation."""
     real = [i for i in wanted if jnp.issubdtype(inputs[i].dtype, jnp.floating)]
 
-    def run(*varied: Any) -> tuple:
+    def run(*varied: Any) -> tuple[tuple, tuple]:
         placed = list(inputs)
         for i, value in zip(real, varied, strict=True):
             placed[i] = value
-        outputs = forward.apply(statics, placed, scalars)
-        return tuple(outputs[i] for i in headed)
+        outputs = tuple(forward.apply(statics, placed, scalars))
+        return tuple(outputs[i] for i in headed), outputs
 
-    outputs, pull = jax.vjp(run, *[inputs[i] for i in real])
-    cotangents = tuple(_as_cotangent(h, o) for h, o in zip(heads, outputs, strict=True))
+    differentiated, pull, outputs = jax.vjp(run, *[inputs[i] for i in real], has_aux=True)
+    cotangents = tuple(_as_cotangent(h, o) for h, o in zip(heads, differentiated, strict=True))
     found = dict(zip(real, pull(cotangents), strict=True))
-    return tuple(
+    return outputs, tuple(
         found[i] if i in found else jnp.zeros(inputs[i].shape, inputs[i].dtype) for i in wanted
     )
 
