@@ -35,8 +35,15 @@ SETTINGS: dict[str, Setting] = {
             "MXNET_ENGINE_TYPE",
             str,
             "ThreadedEnginePerDevice",
-            "NaiveEngine runs every operation at once, for debugging; anything else is lazy.",
+            "NaiveEngine runs every operation at once, for debugging; ThreadedEngine has one pool of "
+            "workers for each kind of resource, ThreadedEnginePerDevice one for each device.",
         ),
+        Setting(
+            "MXNET_CPU_WORKER_NTHREADS", int, 1, "Threads that run compiled programs, a device."
+        ),
+        Setting("MXNET_GPU_COPY_NTHREADS", int, 2, "Threads that copy between host and devices."),
+        Setting("MIXNET_IO_NTHREADS", int, 4, "Threads that read, write and decode files."),
+        Setting("MIXNET_COMMUNICATION_NTHREADS", int, 1, "Threads that talk to other processes."),
         Setting(
             "MXNET_EXEC_BULK_EXEC_MAX_NODE_TRAIN",
             int,
@@ -54,6 +61,12 @@ SETTINGS: dict[str, Setting] = {
             str,
             "",
             "Folder of compiled programs (empty: the user's cache folder; 'off': none).",
+        ),
+        Setting(
+            "MIXNET_COMPILE_WARNING",
+            int,
+            50,
+            "Programs that one line of code may compile before it is warned of (0: never).",
         ),
         Setting(
             "MIXNET_DONATE_BYTES",

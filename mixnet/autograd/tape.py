@@ -15,6 +15,7 @@ from mixnet.graph.node import Entry, Node, topological
 from mixnet.ops.registry import find
 from mixnet.passes.differentiate import Rows, differentiate
 from mixnet.runtime.record import record as record_operation
+from mixnet.runtime.state import updating
 from mixnet.runtime.value import Value
 
 REQUESTS = ("write", "add", "null")
@@ -103,9 +104,12 @@ def backward(
             totals[mark] = value
         for mark, value in totals.items():
             if mark.request == "add":
-                before = mark.gradient._read()
-                (value,) = record_operation(find("add_n"), (), (), (before, value))
-            mark.gradient._write(value)
+                with updating:
+                    before = mark.gradient._read()
+                    (value,) = record_operation(find("add_n"), (), (), (before, value))
+                    mark.gradient._write(value)
+            else:
+                mark.gradient._write(value)
         for mark in unreached:
             if mark not in totals and mark not in reached and mark.request == "write":
                 mark.gradient[:] = 0

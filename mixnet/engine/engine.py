@@ -2,22 +2,34 @@
 
 from __future__ import annotations
 
+import itertools
+import sys
+import threading
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from contextvars import copy_context
 
+from mixnet.base import MXNetError, user_line
+from mixnet.engine.task import State, Task, Work
+from mixnet.engine.timeline import now, timeline
 from mixnet.engine.variable import Var
 
-Work = Callable[[], object]
+RESOURCES = ("compute", "copy", "io", "communication")
 
 
 class Engine(ABC):
     """Runs work when the variables that it reads and writes allow.
 
     Work that reads a variable runs beside other readers; work that writes it runs alone, in the
-    order of pushing.
+    order of pushing. So the result is that of running everything in the order of pushing.
     """
 
-    @abstractmethod
+    def __init__(self) -> None:
+        self._numbers = itertools.count()
+        self._untold: list[BaseException] = []  # errors that no waiter has seen yet
+        self._known = set(RESOURCES)
+        self._telling = threading.Lock()
+
     def push(
         self,
         work: Work,
@@ -35,10 +47,57 @@ class Engine(ABC):
             work: called without arguments.
             reads: variables that it only reads.
             writes: variables that it changes.
-            resource: kind of worker: ``compute``, ``copy``, ``io``, ``communication``.
+            resource: kind of worker: ``compute``, ``copy``, ``io``, ``communication``; a device
+                may follow after a colon, ``compute:gpu(0)``.
             priority: larger runs earlier among what is ready.
             name: shown in timelines.
+
+        Raises:
+            MXNetError: a variable was deleted, or the kind of resource does not exist.
         """
+        task = self._task(work, reads, writes, resource, priority, name)
+        task.context = copy_context()
+        self._enter(task)
+
+    def push_sync(
+        self,
+        work: Work,
+        reads: Sequence[Var] = (),
+        writes: Sequence[Var] = (),
+        resource: str = "compute",
+        priority: int = 0,
+        name: str = "",
+    ) -> None:
+        """``push`` and wait for the work, which runs in this thread: no thread switch.
+
+        Raises:
+            BaseException: what the work raised, or what made a variable fail that it reads.
+        """
+        self.run(self.claim(work, reads, writes, resource, priority, name))
+
+    @abstractmethod
+    def claim(
+        self,
+        work: Work,
+        reads: Sequence[Var] = (),
+        writes: Sequence[Var] = (),
+        resource: str = "compute",
+        priority: int = 0,
+        name: str = "",
+    ) -> Task:
+        """Take a place in the order of pushing for work that this thread will ``run``."""
+
+    @abstractmethod
+    def run(self, task: Task) -> None:
+        """Run a claimed task here as soon as its variables allow.
+
+        Raises:
+            BaseException: what the work raised.
+        """
+
+    @abstractmethod
+    def _enter(self, task: Task) -> None:
+        """Take a task over."""
 
     @abstractmethod
     def wait_for_var(self, var: Var) -> None:
@@ -46,8 +105,122 @@ class Engine(ABC):
 
         Raises:
             BaseException: what the last write raised.
+            MXNetError: the wait could never end, because the work that waits is what the
+                variable is waiting for.
         """
 
     @abstractmethod
+    def settle(self, var: Var) -> None:
+        """``wait_for_var`` that leaves errors to those who want the variable."""
+
+    @abstractmethod
     def wait_for_all(self) -> None:
-        """Return when everything pushed so far has finished; raises what failed."""
+        """Return when everything pushed so far has finished.
+
+        Raises:
+            BaseException: the first error that no waiter has seen yet.
+        """
+
+    @abstractmethod
+    def stop(self) -> None:
+        """Finish what was pushed and end the workers; they start again with the next push."""
+
+    def delete_variable(self, var: Var) -> None:
+        """Forget a variable once all that was pushed on it has finished.
+
+        Using it afterwards is an error.
+        """
+
+        def forget() -> None:
+            var.error = None
+
+        self.push(forget, (), (var,), name=f"delete {var.name}")
+        var.deleted = True
+
+    # ---- shared by the engines ------------------------------------------------------------------
+
+    def _task(
+        self,
+        work: Work,
+        reads: Sequence[Var],
+        writes: Sequence[Var],
+        resource: str,
+        priority: int,
+        name: str,
+    ) -> Task:
+        task = Task(work, reads, writes, resource, priority, name)
+        for var in task.inputs + task.writes:
+            if var.deleted:
+                raise MXNetError(f"{name or 'push'}: {var!r} was deleted; make a new Var.")
+        if resource not in self._known:
+            self._check_resource(resource, name)
+        task.number = next(self._numbers)
+        task.source = user_line()
+        if timeline.on:
+            task.stamps = [now()]
+        return task
+
+    def _check_resource(self, resource: str, name: str) -> None:
+        if resource.partition(":")[0] not in RESOURCES:
+            raise MXNetError(
+                f"{name or 'push'}: there is no resource {resource!r}; take one of "
+                f"{', '.join(RESOURCES)}."
+            )
+        self._known.add(resource)
+
+    def _work(self, task: Task) -> None:
+        """Run the work of a task, unless an input failed; its error is kept by the task."""
+        if task.stamps is not None:
+            task.stamps.append(now())
+        # An input that failed makes what is computed from it fail with the same error.
+        error = next((var.error for var in task.inputs if var.error is not None), None)
+        if error is None:
+            try:
+                if task.context is None:
+                    task.work()
+                else:
+                    task.context.run(task.work)
+            except Exception as raised:
+                error = raised
+                at = f", pushed at {task.source}" if task.source else ""
+                error.add_note(f"raised by {task.name or 'work without a name'}{at}")
+                with self._telling:
+                    self._untold.append(error)
+            except BaseException as raised:  # KeyboardInterrupt: ends this thread's program too
+                task.error = raised
+                raise
+        task.error = error
+
+    def _finish(self, task: Task) -> None:
+        """What a task leaves behind: versions, errors and its row in the timeline."""
+        for var in task.writes:
+            var.error = task.error
+            var.version += 1
+        task.state = State.DONE
+        if task.stamps is not None:
+            timeline.add(task)
+
+    def _raise(self, error: BaseException) -> None:
+        """Raise a kept error at a waiter, who thereby knows of it."""
+        with self._telling:
+            self._untold = [each for each in self._untold if each is not error]
+        raise error
+
+    def _raise_untold(self) -> None:
+        with self._telling:
+            untold, self._untold = self._untold, []
+        if untold:
+            if len(untold) > 1:
+                others = "; ".join(f"{type(e).__name__}: {e}" for e in untold[1:4])
+                untold[0].add_note(f"{len(untold) - 1} other operation(s) failed too: {others}")
+            raise untold[0]
+
+    def _report_untold(self) -> None:
+        """At the end of the process nobody waits any more; say it where it can be seen."""
+        untold, self._untold = self._untold, []
+        for error in untold:
+            print(
+                f"mixnet: an operation failed and nobody waited for it: "
+                f"{type(error).__name__}: {error}",
+                file=sys.stderr,
+            )

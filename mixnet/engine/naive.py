@@ -1,17 +1,18 @@
-"""The naive engine: runs work at once, in the caller's thread."""
+"""The naive engine: runs work at once, in the caller's thread. The mode for debugging."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from mixnet.engine.engine import Engine, Work
+from mixnet.engine.engine import Engine
+from mixnet.engine.task import State, Task, Work
 from mixnet.engine.variable import Var
 
 
 class NaiveEngine(Engine):
     """Runs each piece of work before ``push`` returns; the order of pushing is the order."""
 
-    def push(
+    def claim(
         self,
         work: Work,
         reads: Sequence[Var] = (),
@@ -19,25 +20,40 @@ class NaiveEngine(Engine):
         resource: str = "compute",
         priority: int = 0,
         name: str = "",
-    ) -> None:
-        # An input that failed makes what is computed from it fail with the same error.
-        error = next((var.error for var in reads if var.error is not None), None)
-        if error is None:
-            try:
-                work()
-            except Exception as raised:
-                error = raised
-        for var in writes:
-            var.error = error
-            var.version += 1
+    ) -> Task:
+        task = self._task(work, reads, writes, resource, priority, name)
+        for var in task.writes:
+            var.pushed += 1
+        return task
+
+    def run(self, task: Task) -> None:
+        self._run(task)
+        if task.error is not None:
+            self._raise(task.error)
+
+    def _enter(self, task: Task) -> None:
+        for var in task.writes:
+            var.pushed += 1
+        self._run(task)
+
+    def _run(self, task: Task) -> None:
+        task.state = State.RUNNING
+        if task.stamps is not None:
+            task.stamps.append(task.stamps[0])  # ready when pushed
+        try:
+            self._work(task)
+        finally:
+            self._finish(task)
 
     def wait_for_var(self, var: Var) -> None:
         if var.error is not None:
-            raise var.error
+            self._raise(var.error)
 
-    def wait_for_all(self) -> None:
+    def settle(self, var: Var) -> None:
         """Nothing is ever pending."""
 
+    def wait_for_all(self) -> None:
+        self._raise_untold()
 
-engine: Engine = NaiveEngine()
-"""The engine of this process."""
+    def stop(self) -> None:
+        """Nothing is pending and there are no workers."""

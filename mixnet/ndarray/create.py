@@ -13,7 +13,7 @@ from mixnet.dtype import as_dtype, bfloat16
 from mixnet.ndarray.invoke import invoke
 from mixnet.ndarray.ndarray import NDArray
 from mixnet.ops.registry import find
-from mixnet.runtime.record import flush
+from mixnet.runtime.record import wait_for_all
 from mixnet.runtime.value import from_device, from_host
 from mixnet.util import is_np_shape
 
@@ -167,9 +167,12 @@ def concatenate(arrays: list[NDArray], axis: int = 0, always_copy: bool = True) 
 
 
 def waitall() -> None:
-    """Return when everything recorded by this thread has run; raises what failed."""
-    flush("waitall")
-    jax.effects_barrier()
+    """Return when everything recorded or pushed has run, by whatever thread.
+
+    Raises:
+        BaseException: the first error of an operation that no waiter was told of yet.
+    """
+    wait_for_all()
 
 
 def to_dlpack_for_write(data: NDArray) -> Any:

@@ -11,6 +11,7 @@ from mixnet.ndarray.invoke import invoke
 from mixnet.ndarray.ndarray import NDArray, as_value, reshaped
 from mixnet.ops.registry import find
 from mixnet.runtime.record import record
+from mixnet.runtime.state import updating
 from mixnet.runtime.value import from_host
 
 
@@ -227,6 +228,11 @@ def setitem(self: NDArray, key: Any, value: Any) -> None:
     if isinstance(key, slice) and key == slice(None):
         self._write_all(value)
         return
+    with updating:
+        _write_part(self, key, value)
+
+
+def _write_part(self: NDArray, key: Any, value: Any) -> None:
     if _is_mask(key) and isinstance(value, (int, float, bool, np.number)):
         # Nothing needs to be read for this one.
         op = find("_npi_boolean_mask_assign_scalar")

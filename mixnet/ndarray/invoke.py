@@ -11,7 +11,7 @@ from mixnet.ndarray.ndarray import NDArray
 from mixnet.ops.registry import Op
 from mixnet.runtime.keys import next_draw
 from mixnet.runtime.record import record
-from mixnet.runtime.state import state
+from mixnet.runtime.state import state, updating
 
 # What runs an operator when an input is sparse; mixnet.ndarray.sparse_rules puts it here.
 on_sparse: list[Callable[..., Any]] = []
@@ -44,6 +44,21 @@ def invoke(
             if name in op.attributes and attributes.get(name) is None:
                 attributes[name] = value  # as the array that is to be filled
     statics, scalars = op.bind(attributes, state.training)
+    if (out is not None or op.states) and not op.calls_python:
+        with updating:
+            return _run(op, arrays, statics, scalars, context, out, cls)
+    return _run(op, arrays, statics, scalars, context, out, cls)
+
+
+def _run(
+    op: Op,
+    arrays: Sequence[NDArray],
+    statics: Any,
+    scalars: tuple[float, ...],
+    context: Context | None,
+    out: Any,
+    cls: type[NDArray],
+) -> Any:
     values = tuple([each._read() for each in arrays])
     if arrays:
         cls = type(arrays[0])

@@ -13,6 +13,7 @@ from mixnet.ndarray.ndarray import NDArray
 from mixnet.ops.registry import Op, find
 from mixnet.runtime.call import make_call
 from mixnet.runtime.record import record, record_small
+from mixnet.runtime.state import updating
 
 _NUMBERS = (bool, int, float, np.number, np.bool_)
 _NUMPY_NAMES = {
@@ -142,10 +143,11 @@ class Binary:
         def method(left: NDArray, right: Any) -> Any:
             if not isinstance(right, (NDArray, *_NUMBERS)):
                 return NotImplemented
-            made = self(left, right)
-            if made.shape != left.shape:
-                left._check_broadcast(made.shape)
-            left._store(made._read())
+            with updating:
+                made = self(left, right)
+                if made.shape != left.shape:
+                    left._check_broadcast(made.shape)
+                left._store(made._read())
             return left
 
         return method

@@ -60,7 +60,7 @@ def _count(op_type: str, parameters: tuple) -> int:
     return len(runner_of(op_type, parameters).outputs)
 
 
-@op("Custom", outputs=_count, num_args="num_args_")
+@op("Custom", outputs=_count, num_args="num_args_", calls_python=True)
 def custom(*data, op_type: str, parameters: tuple = (), training):
     """The operator registered as ``op_type``; it runs in Python, on the host.
 

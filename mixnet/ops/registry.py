@@ -67,6 +67,7 @@ class Op:
         method: bool = False,
         num_args: str | None = "num_args",
         differentiable: bool = True,
+        calls_python: bool = False,
     ):
         self.name = name
         self.function = function
@@ -78,6 +79,7 @@ class Op:
         self.method = method
         self.num_args = num_args
         self.differentiable = differentiable
+        self.calls_python = calls_python  # it runs by itself: it may fail, or wait
         self._outputs, self._visible, self._arguments = outputs, visible, arguments
         self._check = check
         self._infer_inputs: Callable[..., Mapping[str, Any]] | None = None

@@ -33,12 +33,14 @@ class BackwardOp:
             self.forward = forward
             self.name = f"_backward_{forward.name}"
             self.calls = {}
+            self.calls_python = getattr(forward, "calls_python", False)
             cls._made[forward] = self
         return cls._made[forward]
 
     forward: Any
     name: str
     calls: dict[Any, Any]
+    calls_python: bool
 
     def num_outputs(self, statics: Any, num_inputs: int = 0) -> int:
         return len(statics[2])

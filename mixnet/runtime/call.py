@@ -22,6 +22,7 @@ class Call:
     """
 
     __slots__ = (
+        "alone",
         "context",
         "num_scalars",
         "op",
@@ -47,6 +48,8 @@ class Call:
         self.context = context
         self.outputs = outputs
         self.num_scalars = num_scalars
+        # An operation that runs Python may fail or take long: nothing else shall with it.
+        self.alone = getattr(op, "calls_python", False)
         self.residuals = getattr(op, "residuals", 0)  # hidden outputs kept for backward
         self.visible = op.num_visible(statics, len(specs))
 

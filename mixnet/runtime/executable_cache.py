@@ -9,9 +9,11 @@ import jax
 
 from mixnet.passes import pipeline
 from mixnet.passes.facts import Facts
+from mixnet.runtime import compile_watch, disk_cache, first_sight
 from mixnet.runtime.counters import count
 from mixnet.runtime.lower import lower
 
+disk_cache.use()
 _programs: dict[Any, Callable[..., Any]] = {}
 
 
@@ -26,16 +28,19 @@ def executable(key: Any, segment: Any) -> Callable[..., Any]:
     if found is not None:
         count("cache_hits")
         return found
+    program, slots, donated, context = key
+    if first_sight.runs_by_operator(key, program):
+        return first_sight.stepwise(program, slots)
     count("programs_compiled")
-    _, slots, donated, context = key
+    compile_watch.watch(segment.source, key)
     facts = Facts(context.device.platform, [(v.spec.shape, v.spec.dtype) for v in segment.leaves])
     graph = pipeline.run(segment.graph(slots), "segment", facts)
     run = lower(graph)
 
-    def program(scalars: Any, *arrays: Any) -> list[Any]:
+    def call(scalars: Any, *arrays: Any) -> list[Any]:
         return run(arrays, scalars)
 
-    compiled = jax.jit(program, donate_argnums=tuple(1 + i for i in donated), keep_unused=True)
+    compiled = jax.jit(call, donate_argnums=tuple(1 + i for i in donated), keep_unused=True)
     _programs[key] = compiled
     return compiled
 
@@ -43,3 +48,4 @@ def executable(key: Any, segment: Any) -> Callable[..., Any]:
 def clear() -> None:
     """Forget all compiled programs."""
     _programs.clear()
+    first_sight.clear()

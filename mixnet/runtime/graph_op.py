@@ -41,6 +41,9 @@ class GraphOp:
         self.name = name
         self.residuals = residuals
         self.calls: dict[Any, Any] = {}
+        self.calls_python = any(
+            getattr(node.op, "calls_python", False) for node in graph.nodes if not node.is_variable
+        )
         self.states = tuple(graph.states)
         self._run = lower(graph)
         names = [node.name for node in graph.inputs]

@@ -12,15 +12,18 @@ from typing import Any
 
 from mixnet import config
 from mixnet.context import Context
+from mixnet.engine.bulk import on_change
+from mixnet.engine.current import current, on_switch
 from mixnet.graph.node import Entry, Node
 from mixnet.runtime.call import make_call
+from mixnet.runtime.in_flight import in_flight
 from mixnet.runtime.segment import Segment
-from mixnet.runtime.state import state
+from mixnet.runtime.state import pending_segments, state
 from mixnet.runtime.value import Value, check_pending
 
 _reference = weakref.ref
-_limit = config.get("MXNET_EXEC_BULK_EXEC_MAX_NODE_TRAIN")
-_naive = config.get("MXNET_ENGINE_TYPE") == "NaiveEngine"
+_longest: int = config.get("MXNET_EXEC_BULK_EXEC_MAX_NODE_TRAIN")
+_limit = 1 if current.naive else _longest  # outputs of a segment that runs without being asked for
 
 
 def record(
@@ -53,6 +56,9 @@ def record(
     segment = here.segment
     if segment is None or segment.context is not where or segment.finished:
         segment = _open(where)
+    if call.alone and segment.program:
+        segment.finish("an operation in Python", wait=False)
+        segment = _open(where)
     with segment.lock:
         if segment.finished:  # another thread ran it just now
             return record(op, statics, scalars, values, context)
@@ -76,7 +82,10 @@ def record(
             if value.node is not None:
                 _tape(call, scalars, values, outputs)
                 break
-    if slot >= _limit or _naive or here.bulk:
+    if call.alone:
+        segment.alone = True
+        segment.finish("an operation in Python", wait=False)
+    elif slot >= _limit or here.bulk:
         _after(segment, here)
     return outputs
 
@@ -110,7 +119,7 @@ def record_small(call: Any, number: float | None, first: Value, second: Value | 
             segment.program.append((call, one, two))
         if number is not None:
             segment.scalars.append(number)
-    if slot >= _limit or _naive or here.bulk:
+    if slot >= _limit or here.bulk:
         _after(segment, here)
     return made
 
@@ -125,10 +134,22 @@ def _open(context: Context) -> Segment:
 
 
 def _after(segment: Segment, here: Any) -> None:
-    if _naive:
+    if current.naive:
         segment.finish("naive engine")
-    elif segment.size >= (here.bulk or _limit):
-        segment.finish("bulk size")
+    elif segment.size >= _limit or len(segment.program) >= here.bulk:
+        segment.finish("bulk size", wait=False)
+
+
+@on_change
+def _set_bulk(size: int) -> None:
+    flush("bulk size")
+    state.bulk = size
+
+
+@on_switch
+def _set_engine(naive: bool) -> None:
+    global _limit
+    _limit = 1 if naive else _longest
 
 
 def _tape(call: Any, scalars: tuple, values: tuple[Value, ...], outputs: list[Value]) -> None:
@@ -157,10 +178,22 @@ def _tape(call: Any, scalars: tuple, values: tuple[Value, ...], outputs: list[Va
 
 
 def flush(reason: str = "asked for") -> None:
-    """Run everything that this thread has recorded."""
+    """Hand everything that this thread has recorded to the engine."""
     for segment in list(state.segments.values()):
         if not segment.finished:
-            segment.finish(reason)
+            segment.finish(reason, wait=False)
+
+
+def wait_for_all() -> None:
+    """Run everything that any thread has recorded or pushed, and wait for it.
+
+    Raises:
+        BaseException: the first error that nobody was told of yet.
+    """
+    for segment in pending_segments():
+        segment.finish("waitall", wait=False)
+    current.engine.wait_for_all()
+    in_flight.wait()
 
 
 def array_of(value: Value, reason: str = "value read") -> Any:
@@ -168,8 +201,11 @@ def array_of(value: Value, reason: str = "value read") -> Any:
 
     Raises:
         TraceError: the value belongs to a graph that is being traced and has no number yet.
+        BaseException: what the work that should have made the value raised.
     """
     if value.array is None:
         check_pending(value)
-        value.segment.finish(reason)
+        segment = value.segment
+        if segment is not None:  # else: another thread computed it between the two questions
+            segment.finish(reason)
     return value.array

@@ -6,20 +6,30 @@ import sys
 import threading
 import weakref
 from collections import Counter
+from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 import jax
 import numpy as np
 
 from mixnet import config
+from mixnet.base import user_line
 from mixnet.context import Context
-from mixnet.engine.naive import engine
+from mixnet.engine.current import current
+from mixnet.engine.engine import Engine
+from mixnet.engine.timeline import timeline
 from mixnet.engine.variable import Var
 from mixnet.graph.graph import Graph
 from mixnet.graph.node import Entry, Node, ScalarSlot
 from mixnet.runtime.counters import count
 from mixnet.runtime.executable_cache import executable
+from mixnet.runtime.in_flight import in_flight
+from mixnet.runtime.state import state
 from mixnet.runtime.value import Value, check_pending
+
+MOST_AHEAD = 4
+"""Segments of a thread that may wait for a worker: they hold what they read."""
 
 
 class Segment:
@@ -31,6 +41,7 @@ class Segment:
     """
 
     __slots__ = (
+        "alone",
         "context",
         "finished",
         "leaf_slots",
@@ -38,13 +49,16 @@ class Segment:
         "lock",
         "program",
         "references",
+        "resource",
         "scalars",
         "size",
+        "source",
         "var",
     )
 
     def __init__(self, context: Context):
         self.context = context
+        self.resource = f"compute:{context}"
         self.program: list[tuple[Any, ...]] = []
         self.scalars: list[float] = []
         self.leaves: list[Value] = []
@@ -53,6 +67,8 @@ class Segment:
         self.size = 0
         self.lock = threading.RLock()
         self.finished = False
+        self.source: str | None = None  # the user's line that made it run
+        self.alone = False  # one operation that runs Python: whether it fails is known at its end
         self.var: Var | None = None
 
     def leaf(self, value: Value) -> int:
@@ -61,53 +77,93 @@ class Segment:
         if slot is None:
             if value.array is None:
                 check_pending(value)
-                value.segment.finish("another segment")
+                segment = value.segment
+                if segment is not None:
+                    segment.finish("another segment", wait=False)
             self.leaves.append(value)
             slot = self.leaf_slots[id(value)] = -len(self.leaves)
         return slot
 
-    def watch(self, value: Value) -> None:
-        """Let ``value``, pending here, get its array when the segment runs."""
-        self.references.append(weakref.ref(value))
+    def alias(self, value: Value) -> Value:
+        """Another value for the same content as ``value``, which was pending here."""
+        with self.lock:
+            other = Value(value.spec, value.array, value.segment, value.slot)
+            if value.array is None:
+                self.references.append(weakref.ref(other))
+        return other
 
-    def finish(self, reason: str) -> None:
-        """Run what is pending, once; a second call returns when the first has run it.
+    def finish(self, reason: str, wait: bool = True) -> None:
+        """Hand what is pending to the engine, once.
+
+        Args:
+            reason: counted, see ``mx.runtime.counters()``.
+            wait: return when it has run; the program then runs in this thread.
 
         Raises:
-            BaseException: what running raised.
+            BaseException: what running raised, if this waits.
         """
+        engine = current.engine
+        claimed = None
         with self.lock:
             if not self.finished:
                 count(f"flush:{reason}")
+                self.source = user_line()
                 self.var = Var(f"segment of {len(self.program)} operations")
-                reads = [v.var for v in self.leaves if v.var is not None]
+                reads = self._reads()
                 # Before it runs: what a callback of the program records belongs to another segment.
                 self.finished = True
-                engine.push(self._run, reads, (self.var,), name=self.var.name)
-        engine.wait_for_var(self.var)  # type: ignore[arg-type]
+                # Now rather than when it runs: what is alive shall not depend on when that is, or
+                # the same loop would compile different programs.
+                work = partial(self._run, self._alive(), self._unheld())
+                hand_over = engine.claim if wait else engine.push
+                claimed = hand_over(work, reads, (self.var,), self.resource, name=self.var.name)
+        if claimed is not None:
+            engine.run(claimed)
+        elif wait:
+            engine.wait_for_var(self.var)  # type: ignore[arg-type]
+        else:
+            self._hold_back(engine)
 
-    def _run(self) -> None:
-        alive: dict[int, list[Value]] = {}
-        for reference in self.references:
-            value = reference()
-            if value is not None:
-                if value.slot in alive:
-                    alive[value.slot].append(value)
-                else:
-                    alive[value.slot] = [value]
-        slots = tuple(sorted(alive))
-        if slots:
-            self._run_program(slots, alive)
-        self.program, self.scalars, self.leaves, self.leaf_slots = [], [], [], {}
-        self.references = []
+    def _hold_back(self, engine: Engine) -> None:
+        """Wait for an earlier segment if many have not run: a loop must not outrun the device."""
+        assert self.var is not None
+        ahead = state.handed_over
+        ahead.append(self.var)
+        if len(ahead) > MOST_AHEAD:
+            engine.settle(ahead.popleft())
 
-    def _run_program(self, slots: tuple[int, ...], alive: dict[int, list[Value]]) -> None:
-        donated = self._donated(slots)
-        arrays = [value.array for value in self.leaves]
+    def _reads(self) -> list[Var]:
+        """Variables of the leaves that are not computed yet; of all leaves while traced."""
+        found = []
+        for value in self.leaves:
+            if value.array is None:
+                segment = value.segment  # None: computed between the two questions
+                if segment is not None:
+                    found.append(segment.var)
+            elif timeline.on and value.var is not None:
+                found.append(value.var)
+        return found
+
+    def _alive(self) -> tuple[int, ...]:
+        """Slots of the outputs that somebody holds."""
+        return tuple(sorted({v.slot for r in self.references if (v := r()) is not None}))
+
+    def _run(self, slots: tuple[int, ...], unheld: Sequence[int]) -> None:
+        try:
+            if slots:
+                self._run_program(slots, unheld)
+        finally:
+            self.program, self.scalars, self.leaves, self.leaf_slots = [], [], [], {}
+            self.references = []
+
+    def _run_program(self, slots: tuple[int, ...], unheld: Sequence[int]) -> None:
+        leaves = self.leaves
+        donated = self._donated(slots, unheld)
+        arrays = [value.array for value in leaves]
         if donated:
             for i in donated:  # the program is the last to hold these buffers
-                count("donated_bytes", self.leaves[i].spec.nbytes)
-                self.leaves[i].array = None
+                count("donated_bytes", leaves[i].spec.nbytes)
+                leaves[i].array = None
         call = executable((tuple(self.program), slots, donated, self.context), self)
         scalars = np.array(self.scalars, np.float64)
         with jax.enable_x64(True):
@@ -116,32 +172,45 @@ class Segment:
             else:
                 with jax.default_device(self.context.device):
                     results = call(scalars, *arrays)
+        if self.alone:
+            jax.block_until_ready(results)
+        in_flight.add(results[0])
         count("operations", len(self.program))
-        for slot, array in zip(slots, results, strict=True):
-            for value in alive[slot]:
-                value.array = array
-                value.segment = None
-                value.var = self.var
+        computed = dict(zip(slots, results, strict=True))
+        with self.lock:  # nobody makes an alias meanwhile
+            for reference in self.references:
+                value = reference()
+                if value is not None:
+                    # In this order: who finds no segment must find the array.
+                    value.var = self.var
+                    value.array = computed[value.slot]
+                    value.segment = None
+            self.references = []
 
-    def _donated(self, slots: tuple[int, ...]) -> tuple[int, ...]:
-        """Numbers of leaves whose buffers nobody needs afterwards and an output can take over."""
-        unheld = []
+    def _unheld(self) -> list[int]:
+        """Numbers of leaves that only this segment holds: nobody can ask for them any more."""
+        found = []
         for i, value in enumerate(self.leaves):
             if (
                 value.spec.nbytes >= _donate_bytes
                 and not value.shared
                 and sys.getrefcount(value) <= _REFERENCES_OF_UNHELD
-                and sys.getrefcount(value.array) <= 2
             ):
-                unheld.append(i)
+                found.append(i)
+        return found
+
+    def _donated(self, slots: tuple[int, ...], unheld: Sequence[int]) -> tuple[int, ...]:
+        """Those of ``unheld`` whose buffers an output can take over."""
         if not unheld:
             return ()
         specs = self._specs()
         wanted = Counter((specs[slot].shape, specs[slot].dtype) for slot in slots)
         found = []
         for i in unheld:
-            spec = self.leaves[i].spec
-            if wanted[spec.shape, spec.dtype]:
+            value = self.leaves[i]
+            spec = value.spec
+            # Another value, or another library, may hold the same buffer.
+            if wanted[spec.shape, spec.dtype] and sys.getrefcount(value.array) <= 2:
                 wanted[spec.shape, spec.dtype] -= 1
                 found.append(i)
         return tuple(found)
@@ -152,7 +221,7 @@ class Segment:
     def graph(self, slots: tuple[int, ...] | None = None) -> Graph:
         """The pending operations as a graph, with the live outputs as heads."""
         if slots is None:
-            slots = tuple(sorted({v.slot for r in self.references if (v := r()) is not None}))
+            slots = self._alive()
         leaves = [Node(None, name=f"leaf{i}") for i in range(len(self.leaves))]
         entries: list[Entry] = []
         scalars = 0

@@ -3,21 +3,46 @@
 from __future__ import annotations
 
 import threading
+import weakref
+from collections import deque
 from typing import Any
+
+
+class Segments(dict[Any, Any]):
+    """Pending segments of one thread by context; others can find them to wait for them."""
+
+    __hash__ = object.__hash__  # type: ignore[assignment]
+
+    def __eq__(self, other: object) -> bool:
+        return self is other
+
+
+_all: weakref.WeakSet[Segments] = weakref.WeakSet()
+
+
+def pending_segments() -> list[Any]:
+    """Segments of all threads that have not been handed over yet."""
+    return [s for segments in list(_all) for s in list(segments.values()) if not s.finished]
 
 
 class ThreadState(threading.local):
     """One per thread, read on every operation."""
 
     segment: Any = None  # the pending segment of the context used last
-    segments: dict[Any, Any]  # context -> pending segment
+    segments: Segments  # context -> pending segment
     recording: bool = False  # autograd keeps operations
     training: bool = False  # operators behave as in training
     trace: Any = None  # a graph is being traced: operations become its nodes
+    handed_over: deque[Any]  # variables of segments given to the engine, the oldest first
     bulk: int = 0  # operations a segment may hold, 0: the setting's value
 
     def __init__(self) -> None:
-        self.segments = {}
+        self.segments = Segments()
+        _all.add(self.segments)
+        self.handed_over = deque()
 
 
 state = ThreadState()
+
+updating = threading.RLock()
+"""Held from reading an array to writing it: updates of one array by several threads take turns."""

@@ -78,10 +78,12 @@ class Value:
 
     def alias(self) -> Value:
         """The same content without its place on the tape."""
-        other = Value(self.spec, self.array, self.segment, self.slot)
+        segment = self.segment
+        if segment is not None:
+            other = segment.alias(self)
+        else:
+            other = Value(self.spec, self.array)
         other.var, other.shared, other.index = self.var, self.shared, 0
-        if self.array is None and self.segment is not None:
-            self.segment.watch(other)
         return other
 
     def __repr__(self) -> str:
@@ -114,7 +116,7 @@ def check_pending(value: Value) -> None:
         TraceError: the value is a placeholder of a graph that is being traced.
         MXNetError: the program that should have made it failed.
     """
-    if value.segment is not None:
+    if value.segment is not None or value.array is not None:
         return
     if value.node is not None and value.node.values is None:
         raise TraceError(

@@ -1,0 +1,78 @@
+"""The engine of this process, chosen by ``MXNET_ENGINE_TYPE``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+from mixnet import config
+from mixnet.base import AttributeValueError
+from mixnet.engine.engine import Engine
+from mixnet.engine.naive import NaiveEngine
+from mixnet.engine.threaded import ThreadedEngine
+
+
+def make(kind: str) -> Engine:
+    """A new engine: ``NaiveEngine``, ``ThreadedEngine`` or ``ThreadedEnginePerDevice``.
+
+    Raises:
+        AttributeValueError: another kind.
+    """
+    if kind == "NaiveEngine":
+        return NaiveEngine()
+    workers = {
+        "compute": config.get("MXNET_CPU_WORKER_NTHREADS"),
+        "copy": config.get("MXNET_GPU_COPY_NTHREADS"),
+        "io": config.get("MIXNET_IO_NTHREADS"),
+        "communication": config.get("MIXNET_COMMUNICATION_NTHREADS"),
+    }
+    if kind in ("ThreadedEngine", "ThreadedEnginePooled"):
+        return ThreadedEngine(workers, per_device=False)
+    if kind == "ThreadedEnginePerDevice":
+        return ThreadedEngine(workers)
+    raise AttributeValueError(
+        f"MXNET_ENGINE_TYPE={kind!r} is no engine; take NaiveEngine, ThreadedEngine or "
+        f"ThreadedEnginePerDevice."
+    )
+
+
+class Current:
+    """Where the engine in use stands."""
+
+    def __init__(self) -> None:
+        self.kind: str = config.get("MXNET_ENGINE_TYPE")
+        self.engine: Engine = make(self.kind)
+        self.naive = self.kind == "NaiveEngine"
+
+    def switch(self, kind: str, engine: Engine) -> None:
+        """Use another engine from now on."""
+        self.kind, self.engine, self.naive = kind, engine, kind == "NaiveEngine"
+        for listener in _listeners:
+            listener(self.naive)
+
+
+_listeners: list[Callable[[bool], None]] = []
+current = Current()
+
+
+def on_switch(listener: Callable[[bool], None]) -> Callable[[bool], None]:
+    """Let the recorder know: ``listener(naive)`` runs when another engine comes into use."""
+    _listeners.append(listener)
+    return listener
+
+
+@contextmanager
+def using(kind: str) -> Iterator[Engine]:
+    """``with mx.engine.using("NaiveEngine"):`` another engine for a while, in all threads.
+
+    What the engine before had to do is done first.
+    """
+    made = make(kind)
+    before = current.kind, current.engine
+    current.engine.wait_for_all()
+    current.switch(kind, made)
+    try:
+        yield made
+    finally:
+        made.stop()
+        current.switch(*before)

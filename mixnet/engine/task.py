@@ -1,0 +1,77 @@
+"""Task: a piece of work with what it reads and writes, on its way through the engine."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from contextvars import Context
+from enum import Enum
+
+from mixnet.engine.variable import Var
+
+Work = Callable[[], object]
+
+
+class State(Enum):
+    """Where a task is."""
+
+    WAITING = "waiting"  # for variables that others use
+    READY = "ready"  # in the queue of a pool of workers
+    RUNNING = "running"  # a thread has taken it
+    DONE = "done"
+
+
+class Task:
+    """Work under the engine's order.
+
+    ``inputs`` are the variables it was said to read; ``reads`` those among them that it does not
+    also write. ``missing`` counts the variables that it may not use yet.
+    """
+
+    __slots__ = (
+        "context",
+        "error",
+        "inputs",
+        "missing",
+        "name",
+        "number",
+        "priority",
+        "reads",
+        "resource",
+        "source",
+        "stamps",
+        "state",
+        "waits_for",
+        "work",
+        "writes",
+    )
+
+    def __init__(
+        self,
+        work: Work,
+        reads: Sequence[Var],
+        writes: Sequence[Var],
+        resource: str,
+        priority: int,
+        name: str,
+    ):
+        self.work = work
+        self.inputs = self.reads = tuple(reads)
+        self.writes = tuple(writes)
+        if len(reads) + len(writes) > 1:  # each variable once, and what is written is not read
+            self.writes = tuple(dict.fromkeys(writes))
+            alone = set(self.writes)
+            self.reads = tuple(var for var in dict.fromkeys(reads) if var not in alone)
+        self.resource = resource
+        self.priority = priority
+        self.name = name
+        self.number = 0
+        self.missing = 0
+        self.state = State.WAITING
+        self.error: BaseException | None = None
+        self.source: str | None = None  # "file:line" of the user's code that pushed it
+        self.context: Context | None = None  # where the work runs; None: this thread runs it
+        self.waits_for: Var | None = None  # what the work itself is waiting for, while it runs
+        self.stamps: list[int] | None = None  # nanoseconds: pushed, ready, started; while traced
+
+    def __repr__(self) -> str:
+        return f"<Task {self.name!r} {self.state.value}>"

@@ -1,0 +1,356 @@
+"""The threaded engine: a pool of workers for each kind of resource, ordered by variables."""
+
+from __future__ import annotations
+
+import atexit
+import heapq
+import os
+import threading
+import weakref
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextvars import copy_context
+
+from mixnet.base import MXNetError
+from mixnet.engine.engine import Engine
+from mixnet.engine.task import State, Task, Work
+from mixnet.engine.timeline import now
+from mixnet.engine.variable import Var
+
+
+class Pool:
+    """Ready tasks of one resource and the threads that run them, started when needed."""
+
+    def __init__(self, name: str, limit: int, lock: threading.Lock):
+        self.name = name
+        self.limit = limit  # threads
+        self.heap: list[tuple[int, int, Task]] = []
+        self.arrived = threading.Condition(lock)
+        self.threads: list[threading.Thread] = []
+        self.idle = 0
+
+
+class ThreadedEngine(Engine):
+    """Runs work on threads as soon as the variables allow; readers side by side, writers alone.
+
+    Somebody who waits does not sleep while there is something to run on the way to what it waits
+    for: the waiting thread takes such tasks itself. So nothing switches threads on the path of a
+    value that is asked for, and a worker that waits cannot starve its own pool.
+
+    Args:
+        workers: threads of each kind of resource; one for kinds that are left out.
+        per_device: a pool for each device (``compute:gpu(0)``); else one for each kind.
+    """
+
+    def __init__(self, workers: Mapping[str, int] | None = None, per_device: bool = True):
+        super().__init__()
+        self._workers = dict(workers or {})
+        self._per_device = per_device
+        self._exits = False
+        self._reset()
+        _engines.add(self)
+
+    def _reset(self) -> None:
+        # One lock for all: it is held for a few list operations at a time, never while work runs.
+        self._lock = threading.Lock()
+        self._changed = threading.Condition(self._lock)
+        self._waiters = 0
+        self._pools: dict[str, Pool] = {}
+        self._pending: set[Task] = set()
+        self._stopping = False
+        self._thread = threading.local()  # .tasks: what this thread runs, the innermost last
+
+    # ---- taking tasks over ----------------------------------------------------------------------
+
+    def claim(
+        self,
+        work: Work,
+        reads: Sequence[Var] = (),
+        writes: Sequence[Var] = (),
+        resource: str = "compute",
+        priority: int = 0,
+        name: str = "",
+    ) -> Task:
+        task = self._task(work, reads, writes, resource, priority, name)
+        task.state = State.RUNNING  # this thread's: no worker may take it
+        with self._lock:
+            self._order(task)
+        return task
+
+    def _enter(self, task: Task) -> None:
+        with self._lock:
+            self._order(task)
+            if not task.missing:
+                self._make_ready(task)
+
+    def _order(self, task: Task) -> None:
+        """Join the queues of the task's variables behind what was pushed before."""
+        for var in task.reads:
+            if var.writing or var.queue:
+                var.queue.append((task, False))
+                task.missing += 1
+            else:
+                var.holders.add(task)
+        for var in task.writes:
+            var.pushed += 1
+            if var.holders or var.queue:
+                var.queue.append((task, True))
+                task.missing += 1
+            else:
+                var.holders.add(task)
+                var.writing = True
+        self._pending.add(task)
+        if task.stamps is not None and not task.missing:
+            task.stamps.append(now())
+
+    def _grant(self, var: Var) -> None:
+        """Let those use a variable whose turn it is now."""
+        while var.queue:
+            task, writes = var.queue[0]
+            if var.writing or (writes and var.holders):
+                return
+            var.queue.popleft()
+            var.holders.add(task)
+            var.writing = writes
+            task.missing -= 1
+            if not task.missing:
+                if task.stamps is not None:
+                    task.stamps.append(now())
+                if task.state is State.WAITING:
+                    self._make_ready(task)
+
+    def _make_ready(self, task: Task) -> None:
+        task.state = State.READY
+        pool = self._pool(task.resource)
+        heapq.heappush(pool.heap, (-task.priority, task.number, task))
+        if pool.idle:
+            pool.arrived.notify()
+        elif len(pool.threads) < pool.limit and not self._exits:
+            name = f"mixnet {pool.name} {len(pool.threads)}"
+            thread = threading.Thread(target=self._serve, args=(pool,), name=name, daemon=True)
+            pool.threads.append(thread)
+            thread.start()
+
+    def _pool(self, resource: str) -> Pool:
+        kind = resource.partition(":")[0]
+        name = resource if self._per_device else kind
+        found = self._pools.get(name)
+        if found is None:
+            found = self._pools[name] = Pool(name, self._workers.get(kind, 1), self._lock)
+        return found
+
+    # ---- running --------------------------------------------------------------------------------
+
+    def _serve(self, pool: Pool) -> None:
+        """What a worker does: take the first ready task, run it, again."""
+        while True:
+            with self._lock:
+                while not pool.heap:
+                    if self._stopping:
+                        pool.threads.remove(threading.current_thread())
+                        return
+                    pool.idle += 1
+                    pool.arrived.wait()
+                    pool.idle -= 1
+                task = heapq.heappop(pool.heap)[2]
+                if task.state is not State.READY:  # a waiting thread was quicker
+                    continue
+                task.state = State.RUNNING
+            self._execute(task)
+            del task  # a worker that sleeps holds nothing
+
+    def _execute(self, task: Task) -> None:
+        running = self._running()
+        running.append(task)
+        try:
+            self._work(task)
+        finally:
+            running.pop()
+            with self._lock:
+                self._finish(task)
+                self._pending.discard(task)
+                for var in task.writes:
+                    var.writing = False
+                for var in task.reads + task.writes:
+                    var.holders.discard(task)
+                    self._grant(var)
+                if self._waiters:
+                    self._changed.notify_all()
+
+    def _running(self) -> list[Task]:
+        try:
+            return self._thread.tasks
+        except AttributeError:
+            self._thread.tasks = []
+            return self._thread.tasks
+
+    def run(self, task: Task) -> None:
+        if task.missing:
+            with self._lock:
+                try:
+                    self._wait(lambda: not task.missing, lambda: self._before(task))
+                except BaseException as raised:  # it gives up its place, but keeps the order
+                    self._give_up(task, raised)
+                    raise
+        self._execute(task)
+        if task.error is not None:
+            self._raise(task.error)
+
+    def _give_up(self, task: Task, error: BaseException) -> None:
+        """Let a claimed task, which its thread does not run any more, pass through as failed."""
+
+        def fail() -> None:
+            raise error
+
+        task.work = fail
+        task.context = copy_context()
+        task.state = State.WAITING
+        if not task.missing:
+            self._make_ready(task)
+
+    # ---- waiting --------------------------------------------------------------------------------
+
+    def wait_for_var(self, var: Var) -> None:
+        self._wait_for_version(var)
+        if var.error is not None:
+            self._raise(var.error)
+
+    def _wait_for_version(self, var: Var) -> None:
+        target = var.pushed
+        if var.version < target:
+            running = self._running()
+            if running:
+                running[-1].waits_for = var
+            try:
+                with self._lock:
+                    self._wait(lambda: var.version >= target, lambda: var.holders)
+            finally:
+                if running:
+                    running[-1].waits_for = None
+
+    def settle(self, var: Var) -> None:
+        self._wait_for_version(var)
+
+    def wait_for_all(self) -> None:
+        self._wait_quietly()
+        self._raise_untold()
+
+    def _wait_quietly(self) -> None:
+        with self._lock:
+            mine = self._running()
+            rest = {task for task in self._pending if task not in mine}
+
+            def left() -> set[Task]:
+                rest.difference_update([task for task in rest if task.state is State.DONE])
+                return rest
+
+            self._wait(lambda: not left(), left)
+
+    def _wait(self, until: Callable[[], bool], blockers: Callable[[], Iterable[Task]]) -> None:
+        """With the lock held: return when ``until()``; run what is ready on the way there."""
+        while not until():
+            task = self._ready_below(blockers())
+            if task is not None:
+                task.state = State.RUNNING
+                self._lock.release()
+                try:
+                    self._execute(task)
+                finally:
+                    self._lock.acquire()
+            else:
+                self._waiters += 1
+                self._changed.wait()
+                self._waiters -= 1
+
+    def _ready_below(self, roots: Iterable[Task]) -> Task | None:
+        """A ready task that ``roots`` wait for, directly or not; None if all of them run.
+
+        Raises:
+            MXNetError: they wait for this very thread.
+        """
+        mine = set(self._running())
+        seen: set[Task] = set()
+        stack = list(roots)
+        while stack:
+            task = stack.pop()
+            if task in seen:
+                continue
+            seen.add(task)
+            if task.state is State.READY:
+                return task
+            if task in mine:
+                raise MXNetError(
+                    f"{task.name or 'work'} waits for what can only run after itself. Read the "
+                    f"variable's content before pushing, or wait outside of the work."
+                )
+            if task.missing:
+                stack += self._before(task)
+            elif task.waits_for is not None:
+                stack += task.waits_for.holders
+        return None
+
+    def _before(self, task: Task) -> list[Task]:
+        """Tasks that use variables which ``task`` still has to get."""
+        return [
+            each
+            for var in task.reads + task.writes
+            if task not in var.holders
+            for each in var.holders
+        ]
+
+    # ---- the end --------------------------------------------------------------------------------
+
+    def stop(self) -> None:
+        """Finish what was pushed and end the workers; they start again with the next push."""
+        self._wait_quietly()
+        with self._lock:
+            self._stopping = True
+            threads = [thread for pool in self._pools.values() for thread in pool.threads]
+            for pool in self._pools.values():
+                pool.arrived.notify_all()
+        for thread in threads:
+            if thread is not threading.current_thread():
+                thread.join(timeout=5)
+        self._stopping = False
+
+    def _exit(self) -> None:
+        self.stop()
+        self._exits = True  # later pushes, from other exit handlers, run where they are waited for
+        self._report_untold()
+
+
+# ---- processes end, and fork --------------------------------------------------------------------
+
+_engines: weakref.WeakSet[ThreadedEngine] = weakref.WeakSet()
+
+
+@atexit.register
+def _stop_all() -> None:
+    for engine in list(_engines):
+        engine._exit()
+
+
+def _before_fork() -> None:
+    # A child has the memory of its parent but none of its threads: what is half done in one would
+    # stay so. Work that forks cannot wait for itself.
+    for engine in list(_engines):
+        if not engine._running():
+            engine._wait_quietly()
+        engine._lock.acquire()
+
+
+def _after_fork_in_parent() -> None:
+    for engine in list(_engines):
+        engine._lock.release()
+
+
+def _after_fork_in_child() -> None:
+    for engine in list(_engines):
+        engine._reset()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(
+        before=_before_fork,
+        after_in_parent=_after_fork_in_parent,
+        after_in_child=_after_fork_in_child,
+    )

@@ -1,0 +1,102 @@
+"""Timeline: which operation was pushed, ready, started and ended when, and on which thread."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections import deque
+from typing import Any
+
+from mixnet.engine.task import Task
+
+now = time.perf_counter_ns
+
+
+class Timeline:
+    """Rows of what ran while ``on``; plain data.
+
+    A row has ``name``, ``resource``, ``priority``, ``thread``, the times ``pushed``, ``ready``,
+    ``started`` and ``ended`` (nanoseconds of one clock), ``reads`` and ``writes`` (pairs of a
+    variable's name and the version that was read, or that the write made), ``source``
+    (``file:line`` of the user's code) and ``error``.
+
+    Args:
+        capacity: rows that are kept; the oldest go first.
+    """
+
+    def __init__(self, capacity: int = 1_000_000):
+        self.on = False
+        self._rows: deque[dict[str, Any]] = deque(maxlen=capacity)
+
+    def start(self) -> None:
+        """Keep a row for everything that is pushed from now on."""
+        self.on = True
+
+    def stop(self) -> None:
+        """Keep no more rows; those there are stay."""
+        self.on = False
+
+    def clear(self) -> None:
+        """Forget the rows."""
+        self._rows.clear()
+
+    def add(self, task: Task) -> None:
+        """The row of a task that has just ended."""
+        ended = now()
+        assert task.stamps is not None
+        pushed, ready, started = task.stamps
+        self._rows.append(
+            {
+                "number": task.number,
+                "name": task.name,
+                "resource": task.resource,
+                "priority": task.priority,
+                "thread": threading.current_thread().name,
+                "pushed": pushed,
+                "ready": ready,
+                "started": started,
+                "ended": ended,
+                "reads": [[var.name, var.version] for var in task.reads],
+                "writes": [[var.name, var.version] for var in task.writes],
+                "source": task.source,
+                "error": None if task.error is None else repr(task.error),
+            }
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data: ``{"rows": [...]}`` in the order of ending."""
+        return {"rows": list(self._rows)}
+
+    def chrome(self) -> dict[str, Any]:
+        """The rows as a Chrome trace (``chrome://tracing``, Perfetto): times in microseconds."""
+        rows = list(self._rows)
+        threads = {name: i for i, name in enumerate(dict.fromkeys(r["thread"] for r in rows))}
+        events: list[dict[str, Any]] = [
+            {"name": "thread_name", "ph": "M", "pid": 0, "tid": i, "args": {"name": name}}
+            for name, i in threads.items()
+        ]
+        for row in rows:
+            events.append(
+                {
+                    "name": row["name"] or "work",
+                    "cat": row["resource"],
+                    "ph": "X",
+                    "pid": 0,
+                    "tid": threads[row["thread"]],
+                    "ts": row["started"] / 1000,
+                    "dur": (row["ended"] - row["started"]) / 1000,
+                    "args": {
+                        "reads": row["reads"],
+                        "writes": row["writes"],
+                        "source": row["source"],
+                        "error": row["error"],
+                        "waited for variables (us)": (row["ready"] - row["pushed"]) / 1000,
+                        "waited for a worker (us)": (row["started"] - row["ready"]) / 1000,
+                    },
+                }
+            )
+        return {"traceEvents": events, "displayTimeUnit": "ms"}
+
+
+timeline = Timeline()
+"""The timeline of this process; off until somebody starts it."""

@@ -1,0 +1,51 @@
+"""Programs that a device is still working on: XLA returns before they have ended."""
+
+from __future__ import annotations
+
+import weakref
+from collections import deque
+from typing import Any
+
+import jax
+
+
+class InFlight:
+    """One result of every program that may still be running.
+
+    A result of which nobody holds the array is either not needed or an input of a later program,
+    of which there is one here.
+    """
+
+    def __init__(self) -> None:
+        self._results: deque[weakref.ref[Any]] = deque()
+
+    def add(self, result: Any) -> None:
+        """Remember a program by one of its results."""
+        results = self._results
+        results.append(weakref.ref(result))
+        while len(results) > 16:  # usually the oldest ended long ago
+            oldest = results.popleft()
+            if not _is_done(oldest()):
+                results.appendleft(oldest)
+                break
+
+    def wait(self) -> None:
+        """Return when all of them have ended.
+
+        Raises:
+            Exception: what a program raised while it ran.
+        """
+        while True:
+            try:
+                result = self._results.popleft()()
+            except IndexError:  # none is left
+                return
+            if not _is_done(result):
+                jax.block_until_ready(result)
+
+
+def _is_done(result: Any) -> bool:
+    return result is None or result.is_deleted() or result.is_ready()
+
+
+in_flight = InFlight()

@@ -1,0 +1,428 @@
+"""The engines against the serial result: order, errors, waiting, threads, fork."""
+
+from __future__ import annotations
+
+import contextvars
+import faulthandler
+import gc
+import os
+import subprocess
+import sys
+import threading
+import time
+import tracemalloc
+from collections.abc import Iterator
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from mixnet.base import MXNetError
+from mixnet.engine import Engine, NaiveEngine, ThreadedEngine, Var
+
+KINDS = {
+    "naive": NaiveEngine,
+    "one worker": ThreadedEngine,
+    "four workers": lambda: ThreadedEngine({"compute": 4, "io": 2}),
+    "pooled": lambda: ThreadedEngine({"compute": 3}, per_device=False),
+}
+
+
+@pytest.fixture(autouse=True)
+def watchdog() -> Iterator[None]:
+    """A test that hangs ends with the stacks of all threads."""
+    faulthandler.dump_traceback_later(300, exit=True)
+    yield
+    faulthandler.cancel_dump_traceback_later()
+
+
+@pytest.fixture(params=KINDS)
+def engine(request: pytest.FixtureRequest) -> Iterator[Engine]:
+    made = KINDS[request.param]()
+    yield made
+    made.stop()
+
+
+@pytest.fixture
+def threaded() -> Iterator[ThreadedEngine]:
+    made = ThreadedEngine({"compute": 4})
+    yield made
+    made.stop()
+
+
+# ---- the law: any program of pushes gives the serial result -----------------------------------
+
+STEP = st.tuples(
+    st.lists(st.integers(0, 5), max_size=4),  # reads
+    st.lists(st.integers(0, 5), min_size=0, max_size=3),  # writes
+    st.integers(-2, 2),  # priority
+    st.sampled_from(["compute", "compute:cpu(1)", "copy", "io", "communication"]),
+    st.booleans(),  # wait for it
+)
+
+
+def run(engine: Engine | None, steps: list, slow: bool = False) -> tuple[list, list]:
+    """Cells after the steps, and what every step read; without an engine, one after the other."""
+    cells = [0] * 6
+    variables = [Var(f"v{i}") for i in range(6)]
+    seen: list = [None] * len(steps)
+    busy = [0] * 6  # how many write to a cell at this moment: more than one is an error
+
+    def work(number: int, reads: list, writes: list) -> None:
+        seen[number] = [cells[i] for i in reads]
+        for i in set(writes):
+            busy[i] += 1
+            assert busy[i] == 1
+        if slow:
+            time.sleep(0.0002)
+        total = sum(cells[i] * (k + 1) for k, i in enumerate(reads)) % 1009
+        for i in set(writes):
+            cells[i] = (cells[i] * 3 + total + number) % 1009
+            busy[i] -= 1
+
+    for number, (reads, writes, priority, resource, sync) in enumerate(steps):
+        if engine is None:
+            work(number, reads, writes)
+            continue
+        push = engine.push_sync if sync else engine.push
+        push(
+            lambda n=number, r=reads, w=writes: work(n, r, w),
+            [variables[i] for i in reads],
+            [variables[i] for i in writes],
+            resource,
+            priority,
+            f"step {number}",
+        )
+    if engine is not None:
+        engine.wait_for_all()
+        for i, var in enumerate(variables):
+            assert var.version == sum(i in set(writes) for _, writes, *_ in steps)
+            assert not var.queue and not var.holders
+    return cells, seen
+
+
+@given(st.lists(STEP, max_size=40), st.sampled_from(sorted(KINDS)))
+@settings(max_examples=150, deadline=None)
+def test_any_program_gives_the_serial_result(steps: list, kind: str) -> None:
+    engine = KINDS[kind]()
+    try:
+        assert run(engine, steps) == run(None, steps)
+    finally:
+        engine.stop()
+
+
+@given(st.lists(STEP, min_size=20, max_size=60))
+@settings(max_examples=20, deadline=None)
+def test_slow_work_gives_the_serial_result(steps: list) -> None:
+    engine = ThreadedEngine({"compute": 4, "io": 4, "copy": 2})
+    try:
+        assert run(engine, steps, slow=True) == run(None, steps)
+    finally:
+        engine.stop()
+
+
+def test_a_drawn_graph(threaded: ThreadedEngine) -> None:
+    #   a -> b -> d      b and c run side by side, d after both
+    #   a -> c -> d
+    a, b, c, d = (Var(n) for n in "abcd")
+    meeting = threading.Barrier(2, timeout=20)
+    order: list[str] = []
+    threaded.push(lambda: order.append("a"), (), (a,))
+    threaded.push(lambda: (meeting.wait(), order.append("b")), (a,), (b,))
+    threaded.push(lambda: (meeting.wait(), order.append("c")), (a,), (c,))
+    threaded.push(lambda: order.append("d"), (b, c), (d,))
+    # this thread may run one of the two while it waits, a worker the other
+    threaded.wait_for_var(d)
+    assert order[0] == "a" and order[3] == "d" and set(order[1:3]) == {"b", "c"}
+
+
+def test_a_reader_after_a_queued_writer_waits_for_it(threaded: ThreadedEngine) -> None:
+    var, gate, order = Var(), threading.Event(), []
+    threaded.push(lambda: (gate.wait(20), order.append("first reader")), (var,))
+    threaded.push(lambda: order.append("writer"), (), (var,))
+    threaded.push(lambda: order.append("second reader"), (var,))
+    gate.set()
+    threaded.wait_for_all()
+    assert order == ["first reader", "writer", "second reader"]
+
+
+def test_priorities_decide_among_what_is_ready() -> None:
+    engine = ThreadedEngine({"compute": 1})
+    gate, started, order = threading.Event(), threading.Event(), []
+    engine.push(lambda: (started.set(), gate.wait(20)), name="holds the only worker")
+    started.wait(20)
+    for priority in (0, 5, -3, 5, 1):
+        engine.push(lambda p=priority: order.append(p), priority=priority)
+    gate.set()
+    while len(order) < 5:  # not wait_for_all: this thread would take work by itself
+        time.sleep(0.001)
+    assert order == [5, 5, 1, 0, -3]
+    engine.stop()
+
+
+def test_resources_have_workers_of_their_own() -> None:
+    engine = ThreadedEngine()
+    gate, done = threading.Event(), threading.Event()
+    engine.push(lambda: gate.wait(20), resource="io")
+    engine.push(done.set, resource="copy")
+    assert done.wait(20), "a copy waits for an I/O worker"
+    gate.set()
+    engine.stop()
+
+
+# ---- waiting ------------------------------------------------------------------------------------
+
+
+def test_work_that_is_waited_for_runs_in_the_waiting_thread(engine: Engine) -> None:
+    where: list[int] = []
+    engine.push_sync(lambda: where.append(threading.get_ident()), (), (Var(),))
+    assert where == [threading.get_ident()]
+
+
+def test_a_worker_that_waits_does_not_starve_its_pool() -> None:
+    engine = ThreadedEngine({"compute": 1})
+    inner, outer, log = Var("inner"), Var("outer"), []
+
+    def work() -> None:
+        engine.push(lambda: log.append("inner"), (), (inner,))
+        engine.wait_for_var(inner)
+        log.append("outer")
+
+    engine.push(work, (), (outer,))
+    while len(log) < 2:
+        time.sleep(0.001)
+    assert log == ["inner", "outer"]
+    engine.stop()
+
+
+def test_waiting_for_oneself_is_an_error_not_a_hang(threaded: ThreadedEngine) -> None:
+    a, b = Var("a"), Var("b")
+
+    def work() -> None:
+        threaded.push(lambda: None, (a,), (b,), name="after")
+        threaded.wait_for_var(b)
+
+    with pytest.raises(MXNetError, match="what can only run after itself"):
+        threaded.push_sync(work, (), (a,), name="before")
+    with pytest.raises(MXNetError):  # a failed, so b did
+        threaded.wait_for_var(b)
+    threaded.wait_for_all()
+
+
+def test_a_push_in_work_that_waits_for_the_work_is_an_error(threaded: ThreadedEngine) -> None:
+    a = Var("a")
+    with pytest.raises(MXNetError, match="after itself"):
+        threaded.push_sync(lambda: threaded.push_sync(lambda: None, (), (a,)), (), (a,), name="x")
+    a.error = None
+    threaded.push_sync(lambda: None, (), (a,))  # the order is intact
+    assert not a.queue and not a.holders
+
+
+def test_the_context_of_the_pusher_is_the_one_of_the_work(engine: Engine) -> None:
+    variable: contextvars.ContextVar[str] = contextvars.ContextVar("variable", default="none")
+    found: list[str] = []
+    variable.set("pusher's")
+    engine.push(lambda: found.append(variable.get()))
+    variable.set("changed")
+    engine.wait_for_all()
+    assert found == ["pusher's"] or isinstance(engine, NaiveEngine)
+
+
+# ---- errors -------------------------------------------------------------------------------------
+
+
+def fail(message: str = "broken") -> None:
+    raise ValueError(message)
+
+
+def test_an_error_travels_along_variables_and_poisons_nothing_else(engine: Engine) -> None:
+    a, b, c, other = Var("a"), Var("b"), Var("c"), Var("other")
+    ran: list[str] = []
+    engine.push(fail, (), (a,), name="breaks")
+    engine.push(lambda: ran.append("b"), (a,), (b,))
+    engine.push(lambda: ran.append("c"), (b,), (c,))
+    engine.push(lambda: ran.append("other"), (), (other,))
+    engine.wait_for_var(other)
+    for var in (c, b, a, c):  # every waiter is told
+        with pytest.raises(ValueError, match="broken") as caught:
+            engine.wait_for_var(var)
+        assert any("raised by breaks" in note for note in caught.value.__notes__)
+    assert ran == ["other"]
+    engine.wait_for_all()  # somebody knows: not raised again
+
+
+def test_the_error_names_the_line_that_pushed(engine: Engine) -> None:
+    var = Var()
+    engine.push(fail, (), (var,), name="breaks")
+    with pytest.raises(ValueError) as caught:
+        engine.wait_for_var(var)
+    line = fail.__code__.co_filename + ":"
+    assert any(line in note for note in caught.value.__notes__)
+
+
+def test_waiting_for_all_raises_what_nobody_was_told(engine: Engine) -> None:
+    engine.push(lambda: fail("first"), (), (Var(),))
+    engine.push(lambda: fail("second"), (), (Var(),))
+    with pytest.raises(ValueError) as caught:
+        engine.wait_for_all()
+    assert any("1 other operation(s) failed too" in note for note in caught.value.__notes__)
+    engine.wait_for_all()
+
+
+def test_a_write_makes_a_failed_variable_whole(engine: Engine) -> None:
+    var = Var()
+    engine.push(fail, (), (var,))
+    with pytest.raises(ValueError):
+        engine.wait_for_var(var)
+    engine.push(lambda: None, (), (var,))
+    engine.wait_for_var(var)
+
+
+def test_an_update_of_a_failed_variable_fails(engine: Engine) -> None:
+    var, ran = Var(), []
+    engine.push(fail, (), (var,))
+    engine.push(lambda: ran.append(1), (var,), (var,))
+    with pytest.raises(ValueError):
+        engine.wait_for_var(var)
+    assert ran == []
+
+
+def test_a_deleted_variable_is_refused(engine: Engine) -> None:
+    var, ran = Var("weights"), []
+    engine.push(lambda: ran.append(1), (), (var,))
+    engine.delete_variable(var)
+    with pytest.raises(MXNetError, match=r"'weights'.*was deleted"):
+        engine.push(lambda: None, (var,))
+    engine.wait_for_all()
+    assert ran == [1]
+
+
+def test_an_unknown_resource_is_refused(engine: Engine) -> None:
+    with pytest.raises(MXNetError, match="no resource 'disk'; take one of compute, copy"):
+        engine.push(lambda: None, resource="disk")
+
+
+def test_errors_that_nobody_waited_for_are_said_at_exit() -> None:
+    code = (
+        "from mixnet.engine import push, Var\n"
+        "def fail(): raise ValueError('lost?')\n"
+        "push(fail, (), (Var(),), name='saving')\n"
+    )
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
+    assert "nobody waited for it: ValueError: lost?" in found.stderr
+    assert found.returncode == 0
+
+
+# ---- many pushes, many threads, processes ------------------------------------------------------
+
+
+def test_a_million_pushes_leave_nothing_behind() -> None:
+    engine = ThreadedEngine()
+    variables = [Var(f"v{i}") for i in range(8)]
+    counts = [0] * 8
+
+    def work(i: int) -> None:
+        counts[i] += 1
+
+    works = [lambda i=i: work(i) for i in range(8)]
+
+    def push(times: int) -> None:
+        for k in range(times):
+            i = k % 8
+            engine.push(works[i], (variables[(i + 1) % 8],), (variables[i],))
+            if k % 1000 == 0:
+                engine.wait_for_var(variables[i])  # bounds what is pending
+        engine.wait_for_all()
+
+    push(10_000)
+    gc.collect()
+    tracemalloc.start()
+    before = tracemalloc.get_traced_memory()[0]
+    tracemalloc.stop()
+    push(980_000)
+    tracemalloc.start()
+    push(10_000)
+    gc.collect()
+    after = tracemalloc.get_traced_memory()[0]
+    tracemalloc.stop()
+    assert sum(counts) == 1_000_000
+    assert all(var.version == 125_000 for var in variables)
+    assert after - before < 100_000
+    assert not engine._pending and all(not var.queue for var in variables)
+    engine.stop()
+
+
+def test_eight_threads_push_and_wait_at_once(threaded: ThreadedEngine) -> None:
+    variables = [Var(f"v{i}") for i in range(5)]
+    cells = [0] * 5
+    problems: list[BaseException] = []
+
+    def add(i: int, j: int) -> None:
+        value = cells[i]
+        if (i + j) % 3 == 0:
+            time.sleep(0)
+        cells[i] = value + 1
+
+    def user(seed: int) -> None:
+        try:
+            for k in range(400):
+                i, j = (seed + k) % 5, (seed * 3 + k) % 5
+                reads = () if i == j else (variables[j],)
+                push = threaded.push_sync if k % 7 == 0 else threaded.push
+                push(lambda i=i, j=j: add(i, j), reads, (variables[i],), priority=k % 3)
+                if k % 50 == 0:
+                    threaded.wait_for_var(variables[j])
+                if k % 200 == 0:
+                    threaded.wait_for_all()
+        except BaseException as error:
+            problems.append(error)
+
+    threads = [threading.Thread(target=user, args=(seed,)) for seed in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(120)
+    threaded.wait_for_all()
+    assert not problems
+    assert sum(cells) == 8 * 400
+    assert [var.version for var in variables] == cells
+
+
+def test_workers_end_with_stop_and_start_again() -> None:
+    engine = ThreadedEngine({"compute": 2})
+    done: list[int] = []
+    for i in range(20):
+        engine.push(lambda i=i: done.append(i))
+    engine.stop()
+    assert len(done) == 20
+    assert not [t for pool in engine._pools.values() for t in pool.threads]
+    again = threading.Event()
+    engine.push(again.set)
+    assert again.wait(20)
+    engine.stop()
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
+def test_a_forked_child_has_a_working_engine() -> None:
+    code = """
+import os, threading, time
+from mixnet.engine import ThreadedEngine, Var
+engine, var, done = ThreadedEngine({"compute": 2}), Var("v"), []
+for i in range(50):
+    engine.push(lambda i=i: (time.sleep(0.001), done.append(i)), (), (var,))
+child = os.fork()
+if child == 0:
+    assert done == list(range(50)), done  # fork waited for what was pushed
+    engine.push(lambda: done.append("child"), (), (var,))
+    engine.wait_for_var(var)
+    os._exit(0 if done[-1] == "child" else 3)
+engine.push(lambda: done.append("parent"), (), (var,))
+engine.wait_for_var(var)
+_, status = os.waitpid(child, 0)
+assert done[-1] == "parent"
+raise SystemExit(os.waitstatus_to_exitcode(status))
+"""
+    found = subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", code], capture_output=True, text=True, timeout=120
+    )
+    assert found.returncode == 0, found.stderr
