@@ -30,7 +30,6 @@ def _(primals, tangents):
     return out, jnp.where(out > 0, *tangents, 0)
 
 
-
 def _mod(x: Any, y: Any) -> Any:
     """Remainder with the divisor's sign; 0 for division by 0, as MXNet has it."""
     safe = jnp.where(y == 0, jnp.ones_like(y), y)

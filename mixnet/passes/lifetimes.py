@@ -92,13 +92,16 @@ class Schedule:
     arrays: dict[Entry, Array]
 
 
-def lifetimes(graph: Graph, specs: Mapping[Entry, Known]) -> Schedule:
+def lifetimes(graph: Graph, inputs: Sequence[Known]) -> Schedule:
     """The schedule that runs the nodes in the graph's order.
 
     Args:
         graph: heads are outputs, then new values of its states, then gradients.
-        specs: shape and dtype of every entry.
+        inputs: shape and dtype of each of the graph's inputs, in order.
     """
+    specs: dict[Entry, Known] = {
+        Entry(node): spec for node, spec in zip(graph.inputs, inputs, strict=True)
+    }
     kinds = {Entry(node): "argument" for node in graph.inputs}
     first_gradient = graph.num_outputs + len(graph.states)
     for number in reversed(range(len(graph.heads))):  # what is an output too is placed as one
@@ -121,10 +124,10 @@ def lifetimes(graph: Graph, specs: Mapping[Entry, Known]) -> Schedule:
         arrays[entry] = array
         return array
 
-    for node in (each for each in graph.nodes if each.is_variable):
+    for node in graph.inputs:
         kinds[Entry(node)] = "state" if kinds[Entry(node)] == "state" else "argument"
         add(node, 0, 1, 0)
-    steps = []
+    steps: list[ScheduledStep] = []
     for number, node in enumerate(nodes):
         given = [specs[entry] for entry in node.inputs]
         flow = program(node.op, node.statics, given, len(node.scalars))
@@ -138,6 +141,7 @@ def lifetimes(graph: Graph, specs: Mapping[Entry, Known]) -> Schedule:
             if array in made:
                 before |= steps[made[array]].before | 1 << made[array]
         count = len(flow.outputs)
+        specs.update((Entry(node, i), flow.specs[v]) for i, v in enumerate(flow.outputs))
         writes = tuple(add(node, index, count, number) for index in range(count))
         made.update(dict.fromkeys(writes, number))
         steps.append(

@@ -128,7 +128,7 @@ def narrow_gradients(graph: Graph, specs: Mapping[Entry, Known]) -> Graph:
         if not isinstance(node.op, BackwardOp):
             made[node] = node.replaced(inputs)
             return made[node]
-        _, headed, wanted = node.statics
+        headed = node.statics[1]
         own = node.inputs[len(headed) :]
         computed = forward.get(_Expression(node.op.forward, node.statics[0], node.scalars, own))
         if computed not in made:  # it would be computed after the gradient, or not at all
@@ -153,7 +153,7 @@ def narrow_gradients(graph: Graph, specs: Mapping[Entry, Known]) -> Graph:
             ]
             if costs[1] <= costs[0]:
                 op, sources = other, by_outputs
-        places = {entry: new for entry, new in zip(node.inputs, inputs, strict=True)}
+        places = dict(zip(node.inputs, inputs, strict=True))
         read = []
         for source in sources:
             entry = found(source)
@@ -172,4 +172,3 @@ class _Expression(NamedTuple):
     statics: Any
     scalars: tuple[float, ...]
     inputs: tuple[Entry, ...]
-

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from mixnet.graph.graph import Graph
 from mixnet.graph.node import Entry
 from mixnet.ops.dataflow import Known
+from mixnet.passes.facts import Facts
 from mixnet.passes.lifetimes import EXTERNAL, Array, Schedule, lifetimes
 from mixnet.passes.narrow_gradients import narrow_gradients
 from mixnet.passes.place_arrays import place_arrays
@@ -113,23 +114,23 @@ class MemoryPlan:
         ways = [name for name in ("inplace", "co_share", "recompute") if getattr(self, name)]
         lines = [
             f"Memory plan of {len(self.steps)} operations ({', '.join(ways) or 'nothing shared'})",
-            f"  internal arrays  {_mb(self.total_bytes)}: {internal} arrays in "
-            f"{len(self.storages)} storages, at least {_mb(self.lower_bound_bytes).strip()}",
-            f"  arguments        {_mb(self.argument_bytes)}",
-            f"  gradients        {_mb(self.gradient_bytes)}",
-            f"  states           {_mb(self.state_bytes)}",
-            f"  workspace        {_mb(self.workspace_bytes)} (estimate)",
+            f"  internal arrays  {_size(self.total_bytes)}: {internal} arrays in "
+            f"{len(self.storages)} storages, at least {_size(self.lower_bound_bytes)}",
+            f"  arguments        {_size(self.argument_bytes)}",
+            f"  gradients        {_size(self.gradient_bytes)}",
+            f"  states           {_size(self.state_bytes)}",
+            f"  workspace        {_size(self.workspace_bytes)} (estimate)",
         ]
         return "\n".join(lines)
 
 
-def _mb(nbytes: int) -> str:
-    return f"{nbytes / 2**20:10.2f} MB"
+def _size(nbytes: int) -> str:
+    return f"{nbytes / 2**20:,.2f} MB" if nbytes >= 2**20 else f"{nbytes:,} bytes"
 
 
 def plan_memory(
     graph: Graph,
-    specs: Mapping[Entry, Known],
+    inputs: Sequence[Known],
     inplace: bool = True,
     co_share: bool = True,
     recompute: str | None = None,
@@ -141,13 +142,13 @@ def plan_memory(
 
     Args:
         graph: heads are outputs, then new values of its states, then gradients.
-        specs: shape and dtype of every entry.
+        inputs: shape and dtype of each of the graph's inputs, in order.
         inplace: outputs may take over storages of inputs that die.
         co_share: later storages may lie over dead ones.
         recompute: how the graph was made to recompute; only noted.
     """
-    graph = narrow_gradients(graph, specs)
-    schedule = lifetimes(graph, specs)
+    graph = narrow_gradients(graph, Facts(inputs=inputs).specs(graph))
+    schedule = lifetimes(graph, inputs)
     storages = make_storages(schedule, inplace)
     count = len(schedule.steps)
     bound = max(live_bytes(storages, count), default=0)
@@ -185,9 +186,7 @@ def _place(storages: list[Storage], conflicts: list[list[int]], bound: int) -> i
     return max((storage.offset + storage.nbytes for storage in storages), default=0)
 
 
-def _dependencies(
-    storages: list[Storage], unordered: list[list[int]]
-) -> list[tuple[int, int]]:
+def _dependencies(storages: list[Storage], unordered: list[list[int]]) -> list[tuple[int, int]]:
     """Which steps wait for which others only because their storages overlap."""
     found: dict[tuple[int, int], None] = {}
     for storage in storages:

@@ -106,7 +106,7 @@ def live_bytes(storages: list[Storage], steps: int) -> list[int]:
     for storage in storages:
         change[storage.first] += storage.nbytes
         change[storage.last + 1] -= storage.nbytes
-    live = []
+    live: list[int] = []
     for each in change[:steps]:
         live.append(each + (live[-1] if live else 0))
     return live

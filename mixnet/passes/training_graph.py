@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import NamedTuple
 
+from mixnet.base import MXNetError
 from mixnet.graph.graph import Graph
 from mixnet.graph.node import Entry, Node
 from mixnet.ops.registry import find
@@ -14,30 +15,38 @@ from mixnet.passes.differentiate import differentiate
 class TrainingGraph(NamedTuple):
     """``graph`` has the outputs, then new states, then gradients as heads.
 
-    ``gradients`` names the input of each gradient; ``heads`` are the variables that hold the
-    gradients of the outputs, ``sums`` those that hold the gradients that are added to.
+    ``gradients`` names the input of each gradient, ``added_to`` those whose gradient is added to what there is; ``heads`` are the variables that hold the
+    gradients of the outputs, ``sums`` those that hold what is added to.
     """
 
     graph: Graph
     gradients: tuple[str, ...]
+    added_to: tuple[str, ...]
     heads: tuple[Node, ...]
     sums: tuple[Node, ...]
 
 
-def training_graph(graph: Graph, requests: Mapping[str, str]) -> TrainingGraph:
+def training_graph(
+    graph: Graph, requests: Mapping[str, str], recompute: str | None = None
+) -> TrainingGraph:
     """Forward and gradients as one graph.
 
     Args:
         graph: forward, with modes set and keys assigned.
         requests: ``write``, ``add`` or ``null`` by the name of an input.
+        recompute: how gradients compute results of forward again rather than read them.
     """
+    if recompute is not None:
+        raise MXNetError(
+            "A plan with recompute is not there yet: leave recompute away, or halve the batch."
+        )
     wanted = [node for node in graph.inputs if requests.get(node.name, "null") != "null"]
     outputs = graph.heads[: graph.num_outputs]
     starts = tuple(Node(None, name=f"gradient of output {i}") for i in range(len(outputs)))
     found = differentiate(
         outputs, [Entry(start) for start in starts], [Entry(node) for node in wanted]
     )
-    heads, sums = list(graph.heads), []
+    heads, sums, added_to = list(graph.heads), [], []
     for node, gradient in zip(wanted, found, strict=True):
         if gradient is None:
             gradient = Entry(
@@ -46,9 +55,11 @@ def training_graph(graph: Graph, requests: Mapping[str, str]) -> TrainingGraph:
         if requests[node.name] == "add":
             before = Node(None, name=f"{node.name}_gradient")
             sums.append(before)
+            added_to.append(node.name)
             both = (Entry(before), gradient)
             gradient = Entry(Node(find("_grad_add"), (), (), both, f"{node.name}_gradient_sum"))
         heads.append(gradient)
     inputs = (*graph.inputs, *starts, *sums)
     whole = Graph(tuple(heads), inputs, graph.num_outputs, graph.states)
-    return TrainingGraph(whole, tuple(node.name for node in wanted), starts, tuple(sums))
+    names = tuple(node.name for node in wanted)
+    return TrainingGraph(whole, names, tuple(added_to), starts, tuple(sums))

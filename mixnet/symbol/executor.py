@@ -260,13 +260,6 @@ class Executor:
         }
         return Executor(self._symbol, self._ctx, arguments, gradients, self._requests, aux)
 
-    def debug_str(self) -> str:
-        """The graph as text and the bytes of the bound arrays."""
-        arrays = [*self.arg_dict.values(), *self.aux_dict.values()]
-        arrays += [each for each in self.grad_dict.values() if each is not None]
-        total = sum(each._spec.nbytes for each in arrays)
-        return f"{self._symbol.debug_str()}Total {total / 2**20:.4g} MB bound\n"
-
 
 def bind(
     self: Symbol,
@@ -302,7 +295,7 @@ def bind(
         {name: array.shape for name, array in everything.items()},
         {name: array._spec.dtype for name, array in everything.items()},
     )
-    return Executor(self, context, arguments, gradients, _requests(names, grad_req), states)
+    return Executor(self, context, arguments, gradients, requests_by_name(names, grad_req), states)
 
 
 def _named(names: Sequence[str], given: Any, what: str, complete: bool) -> dict[str, NDArray]:
@@ -316,7 +309,8 @@ def _named(names: Sequence[str], given: Any, what: str, complete: bool) -> dict[
     return {name: given[name] for name in names if name in given}
 
 
-def _requests(names: Sequence[str], given: Any) -> dict[str, str]:
+def requests_by_name(names: Sequence[str], given: Any) -> dict[str, str]:
+    """``write``, ``add`` or ``null`` of every argument, from one for all, a list or a dict."""
     if isinstance(given, str):
         return dict.fromkeys(names, given)
     if isinstance(given, (list, tuple)):
@@ -354,7 +348,7 @@ def simple_bind(
     dtypes = {name: as_dtype(dtype) for name, dtype in (type_dict or {}).items()}
     found = infer(self.graph, kwargs, dtypes)
     by_node = {node.name: found.dtypes.get(Entry(node)) for node in self.graph.nodes}
-    requests = _requests(names, grad_req)
+    requests = requests_by_name(names, grad_req)
 
     def made(name: str, shape: tuple[int, ...]) -> NDArray:
         return zeros(shape, context, by_node.get(name) or "float32")
