@@ -33,121 +33,25 @@ _CALLS = {
 # Primitives that leave the elements and their order as they are.
 _SAME = frozenset({"reshape", "squeeze", "expand_dims", "copy", "copy_p", "stop_gradient"})
 # Primitives that compute element k of the result from the elements k of the operands alone.
-_ELEMENTWISE = frozenset(
-    [
-        "abs",
-        "acos",
-        "acosh",
-        "add",
-        "add_any",
-        "and",
-        "asin",
-        "asinh",
-        "atan",
-        "atan2",
-        "atanh",
-        "bessel_i0e",
-        "bessel_i1e",
-        "cbrt",
-        "ceil",
-        "clamp",
-        "conj",
-        "convert_element_type",
-        "copy",
-        "copy_p",
-        "cos",
-        "cosh",
-        "digamma",
-        "div",
-        "eq",
-        "erf",
-        "erf_inv",
-        "erfc",
-        "exp",
-        "exp2",
-        "expm1",
-        "floor",
-        "ge",
-        "gt",
-        "igamma",
-        "igamma_grad_a",
-        "igammac",
-        "imag",
-        "integer_pow",
-        "is_finite",
-        "le",
-        "lgamma",
-        "log",
-        "log1p",
-        "logistic",
-        "lt",
-        "max",
-        "min",
-        "mul",
-        "ne",
-        "neg",
-        "nextafter",
-        "not",
-        "or",
-        "polygamma",
-        "population_count",
-        "pow",
-        "real",
-        "reduce_precision",
-        "regularized_incomplete_beta",
-        "rem",
-        "round",
-        "rsqrt",
-        "select_n",
-        "shift_left",
-        "shift_right_arithmetic",
-        "shift_right_logical",
-        "sign",
-        "sin",
-        "sinh",
-        "sqrt",
-        "square",
-        "stop_gradient",
-        "sub",
-        "tan",
-        "tanh",
-        "xor",
-        "zeta",
-    ]
-)
+_ELEMENTWISE = frozenset([
+    "abs", "acos", "acosh", "add", "add_any", "and", "asin", "asinh", "atan", "atan2", "atanh",
+    "bessel_i0e", "bessel_i1e", "cbrt", "ceil", "clamp", "conj", "convert_element_type", "copy",
+    "copy_p", "cos", "cosh", "digamma", "div", "eq", "erf", "erf_inv", "erfc", "exp", "exp2",
+    "expm1", "floor", "ge", "gt", "igamma", "igamma_grad_a", "igammac", "imag", "integer_pow",
+    "is_finite", "le", "lgamma", "log", "log1p", "logistic", "lt", "max", "min", "mul", "ne",
+    "neg", "nextafter", "not", "or", "polygamma", "population_count", "pow", "real",
+    "reduce_precision", "regularized_incomplete_beta", "rem", "round", "rsqrt", "select_n",
+    "shift_left", "shift_right_arithmetic", "shift_right_logical", "sign", "sin", "sinh", "sqrt",
+    "square", "stop_gradient", "sub", "tan", "tanh", "xor", "zeta",
+])  # fmt: skip
 # Primitives whose results are written to memory, as a compiler does not fuse them.
-_MATERIALISED = frozenset(
-    [
-        "cholesky",
-        "conv_general_dilated",
-        "cumlogsumexp",
-        "cummax",
-        "cummin",
-        "cumprod",
-        "cumsum",
-        "custom_call",
-        "dot_general",
-        "eigh",
-        "fft",
-        "gather",
-        "lu",
-        "qr",
-        "reduce_window",
-        "reduce_window_max",
-        "reduce_window_min",
-        "reduce_window_sum",
-        "scan",
-        "scatter",
-        "scatter-add",
-        "select_and_gather_add",
-        "select_and_scatter_add",
-        "sort",
-        "svd",
-        "top_k",
-        "triangular_solve",
-        "while",
-    ]
-)
+_MATERIALISED = frozenset([
+    "cholesky", "conv_general_dilated", "cumlogsumexp", "cummax", "cummin", "cumprod", "cumsum",
+    "custom_call", "dot_general", "eigh", "fft", "gather", "lu", "qr", "reduce_window",
+    "reduce_window_max", "reduce_window_min", "reduce_window_sum", "scan", "scatter",
+    "scatter-add", "select_and_gather_add", "select_and_scatter_add", "sort", "svd", "top_k",
+    "triangular_solve", "while",
+])  # fmt: skip
 
 
 class Step(NamedTuple):
@@ -233,7 +137,7 @@ class Program:
         """Outputs that are an input in this or another shape: place of each -> place of the input."""
         found = {value: place for place, value in enumerate(self.inputs)}
         for step in self.steps:
-            if step.primitive.name in _SAME and step.inputs[0] in found:
+            if self._keeps(step) and step.inputs[0] in found:
                 found[step.outputs[0]] = found[step.inputs[0]]
         return {i: found[value] for i, value in enumerate(self.outputs) if value in found}
 
@@ -255,7 +159,7 @@ class Program:
                 if value not in places:
                     continue
                 name = step.primitive.name
-                if name in _SAME or (name in _ELEMENTWISE and sizes[value] == size):
+                if self._keeps(step) or (name in _ELEMENTWISE and sizes[value] == size):
                     read |= places[value]
                 else:
                     elsewhere |= places[value]
@@ -286,8 +190,8 @@ class Program:
                 last[value] = number
         inside = set(self.outputs)  # values that an output is computed in place of
         for step in reversed(steps):
-            name = step.primitive.name
-            if not inside.isdisjoint(step.outputs) and (name in _SAME or name in _ELEMENTWISE):
+            passed = self._keeps(step) or step.primitive.name in _ELEMENTWISE
+            if passed and not inside.isdisjoint(step.outputs):
                 inside.update(step.inputs)
         change = [0] * (len(steps) + 1)
         for number, step in enumerate(steps):
@@ -299,6 +203,13 @@ class Program:
                         change[number] += nbytes
                         change[last[value] + 1] -= nbytes
         return max(itertools.accumulate(change), default=0)
+
+    def _keeps(self, step: Step) -> bool:
+        """Whether a step leaves all elements in their order."""
+        if step.primitive.name == "broadcast_in_dim":  # axes of extent 1 at most
+            before, after = (self.specs[each[0]][0] for each in (step.inputs, step.outputs))
+            return math.prod(before) == math.prod(after)
+        return step.primitive.name in _SAME
 
     def _fits(self, first: int, second: int) -> bool:
         (shape, dtype), (other, kind) = self.specs[first], self.specs[second]

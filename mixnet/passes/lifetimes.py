@@ -65,6 +65,7 @@ class ScheduledStep:
     """One operation of a schedule.
 
     Args:
+        name: the node's; with a number behind it where another step has it too.
         node: what runs.
         reads: its inputs by place, without those whose elements it does not need.
         writes: its outputs.
@@ -74,6 +75,7 @@ class ScheduledStep:
         workspace: bytes it needs for itself, as far as its program says.
     """
 
+    name: str
     node: Node
     reads: Mapping[int, Array]
     writes: tuple[Array, ...]
@@ -114,19 +116,25 @@ def lifetimes(graph: Graph, inputs: Sequence[Known]) -> Schedule:
     made: dict[Array, int] = {}
     readers: dict[Array, list[int]] = {}
 
-    def add(node: Node, index: int, count: int, step: int) -> Array:
+    taken: dict[str, int] = {}
+
+    def unique(name: str) -> str:
+        taken[name] = taken.get(name, 0) + 1
+        return name if taken[name] == 1 else f"{name}#{taken[name]}"
+
+    def add(node: Node, own: str, index: int, count: int, step: int) -> Array:
         entry = Entry(node, index)
         shape, dtype = specs[entry]
-        name = node.name if count == 1 else f"{node.name}[{index}]"
+        name = own if count == 1 else f"{own}[{index}]"
         kind = kinds.get(entry, "internal")
-        array = Array(name, node.name, index, shape, np.dtype(dtype), kind, step, step)
+        array = Array(name, own, index, shape, np.dtype(dtype), kind, step, step)
         readers[array] = []
         arrays[entry] = array
         return array
 
     for node in graph.inputs:
         kinds[Entry(node)] = "state" if kinds[Entry(node)] == "state" else "argument"
-        add(node, 0, 1, 0)
+        add(node, unique(node.name), 0, 1, 0)
     steps: list[ScheduledStep] = []
     for number, node in enumerate(nodes):
         given = [specs[entry] for entry in node.inputs]
@@ -142,11 +150,19 @@ def lifetimes(graph: Graph, inputs: Sequence[Known]) -> Schedule:
                 before |= steps[made[array]].before | 1 << made[array]
         count = len(flow.outputs)
         specs.update((Entry(node, i), flow.specs[v]) for i, v in enumerate(flow.outputs))
-        writes = tuple(add(node, index, count, number) for index in range(count))
+        name = unique(node.name)
+        writes = tuple(add(node, name, index, count, number) for index in range(count))
         made.update(dict.fromkeys(writes, number))
         steps.append(
             ScheduledStep(
-                node, reads, writes, flow.same_elements, flow.elementwise, before, flow.workspace
+                name,
+                node,
+                reads,
+                writes,
+                flow.same_elements,
+                flow.elementwise,
+                before,
+                flow.workspace,
             )
         )
     end = max(len(steps) - 1, 0)

@@ -53,7 +53,7 @@ class MemoryPlan:
     @property
     def steps(self) -> list[str]:
         """Names of the operations in the order in which they run."""
-        return [step.node.name for step in self.schedule.steps]
+        return [step.name for step in self.schedule.steps]
 
     @property
     def total_bytes(self) -> int:
