@@ -41,6 +41,24 @@ SETTINGS: dict[str, Setting] = {
         Setting(
             "MXNET_CPU_WORKER_NTHREADS", int, 1, "Threads that run compiled programs, a device."
         ),
+        Setting(
+            "MXNET_GPU_WORKER_NTHREADS",
+            int,
+            2,
+            "The same on a GPU: programs that run side by side.",
+        ),
+        Setting(
+            "MXNET_EXEC_ENABLE_INPLACE",
+            _flag,
+            True,
+            "Results take over the buffers of inputs that nobody needs any more.",
+        ),
+        Setting(
+            "MXNET_ELIMINATE_COMMON_EXPR",
+            _flag,
+            True,
+            "The same operation on the same inputs is computed once.",
+        ),
         Setting("MXNET_GPU_COPY_NTHREADS", int, 2, "Threads that copy between host and devices."),
         Setting("MIXNET_IO_NTHREADS", int, 4, "Threads that read, write and decode files."),
         Setting("MIXNET_COMMUNICATION_NTHREADS", int, 1, "Threads that talk to other processes."),
@@ -49,6 +67,19 @@ SETTINGS: dict[str, Setting] = {
             int,
             1000,
             "Operations that are recorded before they run without being asked for.",
+        ),
+        Setting(
+            "MXNET_BACKWARD_DO_MIRROR",
+            _flag,
+            False,
+            "Backward computes cheap operations again rather than keep their results: of executors, which "
+            "read it when they are bound.",
+        ),
+        Setting(
+            "MXNET_PROFILER_AUTOSTART",
+            _flag,
+            False,
+            "Start mx.profiler with the process; profile.json is written at its end.",
         ),
         Setting(
             "MIXNET_CPU_DEVICES",
@@ -73,6 +104,12 @@ SETTINGS: dict[str, Setting] = {
             int,
             1 << 14,
             "Buffers of at least this many bytes are reused in place where nobody holds them.",
+        ),
+        Setting(
+            "MIXNET_SOURCE_LINES",
+            _flag,
+            False,
+            "Nodes of graphs keep the line of the program that made them.",
         ),
     )
 }

@@ -28,11 +28,15 @@ from mixnet.ndarray.params_file import load, save
 from mixnet.numpy.ndarray import ndarray as np_ndarray
 from mixnet.numpy.ndarray import share
 from mixnet.passes import pipeline
+from mixnet.passes.assign_keys import KEY_SPEC
+from mixnet.passes.facts import Facts
 from mixnet.passes.infer_shape import infer
 from mixnet.passes.plan_memory import MemoryPlan
+from mixnet.passes.recompute import check_mode
 from mixnet.runtime.graph_op import GraphOp, call_graph
 from mixnet.runtime.lower import lower
 from mixnet.runtime.state import state
+from mixnet.runtime.trace_key import TraceKey
 from mixnet.runtime.value import Spec
 from mixnet.symbol.memory import plan_of
 from mixnet.symbol.numpy.symbol import _Symbol as NumpySymbol
@@ -52,6 +56,7 @@ class HybridBlock(Block):
         self._active = False
         self._flags: dict[str, Any] = {}
         self._cache: dict[Any, tuple[Traced, GraphOp]] = {}
+        self._last_key: TraceKey | None = None  # of the last trace, to tell why there is another
 
     def __setattr__(self, name: str, value: Any) -> None:
         super().__setattr__(name, value)
@@ -77,9 +82,15 @@ class HybridBlock(Block):
 
         Args:
             active: whether to.
-            kwargs: ``static_alloc``, ``static_shape``, ``inline_limit`` and the like are taken as
-                MXNet takes them; a compiled graph has static memory and shapes in any case.
+            kwargs: ``recompute="mirror"`` or ``"sublinear"``: backward computes most activations again,
+                which takes time and saves memory; see :func:`mixnet.passes.recompute.kept_nodes`.
+                ``static_alloc``, ``static_shape``, ``inline_limit`` and the like are taken as MXNet
+                takes them; a compiled graph has static memory and shapes in any case.
+
+        Raises:
+            AttributeValueError: there is no such way to recompute.
         """
+        check_mode(kwargs.get("recompute"))
         self._active = active
         self._flags = kwargs
         self._clear_cache()
@@ -126,10 +137,29 @@ class HybridBlock(Block):
                 handles[i - len(values)]._write(value)
         return unflatten(iter(outputs), traced.outputs, wrap=True)
 
+    def is_traced(self, specs: Sequence[Spec], structure: Any, training: bool) -> bool:
+        """Whether a call with such inputs finds a compiled graph.
+
+        Args:
+            specs: of the arrays among the arguments.
+            structure: the arguments without their arrays, see ``gluon.trace.flatten``.
+            training: whether operators train.
+        """
+        return self._active and (tuple(specs), _hashable(structure), training) in self._cache
+
     def _compile(self, leaves: Sequence[NDArray], structure: Any) -> tuple[Traced, GraphOp]:
         traced = self._trace([leaf._spec for leaf in leaves], structure, state.training)
-        graph = pipeline.run(traced.graph, "graph")
-        return traced, GraphOp(graph, self.name)
+        context = leaves[0].context
+        specs = [leaf._spec for leaf in leaves]
+        specs += [handle._spec for handle in traced.parameter_handles(context)]
+        specs += [value.spec for value in traced.captured]
+        known = [(spec.shape, spec.dtype) for spec in specs]
+        if len(known) < len(traced.graph.inputs):  # the key of a graph that draws
+            known.append(KEY_SPEC)
+        facts = Facts(context.device.platform, known)
+        graph = pipeline.run(traced.graph, "graph", facts)
+        self._last_key = traced.key
+        return traced, GraphOp(graph, self.name, recompute=self._flags.get("recompute"))
 
     def _trace(self, specs: Sequence[Spec], structure: Any, training: bool) -> Traced:
         return Traced(self.forward, specs, structure, training, specs[0].context)

@@ -274,9 +274,10 @@ def program(op: Any, statics: Any, inputs: Sequence[Known], scalars: int) -> Pro
     key = (op, statics, tuple(inputs), scalars)
     if key not in _programs:
         count = len(inputs)
+        apply = getattr(op, "dataflow", op.apply)  # an order of computing may be no data
 
         def run(*arrays: Any) -> Any:
-            return op.apply(statics, arrays[:count], arrays[count:])
+            return apply(statics, arrays[:count], arrays[count:])
 
         _programs[key] = trace(run, inputs, scalars)
     return _programs[key]

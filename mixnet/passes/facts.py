@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from mixnet.graph.graph import Graph
-from mixnet.graph.node import Entry
+from mixnet.graph.node import Entry, Node
 from mixnet.passes.infer_shape import evaluate
 
 Known = tuple[tuple[int, ...], np.dtype]
@@ -26,6 +26,12 @@ class Facts:
 
     platform: str = "cpu"
     inputs: Sequence[Known] | None = None
+
+    def known_inputs(self, graph: Graph) -> dict[Node, Known]:
+        """Shape and dtype of the graph's inputs, by variable; empty if they are not known."""
+        if self.inputs is None:
+            return {}
+        return dict(zip(graph.inputs, self.inputs, strict=True))
 
     def specs(self, graph: Graph) -> dict[Entry, Known]:
         """Shape and dtype of every entry, by abstract evaluation; remembered per operator.

@@ -14,6 +14,7 @@ from mixnet.graph.graph import Graph
 from mixnet.graph.node import Entry, Node
 from mixnet.ops.dataflow import program
 from mixnet.ops.registry import Op
+from mixnet.passes.infer_dtype import infer_node_dtypes, usual_dtype
 
 Shape = tuple[int, ...]
 _SAME_SHAPE = (
@@ -95,7 +96,7 @@ class Inference:
 
     def _node(self, node: Node) -> None:
         names = self._argument_names(node)
-        self._types(node)
+        infer_node_dtypes(node, names, self.dtypes)
         found = node.op.infer_input_shapes(
             node.statics,
             {
@@ -136,25 +137,10 @@ class Inference:
             )
         self.shapes[entry] = now
 
-    def _types(self, node: Node) -> None:
-        known = [self.dtypes[e] for e in node.inputs if e in self.dtypes]
-        floats = [d for d in known if d.kind == "f" or d.name == "bfloat16"]
-        dtype = next(iter(floats or known), None)
-        if dtype is not None and node.op.name != "Embedding":
-            for entry in node.inputs:
-                self.dtypes.setdefault(entry, dtype)
-        own = node.op.keywords(node.statics).get("dtype")
-        result = np.dtype(own) if own else dtype
-        if node.op.name == "Embedding":
-            result = self.dtypes.setdefault(node.inputs[1], np.dtype(own or "float32"))
-        if result is not None:
-            self.dtypes.setdefault(Entry(node), result)
-
     def _forward(self, node: Node) -> None:
+        usual = usual_dtype(node)
         structs = [
-            jax.ShapeDtypeStruct(
-                self.shapes[e], self.dtypes.get(e) or self.default_dtype or np.dtype("float32")
-            )
+            jax.ShapeDtypeStruct(self.shapes[e], self.dtypes.get(e) or self.default_dtype or usual)
             for e in node.inputs
         ]
         if node.op.takes_key:

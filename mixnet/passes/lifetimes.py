@@ -13,8 +13,8 @@ from mixnet.graph.graph import Graph
 from mixnet.graph.node import Entry, Node
 from mixnet.ops.dataflow import Known, program
 
-EXTERNAL = frozenset({"argument", "state", "gradient"})
-"""Kinds of arrays that belong to whoever runs the graph; the others are internal."""
+EXTERNAL = frozenset({"argument", "state", "gradient", "view"})
+"""Kinds of arrays whose memory belongs to whoever runs the graph; the others a plan places."""
 
 
 @dataclass(eq=False)
@@ -28,7 +28,7 @@ class Array:
         shape: its shape.
         dtype: its dtype.
         kind: ``argument``, ``state`` and ``gradient`` belong to the user; ``output`` and ``internal``
-            arrays are what a plan places.
+            arrays are what a plan places; a ``view`` is an argument in this or another shape.
         first: step of the schedule that writes it, 0 for what is there from the start.
         last: the last step that needs it, the schedule's last one for outputs and the user's arrays.
         readers: the steps that read it.

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 ENOUGH = 1.02  # so many times the lower bound is not worth a search
-ATTEMPTS = 300  # of the search, each at most one placement of all
+WORK = 500_000  # pairs of storages that a search may look at: a fraction of a second
 
 
 def place_arrays(
@@ -29,8 +29,8 @@ def place_arrays(
     in_time = sorted(numbers, key=lambda i: firsts[i])
     best: list[int] = []
     smallest = -1
-    for order, attempts in ((by_size, 0), (in_time, 0), (by_size, ATTEMPTS), (in_time, ATTEMPTS)):
-        offsets, top = _Placement(sizes, conflicts, order, bound, attempts).run()
+    for order, work in ((by_size, 0), (in_time, 0), (by_size, WORK), (in_time, WORK)):
+        offsets, top = _Placement(sizes, conflicts, order, bound, work).run()
         if smallest < 0 or top < smallest:
             best, smallest = offsets, top
         if smallest <= ENOUGH * bound:
@@ -47,7 +47,7 @@ class _Placement:
         conflicts: Sequence[Sequence[int]],
         order: Sequence[int],
         bound: int,
-        attempts: int,
+        work: int,
     ):
         self.sizes, self.conflicts, self.order = sizes, conflicts, order
         self.capacity = bound
@@ -56,7 +56,7 @@ class _Placement:
         self.rank = [0] * len(sizes)
         for place, i in enumerate(order):
             self.rank[i] = place
-        self.attempts = attempts
+        self.work = work
 
     def run(self) -> tuple[list[int], int]:
         """Offsets and the end of the last storage."""
@@ -83,6 +83,7 @@ class _Placement:
         return None
 
     def _occupied(self, i: int, place: int) -> list[tuple[int, int]]:
+        self.work -= len(self.conflicts[i])
         return sorted(
             (self.offsets[j], self.offsets[j] + self.sizes[j])
             for j in self.conflicts[i]
@@ -111,9 +112,8 @@ class _Placement:
         """
         in_the_way = [j for j in self.conflicts[self.order[stuck]] if self.rank[j] < stuck]
         for j in sorted(in_the_way, key=lambda j: -self.rank[j]):
-            if self.attempts == 0:
+            if self.work <= 0:
                 break
-            self.attempts -= 1
             self.upper[j] = not self.upper[j]
             reached = self._place_from(self.rank[j])
             if reached is None or reached > stuck:

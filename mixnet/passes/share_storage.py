@@ -52,7 +52,7 @@ class Storage:
 def make_storages(schedule: Schedule, inplace: bool) -> list[Storage]:
     """A storage for every internal array, shared in place where asked for; linear in the schedule.
 
-    An output that is an input in another shape shares its storage in any case where the user could not tell.
+    An output that is an input in another shape shares its memory where the user could not tell.
     One that is computed element by element takes over the storage of an input if nothing reads that
     later, nor could at the same time.
     """
@@ -66,6 +66,10 @@ def make_storages(schedule: Schedule, inplace: bool) -> list[Storage]:
                 continue
             source = step.reads.get(step.same[index]) if inplace and index in step.same else None
             found = home.get(source) if source is not None else None
+            if source is not None and source.kind in ("argument", "view"):
+                if array.kind == "internal":  # an output is an array of its own
+                    array.kind = "view"
+                    continue
             if found is None or (found.kept and array.kind == "output"):
                 rest.append((index, array))
             else:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from mixnet.base import MXNetError
 from mixnet.graph.graph import Graph
 from mixnet.graph.node import Entry, Node
 from mixnet.ops.registry import find
 from mixnet.passes.differentiate import differentiate
+from mixnet.passes.recompute import recompute as recomputation_of
 
 
 class TrainingGraph(NamedTuple):
@@ -34,18 +34,15 @@ def training_graph(
     Args:
         graph: forward, with modes set and keys assigned.
         requests: ``write``, ``add`` or ``null`` by the name of an input.
-        recompute: how gradients compute results of forward again rather than read them.
+        recompute: ``mirror`` or ``sublinear``: gradients compute results of forward again rather
+            than read them; see :mod:`mixnet.passes.recompute`.
     """
-    if recompute is not None:
-        raise MXNetError(
-            "A plan with recompute is not there yet: leave recompute away, or halve the batch."
-        )
     wanted = [node for node in graph.inputs if requests.get(node.name, "null") != "null"]
     outputs = graph.heads[: graph.num_outputs]
     starts = tuple(Node(None, name=f"gradient of output {i}") for i in range(len(outputs)))
-    found = differentiate(
-        outputs, [Entry(start) for start in starts], [Entry(node) for node in wanted]
-    )
+    variables = [Entry(node) for node in wanted]
+    again = recomputation_of(graph, recompute)
+    found = differentiate(outputs, [Entry(start) for start in starts], variables, (), again)
     heads, sums, added_to = list(graph.heads), [], []
     for node, gradient in zip(wanted, found, strict=True):
         if gradient is None:

@@ -26,8 +26,9 @@ def executable(key: Any, segment: Any) -> Callable[..., Any]:
     """
     found = _programs.get(key)
     if found is not None:
-        count("cache_hits")
+        count("cache_hits", operations=len(key[0]))
         return found
+    count("operations", len(key[0]))
     program, slots, donated, context = key
     if first_sight.runs_by_operator(key, program):
         return first_sight.stepwise(program, slots)
@@ -43,6 +44,15 @@ def executable(key: Any, segment: Any) -> Callable[..., Any]:
     compiled = jax.jit(call, donate_argnums=tuple(1 + i for i in donated), keep_unused=True)
     _programs[key] = compiled
     return compiled
+
+
+def is_compiled(key: tuple[Any, ...]) -> bool:
+    """Whether there is a program, whatever it donates.
+
+    Args:
+        key: ``(program, live slots, context)``.
+    """
+    return any((each[0], each[1], each[3]) == key for each in _programs)
 
 
 def clear() -> None:

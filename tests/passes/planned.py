@@ -55,7 +55,7 @@ def check(plan: MemoryPlan) -> None:
                 assert apart
     for array in plan.arrays:
         if array.storage is None:
-            assert array.kind in ("argument", "state", "gradient") and array.offset is None
+            assert array.kind in ("argument", "state", "gradient", "view") and array.offset is None
         else:
             storage = plan.storages[array.storage]
             assert array.nbytes == storage.nbytes and array.offset == storage.offset

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import mixnet as mx
-from mixnet.base import AttributeTypeError, AttributeValueError, MXNetError, ShapeError
+from mixnet.base import AttributeTypeError, AttributeValueError, ShapeError
 from mixnet.gluon import nn
 
 NETS = Path(__file__).parents[1] / "parity" / "fixtures" / "nets"
@@ -118,7 +118,15 @@ def test_a_block_in_half_precision() -> None:
     assert found.total_bytes == 2 * 10 * 2
 
 
-def test_recomputation_is_an_error_as_long_as_it_is_not_there() -> None:
-    net = mx.sym.exp(hidden(mx.sym.Variable("x"), "a"))
-    with pytest.raises(MXNetError, match="recompute"):
-        net.memory_plan(grad_req="write", recompute=True, x=(2, 2))
+@pytest.mark.parametrize("mode", ["mirror", "sublinear"])
+@pytest.mark.parametrize("name", ["resnet50", "inception-bn"])
+def test_recomputation_takes_less(name: str, mode: str) -> None:
+    symbol = mx.sym.load(NETS / f"{name}-symbol.json")
+    keep = symbol.memory_plan(grad_req="write", data=DATA)
+    again = symbol.memory_plan(grad_req="write", recompute=mode, data=DATA)
+    assert again.total_bytes < keep.total_bytes * (0.8 if mode == "mirror" else 0.5)
+    assert again.total_bytes <= 1.05 * again.lower_bound_bytes
+    assert again.recompute == mode and len(again.steps) > len(keep.steps)
+    assert again.argument_bytes == keep.argument_bytes
+    with pytest.raises(AttributeValueError, match="sublinear"):
+        symbol.memory_plan(grad_req="write", recompute="all", data=DATA)
