@@ -47,6 +47,11 @@ class BackwardOp:
 
     num_visible = num_outputs
 
+    def output_specs(self, statics: Any, inputs: Sequence[Any]) -> list[Any]:
+        """Shape and dtype of every gradient: those of the input that it is the gradient of."""
+        _, headed, wanted = statics
+        return [inputs[len(headed) + i] for i in wanted]
+
     def infer_input_shapes(self, statics: Any, shapes: Any) -> dict[str, Any]:
         """Nothing: all inputs are known from the forward graph."""
         return {}

@@ -334,13 +334,6 @@ class Executor:
             self._symbol, self._ctx, arguments, gradients, self._requests, aux, self._groups
         )
 
-    def debug_str(self) -> str:
-        """The graph as text and the bytes of the bound arrays."""
-        arrays = [*self.arg_dict.values(), *self.aux_dict.values()]
-        arrays += [each for each in self.grad_dict.values() if each is not None]
-        total = sum(each._spec.nbytes for each in arrays)
-        return f"{self._symbol.debug_str()}Total {total / 2**20:.4g} MB bound\n"
-
 
 def bind(
     self: Symbol,
@@ -378,7 +371,7 @@ def bind(
         {name: array.shape for name, array in everything.items()},
         {name: array._spec.dtype for name, array in everything.items()},
     )
-    requests = _requests(names, grad_req)
+    requests = requests_by_name(names, grad_req)
     groups = _groups("bind", group2ctx)
     return Executor(self, context, arguments, gradients, requests, states, groups)
 
@@ -405,7 +398,8 @@ def _groups(called: str, given: Any) -> dict[str, Context]:
     return dict(given)
 
 
-def _requests(names: Sequence[str], given: Any) -> dict[str, str]:
+def requests_by_name(names: Sequence[str], given: Any) -> dict[str, str]:
+    """``write``, ``add`` or ``null`` of every argument, from one for all, a list or a dict."""
     if isinstance(given, str):
         return dict.fromkeys(names, given)
     if isinstance(given, (list, tuple)):
@@ -450,7 +444,7 @@ def simple_bind(
     dtypes = {name: as_dtype(dtype) for name, dtype in (type_dict or {}).items()}
     found = infer(self.graph, kwargs, dtypes)
     by_node = {node.name: found.dtypes.get(Entry(node)) for node in self.graph.nodes}
-    requests = _requests(names, grad_req)
+    requests = requests_by_name(names, grad_req)
     groups = _groups("simple_bind", group2ctx)
     group = {node.name: group_of(node) for node in self.graph.nodes if node.is_variable}
 
