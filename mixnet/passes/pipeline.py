@@ -6,8 +6,10 @@ from collections.abc import Callable
 from typing import Any
 
 from mixnet.graph.graph import Graph
+from mixnet.passes.choose_layout import choose_layout
 from mixnet.passes.eliminate_common import eliminate_common
 from mixnet.passes.facts import Facts
+from mixnet.passes.fold_batch_norm import fold_batch_norm
 from mixnet.passes.inline import inline
 
 Pass = Callable[[Graph, Facts], Graph]
@@ -15,7 +17,7 @@ Pass = Callable[[Graph, Facts], Graph]
 # A pending segment is lowered from its live outputs alone, so dead operations are gone before the
 # first pass; what is left to do is to find what was written down twice.
 PASSES: dict[str, tuple[Pass, ...]] = {
-    "segment": (inline, eliminate_common),
+    "segment": (inline, eliminate_common, fold_batch_norm, choose_layout),
     "graph": (eliminate_common,),
 }
 
