@@ -7,6 +7,7 @@ import sys
 import threading
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
+from contextvars import copy_context
 
 from mixnet.base import MXNetError, user_line
 from mixnet.engine.task import State, Task, Work
@@ -26,6 +27,7 @@ class Engine(ABC):
     def __init__(self) -> None:
         self._numbers = itertools.count()
         self._untold: list[BaseException] = []  # errors that no waiter has seen yet
+        self._known = set(RESOURCES)
         self._telling = threading.Lock()
 
     def push(
@@ -53,7 +55,9 @@ class Engine(ABC):
         Raises:
             MXNetError: a variable was deleted, or the kind of resource does not exist.
         """
-        self._enter(self._task(work, reads, writes, resource, priority, name))
+        task = self._task(work, reads, writes, resource, priority, name)
+        task.context = copy_context()
+        self._enter(task)
 
     def push_sync(
         self,
@@ -106,6 +110,10 @@ class Engine(ABC):
         """
 
     @abstractmethod
+    def settle(self, var: Var) -> None:
+        """``wait_for_var`` that leaves errors to those who want the variable."""
+
+    @abstractmethod
     def wait_for_all(self) -> None:
         """Return when everything pushed so far has finished.
 
@@ -144,31 +152,31 @@ class Engine(ABC):
         for var in task.inputs + task.writes:
             if var.deleted:
                 raise MXNetError(f"{name or 'push'}: {var!r} was deleted; make a new Var.")
-        if resource.partition(":")[0] not in RESOURCES:
-            raise MXNetError(
-                f"{name or 'push'}: there is no resource {resource!r}; take one of "
-                f"{', '.join(RESOURCES)}."
-            )
+        if resource not in self._known:
+            self._check_resource(resource, name)
         task.number = next(self._numbers)
         task.source = user_line()
         if timeline.on:
             task.stamps = [now()]
         return task
 
-    def _work(self, task: Task, here: bool) -> None:
-        """Run the work of a task, unless an input failed; its error is kept by the task.
+    def _check_resource(self, resource: str, name: str) -> None:
+        if resource.partition(":")[0] not in RESOURCES:
+            raise MXNetError(
+                f"{name or 'push'}: there is no resource {resource!r}; take one of "
+                f"{', '.join(RESOURCES)}."
+            )
+        self._known.add(resource)
 
-        Args:
-            task: what to run.
-            here: whether this thread pushed it and its context is the one to run in.
-        """
+    def _work(self, task: Task) -> None:
+        """Run the work of a task, unless an input failed; its error is kept by the task."""
         if task.stamps is not None:
             task.stamps.append(now())
         # An input that failed makes what is computed from it fail with the same error.
         error = next((var.error for var in task.inputs if var.error is not None), None)
         if error is None:
             try:
-                if here:
+                if task.context is None:
                     task.work()
                 else:
                     task.context.run(task.work)

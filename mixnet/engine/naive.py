@@ -41,13 +41,16 @@ class NaiveEngine(Engine):
         if task.stamps is not None:
             task.stamps.append(task.stamps[0])  # ready when pushed
         try:
-            self._work(task, here=True)
+            self._work(task)
         finally:
             self._finish(task)
 
     def wait_for_var(self, var: Var) -> None:
         if var.error is not None:
             self._raise(var.error)
+
+    def settle(self, var: Var) -> None:
+        """Nothing is ever pending."""
 
     def wait_for_all(self) -> None:
         self._raise_untold()

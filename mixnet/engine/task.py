@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from contextvars import Context, copy_context
+from contextvars import Context
 from enum import Enum
 
 from mixnet.engine.variable import Var
@@ -55,10 +55,12 @@ class Task:
         name: str,
     ):
         self.work = work
-        self.inputs = tuple(reads)
-        self.writes = tuple(dict.fromkeys(writes))
-        alone = set(self.writes)
-        self.reads = tuple(var for var in dict.fromkeys(reads) if var not in alone)
+        self.inputs = self.reads = tuple(reads)
+        self.writes = tuple(writes)
+        if len(reads) + len(writes) > 1:  # each variable once, and what is written is not read
+            self.writes = tuple(dict.fromkeys(writes))
+            alone = set(self.writes)
+            self.reads = tuple(var for var in dict.fromkeys(reads) if var not in alone)
         self.resource = resource
         self.priority = priority
         self.name = name
@@ -67,7 +69,7 @@ class Task:
         self.state = State.WAITING
         self.error: BaseException | None = None
         self.source: str | None = None  # "file:line" of the user's code that pushed it
-        self.context: Context = copy_context()
+        self.context: Context | None = None  # where the work runs; None: this thread runs it
         self.waits_for: Var | None = None  # what the work itself is waiting for, while it runs
         self.stamps: list[int] | None = None  # nanoseconds: pushed, ready, started; while traced
 

@@ -8,6 +8,7 @@ import os
 import threading
 import weakref
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextvars import copy_context
 
 from mixnet.base import MXNetError
 from mixnet.engine.engine import Engine
@@ -154,14 +155,14 @@ class ThreadedEngine(Engine):
                 if task.state is not State.READY:  # a waiting thread was quicker
                     continue
                 task.state = State.RUNNING
-            self._execute(task, here=False)
+            self._execute(task)
             del task  # a worker that sleeps holds nothing
 
-    def _execute(self, task: Task, here: bool) -> None:
+    def _execute(self, task: Task) -> None:
         running = self._running()
         running.append(task)
         try:
-            self._work(task, here)
+            self._work(task)
         finally:
             running.pop()
             with self._lock:
@@ -190,7 +191,7 @@ class ThreadedEngine(Engine):
                 except BaseException as raised:  # it gives up its place, but keeps the order
                     self._give_up(task, raised)
                     raise
-        self._execute(task, here=True)
+        self._execute(task)
         if task.error is not None:
             self._raise(task.error)
 
@@ -201,6 +202,7 @@ class ThreadedEngine(Engine):
             raise error
 
         task.work = fail
+        task.context = copy_context()
         task.state = State.WAITING
         if not task.missing:
             self._make_ready(task)
@@ -208,6 +210,11 @@ class ThreadedEngine(Engine):
     # ---- waiting --------------------------------------------------------------------------------
 
     def wait_for_var(self, var: Var) -> None:
+        self._wait_for_version(var)
+        if var.error is not None:
+            self._raise(var.error)
+
+    def _wait_for_version(self, var: Var) -> None:
         target = var.pushed
         if var.version < target:
             running = self._running()
@@ -219,8 +226,9 @@ class ThreadedEngine(Engine):
             finally:
                 if running:
                     running[-1].waits_for = None
-        if var.error is not None:
-            self._raise(var.error)
+
+    def settle(self, var: Var) -> None:
+        self._wait_for_version(var)
 
     def wait_for_all(self) -> None:
         self._wait_quietly()
@@ -245,7 +253,7 @@ class ThreadedEngine(Engine):
                 task.state = State.RUNNING
                 self._lock.release()
                 try:
-                    self._execute(task, here=False)
+                    self._execute(task)
                 finally:
                     self._lock.acquire()
             else:

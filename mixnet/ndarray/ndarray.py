@@ -13,6 +13,7 @@ from mixnet.base import GradientError, MXNetError, ShapeError
 from mixnet.context import Context, current_context
 from mixnet.dtype import CODES, as_dtype, bfloat16
 from mixnet.ops.registry import find
+from mixnet.runtime.copy import copy_across, to_host
 from mixnet.runtime.record import array_of
 from mixnet.runtime.record import record as record_operation
 from mixnet.runtime.state import state, updating
@@ -204,7 +205,7 @@ class NDArray:
         spec = self._spec
         if value.spec is not spec:
             if value.spec.context is not spec.context:
-                value = copy_value(value, spec.context)
+                value = copy_across(value, spec.context)
             if value.spec is not spec:
                 op = find("_broadcast_cast")
                 statics, _ = op.bind({"shape": spec.shape, "dtype": spec.dtype.name})
@@ -333,7 +334,7 @@ class NDArray:
 
     def asnumpy(self) -> np.ndarray:
         """A NumPy array with a copy of the content."""
-        return np.array(self._array("asnumpy"))
+        return to_host(self._read(), "asnumpy")
 
     def asscalar(self) -> Any:
         """The only element, as a NumPy scalar.
@@ -412,7 +413,7 @@ class NDArray:
             other: an array of the same shape, or a Context.
         """
         if isinstance(other, Context):
-            return self._wrap(copy_value(self._read(), other))
+            return self._wrap(copy_across(self._read(), other))
         if isinstance(other, NDArray):
             if other.shape != self.shape:
                 raise ShapeError(
@@ -474,20 +475,6 @@ def reshaped(value: Value, shape: tuple[int, ...]) -> Value:
     op = find(name)
     statics, _ = op.bind({attribute: shape})
     return record_operation(op, statics, (), (value,))[0]
-
-
-def copy_value(value: Value, context: Context) -> Value:
-    """A value on another context, through the host's devices."""
-    if value.spec.context.device is context.device and value.node is None:
-        made = value.alias()
-        if made.array is None:
-            array_of(made, "copy to another device")
-        return Value(Spec.of(value.spec.shape, value.spec.dtype, context), made.array)
-    array = array_of(value, "copy to another device")
-    with jax.enable_x64(True):
-        moved = jax.device_put(array, context.device)
-    made = from_device(moved, context)
-    return made
 
 
 def as_value(source: Any, like: Spec) -> Value:

@@ -16,6 +16,7 @@ import numpy as np
 from mixnet import config
 from mixnet.context import Context
 from mixnet.engine.current import current
+from mixnet.engine.engine import Engine
 from mixnet.engine.timeline import timeline
 from mixnet.engine.variable import Var
 from mixnet.graph.graph import Graph
@@ -23,7 +24,11 @@ from mixnet.graph.node import Entry, Node, ScalarSlot
 from mixnet.runtime.counters import count
 from mixnet.runtime.executable_cache import executable
 from mixnet.runtime.in_flight import in_flight
+from mixnet.runtime.state import state
 from mixnet.runtime.value import Value, check_pending
+
+MOST_AHEAD = 4
+"""Segments of a thread that may wait for a worker: they hold what they read."""
 
 
 class Segment:
@@ -112,6 +117,16 @@ class Segment:
             engine.run(claimed)
         elif wait:
             engine.wait_for_var(self.var)  # type: ignore[arg-type]
+        else:
+            self._hold_back(engine)
+
+    def _hold_back(self, engine: Engine) -> None:
+        """Wait for an earlier segment if many have not run: a loop must not outrun the device."""
+        assert self.var is not None
+        ahead = state.handed_over
+        ahead.append(self.var)
+        if len(ahead) > MOST_AHEAD:
+            engine.settle(ahead.popleft())
 
     def _reads(self) -> list[Var]:
         """Variables of the leaves that are not computed yet; of all leaves while traced."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 import weakref
+from collections import deque
 from typing import Any
 
 
@@ -32,11 +33,13 @@ class ThreadState(threading.local):
     recording: bool = False  # autograd keeps operations
     training: bool = False  # operators behave as in training
     trace: Any = None  # a graph is being traced: operations become its nodes
+    handed_over: deque[Any]  # variables of segments given to the engine, the oldest first
     bulk: int = 0  # operations a segment may hold, 0: the setting's value
 
     def __init__(self) -> None:
         self.segments = Segments()
         _all.add(self.segments)
+        self.handed_over = deque()
 
 
 state = ThreadState()

@@ -395,7 +395,7 @@ def test_workers_end_with_stop_and_start_again() -> None:
         engine.push(lambda i=i: done.append(i))
     engine.stop()
     assert len(done) == 20
-    assert not [t for t in threading.enumerate() if t.name.startswith("mixnet compute")]
+    assert not [t for pool in engine._pools.values() for t in pool.threads]
     again = threading.Event()
     engine.push(again.set)
     assert again.wait(20)
