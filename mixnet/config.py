@@ -80,6 +80,12 @@ SETTINGS: dict[str, Setting] = {
             "xla: without oneDNN; off: as written.",
         ),
         Setting(
+            "MIXNET_KEEP_MEMORY",
+            _flag,
+            True,
+            "Host memory that a program frees is kept for the next one (Linux), not given back.",
+        ),
+        Setting(
             "MIXNET_DONATE_BYTES",
             int,
             1 << 14,

@@ -133,11 +133,12 @@ def choose_layout(graph: Graph, facts: Facts | None = None) -> Graph:
         return graph
     if not any(_operator(node).name == "Convolution" for node in graph.nodes if node.op):
         return graph
-    with_onednn = mode == "auto" and onednn.available(_cache_folder())
+    with_onednn = mode == "auto" and onednn.available(cache_folder())
     return _Rewrite(graph, facts.specs(graph), with_onednn).run()
 
 
-def _cache_folder() -> Path | None:
+def cache_folder() -> Path | None:
+    """Where outcomes of trials are remembered; None: nowhere."""
     named = config.get("MIXNET_CACHE_DIR")
     if named == "off":
         return None
@@ -352,7 +353,7 @@ class _Rewrite:
     def _batch_norm_gradient(self, node: Node, known: dict[str, Any]) -> list[Image] | None:
         _, headed, wanted = node.statics
         by_batch = known["training"] and not known["use_global_stats"]
-        if headed != (0,) or not by_batch or not set(wanted) <= {0, 1, 2}:
+        if headed != (0,) or not by_batch:
             return None
         head, data, gamma, _, moving, _ = node.inputs
         attributes = {

@@ -9,7 +9,9 @@ import jax
 
 from mixnet.passes import pipeline
 from mixnet.passes.facts import Facts
+from mixnet.runtime.compiler_options import compiler_options
 from mixnet.runtime.counters import count
+from mixnet.runtime.host_memory import keep_freed_memory
 from mixnet.runtime.lower import lower
 
 _programs: dict[Any, Callable[..., Any]] = {}
@@ -28,14 +30,22 @@ def executable(key: Any, segment: Any) -> Callable[..., Any]:
         return found
     count("programs_compiled")
     _, slots, donated, context = key
-    facts = Facts(context.device.platform, [(v.spec.shape, v.spec.dtype) for v in segment.leaves])
+    platform = context.device.platform
+    if platform == "cpu":
+        keep_freed_memory()
+    facts = Facts(platform, [(v.spec.shape, v.spec.dtype) for v in segment.leaves])
     graph = pipeline.run(segment.graph(slots), "segment", facts)
     run = lower(graph)
 
     def program(scalars: Any, *arrays: Any) -> list[Any]:
         return run(arrays, scalars)
 
-    compiled = jax.jit(program, donate_argnums=tuple(1 + i for i in donated), keep_unused=True)
+    compiled = jax.jit(
+        program,
+        donate_argnums=tuple(1 + i for i in donated),
+        keep_unused=True,
+        compiler_options=compiler_options(graph, platform),
+    )
     _programs[key] = compiled
     return compiled
 

@@ -22,7 +22,7 @@ def batch_norm_gradient(
     wide: str,
     wanted: Sequence[int],
 ) -> tuple[Any, ...]:
-    """Gradients of data, gamma and beta (0, 1, 2), those of ``wanted`` in its order.
+    """Gradients of data, gamma, beta and the moving statistics (0 to 4), those of ``wanted``.
 
     Two sums over the data and one pass, from the formulas of Ioffe and Szegedy (2015), section 3;
     differentiating the forward computation step by step takes five.
@@ -39,12 +39,13 @@ def batch_norm_gradient(
     scale = jax.lax.rsqrt(var + eps)
     normal = (x - mean.reshape(shape)) * scale.reshape(shape)
     total, product = jnp.sum(g, others), jnp.sum(g * normal, others)
-    found = {1: jnp.zeros_like(gamma) if fix_gamma else product.astype(gamma.dtype), 2: total}
+    none = jnp.zeros_like(total)
+    found = {1: none if fix_gamma else product, 2: total, 3: none, 4: none}
     if 0 in wanted:
         factor = scale if fix_gamma else scale * gamma
         inner = g - (total / count).reshape(shape) - normal * (product / count).reshape(shape)
         found[0] = (inner * factor.reshape(shape)).astype(data.dtype)
-    return tuple(found[i] for i in wanted)
+    return tuple(found[i] if i in (0, 3, 4) else found[i].astype(gamma.dtype) for i in wanted)
 
 
 def fold(weight: Any, gamma: Any, beta: Any, mean: Any, var: Any, *bias: Any, eps: float,

@@ -149,9 +149,9 @@ def _remembered(name: str, folder: Path | None) -> bool:
         return False
     file = None if folder is None else folder / f"{name}.json"
     try:
-        return bool(json.loads(file.read_text())["available"]) if file else _try()
+        return bool(json.loads(file.read_text())["available"]) if file else try_apart()
     except (OSError, ValueError, KeyError):
-        found = _try()
+        found = try_apart()
     assert file is not None
     try:
         file.parent.mkdir(parents=True, exist_ok=True)
@@ -163,7 +163,8 @@ def _remembered(name: str, folder: Path | None) -> bool:
     return found
 
 
-def _try() -> bool:
+def try_apart() -> bool:
+    """Whether :func:`trial`, in a process of its own, finds that the calls work."""
     environment = {**os.environ, "JAX_PLATFORMS": "cpu"}
     try:
         ran = subprocess.run(
