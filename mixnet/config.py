@@ -51,6 +51,24 @@ SETTINGS: dict[str, Setting] = {
         Setting(
             "MXNET_CPU_WORKER_NTHREADS", int, 1, "Threads that run compiled programs, a device."
         ),
+        Setting(
+            "MXNET_GPU_WORKER_NTHREADS",
+            int,
+            2,
+            "The same on a GPU: programs that run side by side.",
+        ),
+        Setting(
+            "MXNET_EXEC_ENABLE_INPLACE",
+            _flag,
+            True,
+            "Results take over the buffers of inputs that nobody needs any more.",
+        ),
+        Setting(
+            "MXNET_ELIMINATE_COMMON_EXPR",
+            _flag,
+            True,
+            "The same operation on the same inputs is computed once.",
+        ),
         Setting("MXNET_GPU_COPY_NTHREADS", int, 2, "Threads that copy between host and devices."),
         Setting("MIXNET_IO_NTHREADS", int, 4, "Threads that read, write and decode files."),
         Setting("MIXNET_COMMUNICATION_NTHREADS", int, 1, "Threads that talk to other processes."),
@@ -84,6 +102,12 @@ SETTINGS: dict[str, Setting] = {
             _flag,
             True,
             "Host memory that a program frees is kept for the next one (Linux), not given back.",
+        ),
+        Setting(
+            "MIXNET_COMPILE_WARNING",
+            int,
+            50,
+            "Programs that one line of code may compile before it is warned of (0: never).",
         ),
         Setting(
             "MIXNET_DONATE_BYTES",

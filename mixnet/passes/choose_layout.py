@@ -7,12 +7,12 @@ and puts transposes only where such a run begins and ends. Weights keep their sh
 
 from __future__ import annotations
 
-import os
 from collections import Counter
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
+import jax
 import numpy as np
 
 from mixnet import config
@@ -138,13 +138,9 @@ def choose_layout(graph: Graph, facts: Facts | None = None) -> Graph:
 
 
 def cache_folder() -> Path | None:
-    """Where outcomes of trials are remembered; None: nowhere."""
-    named = config.get("MIXNET_CACHE_DIR")
-    if named == "off":
-        return None
-    if named:
-        return Path(named)
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "mixnet"
+    """Where outcomes of trials are remembered: beside XLA's compiled programs; None: nowhere."""
+    named = jax.config.values["jax_compilation_cache_dir"]
+    return None if not named or "://" in named else Path(named)
 
 
 def _operator(node: Node) -> Any:

@@ -23,7 +23,7 @@ from mixnet.runtime.value import Value, check_pending
 
 _reference = weakref.ref
 _longest: int = config.get("MXNET_EXEC_BULK_EXEC_MAX_NODE_TRAIN")
-_limit = 1 if current.naive else _longest  # outputs of a segment that runs without being asked for
+_limit = 0 if current.naive else _longest  # outputs of a segment that runs without being asked for
 
 
 def record(
@@ -149,7 +149,7 @@ def _set_bulk(size: int) -> None:
 @on_switch
 def _set_engine(naive: bool) -> None:
     global _limit
-    _limit = 1 if naive else _longest
+    _limit = 0 if naive else _longest
 
 
 def _tape(call: Any, scalars: tuple, values: tuple[Value, ...], outputs: list[Value]) -> None:
