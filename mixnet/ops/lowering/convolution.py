@@ -210,24 +210,6 @@ def weight_gradient(
     """
     if method == "dot":
         return _gradient_by_products(head, data, kernel, stride, dilate, pad)
-    if head.shape[0] % 2:
-        return _weight_gradient_by_xla(head, data, kernel, stride, dilate, pad, groups)
-    # XLA transposes both arrays, and would compute what made them once more in that order, element
-    # by element, if it could see it: a loop is what it does not look out of.
-    half = head.shape[0] // 2
-
-    def add(i: Any, total: Any) -> Any:
-        one, two = (lax.dynamic_slice_in_dim(each, i * half, half) for each in (head, data))
-        found = _weight_gradient_by_xla(one, two, kernel, stride, dilate, pad, groups)
-        return total + found
-
-    shape = (head.shape[-1], data.shape[-1] // groups, *kernel)
-    return lax.fori_loop(0, 2, add, jnp.zeros(shape, head.dtype))
-
-
-def _weight_gradient_by_xla(
-    head: Any, data: Any, kernel: Pair, stride: Pair, dilate: Pair, pad: Pair, groups: int
-) -> Any:
     shape = (head.shape[-1], data.shape[-1] // groups, *kernel)
     pads = [(p, p) for p in pad]
     (found,) = jax.linear_transpose(
