@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+import warnings
 from pathlib import Path
 
 import jax
@@ -56,6 +57,8 @@ def use() -> Path | None:
     if not os.access(path, os.W_OK):
         return None
     jax.config.update("jax_compilation_cache_dir", str(path))
+    # Some programs cannot be kept, those with calls of oneDNN; that is no news for the user.
+    warnings.filterwarnings("ignore", "Error writing persistent compilation cache entry")
     # Programs of a notebook are many and small: a second start is quick only with all of them.
     jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.0)
     jax.config.update("jax_compilation_cache_max_size", MOST_BYTES)
