@@ -17,9 +17,17 @@ from mixnet.ops.lowering.activation import relu_gradient
 from mixnet.ops.pooling import window_widths
 from mixnet.ops.registry import find
 from mixnet.passes.choose_layout import cache_folder
+from mixnet.runtime import disk_cache
 
 HAS_ONEDNN = onednn.available(cache_folder())
 METHODS = ["xla", *(["onednn"] if HAS_ONEDNN else [])]
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _not_on_disk():
+    """Calls of oneDNN, made here outside of programs, cannot be written to disk."""
+    with disk_cache.kept_out():
+        yield
 
 
 def normal(*shape: int, seed: int = 0) -> np.ndarray:
