@@ -94,7 +94,7 @@ def convolution(
 def computes(channels: int, stride: Sequence[int]) -> bool:
     """Whether the call is right for a convolution of these input channels.
 
-    oneDNN 3 in jaxlib 0.10 gives wrong numbers for one input channel with a stride where the result
+    oneDNN in jaxlib 0.10.2 gives wrong numbers for one input channel with a stride where the result
     is one element wide; found by random shapes.
     """
     return channels > 1 or all(s == 1 for s in stride)
