@@ -254,7 +254,13 @@ class _Rewrite:
             "pad": known["pad"] or (0, 0),
             "groups": known["num_group"],
         }
-        if known["num_group"] == 1 and self.with_onednn and dtype == np.float32:
+        channels = self._shape(data)[1]
+        if (
+            self.with_onednn
+            and known["num_group"] == 1
+            and dtype == np.float32
+            and onednn.computes(channels, plan["stride"])
+        ):
             return {**plan, "method": "onednn"}
         pointwise = known["kernel"] == (1, 1) and plan["pad"] == (0, 0)
         return {**plan, "method": "dot" if known["num_group"] == 1 and pointwise else "xla"}
