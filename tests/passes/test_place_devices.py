@@ -171,7 +171,7 @@ def test_a_copy_is_recorded() -> None:
     np.testing.assert_allclose(x.grad.asnumpy(), 12 * x.asnumpy(), rtol=1e-6)
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=15, deadline=None)
 @given(graphs(), st.data())
 def test_random_graphs_on_random_devices(graph: Graph, data: st.DataObject) -> None:
     """Values and gradients are those of one device."""
