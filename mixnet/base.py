@@ -45,6 +45,10 @@ class CompileWarning(UserWarning):
     """A line of code keeps compiling new programs."""
 
 
+class OutOfMemoryError(MXNetError, MemoryError):
+    """A device has no memory left; names what holds it."""
+
+
 class NotSupportedForSparseNDArray(MXNetError):
     """A method of dense arrays that sparse ones do not have."""
 

@@ -28,6 +28,16 @@ def _flag(text: str) -> bool:
     raise ValueError(text)
 
 
+def _one_of(*allowed: str) -> Callable[[str], str]:
+    def choice(text: str) -> str:
+        if text not in allowed:
+            raise ValueError(text)
+        return text
+
+    choice.__name__ = f"choice of {', '.join(allowed)}"
+    return choice
+
+
 SETTINGS: dict[str, Setting] = {
     each.name: each
     for each in (
@@ -76,6 +86,12 @@ SETTINGS: dict[str, Setting] = {
             "read it when they are bound.",
         ),
         Setting(
+            "MXNET_PROFILER_AUTOSTART",
+            _flag,
+            False,
+            "Start mx.profiler with the process; profile.json is written at its end.",
+        ),
+        Setting(
             "MIXNET_CPU_DEVICES",
             int,
             0,
@@ -88,6 +104,19 @@ SETTINGS: dict[str, Setting] = {
             "Folder of compiled programs (empty: the user's cache folder; 'off': none).",
         ),
         Setting(
+            "MIXNET_LAYOUT",
+            _one_of("auto", "xla", "off"),
+            "auto",
+            "auto: images are computed with channels last, convolutions by oneDNN where XLA has it; "
+            "xla: without oneDNN; off: as written.",
+        ),
+        Setting(
+            "MIXNET_KEEP_MEMORY",
+            _flag,
+            True,
+            "Host memory that a program frees is kept for the next one (Linux), not given back.",
+        ),
+        Setting(
             "MIXNET_COMPILE_WARNING",
             int,
             50,
@@ -98,6 +127,12 @@ SETTINGS: dict[str, Setting] = {
             int,
             1 << 14,
             "Buffers of at least this many bytes are reused in place where nobody holds them.",
+        ),
+        Setting(
+            "MIXNET_SOURCE_LINES",
+            _flag,
+            False,
+            "Nodes of graphs keep the line of the program that made them.",
         ),
     )
 }

@@ -39,6 +39,7 @@ class Engine(ABC):
         priority: int = 0,
         name: str = "",
         forgiving: bool = False,
+        source: str | None = None,
     ) -> None:
         """Hand over ``work``; returns at once or after it has run, as the engine does.
 
@@ -53,11 +54,12 @@ class Engine(ABC):
             priority: larger runs earlier among what is ready.
             name: shown in timelines.
             forgiving: run even where something it reads has failed; the work looks at the errors.
+            source: ``file:line`` of the user's code, if known; else it is looked for.
 
         Raises:
             MXNetError: a variable was deleted, or the kind of resource does not exist.
         """
-        task = self._task(work, reads, writes, resource, priority, name)
+        task = self._task(work, reads, writes, resource, priority, name, source)
         task.context = copy_context()
         task.forgiving = forgiving
         self._enter(task)
@@ -88,6 +90,7 @@ class Engine(ABC):
         priority: int = 0,
         name: str = "",
         forgiving: bool = False,
+        source: str | None = None,
     ) -> Task:
         """Take a place in the order of pushing for work that this thread will ``run``.
 
@@ -154,6 +157,7 @@ class Engine(ABC):
         resource: str,
         priority: int,
         name: str,
+        source: str | None,
     ) -> Task:
         task = Task(work, reads, writes, resource, priority, name)
         for var in task.inputs + task.writes:
@@ -162,7 +166,7 @@ class Engine(ABC):
         if resource not in self._known:
             self._check_resource(resource, name)
         task.number = next(self._numbers)
-        task.source = user_line()
+        task.source = source or user_line()
         if timeline.on:
             task.stamps = [now()]
         return task
@@ -199,6 +203,10 @@ class Engine(ABC):
                 task.error = raised
                 raise
         task.error = error
+        if task.stamps is not None:
+            task.stamps.append(now())
+            for watcher in timeline.watchers:
+                watcher(task)
 
     def _finish(self, task: Task) -> None:
         """What a task leaves behind: versions, errors and its row in the timeline."""

@@ -71,8 +71,9 @@ class ThreadedEngine(Engine):
         priority: int = 0,
         name: str = "",
         forgiving: bool = False,
+        source: str | None = None,
     ) -> Task:
-        task = self._task(work, reads, writes, resource, priority, name)
+        task = self._task(work, reads, writes, resource, priority, name, source)
         task.forgiving = forgiving
         task.state = State.RUNNING  # this thread's: no worker may take it
         with self._lock:

@@ -15,6 +15,7 @@ from mixnet.name import current as current_names
 from mixnet.ndarray.ndarray import NDArray
 from mixnet.ndarray.params_file import load, save
 from mixnet.runtime.files import Saving
+from mixnet.source import user_source
 
 
 class _Scope:
@@ -84,6 +85,7 @@ class Block:
     """
 
     def __init__(self, prefix: str | None = None, params: ParameterDict | None = None):
+        self._made_at = user_source(making=self)
         self._empty_prefix = prefix == ""
         self._prefix, self._params = _Scope.name(prefix, params, self._alias())
         self._name = self._prefix.removesuffix("_")

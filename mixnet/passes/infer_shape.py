@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import jax
@@ -12,6 +12,7 @@ import numpy as np
 from mixnet.base import MXNetError, ShapeError
 from mixnet.graph.graph import Graph
 from mixnet.graph.node import Entry, Node
+from mixnet.ops.dataflow import program
 from mixnet.ops.registry import Op
 from mixnet.passes.infer_dtype import infer_node_dtypes, usual_dtype
 
@@ -169,12 +170,9 @@ def evaluate(op: Any, statics: Any, inputs: Any, scalars: int) -> list[tuple[Sha
     """Output shapes and dtypes by abstract evaluation, remembered."""
     key = (op, statics, inputs, scalars)
     if key not in _known:
-        structs = [jax.ShapeDtypeStruct(shape, dtype) for shape, dtype in inputs]
-        numbers = [jax.ShapeDtypeStruct((), np.dtype("float64"))] * scalars
-        run: Callable[..., Any] = lambda a, s: op.apply(statics, a, s)
-        with jax.enable_x64(True):
-            found = jax.eval_shape(run, structs, numbers)
-        _known[key] = [(tuple(each.shape), np.dtype(each.dtype)) for each in found]
+        found = program(op, statics, inputs, scalars)
+        specs = [found.specs[value] for value in found.outputs]
+        _known[key] = [(shape, np.dtype(dtype)) for shape, dtype in specs]
     return _known[key]
 
 

@@ -54,6 +54,10 @@ class After:
         """No attributes."""
         return {}
 
+    def dataflow(self, statics: Any, arrays: Sequence[Any], scalars: Sequence[Any] = ()) -> tuple:
+        """What is computed; ``apply`` says also when."""
+        return (arrays[0],)
+
     def apply(self, statics: Any, arrays: Sequence[Any], scalars: Sequence[Any] = ()) -> tuple:
         """``data``, every bit of it."""
         return (jax.lax.platform_dependent(*arrays, cpu=_depend, default=_barrier),)

@@ -15,9 +15,11 @@ from mixnet.engine.timeline import timeline
 from mixnet.engine.variable import Var
 from mixnet.graph.node import Entry, Node
 from mixnet.passes.place_devices import CrossDeviceCopy
+from mixnet.runtime.memory import logs
 from mixnet.runtime.record import array_of
 from mixnet.runtime.state import state
 from mixnet.runtime.value import Spec, Value, check_pending
+from mixnet.source import user_source
 
 
 def to_host(value: Value, reason: str) -> np.ndarray:
@@ -102,6 +104,7 @@ def _start(value: Value, context: Context) -> Value:
     made.shared = value.spec.context.device is context.device  # one buffer, two values
     copy = Copy(f"copy {value.spec.context} to {context}")
     target = weakref.ref(made)
+    line = user_source() if logs else None
     made.segment = copy
     reads = []
     source = value.segment
@@ -114,6 +117,8 @@ def _start(value: Value, context: Context) -> Value:
     def run() -> None:
         with jax.enable_x64(True):
             array: Any = jax.device_put(value.array, context.device)
+        for log in logs:
+            log.made(array, "copy", line, context)
         found = target()
         if found is not None:
             found.var, found.array = copy.var, array

@@ -13,10 +13,12 @@ _lock = threading.Lock()
 _NAMES = ("programs_compiled", "cache_hits", "operations", "run_by_operator", "donated_bytes")
 
 
-def count(name: str, by: int = 1) -> None:
-    """Add to a counter."""
+def count(name: str, by: int = 1, operations: int = 0) -> None:
+    """Add to a counter, and to that of ``operations``."""
     with _lock:  # workers count too
         _counts[name] += by
+        if operations:
+            _counts["operations"] += operations
 
 
 def counters() -> dict[str, Any]:

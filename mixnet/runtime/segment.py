@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 import threading
 import weakref
+from collections import Counter
 from collections.abc import Sequence
 from functools import partial
 from typing import Any
@@ -27,8 +28,10 @@ from mixnet.runtime.counters import count
 from mixnet.runtime.donation import pair
 from mixnet.runtime.executable_cache import executable
 from mixnet.runtime.in_flight import in_flight
+from mixnet.runtime.memory import explained_shortage, logs, note_results
 from mixnet.runtime.state import state
 from mixnet.runtime.value import Value, check_pending
+from mixnet.source import Source, are_lines_kept, user_source
 
 
 class Failed:
@@ -53,6 +56,22 @@ class Failed:
 
 MOST_AHEAD = 4
 """Segments of a thread that may wait for a worker: they hold what they read."""
+
+KINDS_TOLD = 6
+"""Kinds of operators that the name of a segment tells."""
+
+
+class Operations(list[Any]):
+    """The operations of a segment, each with the line of the program that it came from."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.sources: list[Source | None] = []
+
+    def append(self, item: Any) -> None:
+        """Add an operation that the user's code is recording now."""
+        super().append(item)
+        self.sources.append(user_source())
 
 
 class Segment:
@@ -82,7 +101,7 @@ class Segment:
     def __init__(self, context: Context):
         self.context = context
         self.resource = f"compute:{context}"
-        self.program: list[tuple[Any, ...]] = []
+        self.program: list[Any] = Operations() if are_lines_kept() else []
         self.scalars: list[float] = []
         self.leaves: list[Value] = []
         self.leaf_slots: dict[int, int] = {}  # id of a value in ``leaves`` -> its slot
@@ -131,7 +150,7 @@ class Segment:
             if not self.finished:
                 count(f"flush:{reason}")
                 self.source = user_line()
-                self.var = Var(f"segment of {len(self.program)} operations")
+                self.var = Var(self._name())
                 reads = self._reads()
                 # Before it runs: what a callback of the program records belongs to another segment.
                 self.finished = True
@@ -140,7 +159,13 @@ class Segment:
                 work = partial(self._run, self._alive(), self._unheld())
                 hand_over = engine.claim if wait else engine.push
                 claimed = hand_over(
-                    work, reads, (self.var,), self.resource, name=self.var.name, forgiving=True
+                    work,
+                    reads,
+                    (self.var,),
+                    self.resource,
+                    name=self.var.name,
+                    forgiving=True,
+                    source=self.source,
                 )
         if claimed is not None:
             engine.run(claimed)
@@ -157,6 +182,19 @@ class Segment:
         if len(ahead) > MOST_AHEAD:
             engine.settle(ahead.popleft())
 
+    def _name(self) -> str:
+        """What it computes: the operator's name if there is one operation; else kinds and numbers."""
+        program = self.program
+        if len(program) == 1:
+            return program[0][0].op.name
+        name = f"segment of {len(program)} operations"
+        if timeline.on:
+            kinds = Counter(item[0].op.name for item in program)
+            told = [k if n == 1 else f"{n} x {k}" for k, n in kinds.items()]
+            rest = ["..."] if len(told) > KINDS_TOLD else []
+            name = f"{name}: {', '.join(told[:KINDS_TOLD] + rest)}"
+        return name
+
     def _reads(self) -> list[Var]:
         """Variables of the leaves that are not computed yet; of all leaves while traced."""
         found = []
@@ -170,8 +208,10 @@ class Segment:
         return found
 
     def _alive(self) -> tuple[int, ...]:
-        """Slots of the outputs that somebody holds."""
-        return tuple(sorted({v.slot for r in self.references if (v := r()) is not None}))
+        """Slots of the outputs that somebody holds; the others are forgotten."""
+        held = [(v.slot, r) for r in self.references if (v := r()) is not None]
+        self.references = [r for _, r in held]
+        return tuple(sorted({slot for slot, _ in held}))
 
     def _run(self, slots: tuple[int, ...], unheld: Sequence[int]) -> None:
         try:
@@ -198,9 +238,11 @@ class Segment:
         try:
             results = self._call(call, arrays)
         except Exception as error:
-            raise explained(error) from None
+            told = explained_shortage(explained(error), self.context, self.source)
+            raise told from told.__cause__
+        if logs:
+            note_results(self, slots, results, [arrays[i] for i in donated])
         in_flight.add(results[0])
-        count("operations", len(self.program))
         computed = dict(zip(slots, results, strict=True))
         with self.lock:  # nobody makes an alias meanwhile
             for reference in self.references:
@@ -252,7 +294,8 @@ class Segment:
             else:
                 with jax.default_device(self.context.device):
                     results = program(scalars, *arrays)
-        return jax.block_until_ready(results) if self.alone else results
+        # A row of the timeline ends when the device has done the work.
+        return jax.block_until_ready(results) if self.alone or timeline.on else results
 
     def _unheld(self) -> list[int]:
         """Numbers of leaves that only this segment holds: nobody can ask for them any more."""
@@ -290,6 +333,7 @@ class Segment:
             slots = self._alive()
         leaves = [Node(None, name=f"leaf{i}") for i in range(len(self.leaves))]
         entries: list[Entry] = []
+        sources = getattr(self.program, "sources", None)  # kept where lines are asked for
         scalars = 0
         for number, item in enumerate(self.program):
             call, *places = item
@@ -300,6 +344,8 @@ class Segment:
             node = Node(
                 call.op, call.statics, numbers, inputs, f"{call.op.name.strip('_')}{number}"
             )
+            if sources is not None and sources[number] is not None:
+                node.source = sources[number]
             entries += [Entry(node, k) for k in range(len(call.outputs))]
         return Graph(tuple(entries[s] for s in slots), tuple(leaves))
 

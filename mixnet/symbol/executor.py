@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -28,20 +29,40 @@ from mixnet.runtime.value import Value
 from mixnet.symbol.symbol import Symbol, output_name
 
 
-def executable_graph(symbol: Symbol, training: bool, facts: Facts | None = None) -> Graph:
+def executable_graph(
+    symbol: Symbol,
+    training: bool,
+    facts: Facts | None = None,
+    watch: pipeline.Watch | None = None,
+) -> Graph:
     """The symbol's graph as it runs: modes set, keys assigned, states as further heads.
 
     Args:
         symbol: its arguments, then its auxiliary states become the inputs.
         training: mode of operators that behave otherwise in training.
         facts: what is known of those inputs.
+        watch: called with the name of each change, the graph after it, and its seconds.
     """
-    graph = pipeline.run(unplaced_graph(symbol, training), "graph", facts)
-    return assign_keys(graph)
+    if watch is None:
+        return assign_keys(pipeline.run(unplaced_graph(symbol, training), "graph", facts))
+    watch("recorded", state_graph(symbol), 0.0)
+    start = time.perf_counter()
+    graph = unplaced_graph(symbol, training)
+    watch("set_training", graph, time.perf_counter() - start)
+    graph = pipeline.run(graph, "graph", facts, watch=watch)
+    start = time.perf_counter()
+    graph = assign_keys(graph)
+    watch("assign_keys", graph, time.perf_counter() - start)
+    return graph
 
 
 def unplaced_graph(symbol: Symbol, training: bool) -> Graph:
     """The symbol's graph before any pass but its mode, with states as further heads."""
+    return set_training(state_graph(symbol), training)
+
+
+def state_graph(symbol: Symbol) -> Graph:
+    """The symbol's graph as composed, with the new values of states as further heads."""
     nodes = symbol._arguments()
     states = list(symbol._state_variables())
     inputs = (*nodes, *states)
@@ -54,8 +75,7 @@ def unplaced_graph(symbol: Symbol, training: bool) -> Graph:
             if variable.is_variable:
                 heads.append(Entry(node, index))
                 replaced.append(inputs.index(variable))
-    graph = Graph(tuple(heads), inputs, len(symbol._heads), tuple(replaced))
-    return set_training(graph, training)
+    return Graph(tuple(heads), inputs, len(symbol._heads), tuple(replaced))
 
 
 class Executor:
@@ -314,13 +334,6 @@ class Executor:
             self._symbol, self._ctx, arguments, gradients, self._requests, aux, self._groups
         )
 
-    def debug_str(self) -> str:
-        """The graph as text and the bytes of the bound arrays."""
-        arrays = [*self.arg_dict.values(), *self.aux_dict.values()]
-        arrays += [each for each in self.grad_dict.values() if each is not None]
-        total = sum(each._spec.nbytes for each in arrays)
-        return f"{self._symbol.debug_str()}Total {total / 2**20:.4g} MB bound\n"
-
 
 def bind(
     self: Symbol,
@@ -358,7 +371,7 @@ def bind(
         {name: array.shape for name, array in everything.items()},
         {name: array._spec.dtype for name, array in everything.items()},
     )
-    requests = _requests(names, grad_req)
+    requests = requests_by_name(names, grad_req)
     groups = _groups("bind", group2ctx)
     return Executor(self, context, arguments, gradients, requests, states, groups)
 
@@ -385,7 +398,8 @@ def _groups(called: str, given: Any) -> dict[str, Context]:
     return dict(given)
 
 
-def _requests(names: Sequence[str], given: Any) -> dict[str, str]:
+def requests_by_name(names: Sequence[str], given: Any) -> dict[str, str]:
+    """``write``, ``add`` or ``null`` of every argument, from one for all, a list or a dict."""
     if isinstance(given, str):
         return dict.fromkeys(names, given)
     if isinstance(given, (list, tuple)):
@@ -430,7 +444,7 @@ def simple_bind(
     dtypes = {name: as_dtype(dtype) for name, dtype in (type_dict or {}).items()}
     found = infer(self.graph, kwargs, dtypes)
     by_node = {node.name: found.dtypes.get(Entry(node)) for node in self.graph.nodes}
-    requests = _requests(names, grad_req)
+    requests = requests_by_name(names, grad_req)
     groups = _groups("simple_bind", group2ctx)
     group = {node.name: group_of(node) for node in self.graph.nodes if node.is_variable}
 

@@ -83,7 +83,7 @@ def test_what_somebody_holds_is_never_given_away(actions: list) -> None:
         elif action == "view" and truth[i].ndim == 2:
             arrays.append(arrays[i][0:64])
             truth.append(truth[i][0:64])
-        elif action == "reshape" and truth[i].base is None:
+        elif action == "reshape" and truth[i].size == 128 * 64:
             arrays.append(arrays[i].reshape((64, 128)))
             truth.append(truth[i].reshape(64, 128))
         elif action == "keep":
