@@ -69,8 +69,8 @@ def figures(symbol: mx.sym.Symbol, grad_req: str) -> dict[str, Any]:
 
 def by_xla(symbol: mx.sym.Symbol, grad_req: str) -> float:
     """Megabytes of temporaries and outputs of the program that XLA makes of the graph."""
-    graph = symbol.memory_plan(grad_req=grad_req, data=DATA).schedule.graph
     plan = symbol.memory_plan(grad_req=grad_req, data=DATA)
+    graph = plan.schedule.graph
     arrays = [plan.schedule.arrays[node, 0] for node in graph.inputs]  # type: ignore[index]
     structs = [jax.ShapeDtypeStruct(each.shape, each.dtype) for each in arrays]
     with jax.enable_x64(True):
