@@ -20,6 +20,7 @@ from mixnet import operator as operator
 from mixnet import ops as ops
 from mixnet import optimizer as optimizer
 from mixnet import paths as paths
+from mixnet import profiler as profiler
 from mixnet import random as random
 from mixnet import runtime as runtime
 from mixnet import symbol as sym

@@ -203,6 +203,10 @@ class Engine(ABC):
                 task.error = raised
                 raise
         task.error = error
+        if task.stamps is not None:
+            task.stamps.append(now())
+            for watcher in timeline.watchers:
+                watcher(task)
 
     def _finish(self, task: Task) -> None:
         """What a task leaves behind: versions, errors and its row in the timeline."""

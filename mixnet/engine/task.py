@@ -73,7 +73,9 @@ class Task:
         self.source: str | None = None  # "file:line" of the user's code that pushed it
         self.context: Context | None = None  # where the work runs; None: this thread runs it
         self.waits_for: Var | None = None  # what the work itself is waiting for, while it runs
-        self.stamps: list[int] | None = None  # nanoseconds: pushed, ready, started; while traced
+        self.stamps: list[int] | None = (
+            None  # nanoseconds: pushed, ready, started, ended; while traced
+        )
 
     def __repr__(self) -> str:
         return f"<Task {self.name!r} {self.state.value}>"

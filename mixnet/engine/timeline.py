@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections import deque
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from mixnet.engine.task import Task
@@ -20,12 +21,16 @@ class Timeline:
     variable's name and the version that was read, or that the write made), ``source``
     (``file:line`` of the user's code) and ``error``.
 
+    ``watchers`` are called with every task that gets a row, where it ran, when its work has ended and
+    before anybody who waits for it goes on; what they do is not in the row's time.
+
     Args:
         capacity: rows that are kept; the oldest go first.
     """
 
     def __init__(self, capacity: int = 1_000_000):
         self.on = False
+        self.watchers: list[Callable[[Task], None]] = []
         self._rows: deque[dict[str, Any]] = deque(maxlen=capacity)
 
     def start(self) -> None:
@@ -42,9 +47,10 @@ class Timeline:
 
     def add(self, task: Task) -> None:
         """The row of a task that has just ended."""
-        ended = now()
         assert task.stamps is not None
-        pushed, ready, started = task.stamps
+        if len(task.stamps) == 3:  # the work was interrupted
+            task.stamps.append(now())
+        pushed, ready, started, ended = task.stamps
         self._rows.append(
             {
                 "number": task.number,
@@ -65,37 +71,42 @@ class Timeline:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data: ``{"rows": [...]}`` in the order of ending."""
-        return {"rows": list(self._rows)}
+        return {"rows": list(self._rows.copy())}
 
     def chrome(self) -> dict[str, Any]:
         """The rows as a Chrome trace (``chrome://tracing``, Perfetto): times in microseconds."""
-        rows = list(self._rows)
-        threads = {name: i for i, name in enumerate(dict.fromkeys(r["thread"] for r in rows))}
-        events: list[dict[str, Any]] = [
-            {"name": "thread_name", "ph": "M", "pid": 0, "tid": i, "args": {"name": name}}
-            for name, i in threads.items()
-        ]
-        for row in rows:
-            events.append(
-                {
-                    "name": row["name"] or "work",
-                    "cat": row["resource"],
-                    "ph": "X",
-                    "pid": 0,
-                    "tid": threads[row["thread"]],
-                    "ts": row["started"] / 1000,
-                    "dur": (row["ended"] - row["started"]) / 1000,
-                    "args": {
-                        "reads": row["reads"],
-                        "writes": row["writes"],
-                        "source": row["source"],
-                        "error": row["error"],
-                        "waited for variables (us)": (row["ready"] - row["pushed"]) / 1000,
-                        "waited for a worker (us)": (row["started"] - row["ready"]) / 1000,
-                    },
-                }
-            )
-        return {"traceEvents": events, "displayTimeUnit": "ms"}
+        return {"traceEvents": chrome_events(self._rows.copy()), "displayTimeUnit": "ms"}
+
+
+def chrome_events(rows: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Rows of a timeline as events of a Chrome trace: process 0, a thread for each thread."""
+    rows = list(rows)
+    threads = {name: i for i, name in enumerate(dict.fromkeys(r["thread"] for r in rows))}
+    events: list[dict[str, Any]] = [
+        {"name": "thread_name", "ph": "M", "pid": 0, "tid": i, "args": {"name": name}}
+        for name, i in threads.items()
+    ]
+    for row in rows:
+        events.append(
+            {
+                "name": row["name"] or "work",
+                "cat": row["resource"],
+                "ph": "X",
+                "pid": 0,
+                "tid": threads[row["thread"]],
+                "ts": row["started"] / 1000,
+                "dur": (row["ended"] - row["started"]) / 1000,
+                "args": {
+                    "reads": row["reads"],
+                    "writes": row["writes"],
+                    "source": row["source"],
+                    "error": row["error"],
+                    "waited for variables (us)": (row["ready"] - row["pushed"]) / 1000,
+                    "waited for a worker (us)": (row["started"] - row["ready"]) / 1000,
+                },
+            }
+        )
+    return events
 
 
 timeline = Timeline()

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from mixnet.graph.graph import Graph
 from mixnet.graph.node import Entry, Node
 
 KEY_NAME = "random key"
+KEY_SPEC = ((2,), np.dtype("uint32"))
 
 
 def assign_keys(graph: Graph) -> Graph:

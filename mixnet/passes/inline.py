@@ -29,8 +29,13 @@ class DrawKey:
     takes_training = False
     states: tuple[str, ...] = ()
 
+    def __init__(self) -> None:
+        self.calls: dict[Any, Any] = {}
+
     def num_outputs(self, statics: Any = (), num_inputs: int = 0) -> int:
         return 1
+
+    num_visible = num_outputs
 
     def apply(self, statics: Any, arrays: Sequence[Any], scalars: Sequence[Any]) -> tuple:
         return (draw_key(arrays[0], scalars[-1]),)

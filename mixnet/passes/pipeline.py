@@ -7,18 +7,32 @@ from collections.abc import Callable
 from typing import Any
 
 from mixnet.graph.graph import Graph
+from mixnet.passes.choose_layout import choose_layout
 from mixnet.passes.eliminate_common import eliminate_common
 from mixnet.passes.facts import Facts
+from mixnet.passes.fold_batch_norm import fold_batch_norm
+from mixnet.passes.fold_constants import fold_constants
 from mixnet.passes.inline import inline
+from mixnet.passes.simplify import drop_gradient_rules, simplify
 
 Pass = Callable[[Graph, Facts], Graph]
 Watch = Callable[[str, Graph, float], None]
 
 # A pending segment is lowered from its live outputs alone, so dead operations are gone before the
-# first pass; what is left to do is to find what was written down twice.
+# first pass. A segment is never differentiated: gradients are made when ``backward`` records them, so
+# operators that only say what a gradient shall be have done their work. A "graph", of a block or a
+# symbol, may be: its passes keep gradients too.
 PASSES: dict[str, tuple[Pass, ...]] = {
-    "segment": (inline, eliminate_common),
-    "graph": (eliminate_common,),
+    "segment": (
+        inline,
+        drop_gradient_rules,
+        fold_constants,
+        simplify,
+        eliminate_common,
+        fold_batch_norm,
+        choose_layout,
+    ),
+    "graph": (fold_constants, simplify, eliminate_common),
 }
 
 

@@ -7,12 +7,14 @@ from typing import Any
 
 from mixnet.base import GradientError
 from mixnet.context import Context
+from mixnet.engine.bulk import bulk
 from mixnet.graph.graph import Graph
 from mixnet.graph.node import Entry, Node, topological
 from mixnet.ops.registry import find
 from mixnet.passes.assign_keys import KEY_NAME
 from mixnet.passes.differentiate import Rows, differentiate, reads_by_rows
-from mixnet.passes.inline import draw_key
+from mixnet.passes.inline import DRAW_KEY, draw_key
+from mixnet.passes.recompute import check_mode, recompute
 from mixnet.runtime.keys import next_draw
 from mixnet.runtime.lower import lower
 from mixnet.runtime.record import record
@@ -31,12 +33,16 @@ class GraphOp:
         graph: its inputs are the operator's. An input named as ``KEY_NAME`` gets a random key.
         name: shown in graphs and timelines.
         residuals: how many of the last heads are residuals.
+        recompute: ``mirror`` or ``sublinear``: backward computes most of forward's results again, so
+            that there are fewer residuals; see :mod:`mixnet.passes.recompute`.
     """
 
     differentiable = True
     takes_training = False
 
-    def __init__(self, graph: Graph, name: str, residuals: int = 0):
+    def __init__(self, graph: Graph, name: str, residuals: int = 0, recompute: str | None = None):
+        check_mode(recompute)
+        self.recompute = recompute
         self.graph = graph
         self.name = name
         self.residuals = residuals
@@ -95,7 +101,8 @@ class GraphOp:
         starts = [Node(None, name=f"gradient of output {i}") for i in headed]
         variables = [Entry(self.graph.inputs[i]) for i in wanted]
         heads = [self.graph.heads[i] for i in headed]
-        found = differentiate(heads, [Entry(node) for node in starts], variables)
+        again = recompute(self.graph, self.recompute)
+        found = differentiate(heads, [Entry(n) for n in starts], variables, (), again)
         zeros = find("zeros_like")
         entries = [
             entry or Entry(Node(zeros, (), (), (variable,), "no_gradient"))
@@ -109,14 +116,21 @@ class GraphOp:
         starts = [Node(None, name=f"gradient of output {i}") for i in headed]
         variables = [Entry(self.graph.inputs[i]) for i in wanted]
         heads = [self.graph.heads[i] for i in headed]
-        found = differentiate(heads, [Entry(node) for node in starts], variables, variables)
+        again = recompute(self.graph, self.recompute)
+        found = differentiate(heads, [Entry(n) for n in starts], variables, variables, again)
         parts = [each.parts if isinstance(each, Rows) else () for each in found]
         entries = [entry for each in parts for pair in each for entry in pair]
         return entries, starts, [len(each) for each in parts]
 
     def _forward_entries(self, entries: Sequence[Entry]) -> list[Entry]:
-        """Results of forward operations that the backward nodes below ``entries`` read."""
+        """Results of forward operations that the backward nodes below ``entries`` read.
+
+        The key of the run counts as one: with the very same key a gradient is seen to be of the
+        same operation, and its masks are not drawn again.
+        """
         forward = {node for node in self.graph.nodes if not node.is_variable}
+        if self.key is not None:
+            forward.add(self.graph.inputs[self.key])
         kept: dict[Entry, None] = {}
         for node in topological(entry.node for entry in entries):
             if node not in forward:
@@ -216,6 +230,15 @@ def _cut(entries: Sequence[Entry], stand_ins: dict[Entry, Node]) -> list[Entry]:
     return [moved(entry) for entry in entries]
 
 
+class ByOperator:
+    """Whether graphs run operator by operator, which shows each operator's own time."""
+
+    on = False
+
+
+by_operator = ByOperator()
+
+
 def call_graph(
     op: GraphOp, values: Sequence[Value], context: Context
 ) -> tuple[list[Value], list[Value]]:
@@ -232,10 +255,45 @@ def call_graph(
         key, draw = next_draw(context)
         given = (*given[: op.key], key, *given[op.key :])
         scalars = (draw,)
+    count = op.graph.num_outputs
+    if by_operator.on and state.trace is None:
+        with bulk(1):
+            outputs = _record_operators(op, given, scalars, context)
+        return outputs[:count], outputs[count:]
     if state.recording and state.trace is None:
         wanted = tuple(i for i, value in enumerate(given) if value.node is not None)
         if wanted:
             op = op.for_backward(wanted)
     outputs = record(op, (), scalars, given, None if given else context)
-    count = op.graph.num_outputs
     return outputs[:count], outputs[count : count + len(op.states)]
+
+
+def _record_operators(
+    op: GraphOp, given: Sequence[Value], scalars: tuple[float, ...], context: Context
+) -> list[Value]:
+    """Record the operations of a graph as if they were called one after the other."""
+    graph = op.graph
+    results: dict[Node, Sequence[Value]] = {
+        node: (value,) for node, value in zip(graph.inputs, given, strict=True)
+    }
+    if op.key is not None:
+        results[graph.inputs[op.key]] = record(DRAW_KEY, (), scalars[-1:], (given[op.key],))
+    for node in graph.nodes:
+        if node.is_variable:
+            continue
+        values = tuple([results[entry.node][entry.index] for entry in node.inputs])
+        if isinstance(node.op, GraphOp):
+            results[node] = _record_operators(node.op, values, node.scalars, context)
+        else:
+            where = None if values else context
+            results[node] = record(node.op, node.statics, node.scalars, values, where)
+    # Every output is a value of its own, as those of a program are.
+    taken = {id(value) for value in given}
+    outputs = []
+    for entry in graph.heads:
+        value = results[entry.node][entry.index]
+        if id(value) in taken:
+            (value,) = record(find("_copy"), (), (), (value,))
+        taken.add(id(value))
+        outputs.append(value)
+    return outputs

@@ -24,6 +24,7 @@ from mixnet.runtime.value import Value, check_pending
 _reference = weakref.ref
 _longest: int = config.get("MXNET_EXEC_BULK_EXEC_MAX_NODE_TRAIN")
 _limit = 0 if current.naive else _longest  # outputs of a segment that runs without being asked for
+_one_by_one = False
 
 
 def record(
@@ -110,7 +111,8 @@ def record_small(call: Any, number: float | None, first: Value, second: Value | 
         one = first.slot if first.segment is segment else segment.leaf(first)
         slot = segment.size
         made = Value(call.outputs[0], None, segment, slot)
-        segment.size = slot + 1
+        slot += 1
+        segment.size = slot
         segment.references.append(_reference(made))
         if second is None:
             segment.program.append((call, one))
@@ -150,7 +152,18 @@ def _set_bulk(size: int) -> None:
 @on_switch
 def _set_engine(naive: bool) -> None:
     global _limit
-    _limit = 0 if naive else _longest
+    _limit = 0 if naive or _one_by_one else _longest
+
+
+def run_one_by_one(on: bool) -> None:
+    """Run every operation of every thread by itself from now on, or no longer.
+
+    What is pending runs first. This is for profilers: each operation's own time can be told.
+    """
+    global _one_by_one
+    hand_over_all("one operation at a time")
+    _one_by_one = on
+    _set_engine(current.naive)
 
 
 def _tape(call: Any, scalars: tuple, values: tuple[Value, ...], outputs: list[Value]) -> None:
@@ -188,14 +201,19 @@ def flush(reason: str = "asked for") -> None:
             segment.finish(reason, wait=False)
 
 
+def hand_over_all(reason: str) -> None:
+    """Hand everything that any thread has recorded to the engine."""
+    for segment in pending_segments():
+        segment.finish(reason, wait=False)
+
+
 def wait_for_all() -> None:
     """Run everything that any thread has recorded or pushed, and wait for it.
 
     Raises:
         BaseException: the first error that nobody was told of yet.
     """
-    for segment in pending_segments():
-        segment.finish("waitall", wait=False)
+    hand_over_all("waitall")
     current.engine.wait_for_all()
     in_flight.wait()
 

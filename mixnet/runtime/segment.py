@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 import threading
 import weakref
+from collections import Counter
 from collections.abc import Sequence
 from functools import partial
 from typing import Any
@@ -55,6 +56,9 @@ class Failed:
 
 MOST_AHEAD = 4
 """Segments of a thread that may wait for a worker: they hold what they read."""
+
+KINDS_TOLD = 6
+"""Kinds of operators that the name of a segment tells."""
 
 
 class Operations(list[Any]):
@@ -146,7 +150,7 @@ class Segment:
             if not self.finished:
                 count(f"flush:{reason}")
                 self.source = user_line()
-                self.var = Var(f"segment of {len(self.program)} operations")
+                self.var = Var(self._name())
                 reads = self._reads()
                 # Before it runs: what a callback of the program records belongs to another segment.
                 self.finished = True
@@ -177,6 +181,19 @@ class Segment:
         ahead.append(self.var)
         if len(ahead) > MOST_AHEAD:
             engine.settle(ahead.popleft())
+
+    def _name(self) -> str:
+        """What it computes: the operator's name if there is one operation; else kinds and numbers."""
+        program = self.program
+        if len(program) == 1:
+            return program[0][0].op.name
+        name = f"segment of {len(program)} operations"
+        if timeline.on:
+            kinds = Counter(item[0].op.name for item in program)
+            told = [k if n == 1 else f"{n} x {k}" for k, n in kinds.items()]
+            rest = ["..."] if len(told) > KINDS_TOLD else []
+            name = f"{name}: {', '.join(told[:KINDS_TOLD] + rest)}"
+        return name
 
     def _reads(self) -> list[Var]:
         """Variables of the leaves that are not computed yet; of all leaves while traced."""
@@ -277,7 +294,8 @@ class Segment:
             else:
                 with jax.default_device(self.context.device):
                     results = program(scalars, *arrays)
-        return jax.block_until_ready(results) if self.alone else results
+        # A row of the timeline ends when the device has done the work.
+        return jax.block_until_ready(results) if self.alone or timeline.on else results
 
     def _unheld(self) -> list[int]:
         """Numbers of leaves that only this segment holds: nobody can ask for them any more."""

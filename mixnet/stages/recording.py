@@ -347,7 +347,7 @@ def of_symbol(symbol: Symbol, given: Mapping[str, Any], training: bool, context:
     def watch(name: str, graph: Graph, seconds: float) -> None:
         steps.append(Step("graph", name, graph, seconds))
 
-    op = GraphOp(executable_graph(symbol, training, watch), symbol.name or "group")
+    op = GraphOp(executable_graph(symbol, training, watch=watch), symbol.name or "group")
     seconds = time.perf_counter() - start - sum(step.seconds for step in steps)
     values, marks = [], []
     for name in (*names, *states):

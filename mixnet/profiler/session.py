@@ -1,0 +1,200 @@
+"""The session: which rows and events belong to the profile that is running."""
+
+from __future__ import annotations
+
+import itertools
+import threading
+from collections import deque
+from typing import Any
+
+import jax
+
+from mixnet.context import Context
+from mixnet.engine.task import Task as EngineTask
+from mixnet.engine.timeline import now, timeline
+from mixnet.profiler.settings import Settings
+from mixnet.runtime.graph_op import by_operator
+from mixnet.runtime.record import hand_over_all, run_one_by_one
+
+CAPACITY = 1_000_000
+"""Events that are kept; the oldest go first."""
+
+_COMPILING = {
+    "/jax/core/compile/jaxpr_trace_duration": "trace",
+    "/jax/core/compile/jaxpr_to_mlir_module_duration": "lower",
+    "/jax/core/compile/backend_compile_duration": "compile",
+}
+
+
+class Session:
+    """The profile of this process: on while it runs and is not paused.
+
+    Operations, copies and the like are rows of the engine's timeline. ``events`` holds the rest:
+    what users mark, compiling, and bytes alive. Both have times in nanoseconds of one clock.
+    """
+
+    def __init__(self) -> None:
+        self.settings = Settings()
+        self.running = False
+        self.paused = False
+        self.finished = True  # nothing was profiled since the last dump that finished a profile
+        self.events: deque[dict[str, Any]] = deque(maxlen=CAPACITY)
+        self._lock = threading.RLock()
+        self._numbers = itertools.count()
+        self._since = 0  # the trace begins here
+        self._table_since = 0  # the aggregate table begins here
+        self._on = False
+        self._timeline_was_on = False
+        self._xla_trace = False
+
+    @property
+    def on(self) -> bool:
+        """Whether what happens now is kept."""
+        return self._on
+
+    def set_settings(self, settings: Settings) -> None:
+        """Take other settings; a running profile goes on with them."""
+        with self._lock:
+            self._switch(False)
+            self.settings = settings
+            self._apply()
+
+    def set_running(self, running: bool) -> None:
+        """Start or stop; a start after a finished profile begins a new trace."""
+        with self._lock:
+            if running and not self.running and self.finished:
+                self.finished = False
+                self._since = now()
+                self._forget()
+            self.running = running
+            self._apply()
+
+    def set_paused(self, paused: bool) -> None:
+        """Keep nothing for a while, or go on."""
+        with self._lock:
+            self.paused = paused
+            self._apply()
+
+    def reset_table(self) -> None:
+        """Begin a new aggregate table; the trace keeps what it has."""
+        self._table_since = now()
+
+    def add(self, kind: str, category: str, name: str, started: int, **more: Any) -> None:
+        """Keep an event.
+
+        Args:
+            kind: ``span``, ``value``, ``instant``, ``compile`` or ``memory``.
+            category: heading in the table.
+            name: shown.
+            started: nanoseconds.
+            more: ``ended``, ``value``, ``scope``.
+        """
+        self.events.append(
+            {
+                "number": next(self._numbers),
+                "kind": kind,
+                "category": category,
+                "name": name,
+                "thread": threading.current_thread().name,
+                "started": started,
+                **more,
+            }
+        )
+
+    def rows(self, table: bool = False) -> list[dict[str, Any]]:
+        """Rows of the engine's timeline in this profile, or since the table was reset."""
+        since = max(self._since, self._table_since) if table else self._since
+        return [row for row in timeline.to_dict()["rows"] if row["pushed"] >= since]
+
+    def happened(self, table: bool = False) -> list[dict[str, Any]]:
+        """Events in this profile, or since the table was reset."""
+        since = max(self._since, self._table_since) if table else self._since
+        return [e for e in self.events.copy() if e.get("ended", e["started"]) >= since]
+
+    # ---- on and off ---------------------------------------------------------------------------
+
+    def _apply(self) -> None:
+        self._switch(self.running and not self.paused)
+
+    def _switch(self, on: bool) -> None:
+        if on == self._on:
+            return
+        if on:
+            hand_over_all("profiler")  # what was recorded before is not part of the profile
+            self._timeline_was_on = timeline.on
+            if self.settings.memory:
+                timeline.watchers.append(self._watch_memory)
+            jax.monitoring.register_event_duration_secs_listener(self._watch_compiling)
+            timeline.start()
+            run_one_by_one(self.settings.arrays_by_operator)
+            by_operator.on = self.settings.graphs_by_operator
+            if self.settings.xla_trace_dir is not None:
+                jax.profiler.start_trace(self.settings.xla_trace_dir)
+                self._xla_trace = True
+        else:
+            run_one_by_one(False)  # what was recorded until now is
+            by_operator.on = False
+            if not self._timeline_was_on:
+                timeline.stop()
+            if self._watch_memory in timeline.watchers:
+                timeline.watchers.remove(self._watch_memory)
+            jax.monitoring.unregister_event_duration_listener(self._watch_compiling)
+            if self._xla_trace:
+                self._xla_trace = False
+                jax.profiler.stop_trace()
+        self._on = on
+
+    def _forget(self) -> None:
+        """Drop what no trace and no table will show."""
+        since = min(self._since, self._table_since)
+        while self.events and self.events[0]["started"] < since:
+            self.events.popleft()
+
+    # ---- what is watched ----------------------------------------------------------------------
+
+    def _watch_compiling(self, event: str, duration_secs: float, **about: Any) -> None:
+        name = _COMPILING.get(event)
+        if name is not None:
+            ended = now()
+            self.add("compile", "compile", name, ended - int(duration_secs * 1e9), ended=ended)
+
+    def _watch_memory(self, task: EngineTask) -> None:
+        kind, _, device = task.resource.partition(":")
+        if kind in ("compute", "copy") and device:
+            name, _, number = device.rstrip(")").partition("(")
+            value = bytes_alive(Context(name, int(number)))
+            self.add("memory", "Device Storage", f"Memory: {name}/{number}", now(), value=value)
+
+
+def bytes_alive(context: Context) -> int:
+    """Bytes of the arrays on a device: what its allocator says, or the sum of all live arrays.
+
+    A device of the host has no allocator that can be asked; then an array over several devices counts
+    by its share.
+    """
+    device = context.device
+    stats = device.memory_stats()
+    if stats:
+        return stats["bytes_in_use"]
+    total = 0
+    for array in jax.live_arrays(device.platform):
+        if not array.is_deleted():
+            devices = array.devices()
+            if device in devices:
+                total += array.nbytes // len(devices)
+    return total
+
+
+session = Session()
+"""The profile of this process."""
+
+
+def to_dict() -> dict[str, Any]:
+    """The profile as plain data.
+
+    Returns:
+        ``rows``, as in ``mx.engine.timeline.to_dict()``, and ``events``: dicts with ``kind``,
+        ``category``, ``name``, ``thread``, ``started`` and, by kind, ``ended``, ``value`` and ``scope``.
+        Times are nanoseconds of one clock.
+    """
+    return {"rows": session.rows(), "events": session.happened()}
