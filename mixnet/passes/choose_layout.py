@@ -7,8 +7,9 @@ and puts transposes only where such a run begins and ends. Weights keep their sh
 
 from __future__ import annotations
 
+import math
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -124,6 +125,14 @@ def _transposed(entry: Entry, axes: tuple[int, ...], suffix: str) -> Entry:
     return Entry(made.made_from(entry.node))
 
 
+ONEDNN_LEAST = 1_000_000_000
+"""Multiplications of a program that make oneDNN worth it.
+
+XLA cannot keep programs with oneDNN's calls on disk, so each start of a process compiles them anew,
+which takes seconds; small networks are as fast without.
+"""
+
+
 def choose_layout(graph: Graph, facts: Facts | None = None) -> Graph:
     """The graph with channels last where that pays, if it convolves images on a CPU.
 
@@ -134,8 +143,23 @@ def choose_layout(graph: Graph, facts: Facts | None = None) -> Graph:
         return graph
     if not any(_operator(node).name == "Convolution" for node in graph.nodes if node.op):
         return graph
-    with_onednn = mode == "auto" and onednn.available(cache_folder())
-    return _Rewrite(graph, facts.specs(graph), with_onednn).run()
+    specs = facts.specs(graph)
+    large = mode == "auto" and multiplications(graph, specs) >= ONEDNN_LEAST
+    return _Rewrite(graph, specs, large and onednn.available(cache_folder())).run()
+
+
+def multiplications(graph: Graph, specs: Mapping[Entry, Known]) -> int:
+    """How many multiplications the convolutions of a graph and their gradients take."""
+    total = 0
+    for node in graph.nodes:
+        if node.op is None or _operator(node).name != "Convolution":
+            continue
+        if isinstance(node.op, BackwardOp):
+            result, weight, times = node.inputs[0], node.inputs[2], len(node.statics[2])
+        else:
+            result, weight, times = Entry(node), node.inputs[1], 1
+        total += times * math.prod(specs[result][0]) * math.prod(specs[weight][0][1:])
+    return total
 
 
 def cache_folder() -> Path | None:
@@ -231,7 +255,13 @@ class _Rewrite:
             "pad": known["pad"] or (0, 0),
             "groups": known["num_group"],
         }
-        if known["num_group"] == 1 and self.with_onednn and dtype == np.float32:
+        channels = self._shape(data)[1]
+        if (
+            self.with_onednn
+            and known["num_group"] == 1
+            and dtype == np.float32
+            and onednn.computes(channels, plan["stride"])
+        ):
             return {**plan, "method": "onednn"}
         pointwise = known["kernel"] == (1, 1) and plan["pad"] == (0, 0)
         return {**plan, "method": "dot" if known["num_group"] == 1 and pointwise else "xla"}

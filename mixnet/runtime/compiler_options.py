@@ -33,3 +33,11 @@ def chosen_options() -> dict[str, str]:
     except jax.errors.JaxRuntimeError:
         return {}
     return _CHOSEN
+
+
+def can_be_written(graph: Graph) -> bool:
+    """Whether XLA can write the compiled program to disk: not with calls of oneDNN in it."""
+    return not any(
+        type(node.op) is Lowering and dict(node.statics).get("method") == "onednn"
+        for node in graph.nodes
+    )

@@ -10,7 +10,7 @@ import jax
 from mixnet.passes import pipeline
 from mixnet.passes.facts import Facts
 from mixnet.runtime import compile_watch, disk_cache, first_sight
-from mixnet.runtime.compiler_options import compiler_options
+from mixnet.runtime.compiler_options import can_be_written, compiler_options
 from mixnet.runtime.counters import count
 from mixnet.runtime.host_memory import keep_freed_memory
 from mixnet.runtime.lower import lower
@@ -53,7 +53,17 @@ def executable(key: Any, segment: Any) -> Callable[..., Any]:
         compiler_options=compiler_options(graph, platform),
     )
     _programs[key] = compiled
-    return compiled
+    return compiled if can_be_written(graph) else _compiled_unwritten(compiled)
+
+
+def _compiled_unwritten(compiled: Callable[..., Any]) -> Callable[..., Any]:
+    """The program for its first call, which compiles it."""
+
+    def first(*arrays: Any) -> Any:
+        with disk_cache.kept_out():
+            return compiled(*arrays)
+
+    return first
 
 
 def is_compiled(key: tuple[Any, ...]) -> bool:

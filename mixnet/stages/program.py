@@ -18,6 +18,7 @@ from mixnet.graph.node import Node
 from mixnet.passes.changes import changes
 from mixnet.passes.facts import Known
 from mixnet.runtime import hlo
+from mixnet.runtime.compiler_options import compiler_options
 from mixnet.runtime.fusion import VIEWS, Group, groups, scope_in
 from mixnet.runtime.lower import lower, scopes
 from mixnet.runtime.record import array_of
@@ -122,7 +123,8 @@ def compile_program(recording: Recording, run: bool) -> Program:
     times["passes"] = sum(step.seconds for step in recording.steps)
     with jax.enable_x64(True), jax.default_device(device), _compiled_anew():
         start = time.perf_counter()
-        traced = jax.jit(called, keep_unused=True).trace(
+        options = compiler_options(graph, device.platform)
+        traced = jax.jit(called, keep_unused=True, compiler_options=options).trace(
             jax.ShapeDtypeStruct(scalars.shape, scalars.dtype), *structs
         )
         times["jaxpr"] = _since(start)

@@ -17,9 +17,17 @@ from mixnet.ops.lowering.activation import relu_gradient
 from mixnet.ops.pooling import window_widths
 from mixnet.ops.registry import find
 from mixnet.passes.choose_layout import cache_folder
+from mixnet.runtime import disk_cache
 
 HAS_ONEDNN = onednn.available(cache_folder())
 METHODS = ["xla", *(["onednn"] if HAS_ONEDNN else [])]
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _not_on_disk():
+    """Calls of oneDNN, made here outside of programs, cannot be written to disk."""
+    with disk_cache.kept_out():
+        yield
 
 
 def normal(*shape: int, seed: int = 0) -> np.ndarray:
@@ -109,7 +117,7 @@ def test_products_for_kernels_of_one_element() -> None:
         check_convolution("dot", 2, 4, 5, (7, 8), (1, 1), stride, (1, 1), (0, 0))
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=6, deadline=None)
 @given(
     extents=st.tuples(st.integers(1, 9), st.integers(1, 9)),
     kernel=st.tuples(st.integers(1, 4), st.integers(1, 4)),
@@ -120,6 +128,7 @@ def test_products_for_kernels_of_one_element() -> None:
 )
 def test_convolutions_of_any_shape(extents, kernel, stride, pad, channels, method) -> None:
     assume(all(n + 2 * p >= k for n, p, k in zip(extents, pad, kernel, strict=True)))
+    assume(method != "onednn" or onednn.computes(channels, stride))
     check_convolution(method, 2, channels, 3, extents, kernel, stride, (1, 1), pad)
 
 

@@ -16,6 +16,7 @@ from mixnet.passes import pipeline
 from mixnet.passes.choose_layout import choose_layout
 from mixnet.passes.differentiate import differentiate
 from mixnet.passes.facts import Facts
+from mixnet.runtime import disk_cache
 from mixnet.runtime.lower import lower
 
 FLOAT = np.dtype("float32")
@@ -93,7 +94,15 @@ def names(graph: Graph) -> list[str]:
 @pytest.fixture(params=["auto", "xla"], autouse=True)
 def layout(request, monkeypatch) -> str:
     monkeypatch.setenv("MIXNET_LAYOUT", request.param)
+    monkeypatch.setattr("mixnet.passes.choose_layout.ONEDNN_LEAST", 0)  # small networks here
     return request.param
+
+
+@pytest.fixture(autouse=True)
+def _not_on_disk():
+    """Calls of oneDNN, made here outside of programs, cannot be written to disk."""
+    with disk_cache.kept_out():
+        yield
 
 
 def test_transposes_stand_only_at_the_borders() -> None:

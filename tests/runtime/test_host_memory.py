@@ -5,12 +5,15 @@ from __future__ import annotations
 import subprocess
 import sys
 
+import jax
 import pytest
 
 from mixnet.graph.graph import Graph
 from mixnet.graph.node import Entry, Node
 from mixnet.ops.lowering.activation import RELU_GRADIENT
-from mixnet.runtime.compiler_options import chosen_options, compiler_options
+from mixnet.ops.lowering.convolution import CONVOLUTION
+from mixnet.runtime import disk_cache
+from mixnet.runtime.compiler_options import can_be_written, chosen_options, compiler_options
 from mixnet.runtime.host_memory import keep_freed_memory
 
 
@@ -59,3 +62,17 @@ def test_options_are_for_lowerings_on_a_cpu() -> None:
     assert compiler_options(graph, "cpu") == chosen_options()
     assert compiler_options(graph, "gpu") == {}
     assert compiler_options(Graph((Entry(x),)), "cpu") == {}
+
+
+def test_programs_with_onednn_are_kept_out_of_the_cache_on_disk() -> None:
+    x = Node(None, name="x")
+    for method in ("onednn", "xla"):
+        node = Node(CONVOLUTION, (("method", method),), (), (Entry(x), Entry(x)))
+        assert can_be_written(Graph((Entry(node),))) == (method == "xla")
+    name = "jax_persistent_cache_min_compile_time_secs"
+    before = jax.config.values[name]
+    with disk_cache.kept_out():
+        with disk_cache.kept_out():
+            assert jax.config.values[name] == float("inf")
+        assert jax.config.values[name] == float("inf")
+    assert jax.config.values[name] == before
