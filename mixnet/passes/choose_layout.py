@@ -121,7 +121,8 @@ class Image:
 def _transposed(entry: Entry, axes: tuple[int, ...], suffix: str) -> Entry:
     op = find("transpose")
     statics, scalars = op.bind({"axes": axes})
-    return Entry(Node(op, statics, scalars, (entry,), f"{entry.node.name}_{suffix}"))
+    made = Node(op, statics, scalars, (entry,), f"{entry.node.name}_{suffix}")
+    return Entry(made.made_from(entry.node))
 
 
 ONEDNN_LEAST = 1_000_000_000
@@ -417,6 +418,7 @@ class _Rewrite:
             for e in node.inputs
         )
         made = Node(node.op, statics, node.scalars, inputs, node.name, node.attrs)
+        made.made_from(node)
         return [
             Image(last=Entry(made, e.index))
             if len(self._shape(e)) == 4
@@ -468,7 +470,7 @@ def _lowered(op: Lowering, inputs: Sequence[Entry], attributes: dict[str, Any], 
     name = node.name
     if isinstance(node.op, BackwardOp):  # one node may become several
         name = f"{name}_{op.name.split('_', 1)[-1]}"
-    return Node(op, tuple(attributes.items()), (), tuple(inputs), name)
+    return Node(op, tuple(attributes.items()), (), tuple(inputs), name).made_from(node)
 
 
 def _image(op: Lowering, inputs: Sequence[Entry], attributes: dict[str, Any], node: Node) -> Image:
@@ -487,4 +489,4 @@ def _with_fusion(made: Node, fusion: str, operands: Sequence[Entry], node: Node)
         (*made.inputs, *operands),
         f"{made.name}+{node.name.rpartition('/')[-1]}",
     )
-    return Image(last=Entry(fused))
+    return Image(last=Entry(fused.made_from(made)))

@@ -42,7 +42,7 @@ def fold_batch_norm(graph: Graph, facts: Facts | None = None) -> Graph:
             (data, Entry(folded, 0), Entry(folded, 1)),
             inner.name,
             inner.attrs,
-        )
+        ).made_from(inner)
         # Nobody reads the statistics (see ``_folds``); the moving ones stay as they are.
         return Entry(made), mean, var, mean, var
 
