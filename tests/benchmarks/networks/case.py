@@ -75,8 +75,8 @@ TINY = {
     "resnet50": Case(
         "resnet", (2, 3, 32, 32), 5, {"kind": "bottleneck", "blocks": (1, 1), "width": 4}
     ),
-    "vgg16": Case("vgg16", (2, 3, 32, 32), 5, {"width": 2, "hidden": 8}),
-    "googlenet": Case("googlenet", (2, 3, 64, 64), 5, {"divisor": 8, "blocks": (1, 1, 1)}),
+    "vgg16": Case("vgg16", (2, 3, 16, 16), 5, {"width": 2, "hidden": 8, "convolutions": (1, 2)}),
+    "googlenet": Case("googlenet", (2, 3, 64, 64), 5, {"divisor": 8, "blocks": (1, 1, 0)}),
     "lstm": Case("lstm", (5, 3), 11, {"units": 8}, 11, "tokens"),
     "transformer": Case("transformer", (6, 2, 8), 3, {"heads": 2, "layers": 1}, None, "tokens"),
 }

@@ -27,6 +27,11 @@ class Client:
             text=True,
         )
 
+    @property
+    def process(self) -> int:
+        """Its number."""
+        return self._process.pid
+
     def ask(self, do: str, **request: Any) -> Any:
         """What a worker's method returns.
 

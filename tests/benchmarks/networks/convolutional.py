@@ -76,17 +76,22 @@ def resnet(
     return net
 
 
-VGG16 = ((2, 1), (2, 2), (3, 4), (3, 8), (3, 8))
+VGG16, MULTIPLES = (2, 2, 3, 3, 3), (1, 2, 4, 8, 8)
 """Convolutions of each stage, and their channels as multiples of the width."""
 
 
 def vgg16(
-    mx: Any, shape: tuple[int, ...], classes: int, width: int = 64, hidden: int = 4096
+    mx: Any,
+    shape: tuple[int, ...],
+    classes: int,
+    width: int = 64,
+    hidden: int = 4096,
+    convolutions: tuple[int, ...] = VGG16,
 ) -> Any:
     """VGG-16 (Simonyan and Zisserman, 2014), without dropout: its results do not depend on draws."""
     nn = mx.gluon.nn
     net = nn.HybridSequential()
-    for count, multiple in VGG16:
+    for count, multiple in zip(convolutions, MULTIPLES, strict=False):
         for _ in range(count):
             net.add(nn.Conv2D(width * multiple, 3, padding=1, activation="relu"))
         net.add(nn.MaxPool2D(2, 2))

@@ -97,9 +97,15 @@ def resnet(p: Arrays, x: Any, kind: str, blocks: tuple[int, ...], width: int = 6
     return _dense(p, x.mean((1, 2)))
 
 
-def vgg16(p: Arrays, x: Any, width: int = 64, hidden: int = 4096) -> Any:
+def vgg16(
+    p: Arrays,
+    x: Any,
+    width: int = 64,
+    hidden: int = 4096,
+    convolutions: tuple[int, ...] = VGG16,
+) -> Any:
     """VGG-16."""
-    for count, _ in VGG16:
+    for count in convolutions:
         for _ in range(count):
             x = jax.nn.relu(_convolution(p, x))
         x = _pool(x, 2, 2)

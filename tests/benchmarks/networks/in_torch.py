@@ -11,7 +11,7 @@ import torch.nn.functional as F
 from torch import nn
 
 from tests.benchmarks.networks.case import RATE, Case
-from tests.benchmarks.networks.convolutional import INCEPTIONS, VGG16
+from tests.benchmarks.networks.convolutional import INCEPTIONS, MULTIPLES, VGG16
 
 # Modules and their parts are defined in the order of Gluon's parameters, which are loaded by
 # position.
@@ -77,11 +77,17 @@ def resnet(
     return nn.Sequential(*parts)
 
 
-def vgg16(shape: tuple[int, ...], classes: int, width: int = 64, hidden: int = 4096) -> nn.Module:
+def vgg16(
+    shape: tuple[int, ...],
+    classes: int,
+    width: int = 64,
+    hidden: int = 4096,
+    convolutions: tuple[int, ...] = VGG16,
+) -> nn.Module:
     """VGG-16."""
     parts: list[nn.Module] = []
     before, extent = shape[1], shape[2]
-    for count, multiple in VGG16:
+    for count, multiple in zip(convolutions, MULTIPLES, strict=False):
         for _ in range(count):
             parts += [nn.Conv2d(before, width * multiple, 3, padding=1), nn.ReLU()]
             before = width * multiple
