@@ -10,10 +10,12 @@ import pytest
 from mixnet import nd, profiler
 from mixnet.profiler.session import session
 from mixnet.profiler.trace import chrome_trace
+from mixnet.runtime import executable_cache
 
 
 @pytest.fixture
 def trace(config: dict) -> list[dict[str, Any]]:
+    executable_cache.clear()  # so that something is compiled, whatever ran before
     profiler.set_config(**config)
     profiler.set_state("run")
     domain = profiler.Domain("training")
