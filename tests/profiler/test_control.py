@@ -1,0 +1,384 @@
+"""Starting, stopping, pausing and writing; what programs leave in the profile."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from mixnet import autograd, engine, gluon, nd, profiler, sym
+from mixnet.base import AttributeTypeError, AttributeValueError, MXNetError
+
+
+def operators() -> dict[str, dict[str, Any]]:
+    """The section of operators: statistics by name."""
+    nd.waitall()
+    return json.loads(profiler.dumps(format="json"))["Time"].get("operator", {})
+
+
+def counts() -> dict[str, int]:
+    return {name: each["Count"] for name, each in operators().items()}
+
+
+def trace(config: dict[str, Any]) -> list[dict[str, Any]]:
+    return json.loads(Path(config["filename"]).read_text())["traceEvents"]
+
+
+def program() -> nd.NDArray:
+    a = nd.ones((8, 8))
+    return (nd.dot(a, a) + 1).relu()
+
+
+# Names and numbers of rows as MXNet 1.9.1 has them for the same program.
+def test_operators_have_rows_of_their_own(config: dict) -> None:
+    profiler.set_config(profile_all=True, **config)
+    profiler.set_state("run")
+    program().asnumpy()
+    profiler.set_state("stop")
+    assert counts() == {"_ones": 1, "dot": 1, "_plus_scalar": 1, "relu": 1}
+
+
+def test_the_defaults_show_operators_as_in_mxnet(config: dict) -> None:
+    profiler.set_config(**config)
+    profiler.set_state("run")
+    program().asnumpy()
+    assert set(counts()) == {"_ones", "dot", "_plus_scalar", "relu"}
+
+
+def test_programs_as_they_run_have_one_row(config: dict) -> None:
+    profiler.set_config(profile_imperative=False, profile_symbolic=False, **config)
+    profiler.set_state("run")
+    program().asnumpy()
+    assert counts() == {"segment of 4 operations: _ones, dot, _plus_scalar, relu": 1}
+
+
+def dense() -> gluon.nn.Dense:
+    net = gluon.nn.Dense(3, activation="tanh", in_units=8)
+    net.initialize()
+    net.hybridize()
+    return net
+
+
+def test_operators_of_a_hybridized_block(config: dict) -> None:
+    net, x = dense(), nd.ones((4, 8))
+    expected = net(x).asnumpy()
+    profiler.set_config(profile_imperative=False, **config)
+    profiler.set_state("run")
+    found = net(x).asnumpy()
+    assert counts() == {"FullyConnected": 1, "Activation": 1}  # as in MXNet
+    np.testing.assert_allclose(found, expected, rtol=1e-6)
+
+
+def test_a_hybridized_block_as_one_program(config: dict) -> None:
+    net, x = dense(), nd.ones((4, 8))
+    net(x).asnumpy()
+    profiler.set_config(profile_symbolic=False, **config)
+    profiler.set_state("run")
+    net(x).asnumpy()
+    assert counts() == {net.name: 1}
+
+
+def test_operators_of_a_bound_symbol(config: dict) -> None:
+    x = sym.var("x")
+    executor = sym.tanh(sym.exp(x)).bind(args={"x": nd.ones((2,))})
+    profiler.set_config(profile_imperative=False, **config)
+    profiler.set_state("run")
+    (out,) = executor.forward()
+    np.testing.assert_allclose(out.asnumpy(), np.tanh(np.exp(np.ones(2))), rtol=1e-6)
+    assert counts() == {"exp": 1, "tanh": 1}
+
+
+def test_gradients_are_operators_too(config: dict) -> None:
+    x = nd.array([1.0, 2.0])
+    x.attach_grad()
+    profiler.set_config(**config)
+    profiler.set_state("run")
+    with autograd.record():
+        y = nd.exp(x) * 3
+    y.backward()
+    np.testing.assert_allclose(x.grad.asnumpy(), 3 * np.exp([1.0, 2.0]), rtol=1e-6)
+    found = counts()
+    assert found["exp"] == 1 and found["_mul_scalar"] >= 1
+    assert sum(found.values()) >= 4  # forward, the head's ones, two gradients
+
+
+def test_lazy_again_after_the_profile(config: dict) -> None:
+    profiler.set_config(profile_all=True, **config)
+    profiler.set_state("run")
+    nd.ones((2,)) + 1  # runs, though nobody asks
+    profiler.set_state("stop")
+    assert counts() == {"_ones": 1, "_plus_scalar": 1}
+    assert not engine.timeline.on
+    before = len(engine.timeline.to_dict()["rows"])
+    x = nd.ones((2,)) + 1
+    assert x.to_dict()["state"] == "pending"
+    x.asnumpy()
+    assert len(engine.timeline.to_dict()["rows"]) == before
+
+
+def test_a_timeline_that_was_on_stays_on(config: dict) -> None:
+    engine.timeline.start()
+    try:
+        profiler.set_config(**config)
+        profiler.set_state("run")
+        profiler.set_state("stop")
+        assert engine.timeline.on
+    finally:
+        engine.timeline.stop()
+
+
+def test_what_is_recorded_counts_where_it_was_recorded(config: dict) -> None:
+    profiler.set_config(profile_imperative=False, **config)
+    before = nd.ones((2,)) * 2
+    profiler.set_state("run")
+    during = nd.ones((2,)) * 4 + 1
+    profiler.set_state("stop")
+    after = nd.ones((2,)) + 8
+    assert (before + during + after).asnumpy().tolist() == [16, 16]
+    assert counts() == {"segment of 3 operations: _ones, _mul_scalar, _plus_scalar": 1}
+
+
+def test_pause_and_resume(config: dict) -> None:
+    profiler.set_config(**config)
+    profiler.set_state("run")
+    nd.ones((2,)).exp().asnumpy()
+    profiler.pause()
+    nd.ones((2,)).log().asnumpy()
+    profiler.resume()
+    nd.ones((2,)).sin().asnumpy()
+    assert set(counts()) == {"_ones", "exp", "sin"}
+    assert counts()["_ones"] == 2
+
+
+def test_paused_before_the_start_keeps_nothing(config: dict) -> None:
+    profiler.set_config(**config)
+    profiler.pause()
+    profiler.set_state("run")
+    nd.ones((2,)).asnumpy()
+    assert counts() == {}
+    profiler.resume()
+    nd.ones((2,)).asnumpy()
+    assert counts() == {"_ones": 1}
+
+
+def test_operations_of_all_threads(config: dict) -> None:
+    profiler.set_config(**config)
+    profiler.set_state("run")
+    threads = [
+        threading.Thread(target=lambda: [nd.ones((3,)).tanh().asnumpy() for _ in range(5)])
+        for _ in range(4)
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert counts() == {"_ones": 20, "tanh": 20}
+
+
+def test_the_time_of_an_operator_is_without_compiling_it(config: dict) -> None:
+    profiler.set_config(**config)
+    profiler.set_state("run")
+    nd.ones((3, 1, 7)).cosh().asnumpy()  # a shape that no other test has
+    nd.waitall()
+    profiler.set_state("stop")
+    time_of = json.loads(profiler.dumps(format="json"))["Time"]
+    (row,) = [row for row in profiler.to_dict()["rows"] if row["name"] == "cosh"]
+    whole = (row["ended"] - row["started"]) / 1e6
+    assert time_of["compile"]["compile"]["Count"] >= 1
+    assert 0 < time_of["operator"]["cosh"]["Total"] < whole / 2
+
+
+def test_memory_follows_what_is_alive(config: dict) -> None:
+    profiler.set_config(**config)
+    profiler.set_state("run")
+    kept = nd.zeros((1000, 1000))
+    kept.wait_to_read()
+    nd.ones((2,)).asnumpy()
+    profiler.set_state("stop")
+    values = [e["value"] for e in profiler.to_dict()["events"] if e["kind"] == "memory"]
+    assert len(values) >= 2 and all(value >= kept.size * 4 for value in values)
+    section = json.loads(profiler.dumps(format="json"))["Memory"]["Device Storage"]
+    (statistics,) = section.values()
+    assert statistics["Count"] == len(values)
+    assert statistics["Max"] == max(values) / 1000
+
+
+def test_no_memory_if_not_asked_for(config: dict) -> None:
+    profiler.set_config(profile_memory=False, **config)
+    profiler.set_state("run")
+    nd.ones((2,)).asnumpy()
+    assert not [e for e in profiler.to_dict()["events"] if e["kind"] == "memory"]
+    assert not engine.timeline.watchers
+
+
+# ---- the table ----------------------------------------------------------------------------------
+
+
+def test_without_aggregate_stats_there_is_no_table(config: dict) -> None:
+    profiler.set_config(**{**config, "aggregate_stats": False})
+    profiler.set_state("run")
+    nd.ones((2,)).asnumpy()
+    assert profiler.dumps() == ""
+
+
+def test_reset_begins_a_new_table(config: dict) -> None:
+    profiler.set_config(**config)
+    profiler.set_state("run")
+    nd.ones((2,)).asnumpy()
+    assert "_ones" in profiler.dumps(reset=True)
+    assert counts() == {}
+    nd.ones((2,)).exp().asnumpy()
+    assert counts() == {"_ones": 1, "exp": 1}
+    profiler.dump()
+    assert sum(e["name"] == "_ones" for e in trace(config)) == 2  # the trace keeps both
+
+
+# ---- the file -----------------------------------------------------------------------------------
+
+
+def names(config: dict[str, Any]) -> set[str]:
+    return {e["name"] for e in trace(config) if e["ph"] == "X" and e["cat"].startswith("compute")}
+
+
+def test_dumps_to_a_file_as_it_goes_on(config: dict) -> None:
+    profiler.set_config(**config)
+    profiler.set_state("run")
+    nd.ones((3,)).asnumpy()
+    profiler.dump(finished=False)
+    assert names(config) == {"_ones"}
+    nd.zeros((3,)).exp().asnumpy()
+    profiler.dump(finished=False)
+    assert names(config) == {"_ones", "_zeros", "exp"}
+    nd.zeros((3,)).sin().asnumpy()
+    profiler.dump()
+    assert names(config) == {"_ones", "_zeros", "exp", "sin"}
+    nd.zeros((3,)).cos().asnumpy()
+    with pytest.raises(MXNetError, match=r"nothing was profiled.*set_state\('run'\)"):
+        profiler.dump()
+    profiler.set_state("run")
+    nd.zeros((3,)).log().asnumpy()
+    profiler.dump()
+    assert names(config) == {"_zeros", "log"}
+
+
+def test_a_file_that_cannot_be_written(config: dict, tmp_path: Path) -> None:
+    profiler.set_config(**{**config, "filename": str(tmp_path / "no" / "profile.json")})
+    profiler.set_state("run")
+    with pytest.raises(OSError, match=r"profile\.json"):
+        profiler.dump()
+
+
+def test_continuous_dump(config: dict) -> None:
+    profiler.set_config(**{**config, "continuous_dump": True}, dump_period=0.01)
+    profiler.set_state("run")
+    nd.ones((3,)).asnumpy()
+    patience = time.monotonic() + 20
+    while time.monotonic() < patience:
+        if os.path.exists(config["filename"]) and "_ones" in names(config):
+            break
+        time.sleep(0.01)
+    assert names(config) == {"_ones"}
+
+
+def test_autostart_writes_at_the_end_of_the_process(tmp_path: Path) -> None:
+    code = "import mixnet as mx; mx.nd.ones((2,)).exp().asnumpy()"
+    environment = {**os.environ, "MXNET_PROFILER_AUTOSTART": "1",
+                   "PYTHONPATH": os.pathsep.join(sys.path)}  # fmt: skip
+    subprocess.run(
+        [sys.executable, "-c", code], cwd=tmp_path, env=environment, check=True, timeout=120
+    )
+    assert names({"filename": tmp_path / "profile.json"}) == {"_ones", "exp"}
+
+
+@pytest.mark.parametrize("how", ["scope", "config"])
+def test_xla_writes_its_own_profile(config: dict, tmp_path: Path, how: str) -> None:
+    folder = tmp_path / "xla"
+    if how == "scope":
+        with profiler.xla_trace(str(folder)):
+            nd.ones((3,)).exp().asnumpy()
+    else:
+        profiler.set_config(xla_trace_dir=str(folder), **config)
+        profiler.set_state("run")
+        nd.ones((3,)).exp().asnumpy()
+        profiler.set_state("stop")
+    assert any(path.suffix in (".pb", ".gz") for path in folder.rglob("*"))
+
+
+# ---- errors -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "words"),
+    [
+        (lambda: profiler.set_state("go"), AttributeValueError, "'go'.*'run' or 'stop'"),
+        (lambda: profiler.set_state(3), AttributeValueError, "3.*'run' or 'stop'"),
+        (lambda: profiler.set_state("run", "all"), AttributeValueError, "'all'.*'worker'"),
+        (lambda: profiler.pause("server"), AttributeValueError, "'server'.*'worker'"),
+        (lambda: profiler.resume("x"), AttributeValueError, "'x'.*'worker'"),
+        (lambda: profiler.dump(True, "x"), AttributeValueError, "'x'.*'worker'"),
+        (lambda: profiler.set_config(nonsense=1), AttributeTypeError, "'nonsense'.*profile_all"),
+        (lambda: profiler.set_config(profile_all="maybe"), AttributeValueError, "'maybe'.*True"),
+        (lambda: profiler.set_config(aggregate_stats=None), AttributeValueError, "None.*True"),
+        (lambda: profiler.set_config(dump_period=0), AttributeValueError, "0.*above 0"),
+        (lambda: profiler.set_config(dump_period="x"), AttributeValueError, "'x'.*seconds"),
+        (lambda: profiler.set_config(filename=3), AttributeValueError, "3.*path"),
+        (lambda: profiler.set_config(profile_process="x"), AttributeValueError, "'x'.*'worker'"),
+        (lambda: profiler.dumps(format="xml"), AttributeValueError, "'xml'.*'table', 'json'"),
+        (lambda: profiler.dumps(sort_by="name"), AttributeValueError, "'name'.*'total'"),
+        (lambda: profiler.dumps(ascending=3), AttributeValueError, "3.*False, True"),
+        (lambda: profiler.dumps(reset="x"), AttributeValueError, "'x'.*False, True"),
+    ],
+)
+def test_errors_say_what_was_given_and_expected(call: Any, error: Any, words: str) -> None:
+    with pytest.raises(error, match=words):
+        call()
+    assert not engine.timeline.on
+
+
+def test_settings_that_are_refused_change_nothing(config: dict) -> None:
+    profiler.set_config(**config)
+    with pytest.raises(AttributeTypeError):
+        profiler.set_config(profile_all=True, nonsense=1)
+    profiler.set_state("run")
+    nd.ones((2,)).asnumpy()
+    assert "_ones" in profiler.dumps()
+
+
+def test_booleans_may_be_text_and_numbers() -> None:
+    from mixnet.profiler.settings import parse
+
+    assert parse({"profile_all": "true"}).profile_all is True
+    assert parse({"profile_api": 0}).profile_api is False
+    assert parse({"dump_period": "2"}).dump_period == 2.0
+
+
+def test_older_names(config: dict) -> None:
+    with pytest.warns(DeprecationWarning, match=r"set_config\(\)"):
+        profiler.profiler_set_config("all", config["filename"])
+    profiler.set_config(**config)
+    with pytest.warns(DeprecationWarning, match=r"set_state\(\)"):
+        profiler.profiler_set_state("run")
+    nd.ones((2,)).asnumpy()
+    with pytest.warns(DeprecationWarning, match=r"dump\(\)"):
+        profiler.dump_profile()
+    assert names(config) == {"_ones"}
+    with pytest.warns(DeprecationWarning), pytest.raises(AttributeTypeError, match="profile_go"):
+        profiler.profiler_set_config("go")
+
+
+def test_the_handle_of_a_kvstore() -> None:
+    store = object()
+    assert profiler.profiler_kvstore_handle.value is None
+    profiler.set_kvstore_handle(store)
+    try:
+        assert profiler.profiler_kvstore_handle.value is store
+    finally:
+        profiler.set_kvstore_handle(None)

@@ -1,0 +1,130 @@
+"""Operations one at a time: the same results, a program for each."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+import pytest
+
+import mixnet as mx
+from mixnet import autograd, gluon, nd
+from mixnet.engine import timeline
+from mixnet.runtime.graph_op import by_operator
+from mixnet.runtime.record import run_one_by_one
+
+
+@pytest.fixture
+def one_by_one() -> Iterator[None]:
+    run_one_by_one(True)
+    by_operator.on = True
+    yield
+    run_one_by_one(False)
+    by_operator.on = False
+
+
+def ran() -> list[str]:
+    """Names of what ran since the last call."""
+    nd.waitall()
+    names = [row["name"] for row in timeline.to_dict()["rows"]]
+    timeline.clear()
+    return names
+
+
+@pytest.fixture
+def rows() -> Iterator[None]:
+    timeline.clear()
+    timeline.start()
+    yield
+    timeline.stop()
+    timeline.clear()
+
+
+def test_every_operation_is_a_segment(one_by_one: None, rows: None) -> None:
+    x = nd.ones((2, 2))
+    y = x + 1  # an operator of Python has a shorter way into the segment
+    z = nd.dot(x, y)
+    assert ran() == ["_ones", "_plus_scalar", "dot"]
+    assert z.asnumpy().tolist() == [[4, 4], [4, 4]]
+
+
+def test_the_naive_engine_runs_a_first_operation_at_once() -> None:
+    x = nd.ones((2,))
+    x.wait_to_read()
+    with mx.engine.using("NaiveEngine"):
+        assert (x + 1).to_dict()["state"] == "ready"
+        assert x.exp().to_dict()["state"] == "ready"
+
+
+def test_names_of_segments(rows: None) -> None:
+    x = nd.ones((2,))
+    (x * 2 * 3 + 1).exp().asnumpy()
+    assert ran()[0] == "segment of 5 operations: _ones, 2 x _mul_scalar, _plus_scalar, exp"
+    x = nd.ones((2,))
+    x.exp().sin().cos().tanh().sqrt().abs().asnumpy()
+    assert ran()[0] == "segment of 7 operations: _ones, exp, sin, cos, tanh, sqrt, ..."
+
+
+def network() -> gluon.nn.HybridSequential:
+    net = gluon.nn.HybridSequential(prefix="net_")
+    with net.name_scope():
+        net.add(gluon.nn.Dense(6, activation="relu", in_units=4))
+        net.add(gluon.nn.BatchNorm(in_channels=6))
+        net.add(gluon.nn.Dropout(0.5))
+        net.add(gluon.nn.Dense(2, in_units=6))
+    mx.random.seed(3)
+    net.initialize(mx.init.Xavier())
+    net.hybridize()
+    return net
+
+
+def train(net: gluon.nn.HybridSequential, graphs: bool) -> dict[str, np.ndarray]:
+    by_operator.on = graphs
+    try:
+        mx.random.seed(7)
+        x = nd.array(np.linspace(-1, 1, 20).reshape(5, 4))
+        with autograd.record():
+            loss = (net(x) ** 2).sum()
+        loss.backward()
+        found = {"loss": loss.asnumpy(), "prediction": net(x).asnumpy()}
+        for name, parameter in net.collect_params().items():
+            found[name] = parameter.data().asnumpy()
+            if parameter.grad_req != "null":
+                found[f"gradient of {name}"] = parameter.grad().asnumpy()
+        return found
+    finally:
+        by_operator.on = False
+
+
+def test_a_block_computes_the_same_operator_by_operator() -> None:
+    whole, parts = train(network(), False), train(network(), True)
+    assert set(whole) == set(parts)
+    for name, value in whole.items():  # the dropout mask is the same, statistics move
+        np.testing.assert_allclose(parts[name], value, rtol=2e-5, atol=1e-6, err_msg=name)
+    assert np.abs(whole["net_batchnorm0_running_mean"]).max() > 0
+
+
+def test_heads_that_are_inputs_or_twice_the_same() -> None:
+    x = mx.sym.var("x")
+    y = mx.sym.exp(x)
+    group = mx.sym.Group([x, y, y])
+    given = nd.array([0.0, 1.0])
+    by_operator.on = True
+    try:
+        outputs = group.bind(args={"x": given}).forward()
+        outputs[1][:] = 9
+    finally:
+        by_operator.on = False
+    assert outputs[0].asnumpy().tolist() == [0, 1]
+    np.testing.assert_allclose(outputs[2].asnumpy(), np.exp([0.0, 1.0]), rtol=1e-6)
+    assert given.asnumpy().tolist() == [0, 1]
+
+
+def test_operators_without_inputs_in_a_graph() -> None:
+    net = mx.sym.zeros((2,)) + mx.sym.var("x")
+    by_operator.on = True
+    try:
+        (out,) = net.bind(args={"x": nd.array([1.0, 2.0])}).forward()
+    finally:
+        by_operator.on = False
+    assert out.asnumpy().tolist() == [1, 2]
