@@ -28,6 +28,16 @@ def _flag(text: str) -> bool:
     raise ValueError(text)
 
 
+def _one_of(*allowed: str) -> Callable[[str], str]:
+    def choice(text: str) -> str:
+        if text not in allowed:
+            raise ValueError(text)
+        return text
+
+    choice.__name__ = f"choice of {', '.join(allowed)}"
+    return choice
+
+
 SETTINGS: dict[str, Setting] = {
     each.name: each
     for each in (
@@ -92,6 +102,19 @@ SETTINGS: dict[str, Setting] = {
             str,
             "",
             "Folder of compiled programs (empty: the user's cache folder; 'off': none).",
+        ),
+        Setting(
+            "MIXNET_LAYOUT",
+            _one_of("auto", "xla", "off"),
+            "auto",
+            "auto: images are computed with channels last, convolutions by oneDNN where XLA has it; "
+            "xla: without oneDNN; off: as written.",
+        ),
+        Setting(
+            "MIXNET_KEEP_MEMORY",
+            _flag,
+            True,
+            "Host memory that a program frees is kept for the next one (Linux), not given back.",
         ),
         Setting(
             "MIXNET_COMPILE_WARNING",

@@ -18,6 +18,7 @@ from mixnet import config
 
 _PACKAGE = os.path.dirname(os.path.abspath(__file__)) + os.sep
 _STANDARD = sysconfig.get_path("stdlib") + os.sep
+_LAYER_METHODS = ("forward", "hybrid_forward", "__call__")
 # Installed packages lie in the folder of the standard library, and are somebody's programs.
 _INSTALLED = tuple(sysconfig.get_path(name) + os.sep for name in ("purelib", "platlib"))
 
@@ -80,7 +81,7 @@ def user_source(making: Any = None) -> Source | None:
     """The innermost line on the stack that is the user's; None if there is none.
 
     Inside of :func:`source_lines` with a boundary, lines outside of that do not count: then it is
-    the line that made the innermost layer. Costs about a microsecond and grows with the depth.
+    the line that made the innermost layer. Costs a few microseconds, more in deep calls.
 
     Args:
         making: an object whose own ``__init__`` functions do not count.
@@ -95,7 +96,7 @@ def user_source(making: Any = None) -> Source | None:
                 continue
         if is_users(code.co_filename):
             return Source(code.co_filename, frame.f_lineno, code.co_qualname, layer)
-        if layer is None and code.co_varnames[:1] == ("self",):
+        if layer is None and code.co_name in _LAYER_METHODS:
             # A layer knows where it was made; which class that is, this room need not know.
             layer = getattr(frame.f_locals.get("self"), "_made_at", None)
         frame = frame.f_back
@@ -111,7 +112,7 @@ def are_lines_kept() -> bool:
 def source_lines(boundary: FrameType | None = None) -> Iterator[None]:
     """Scope in which traced and composed nodes keep the user's line that made them.
 
-    The setting ``MIXNET_SOURCE_LINES`` turns it on everywhere. It costs about a microsecond for
+    The setting ``MIXNET_SOURCE_LINES`` turns it on everywhere. It costs a few microseconds for
     every node.
 
     Args:

@@ -70,6 +70,11 @@ class Graph:
             variables: what stands for variables, where they do not stay.
         """
         made: dict[Node, Node | tuple[Entry, ...]] = dict(variables or {})
+        # Where nodes know their lines: all nodes whose line is settled.
+        lines: set[Node] = set()
+        if any(hasattr(node, "source") for node in self.nodes):
+            given = [[Entry(v)] if isinstance(v, Node) else v for v in made.values()]
+            lines = {*self.nodes, *(entry.node for entries in given for entry in entries)}
 
         def moved(entry: Entry) -> Entry:
             now = made[entry.node]
@@ -79,7 +84,9 @@ class Graph:
             if node.is_variable:
                 made.setdefault(node, node)
             else:
-                made[node] = change(node, tuple(moved(entry) for entry in node.inputs))
+                made[node] = found = change(node, tuple(moved(entry) for entry in node.inputs))
+                if lines:
+                    _pass_on(node, found, lines)
         return self.with_heads(moved(entry) for entry in self.heads)
 
     def to_dict(self) -> dict[str, Any]:
@@ -99,3 +106,16 @@ class Graph:
             "heads": [[number[e.node], e.index] for e in self.heads],
             "inputs": [number[node] for node in self.inputs if node in number],
         }
+
+
+def _pass_on(node: Node, found: Node | tuple[Entry, ...], settled: set[Node]) -> None:
+    """Let what is new in what stands for a node know the node's line."""
+    stack = [found] if isinstance(found, Node) else [entry.node for entry in found]
+    while stack:
+        each = stack.pop()
+        if each.op is None or each in settled:
+            continue
+        settled.add(each)
+        if not hasattr(each, "source"):
+            each.made_from(node)
+        stack += [entry.node for entry in each.inputs]

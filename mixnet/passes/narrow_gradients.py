@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 from mixnet.graph.graph import Graph
 from mixnet.graph.node import Entry, Node
-from mixnet.ops.backward import outputs_and_gradients
+from mixnet.ops.backward import with_gradients
 from mixnet.ops.dataflow import Known, Program, trace
 from mixnet.passes.differentiate import BackwardOp
 
@@ -73,9 +73,10 @@ class _Gradient:
 
         def run(*given: Any) -> Any:
             arrays, numbers = given[: len(inputs)], given[len(inputs) :]
-            return outputs_and_gradients(
-                forward, forward_statics, numbers, arrays[:count], headed, arrays[count:], wanted
+            outputs, pull = with_gradients(
+                forward, forward_statics, numbers, arrays[count:], headed, wanted
             )
+            return outputs, pull(arrays[:count], headed, wanted)
 
         self.forward = forward
         self.whole = whole = trace(run, inputs, scalars)

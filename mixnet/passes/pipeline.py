@@ -7,8 +7,10 @@ from collections.abc import Callable
 from typing import Any
 
 from mixnet.graph.graph import Graph
+from mixnet.passes.choose_layout import choose_layout
 from mixnet.passes.eliminate_common import eliminate_common
 from mixnet.passes.facts import Facts
+from mixnet.passes.fold_batch_norm import fold_batch_norm
 from mixnet.passes.fold_constants import fold_constants
 from mixnet.passes.inline import inline
 from mixnet.passes.simplify import drop_gradient_rules, simplify
@@ -21,7 +23,15 @@ Watch = Callable[[str, Graph, float], None]
 # operators that only say what a gradient shall be have done their work. A "graph", of a block or a
 # symbol, may be: its passes keep gradients too.
 PASSES: dict[str, tuple[Pass, ...]] = {
-    "segment": (inline, drop_gradient_rules, fold_constants, simplify, eliminate_common),
+    "segment": (
+        inline,
+        drop_gradient_rules,
+        fold_constants,
+        simplify,
+        eliminate_common,
+        fold_batch_norm,
+        choose_layout,
+    ),
     "graph": (fold_constants, simplify, eliminate_common),
 }
 

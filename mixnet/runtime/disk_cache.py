@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import os
 import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import jax
@@ -60,3 +63,26 @@ def use() -> Path | None:
     jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.0)
     jax.config.update("jax_compilation_cache_max_size", MOST_BYTES)
     return path
+
+
+_SECONDS = "jax_persistent_cache_min_compile_time_secs"
+_lock = threading.Lock()
+_kept_out: list[float] = []  # for each scope that is open, the threshold that it found
+
+
+@contextmanager
+def kept_out() -> Iterator[None]:
+    """Programs that are compiled in this scope are not written to the folder.
+
+    What other threads compile meanwhile is not either, which costs them a compilation later.
+    """
+    with _lock:
+        _kept_out.append(_kept_out[0] if _kept_out else jax.config.values[_SECONDS])
+        jax.config.update(_SECONDS, float("inf"))
+    try:
+        yield
+    finally:
+        with _lock:
+            before = _kept_out.pop()
+            if not _kept_out:
+                jax.config.update(_SECONDS, before)

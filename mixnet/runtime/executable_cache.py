@@ -10,7 +10,9 @@ import jax
 from mixnet.passes import pipeline
 from mixnet.passes.facts import Facts
 from mixnet.runtime import compile_watch, disk_cache, first_sight
+from mixnet.runtime.compiler_options import can_be_written, compiler_options
 from mixnet.runtime.counters import count
+from mixnet.runtime.host_memory import keep_freed_memory
 from mixnet.runtime.lower import lower
 
 disk_cache.use()
@@ -34,16 +36,34 @@ def executable(key: Any, segment: Any) -> Callable[..., Any]:
         return first_sight.stepwise(program, slots)
     count("programs_compiled")
     compile_watch.watch(segment.source, key)
-    facts = Facts(context.device.platform, [(v.spec.shape, v.spec.dtype) for v in segment.leaves])
+    platform = context.device.platform
+    if platform == "cpu":
+        keep_freed_memory()
+    facts = Facts(platform, [(v.spec.shape, v.spec.dtype) for v in segment.leaves])
     graph = pipeline.run(segment.graph(slots), "segment", facts)
     run = lower(graph)
 
     def call(scalars: Any, *arrays: Any) -> list[Any]:
         return run(arrays, scalars)
 
-    compiled = jax.jit(call, donate_argnums=tuple(1 + i for i in donated), keep_unused=True)
+    compiled = jax.jit(
+        call,
+        donate_argnums=tuple(1 + i for i in donated),
+        keep_unused=True,
+        compiler_options=compiler_options(graph, platform),
+    )
     _programs[key] = compiled
-    return compiled
+    return compiled if can_be_written(graph) else _compiled_unwritten(compiled)
+
+
+def _compiled_unwritten(compiled: Callable[..., Any]) -> Callable[..., Any]:
+    """The program for its first call, which compiles it."""
+
+    def first(*arrays: Any) -> Any:
+        with disk_cache.kept_out():
+            return compiled(*arrays)
+
+    return first
 
 
 def is_compiled(key: tuple[Any, ...]) -> bool:

@@ -123,8 +123,14 @@ class GraphOp:
         return entries, starts, [len(each) for each in parts]
 
     def _forward_entries(self, entries: Sequence[Entry]) -> list[Entry]:
-        """Results of forward operations that the backward nodes below ``entries`` read."""
+        """Results of forward operations that the backward nodes below ``entries`` read.
+
+        The key of the run counts as one: with the very same key a gradient is seen to be of the
+        same operation, and its masks are not drawn again.
+        """
         forward = {node for node in self.graph.nodes if not node.is_variable}
+        if self.key is not None:
+            forward.add(self.graph.inputs[self.key])
         kept: dict[Entry, None] = {}
         for node in topological(entry.node for entry in entries):
             if node not in forward:

@@ -229,7 +229,7 @@ logs: list[MemoryLog] = []
 def memory() -> MemoryLog:
     """Scope that logs every array: ``with mx.runtime.memory() as log: ...; print(log)``.
 
-    Operations keep their lines inside, which costs about a microsecond each.
+    Operations keep their lines inside, which costs a few microseconds each.
     """
     return MemoryLog()
 

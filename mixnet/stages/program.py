@@ -18,6 +18,7 @@ from mixnet.graph.node import Node
 from mixnet.passes.changes import changes
 from mixnet.passes.facts import Known
 from mixnet.runtime import hlo
+from mixnet.runtime.compiler_options import compiler_options
 from mixnet.runtime.fusion import VIEWS, Group, groups, scope_in
 from mixnet.runtime.lower import lower, scopes
 from mixnet.runtime.record import array_of
@@ -46,7 +47,8 @@ class Program:
         instructions: the same parsed, see ``mixnet.runtime.hlo.Program.to_dict``.
         groups: what runs as one piece, see ``mixnet.runtime.fusion.Group``.
         links: one for each operation of the last graph, in order: ``{"node", "id", "part",
-            "source", "jaxpr", "stablehlo", "instructions", "groups", "vanished"}``.
+            "source", "also", "jaxpr", "stablehlo", "instructions", "groups", "vanished"}``.
+            ``also`` holds the lines of nodes that a pass has made a part of this one.
         times: seconds of each stage.
         memory_plan: the plan, None with a reason in ``memory_plan_missing``.
         memory: bytes of the compiled program, XLA's figures.
@@ -121,7 +123,8 @@ def compile_program(recording: Recording, run: bool) -> Program:
     times["passes"] = sum(step.seconds for step in recording.steps)
     with jax.enable_x64(True), jax.default_device(device), _compiled_anew():
         start = time.perf_counter()
-        traced = jax.jit(called, keep_unused=True).trace(
+        options = compiler_options(graph, device.platform)
+        traced = jax.jit(called, keep_unused=True, compiler_options=options).trace(
             jax.ShapeDtypeStruct(scalars.shape, scalars.dtype), *structs
         )
         times["jaxpr"] = _since(start)
@@ -149,6 +152,7 @@ def compile_program(recording: Recording, run: bool) -> Program:
     program.groups = _named(found, graph, names)
     equations = _equations(traced.jaxpr, set(names.values()))
     program.links = _links(graph, names, equations, lines, parsed, found)
+    _join_lines(program)
     return program
 
 
@@ -316,6 +320,7 @@ def _links(
                 "id": row["id"],
                 "part": row["part"],
                 "source": row["source"],
+                "also": [],
                 "jaxpr": primitives,
                 "stablehlo": lines.get(scope, []),
                 "instructions": [each.name for each in own],
@@ -324,6 +329,38 @@ def _links(
             }
         )
     return links
+
+
+def _join_lines(program: Program) -> None:
+    """Add to each link the lines of the nodes that were merged with its node, or fused to it.
+
+    A pass that makes one node of two, as of a convolution and what follows it, joins their names
+    with a plus sign.
+    """
+    sources: dict[str, dict[str, Any]] = {}  # name of a node in any step -> its line
+    merged: dict[str, list[str]] = {}  # last part of a name -> names of what is a part of it now
+    for step in program.steps:
+        for row in step["graph"]["nodes"]:
+            if row["source"] is not None:
+                sources.setdefault(row["name"], row["source"])
+                sources.setdefault(_last(row["name"]), row["source"])
+        for each in (step["changes"] or {}).get("merged", ()):
+            parts = merged.setdefault(_last(each["into"]), [])
+            parts += [each["name"], *merged.get(_last(each["name"]), ())]
+    for link in program.links:
+        first, *joined = link["node"].split("+")
+        names = [
+            *joined,
+            *(part for name in (first, *joined) for part in merged.get(_last(name), ())),
+        ]
+        for name in names:
+            source = sources.get(name) or sources.get(_last(name))
+            if source is not None and source != link["source"] and source not in link["also"]:
+                link["also"].append(source)
+
+
+def _last(name: str) -> str:
+    return name.rpartition("/")[-1]
 
 
 def _why(instructions: list[hlo.Instruction], primitives: list[str]) -> str:

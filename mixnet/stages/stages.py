@@ -62,12 +62,14 @@ class Stages:
         found = []
         for program in self.programs:
             for link in program.links:
-                source = link["source"]
-                while source is not None:
-                    if source["line"] == line and source["file"].endswith(file or ""):
-                        found.append(link)
-                        break
-                    source = source["layer"]
+                lines = [link["source"], *link["also"]]
+                lines += [source["layer"] for source in lines if source is not None]
+                if any(
+                    source["line"] == line and source["file"].endswith(file or "")
+                    for source in lines
+                    if source is not None
+                ):
+                    found.append(link)
         return found
 
     def to_dict(self) -> dict[str, Any]:

@@ -58,7 +58,8 @@ def program(symbol: Symbol, shapes: dict[str, Any], mode: str | None) -> tuple[A
     made = forward.backward_node(node, [head], wanted)
     assert made is not None
     graph = Graph(tuple(Entry(made, i) for i in wanted), tuple(inputs))
-    run = lower(pipeline.run(graph, "segment", Facts()))
+    facts = Facts("cpu", [(each.shape, each.dtype) for each in arrays])
+    run = lower(pipeline.run(graph, "segment", facts))
     with jax.enable_x64(True):
         return jax.jit(lambda *given: run(given)).lower(*arrays).compile(), arrays
 
