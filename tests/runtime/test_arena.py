@@ -26,7 +26,8 @@ def values(plan: MemoryPlan) -> dict[str, np.ndarray]:
     found = {}
     for array in plan.arrays:
         if array.name in {node.name for node in plan.schedule.graph.inputs}:
-            drawn = random.uniform(0.1, 1, array.shape) * (0.1 if "weight" in array.name else 1)
+            weight = "weight" in array.name
+            drawn = random.uniform(*(-0.05, 0.05) if weight else (0.1, 1), array.shape)
             found[array.name] = drawn.astype(array.dtype)
     return found
 
