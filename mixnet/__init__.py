@@ -37,6 +37,7 @@ from mixnet.context import current_context as current_context
 from mixnet.context import gpu as gpu
 from mixnet.context import gpu_memory_info as gpu_memory_info
 from mixnet.context import num_gpus as num_gpus
+from mixnet.stages import stages as stages
 from mixnet.util import np_array as np_array
 from mixnet.util import np_shape as np_shape
 

@@ -41,6 +41,14 @@ class TraceError(MXNetError):
     """A value was asked for while a graph is being traced."""
 
 
+class CompileWarning(UserWarning):
+    """A line of code keeps compiling new programs."""
+
+
+class OutOfMemoryError(MXNetError, MemoryError):
+    """A device has no memory left; names what holds it."""
+
+
 class NotSupportedForSparseNDArray(MXNetError):
     """A method of dense arrays that sparse ones do not have."""
 

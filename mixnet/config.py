@@ -28,6 +28,16 @@ def _flag(text: str) -> bool:
     raise ValueError(text)
 
 
+def _one_of(*allowed: str) -> Callable[[str], str]:
+    def choice(text: str) -> str:
+        if text not in allowed:
+            raise ValueError(text)
+        return text
+
+    choice.__name__ = f"choice of {', '.join(allowed)}"
+    return choice
+
+
 SETTINGS: dict[str, Setting] = {
     each.name: each
     for each in (
@@ -41,6 +51,24 @@ SETTINGS: dict[str, Setting] = {
         Setting(
             "MXNET_CPU_WORKER_NTHREADS", int, 1, "Threads that run compiled programs, a device."
         ),
+        Setting(
+            "MXNET_GPU_WORKER_NTHREADS",
+            int,
+            2,
+            "The same on a GPU: programs that run side by side.",
+        ),
+        Setting(
+            "MXNET_EXEC_ENABLE_INPLACE",
+            _flag,
+            True,
+            "Results take over the buffers of inputs that nobody needs any more.",
+        ),
+        Setting(
+            "MXNET_ELIMINATE_COMMON_EXPR",
+            _flag,
+            True,
+            "The same operation on the same inputs is computed once.",
+        ),
         Setting("MXNET_GPU_COPY_NTHREADS", int, 2, "Threads that copy between host and devices."),
         Setting("MIXNET_IO_NTHREADS", int, 4, "Threads that read, write and decode files."),
         Setting("MIXNET_COMMUNICATION_NTHREADS", int, 1, "Threads that talk to other processes."),
@@ -49,6 +77,13 @@ SETTINGS: dict[str, Setting] = {
             int,
             1000,
             "Operations that are recorded before they run without being asked for.",
+        ),
+        Setting(
+            "MXNET_BACKWARD_DO_MIRROR",
+            _flag,
+            False,
+            "Backward computes cheap operations again rather than keep their results: of executors, which "
+            "read it when they are bound.",
         ),
         Setting(
             "MXNET_PROFILER_AUTOSTART",
@@ -69,10 +104,35 @@ SETTINGS: dict[str, Setting] = {
             "Folder of compiled programs (empty: the user's cache folder; 'off': none).",
         ),
         Setting(
+            "MIXNET_LAYOUT",
+            _one_of("auto", "xla", "off"),
+            "auto",
+            "auto: images are computed with channels last, convolutions by oneDNN where XLA has it; "
+            "xla: without oneDNN; off: as written.",
+        ),
+        Setting(
+            "MIXNET_KEEP_MEMORY",
+            _flag,
+            True,
+            "Host memory that a program frees is kept for the next one (Linux), not given back.",
+        ),
+        Setting(
+            "MIXNET_COMPILE_WARNING",
+            int,
+            50,
+            "Programs that one line of code may compile before it is warned of (0: never).",
+        ),
+        Setting(
             "MIXNET_DONATE_BYTES",
             int,
             1 << 14,
             "Buffers of at least this many bytes are reused in place where nobody holds them.",
+        ),
+        Setting(
+            "MIXNET_SOURCE_LINES",
+            _flag,
+            False,
+            "Nodes of graphs keep the line of the program that made them.",
         ),
     )
 }

@@ -16,4 +16,5 @@ def _seeds():
     np.random.seed(0)
     mx.random.seed(0)
     yield
+    mx.nd.waitall()  # what a test leaves running, or failing, is its own
     assert not mx.autograd.is_recording(), "a test left a recording scope open"

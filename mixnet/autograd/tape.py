@@ -15,7 +15,7 @@ from mixnet.graph.node import Entry, Node, topological
 from mixnet.ops.registry import find
 from mixnet.passes.differentiate import Rows, differentiate
 from mixnet.runtime.record import record as record_operation
-from mixnet.runtime.state import updating
+from mixnet.runtime.state import state, updating
 from mixnet.runtime.value import Value
 
 REQUESTS = ("write", "add", "null")
@@ -91,6 +91,8 @@ def backward(
         unreached: list[Mark] = []  # on the tape, but behind operators that pass no gradient on
         for node, value in zip(wanted, found, strict=True):
             mark = node.statics
+            if state.isolation is not None:
+                state.isolation.note(mark, "fresh", mark.fresh)
             mark.fresh = True
             if value is None:
                 unreached.append(mark)

@@ -22,6 +22,7 @@ def make(kind: str) -> Engine:
         return NaiveEngine()
     workers = {
         "compute": config.get("MXNET_CPU_WORKER_NTHREADS"),
+        "compute:gpu": config.get("MXNET_GPU_WORKER_NTHREADS"),
         "copy": config.get("MXNET_GPU_COPY_NTHREADS"),
         "io": config.get("MIXNET_IO_NTHREADS"),
         "communication": config.get("MIXNET_COMMUNICATION_NTHREADS"),

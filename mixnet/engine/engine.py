@@ -38,6 +38,8 @@ class Engine(ABC):
         resource: str = "compute",
         priority: int = 0,
         name: str = "",
+        forgiving: bool = False,
+        source: str | None = None,
     ) -> None:
         """Hand over ``work``; returns at once or after it has run, as the engine does.
 
@@ -51,12 +53,15 @@ class Engine(ABC):
                 may follow after a colon, ``compute:gpu(0)``.
             priority: larger runs earlier among what is ready.
             name: shown in timelines.
+            forgiving: run even where something it reads has failed; the work looks at the errors.
+            source: ``file:line`` of the user's code, if known; else it is looked for.
 
         Raises:
             MXNetError: a variable was deleted, or the kind of resource does not exist.
         """
-        task = self._task(work, reads, writes, resource, priority, name)
+        task = self._task(work, reads, writes, resource, priority, name, source)
         task.context = copy_context()
+        task.forgiving = forgiving
         self._enter(task)
 
     def push_sync(
@@ -84,8 +89,13 @@ class Engine(ABC):
         resource: str = "compute",
         priority: int = 0,
         name: str = "",
+        forgiving: bool = False,
+        source: str | None = None,
     ) -> Task:
-        """Take a place in the order of pushing for work that this thread will ``run``."""
+        """Take a place in the order of pushing for work that this thread will ``run``.
+
+        The arguments are those of ``push``.
+        """
 
     @abstractmethod
     def run(self, task: Task) -> None:
@@ -147,6 +157,7 @@ class Engine(ABC):
         resource: str,
         priority: int,
         name: str,
+        source: str | None,
     ) -> Task:
         task = Task(work, reads, writes, resource, priority, name)
         for var in task.inputs + task.writes:
@@ -155,7 +166,7 @@ class Engine(ABC):
         if resource not in self._known:
             self._check_resource(resource, name)
         task.number = next(self._numbers)
-        task.source = user_line()
+        task.source = source or user_line()
         if timeline.on:
             task.stamps = [now()]
         return task
@@ -173,7 +184,9 @@ class Engine(ABC):
         if task.stamps is not None:
             task.stamps.append(now())
         # An input that failed makes what is computed from it fail with the same error.
-        error = next((var.error for var in task.inputs if var.error is not None), None)
+        error = None
+        if not task.forgiving:
+            error = next((var.error for var in task.inputs if var.error is not None), None)
         if error is None:
             try:
                 if task.context is None:

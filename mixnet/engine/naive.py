@@ -20,8 +20,11 @@ class NaiveEngine(Engine):
         resource: str = "compute",
         priority: int = 0,
         name: str = "",
+        forgiving: bool = False,
+        source: str | None = None,
     ) -> Task:
-        task = self._task(work, reads, writes, resource, priority, name)
+        task = self._task(work, reads, writes, resource, priority, name, source)
+        task.forgiving = forgiving
         for var in task.writes:
             var.pushed += 1
         return task

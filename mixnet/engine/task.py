@@ -30,6 +30,7 @@ class Task:
     __slots__ = (
         "context",
         "error",
+        "forgiving",
         "inputs",
         "missing",
         "name",
@@ -68,6 +69,7 @@ class Task:
         self.missing = 0
         self.state = State.WAITING
         self.error: BaseException | None = None
+        self.forgiving = False  # runs though an input failed
         self.source: str | None = None  # "file:line" of the user's code that pushed it
         self.context: Context | None = None  # where the work runs; None: this thread runs it
         self.waits_for: Var | None = None  # what the work itself is waiting for, while it runs

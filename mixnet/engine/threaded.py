@@ -37,7 +37,8 @@ class ThreadedEngine(Engine):
     value that is asked for, and a worker that waits cannot starve its own pool.
 
     Args:
-        workers: threads of each kind of resource; one for kinds that are left out.
+        workers: threads of each kind of resource, or of a kind on one sort of device
+            (``compute:gpu``); one for kinds that are left out.
         per_device: a pool for each device (``compute:gpu(0)``); else one for each kind.
     """
 
@@ -69,8 +70,11 @@ class ThreadedEngine(Engine):
         resource: str = "compute",
         priority: int = 0,
         name: str = "",
+        forgiving: bool = False,
+        source: str | None = None,
     ) -> Task:
-        task = self._task(work, reads, writes, resource, priority, name)
+        task = self._task(work, reads, writes, resource, priority, name, source)
+        task.forgiving = forgiving
         task.state = State.RUNNING  # this thread's: no worker may take it
         with self._lock:
             self._order(task)
@@ -135,7 +139,9 @@ class ThreadedEngine(Engine):
         name = resource if self._per_device else kind
         found = self._pools.get(name)
         if found is None:
-            found = self._pools[name] = Pool(name, self._workers.get(kind, 1), self._lock)
+            device = resource.partition("(")[0]  # compute:gpu of compute:gpu(0)
+            limit = self._workers.get(device) or self._workers.get(kind, 1)
+            found = self._pools[name] = Pool(name, limit, self._lock)
         return found
 
     # ---- running --------------------------------------------------------------------------------

@@ -14,6 +14,8 @@ from mixnet.gluon.parameter import Parameter, ParameterDict, fill
 from mixnet.name import current as current_names
 from mixnet.ndarray.ndarray import NDArray
 from mixnet.ndarray.params_file import load, save
+from mixnet.runtime.files import Saving
+from mixnet.source import user_source
 
 
 class _Scope:
@@ -83,6 +85,7 @@ class Block:
     """
 
     def __init__(self, prefix: str | None = None, params: ParameterDict | None = None):
+        self._made_at = user_source(making=self)
         self._empty_prefix = prefix == ""
         self._prefix, self._params = _Scope.name(prefix, params, self._alias())
         self._name = self._prefix.removesuffix("_")
@@ -181,18 +184,22 @@ class Block:
         default = initializer.Uniform() if init is None else init
         self.collect_params().initialize(default, ctx, verbose, force_reinit)
 
-    def save_parameters(self, filename: str, deduplicate: bool = False) -> None:
+    def save_parameters(
+        self, filename: str, deduplicate: bool = False, wait: bool = True
+    ) -> Saving | None:
         """Write the values to a ``.params`` file, named by their place in the structure.
 
         Args:
             filename: path; the file is complete or not there.
             deduplicate: write a shared parameter once.
+            wait: return when the file is complete; else at once, with a handle to wait on.
         """
         params = self._structured()
         if deduplicate:
             first = {each: name for name, each in reversed(params.items())}
             params = {name: each for name, each in params.items() if first[each] == name}
-        save(filename, {name: each.list_data()[0] for name, each in params.items()})
+        arrays = {name: each.list_data()[0] for name, each in params.items()}
+        return save(filename, arrays, wait)
 
     def load_parameters(
         self,

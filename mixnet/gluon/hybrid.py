@@ -12,6 +12,7 @@ from mixnet import symbol as sym
 from mixnet.autograd.scope import RecordingScope
 from mixnet.base import MXNetError
 from mixnet.context import current_context
+from mixnet.dtype import as_dtype
 from mixnet.gluon.block import Block
 from mixnet.gluon.parameter import (
     DeferredInitializationError,
@@ -27,11 +28,17 @@ from mixnet.ndarray.params_file import load, save
 from mixnet.numpy.ndarray import ndarray as np_ndarray
 from mixnet.numpy.ndarray import share
 from mixnet.passes import pipeline
+from mixnet.passes.assign_keys import KEY_SPEC
+from mixnet.passes.facts import Facts
 from mixnet.passes.infer_shape import infer
+from mixnet.passes.plan_memory import MemoryPlan
+from mixnet.passes.recompute import check_mode
 from mixnet.runtime.graph_op import GraphOp, call_graph
 from mixnet.runtime.lower import lower
 from mixnet.runtime.state import state
+from mixnet.runtime.trace_key import TraceKey
 from mixnet.runtime.value import Spec
+from mixnet.symbol.memory import plan_of
 from mixnet.symbol.numpy.symbol import _Symbol as NumpySymbol
 from mixnet.symbol.spell import spelled_out
 from mixnet.symbol.symbol import Symbol, Variable
@@ -49,6 +56,7 @@ class HybridBlock(Block):
         self._active = False
         self._flags: dict[str, Any] = {}
         self._cache: dict[Any, tuple[Traced, GraphOp]] = {}
+        self._last_key: TraceKey | None = None  # of the last trace, to tell why there is another
 
     def __setattr__(self, name: str, value: Any) -> None:
         super().__setattr__(name, value)
@@ -74,9 +82,15 @@ class HybridBlock(Block):
 
         Args:
             active: whether to.
-            kwargs: ``static_alloc``, ``static_shape``, ``inline_limit`` and the like are taken as
-                MXNet takes them; a compiled graph has static memory and shapes in any case.
+            kwargs: ``recompute="mirror"`` or ``"sublinear"``: backward computes most activations again,
+                which takes time and saves memory; see :func:`mixnet.passes.recompute.kept_nodes`.
+                ``static_alloc``, ``static_shape``, ``inline_limit`` and the like are taken as MXNet
+                takes them; a compiled graph has static memory and shapes in any case.
+
+        Raises:
+            AttributeValueError: there is no such way to recompute.
         """
+        check_mode(kwargs.get("recompute"))
         self._active = active
         self._flags = kwargs
         self._clear_cache()
@@ -123,10 +137,29 @@ class HybridBlock(Block):
                 handles[i - len(values)]._write(value)
         return unflatten(iter(outputs), traced.outputs, wrap=True)
 
+    def is_traced(self, specs: Sequence[Spec], structure: Any, training: bool) -> bool:
+        """Whether a call with such inputs finds a compiled graph.
+
+        Args:
+            specs: of the arrays among the arguments.
+            structure: the arguments without their arrays, see ``gluon.trace.flatten``.
+            training: whether operators train.
+        """
+        return self._active and (tuple(specs), _hashable(structure), training) in self._cache
+
     def _compile(self, leaves: Sequence[NDArray], structure: Any) -> tuple[Traced, GraphOp]:
         traced = self._trace([leaf._spec for leaf in leaves], structure, state.training)
-        graph = pipeline.run(traced.graph, "graph")
-        return traced, GraphOp(graph, self.name)
+        context = leaves[0].context
+        specs = [leaf._spec for leaf in leaves]
+        specs += [handle._spec for handle in traced.parameter_handles(context)]
+        specs += [value.spec for value in traced.captured]
+        known = [(spec.shape, spec.dtype) for spec in specs]
+        if len(known) < len(traced.graph.inputs):  # the key of a graph that draws
+            known.append(KEY_SPEC)
+        facts = Facts(context.device.platform, known)
+        graph = pipeline.run(traced.graph, "graph", facts)
+        self._last_key = traced.key
+        return traced, GraphOp(graph, self.name, recompute=self._flags.get("recompute"))
 
     def _trace(self, specs: Sequence[Spec], structure: Any, training: bool) -> Traced:
         return Traced(self.forward, specs, structure, training, specs[0].context)
@@ -166,15 +199,51 @@ class HybridBlock(Block):
         """Set the dtypes of parameters from these inputs."""
         self._infer(args, "dtypes")
 
-    def _infer(self, args: Sequence[Any], what: str) -> None:
-        leaves, structure = flatten(args)
+    def _as_symbol(self, leaves: Sequence[NDArray], structure: Any) -> Symbol:
+        """The graph below variables ``data0``, ``data1`` and so on, and the parameters' variables."""
         symbols: list[Any] = [Variable(f"data{i}") for i in range(len(leaves))]
         for i, leaf in enumerate(leaves):
             if isinstance(leaf, np_ndarray):
                 symbols[i] = symbols[i].as_np_ndarray()
         with untraced():
             output = self.forward(*_replace(structure, iter(symbols)))
-        group = sym.Group(_flat_symbols(output))
+        return sym.Group(_flat_symbols(output))
+
+    def memory_plan(
+        self,
+        *inputs: Any,
+        grad_req: str = "null",
+        inplace: bool = True,
+        co_share: bool = True,
+        recompute: bool | str = False,
+    ) -> MemoryPlan:
+        """What memory a call takes and where in it each array lies; nothing is run or allocated.
+
+        Args:
+            inputs: arrays of the shapes and dtypes of a call; their values are not read.
+            grad_req: ``null``: prediction. ``write`` or ``add``: training, forward and gradients of all
+                parameters that want one.
+            inplace: outputs may take over the memory of inputs that die there.
+            co_share: arrays may lie where others were that are dead.
+            recompute: gradients compute results of forward again rather than keep them.
+
+        Returns:
+            The plan, as of ``Symbol.memory_plan``.
+        """
+        leaves, structure = flatten(inputs)
+        symbol = self._as_symbol(leaves, structure)
+        shapes = {f"data{i}": leaf.shape for i, leaf in enumerate(leaves)}
+        dtypes = {f"data{i}": leaf._spec.dtype for i, leaf in enumerate(leaves)}
+        for name, each in self.collect_params().items():
+            dtypes[name] = as_dtype(each.dtype)
+        wanted = {n: grad_req for n, p in self.collect_params().items() if p.grad_req != "null"}
+        names = set(symbol.list_arguments())
+        requests = {name: each for name, each in wanted.items() if name in names}
+        return plan_of(symbol, requests, shapes, dtypes, inplace, co_share, recompute)
+
+    def _infer(self, args: Sequence[Any], what: str) -> None:
+        leaves, structure = flatten(args)
+        group = self._as_symbol(leaves, structure)
         found = infer(
             group.graph,
             {f"data{i}": leaf.shape for i, leaf in enumerate(leaves)},

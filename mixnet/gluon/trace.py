@@ -12,6 +12,7 @@ from mixnet.graph.graph import Graph
 from mixnet.ndarray.ndarray import NDArray
 from mixnet.runtime.state import state
 from mixnet.runtime.trace import Trace
+from mixnet.runtime.trace_key import TraceKey
 from mixnet.runtime.value import Spec, Value
 
 
@@ -91,8 +92,23 @@ def unflatten(leaves: Iterator[Any], structure: Any, wrap: bool = False) -> Any:
     return made if kind is list else kind(made) if kind is tuple else kind(*made)
 
 
+def describe(structure: Any) -> str:
+    """A structure as text: ``(NDArray, [NDArray, 3])``."""
+    if isinstance(structure, type):
+        return structure.__name__
+    if structure[0] == "constant":
+        return repr(structure[1])
+    if structure[0] is dict:
+        values = [describe(each) for each in structure[2][1]]
+        pairs = zip(structure[1], values, strict=True)
+        return "{" + ", ".join(f"{key!r}: {value}" for key, value in pairs) + "}"
+    kind, parts = structure
+    inside = ", ".join(describe(each) for each in parts)
+    return f"[{inside}]" if kind is list else f"({inside})"
+
+
 class Traced:
-    """A traced block: its graph, the parameters it reads, the structure of its outputs.
+    """A traced block: its graph, the parameters it reads, the structure of its outputs, its key.
 
     Args:
         forward: what to run.
@@ -115,6 +131,13 @@ class Traced:
             states = trace.written()
             self.graph: Graph = trace.graph([leaf._read() for leaf in leaves], states)
         self.parameters = list(trace.parameters)
+        self.key = TraceKey(
+            tuple(specs),
+            training,
+            tuple(names),
+            describe(structure),
+            {each.name: handle._spec for each, (handle, _, _) in trace.parameters.items()},
+        )
         self.captured = list(trace.captured.values())
         self.context = context
 

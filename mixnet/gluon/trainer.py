@@ -12,6 +12,7 @@ from mixnet.ndarray.ndarray import NDArray
 from mixnet.optimizer import Optimizer
 from mixnet.optimizer import create as create_optimizer
 from mixnet.runtime.record import flush
+from mixnet.runtime.state import state
 
 
 class Trainer:
@@ -119,6 +120,8 @@ class Trainer:
                 f"updated by backward since the last step. Call backward(), take the parameter out "
                 f"of the Trainer, or pass ignore_stale_grad=True to leave it as it is."
             )
+        if state.isolation is not None:
+            state.isolation.note(mark, "fresh", mark.fresh)
         fresh, mark.fresh = mark.fresh, False
         return fresh
 

@@ -39,6 +39,21 @@ class Graph:
         """All nodes, inputs before users."""
         return topological(entry.node for entry in self.heads)
 
+    @cached_property
+    def names(self) -> dict[Node, str]:
+        """A name for every node that no other has: its own, numbered where that is taken."""
+        taken: dict[str, int] = {}
+        found: dict[Node, str] = {}
+        for node in self.nodes:
+            name = node.name or ("variable" if node.op is None else node.op.name)
+            number = taken.get(name, 0)
+            taken[name] = number + 1
+            while number and f"{name}_{number}" in taken:
+                number += 1
+            found[node] = f"{name}_{number}" if number else name
+            taken.setdefault(found[node], 1)
+        return found
+
     def with_heads(self, heads: Iterable[Entry]) -> Graph:
         """The same inputs and states under other heads."""
         return Graph(tuple(heads), self.inputs, self.num_outputs, self.states)

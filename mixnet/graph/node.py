@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, Protocol
 
+from mixnet.source import Source, are_lines_kept, user_source
+
 
 class Operator(Protocol):
     """What can stand in a node: an operator of the registry, a gradient, a whole graph."""
@@ -39,9 +41,23 @@ class Node:
         name: unique in a symbol; shown everywhere.
         attrs: attributes as text, as a symbol file has them; user attributes too.
         values: a tape keeps the values of the outputs here until backward has used them.
+
+    ``source``, the user's line that made the node, is set only where somebody asked for lines.
     """
 
-    __slots__ = ("__weakref__", "attrs", "inputs", "name", "op", "scalars", "statics", "values")
+    __slots__ = (
+        "__weakref__",
+        "attrs",
+        "inputs",
+        "name",
+        "op",
+        "scalars",
+        "source",
+        "statics",
+        "values",
+    )
+
+    source: Source
 
     def __init__(
         self,
@@ -68,10 +84,26 @@ class Node:
 
     def replaced(self, inputs: tuple[Entry, ...]) -> Node:
         """The same operation on other inputs."""
-        return Node(self.op, self.statics, self.scalars, inputs, self.name, self.attrs)
+        made = Node(self.op, self.statics, self.scalars, inputs, self.name, self.attrs)
+        return made.made_from(self)
+
+    def made_from(self, other: Node) -> Node:
+        """This node, with the line of another one that it comes from, if that has one."""
+        source = getattr(other, "source", None)
+        if source is not None:
+            self.source = source
+        return self
 
     def __repr__(self) -> str:
         return f"<{'variable' if self.op is None else self.op.name} {self.name!r}>"
+
+
+def keep_line(node: Node) -> None:
+    """Let a node that is just being made know the user's line, if lines are asked for."""
+    if are_lines_kept():
+        source = user_source()
+        if source is not None:
+            node.source = source
 
 
 def topological(heads: Iterable[Node]) -> list[Node]:

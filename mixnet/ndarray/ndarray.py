@@ -164,6 +164,8 @@ class NDArray:
         """Replace the content by a value of the same shape, dtype and context."""
         if state.recording:
             self._check_write()
+        if state.isolation is not None and (self._link is None or self._link.base is None):
+            state.isolation.note(self, "_value", self._value)
         link = self._link
         if link is None:
             self._value = value

@@ -18,6 +18,7 @@ from mixnet.context import cpu
 from mixnet.dtype import BY_CODE, CODES
 from mixnet.ndarray.ndarray import NDArray
 from mixnet.ndarray.sparse_array import BaseSparseNDArray, CSRNDArray, RowSparseNDArray
+from mixnet.runtime.files import Saving, read, write
 from mixnet.runtime.value import from_host
 from mixnet.util import is_np_shape
 
@@ -27,19 +28,29 @@ STORAGE = {"default": 0, "row_sparse": 1, "csr": 2}
 _MOST_AXES = 32
 
 
-def save(fname: str | os.PathLike[str], data: Any) -> None:
+def save(fname: str | os.PathLike[str], data: Any, wait: bool = True) -> Saving | None:
     """Write arrays to a file that MXNet 1.9.1 reads.
 
     The file is complete or not there: it is written beside its place and then renamed.
 
     Args:
         fname: path of the file.
-        data: an array, a list of arrays, or a dict from names to arrays.
+        data: an array, a list of arrays, or a dict from names to arrays; what they hold now is
+            written, whatever happens to them meanwhile.
+        wait: return when the file is complete; else at once, with a handle to wait on.
 
     Raises:
         TypeError: something in ``data`` is no array.
+        FileNotFoundError: the folder does not exist; raised by the handle if not waiting.
     """
-    write_whole(fname, pieces(data))
+    names, arrays = _named(data)
+    now = [each.copy() if each._is_sparse else type(each)._wrap(each._read()) for each in arrays]
+    values = [part._read() for each in now for part in _parts(each)]
+    return write(fname, lambda: write_whole(fname, _pieces(now, names)), values, wait)
+
+
+def _parts(array: Any) -> Sequence[NDArray]:
+    return (array._data, *array._aux) if isinstance(array, BaseSparseNDArray) else (array,)
 
 
 def to_bytes(data: Any) -> bytes:
@@ -53,6 +64,11 @@ def pieces(data: Any) -> Iterator[bytes]:
     Raises:
         TypeError: something in ``data`` is no array; before the first piece.
     """
+    names, arrays = _named(data)
+    return _pieces(arrays, names)
+
+
+def _named(data: Any) -> tuple[list[str], Sequence[Any]]:
     names: list[str] = []
     if isinstance(data, NDArray):
         arrays: Sequence[Any] = [data]
@@ -68,7 +84,7 @@ def pieces(data: Any) -> Iterator[bytes]:
         if not isinstance(each, NDArray):
             label = repr(names[i]) if names else f"number {i}"
             raise TypeError(f"save: entry {label} is a {type(each).__name__}, not an NDArray.")
-    return _pieces(arrays, names)
+    return names, arrays
 
 
 def _pieces(arrays: Sequence[NDArray], names: Sequence[str]) -> Iterator[bytes]:
@@ -141,6 +157,10 @@ def load(fname: str | os.PathLike[str]) -> Any:
         FileNotFoundError: there is no such file.
         FileFormatError: it is truncated, corrupted or no ``.params`` file.
     """
+    return read(fname, lambda: _load(fname))
+
+
+def _load(fname: str | os.PathLike[str]) -> Any:
     with open(fname, "rb") as file:
         if not os.fstat(file.fileno()).st_size:
             return load_frombuffer(b"", os.fspath(fname))

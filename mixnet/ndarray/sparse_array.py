@@ -13,6 +13,7 @@ from mixnet.ndarray.create import array as dense_array
 from mixnet.ndarray.invoke import invoke
 from mixnet.ndarray.ndarray import Link, NDArray
 from mixnet.ops.registry import find
+from mixnet.runtime.state import state
 from mixnet.runtime.value import Spec, Value, from_host
 
 
@@ -53,7 +54,13 @@ class BaseSparseNDArray(NDArray):
     _store = _write
 
     def _replace(self, other: BaseSparseNDArray) -> None:
-        self._data, self._aux = other._data, other._aux
+        self._set(other._data, other._aux)
+
+    def _set(self, data: NDArray, aux: tuple[NDArray, ...]) -> None:
+        if state.isolation is not None:
+            state.isolation.note(self, "_data", self._data)
+            state.isolation.note(self, "_aux", self._aux)
+        self._data, self._aux = data, aux
 
     @classmethod
     def _from_dense(cls, dense: NDArray) -> Any:
@@ -370,8 +377,8 @@ class RowSparseNDArray(BaseSparseNDArray):
                 where = host_indices(np.searchsorted(union, stored), self.context)
                 base = invoke(find("_put_rows"), (base, where, self._data), {})
         where = host_indices(np.searchsorted(union, rows), self.context)
-        self._data = invoke(find("_put_rows"), (base, where, data), {})
-        self._aux = (host_indices(union, self.context),)
+        put = invoke(find("_put_rows"), (base, where, data), {})
+        self._set(put, (host_indices(union, self.context),))
 
     def _problem(self) -> str:
         rows = self._aux[0].asnumpy()

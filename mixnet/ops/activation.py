@@ -7,10 +7,11 @@ from typing import Any, Literal
 import jax
 import jax.numpy as jnp
 
+from mixnet.ops.elementwise import relu
 from mixnet.ops.registry import op
 
 _ACTIVATIONS: dict[str, Any] = {
-    "relu": jax.nn.relu,
+    "relu": relu,
     "sigmoid": jax.nn.sigmoid,
     "tanh": jnp.tanh,
     "softrelu": jax.nn.softplus,

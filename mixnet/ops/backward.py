@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import jax
@@ -39,27 +39,62 @@ def gradients(
         inputs: all that the operator was called with.
         wanted: which of them are asked for.
     """
+    _, pull = with_gradients(forward, statics, scalars, inputs, headed, wanted)
+    return pull(heads, headed, wanted)
+
+
+def with_gradients(
+    forward: Any,
+    statics: Any,
+    scalars: Sequence[Any],
+    inputs: Sequence[Any],
+    headed: Sequence[int],
+    wanted: Sequence[int],
+) -> tuple[tuple[Any, ...], Callable[..., tuple[Any, ...]]]:
+    """All outputs of an operator, and a function that gives gradients without computing it again.
+
+    Args:
+        forward: the operator.
+        statics: its bound attributes.
+        scalars: its numbers that are inputs.
+        inputs: what it is called with.
+        headed: the outputs that may get gradients.
+        wanted: the inputs whose gradients may be asked for.
+
+    Returns:
+        The outputs, and ``pull(heads, headed, wanted)`` for some of ``headed`` and of ``wanted``,
+        as in :func:`gradients`.
+    """
     real = [i for i in wanted if jnp.issubdtype(inputs[i].dtype, jnp.floating)]
 
-    def run(*varied: Any) -> tuple:
+    def run(*varied: Any) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
         placed = list(inputs)
         for i, value in zip(real, varied, strict=True):
             placed[i] = value
-        outputs = forward.apply(statics, placed, scalars)
-        return tuple(outputs[i] for i in headed)
+        outputs = tuple(forward.apply(statics, placed, scalars))
+        return tuple(outputs[i] for i in headed), outputs
 
-    outputs, pull = jax.vjp(run, *[inputs[i] for i in real])
-    cotangents = tuple(_as_cotangent(h, o) for h, o in zip(heads, outputs, strict=True))
-    found = dict(zip(real, pull(cotangents), strict=True))
-    return tuple(
-        found[i] if i in found else jnp.zeros(inputs[i].shape, inputs[i].dtype) for i in wanted
-    )
+    primal, pull, outputs = jax.vjp(run, *[inputs[i] for i in real], has_aux=True)
+
+    def gradients_of(
+        heads: Sequence[Any], some: Sequence[int], asked: Sequence[int]
+    ) -> tuple[Any, ...]:
+        given = dict(zip(some, heads, strict=True))
+        cotangents = tuple(
+            _as_cotangent(given.get(i), output) for i, output in zip(headed, primal, strict=True)
+        )
+        found = dict(zip(real, pull(cotangents), strict=True))
+        return tuple(
+            found[i] if i in found else jnp.zeros(inputs[i].shape, inputs[i].dtype) for i in asked
+        )
+
+    return outputs, gradients_of
 
 
 def _as_cotangent(head: Any, output: Any) -> Any:
     if not jnp.issubdtype(output.dtype, jnp.floating):
         return jnp.zeros(output.shape, jax.dtypes.float0)
-    return head.astype(output.dtype)
+    return jnp.zeros_like(output) if head is None else head.astype(output.dtype)
 
 
 def _declare_backward(forward: Op, heads: int = 1, reads_inputs: bool = True) -> Op:

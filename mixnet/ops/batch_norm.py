@@ -7,6 +7,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
+from mixnet.ops.elementwise import relu
 from mixnet.ops.registry import Op, op
 
 
@@ -154,7 +155,7 @@ def batch_norm_with_relu(
     out, mean, var, *new = _normalize(
         data, gamma, beta, moving, batch, eps, momentum, fix_gamma, axis
     )
-    return jax.nn.relu(out), mean, jax.lax.rsqrt(var + eps), *new
+    return relu(out), mean, jax.lax.rsqrt(var + eps), *new
 
 
 @op("_contrib_SyncBatchNorm", **_COMMON)

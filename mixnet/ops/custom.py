@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any, Protocol
 
 import jax
@@ -32,6 +34,31 @@ class Runner(Protocol):
         self, heads: Sequence[np.ndarray], inputs: Sequence[np.ndarray], outputs: Sequence[Any]
     ) -> list[np.ndarray]:
         """Gradients of the inputs."""
+
+
+_raised: deque[tuple[str, Exception]] = deque(maxlen=16)
+
+
+@contextmanager
+def _kept(op_type: str) -> Iterator[None]:
+    """Keep what the user's code raises: XLA hands on its text alone."""
+    try:
+        yield
+    except Exception as error:
+        _raised.append((op_type, error))
+        raise
+
+
+def explained(error: Exception) -> Exception:
+    """The error of a program in terms of the custom operator that raised in it, if one did."""
+    text = str(error)
+    for op_type, original in list(_raised):
+        if error is original or (type(original).__name__ in text and str(original) in text):
+            _raised.remove((op_type, original))
+            made = MXNetError(f"Custom: {op_type!r} raised {type(original).__name__}: {original}")
+            made.__cause__ = original
+            return made
+    return error
 
 
 FACTORIES: dict[str, Callable[..., Runner]] = {}
@@ -74,7 +101,8 @@ def custom(*data, op_type: str, parameters: tuple = (), training):
     structs = [jax.ShapeDtypeStruct(s, d) for s, d in zip(shapes, dtypes, strict=True)]
 
     def call(*inputs: Any) -> list[np.ndarray]:
-        return runner.forward(training, [np.asarray(each) for each in inputs])
+        with _kept(op_type):
+            return runner.forward(training, [np.asarray(each) for each in inputs])
 
     return tuple(jax.pure_callback(call, structs, *data))
 
@@ -89,10 +117,9 @@ def _(heads, outputs, *data, op_type, parameters, training):
 
     def call(*given: Any) -> list[np.ndarray]:
         arrays = [np.asarray(each) for each in given]
-        return runner.backward(
-            arrays[: len(heads)], arrays[len(heads) : len(heads) + count],
-            arrays[len(heads) + count :],
-        )  # fmt: skip
+        inputs, results = arrays[len(heads) : len(heads) + count], arrays[len(heads) + count :]
+        with _kept(op_type):
+            return runner.backward(arrays[: len(heads)], inputs, results)
 
     found = jax.pure_callback(call, structs, *heads, *data, *outputs)
     return tuple(

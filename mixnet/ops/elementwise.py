@@ -15,6 +15,21 @@ from mixnet.ops.registry import Op, op
 Function = Callable[..., Any]
 
 
+@jax.custom_jvp
+def relu(data):
+    """max(data, 0); the derivative at 0 is 0.
+
+    The derivative is written by the result, which the next layer keeps anyway, not by the data.
+    """
+    return jnp.maximum(data, 0)
+
+
+@relu.defjvp
+def _(primals, tangents):
+    out = relu(*primals)
+    return out, jnp.where(out > 0, *tangents, 0)
+
+
 def _mod(x: Any, y: Any) -> Any:
     """Remainder with the divisor's sign; 0 for division by 0, as MXNet has it."""
     safe = jnp.where(y == 0, jnp.ones_like(y), y)
@@ -282,7 +297,7 @@ _UNARY: dict[str, tuple[Function, str, bool, bool]] = {
     ),
     "gammaln": (jax.scipy.special.gammaln, "Logarithm of the gamma function.", True, True),
     "logical_not": (lambda x: x == 0, "1 where 0, else 0.", False, False),
-    "relu": (jax.nn.relu, "max(x, 0).", False, True),
+    "relu": (relu, "max(x, 0).", False, True),
 }
 _UNARY_ALIASES = {"negative": ["_negative"]}
 

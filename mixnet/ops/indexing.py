@@ -69,6 +69,22 @@ def pick(
     return out.reshape((1,)) if out.ndim == 0 else out
 
 
+@pick.set_gradient
+def _(head, out, data, index, *, axis, keepdims, mode):
+    # A comparison in place of a scatter: XLA fuses it with what reads it, and no array of zeros has
+    # to be filled first. Without an axis an element may be picked several times, which a scatter adds up.
+    if axis is None:
+        chosen = bounded(index.reshape(-1), data.size, mode)
+        flat = jnp.zeros(data.size, head.dtype).at[chosen].add(head.reshape(-1))
+        return flat.reshape(data.shape), None
+    axis = axis % data.ndim
+    rest = data.shape[:axis] + data.shape[axis + 1 :]
+    chosen = jnp.expand_dims(bounded(index.reshape(rest), data.shape[axis], mode), axis)
+    places = jax.lax.broadcasted_iota(chosen.dtype, data.shape, axis)
+    spread = jnp.expand_dims(head.reshape(rest), axis)
+    return jnp.where(places == chosen, spread, jnp.zeros((), head.dtype)), None
+
+
 @op("one_hot", method=True, differentiable=False)
 def one_hot(
     indices, *, depth: int, on_value: float = 1.0, off_value: float = 0.0, dtype: DType = "float32"

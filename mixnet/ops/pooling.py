@@ -84,10 +84,7 @@ def _pool(
             f"Pooling: kernel {kernel} must have {axes} number(s) for data {data.shape}."
         )
     strides, pads = spatial("stride", stride, axes, 1), spatial("pad", pad, axes, 0)
-    widths = [
-        _padding(n, k, s, p, pooling_convention)
-        for n, k, s, p in zip(data.shape[2:], kernel, strides, pads, strict=True)
-    ]
+    widths = window_widths(data.shape[2:], kernel, strides, pads, pooling_convention)
     window = (1, 1, *kernel), (1, 1, *strides), ((0, 0), (0, 0), *widths)
     if pool_type == "max":
         floating = jnp.issubdtype(data.dtype, jnp.floating)
@@ -115,6 +112,20 @@ def _square_root(total: Any) -> Any:
 
 
 _ROOTS: dict[int | None, Any] = {1: lambda total: total, 2: _square_root, 3: jnp.cbrt}
+
+
+def window_widths(
+    extents: Any, kernel: Any, strides: Any, pads: Any, convention: str
+) -> tuple[tuple[int, int], ...]:
+    """Padding before and after, for each spatial axis.
+
+    Raises:
+        ShapeError: the kernel does not fit.
+    """
+    return tuple(
+        _padding(n, k, s, p, convention)
+        for n, k, s, p in zip(extents, kernel, strides, pads, strict=True)
+    )
 
 
 def _padding(extent: int, kernel: int, stride: int, pad: int, convention: str) -> tuple[int, int]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Callable
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -52,10 +52,44 @@ def _gru(inputs: Any, product: Any, hidden: Any, cell: None) -> tuple[Any, None]
     return (1 - update) * new + update * hidden, None
 
 
+class _Settings(NamedTuple):
+    """What a layer computes, beside its arrays."""
+
+    step: Step
+    by_length: bool
+
+
+def _after_product(
+    settings: _Settings,
+    time: Any,
+    lengths: Any,
+    inputs: Any,
+    product: Any,
+    carry: Any,
+    projection: Any,
+) -> tuple[Any, Any]:
+    """A step from the product of its state and weight on: the next state and cell, the output."""
+    hidden, cell = carry
+    out, after = settings.step(inputs, product, hidden, cell)
+    if projection is not None:
+        out = jnp.einsum("dns,dos->dno", out, projection)
+    if not settings.by_length:
+        return (out, after), out
+    inside = (time < lengths)[None, :, None]
+    kept = jax.tree.map(lambda new, old: jnp.where(inside, new, old), (out, after), carry)
+    return kept, jnp.where(inside, out, 0)
+
+
 def _scan(
-    step: Step, inputs: Any, weight: Any, projection: Any, hidden: Any, cell: Any, lengths: Any
-) -> tuple[Any, Any, Any]:
-    """The steps of one layer, all directions side by side.
+    settings: _Settings,
+    inputs: Any,
+    weight: Any,
+    projection: Any,
+    hidden: Any,
+    cell: Any,
+    lengths: Any,
+) -> tuple[Any, Any, Any, Any]:
+    """The steps of one layer, all directions side by side, and what each step began with.
 
     Args:
         inputs: ``(time, direction, batch, inputs of the gates)``.
@@ -67,48 +101,54 @@ def _scan(
     """
 
     def one(carry: Any, given: Any) -> tuple[Any, Any]:
-        hidden, cell = carry
         time, inputs = given
-        product = jnp.einsum("dno,dgo->dng", hidden, weight)
-        out, after = step(inputs, product, hidden, cell)
-        if projection is not None:
-            out = jnp.einsum("dns,dos->dno", out, projection)
-        if lengths is None:
-            return (out, after), out
-        inside = (time < lengths)[None, :, None]
-        kept = jax.tree.map(lambda new, old: jnp.where(inside, new, old), (out, after), carry)
-        return kept, jnp.where(inside, out, 0)
+        product = jnp.einsum("dno,dgo->dng", carry[0], weight)
+        after, out = _after_product(settings, time, lengths, inputs, product, carry, projection)
+        return after, (out, (product, carry))
 
     times = jnp.arange(inputs.shape[0])
-    (hidden, cell), outs = jax.lax.scan(one, (hidden, cell), (times, inputs))
-    return outs, hidden, cell
+    (hidden, cell), (outs, begun) = jax.lax.scan(one, (hidden, cell), (times, inputs))
+    return outs, hidden, cell, begun
 
 
-# The gradient of the hidden weight is one product over all steps, after the loop: left to itself,
-# scan would add a matrix of the weight's size at every step.
-_layer = jax.custom_vjp(_scan, nondiff_argnums=(0,))
+# The gradient is written out for two reasons. That of the hidden weight is one product over all
+# steps, after the loop: left to itself, scan would add a matrix of the weight's size at every step.
+# And the loop forward is the same whether a gradient is asked for or not, so that a program with
+# both has it once; what only the gradient reads is dropped by XLA where there is none.
+@functools.partial(jax.custom_vjp, nondiff_argnums=(0,))
+def _layer(settings: _Settings, *arrays: Any) -> tuple[Any, Any, Any]:
+    return _scan(settings, *arrays)[:3]
 
 
-def _layer_forward(
-    step: Step, inputs: Any, weight: Any, projection: Any, hidden: Any, cell: Any, lengths: Any
-) -> tuple[Any, Any]:
-    def run(inputs: Any, projection: Any, hidden: Any, cell: Any) -> Any:
-        return _scan(step, inputs, weight, projection, hidden, cell, lengths)
-
-    found, pull = jax.vjp(run, inputs, projection, hidden, cell)
-    return found, (pull, weight, hidden, found[0])
+def _layer_forward(settings: _Settings, *arrays: Any) -> tuple[Any, Any]:
+    *found, begun = _scan(settings, *arrays)
+    return tuple(found), (arrays, begun)
 
 
-def _layer_backward(step: Step, kept: Any, heads: Any) -> tuple[Any, ...]:
-    pull, weight, hidden, outs = kept
-    inputs, projection, first, cell = pull(heads)
-    products = inputs
-    if step is _gru:
-        reset, update, _, new = jnp.split(inputs, 4, -1)
-        products = jnp.concatenate([reset, update, new], -1)
-    before = jnp.concatenate([hidden[None], outs[:-1]])
-    slope = jnp.einsum("tdng,tdno->dgo", products, before).astype(weight.dtype)
-    return inputs, slope, projection, first, cell, None
+def _layer_backward(settings: _Settings, kept: Any, heads: Any) -> tuple[Any, ...]:
+    (inputs, weight, projection, _, _, lengths), (products, carries) = kept
+    outs_slope, hidden_slope, cell_slope = heads
+
+    def one(slopes: Any, given: Any) -> tuple[Any, Any]:
+        after, projection_slope = slopes
+        out, time, inputs, product, carry = given
+
+        def forward(*parts: Any) -> Any:
+            return _after_product(settings, time, lengths, *parts)
+
+        _, pull = jax.vjp(forward, inputs, product, carry, projection)
+        inputs, product, (hidden, cell), share = pull((after, out))
+        hidden = hidden + jnp.einsum("dng,dgo->dno", product, weight)
+        if share is not None:
+            projection_slope = projection_slope + share
+        return ((hidden, cell), projection_slope), (inputs, product)
+
+    times = jnp.arange(inputs.shape[0])
+    start = (hidden_slope, cell_slope), None if projection is None else jnp.zeros_like(projection)
+    given = outs_slope, times, inputs, products, carries
+    (first, projection_slope), (inputs, products) = jax.lax.scan(one, start, given, reverse=True)
+    slope = jnp.einsum("tdng,tdno->dgo", products, carries[0]).astype(weight.dtype)
+    return inputs, slope, projection_slope, *first, None
 
 
 _layer.defvjp(_layer_forward, _layer_backward)
@@ -244,14 +284,15 @@ def rnn(
     }
     directions = 1 + bidirectional
     lengths = None if sequence_length is None else sequence_length.astype(jnp.int32)
-    part: dict[tuple[str, int, int], Any] = {}
-    start = 0
-    for which, shape in part_shapes(
+    layout = part_shapes(
         data.shape[2], state_size, num_layers, bidirectional, mode, projection_size
-    ):
-        stop = start + math.prod(shape)
-        part[which] = parameters[start:stop].reshape(shape)
-        start = stop
+    )
+    # Cut in one operation: its gradient joins the parts, where that of single slices would add
+    # vectors of all parameters, each zero but for one part.
+    pieces = jax.lax.split(parameters, [math.prod(shape) for _, shape in layout])
+    part: dict[tuple[str, int, int], Any] = {
+        which: piece.reshape(shape) for (which, shape), piece in zip(layout, pieces, strict=True)
+    }
     last = []
     for layer in range(num_layers):
         if layer and p and training:
@@ -260,7 +301,7 @@ def rnn(
         rows = slice(layer * directions, (layer + 1) * directions)
         sides = [(layer, direction) for direction in range(directions)]
         outs, *after = _layer(
-            steps[mode],
+            _Settings(steps[mode], lengths is not None),
             jnp.stack([_gate_inputs(data, part, side, mode, lengths) for side in sides], 1),
             jnp.stack([part["h2h", *side] for side in sides]),
             jnp.stack([part["h2r", *side] for side in sides]) if projection_size else None,

@@ -241,6 +241,13 @@ class Op:
             found[TRAINING] = statics[len(self._order)]
         return found
 
+    def rebind(self, statics: Statics, **changes: Any) -> Statics:
+        """The bound attributes with some of them changed."""
+        found = list(statics)
+        for name, value in changes.items():
+            found[self._order.index(name)] = value
+        return tuple(found)
+
     def _ask(self, rule: Any, statics: Statics, count: int) -> int:
         if not callable(rule):
             return int(rule)

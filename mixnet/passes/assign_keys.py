@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from mixnet.graph.graph import Graph
 from mixnet.graph.node import Entry, Node
 
 KEY_NAME = "random key"
+KEY_SPEC = ((2,), np.dtype("uint32"))
 
 
 def assign_keys(graph: Graph) -> Graph:
@@ -25,7 +28,8 @@ def assign_keys(graph: Graph) -> Graph:
         draws += 1
         scalars = (*node.scalars, float(draws - 1))
         inputs = (*inputs, Entry(key))
-        return Node(node.op, node.statics, scalars, inputs, node.name, node.attrs)
+        made = Node(node.op, node.statics, scalars, inputs, node.name, node.attrs)
+        return made.made_from(node)
 
     changed = graph.rebuild(change)
     return Graph(changed.heads, (*graph.inputs, key), graph.num_outputs, graph.states)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import Any, NamedTuple
 
 from mixnet.graph.node import Entry, Node, topological
@@ -47,6 +47,11 @@ class BackwardOp:
 
     num_visible = num_outputs
 
+    def output_specs(self, statics: Any, inputs: Sequence[Any]) -> list[Any]:
+        """Shape and dtype of every gradient: those of the input that it is the gradient of."""
+        _, headed, wanted = statics
+        return [inputs[len(headed) + i] for i in wanted]
+
     def infer_input_shapes(self, statics: Any, shapes: Any) -> dict[str, Any]:
         """Nothing: all inputs are known from the forward graph."""
         return {}
@@ -71,15 +76,16 @@ def backward_node(node: Node, heads: Sequence[Entry | None], wanted: Sequence[in
     if custom is not None:  # a whole graph knows its own backward graph
         found = custom(node, heads, wanted)
         if found is not None:
-            return found
+            return found.made_from(node)
     headed = tuple(i for i, head in enumerate(heads) if head is not None)
-    return Node(
+    made = Node(
         BackwardOp(node.op),
         (node.statics, headed, tuple(wanted)),
         node.scalars,
         (*[head for head in heads if head is not None], *node.inputs),
         f"{node.name}_backward",
     )
+    return made.made_from(node)
 
 
 class Rows(NamedTuple):
@@ -93,6 +99,7 @@ def differentiate(
     head_gradients: Sequence[Entry],
     variables: Sequence[Entry],
     row_sparse: Collection[Entry] = (),
+    recomputation: Callable[[Node, Sequence[Entry | None]], Node] | None = None,
 ) -> list[Any]:
     """Gradients of ``variables`` by reverse accumulation; None where the heads do not reach one.
 
@@ -102,6 +109,8 @@ def differentiate(
         variables: entries whose gradients are wanted; usually variables, any entry will do.
         row_sparse: those of them whose gradients shall be :class:`Rows`, where the operators that
             read them can say such.
+        recomputation: gives for a node, and the gradients that arrived at its outputs, the node
+            that stands for it when its gradient is made; see :mod:`mixnet.passes.recompute`.
     """
     order = topological(entry.node for entry in heads)
     wanted = set(variables)
@@ -129,7 +138,8 @@ def differentiate(
             positions = _take_rows(node, arrived, positions, by_rows)
             if not positions:
                 continue
-        made = backward_node(node, arrived, positions)
+        read = node if recomputation is None else recomputation(node, arrived)
+        made = backward_node(read, arrived, positions)
         for output, i in enumerate(positions):
             source = node.inputs[i]
             pending.setdefault(source.node, {}).setdefault(source.index, []).append(
@@ -201,7 +211,7 @@ def _take_rows(
                 node.scalars,
                 (arrived[0], *node.inputs),
                 f"{node.name}_rows",
-            )
+            ).made_from(node)
             by_rows[entry].append((Entry(made, 0), Entry(made, 1)))
     return rest
 
@@ -212,4 +222,5 @@ def _total(parts: Sequence[Entry] | None, node: Node) -> Entry | None:
         return None
     if len(parts) == 1:
         return parts[0]
-    return Entry(Node(find("add_n"), (), (), tuple(parts), f"{node.name}_gradient_sum"))
+    total = Node(find("add_n"), (), (), tuple(parts), f"{node.name}_gradient_sum")
+    return Entry(total.made_from(node))

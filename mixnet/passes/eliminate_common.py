@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from mixnet import config
 from mixnet.graph.graph import Graph
 from mixnet.graph.node import Entry, Node
 from mixnet.passes.facts import Facts
+
+_enabled: bool = config.get("MXNET_ELIMINATE_COMMON_EXPR")
 
 
 def eliminate_common(graph: Graph, facts: Facts | None = None) -> Graph:
@@ -13,6 +16,8 @@ def eliminate_common(graph: Graph, facts: Facts | None = None) -> Graph:
     A random operation differs by the number of its draw, which is one of its scalars, so two draws
     are never merged.
     """
+    if not _enabled:
+        return graph
     first: dict[tuple, Node] = {}  # expression -> the first node that computes it
 
     def change(node: Node, inputs: tuple[Entry, ...]) -> Node:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from mixnet.graph.graph import Graph
-from mixnet.graph.node import Entry
+from mixnet.graph.node import Entry, Node
 from mixnet.passes.infer_shape import evaluate
 
 Known = tuple[tuple[int, ...], np.dtype]
@@ -27,6 +27,12 @@ class Facts:
     platform: str = "cpu"
     inputs: Sequence[Known] | None = None
 
+    def known_inputs(self, graph: Graph) -> dict[Node, Known]:
+        """Shape and dtype of the graph's inputs, by variable; empty if they are not known."""
+        if self.inputs is None:
+            return {}
+        return dict(zip(graph.inputs, self.inputs, strict=True))
+
     def specs(self, graph: Graph) -> dict[Entry, Known]:
         """Shape and dtype of every entry, by abstract evaluation; remembered per operator.
 
@@ -41,6 +47,11 @@ class Facts:
             if node.is_variable:
                 continue
             given: Any = tuple(found[entry] for entry in node.inputs)
-            for i, spec in enumerate(evaluate(node.op, node.statics, given, len(node.scalars))):
+            rule = getattr(node.op, "output_specs", None)
+            if rule is not None:
+                specs = rule(node.statics, given)
+            else:
+                specs = evaluate(node.op, node.statics, given, len(node.scalars))
+            for i, spec in enumerate(specs):
                 found[Entry(node, i)] = spec
         return found

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import jax
@@ -12,7 +12,9 @@ import numpy as np
 from mixnet.base import MXNetError, ShapeError
 from mixnet.graph.graph import Graph
 from mixnet.graph.node import Entry, Node
+from mixnet.ops.dataflow import program
 from mixnet.ops.registry import Op
+from mixnet.passes.infer_dtype import infer_node_dtypes, usual_dtype
 
 Shape = tuple[int, ...]
 _SAME_SHAPE = (
@@ -94,7 +96,7 @@ class Inference:
 
     def _node(self, node: Node) -> None:
         names = self._argument_names(node)
-        self._types(node)
+        infer_node_dtypes(node, names, self.dtypes)
         found = node.op.infer_input_shapes(
             node.statics,
             {
@@ -135,25 +137,10 @@ class Inference:
             )
         self.shapes[entry] = now
 
-    def _types(self, node: Node) -> None:
-        known = [self.dtypes[e] for e in node.inputs if e in self.dtypes]
-        floats = [d for d in known if d.kind == "f" or d.name == "bfloat16"]
-        dtype = next(iter(floats or known), None)
-        if dtype is not None and node.op.name != "Embedding":
-            for entry in node.inputs:
-                self.dtypes.setdefault(entry, dtype)
-        own = node.op.keywords(node.statics).get("dtype")
-        result = np.dtype(own) if own else dtype
-        if node.op.name == "Embedding":
-            result = self.dtypes.setdefault(node.inputs[1], np.dtype(own or "float32"))
-        if result is not None:
-            self.dtypes.setdefault(Entry(node), result)
-
     def _forward(self, node: Node) -> None:
+        usual = usual_dtype(node)
         structs = [
-            jax.ShapeDtypeStruct(
-                self.shapes[e], self.dtypes.get(e) or self.default_dtype or np.dtype("float32")
-            )
+            jax.ShapeDtypeStruct(self.shapes[e], self.dtypes.get(e) or self.default_dtype or usual)
             for e in node.inputs
         ]
         if node.op.takes_key:
@@ -183,12 +170,9 @@ def evaluate(op: Any, statics: Any, inputs: Any, scalars: int) -> list[tuple[Sha
     """Output shapes and dtypes by abstract evaluation, remembered."""
     key = (op, statics, inputs, scalars)
     if key not in _known:
-        structs = [jax.ShapeDtypeStruct(shape, dtype) for shape, dtype in inputs]
-        numbers = [jax.ShapeDtypeStruct((), np.dtype("float64"))] * scalars
-        run: Callable[..., Any] = lambda a, s: op.apply(statics, a, s)
-        with jax.enable_x64(True):
-            found = jax.eval_shape(run, structs, numbers)
-        _known[key] = [(tuple(each.shape), np.dtype(each.dtype)) for each in found]
+        found = program(op, statics, inputs, scalars)
+        specs = [found.specs[value] for value in found.outputs]
+        _known[key] = [(shape, np.dtype(dtype)) for shape, dtype in specs]
     return _known[key]
 
 

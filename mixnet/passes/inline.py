@@ -59,11 +59,15 @@ def _inner(node: Node) -> Graph | None:
     return getattr(node.op, "graph", None) if node.op is not None else None
 
 
-def _expand(node: Node, inputs: tuple[Entry, ...], prefix: str = "") -> Node | tuple[Entry, ...]:
+def _expand(
+    node: Node, inputs: tuple[Entry, ...], outer: Node | None = None, prefix: str = ""
+) -> Node | tuple[Entry, ...]:
     inner = _inner(node)
     name = prefix + node.name
+    # What a block did comes from where it was called, if its own lines are not known.
+    origin = node if outer is None or hasattr(node, "source") else outer
     if inner is None:
-        made = node.replaced(inputs)
+        made = node.replaced(inputs).made_from(origin)
         made.name = name
         return made
     given: dict[Node, Node | tuple[Entry, ...]] = {
@@ -72,5 +76,7 @@ def _expand(node: Node, inputs: tuple[Entry, ...], prefix: str = "") -> Node | t
     if node.op.key is not None:
         key = node.op.key
         drawn = Node(DRAW_KEY, (), node.scalars[-1:], (inputs[key],), f"{name}_key")
+        drawn.made_from(origin)
         given[inner.inputs[key]] = (Entry(drawn),)
-    return inner.rebuild(lambda each, entries: _expand(each, entries, name + "/"), given).heads
+    change = lambda each, entries: _expand(each, entries, origin, name + "/")
+    return inner.rebuild(change, given).heads

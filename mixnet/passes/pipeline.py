@@ -2,21 +2,37 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from typing import Any
 
 from mixnet.graph.graph import Graph
+from mixnet.passes.choose_layout import choose_layout
 from mixnet.passes.eliminate_common import eliminate_common
 from mixnet.passes.facts import Facts
+from mixnet.passes.fold_batch_norm import fold_batch_norm
+from mixnet.passes.fold_constants import fold_constants
 from mixnet.passes.inline import inline
+from mixnet.passes.simplify import drop_gradient_rules, simplify
 
 Pass = Callable[[Graph, Facts], Graph]
+Watch = Callable[[str, Graph, float], None]
 
 # A pending segment is lowered from its live outputs alone, so dead operations are gone before the
-# first pass; what is left to do is to find what was written down twice.
+# first pass. A segment is never differentiated: gradients are made when ``backward`` records them, so
+# operators that only say what a gradient shall be have done their work. A "graph", of a block or a
+# symbol, may be: its passes keep gradients too.
 PASSES: dict[str, tuple[Pass, ...]] = {
-    "segment": (inline, eliminate_common),
-    "graph": (eliminate_common,),
+    "segment": (
+        inline,
+        drop_gradient_rules,
+        fold_constants,
+        simplify,
+        eliminate_common,
+        fold_batch_norm,
+        choose_layout,
+    ),
+    "graph": (fold_constants, simplify, eliminate_common),
 }
 
 
@@ -25,6 +41,7 @@ def run(
     purpose: str,
     facts: Facts | None = None,
     history: list[dict[str, Any]] | None = None,
+    watch: Watch | None = None,
 ) -> Graph:
     """The graph after every pass of a purpose.
 
@@ -32,12 +49,16 @@ def run(
         purpose: a key of ``PASSES``.
         facts: what is known about the program; by default nothing but that it runs on CPU.
         history: gets one ``{"pass": name, "graph": plain data}`` for the start and each pass.
+        watch: called with the name of each pass, the graph after it, and the seconds it took.
     """
     facts = facts or Facts()
     if history is not None:
         history.append({"pass": "recorded", "graph": graph.to_dict()})
     for each in PASSES[purpose]:
+        start = time.perf_counter()
         graph = each(graph, facts)
+        if watch is not None:
+            watch(each.__name__, graph, time.perf_counter() - start)
         if history is not None:
             history.append({"pass": each.__name__, "graph": graph.to_dict()})
     return graph

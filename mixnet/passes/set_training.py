@@ -13,6 +13,7 @@ def set_training(graph: Graph, training: bool) -> Graph:
         if not node.op.takes_training:
             return node.replaced(inputs)
         statics = (*node.statics[:-1], training)
-        return Node(node.op, statics, node.scalars, inputs, node.name, node.attrs)
+        made = Node(node.op, statics, node.scalars, inputs, node.name, node.attrs)
+        return made.made_from(node)
 
     return graph.rebuild(change)

@@ -5,3 +5,6 @@ from mixnet.runtime.counters import reset_counters as reset_counters
 from mixnet.runtime.features import Feature as Feature
 from mixnet.runtime.features import Features as Features
 from mixnet.runtime.features import feature_list as feature_list
+from mixnet.runtime.memory import live_bytes as live_bytes
+from mixnet.runtime.memory import memory as memory
+from mixnet.source import source_lines as source_lines

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import weakref
+from collections.abc import Sequence
 from typing import Any
 
 import jax
@@ -12,8 +13,13 @@ from mixnet.context import Context
 from mixnet.engine.current import current
 from mixnet.engine.timeline import timeline
 from mixnet.engine.variable import Var
+from mixnet.graph.node import Entry, Node
+from mixnet.passes.place_devices import CrossDeviceCopy
+from mixnet.runtime.memory import logs
 from mixnet.runtime.record import array_of
+from mixnet.runtime.state import state
 from mixnet.runtime.value import Spec, Value, check_pending
+from mixnet.source import user_source
 
 
 def to_host(value: Value, reason: str) -> np.ndarray:
@@ -61,8 +67,33 @@ class Copy:
         return Value(value.spec, value.array)
 
 
+class RecordedCopy(CrossDeviceCopy):
+    """The copy as it stands on a tape: it runs between programs, not in one."""
+
+    def run_values(self, statics: Any, values: Sequence[Value]) -> list[Value]:
+        """The value on the device that ``statics`` names second."""
+        return [_start(values[0], statics[1])]
+
+
+RECORDED = RecordedCopy()
+
+
 def copy_across(value: Value, context: Context) -> Value:
-    """A value on another context; the copy starts when the value is computed.
+    """A value on another context; while recording, with a place on the tape if ``value`` has one.
+
+    The gradient of a copy is the copy of the gradient back.
+    """
+    made = _start(value, context)
+    if state.recording and value.node is not None:
+        statics = (value.spec.context, context)
+        inputs = (Entry(value.node, value.index),)
+        made.node = Node(RECORDED, statics, (), inputs, RECORDED.name, None, (value,))
+        made.index = 0
+    return made
+
+
+def _start(value: Value, context: Context) -> Value:
+    """The copy of a value; it starts when the value is computed.
 
     Args:
         value: computed or pending; of one that is being traced there is nothing to copy.
@@ -73,6 +104,7 @@ def copy_across(value: Value, context: Context) -> Value:
     made.shared = value.spec.context.device is context.device  # one buffer, two values
     copy = Copy(f"copy {value.spec.context} to {context}")
     target = weakref.ref(made)
+    line = user_source() if logs else None
     made.segment = copy
     reads = []
     source = value.segment
@@ -85,6 +117,8 @@ def copy_across(value: Value, context: Context) -> Value:
     def run() -> None:
         with jax.enable_x64(True):
             array: Any = jax.device_put(value.array, context.device)
+        for log in logs:
+            log.made(array, "copy", line, context)
         found = target()
         if found is not None:
             found.var, found.array = copy.var, array

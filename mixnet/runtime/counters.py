@@ -2,27 +2,33 @@
 
 from __future__ import annotations
 
+import threading
 from collections import Counter
 from typing import Any
 
 _counts: Counter[str] = Counter()
+_lock = threading.Lock()
 
 
-def count(name: str, by: int = 1) -> None:
-    """Add to a counter."""
-    _counts[name] += by
+_NAMES = ("programs_compiled", "cache_hits", "operations", "run_by_operator", "donated_bytes")
+
+
+def count(name: str, by: int = 1, operations: int = 0) -> None:
+    """Add to a counter, and to that of ``operations``."""
+    with _lock:  # workers count too
+        _counts[name] += by
+        if operations:
+            _counts["operations"] += operations
 
 
 def counters() -> dict[str, Any]:
     """All counters since the start or :func:`reset_counters`.
 
     ``programs_compiled``, ``cache_hits``, ``operations`` (that ran in programs),
+    ``run_by_operator`` (those of them that ran one by one, in a segment seen for the first time),
     ``donated_bytes``, and ``flushes`` by reason.
     """
-    plain = {
-        name: _counts[name]
-        for name in ("programs_compiled", "cache_hits", "operations", "donated_bytes")
-    }
+    plain = {name: _counts[name] for name in _NAMES}
     reasons = {k[6:]: v for k, v in sorted(_counts.items()) if k.startswith("flush:")}
     return {**plain, "flushes": reasons}
 

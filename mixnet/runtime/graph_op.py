@@ -14,6 +14,7 @@ from mixnet.ops.registry import find
 from mixnet.passes.assign_keys import KEY_NAME
 from mixnet.passes.differentiate import Rows, differentiate, reads_by_rows
 from mixnet.passes.inline import DRAW_KEY, draw_key
+from mixnet.passes.recompute import check_mode, recompute
 from mixnet.runtime.keys import next_draw
 from mixnet.runtime.lower import lower
 from mixnet.runtime.record import record
@@ -32,12 +33,16 @@ class GraphOp:
         graph: its inputs are the operator's. An input named as ``KEY_NAME`` gets a random key.
         name: shown in graphs and timelines.
         residuals: how many of the last heads are residuals.
+        recompute: ``mirror`` or ``sublinear``: backward computes most of forward's results again, so
+            that there are fewer residuals; see :mod:`mixnet.passes.recompute`.
     """
 
     differentiable = True
     takes_training = False
 
-    def __init__(self, graph: Graph, name: str, residuals: int = 0):
+    def __init__(self, graph: Graph, name: str, residuals: int = 0, recompute: str | None = None):
+        check_mode(recompute)
+        self.recompute = recompute
         self.graph = graph
         self.name = name
         self.residuals = residuals
@@ -96,7 +101,8 @@ class GraphOp:
         starts = [Node(None, name=f"gradient of output {i}") for i in headed]
         variables = [Entry(self.graph.inputs[i]) for i in wanted]
         heads = [self.graph.heads[i] for i in headed]
-        found = differentiate(heads, [Entry(node) for node in starts], variables)
+        again = recompute(self.graph, self.recompute)
+        found = differentiate(heads, [Entry(n) for n in starts], variables, (), again)
         zeros = find("zeros_like")
         entries = [
             entry or Entry(Node(zeros, (), (), (variable,), "no_gradient"))
@@ -110,14 +116,21 @@ class GraphOp:
         starts = [Node(None, name=f"gradient of output {i}") for i in headed]
         variables = [Entry(self.graph.inputs[i]) for i in wanted]
         heads = [self.graph.heads[i] for i in headed]
-        found = differentiate(heads, [Entry(node) for node in starts], variables, variables)
+        again = recompute(self.graph, self.recompute)
+        found = differentiate(heads, [Entry(n) for n in starts], variables, variables, again)
         parts = [each.parts if isinstance(each, Rows) else () for each in found]
         entries = [entry for each in parts for pair in each for entry in pair]
         return entries, starts, [len(each) for each in parts]
 
     def _forward_entries(self, entries: Sequence[Entry]) -> list[Entry]:
-        """Results of forward operations that the backward nodes below ``entries`` read."""
+        """Results of forward operations that the backward nodes below ``entries`` read.
+
+        The key of the run counts as one: with the very same key a gradient is seen to be of the
+        same operation, and its masks are not drawn again.
+        """
         forward = {node for node in self.graph.nodes if not node.is_variable}
+        if self.key is not None:
+            forward.add(self.graph.inputs[self.key])
         kept: dict[Entry, None] = {}
         for node in topological(entry.node for entry in entries):
             if node not in forward:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -37,6 +39,29 @@ def next_draw(context: Context) -> tuple[Value, float]:
         found = _keys[context] = _start(_seed, context, context.device_id)
     key, numbers = found
     return key, float(next(numbers))
+
+
+@contextmanager
+def preserved() -> Iterator[None]:
+    """Scope after which all streams go on as if nothing had been drawn inside."""
+    before = {context: (key, next(numbers)) for context, (key, numbers) in _keys.items()}
+
+    def restore() -> None:
+        _keys.clear()
+        _keys.update({c: (key, itertools.count(at)) for c, (key, at) in before.items()})
+
+    seed_before = _seed
+    restore()
+    try:
+        yield
+    finally:
+        _set_seed(seed_before)
+        restore()
+
+
+def _set_seed(number: int) -> None:
+    global _seed
+    _seed = number
 
 
 def _start(number: int, context: Context, device: int) -> tuple[Value, Any]:

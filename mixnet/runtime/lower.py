@@ -9,32 +9,97 @@ from typing import Any
 import jax
 
 from mixnet.graph.graph import Graph
-from mixnet.graph.node import ScalarSlot
+from mixnet.graph.node import Node, ScalarSlot
+from mixnet.ops.backward import with_gradients
+from mixnet.passes.differentiate import BackwardOp
+
+
+def scopes(graph: Graph) -> dict[Node, str]:
+    """The name of every operation in a compiled program: no two are equal, none has a slash."""
+    found: dict[Node, str] = {}
+    taken: set[str] = set()
+    for node, name in graph.names.items():
+        if node.is_variable:
+            continue
+        scope = plain = re.sub(r"[^\w.-]", "_", name)
+        number = 1
+        while scope in taken:
+            scope, number = f"{plain}_{number}", number + 1
+        taken.add(scope)
+        found[node] = scope
+    return found
 
 
 def lower(graph: Graph) -> Callable[[Sequence[Any], Any], list[Any]]:
     """A function ``(arrays of the inputs, vector of scalars) -> arrays of the heads``.
 
-    Every node runs in a ``jax.named_scope`` of its name, so that it can be found again in the
-    optimised program.
+    Every node runs in a ``jax.named_scope`` of its name, see :func:`scopes`, so that it can be found again in the
+    optimised program. Where a graph has an operation and its gradient, the operation is computed
+    once and the gradient reads what it keeps: XLA would merge a second computation with the first,
+    but not one with loops.
     """
+    scope_of = scopes(graph)
     number = {node: i for i, node in enumerate(graph.inputs)}
+    forward_of = _forward_of(graph)
+    shared = _shared(forward_of)
     steps = []
     for node in graph.nodes:
         if node.is_variable:
             continue
         number[node] = len(number)
         places = [(number[e.node], e.index) for e in node.inputs]
-        scope = re.sub(r"[^\w.-]", "_", node.name) or node.op.name
-        steps.append((node.op, node.statics, node.scalars, places, scope))
+        scope = scope_of[node]
+        source = number[forward_of[node]] if node in forward_of else None
+        steps.append((node.op, node.statics, node.scalars, places, scope, shared.get(node), source))
     heads = [(number[e.node], e.index) for e in graph.heads]
 
     def run(arrays: Sequence[Any], scalars: Any = ()) -> list[Any]:
         results: list[Any] = [(array,) for array in arrays]
-        for op, statics, numbers, places, scope in steps:
+        pulls: dict[int, Callable[..., Any]] = {}
+        for op, statics, numbers, places, scope, kept, source in steps:
             with jax.named_scope(scope):
+                inputs = [results[i][j] for i, j in places]
                 given = [scalars[s] if type(s) is ScalarSlot else s for s in numbers]
-                results.append(op.apply(statics, [results[i][j] for i, j in places], given))
+                if source is not None:
+                    _, headed, wanted = statics
+                    results.append(pulls[source](inputs[: len(headed)], headed, wanted))
+                elif kept is not None:
+                    found, pulls[len(results)] = with_gradients(op, statics, given, inputs, *kept)
+                    results.append(found)
+                else:
+                    results.append(op.apply(statics, inputs, given))
         return [results[i][j] for i, j in heads]
 
     return run
+
+
+def _forward_of(graph: Graph) -> dict[Node, Node]:
+    """The operation of which a node is the gradient, where the graph has it before that node."""
+    seen: dict[Any, Node] = {}
+    found: dict[Node, Node] = {}
+    for node in graph.nodes:
+        if node.is_variable:
+            continue
+        if type(node.op) is BackwardOp:
+            statics, headed, _ = node.statics
+            key = _expression(node.op.forward, statics, node.scalars, node.inputs[len(headed) :])
+            forward = seen.get(key)
+            if forward is not None and forward not in found:  # not of a gradient that is read so
+                found[node] = forward
+        seen.setdefault(_expression(node.op, node.statics, node.scalars, node.inputs), node)
+    return found
+
+
+def _expression(op: Any, statics: Any, scalars: Any, inputs: Any) -> Any:
+    # repr tells 1 from True and from the scalar in slot 1, which compare equal
+    return op, statics, repr(statics), tuple((type(s), s) for s in scalars), inputs
+
+
+def _shared(forward_of: dict[Node, Node]) -> dict[Node, tuple[tuple[int, ...], tuple[int, ...]]]:
+    """Of each operation whose gradient is read so: outputs with heads, inputs asked for."""
+    headed: dict[Node, set[int]] = {}
+    wanted: dict[Node, set[int]] = {}
+    for node, forward in forward_of.items():
+        headed.setdefault(forward, set()).update(node.statics[1])
+        wanted.setdefault(forward, set()).update(node.statics[2])
+    return {each: (tuple(sorted(headed[each])), tuple(sorted(wanted[each]))) for each in headed}

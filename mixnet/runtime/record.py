@@ -23,7 +23,7 @@ from mixnet.runtime.value import Value, check_pending
 
 _reference = weakref.ref
 _longest: int = config.get("MXNET_EXEC_BULK_EXEC_MAX_NODE_TRAIN")
-_limit = 1 if current.naive else _longest  # outputs of a segment that runs without being asked for
+_limit = 0 if current.naive else _longest  # outputs of a segment that runs without being asked for
 _one_by_one = False
 
 
@@ -130,7 +130,8 @@ def _open(context: Context) -> Segment:
     here = state
     segment = here.segments.get(context)
     if segment is None or segment.finished:
-        segment = here.segments[context] = Segment(context)
+        made = Segment if here.isolation is None else here.isolation.segment
+        segment = here.segments[context] = made(context)
     here.segment = segment
     return segment
 
@@ -151,7 +152,7 @@ def _set_bulk(size: int) -> None:
 @on_switch
 def _set_engine(naive: bool) -> None:
     global _limit
-    _limit = 1 if naive or _one_by_one else _longest
+    _limit = 0 if naive or _one_by_one else _longest
 
 
 def run_one_by_one(on: bool) -> None:
@@ -192,6 +193,9 @@ def _tape(call: Any, scalars: tuple, values: tuple[Value, ...], outputs: list[Va
 
 def flush(reason: str = "asked for") -> None:
     """Hand everything that this thread has recorded to the engine."""
+    if state.isolation is not None:
+        state.isolation.cut(reason)
+        return
     for segment in list(state.segments.values()):
         if not segment.finished:
             segment.finish(reason, wait=False)

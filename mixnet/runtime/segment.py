@@ -11,9 +11,11 @@ from functools import partial
 from typing import Any
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 
 from mixnet import config
+from mixnet.base import MXNetError, user_line
 from mixnet.context import Context
 from mixnet.engine.current import current
 from mixnet.engine.engine import Engine
@@ -21,17 +23,55 @@ from mixnet.engine.timeline import timeline
 from mixnet.engine.variable import Var
 from mixnet.graph.graph import Graph
 from mixnet.graph.node import Entry, Node, ScalarSlot
+from mixnet.ops.custom import explained
 from mixnet.runtime.counters import count
+from mixnet.runtime.donation import pair
 from mixnet.runtime.executable_cache import executable
 from mixnet.runtime.in_flight import in_flight
+from mixnet.runtime.memory import explained_shortage, logs, note_results
 from mixnet.runtime.state import state
 from mixnet.runtime.value import Value, check_pending
+from mixnet.source import Source, are_lines_kept, user_source
+
+
+class Failed:
+    """Stands where a value had its segment, if what it is computed from failed."""
+
+    __slots__ = ("var",)
+    finished = True
+
+    def __init__(self, error: BaseException):
+        self.var = Var("failed")
+        self.var.error = error
+
+    def finish(self, reason: str, wait: bool = True) -> None:
+        """Raise the error, if this waits."""
+        if wait:
+            current.engine.wait_for_var(self.var)
+
+    def alias(self, value: Value) -> Value:
+        """Another value that failed for the same reason."""
+        return Value(value.spec, None, self)
+
 
 MOST_AHEAD = 4
 """Segments of a thread that may wait for a worker: they hold what they read."""
 
 KINDS_TOLD = 6
 """Kinds of operators that the name of a segment tells."""
+
+
+class Operations(list[Any]):
+    """The operations of a segment, each with the line of the program that it came from."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.sources: list[Source | None] = []
+
+    def append(self, item: Any) -> None:
+        """Add an operation that the user's code is recording now."""
+        super().append(item)
+        self.sources.append(user_source())
 
 
 class Segment:
@@ -54,13 +94,14 @@ class Segment:
         "resource",
         "scalars",
         "size",
+        "source",
         "var",
     )
 
     def __init__(self, context: Context):
         self.context = context
         self.resource = f"compute:{context}"
-        self.program: list[tuple[Any, ...]] = []
+        self.program: list[Any] = Operations() if are_lines_kept() else []
         self.scalars: list[float] = []
         self.leaves: list[Value] = []
         self.leaf_slots: dict[int, int] = {}  # id of a value in ``leaves`` -> its slot
@@ -68,6 +109,7 @@ class Segment:
         self.size = 0
         self.lock = threading.RLock()
         self.finished = False
+        self.source: str | None = None  # the user's line that made it run
         self.alone = False  # one operation that runs Python: whether it fails is known at its end
         self.var: Var | None = None
 
@@ -107,6 +149,7 @@ class Segment:
         with self.lock:
             if not self.finished:
                 count(f"flush:{reason}")
+                self.source = user_line()
                 self.var = Var(self._name())
                 reads = self._reads()
                 # Before it runs: what a callback of the program records belongs to another segment.
@@ -115,7 +158,15 @@ class Segment:
                 # the same loop would compile different programs.
                 work = partial(self._run, self._alive(), self._unheld())
                 hand_over = engine.claim if wait else engine.push
-                claimed = hand_over(work, reads, (self.var,), self.resource, name=self.var.name)
+                claimed = hand_over(
+                    work,
+                    reads,
+                    (self.var,),
+                    self.resource,
+                    name=self.var.name,
+                    forgiving=True,
+                    source=self.source,
+                )
         if claimed is not None:
             engine.run(claimed)
         elif wait:
@@ -157,8 +208,10 @@ class Segment:
         return found
 
     def _alive(self) -> tuple[int, ...]:
-        """Slots of the outputs that somebody holds."""
-        return tuple(sorted({v.slot for r in self.references if (v := r()) is not None}))
+        """Slots of the outputs that somebody holds; the others are forgotten."""
+        held = [(v.slot, r) for r in self.references if (v := r()) is not None]
+        self.references = [r for _, r in held]
+        return tuple(sorted({slot for slot, _ in held}))
 
     def _run(self, slots: tuple[int, ...], unheld: Sequence[int]) -> None:
         try:
@@ -170,24 +223,26 @@ class Segment:
 
     def _run_program(self, slots: tuple[int, ...], unheld: Sequence[int]) -> None:
         leaves = self.leaves
-        donated = self._donated(slots, unheld)
+        if any(value.array is None for value in leaves):
+            slots, unheld = self._give_up_failed(slots), ()
+            if not slots:
+                return
+        program = tuple(self.program)
+        slots, donated = self._donated(program, slots, unheld)
         arrays = [value.array for value in leaves]
         if donated:
             for i in donated:  # the program is the last to hold these buffers
                 count("donated_bytes", leaves[i].spec.nbytes)
                 leaves[i].array = None
-        call = executable((tuple(self.program), slots, donated, self.context), self)
-        scalars = np.array(self.scalars, np.float64)
-        with jax.enable_x64(True):
-            if self.context.device is _default_device():
-                results = call(scalars, *arrays)
-            else:
-                with jax.default_device(self.context.device):
-                    results = call(scalars, *arrays)
-        if self.alone or timeline.on:  # a row ends when the device has done the work
-            jax.block_until_ready(results)
+        call = executable((program, slots, donated, self.context), self)
+        try:
+            results = self._call(call, arrays)
+        except Exception as error:
+            told = explained_shortage(explained(error), self.context, self.source)
+            raise told from told.__cause__
+        if logs:
+            note_results(self, slots, results, [arrays[i] for i in donated])
         in_flight.add(results[0])
-        count("operations", len(self.program))
         computed = dict(zip(slots, results, strict=True))
         with self.lock:  # nobody makes an alias meanwhile
             for reference in self.references:
@@ -198,6 +253,49 @@ class Segment:
                     value.array = computed[value.slot]
                     value.segment = None
             self.references = []
+
+    def _give_up_failed(self, slots: tuple[int, ...]) -> tuple[int, ...]:
+        """Pass the errors of failed leaves on to what is computed from them; the slots that stay.
+
+        So an error reaches what depends on it and nothing else that was recorded beside it.
+        """
+        errors: dict[int, BaseException] = {}  # slot -> what went wrong before it
+        for i, value in enumerate(self.leaves):
+            if value.array is None:
+                source = value.segment
+                error = source.var.error if source is not None else None
+                errors[-1 - i] = error or MXNetError("The value of an input was lost.")
+                with jax.enable_x64(True):  # stands for it in what does not read it
+                    self.leaves[i] = Value(
+                        value.spec, jnp.zeros(value.spec.shape, value.spec.dtype)
+                    )
+        slot = 0
+        for call, *places in self.program:
+            failed = next((errors[place] for place in places if place in errors), None)
+            for _ in call.outputs:
+                if failed is not None:
+                    errors[slot] = failed
+                slot += 1
+        with self.lock:
+            pending, self.references = self.references, []
+            for reference in pending:
+                output = reference()
+                if output is not None and output.slot in errors:
+                    output.segment = Failed(errors[output.slot])
+                else:
+                    self.references.append(reference)
+        return tuple(slot for slot in slots if slot not in errors)
+
+    def _call(self, program: Any, arrays: Sequence[Any]) -> Any:
+        scalars = np.array(self.scalars, np.float64)
+        with jax.enable_x64(True):
+            if self.context.device is _default_device():
+                results = program(scalars, *arrays)
+            else:
+                with jax.default_device(self.context.device):
+                    results = program(scalars, *arrays)
+        # A row of the timeline ends when the device has done the work.
+        return jax.block_until_ready(results) if self.alone or timeline.on else results
 
     def _unheld(self) -> list[int]:
         """Numbers of leaves that only this segment holds: nobody can ask for them any more."""
@@ -211,24 +309,23 @@ class Segment:
                 found.append(i)
         return found
 
-    def _donated(self, slots: tuple[int, ...], unheld: Sequence[int]) -> tuple[int, ...]:
-        """Those of ``unheld`` whose buffers an output can take over."""
-        if not unheld:
-            return ()
-        specs = self._specs()
-        wanted = Counter((specs[slot].shape, specs[slot].dtype) for slot in slots)
-        found = []
-        for i in unheld:
-            value = self.leaves[i]
-            spec = value.spec
-            # Another value, or another library, may hold the same buffer.
-            if wanted[spec.shape, spec.dtype] and sys.getrefcount(value.array) <= 2:
-                wanted[spec.shape, spec.dtype] -= 1
-                found.append(i)
-        return tuple(found)
+    def _donated(
+        self, program: tuple[Any, ...], slots: tuple[int, ...], unheld: Sequence[int]
+    ) -> tuple[tuple[int, ...], tuple[int, ...]]:
+        """The slots in another order, and the leaves of ``unheld`` whose buffers they take over.
 
-    def _specs(self) -> list[Any]:
-        return [spec for item in self.program for spec in item[0].outputs]
+        The order is the message: XLA gives the first buffer to the first output that fits it.
+        """
+        # Another value, or another library, may hold the same buffer.
+        free = tuple(i for i in unheld if sys.getrefcount(self.leaves[i].array) <= 2)
+        if not free:
+            return slots, ()
+        key = (program, slots, free)
+        found = _pairings.get(key)
+        if found is None:
+            specs = {i: self.leaves[i].spec for i in free}
+            found = _pairings[key] = pair(program, slots, specs)
+        return found
 
     def graph(self, slots: tuple[int, ...] | None = None) -> Graph:
         """The pending operations as a graph, with the live outputs as heads."""
@@ -236,6 +333,7 @@ class Segment:
             slots = self._alive()
         leaves = [Node(None, name=f"leaf{i}") for i in range(len(self.leaves))]
         entries: list[Entry] = []
+        sources = getattr(self.program, "sources", None)  # kept where lines are asked for
         scalars = 0
         for number, item in enumerate(self.program):
             call, *places = item
@@ -246,11 +344,15 @@ class Segment:
             node = Node(
                 call.op, call.statics, numbers, inputs, f"{call.op.name.strip('_')}{number}"
             )
+            if sources is not None and sources[number] is not None:
+                node.source = sources[number]
             entries += [Entry(node, k) for k in range(len(call.outputs))]
         return Graph(tuple(entries[s] for s in slots), tuple(leaves))
 
 
 _donate_bytes = config.get("MIXNET_DONATE_BYTES")
+if not config.get("MXNET_EXEC_ENABLE_INPLACE"):
+    _donate_bytes = sys.maxsize
 
 
 def _count_unheld() -> int:
@@ -264,6 +366,7 @@ def _count_unheld() -> int:
     return counted
 
 
+_pairings: dict[Any, tuple[tuple[int, ...], tuple[int, ...]]] = {}
 _REFERENCES_OF_UNHELD = _count_unheld()
 _default: list[Any] = []
 

@@ -35,6 +35,7 @@ class ThreadState(threading.local):
     trace: Any = None  # a graph is being traced: operations become its nodes
     handed_over: deque[Any]  # variables of segments given to the engine, the oldest first
     bulk: int = 0  # operations a segment may hold, 0: the setting's value
+    isolation: Any = None  # what is recorded and written is only looked at: see ``isolate``
 
     def __init__(self) -> None:
         self.segments = Segments()

@@ -9,7 +9,7 @@ import numpy as np
 
 from mixnet.context import Context
 from mixnet.graph.graph import Graph
-from mixnet.graph.node import Entry, Node
+from mixnet.graph.node import Entry, Node, keep_line
 from mixnet.passes.assign_keys import KEY_NAME
 from mixnet.runtime.state import state
 from mixnet.runtime.value import Spec, Value
@@ -51,6 +51,7 @@ class Trace:
         prefix = call.op.name.strip("_").lower()
         number = self._names[prefix] = self._names.get(prefix, -1) + 1
         node = Node(call.op, call.statics, scalars, inputs, f"{prefix}{number}")
+        keep_line(node)
         outputs = []
         for index, spec in enumerate(call.outputs):
             value = Value(spec)

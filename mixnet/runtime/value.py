@@ -11,6 +11,7 @@ import numpy as np
 from mixnet.base import MXNetError, TraceError
 from mixnet.context import Context
 from mixnet.engine.variable import Var
+from mixnet.runtime.memory import note
 
 
 class Spec:
@@ -99,6 +100,7 @@ def from_host(data: np.ndarray, context: Context) -> Value:
     spec = Spec.of(data.shape, data.dtype, context)
     with jax.enable_x64(True):
         array = jax.device_put(np.array(data, order="C", copy=True), context.device)
+    note(array, "from host", context)
     return Value(spec, array)
 
 

@@ -5,6 +5,7 @@ from mixnet.symbol import contrib as contrib
 from mixnet.symbol import executor as _executor
 from mixnet.symbol import image as image
 from mixnet.symbol import linalg as linalg
+from mixnet.symbol import memory as _memory
 from mixnet.symbol import namespace as _namespace
 from mixnet.symbol import op as op
 from mixnet.symbol import operators as _operators
@@ -37,6 +38,7 @@ from mixnet.symbol.symbol import load_json as load_json
 
 _operators.install(Symbol)
 _executor.install(Symbol)
+_memory.install(Symbol, Executor)
 
 
 from mixnet.symbol import numpy as np  # noqa: E402

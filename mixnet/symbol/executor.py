@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -17,14 +18,51 @@ from mixnet.ndarray.create import zeros
 from mixnet.ndarray.ndarray import NDArray
 from mixnet.passes import pipeline
 from mixnet.passes.assign_keys import assign_keys
+from mixnet.passes.facts import Facts
 from mixnet.passes.infer_shape import infer
+from mixnet.passes.place_devices import group_of, place_devices
+from mixnet.passes.recompute import default_mode
 from mixnet.passes.set_training import set_training
 from mixnet.runtime.graph_op import GraphOp, call_graph
+from mixnet.runtime.placed import PlacedGraph
+from mixnet.runtime.value import Value
 from mixnet.symbol.symbol import Symbol, output_name
 
 
-def executable_graph(symbol: Symbol, training: bool) -> Graph:
-    """The symbol's graph as it runs: modes set, keys assigned, states as further heads."""
+def executable_graph(
+    symbol: Symbol,
+    training: bool,
+    facts: Facts | None = None,
+    watch: pipeline.Watch | None = None,
+) -> Graph:
+    """The symbol's graph as it runs: modes set, keys assigned, states as further heads.
+
+    Args:
+        symbol: its arguments, then its auxiliary states become the inputs.
+        training: mode of operators that behave otherwise in training.
+        facts: what is known of those inputs.
+        watch: called with the name of each change, the graph after it, and its seconds.
+    """
+    if watch is None:
+        return assign_keys(pipeline.run(unplaced_graph(symbol, training), "graph", facts))
+    watch("recorded", state_graph(symbol), 0.0)
+    start = time.perf_counter()
+    graph = unplaced_graph(symbol, training)
+    watch("set_training", graph, time.perf_counter() - start)
+    graph = pipeline.run(graph, "graph", facts, watch=watch)
+    start = time.perf_counter()
+    graph = assign_keys(graph)
+    watch("assign_keys", graph, time.perf_counter() - start)
+    return graph
+
+
+def unplaced_graph(symbol: Symbol, training: bool) -> Graph:
+    """The symbol's graph before any pass but its mode, with states as further heads."""
+    return set_training(state_graph(symbol), training)
+
+
+def state_graph(symbol: Symbol) -> Graph:
+    """The symbol's graph as composed, with the new values of states as further heads."""
     nodes = symbol._arguments()
     states = list(symbol._state_variables())
     inputs = (*nodes, *states)
@@ -37,8 +75,7 @@ def executable_graph(symbol: Symbol, training: bool) -> Graph:
             if variable.is_variable:
                 heads.append(Entry(node, index))
                 replaced.append(inputs.index(variable))
-    graph = Graph(tuple(heads), inputs, len(symbol._heads), tuple(replaced))
-    return assign_keys(pipeline.run(set_training(graph, training), "graph"))
+    return Graph(tuple(heads), inputs, len(symbol._heads), tuple(replaced))
 
 
 class Executor:
@@ -56,18 +93,24 @@ class Executor:
         gradients: Mapping[str, NDArray],
         requests: Mapping[str, str],
         states: Mapping[str, NDArray],
+        groups: Mapping[str, Context] | None = None,
     ):
         self._symbol = symbol
+        self._groups = dict(groups or {})
+        self._placed: dict[bool, PlacedGraph] = {}
         self._ctx = context
         self.arg_dict = dict(arguments)
         self.grad_dict = {name: gradients.get(name) for name in arguments}
         self.aux_dict = dict(states)
         self._requests = dict(requests)
+        self._recompute = default_mode()
         self._ops: dict[bool, GraphOp] = {}
         self._recorded: list[NDArray] = []
         self._outputs: list[NDArray] = []
         self._monitor: tuple[Callable[[str, NDArray], Any], bool] | None = None
         self._output_dict: dict[str, NDArray] = {}
+        if self._groups:
+            self.placed_graph(False)  # a group without a device is an error here
 
     # ---- arrays -------------------------------------------------------------------------------
 
@@ -103,9 +146,38 @@ class Executor:
     def graph_op(self, training: bool) -> GraphOp:
         """The operator that runs the whole graph."""
         if training not in self._ops:
-            graph = executable_graph(self._symbol, training)
-            self._ops[training] = GraphOp(graph, self._symbol.name or "group")
+            arrays = [*self.arg_dict.values(), *self.aux_dict.values()]
+            known = [(array.shape, array._spec.dtype) for array in arrays]
+            facts = Facts(self._ctx.device.platform, known)
+            graph = executable_graph(self._symbol, training, facts)
+            self._ops[training] = GraphOp(
+                graph, self._symbol.name or "group", recompute=self._recompute
+            )
         return self._ops[training]
+
+    def placed_graph(self, training: bool) -> PlacedGraph:
+        """What runs instead where ``group2ctx`` was given: the graph on its devices."""
+        if training not in self._placed:
+            arrays = [*self.arg_dict.values(), *self.aux_dict.values()]
+            placement = place_devices(
+                unplaced_graph(self._symbol, training),
+                self._groups,
+                self._ctx,
+                [array.context for array in arrays],
+            )
+            name = self._symbol.name or "group"
+            self._placed[training] = PlacedGraph(placement, name, self._recompute)
+        return self._placed[training]
+
+    def _run(
+        self, training: bool, values: Sequence[Value]
+    ) -> tuple[list[Value], list[Value], tuple[int, ...]]:
+        """Outputs, new values of states, and the numbers of the inputs that these replace."""
+        if self._groups:
+            placed = self.placed_graph(training)
+            return *placed.run(values), placed.states
+        op = self.graph_op(training)
+        return *call_graph(op, values, self._ctx), op.states
 
     def forward(self, is_train: bool = False, **kwargs: Any) -> list[NDArray]:
         """Compute the outputs.
@@ -119,7 +191,6 @@ class Executor:
         """
         for name, array in kwargs.items():
             self._feed(name, array)
-        op = self.graph_op(bool(is_train))
         handles = [*self.arg_dict.values(), *self.aux_dict.values()]
         values = [handle._read() for handle in handles]
         if is_train:
@@ -129,8 +200,8 @@ class Executor:
                     values[i] = values[i].alias()
                     Mark(gradient, request).on(values[i])
         with RecordingScope(bool(is_train), bool(is_train)):
-            outputs, states = call_graph(op, values, self._ctx)
-        for i, value in zip(op.states, states, strict=True):
+            outputs, states, numbers = self._run(bool(is_train), values)
+        for i, value in zip(numbers, states, strict=True):
             value.node = None
             handles[i]._write(value)
         self._recorded = [NDArray._wrap(value) for value in outputs] if is_train else []
@@ -175,7 +246,7 @@ class Executor:
         if out_grads is not None and len(out_grads) != len(heads):
             raise ShapeError(f"backward: {len(heads)} outputs, but {len(out_grads)} gradients.")
         pairs = [
-            (head, None if out_grads is None else out_grads[i])
+            (head, None if out_grads is None else out_grads[i].as_in_context(head.context))
             for i, head in enumerate(heads)
             if head._read().node is not None
         ]
@@ -200,13 +271,14 @@ class Executor:
         callback, everything = self._monitor
         internals = self._symbol.get_internals()
         kept = [e for e in internals._heads if everything or not e.node.is_variable]
-        watched = Executor(Symbol(kept), self._ctx, self.arg_dict, {}, {}, self.aux_dict)
+        watched = Executor(
+            Symbol(kept), self._ctx, self.arg_dict, {}, {}, self.aux_dict, self._groups
+        )
         arguments = Symbol(kept).list_arguments()
         watched.arg_dict = {name: self.arg_dict[name] for name in arguments}
-        op = watched.graph_op(training)
         handles = [*watched.arg_dict.values(), *self.aux_dict.values()]
         with RecordingScope(False, training):
-            outputs, _ = call_graph(op, [h._read() for h in handles], self._ctx)
+            outputs, _, _ = watched._run(training, [h._read() for h in handles])
         for entry, value in zip(kept, outputs, strict=True):
             callback(output_name(entry), NDArray._wrap(value))
 
@@ -250,22 +322,17 @@ class Executor:
                     f"reshape: {name} would change from {array.shape} to {shape} though it was not "
                     f"named. Pass partial_shaping=True to make it anew."
                 )
-            arguments[name] = array if same else zeros(shape, self._ctx, array.dtype)
+            arguments[name] = array if same else zeros(shape, array.context, array.dtype)
             gradient = self.grad_dict[name]
             if gradient is not None:
-                gradients[name] = gradient if same else zeros(shape, self._ctx, array.dtype)
+                gradients[name] = gradient if same else zeros(shape, array.context, array.dtype)
         aux = {
-            name: array if array.shape == shape else zeros(shape, self._ctx, array.dtype)
+            name: array if array.shape == shape else zeros(shape, array.context, array.dtype)
             for (name, array), shape in zip(self.aux_dict.items(), states, strict=True)
         }
-        return Executor(self._symbol, self._ctx, arguments, gradients, self._requests, aux)
-
-    def debug_str(self) -> str:
-        """The graph as text and the bytes of the bound arrays."""
-        arrays = [*self.arg_dict.values(), *self.aux_dict.values()]
-        arrays += [each for each in self.grad_dict.values() if each is not None]
-        total = sum(each._spec.nbytes for each in arrays)
-        return f"{self._symbol.debug_str()}Total {total / 2**20:.4g} MB bound\n"
+        return Executor(
+            self._symbol, self._ctx, arguments, gradients, self._requests, aux, self._groups
+        )
 
 
 def bind(
@@ -286,9 +353,11 @@ def bind(
         args_grad: arrays for gradients, a list or a dict; those left out get no gradient.
         grad_req: ``write``, ``add`` or ``null``; for all, a list in order, or a dict by name.
         aux_states: arrays of the auxiliary states, a list or a dict.
+        group2ctx: device of each group of nodes (``mx.AttrScope(ctx_group=...)``): the graph is cut
+            into parts that run there, with copies in between.
 
     Raises:
-        MXNetError: an array is missing.
+        MXNetError: an array is missing, or a group has no device.
         ShapeError: shapes do not fit; names the node.
     """
     context = ctx or current_context()
@@ -302,7 +371,9 @@ def bind(
         {name: array.shape for name, array in everything.items()},
         {name: array._spec.dtype for name, array in everything.items()},
     )
-    return Executor(self, context, arguments, gradients, _requests(names, grad_req), states)
+    requests = requests_by_name(names, grad_req)
+    groups = _groups("bind", group2ctx)
+    return Executor(self, context, arguments, gradients, requests, states, groups)
 
 
 def _named(names: Sequence[str], given: Any, what: str, complete: bool) -> dict[str, NDArray]:
@@ -316,7 +387,19 @@ def _named(names: Sequence[str], given: Any, what: str, complete: bool) -> dict[
     return {name: given[name] for name in names if name in given}
 
 
-def _requests(names: Sequence[str], given: Any) -> dict[str, str]:
+def _groups(called: str, given: Any) -> dict[str, Context]:
+    if given is None:
+        return {}
+    if not isinstance(given, Mapping) or not all(isinstance(c, Context) for c in given.values()):
+        raise AttributeTypeError(
+            f"{called}: group2ctx={given!r} must be a dict from names of groups to contexts, as in "
+            f"{{'stage1': mx.cpu(1)}}."
+        )
+    return dict(given)
+
+
+def requests_by_name(names: Sequence[str], given: Any) -> dict[str, str]:
+    """``write``, ``add`` or ``null`` of every argument, from one for all, a list or a dict."""
     if isinstance(given, str):
         return dict.fromkeys(names, given)
     if isinstance(given, (list, tuple)):
@@ -338,6 +421,13 @@ def simple_bind(
 ) -> Executor:
     """An executor over arrays of zeros made for the shapes that follow from ``kwargs``.
 
+    Args:
+        ctx: device.
+        grad_req: as for ``bind``.
+        type_dict: dtypes by name.
+        group2ctx: as for ``bind``; the arrays of variables made in a group are on its device.
+        kwargs: shapes by name.
+
     Raises:
         ShapeError: the shapes given do not determine all arguments, or do not fit.
     """
@@ -354,10 +444,13 @@ def simple_bind(
     dtypes = {name: as_dtype(dtype) for name, dtype in (type_dict or {}).items()}
     found = infer(self.graph, kwargs, dtypes)
     by_node = {node.name: found.dtypes.get(Entry(node)) for node in self.graph.nodes}
-    requests = _requests(names, grad_req)
+    requests = requests_by_name(names, grad_req)
+    groups = _groups("simple_bind", group2ctx)
+    group = {node.name: group_of(node) for node in self.graph.nodes if node.is_variable}
 
     def made(name: str, shape: tuple[int, ...]) -> NDArray:
-        return zeros(shape, context, by_node.get(name) or "float32")
+        where = groups.get(group[name] or "", context)
+        return zeros(shape, where, by_node.get(name) or "float32")
 
     arguments = {name: made(name, shape) for name, shape in zip(names, shapes, strict=True)}
     gradients = {
@@ -366,7 +459,7 @@ def simple_bind(
         if requests[name] != "null"
     }
     states = {name: made(name, shape) for name, shape in zip(aux_names, aux_shapes, strict=True)}
-    return Executor(self, context, arguments, gradients, requests, states)
+    return Executor(self, context, arguments, gradients, requests, states, groups)
 
 
 def evaluate(self: Symbol, ctx: Context | None = None, **kwargs: NDArray) -> list[NDArray]:

@@ -11,7 +11,7 @@ from mixnet.attribute import HIDDEN, current_attributes
 from mixnet.base import AttributeTypeError, AttributeValueError, MXNetError
 from mixnet.dtype import as_dtype
 from mixnet.graph.graph import Graph
-from mixnet.graph.node import Entry, Node
+from mixnet.graph.node import Entry, Node, keep_line
 from mixnet.graph.symbol_json import from_json, to_json
 from mixnet.name import current as current_names
 from mixnet.ndarray.params_file import write_whole
@@ -550,6 +550,7 @@ def compose(
                 scope = current_attributes().get({})
                 entries.append(Entry(Node(None, name=f"{name}_{each}", attrs=scope)))
     node = Node(op, statics, scalars, tuple(entries), name, attrs)
+    keep_line(node)
     given = inputs.values() if isinstance(inputs, Mapping) else inputs
     # What is made of symbols by NumPy's rules is one.
     kind = next((type(each) for each in given if type(each) is not Symbol), Symbol)

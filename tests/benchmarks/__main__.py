@@ -1,6 +1,6 @@
 """All benchmarks: python -m tests.benchmarks"""
 
-from tests.benchmarks import chain, importing, lenet, schedule
+from tests.benchmarks import chain, importing, lenet, recompute, schedule
 
-for each in (chain, lenet, schedule, importing):
+for each in (chain, lenet, recompute, schedule, importing):
     each.main()

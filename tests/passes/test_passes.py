@@ -79,3 +79,39 @@ def test_same_expression_is_kept_once() -> None:
 def test_two_draws_stay_two() -> None:
     x = mx.nd.random.uniform(shape=(4,)) - mx.nd.random.uniform(shape=(4,))
     assert (x.asnumpy() != 0).any()
+
+
+def test_an_internal_output_runs_nothing_above_it() -> None:
+    data = mx.sym.Variable("data")
+    first = mx.sym.FullyConnected(data, num_hidden=3, name="fc1")
+    hidden = mx.sym.Activation(first, act_type="relu", name="relu1")
+    ran: list[int] = []
+
+    @mx.operator.register("counts_its_runs")
+    class CountProp(mx.operator.CustomOpProp):
+        def create_operator(self, ctx, shapes, dtypes):
+            class Count(mx.operator.CustomOp):
+                def forward(self, is_train, req, in_data, out_data, aux):
+                    ran.append(1)
+                    self.assign(out_data[0], req[0], in_data[0])
+
+            return Count()
+
+    net = mx.sym.FullyConnected(
+        mx.sym.Custom(hidden, op_type="counts_its_runs"), num_hidden=2, name="fc2"
+    )
+    inner = net.get_internals()["relu1_output"]
+    arrays = {
+        "data": mx.nd.ones((2, 4)),
+        "fc1_weight": mx.nd.ones((3, 4)),
+        "fc1_bias": mx.nd.zeros(3),
+    }
+    executor = inner.bind(mx.cpu(), arrays)
+    (output,) = executor.forward()
+    np.testing.assert_array_equal(output.asnumpy(), np.full((2, 3), 4))
+    names = [node.name for node in executor.graph_op(False).graph.nodes]
+    assert sorted(names) == ["data", "fc1", "fc1_bias", "fc1_weight", "relu1"]
+    assert ran == []
+    more = {"fc2_weight": mx.nd.ones((2, 3)), "fc2_bias": mx.nd.zeros(2)}
+    net.bind(mx.cpu(), {**arrays, **more}).forward()[0].asnumpy()
+    assert ran == [1]

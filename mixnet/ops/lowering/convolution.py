@@ -1,0 +1,261 @@
+"""Two-dimensional convolution with channels last, and its gradients.
+
+Weights keep MXNet's order, ``(filters, channels / groups, height, width)``. ``method`` says who
+computes: ``onednn`` (see ``onednn.py``), ``dot`` (a matrix product, for kernels of one element) or
+``xla`` (XLA's own convolution, which takes everything).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+from jax import lax
+
+from mixnet.ops.lowering import onednn
+from mixnet.ops.lowering.lowering import Lowering
+
+Pair = tuple[int, int]
+ORDER = ("NHWC", "OIHW", "NHWC")
+
+
+def convolution(
+    data: Any,
+    weight: Any,
+    *operands: Any,
+    stride: Pair,
+    dilate: Pair,
+    pad: Pair,
+    groups: int = 1,
+    method: str = "xla",
+    fusions: Sequence[str] = (),
+) -> Any:
+    """Cross-correlation of ``(batch, height, width, channels)`` with kernels.
+
+    Args:
+        data: channels last.
+        weight: ``(filters, channels / groups, height, width)``.
+        operands: what ``fusions`` read, in their order.
+        fusions: ``BIAS`` adds ``(filters,)``, ``BINARY_ADD`` an array of the result's shape,
+            ``RELU`` sets what is negative to 0.
+    """
+    pads = [(p, p) for p in pad]
+    if method == "onednn":
+        return onednn.convolution(
+            data, weight, *operands, stride=stride, dilate=dilate, pads=pads, fusions=fusions
+        )
+    if method == "dot":
+        data = data[:, :: stride[0], :: stride[1], :]
+        out = jnp.tensordot(data, weight[:, :, 0, 0], ((3,), (1,)))
+    else:
+        out = _xla(data, weight, stride, dilate, pads, groups)
+    pending = iter(operands)
+    for each in fusions:
+        out = jax.nn.relu(out) if each == "RELU" else out + next(pending)
+    return out
+
+
+def _xla(
+    data: Any, weight: Any, stride: Pair, dilate: Pair, pads: Sequence[Pair], groups: int
+) -> Any:
+    return lax.conv_general_dilated(
+        data,
+        weight,
+        stride,
+        pads,
+        None,
+        dilate,
+        dimension_numbers=ORDER,
+        feature_group_count=groups,
+    )
+
+
+def data_gradient(
+    head: Any,
+    weight: Any,
+    *,
+    extents: Pair,
+    stride: Pair,
+    dilate: Pair,
+    pad: Pair,
+    groups: int = 1,
+    method: str = "xla",
+) -> Any:
+    """Gradient of the data, ``(batch, *extents, channels)``, from the result's.
+
+    It is a convolution of ``head`` with the kernels turned around. With a stride, every residue of
+    an output's place modulo the stride meets other elements of the kernel: one small convolution
+    for each, whose results are interleaved, rather than one over a ``head`` widened by zeros.
+    """
+    if method == "onednn":
+        return _gradient_by_phases(head, weight, extents, stride, dilate, pad)
+    if method == "dot":
+        out = jnp.tensordot(head, weight[:, :, 0, 0], ((3,), (0,)))
+        widths = [
+            (0, n - (o - 1) * s - 1, s - 1)
+            for n, o, s in zip(extents, head.shape[1:3], stride, strict=True)
+        ]
+        return lax.pad(out, jnp.zeros((), out.dtype), ((0, 0, 0), *widths, (0, 0, 0)))
+    shape = (head.shape[0], *extents, weight.shape[1] * groups)
+    pads = [(p, p) for p in pad]
+    (found,) = jax.linear_transpose(
+        lambda data: _xla(data, weight, stride, dilate, pads, groups),
+        jax.ShapeDtypeStruct(shape, head.dtype),
+    )(head)
+    return found
+
+
+def fits_phases(
+    kernel: Sequence[int],
+    extents: Sequence[int],
+    stride: Sequence[int],
+    dilate: Sequence[int],
+    pad: Sequence[int],
+) -> bool:
+    """Whether ``data_gradient`` can be computed by phases: padding below the kernel's reach."""
+    return all(
+        (s == 1 or d == 1) and p <= d * (k - 1) and n + 2 * p >= d * (k - 1) + 1
+        for k, n, s, d, p in zip(kernel, extents, stride, dilate, pad, strict=True)
+    )
+
+
+def _gradient_by_phases(
+    head: Any, weight: Any, extents: Pair, stride: Pair, dilate: Pair, pad: Pair
+) -> Any:
+    down, across = (
+        phases(n, o, k, s, d, p)
+        for n, o, k, s, d, p in zip(
+            extents, head.shape[1:3], weight.shape[2:], stride, dilate, pad, strict=True
+        )
+    )
+    rows = []
+    for taps_down, pads_down, length_down in down:
+        row = []
+        for taps_across, pads_across, length_across in across:
+            part = weight[:, :, taps_down, taps_across]
+            if 0 in part.shape:
+                shape = (head.shape[0], length_down, length_across, weight.shape[1])
+                row.append(jnp.zeros(shape, head.dtype))
+                continue
+            (before, after), (left, right) = pads_down, pads_across
+            # A phase may leave out margins of the head: negative padding.
+            cut = head[
+                :,
+                max(0, -before) : head.shape[1] - max(0, -after),
+                max(0, -left) : head.shape[2] - max(0, -right),
+            ]
+            row.append(
+                onednn.convolution(
+                    cut,
+                    part,
+                    stride=(1, 1),
+                    dilate=dilate,
+                    pads=((max(0, before), max(0, after)), (max(0, left), max(0, right))),
+                    weight_order="IOHW",
+                )
+            )
+        rows.append(row[0] if len(row) == 1 else _interleave(row, 2))
+    out = rows[0] if len(rows) == 1 else _interleave(rows, 1)
+    return out[:, : extents[0], : extents[1]]
+
+
+def phases(
+    extent: int, out: int, kernel: int, stride: int, dilate: int, pad: int
+) -> list[tuple[slice, Pair, int]]:
+    """For each residue of a place modulo the stride: elements of the kernel, padding, length.
+
+    With ``stride`` 1 it is one: all elements turned around. Place ``stride a + r`` gets from
+    ``head[a + shift - t]`` what element ``first + stride t`` of the kernel gave it.
+    """
+    if stride == 1:
+        before = dilate * (kernel - 1) - pad
+        after = extent - out - before + dilate * (kernel - 1)
+        return [(slice(None, None, -1), (before, after), extent)]
+    length = -(-extent // stride)
+    found = []
+    for residue in range(stride):
+        first = (residue + pad) % stride
+        count = max(0, -(-(kernel - first) // stride))
+        shift = (residue + pad - first) // stride
+        last = first + stride * (count - 1)
+        taps = slice(last, first - 1 if first else None, -stride) if count else slice(0, 0)
+        found.append((taps, (count - 1 - shift, length + shift - out), length))
+    return found
+
+
+def _interleave(parts: Sequence[Any], axis: int) -> Any:
+    """Elements of the parts in turn along an axis."""
+    shape = list(parts[0].shape)
+    shape[axis] *= len(parts)
+    return jnp.stack(parts, axis + 1).reshape(shape)
+
+
+def weight_gradient(
+    head: Any,
+    data: Any,
+    *,
+    kernel: Pair,
+    stride: Pair,
+    dilate: Pair,
+    pad: Pair,
+    groups: int = 1,
+    method: str = "xla",
+) -> Any:
+    """Gradient of the weight, ``(filters, channels / groups, *kernel)``, from the result's.
+
+    ``dot`` takes, for each element of the kernel, the matrix product of the head and the data
+    which that element met.
+    """
+    if method == "dot":
+        return _gradient_by_products(head, data, kernel, stride, dilate, pad)
+    shape = (head.shape[-1], data.shape[-1] // groups, *kernel)
+    pads = [(p, p) for p in pad]
+    (found,) = jax.linear_transpose(
+        lambda weight: _xla(data, weight, stride, dilate, pads, groups),
+        jax.ShapeDtypeStruct(shape, head.dtype),
+    )(head)
+    return found
+
+
+def weight_gradient_method(data: Sequence[int], weight: Sequence[int], groups: int) -> str:
+    """``dot`` for kernels of one element, which are a matrix product; ``xla`` for all others.
+
+    Args:
+        data: shape, channels on axis 1.
+        weight: ``(filters, channels / groups, height, width)``.
+    """
+    return "dot" if groups == 1 and tuple(weight[2:]) == (1, 1) else "xla"
+
+
+def _gradient_by_products(
+    head: Any, data: Any, kernel: Pair, stride: Pair, dilate: Pair, pad: Pair
+) -> Any:
+    channels, filters = data.shape[-1], head.shape[-1]
+    head_rows = head.reshape(-1, filters)
+    if any(pad):
+        data = jnp.pad(data, ((0, 0), *((p, p) for p in pad), (0, 0)))
+    reach = [s * (o - 1) + 1 for s, o in zip(stride, head.shape[1:3], strict=True)]
+    found = []
+    for i in range(kernel[0]):
+        for j in range(kernel[1]):
+            top, left = i * dilate[0], j * dilate[1]
+            met = data[
+                :,
+                top : top + reach[0] : stride[0],
+                left : left + reach[1] : stride[1],
+            ].reshape(-1, channels)
+            found.append(lax.dot_general(head_rows, met, (((0,), (0,)), ((), ()))))
+    return jnp.stack(found, -1).reshape(filters, channels, *kernel)
+
+
+def bias_gradient(head: Any) -> Any:
+    """Gradient of the bias, ``(filters,)``: the sum of the result's over all places."""
+    return jnp.sum(head, (0, 1, 2))
+
+
+CONVOLUTION = Lowering("Convolution_channels_last", convolution)
+DATA_GRADIENT = Lowering("Convolution_data_gradient", data_gradient)
+WEIGHT_GRADIENT = Lowering("Convolution_weight_gradient", weight_gradient)
+BIAS_GRADIENT = Lowering("Convolution_bias_gradient", bias_gradient)

@@ -1,0 +1,47 @@
+"""What stands in a node once a pass has chosen how to compute it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+
+class Lowering:
+    """One way to compute an operator, or one of its gradients.
+
+    It has no gradient of its own: lowerings are chosen after a graph has been differentiated.
+    Its statics are pairs of a keyword and its value.
+
+    Args:
+        name: shown in graphs and programs.
+        function: pure; arrays positional, attributes keyword-only.
+    """
+
+    differentiable = False
+    takes_key = False
+    takes_training = False
+    variadic = "inputs"
+    states: tuple[str, ...] = ()
+
+    def __init__(self, name: str, function: Callable[..., Any]):
+        self.name = name
+        self.function = function
+        self.calls: dict[Any, Any] = {}
+
+    def num_outputs(self, statics: Any = (), num_inputs: int = 0) -> int:
+        """As many as the function returns; known only to whoever placed the node."""
+        return 1
+
+    num_visible = num_outputs
+
+    def keywords(self, statics: Any, scalars: Sequence[Any] = ()) -> dict[str, Any]:
+        """The keyword arguments of the function."""
+        return dict(statics)
+
+    def apply(self, statics: Any, arrays: Sequence[Any], scalars: Sequence[Any] = ()) -> tuple:
+        """What the function returns, as a tuple."""
+        found = self.function(*arrays, **dict(statics))
+        return tuple(found) if isinstance(found, (tuple, list)) else (found,)
+
+    def __repr__(self) -> str:
+        return f"<lowering {self.name!r}>"

@@ -1,0 +1,183 @@
+"""oneDNN's convolution, which XLA carries for its own use on x86 CPUs.
+
+XLA compiles a custom call named ``__onednn$convolution`` into oneDNN's convolution, run on XLA's own
+threads. Its optimiser no longer places such calls by itself, and what it reads as their
+configuration is not a promise of its interface; so before the first use a process of its own
+tries a few convolutions, and what it found is remembered for this version of jaxlib.
+
+Run as a script, this file is that trial; it imports nothing of mixnet.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import jaxlib
+import numpy as np
+
+TARGET = "__onednn$convolution"
+Pads = Sequence[tuple[int, int]]
+
+
+def convolution(
+    data: Any,
+    weight: Any,
+    *operands: Any,
+    stride: Sequence[int],
+    pads: Pads,
+    dilate: Sequence[int] = (1, 1),
+    weight_order: str = "OIHW",
+    fusions: Sequence[str] = (),
+) -> Any:
+    """Cross-correlation, channels last.
+
+    Args:
+        data: float32 ``(batch, height, width, channels)``.
+        weight: its axes are those of ``weight_order``: O filters, I channels, H and W.
+        operands: what ``fusions`` read: for ``BIAS`` an array ``(filters,)``, for ``BINARY_ADD``
+            one of the result's shape.
+        pads: zeros before and after, none negative, for height and width.
+        fusions: what is done to the result while it is in cache: ``BIAS``, ``BINARY_ADD``,
+            ``RELU``, in this order.
+
+    Returns:
+        float32 ``(batch, out height, out width, filters)``.
+    """
+    sizes = dict(zip(weight_order, weight.shape, strict=True))
+    extents = [
+        (n + sum(p) - d * (sizes[axis] - 1) - 1) // s + 1
+        for n, p, d, axis, s in zip(data.shape[1:3], pads, dilate, "HW", stride, strict=True)
+    ]
+    image = {"data": {"batch_dim": "0", "feature_dim": "3", "spatial_dims": ["1", "2"]}}
+    config = {
+        "dims": "4",
+        "input": image,
+        "kernel": {
+            "filter": {
+                "input_feature_dim": str(weight_order.index("I")),
+                "output_feature_dim": str(weight_order.index("O")),
+                "spatial_dims": [str(weight_order.index(axis)) for axis in "HW"],
+                "shape": [],
+            }
+        },
+        "output": image,
+        "window": {
+            "size": [],
+            "pad_left": [str(before) for before, _ in pads],
+            "pad_right": [str(after) for _, after in pads],
+            "strides": [str(s) for s in stride],
+            "window_dilations": [str(d) for d in dilate],
+        },
+        "feature_groups": "1",
+    }
+    if fusions:
+        config["fusions"] = {"ops": list(fusions)}
+    result = jax.ShapeDtypeStruct((data.shape[0], *extents, sizes["O"]), np.dtype("float32"))
+    call = jax.ffi.ffi_call(
+        TARGET,
+        result,
+        custom_call_api_version=1,
+        legacy_backend_config=json.dumps({"onednn_conv_config": config}),
+    )
+    return call(data, weight, *operands)
+
+
+# ---- whether it can be had -------------------------------------------------------------------
+
+
+def trial() -> bool:
+    """Whether the calls give what XLA's own convolution gives."""
+    random = np.random.default_rng(0)
+    for stride, dilate, pads, size, fused in (
+        ((1, 1), (1, 1), ((1, 1), (1, 1)), 3, False),
+        ((2, 1), (1, 1), ((0, 2), (3, 1)), 5, False),
+        ((1, 1), (2, 2), ((2, 2), (2, 2)), 3, False),
+        ((1, 1), (1, 1), ((0, 0), (0, 0)), 1, False),
+        ((1, 1), (1, 1), ((1, 1), (1, 1)), 3, True),
+    ):
+        data, weight, bias = (
+            jnp.asarray(random.standard_normal(shape), jnp.float32)
+            for shape in ((2, 14, 11, 16), (32, 16, size, size), (32,))
+        )
+        expected = jax.lax.conv_general_dilated(
+            data, weight, stride, pads, None, dilate, dimension_numbers=("NHWC", "OIHW", "NHWC")
+        )
+        operands: tuple[Any, ...] = ()
+        fusions: tuple[str, ...] = ()
+        if fused:
+            expected = jax.nn.relu(expected + bias)
+            operands, fusions = (bias,), ("BIAS", "RELU")
+        found = jax.jit(
+            lambda *arrays, s=stride, p=pads, d=dilate, f=fusions: convolution(
+                *arrays, stride=s, pads=p, dilate=d, fusions=f
+            )
+        )(data, weight, *operands)
+        if found.shape != expected.shape or not np.allclose(found, expected, atol=1e-4):
+            return False
+    return True
+
+
+_known: dict[str, bool] = {}
+
+
+def available(folder: Path | None) -> bool:
+    """Whether this installation has the calls.
+
+    A call that XLA cannot compile ends the process, so the trial has one of its own. It takes
+    about two seconds, once for each version of jaxlib.
+
+    Args:
+        folder: where the outcome is remembered; None: nowhere.
+    """
+    name = f"onednn-{jaxlib.__version__}-{platform.machine()}"
+    if name not in _known:
+        _known[name] = _remembered(name, folder)
+    return _known[name]
+
+
+def _remembered(name: str, folder: Path | None) -> bool:
+    if platform.machine() not in ("x86_64", "AMD64") or not sys.executable:
+        return False
+    file = None if folder is None else folder / f"{name}.json"
+    try:
+        return bool(json.loads(file.read_text())["available"]) if file else try_apart()
+    except (OSError, ValueError, KeyError):
+        found = try_apart()
+    assert file is not None
+    try:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        partial = file.with_suffix(f".{os.getpid()}")
+        partial.write_text(json.dumps({"available": found}))
+        partial.replace(file)
+    except OSError:  # a cache that cannot be written is no cache
+        pass
+    return found
+
+
+def try_apart() -> bool:
+    """Whether :func:`trial`, in a process of its own, finds that the calls work."""
+    environment = {**os.environ, "JAX_PLATFORMS": "cpu"}
+    try:
+        ran = subprocess.run(
+            [sys.executable, "-W", "ignore", __file__],
+            env=environment,
+            capture_output=True,
+            timeout=120,
+            check=False,
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return False
+    return ran.returncode == 0 and ran.stdout.strip().endswith(b"available")
+
+
+if __name__ == "__main__":
+    print("available" if trial() else "wrong")

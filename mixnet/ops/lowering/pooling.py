@@ -1,0 +1,201 @@
+"""Pooling in two dimensions with channels last, and its gradient.
+
+Small windows are taken apart: one strided slice of the data for each place of a window, and the
+largest or the sum of the slices. These are operations that XLA fuses and vectorises over channels,
+where its windowed reduction and the scatter that is its gradient go element by element.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import lax
+
+from mixnet.ops.lowering.lowering import Lowering
+
+Pair = tuple[int, int]
+_LARGEST_WINDOW = 16  # places, above which taking windows apart is slower
+
+
+def pooling(
+    data: Any,
+    *,
+    kernel: Pair,
+    stride: Pair,
+    widths: tuple[Pair, Pair],
+    pool_type: str,
+    counts: Any = None,
+) -> Any:
+    """The largest, the sum or the mean of every window of ``(batch, height, width, channels)``.
+
+    Args:
+        data: channels last.
+        widths: padding before and after, for height and width.
+        pool_type: ``max``, ``sum`` or ``avg``.
+        counts: for ``avg``: by how much to divide, for each place of the result as nested tuples,
+            or one number.
+    """
+    places = kernel[0] * kernel[1]
+    if kernel == data.shape[1:3] and not np.any(widths):
+        reduce: Callable[..., Any] = jnp.max if pool_type == "max" else jnp.sum
+        out = reduce(data, (1, 2), keepdims=True)
+    elif places <= _LARGEST_WINDOW:
+        padded = _padded(data, widths, pool_type)
+        out, *rest = (each for _, _, each in _taps(padded, kernel, stride))
+        for each in rest:
+            out = jnp.maximum(out, each) if pool_type == "max" else out + each
+    else:
+        out = _windows(data, kernel, stride, widths, pool_type)
+    if pool_type == "max":
+        floating = jnp.issubdtype(data.dtype, jnp.floating)
+        # A window of nothing but padding has the least finite number in MXNet.
+        return jnp.maximum(out, jnp.finfo(data.dtype).min) if floating else out
+    return _divided(out, counts) if pool_type == "avg" else out
+
+
+def pooling_gradient(
+    head: Any,
+    *data: Any,
+    extents: Pair,
+    kernel: Pair,
+    stride: Pair,
+    widths: tuple[Pair, Pair],
+    pool_type: str,
+    counts: Any = None,
+) -> Any:
+    """Gradient of the data, ``(batch, *extents, channels)``, from the result's.
+
+    Args:
+        data: for ``max`` the data; its gradient goes to the first of the largest elements.
+        extents: height and width of the data.
+    """
+    if pool_type == "avg":
+        head = _divided(head, counts)
+    batch, channels = head.shape[0], head.shape[-1]
+    whole = kernel == extents and not np.any(widths)
+    if pool_type != "max" and whole:
+        return jnp.broadcast_to(head, (batch, *extents, channels))
+    if kernel[0] * kernel[1] > _LARGEST_WINDOW:
+        primal = data[0] if data else jnp.zeros((batch, *extents, channels), head.dtype)
+        _, pull = jax.vjp(lambda x: _windows(x, kernel, stride, widths, pool_type), primal)
+        return pull(head)[0]
+    given: dict[Pair, Any] = {}
+    if pool_type == "max":
+        taps = _taps(_padded(data[0], widths, pool_type), kernel, stride)
+        _, _, best = taps[0]
+        winner = jnp.zeros(head.shape, jnp.int8)
+        for number, (_, _, each) in enumerate(taps[1:], 1):
+            winner = jnp.where(each > best, jnp.int8(number), winner)
+            best = jnp.maximum(best, each)
+        for number, (i, j, _) in enumerate(taps):
+            given[i, j] = jnp.where(winner == number, head, 0)
+    else:
+        given = {(i, j): head for i in range(kernel[0]) for j in range(kernel[1])}
+    return _spread(given, extents, kernel, stride, widths)
+
+
+def _padded(data: Any, widths: Any, pool_type: str) -> Any:
+    if not np.any(widths):
+        return data
+    fill: Any = 0
+    if pool_type == "max":
+        floating = jnp.issubdtype(data.dtype, jnp.floating)
+        fill = -np.inf if floating else np.iinfo(data.dtype).min
+    return jnp.pad(data, ((0, 0), *widths, (0, 0)), constant_values=fill)
+
+
+def _taps(padded: Any, kernel: Pair, stride: Pair) -> list[tuple[int, int, Any]]:
+    """For every place of a window, what stands there in each window."""
+    ends = [(n - k) // s * s + 1 for n, k, s in zip(padded.shape[1:3], kernel, stride, strict=True)]
+    return [
+        (i, j, padded[:, i : i + ends[0] : stride[0], j : j + ends[1] : stride[1]])
+        for i in range(kernel[0])
+        for j in range(kernel[1])
+    ]
+
+
+def _spread(given: dict[Pair, Any], extents: Pair, kernel: Pair, stride: Pair, widths: Any) -> Any:
+    """Add what each place of a window was given to where it stands in the data.
+
+    Places of equal residue modulo the stride meet, shifted; the residues are then interleaved.
+    """
+    first = next(iter(given.values()))
+    lengths = [-(-(n + sum(w)) // s) for n, w, s in zip(extents, widths, stride, strict=True)]
+    rows = []
+    for row in range(stride[0]):
+        parts = []
+        for column in range(stride[1]):
+            total = None
+            for i in range(row, kernel[0], stride[0]):
+                for j in range(column, kernel[1], stride[1]):
+                    above, left = i // stride[0], j // stride[1]
+                    below, right = (
+                        length - shift - out
+                        for length, shift, out in zip(
+                            lengths, (above, left), first.shape[1:3], strict=True
+                        )
+                    )
+                    moved = lax.pad(
+                        given[i, j],
+                        jnp.zeros((), first.dtype),
+                        ((0, 0, 0), (above, below, 0), (left, right, 0), (0, 0, 0)),
+                    )
+                    total = moved if total is None else total + moved
+            if total is None:
+                total = jnp.zeros((first.shape[0], *lengths, first.shape[-1]), first.dtype)
+            parts.append(total)
+        rows.append(_interleave(parts, 2))
+    out = _interleave(rows, 1)
+    (top, _), (left, _) = widths
+    return out[:, top : top + extents[0], left : left + extents[1]]
+
+
+def _interleave(parts: Sequence[Any], axis: int) -> Any:
+    if len(parts) == 1:
+        return parts[0]
+    shape = list(parts[0].shape)
+    shape[axis] *= len(parts)
+    return jnp.stack(parts, axis + 1).reshape(shape)
+
+
+def _windows(data: Any, kernel: Pair, stride: Pair, widths: Any, pool_type: str) -> Any:
+    window = (1, *kernel, 1), (1, *stride, 1), ((0, 0), *widths, (0, 0))
+    if pool_type != "max":
+        return lax.reduce_window(data, np.zeros((), data.dtype), lax.add, *window)
+    floating = jnp.issubdtype(data.dtype, jnp.floating)
+    lowest = -np.inf if floating else np.iinfo(data.dtype).min
+    return lax.reduce_window(data, np.array(lowest, data.dtype), lax.max, *window)
+
+
+def _divided(total: Any, counts: Any) -> Any:
+    if not isinstance(counts, tuple):
+        return total / counts
+    return total / np.asarray(counts, total.dtype)[None, :, :, None]
+
+
+def window_counts(
+    extents: Pair, kernel: Pair, stride: Pair, pad: Pair, widths: Any, include_pad: bool
+) -> Any:
+    """Elements of each window that a mean counts: one number if it is the same everywhere.
+
+    Args:
+        pad: padding that was asked for; counted with ``include_pad``.
+        widths: padding before and after that there is.
+    """
+    axes = []
+    for n, k, s, p, (before, after) in zip(extents, kernel, stride, pad, widths, strict=True):
+        start = np.arange((n + before + after - k) // s + 1) * s
+        low, high = (0, n + 2 * p) if include_pad else (before, before + n)
+        axes.append(np.minimum(start + k, high) - np.maximum(start, low))
+    counts = np.maximum(np.outer(*axes), 1)
+    if counts.min() == counts.max():
+        return int(counts.flat[0])
+    return tuple(tuple(int(c) for c in row) for row in counts)
+
+
+POOLING = Lowering("Pooling_channels_last", pooling)
+POOLING_GRADIENT = Lowering("Pooling_gradient", pooling_gradient)

@@ -1,0 +1,108 @@
+"""What a pass changed: the nodes that it removed, added, merged, expanded and rewired."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from mixnet.graph.graph import Graph
+from mixnet.graph.node import Entry, Node
+from mixnet.graph.signature import value_numbers
+
+
+def changes(before: Graph, after: Graph) -> dict[str, list[Any]]:
+    """The difference of two graphs as plain data; nodes are told apart by their names.
+
+    Returns:
+        ``added``: names of new nodes that no other line explains.
+        ``removed``: names of nodes that are gone without a trace.
+        ``merged``: ``{"name", "into"}`` of nodes that computed what another one computes.
+        ``expanded``: ``{"name", "into"}`` of nodes that gave way to the graph they stand for.
+        ``changed``: ``{"name", "before", "after"}`` where the operator or its attributes differ.
+        ``rewired``: ``{"name", "before", "after"}`` where the inputs differ, merging aside.
+    """
+    old = {name: node for node, name in before.names.items()}
+    new = {name: node for node, name in after.names.items()}
+    gone = [name for name in old if name not in new]
+    added = [name for name in new if name not in old]
+    merged = _merged(before, gone, new)
+    expanded: dict[str, list[str]] = {}
+    for name in added:
+        outer = _outer(name, set(gone))
+        if outer is not None:
+            expanded.setdefault(outer, []).append(name)
+    inside = {name for names in expanded.values() for name in names}
+    explained = {*merged, *expanded}
+    return {
+        "added": [name for name in added if name not in inside],
+        "removed": [name for name in gone if name not in explained],
+        "merged": [{"name": name, "into": into} for name, into in merged.items()],
+        "expanded": [{"name": name, "into": into} for name, into in expanded.items()],
+        "changed": [
+            {"name": name, "before": _operation(old[name]), "after": _operation(new[name])}
+            for name in old
+            if name in new and _operation(old[name]) != _operation(new[name])
+        ],
+        "rewired": _rewired(before, after, old, new, merged, set(expanded)),
+    }
+
+
+def nothing_changed(difference: dict[str, list[Any]]) -> bool:
+    """Whether a difference is empty."""
+    return not any(difference.values())
+
+
+def _outer(name: str, gone: set[str]) -> str | None:
+    """The node that is gone and that ``name`` is a part of: ``net`` of ``net/dense0``."""
+    at = name.rfind("/")
+    while at > 0:
+        if name[:at] in gone:
+            return name[:at]
+        at = name.rfind("/", 0, at)
+    # The key that a random block draws is called after the block.
+    return name.removesuffix("_key") if name.removesuffix("_key") in gone else None
+
+
+def _merged(before: Graph, gone: list[str], new: dict[str, Node]) -> dict[str, str]:
+    numbers = value_numbers(before)
+    stands: dict[int, str] = {}
+    for node, name in before.names.items():
+        if name in new:
+            stands.setdefault(numbers[node], name)
+    by_name = {name: node for node, name in before.names.items()}
+    found = {}
+    for name in gone:
+        into = stands.get(numbers[by_name[name]])
+        if into is not None:
+            found[name] = into
+    return found
+
+
+def _operation(node: Node) -> str:
+    if node.op is None:
+        return "variable"
+    return f"{node.op.name}{node.statics!r}" if node.statics else node.op.name
+
+
+def _rewired(
+    before: Graph,
+    after: Graph,
+    old: dict[str, Node],
+    new: dict[str, Node],
+    merged: dict[str, str],
+    expanded: set[str],
+) -> list[dict[str, Any]]:
+    def text(graph: Graph, entry: Entry) -> str:
+        name = graph.names[entry.node]
+        name = merged.get(name, name)
+        return f"{name}[{entry.index}]" if entry.index else name
+
+    found = []
+    for name, node in old.items():
+        if name not in new or node.is_variable:
+            continue
+        was = [text(before, entry) for entry in node.inputs]
+        now = [text(after, entry) for entry in new[name].inputs]
+        # An input that a block stood for is one of the block's nodes now: no news.
+        if was != now and not any(entry.split("[")[0] in expanded for entry in was):
+            found.append({"name": name, "before": was, "after": now})
+    return found

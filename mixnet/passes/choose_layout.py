@@ -1,0 +1,460 @@
+"""Layout: runs of image operators are computed with channels last, each in its fastest way.
+
+MXNet's images are ``(batch, channels, height, width)``; what computes convolutions on CPUs wants
+channels last. The pass rewrites convolutions and what touches their results, forward and backward,
+and puts transposes only where such a run begins and ends. Weights keep their shape.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import jax
+import numpy as np
+
+from mixnet import config
+from mixnet.graph.graph import Graph
+from mixnet.graph.node import Entry, Node
+from mixnet.ops.lowering import batch_norm, convolution, onednn, pooling
+from mixnet.ops.lowering.activation import RELU_GRADIENT
+from mixnet.ops.lowering.lowering import Lowering
+from mixnet.ops.pooling import window_widths
+from mixnet.ops.registry import find
+from mixnet.passes.differentiate import BackwardOp
+from mixnet.passes.facts import Facts, Known
+
+# Operators that work on elements, or on axes of equal numbers: any layout will do, if all inputs
+# have the same.
+POINTWISE = frozenset(
+    [
+        "Activation",
+        "BlockGrad",
+        "Cast",
+        "LeakyReLU",
+        "_copy",
+        "_grad_add",
+        "abs",
+        "add_n",
+        "amp_cast",
+        "clip",
+        "erf",
+        "exp",
+        "hard_sigmoid",
+        "log",
+        "negative",
+        "ones_like",
+        "relu",
+        "sigmoid",
+        "softsign",
+        "sqrt",
+        "square",
+        "tanh",
+        "zeros_like",
+        "broadcast_add",
+        "broadcast_div",
+        "broadcast_maximum",
+        "broadcast_minimum",
+        "broadcast_mul",
+        "broadcast_sub",
+        "elemwise_add",
+        "elemwise_div",
+        "elemwise_mul",
+        "elemwise_sub",
+        "_div_scalar",
+        "_maximum_scalar",
+        "_minimum_scalar",
+        "_minus_scalar",
+        "_mul_scalar",
+        "_plus_scalar",
+        "_power_scalar",
+        "_rdiv_scalar",
+        "_rminus_scalar",
+        "_npi_absolute",
+        "_npi_add",
+        "_npi_exp",
+        "_npi_multiply",
+        "_npi_negative",
+        "_npi_subtract",
+        "_npi_tanh",
+    ]
+)
+# Operators that name the axis of channels, and the attribute that does.
+NAMING_AXIS = {"BatchNorm": "axis", "Concat": "dim", "_contrib_BatchNormWithReLU": "axis"}
+_TO_LAST, _TO_FIRST = (0, 2, 3, 1), (0, 3, 1, 2)
+_DIRECT = ("NCHW", None)
+
+
+class Image:
+    """An output in both layouts; the one that is not computed is made when first asked for."""
+
+    __slots__ = ("_first", "_last")
+
+    def __init__(self, first: Entry | None = None, last: Entry | None = None):
+        self._first, self._last = first, last
+
+    @property
+    def computed_last(self) -> bool:
+        """Whether channels-last is there without a transpose."""
+        return self._last is not None
+
+    @property
+    def first(self) -> Entry:
+        """With channels on axis 1, or what is no image as it is."""
+        if self._first is None:
+            assert self._last is not None
+            self._first = _transposed(self._last, _TO_FIRST, "channels_first")
+        return self._first
+
+    @property
+    def last(self) -> Entry:
+        """With channels on the last axis."""
+        if self._last is None:
+            assert self._first is not None
+            self._last = _transposed(self._first, _TO_LAST, "channels_last")
+        return self._last
+
+
+def _transposed(entry: Entry, axes: tuple[int, ...], suffix: str) -> Entry:
+    op = find("transpose")
+    statics, scalars = op.bind({"axes": axes})
+    return Entry(Node(op, statics, scalars, (entry,), f"{entry.node.name}_{suffix}"))
+
+
+def choose_layout(graph: Graph, facts: Facts | None = None) -> Graph:
+    """The graph with channels last where that pays, if it convolves images on a CPU.
+
+    On other platforms XLA assigns layouts itself.
+    """
+    mode = config.get("MIXNET_LAYOUT")
+    if mode == "off" or facts is None or facts.platform != "cpu" or facts.inputs is None:
+        return graph
+    if not any(_operator(node).name == "Convolution" for node in graph.nodes if node.op):
+        return graph
+    with_onednn = mode == "auto" and onednn.available(cache_folder())
+    return _Rewrite(graph, facts.specs(graph), with_onednn).run()
+
+
+def cache_folder() -> Path | None:
+    """Where outcomes of trials are remembered: beside XLA's compiled programs; None: nowhere."""
+    named = jax.config.values["jax_compilation_cache_dir"]
+    return None if not named or "://" in named else Path(named)
+
+
+def _operator(node: Node) -> Any:
+    """The operator of a node, or the one whose gradient it is."""
+    return node.op.forward if isinstance(node.op, BackwardOp) else node.op
+
+
+class _Rewrite:
+    """One walk over a graph, inputs before users."""
+
+    def __init__(self, graph: Graph, specs: dict[Entry, Known], with_onednn: bool):
+        self.graph = graph
+        self.specs = specs
+        self.with_onednn = with_onednn
+        self.made: dict[Entry, Image] = {}
+        self.relus = {node.inputs[0]: node for node in graph.nodes if _is_relu(node)}
+        self.uses = Counter(graph.heads)
+        for node in graph.nodes:
+            # The gradient of relu can tell from the result as well.
+            read = node.inputs[:1] if self._relu_of_gradient(node) else node.inputs
+            self.uses.update(read)
+
+    def run(self) -> Graph:
+        """The rewritten graph."""
+        for node in self.graph.nodes:
+            relu = self._relu_of_gradient(node)
+            if relu is not None:  # it reads what the gradient reads, so it can come before
+                self._visit(relu)
+            self._visit(node)
+        return self.graph.with_heads(self.made[e].first for e in self.graph.heads)
+
+    def _visit(self, node: Node) -> None:
+        if Entry(node) in self.made:
+            return
+        if node.is_variable:
+            self.made[Entry(node)] = Image(Entry(node))
+            return
+        images = self._rewritten(node)
+        if images is None:
+            kept = node.replaced(tuple(self.made[e].first for e in node.inputs))
+            images = [Image(Entry(kept, e.index)) for e in self._outputs(node)]
+        for i, image in enumerate(images):
+            self.made[Entry(node, i)] = image
+
+    def _outputs(self, node: Node) -> list[Entry]:
+        found: list[Entry] = []
+        while Entry(node, len(found)) in self.specs:
+            found.append(Entry(node, len(found)))
+        return found
+
+    def _rewritten(self, node: Node) -> list[Image] | None:
+        """Images of the node's outputs, None to leave it as it is."""
+        op = _operator(node)
+        rule: Callable[[Node, dict[str, Any]], list[Image] | None]
+        backward = isinstance(node.op, BackwardOp)
+        if op.name == "Convolution":
+            rule = self._convolution_gradients if backward else self._convolution
+        elif not any(self.made[e].computed_last for e in node.inputs):
+            return None
+        elif op.name == "Pooling":
+            rule = self._pooling_gradient if backward else self._pooling
+        elif op.name in NAMING_AXIS:
+            rule = self._naming_axis
+        elif op.name in POINTWISE:
+            rule = self._pointwise
+        else:
+            return None
+        statics = node.statics[0] if backward else node.statics
+        return rule(node, op.keywords(statics))
+
+    def _shape(self, entry: Entry) -> tuple[int, ...]:
+        return self.specs[entry][0]
+
+    # ---- convolution --------------------------------------------------------------------------
+
+    def _plan(self, data: Entry, weight: Entry, known: dict[str, Any]) -> dict[str, Any] | None:
+        """Attributes of a convolution's lowerings, and who computes; None for one left as it is."""
+        dtypes = {self.specs[data][1], self.specs[weight][1]}
+        if len(known["kernel"]) != 2 or known["layout"] not in _DIRECT or len(dtypes) > 1:
+            return None
+        dtype = dtypes.pop()
+        if dtype.kind != "f":
+            return None
+        plan = {
+            "stride": known["stride"] or (1, 1),
+            "dilate": known["dilate"] or (1, 1),
+            "pad": known["pad"] or (0, 0),
+            "groups": known["num_group"],
+        }
+        if known["num_group"] == 1 and self.with_onednn and dtype == np.float32:
+            return {**plan, "method": "onednn"}
+        pointwise = known["kernel"] == (1, 1) and plan["pad"] == (0, 0)
+        return {**plan, "method": "dot" if known["num_group"] == 1 and pointwise else "xla"}
+
+    def _convolution(self, node: Node, known: dict[str, Any]) -> list[Image] | None:
+        data, weight, *bias = node.inputs
+        plan = self._plan(data, weight, known)
+        if plan is None:
+            return None
+        inputs = [self.made[data].last, *[self.made[each].first for each in (weight, *bias)]]
+        plan["fusions"] = ("BIAS",) if bias else ()
+        return [_image(convolution.CONVOLUTION, inputs, plan, node)]
+
+    def _convolution_gradients(self, node: Node, known: dict[str, Any]) -> list[Image] | None:
+        _, headed, wanted = node.statics
+        if headed != (0,):
+            return None
+        head, data, weight, *_ = node.inputs
+        plan = self._plan(data, weight, known)
+        if plan is None:
+            return None
+        given = self.made[head].last
+        images = []
+        for position in wanted:
+            if position == 0:
+                images.append(self._data_gradient(node, given, known, plan))
+            elif position == 1:
+                images.append(self._weight_gradient(node, given, known, plan))
+            else:
+                made = _lowered(convolution.BIAS_GRADIENT, (given,), {}, node)
+                images.append(Image(Entry(made)))
+        return images
+
+    def _data_gradient(
+        self, node: Node, head: Entry, known: dict[str, Any], plan: dict[str, Any]
+    ) -> Image:
+        data, weight = node.inputs[1], node.inputs[2]
+        _, _, *extents = self._shape(data)
+        method = plan["method"]
+        if method == "onednn" and not convolution.fits_phases(
+            known["kernel"], extents, plan["stride"], plan["dilate"], plan["pad"]
+        ):
+            method = "xla"
+        attributes = {**plan, "extents": tuple(extents), "method": method}
+        inputs = (head, self.made[weight].first)
+        return _image(convolution.DATA_GRADIENT, inputs, attributes, node)
+
+    def _weight_gradient(
+        self, node: Node, head: Entry, known: dict[str, Any], plan: dict[str, Any]
+    ) -> Image:
+        method = convolution.weight_gradient_method(
+            self._shape(node.inputs[1]), self._shape(node.inputs[2]), plan["groups"]
+        )
+        attributes = {**plan, "kernel": known["kernel"], "method": method}
+        inputs = (head, self.made[node.inputs[1]].last)
+        made = _lowered(convolution.WEIGHT_GRADIENT, inputs, attributes, node)
+        return Image(Entry(made))
+
+    # ---- pooling ------------------------------------------------------------------------------
+
+    def _windows(self, data: Entry, known: dict[str, Any]) -> dict[str, Any] | None:
+        shape = self._shape(data)
+        if len(shape) != 4 or known["layout"] not in _DIRECT or known["pool_type"] == "lp":
+            return None
+        extents = shape[2:]
+        if known["global_pool"]:
+            known = {**known, "kernel": extents, "stride": (), "pad": ()}
+        stride, pad = known["stride"] or (1, 1), known["pad"] or (0, 0)
+        widths = window_widths(extents, known["kernel"], stride, pad, known["pooling_convention"])
+        found = {
+            "kernel": known["kernel"],
+            "stride": stride,
+            "widths": widths,
+            "pool_type": known["pool_type"],
+        }
+        if known["pool_type"] == "avg":
+            include = known["count_include_pad"] in (None, True)
+            found["counts"] = pooling.window_counts(
+                extents, known["kernel"], stride, pad, widths, include
+            )
+        return found
+
+    def _pooling(self, node: Node, known: dict[str, Any]) -> list[Image] | None:
+        windows = self._windows(node.inputs[0], known)
+        if windows is None:
+            return None
+        return [_image(pooling.POOLING, (self.made[node.inputs[0]].last,), windows, node)]
+
+    def _pooling_gradient(self, node: Node, known: dict[str, Any]) -> list[Image] | None:
+        head, data = node.inputs
+        windows = self._windows(data, known)
+        if windows is None:
+            return None
+        windows["extents"] = self._shape(data)[2:]
+        read = (head, data) if known["pool_type"] == "max" else (head,)
+        inputs = tuple(self.made[each].last for each in read)
+        return [_image(pooling.POOLING_GRADIENT, inputs, windows, node)]
+
+    # ---- the rest -----------------------------------------------------------------------------
+
+    def _naming_axis(self, node: Node, known: dict[str, Any]) -> list[Image] | None:
+        """Normalization and joining: the same operator on another axis."""
+        op = _operator(node)
+        name = NAMING_AXIS[op.name]
+        if known[name] not in (1, -3):
+            return None
+        backward = isinstance(node.op, BackwardOp)
+        if op.name == "BatchNorm" and backward:
+            found = self._batch_norm_gradient(node, known)
+            if found is not None:
+                return found
+        forward = op.rebind(node.statics[0] if backward else node.statics, **{name: 3})
+        statics = (forward, *node.statics[1:]) if backward else forward
+        return self._same(node, statics)
+
+    def _batch_norm_gradient(self, node: Node, known: dict[str, Any]) -> list[Image] | None:
+        _, headed, wanted = node.statics
+        by_batch = known["training"] and not known["use_global_stats"]
+        if headed != (0,) or not by_batch:
+            return None
+        head, data, gamma, _, moving, _ = node.inputs
+        attributes = {
+            "axis": 3,
+            "eps": known["eps"],
+            "fix_gamma": known["fix_gamma"],
+            "wide": self.specs[moving][1].name,
+            "wanted": wanted,
+        }
+        inputs = (self.made[head].last, self.made[data].last, self.made[gamma].first)
+        made = _lowered(batch_norm.BATCH_NORM_GRADIENT, inputs, attributes, node)
+        return [
+            Image(last=Entry(made, i)) if position == 0 else Image(Entry(made, i))
+            for i, position in enumerate(wanted)
+        ]
+
+    def _pointwise(self, node: Node, known: dict[str, Any]) -> list[Image] | None:
+        if _operator(node).name == "LeakyReLU":
+            if known["act_type"] in ("prelu", "rrelu"):
+                return None
+            return self._same(node, node.statics)  # its key is no image, and not used
+        if any(len(self._shape(e)) != 4 for e in node.inputs):
+            return None
+        relu = self._relu_of_gradient(node)
+        if relu is not None:
+            inputs = (self.made[node.inputs[0]].last, self.made[Entry(relu)].last)
+            return [_image(RELU_GRADIENT, inputs, {}, node)]
+        fused = self._fused(node)
+        return [fused] if fused is not None else self._same(node, node.statics)
+
+    def _same(self, node: Node, statics: Any) -> list[Image]:
+        """The operator itself on images with channels last."""
+        inputs = tuple(
+            self.made[e].last if len(self._shape(e)) == 4 else self.made[e].first
+            for e in node.inputs
+        )
+        made = Node(node.op, statics, node.scalars, inputs, node.name, node.attrs)
+        return [
+            Image(last=Entry(made, e.index))
+            if len(self._shape(e)) == 4
+            else Image(Entry(made, e.index))
+            for e in self._outputs(node)
+        ]
+
+    def _relu_of_gradient(self, node: Node) -> Node | None:
+        """For the gradient of relu at a value: the node that computed relu of that value."""
+        if not isinstance(node.op, BackwardOp) or len(node.inputs) != 2:
+            return None
+        relu = self.relus.get(node.inputs[1])
+        if relu is None or relu.op is not node.op.forward or relu.statics != node.statics[0]:
+            return None
+        return relu
+
+    def _fused(self, node: Node) -> Image | None:
+        """A convolution that also adds or applies relu, where nothing else reads its result."""
+        if _is_relu(node):
+            found = self._unshared(node.inputs[0])
+            return None if found is None else _with_fusion(found, "RELU", (), node)
+        if node.op.name in ("elemwise_add", "broadcast_add", "_npi_add"):
+            one, two = node.inputs
+            if self._shape(one) != self._shape(two) or self.specs[one][1] != self.specs[two][1]:
+                return None
+            for entry, other in ((one, two), (two, one)):
+                found = self._unshared(entry)
+                if found is not None and one != two:
+                    return _with_fusion(found, "BINARY_ADD", (self.made[other].last,), node)
+        return None
+
+    def _unshared(self, entry: Entry) -> Node | None:
+        """The convolution that computes an entry, if only one node reads it."""
+        if self.uses[entry] != 1 or not self.made[entry].computed_last:
+            return None
+        made = self.made[entry].last.node
+        return made if made.op is convolution.CONVOLUTION else None
+
+
+def _is_relu(node: Node) -> bool:
+    if node.op is None or isinstance(node.op, BackwardOp):
+        return False
+    if node.op.name == "Activation":
+        return bool(node.op.keywords(node.statics)["act_type"] == "relu")
+    return bool(node.op.name in ("relu", "_npx_relu"))
+
+
+def _lowered(op: Lowering, inputs: Sequence[Entry], attributes: dict[str, Any], node: Node) -> Node:
+    name = node.name
+    if isinstance(node.op, BackwardOp):  # one node may become several
+        name = f"{name}_{op.name.split('_', 1)[-1]}"
+    return Node(op, tuple(attributes.items()), (), tuple(inputs), name)
+
+
+def _image(op: Lowering, inputs: Sequence[Entry], attributes: dict[str, Any], node: Node) -> Image:
+    return Image(last=Entry(_lowered(op, inputs, attributes, node)))
+
+
+def _with_fusion(made: Node, fusion: str, operands: Sequence[Entry], node: Node) -> Image | None:
+    attributes = dict(made.statics)
+    if not {"RELU", fusion}.isdisjoint(attributes["fusions"]):
+        return None
+    attributes["fusions"] = (*attributes["fusions"], fusion)
+    fused = Node(
+        made.op,
+        tuple(attributes.items()),
+        (),
+        (*made.inputs, *operands),
+        f"{made.name}+{node.name.rpartition('/')[-1]}",
+    )
+    return Image(last=Entry(fused))

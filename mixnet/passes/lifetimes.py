@@ -1,0 +1,174 @@
+"""Lifetimes: when each array of a graph is written and last read, from a schedule."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from mixnet.graph.graph import Graph
+from mixnet.graph.node import Entry, Node
+from mixnet.ops.dataflow import Known, program
+
+EXTERNAL = frozenset({"argument", "state", "gradient", "view"})
+"""Kinds of arrays whose memory belongs to whoever runs the graph; the others a plan places."""
+
+
+@dataclass(eq=False)
+class Array:
+    """One array of a graph.
+
+    Args:
+        name: the node's, with the number of the output where it has several.
+        node: name of the node that computes it.
+        index: which of its outputs it is.
+        shape: its shape.
+        dtype: its dtype.
+        kind: ``argument``, ``state`` and ``gradient`` belong to the user; ``output`` and ``internal``
+            arrays are what a plan places; a ``view`` is an argument in this or another shape.
+        first: step of the schedule that writes it, 0 for what is there from the start.
+        last: the last step that needs it, the schedule's last one for outputs and the user's arrays.
+        readers: the steps that read it.
+        storage: which storage the plan gives it, None if it is the user's.
+        offset: where it begins in the plan's arena, in bytes.
+    """
+
+    name: str
+    node: str
+    index: int
+    shape: tuple[int, ...]
+    dtype: np.dtype
+    kind: str
+    first: int
+    last: int
+    readers: tuple[int, ...] = ()
+    storage: int | None = None
+    offset: int | None = None
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of its elements."""
+        return math.prod(self.shape) * self.dtype.itemsize
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data."""
+        facts = {"shape": list(self.shape), "dtype": self.dtype.name, "nbytes": self.nbytes}
+        names = ("name", "node", "index", "kind", "first", "last", "storage", "offset")
+        return {**{name: getattr(self, name) for name in names}, **facts}
+
+
+@dataclass(frozen=True, eq=False)
+class ScheduledStep:
+    """One operation of a schedule.
+
+    Args:
+        name: the node's; with a number behind it where another step has it too.
+        node: what runs.
+        reads: its inputs by place, without those whose elements it does not need.
+        writes: its outputs.
+        same: outputs that are an input in this or another shape: place of each -> place of the input.
+        elementwise: for every output the places of the inputs it can be computed in place of.
+        before: a bit for every step that the flow of data puts before this one.
+        workspace: bytes it needs for itself, as far as its program says.
+    """
+
+    name: str
+    node: Node
+    reads: Mapping[int, Array]
+    writes: tuple[Array, ...]
+    same: Mapping[int, int]
+    elementwise: Sequence[frozenset[int]]
+    before: int
+    workspace: int
+
+
+@dataclass(frozen=True, eq=False)
+class Schedule:
+    """Operations in the order in which they run, and all arrays with their lifetimes."""
+
+    graph: Graph
+    steps: list[ScheduledStep]
+    arrays: dict[Entry, Array]
+
+
+def lifetimes(graph: Graph, inputs: Sequence[Known]) -> Schedule:
+    """The schedule that runs the nodes in the graph's order.
+
+    Args:
+        graph: heads are outputs, then new values of its states, then gradients.
+        inputs: shape and dtype of each of the graph's inputs, in order.
+    """
+    specs: dict[Entry, Known] = {
+        Entry(node): spec for node, spec in zip(graph.inputs, inputs, strict=True)
+    }
+    kinds = {Entry(node): "argument" for node in graph.inputs}
+    first_gradient = graph.num_outputs + len(graph.states)
+    for number in reversed(range(len(graph.heads))):  # what is an output too is placed as one
+        kind = "gradient" if number >= first_gradient else "state"
+        kinds[graph.heads[number]] = "output" if number < graph.num_outputs else kind
+    for number in graph.states:
+        kinds[Entry(graph.inputs[number])] = "state"
+    nodes = [node for node in graph.nodes if not node.is_variable]
+    arrays: dict[Entry, Array] = {}
+    made: dict[Array, int] = {}
+    readers: dict[Array, list[int]] = {}
+
+    taken: dict[str, int] = {}
+
+    def unique(name: str) -> str:
+        taken[name] = taken.get(name, 0) + 1
+        return name if taken[name] == 1 else f"{name}#{taken[name]}"
+
+    def add(node: Node, own: str, index: int, count: int, step: int) -> Array:
+        entry = Entry(node, index)
+        shape, dtype = specs[entry]
+        name = own if count == 1 else f"{own}[{index}]"
+        kind = kinds.get(entry, "internal")
+        array = Array(name, own, index, shape, np.dtype(dtype), kind, step, step)
+        readers[array] = []
+        arrays[entry] = array
+        return array
+
+    for node in graph.inputs:
+        kinds[Entry(node)] = "state" if kinds[Entry(node)] == "state" else "argument"
+        add(node, unique(node.name), 0, 1, 0)
+    steps: list[ScheduledStep] = []
+    for number, node in enumerate(nodes):
+        given = [specs[entry] for entry in node.inputs]
+        flow = program(node.op, node.statics, given, len(node.scalars))
+        reads = {
+            place: arrays[entry] for place, entry in enumerate(node.inputs) if place in flow.reads
+        }
+        for array in reads.values():
+            readers[array].append(number)
+        before = 0
+        for array in (arrays[entry] for entry in node.inputs):
+            if array in made:
+                before |= steps[made[array]].before | 1 << made[array]
+        count = len(flow.outputs)
+        specs.update((Entry(node, i), flow.specs[v]) for i, v in enumerate(flow.outputs))
+        name = unique(node.name)
+        writes = tuple(add(node, name, index, count, number) for index in range(count))
+        made.update(dict.fromkeys(writes, number))
+        steps.append(
+            ScheduledStep(
+                name,
+                node,
+                reads,
+                writes,
+                flow.same_elements,
+                flow.elementwise,
+                before,
+                flow.workspace,
+            )
+        )
+    end = max(len(steps) - 1, 0)
+    for array, found in readers.items():
+        array.readers = tuple(dict.fromkeys(found))
+        kept = array.kind != "internal"
+        array.last = end if kept else max((array.first, *found))
+        array.first = 0 if array.kind in EXTERNAL else array.first
+    return Schedule(graph, steps, arrays)

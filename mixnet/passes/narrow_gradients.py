@@ -1,0 +1,175 @@
+"""Gradients read only what they need: outputs of the forward operator, or some of its inputs.
+
+A gradient node names all inputs of the forward operator and computes it again, which costs nothing
+where one program holds both. What it reads decides how long arrays live, so a memory plan
+wants to know what the formula of the gradient really has in it: of ``tanh`` the result alone, of a sum
+nothing, of a convolution data and weight.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+from mixnet.graph.graph import Graph
+from mixnet.graph.node import Entry, Node
+from mixnet.ops.backward import with_gradients
+from mixnet.ops.dataflow import Known, Program, trace
+from mixnet.passes.differentiate import BackwardOp
+
+
+class Source(NamedTuple):
+    """What a gradient reads: a ``head``, an ``input`` or an ``output``, by number."""
+
+    kind: str
+    number: int
+
+
+class NarrowBackwardOp:
+    """The gradient of an operator, from just what its formula reads.
+
+    Args:
+        forward: the operator.
+        program: the gradients from the arrays that are read and then the scalars.
+    """
+
+    differentiable = False
+    takes_key = False
+    takes_training = False
+    variadic = "what is read"
+    num_args = "num_args"
+    states: tuple[str, ...] = ()
+    attributes: dict[str, Any] = {}
+
+    def __init__(self, forward: Any, program: Program):
+        self.name = f"_backward_{forward.name}"
+        self.forward, self.program = forward, program
+
+    def num_outputs(self, statics: Any = (), num_inputs: int = 0) -> int:
+        """One for every input whose gradient is asked for."""
+        return len(self.program.outputs)
+
+    num_visible = num_outputs
+
+    def output_specs(self, statics: Any, inputs: Sequence[Known]) -> list[Known]:
+        """Shape and dtype of every gradient."""
+        return [self.program.specs[value] for value in self.program.outputs]
+
+    def apply(self, statics: Any, arrays: Sequence[Any], scalars: Sequence[Any] = ()) -> tuple:
+        """The gradients."""
+        return self.program.run([*arrays, *scalars])
+
+    def __repr__(self) -> str:
+        return f"<narrow gradient of {self.forward!r}>"
+
+
+class _Gradient:
+    """The gradient of an operator with certain inputs, and the two ways to compute it."""
+
+    def __init__(self, forward: Any, statics: Any, inputs: Sequence[Known], scalars: int):
+        forward_statics, headed, wanted = statics
+        count = len(headed)
+
+        def run(*given: Any) -> Any:
+            arrays, numbers = given[: len(inputs)], given[len(inputs) :]
+            outputs, pull = with_gradients(
+                forward, forward_statics, numbers, arrays[count:], headed, wanted
+            )
+            return outputs, pull(arrays[:count], headed, wanted)
+
+        self.forward = forward
+        self.whole = whole = trace(run, inputs, scalars)
+        split = len(whole.outputs) - len(wanted)
+        outputs, self.wanted = whole.outputs[:split], whole.outputs[split:]
+        self.scalars = whole.inputs[len(inputs) :]
+        self.named: dict[int, Source] = {
+            value: Source("output", i) for i, value in reversed(list(enumerate(outputs)))
+        }
+        for i, value in enumerate(whole.inputs[: len(inputs)]):
+            self.named[value] = Source("head", i) if i < count else Source("input", i - count)
+        self.by_inputs = self._way(())
+        self.by_outputs = self._way([v for v in outputs if self.named[v].kind == "output"])
+
+    def _way(self, known: Sequence[int]) -> tuple[NarrowBackwardOp, list[Source]]:
+        _, used = self.whole.needed(self.wanted, frozenset(known))
+        reads = sorted(value for value in used if value in self.named)
+        program = self.whole.sliced((*reads, *self.scalars), self.wanted)
+        return NarrowBackwardOp(self.forward, program), [self.named[value] for value in reads]
+
+
+_gradients: dict[Any, _Gradient] = {}
+
+
+def narrow_gradients(graph: Graph, specs: Mapping[Entry, Known]) -> Graph:
+    """The graph with gradient nodes that read only what they need.
+
+    Where the formula of a gradient can as well be told by the operator's outputs (``exp``, ``tanh``,
+    ``relu``), it reads them if that is no more bytes of computed arrays: inputs that nobody reads
+    any more are then free before backward begins.
+
+    Args:
+        graph: with forward and gradient nodes.
+        specs: shape and dtype of every entry that a gradient node reads, outputs of the forward nodes too.
+    """
+    forward = {
+        _Expression(node.op, node.statics, node.scalars, node.inputs): node
+        for node in graph.nodes
+        if not node.is_variable
+    }
+    made: dict[Node, Node] = {}
+
+    def nbytes(entry: Entry) -> int:
+        if entry.node.is_variable:  # it is there in any case
+            return 0
+        shape, dtype = specs[entry]
+        return math.prod(shape) * dtype.itemsize
+
+    def change(node: Node, inputs: tuple[Entry, ...]) -> Node:
+        if not isinstance(node.op, BackwardOp):
+            made[node] = node.replaced(inputs)
+            return made[node]
+        headed = node.statics[1]
+        own = node.inputs[len(headed) :]
+        computed = forward.get(_Expression(node.op.forward, node.statics[0], node.scalars, own))
+        if computed not in made:  # it would be computed after the gradient, or not at all
+            computed = None
+        key = (node.op, node.statics, tuple(specs[e] for e in node.inputs), len(node.scalars))
+        gradient = _gradients.get(key)
+        if gradient is None:
+            gradient = _gradients[key] = _Gradient(node.op.forward, node.statics, *key[2:])
+
+        def found(source: Source) -> Entry:
+            if source.kind == "output":
+                assert computed is not None
+                return Entry(computed, source.number)
+            return node.inputs[source.number + (len(headed) if source.kind == "input" else 0)]
+
+        op, sources = gradient.by_inputs
+        if computed is not None:
+            other, by_outputs = gradient.by_outputs
+            costs = [
+                sum(nbytes(entry) for entry in {found(each) for each in way})
+                for way in (sources, by_outputs)
+            ]
+            if costs[1] <= costs[0]:
+                op, sources = other, by_outputs
+        places = dict(zip(node.inputs, inputs, strict=True))
+        read = []
+        for source in sources:
+            entry = found(source)
+            if source.kind == "output":
+                read.append(Entry(made[entry.node], entry.index))
+            else:
+                read.append(places[entry])
+        made[node] = Node(op, (), node.scalars, tuple(read), node.name, node.attrs)
+        return made[node]
+
+    return graph.rebuild(change)
+
+
+class _Expression(NamedTuple):
+    op: Any
+    statics: Any
+    scalars: tuple[float, ...]
+    inputs: tuple[Entry, ...]

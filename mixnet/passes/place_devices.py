@@ -1,0 +1,255 @@
+"""Device placement: where each operation of a graph runs, and copies in between."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from mixnet.base import MXNetError
+from mixnet.context import Context
+from mixnet.graph.graph import Graph
+from mixnet.graph.node import Entry, Node
+
+
+class CrossDeviceCopy:
+    """A copy from one device to another. Its statics are both; its gradient is the copy back."""
+
+    name = "_CrossDeviceCopy"
+    differentiable = True
+    takes_key = False
+    takes_training = False
+    states: tuple[str, ...] = ()
+    attributes: dict[str, Any] = {}
+
+    def __init__(self) -> None:
+        self.calls: dict[Any, Any] = {}
+
+    def num_outputs(self, statics: Any = (), num_inputs: int = 0) -> int:
+        """One."""
+        return 1
+
+    num_visible = num_outputs
+
+    def keywords(self, statics: Any, scalars: Any = ()) -> dict[str, Any]:
+        """Names of both devices."""
+        return {"source": str(statics[0]), "target": str(statics[1])}
+
+    def apply(self, statics: Any, arrays: Sequence[Any], scalars: Sequence[Any] = ()) -> tuple:
+        """The value: within one program there is one device."""
+        return (arrays[0],)
+
+    def backward_node(self, node: Node, heads: Sequence[Entry | None], wanted: Any) -> Node:
+        """The copy of the gradient back to where the value came from."""
+        (head,) = heads
+        assert head is not None
+        source, target = node.statics
+        return Node(self, (target, source), (), (head,), f"{node.name}_backward")
+
+
+COPY = CrossDeviceCopy()
+
+
+@dataclass(frozen=True)
+class Part:
+    """Operations of one device that run as one program.
+
+    Args:
+        context: the device.
+        graph: its inputs stand for ``inputs``, its heads for ``outputs`` and then for ``states``.
+        inputs: what comes in: entries of the placed graph, computed by earlier parts or copied.
+        outputs: entries of the placed graph that others need.
+        states: which states of the whole graph get new values here, by number in order.
+    """
+
+    context: Context
+    graph: Graph
+    inputs: tuple[Entry, ...]
+    outputs: tuple[Entry, ...]
+    states: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Placement:
+    """A graph with copies, the device of each of its nodes, and the parts in order of running."""
+
+    graph: Graph
+    places: Mapping[Node, Context]
+    parts: tuple[Part, ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data: the graph as ``Graph.to_dict`` has it with ``device`` and ``part`` by node."""
+        found = self.graph.to_dict()
+        part = _part_of(self.graph, self.places)
+        order = {key: i for i, key in enumerate(_in_order(part.values()))}
+        for row, node in zip(found["nodes"], self.graph.nodes, strict=True):
+            row["device"] = str(self.places[node])
+            row["part"] = order[part[node]] if node in part else None
+        found["parts"] = [str(each.context) for each in self.parts]
+        return found
+
+
+def place_devices(
+    graph: Graph, groups: Mapping[str, Context], default: Context, inputs: Sequence[Context]
+) -> Placement:
+    """Cut a graph into the parts of several devices.
+
+    An operation runs on the device of its group (``ctx_group``); without one, where its first placed
+    input is; without inputs, where its first reader runs. A value that another device reads is
+    copied there once.
+
+    Args:
+        graph: before random keys are assigned: each part gets its own.
+        groups: device of each group.
+        default: of what nothing else places.
+        inputs: where each of the graph's inputs is.
+
+    Raises:
+        MXNetError: a node is of a group without a device.
+    """
+    places = assign_devices(graph, groups, default, inputs)
+    copied = _with_copies(graph, places)
+    return Placement(copied, places, _cut(copied, places))
+
+
+def group_of(node: Node) -> str | None:
+    """The group that a node was made in, see :class:`~mixnet.attribute.AttrScope`."""
+    return node.attrs.get("__ctx_group__", node.attrs.get("ctx_group"))
+
+
+def assign_devices(
+    graph: Graph, groups: Mapping[str, Context], default: Context, inputs: Sequence[Context]
+) -> dict[Node, Context]:
+    """The device of each node; see :func:`place_devices`."""
+    places: dict[Node, Context] = dict(zip(graph.inputs, inputs, strict=True))
+    for node in graph.nodes:
+        group = group_of(node)
+        if group is not None and group not in groups:
+            raise MXNetError(
+                f"Node {node.name!r} is of group {group!r}, for which group2ctx has no device; it has "
+                f"{', '.join(map(repr, groups)) or 'none'}. Add group2ctx[{group!r}] = a context."
+            )
+        if node in places:
+            continue
+        if group is not None:
+            places[node] = groups[group]
+        else:
+            placed = [places[e.node] for e in node.inputs if e.node in places]
+            if placed:
+                places[node] = placed[0]
+    for node in reversed(graph.nodes):
+        place = places.setdefault(node, default)
+        for entry in node.inputs:
+            places.setdefault(entry.node, place)
+    return places
+
+
+def _with_copies(graph: Graph, places: dict[Node, Context]) -> Graph:
+    """The graph with copies where a node reads from another device; their places are added."""
+    copies: dict[tuple[Entry, Context], Entry] = {}
+
+    def change(node: Node, entries: tuple[Entry, ...]) -> Node:
+        here = places[node]
+        inputs = []
+        for entry in entries:
+            there = places[entry.node]
+            if there is here:
+                inputs.append(entry)
+                continue
+            if (entry, here) not in copies:
+                name = f"{entry.node.name}_{entry.index}_copy"
+                made = Node(COPY, (there, here), (), (entry,), name, COPY.keywords((there, here)))
+                places[made] = here
+                copies[entry, here] = Entry(made)
+            inputs.append(copies[entry, here])
+        made = node.replaced(tuple(inputs))
+        places[made] = here
+        return made
+
+    return graph.rebuild(change)
+
+
+PartKey = tuple[int, Context]
+
+
+def _part_of(graph: Graph, places: Mapping[Node, Context]) -> dict[Node, PartKey]:
+    """The part of each operation: its stage, which counts copies on the way to it, and its device.
+
+    An operation could run once all that it reads is there. It waits until the first of its readers
+    runs, so that a layer is one part rather than what it can do before its input comes, and the rest.
+    """
+    earliest: dict[Node, int] = {}
+    for node in graph.nodes:
+        before = [earliest[entry.node] for entry in node.inputs]
+        earliest[node] = max(before, default=0) + _crosses(node)
+    latest: dict[Node, int] = {}
+    for node in reversed(graph.nodes):
+        stage = latest.setdefault(node, earliest[node])
+        for entry in node.inputs:
+            needed = stage - _crosses(node)
+            latest[entry.node] = min(latest.get(entry.node, needed), needed)
+    return {
+        node: (latest[node], places[node])
+        for node in graph.nodes
+        if not node.is_variable and node.op is not COPY
+    }
+
+
+def _crosses(node: Node) -> bool:
+    """Whether a node waits for another device; an input of the graph can be copied at any time."""
+    return node.op is COPY and not node.inputs[0].node.is_variable
+
+
+def _in_order(keys: Any) -> list[PartKey]:
+    """Parts by stage, within one as found."""
+    return sorted(dict.fromkeys(keys), key=lambda key: key[0])
+
+
+def _cut(graph: Graph, places: Mapping[Node, Context]) -> tuple[Part, ...]:
+    part = _part_of(graph, places)
+    keys = _in_order(part.values())
+    coming: dict[PartKey, dict[Entry, Node]] = {key: {} for key in keys}
+    leaving: dict[PartKey, dict[Entry, None]] = {key: {} for key in keys}
+    made: dict[Node, Node] = {}
+
+    def leave(entry: Entry) -> None:
+        if entry.node in part:
+            leaving[part[entry.node]][entry] = None
+
+    for node in graph.nodes:
+        if node.op is COPY:
+            leave(node.inputs[0])
+        if node not in part:
+            continue
+        inputs = []
+        for entry in node.inputs:
+            if part.get(entry.node) == part[node]:
+                inputs.append(Entry(made[entry.node], entry.index))
+                continue
+            leave(entry)
+            known = coming[part[node]]
+            if entry not in known:
+                known[entry] = Node(None, name=entry.node.name, attrs=entry.node.attrs)
+            inputs.append(Entry(known[entry]))
+        made[node] = node.replaced(tuple(inputs))
+    for head in graph.heads[: graph.num_outputs]:
+        leave(head)
+    states: dict[PartKey, list[int]] = {key: [] for key in keys}
+    for i, head in enumerate(graph.heads[graph.num_outputs :]):
+        if head.node in part:
+            states[part[head.node]].append(i)
+    return tuple(_part(graph, key, coming[key], leaving[key], states[key], made) for key in keys)
+
+
+def _part(
+    graph: Graph,
+    key: PartKey,
+    coming: Mapping[Entry, Node],
+    leaving: Mapping[Entry, None],
+    states: Sequence[int],
+    made: Mapping[Node, Node],
+) -> Part:
+    new = [graph.heads[graph.num_outputs + i] for i in states]
+    heads = tuple(Entry(made[e.node], e.index) for e in (*leaving, *new))
+    inner = Graph(heads, tuple(coming.values()), len(leaving), tuple(states))
+    return Part(key[1], inner, tuple(coming), tuple(leaving), tuple(states))

@@ -1,0 +1,204 @@
+"""The memory plan of a graph: who shares memory with whom, where all lies, and how much that takes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from mixnet.graph.graph import Graph
+from mixnet.graph.node import Entry
+from mixnet.ops.dataflow import Known
+from mixnet.passes.facts import Facts
+from mixnet.passes.lifetimes import EXTERNAL, Array, Schedule, lifetimes
+from mixnet.passes.narrow_gradients import narrow_gradients
+from mixnet.passes.place_arrays import place_arrays
+from mixnet.passes.share_storage import Storage, conflicts, live_bytes, make_storages
+
+# With so much more than the lower bound the order of the schedule is worth more than parallelism.
+WORTH_AN_ORDER = 1.05
+
+
+@dataclass(frozen=True, eq=False)
+class MemoryPlan:
+    """What memory a graph takes, and where in it each array lies.
+
+    Args:
+        inplace: whether outputs may take over storages of inputs.
+        co_share: whether storages may lie over one another when they are not needed at once.
+        recompute: how gradients compute results of forward again, None if they do not.
+        schedule: operations in order, and the arrays with their lifetimes.
+        storages: pieces of memory; several arrays live in one where they share it in place.
+        arena_bytes: size of the arena that all storages lie in.
+        lower_bound_bytes: no arena is smaller: the bytes of storages that are needed at once, at the
+            step with the most of them.
+        dependencies: pairs of steps, first the one that is to be done before the other because of
+            shared memory though no data flows between them.
+    """
+
+    inplace: bool
+    co_share: bool
+    recompute: str | None
+    schedule: Schedule
+    storages: list[Storage]
+    arena_bytes: int
+    lower_bound_bytes: int
+    dependencies: list[tuple[int, int]] = field(default_factory=list)
+
+    @property
+    def arrays(self) -> list[Array]:
+        """All arrays: the user's, then those of each step."""
+        return list(self.schedule.arrays.values())
+
+    @property
+    def steps(self) -> list[str]:
+        """Names of the operations in the order in which they run."""
+        return [step.name for step in self.schedule.steps]
+
+    @property
+    def total_bytes(self) -> int:
+        """Bytes for internal arrays and outputs: what MXNet's "Total N MB allocated" counts."""
+        return self.arena_bytes
+
+    @property
+    def live_bytes(self) -> list[int]:
+        """Bytes of the storages that are needed at each step."""
+        return live_bytes(self.storages, len(self.schedule.steps))
+
+    @property
+    def argument_bytes(self) -> int:
+        """Bytes of data and parameters, which belong to the user."""
+        return self._bytes("argument")
+
+    @property
+    def gradient_bytes(self) -> int:
+        """Bytes of the gradients that are asked for, which belong to the user."""
+        return self._bytes("gradient")
+
+    @property
+    def state_bytes(self) -> int:
+        """Bytes of auxiliary states; an operator that writes one writes it where it is."""
+        variables = {Entry(node) for node in self.schedule.graph.inputs}
+        arrays = self.schedule.arrays.items()
+        return sum(a.nbytes for entry, a in arrays if a.kind == "state" and entry in variables)
+
+    @property
+    def workspace_bytes(self) -> int:
+        """An estimate of the most that one operation needs for itself while it runs.
+
+        It counts what an operator's program computes on the way by products, windows, sorting and the like,
+        not what a compiler fuses away nor what its libraries take.
+        """
+        return max((step.workspace for step in self.schedule.steps), default=0)
+
+    def _bytes(self, kind: str) -> int:
+        return sum(array.nbytes for array in self.arrays if array.kind == kind)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data: the figures, names of the steps, storages and arrays."""
+        figures = ("total", "lower_bound", "arena", "argument", "gradient", "state", "workspace")
+        return {
+            "inplace": self.inplace,
+            "co_share": self.co_share,
+            "recompute": self.recompute,
+            **{f"{name}_bytes": getattr(self, f"{name}_bytes") for name in figures},
+            "steps": self.steps,
+            "live_bytes": self.live_bytes,
+            "storages": [storage.to_dict() for storage in self.storages],
+            "arrays": [array.to_dict() for array in self.arrays],
+            "dependencies": [list(pair) for pair in self.dependencies],
+        }
+
+    def __repr__(self) -> str:
+        internal = sum(array.kind not in EXTERNAL for array in self.arrays)
+        ways = [name for name in ("inplace", "co_share", "recompute") if getattr(self, name)]
+        lines = [
+            f"Memory plan of {len(self.steps)} operations ({', '.join(ways) or 'nothing shared'})",
+            f"  internal arrays  {_size(self.total_bytes)}: {internal} arrays in "
+            f"{len(self.storages)} storages, at least {_size(self.lower_bound_bytes)}",
+            f"  arguments        {_size(self.argument_bytes)}",
+            f"  gradients        {_size(self.gradient_bytes)}",
+            f"  states           {_size(self.state_bytes)}",
+            f"  workspace        {_size(self.workspace_bytes)} (estimate)",
+        ]
+        return "\n".join(lines)
+
+
+def _size(nbytes: int) -> str:
+    return f"{nbytes / 2**20:,.2f} MB" if nbytes >= 2**20 else f"{nbytes:,} bytes"
+
+
+def plan_memory(
+    graph: Graph,
+    inputs: Sequence[Known],
+    inplace: bool = True,
+    co_share: bool = True,
+    recompute: str | None = None,
+) -> MemoryPlan:
+    """The memory plan of a graph; linear in its nodes but for sorting storages and finding gaps.
+
+    Co-sharing puts no operations in an order that could run at the same time, unless that would
+    take more than ``WORTH_AN_ORDER`` times the lower bound; ``dependencies`` has those it does.
+
+    Args:
+        graph: heads are outputs, then new values of its states, then gradients.
+        inputs: shape and dtype of each of the graph's inputs, in order.
+        inplace: outputs may take over storages of inputs that die.
+        co_share: later storages may lie over dead ones.
+        recompute: how the graph was made to recompute; only noted.
+    """
+    graph = narrow_gradients(graph, Facts(inputs=inputs).specs(graph))
+    schedule = lifetimes(graph, inputs)
+    storages = make_storages(schedule, inplace)
+    count = len(schedule.steps)
+    bound = max(live_bytes(storages, count), default=0)
+    dependencies: list[tuple[int, int]] = []
+    if not co_share:
+        top = 0
+        for storage in storages:
+            storage.offset = top
+            top += storage.nbytes
+    else:
+        unordered = conflicts(storages, count, in_order=False)
+        top = _place(storages, unordered, bound)
+        if top > WORTH_AN_ORDER * bound:
+            before = [storage.offset for storage in storages]
+            other = _place(storages, conflicts(storages, count, in_order=True), bound)
+            if other < top:
+                top = other
+                dependencies = _dependencies(storages, unordered)
+            else:
+                for storage, offset in zip(storages, before, strict=True):
+                    storage.offset = offset
+    for array in schedule.arrays.values():
+        if array.storage is not None:
+            array.offset = storages[array.storage].offset
+    return MemoryPlan(inplace, co_share, recompute, schedule, storages, top, bound, dependencies)
+
+
+def _place(storages: list[Storage], conflicts: list[list[int]], bound: int) -> int:
+    """Give storages their offsets; returns the end of the last one."""
+    unit = max((array.dtype.itemsize for each in storages for array in each.arrays), default=1)
+    sizes = [-(-storage.nbytes // unit) * unit for storage in storages]
+    offsets = place_arrays(sizes, conflicts, [storage.first for storage in storages], bound)
+    for storage, offset in zip(storages, offsets, strict=True):
+        storage.offset = offset
+    return max((storage.offset + storage.nbytes for storage in storages), default=0)
+
+
+def _dependencies(storages: list[Storage], unordered: list[list[int]]) -> list[tuple[int, int]]:
+    """Which steps wait for which others only because their storages overlap."""
+    found: dict[tuple[int, int], None] = {}
+    for storage in storages:
+        for other in (storages[number] for number in unordered[storage.number]):
+            overlap = (
+                other.offset < storage.offset + storage.nbytes
+                and storage.offset < other.offset + other.nbytes
+            )
+            if overlap and other.number < storage.number:
+                late = other.users & ~storage.before
+                while late:
+                    low = late & -late
+                    found[low.bit_length() - 1, storage.first] = None
+                    late ^= low
+    return list(found)

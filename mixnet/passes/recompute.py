@@ -1,0 +1,244 @@
+"""Recomputation: backward computes activations again rather than keep them from forward."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Sequence
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+
+from mixnet import config
+from mixnet.base import AttributeValueError
+from mixnet.graph.graph import Graph
+from mixnet.graph.node import Entry, Node
+
+MODES = ("mirror", "sublinear")
+
+# What MXNet 1.9.1 never computes twice: asked of it, operator by operator.
+_KEPT_BY_MIRROR = ("Concat", "Convolution", "Dropout", "FullyConnected", "SoftmaxOutput")
+# Not even where an attribute asks for it; an operator of the user may do more than compute.
+_NEVER_TWICE = ("Custom", "Dropout")
+
+
+class After:
+    """The first input, computed no earlier than the second: a gradient that arrives in backward.
+
+    A compiler would find that the recomputed operations were computed before, and keep their
+    results: all the memory that was to be saved. What XLA offers against that,
+    ``optimization_barrier``, holds on GPU. Its CPU backend drops the barriers before it decides on an
+    order, and computes everything again at the start of backward. There the value is made to
+    depend on a bit of the gradient, in a way that only the processor can tell to be none.
+    """
+
+    name = "_after"
+    differentiable = True
+    takes_key = False
+    takes_training = False
+    states: tuple[str, ...] = ()
+    attributes: dict[str, Any] = {}
+    variadic = None
+    arrays = ("data", "gradient")
+
+    def __init__(self) -> None:
+        self.calls: dict[Any, Any] = {}
+
+    def num_outputs(self, statics: Any = (), num_inputs: int = 0) -> int:
+        """One."""
+        return 1
+
+    num_visible = num_outputs
+
+    def keywords(self, statics: Any, scalars: Any = ()) -> dict[str, Any]:
+        """No attributes."""
+        return {}
+
+    def dataflow(self, statics: Any, arrays: Sequence[Any], scalars: Sequence[Any] = ()) -> tuple:
+        """What is computed; ``apply`` says also when."""
+        return (arrays[0],)
+
+    def apply(self, statics: Any, arrays: Sequence[Any], scalars: Sequence[Any] = ()) -> tuple:
+        """``data``, every bit of it."""
+        return (jax.lax.platform_dependent(*arrays, cpu=_depend, default=_barrier),)
+
+
+def _barrier(data: Any, gradient: Any) -> Any:
+    return jax.lax.optimization_barrier((data, gradient))[0]
+
+
+def _depend(data: Any, gradient: Any) -> Any:
+    if not gradient.size or not jnp.issubdtype(gradient.dtype, jnp.floating):
+        return _barrier(data, gradient)
+    first = jax.lax.stop_gradient(
+        jax.lax.slice(gradient, (0,) * gradient.ndim, (1,) * gradient.ndim)
+    )
+    bits = {2: jnp.uint16, 4: jnp.uint32, 8: jnp.uint64}[gradient.dtype.itemsize]
+    whole = jax.lax.bitcast_convert_type(first.reshape(()), bits)
+    always = jnp.bitwise_and(whole, bits(1)) < bits(2)
+    return jnp.where(always, data, jnp.zeros_like(data))
+
+
+AFTER = After()
+
+
+def check_mode(mode: Any) -> None:
+    """Raise unless ``mode`` is one of :data:`MODES` or None.
+
+    Raises:
+        AttributeValueError: it is not.
+    """
+    if mode is not None and mode not in MODES:
+        raise AttributeValueError(
+            f"recompute={mode!r}: take 'mirror' (all but convolutions, matrix products and joins is "
+            f"computed again), 'sublinear' (about as many activations are kept as the square root "
+            f"of the number of operations), or None."
+        )
+
+
+def default_mode() -> str | None:
+    """The mode that ``MXNET_BACKWARD_DO_MIRROR`` asks for."""
+    return "mirror" if config.get("MXNET_BACKWARD_DO_MIRROR") else None
+
+
+def kept_nodes(graph: Graph, mode: str | None) -> set[Node]:
+    """The operations whose results backward reads as forward left them.
+
+    Args:
+        graph: a forward graph.
+        mode: ``mirror``: as MXNet under ``MXNET_BACKWARD_DO_MIRROR``. ``sublinear``: the graph is cut
+            into about √n segments of its n operations, and results that a later segment reads are
+            kept (Chen, Xu, Zhang, Guestrin: Training Deep Nets with Sublinear Memory Cost, 2016).
+            None: all but nodes with the attribute ``__force_mirroring__``.
+    """
+    check_mode(mode)
+    nodes = [node for node in graph.nodes if not node.is_variable]
+    if mode == "sublinear":
+        kept = _crossing(nodes)
+    elif mode == "mirror":
+        kept = {n for n in nodes if n.op.name in _KEPT_BY_MIRROR and not _is_forced(n)}
+    else:
+        kept = {node for node in nodes if not _is_forced(node)}
+    return kept | {node for node in nodes if node.op.name in _NEVER_TWICE}
+
+
+def _is_forced(node: Node) -> bool:
+    text = node.attrs.get("__force_mirroring__", node.attrs.get("force_mirroring", ""))
+    return text.lower() in ("1", "true")
+
+
+def _crossing(nodes: Sequence[Node]) -> set[Node]:
+    """Nodes that one segment computes and a later one reads, and those of the last segment."""
+    place = {node: i for i, node in enumerate(nodes)}
+    last = list(range(len(nodes)))  # where each node is read last
+    for i, node in enumerate(nodes):
+        for entry in node.inputs:
+            if entry.node in place:
+                last[place[entry.node]] = i
+    # How many results are needed on both sides of the cut before each node.
+    change = [0] * (len(nodes) + 1)
+    for i, end in enumerate(last):
+        if end > i:
+            change[i + 1] += 1
+            change[end + 1] -= 1
+    open_at, count = [], 0
+    for each in change:
+        count += each
+        open_at.append(count)
+    length = max(2, math.isqrt(len(nodes)))
+    segment, number = [], 0
+    cuts = set(_cuts(open_at, length))
+    for i in range(len(nodes)):
+        number += i in cuts
+        segment.append(number)
+    # Backward begins with the last segment, whose results are still there.
+    return {
+        n for i, n in enumerate(nodes) if segment[last[i]] != segment[i] or segment[i] == number
+    }
+
+
+def _cuts(open_at: Sequence[int], length: int) -> list[int]:
+    """About every ``length`` nodes the place that the fewest results cross."""
+    found = []
+    for target in range(length, len(open_at) - 1, length):
+        near = range(target - length // 2, min(target + (length + 1) // 2, len(open_at) - 1))
+        found.append(min(near, key=lambda i: (open_at[i], abs(i - target))))
+    return found
+
+
+class Recomputation:
+    """What gradients read in place of forward's nodes; made once for each gradient graph.
+
+    Args:
+        kept: operations whose results are kept.
+    """
+
+    def __init__(self, kept: Collection[Node]):
+        self.kept = kept
+        self._again: dict[Node, Node] = {}
+        self._late: dict[Entry, Entry] = {}
+
+    def __call__(self, node: Node, heads: Sequence[Entry | None]) -> Node:
+        """The node whose gradient is to be made, on inputs that are computed again.
+
+        Args:
+            node: of the forward graph.
+            heads: gradients that have arrived at its outputs; not before they have does the
+                computation start.
+        """
+        gradient = next(head for head in heads if head is not None)
+        self._compute([entry.node for entry in node.inputs], gradient)
+        inputs = tuple(self._read(entry, gradient, node in self.kept) for entry in node.inputs)
+        return node if inputs == node.inputs else node.replaced(inputs)
+
+    def _is_kept(self, node: Node) -> bool:
+        return node.is_variable or node in self.kept
+
+    def _read(self, entry: Entry, gradient: Entry, at_once: bool = False) -> Entry:
+        if not self._is_kept(entry.node):
+            return Entry(self._again[entry.node], entry.index)
+        if at_once:
+            return entry
+        if entry not in self._late:
+            made = Node(AFTER, (), (), (entry, gradient), f"{entry.node.name}_kept")
+            self._late[entry] = Entry(made)
+        return self._late[entry]
+
+    def _compute(self, nodes: Sequence[Node], gradient: Entry) -> None:
+        stack = list(nodes)
+        while stack:
+            node = stack[-1]
+            if self._is_kept(node) or node in self._again:
+                stack.pop()
+                continue
+            missing = [
+                entry.node
+                for entry in node.inputs
+                if not self._is_kept(entry.node) and entry.node not in self._again
+            ]
+            if missing:
+                stack += missing
+                continue
+            stack.pop()
+            made = node.replaced(tuple(self._read(entry, gradient) for entry in node.inputs))
+            made.name = f"{node.name}_mirror"
+            self._again[node] = made
+
+
+def recompute(graph: Graph, mode: str | None) -> Recomputation | None:
+    """What :func:`~mixnet.passes.differentiate.differentiate` takes to recompute a forward graph.
+
+    Args:
+        graph: the forward graph.
+        mode: see :func:`kept_nodes`.
+
+    Returns:
+        None if nothing is to be computed again.
+
+    Raises:
+        AttributeValueError: there is no such mode.
+    """
+    kept = kept_nodes(graph, mode)
+    if all(node.is_variable or node in kept for node in graph.nodes):
+        return None
+    return Recomputation(kept)

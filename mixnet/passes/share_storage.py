@@ -1,0 +1,156 @@
+"""Storages: which arrays share one, in place; and which storages may lie over one another.
+
+The two ways to share are those of the paper (Chen et al., "MXNet", 2015, section 3.1). *Inplace*: an output
+takes over the storage of an input that dies there, where the operator computes element by element.
+*Co-share*: the memory of a dead storage is given to later ones.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from mixnet.passes.lifetimes import EXTERNAL, Array, Schedule, ScheduledStep
+
+
+@dataclass(eq=False)
+class Storage:
+    """A piece of memory and the arrays that live in it, in place, one after another.
+
+    ``first`` and ``last`` are the steps between which it is needed. ``users`` has a bit for every step
+    that writes or reads it, ``before`` one for every step that is done before the first of them in any
+    order that the flow of data allows.
+    """
+
+    number: int
+    nbytes: int
+    first: int
+    last: int
+    before: int
+    users: int = 0
+    kept: bool = False  # it holds an output of the graph
+    arrays: list[Array] = field(default_factory=list)
+    offset: int = 0
+
+    def add(self, array: Array, step: int) -> None:
+        """Let an array that ``step`` writes live here."""
+        self.arrays.append(array)
+        self.last = max(self.last, array.last)
+        self.kept |= array.kind == "output"
+        self.users |= 1 << step
+        for reader in array.readers:
+            self.users |= 1 << reader
+        array.storage = self.number
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data."""
+        facts = {name: getattr(self, name) for name in ("nbytes", "offset", "first", "last")}
+        return {"id": self.number, **facts, "arrays": [array.name for array in self.arrays]}
+
+
+def make_storages(schedule: Schedule, inplace: bool) -> list[Storage]:
+    """A storage for every internal array, shared in place where asked for; linear in the schedule.
+
+    An output that is an input in another shape shares its memory where the user could not tell.
+    One that is computed element by element takes over the storage of an input if nothing reads that
+    later, nor could at the same time.
+    """
+    storages: list[Storage] = []
+    home: dict[Array, Storage] = {}
+    for number, step in enumerate(schedule.steps):
+        written: set[Storage] = set()
+        rest = []
+        for index, array in enumerate(step.writes):
+            if array.kind in EXTERNAL:
+                continue
+            source = step.reads.get(step.same[index]) if inplace and index in step.same else None
+            found = home.get(source) if source is not None else None
+            if source is not None and source.kind in ("argument", "view"):
+                if array.kind == "internal":  # an output is an array of its own
+                    array.kind = "view"
+                    continue
+            if found is None or (found.kept and array.kind == "output"):
+                rest.append((index, array))
+            else:
+                found.add(array, number)
+                home[array] = found
+        for index, array in rest:
+            found = _free_input(step, number, index, home, written) if inplace else None
+            if found is None:
+                found = Storage(len(storages), array.nbytes, number, number, step.before)
+                storages.append(found)
+            written.add(found)
+            found.add(array, number)
+            home[array] = found
+    return storages
+
+
+def _free_input(
+    step: ScheduledStep, number: int, index: int, home: dict[Array, Storage], written: set[Storage]
+) -> Storage | None:
+    """The storage of an input that output ``index`` can be computed in; None if there is none."""
+    allowed = step.elementwise[index]
+    for place in sorted(allowed):
+        array = step.reads.get(place)
+        found = home.get(array) if array is not None else None
+        if found is None or found.kept or found in written:
+            continue
+        if found.users & ~(step.before | 1 << number):
+            continue  # a step reads it later, or could run at the same time
+        others = (p for p, each in step.reads.items() if home.get(each) is found)
+        if all(other in allowed for other in others):
+            return found
+    return None
+
+
+def live_bytes(storages: list[Storage], steps: int) -> list[int]:
+    """Bytes of the storages that are needed at each step."""
+    change = [0] * (steps + 1)
+    for storage in storages:
+        change[storage.first] += storage.nbytes
+        change[storage.last + 1] -= storage.nbytes
+    live: list[int] = []
+    for each in change[:steps]:
+        live.append(each + (live[-1] if live else 0))
+    return live
+
+
+def conflicts(storages: list[Storage], steps: int, in_order: bool) -> list[list[int]]:
+    """For every storage the numbers of those that may not lie over it.
+
+    Args:
+        storages: in the order of their first use.
+        steps: how many the schedule has.
+        in_order: two storages conflict that the schedule needs at once. Else those too that steps
+            need which could run at the same time: then sharing takes no parallelism away.
+    """
+    found: list[list[int]] = [[] for _ in storages]
+    using: list[list[int]] = [[] for _ in range(steps)]
+    ending: list[list[int]] = [[] for _ in range(steps)]
+    alive: dict[int, None] = {}
+    done = 0
+    for storage in storages:
+        for step in range(done, storage.first):
+            for number in ending[step]:
+                del alive[number]
+        done = storage.first
+        clash = dict(alive)
+        if not in_order:
+            for step in _bits(((1 << storage.first) - 1) & ~storage.before):
+                clash.update(dict.fromkeys(using[step]))
+            for step in _bits(storage.users):
+                using[step].append(storage.number)
+        for number in clash:
+            found[storage.number].append(number)
+            found[number].append(storage.number)
+        alive[storage.number] = None
+        ending[storage.last].append(storage.number)
+    return found
+
+
+def _bits(number: int) -> Iterator[int]:
+    while number:
+        low = number & -number
+        yield low.bit_length() - 1
+        number ^= low

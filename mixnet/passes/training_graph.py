@@ -1,0 +1,62 @@
+"""A graph and the gradients of its outputs as one graph: what a training step computes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from mixnet.graph.graph import Graph
+from mixnet.graph.node import Entry, Node
+from mixnet.ops.registry import find
+from mixnet.passes.differentiate import differentiate
+from mixnet.passes.recompute import recompute as recomputation_of
+
+
+class TrainingGraph(NamedTuple):
+    """``graph`` has the outputs, then new states, then gradients as heads.
+
+    ``gradients`` names the input of each gradient, ``added_to`` those whose gradient is added to what there is; ``heads`` are the variables that hold the
+    gradients of the outputs, ``sums`` those that hold what is added to.
+    """
+
+    graph: Graph
+    gradients: tuple[str, ...]
+    added_to: tuple[str, ...]
+    heads: tuple[Node, ...]
+    sums: tuple[Node, ...]
+
+
+def training_graph(
+    graph: Graph, requests: Mapping[str, str], recompute: str | None = None
+) -> TrainingGraph:
+    """Forward and gradients as one graph.
+
+    Args:
+        graph: forward, with modes set and keys assigned.
+        requests: ``write``, ``add`` or ``null`` by the name of an input.
+        recompute: ``mirror`` or ``sublinear``: gradients compute results of forward again rather
+            than read them; see :mod:`mixnet.passes.recompute`.
+    """
+    wanted = [node for node in graph.inputs if requests.get(node.name, "null") != "null"]
+    outputs = graph.heads[: graph.num_outputs]
+    starts = tuple(Node(None, name=f"gradient of output {i}") for i in range(len(outputs)))
+    variables = [Entry(node) for node in wanted]
+    again = recomputation_of(graph, recompute)
+    found = differentiate(outputs, [Entry(start) for start in starts], variables, (), again)
+    heads, sums, added_to = list(graph.heads), [], []
+    for node, gradient in zip(wanted, found, strict=True):
+        if gradient is None:
+            gradient = Entry(
+                Node(find("zeros_like"), (), (), (Entry(node),), f"{node.name}_no_gradient")
+            )
+        if requests[node.name] == "add":
+            before = Node(None, name=f"{node.name}_gradient")
+            sums.append(before)
+            added_to.append(node.name)
+            both = (Entry(before), gradient)
+            gradient = Entry(Node(find("_grad_add"), (), (), both, f"{node.name}_gradient_sum"))
+        heads.append(gradient)
+    inputs = (*graph.inputs, *starts, *sums)
+    whole = Graph(tuple(heads), inputs, graph.num_outputs, graph.states)
+    names = tuple(node.name for node in wanted)
+    return TrainingGraph(whole, names, tuple(added_to), starts, tuple(sums))

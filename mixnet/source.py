@@ -1,0 +1,125 @@
+"""The user's line: which line of a program, outside of this library, an operation comes from."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import linecache
+import os
+import sys
+import sysconfig
+import threading
+from collections.abc import Iterator
+from dataclasses import dataclass
+from types import FrameType
+from typing import Any
+
+from mixnet import config
+
+_PACKAGE = os.path.dirname(os.path.abspath(__file__)) + os.sep
+_STANDARD = sysconfig.get_path("stdlib") + os.sep
+# Installed packages lie in the folder of the standard library, and are somebody's programs.
+_INSTALLED = tuple(sysconfig.get_path(name) + os.sep for name in ("purelib", "platlib"))
+
+
+@dataclass(frozen=True)
+class Source:
+    """A line of a program.
+
+    Args:
+        file: path, or the name that a notebook gives a cell.
+        line: number from 1.
+        function: name of the function that it stands in.
+        layer: where the innermost layer that was running had been made, if a layer was.
+    """
+
+    file: str
+    line: int
+    function: str
+    layer: Source | None = None
+
+    @property
+    def text(self) -> str:
+        """The line without its indentation; empty if the file cannot be read."""
+        return linecache.getline(self.file, self.line).strip()
+
+    def __str__(self) -> str:
+        text = self.text
+        return f"{self.file}:{self.line}" + (f": {text}" if text else "")
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data: ``file``, ``line``, ``function``, ``text``, ``layer``."""
+        return {
+            "file": self.file,
+            "line": self.line,
+            "function": self.function,
+            "text": self.text,
+            "layer": None if self.layer is None else self.layer.to_dict(),
+        }
+
+
+class _State(threading.local):
+    """Whether this thread keeps the lines of operations, and the frame that ends the search."""
+
+    on: bool = config.get("MIXNET_SOURCE_LINES")
+    boundary: FrameType | None = None
+
+
+_state = _State()
+
+
+@functools.lru_cache(maxsize=4096)
+def is_users(file: str) -> bool:
+    """Whether a file is neither this library's nor Python's own."""
+    if file.startswith((_PACKAGE, "<frozen ")):
+        return False
+    return not file.startswith(_STANDARD) or file.startswith(_INSTALLED)
+
+
+def user_source(making: Any = None) -> Source | None:
+    """The innermost line on the stack that is the user's; None if there is none.
+
+    Inside of :func:`source_lines` with a boundary, lines outside of that do not count: then it is
+    the line that made the innermost layer. Costs about a microsecond and grows with the depth.
+
+    Args:
+        making: an object whose own ``__init__`` functions do not count.
+    """
+    frame: FrameType | None = sys._getframe(1)
+    layer: Source | None = None
+    while frame is not None and frame is not _state.boundary:
+        code = frame.f_code
+        if making is not None and code.co_name == "__init__":
+            if frame.f_locals.get(code.co_varnames[0]) is making:
+                frame = frame.f_back
+                continue
+        if is_users(code.co_filename):
+            return Source(code.co_filename, frame.f_lineno, code.co_qualname, layer)
+        if layer is None and code.co_varnames[:1] == ("self",):
+            # A layer knows where it was made; which class that is, this room need not know.
+            layer = getattr(frame.f_locals.get("self"), "_made_at", None)
+        frame = frame.f_back
+    return layer
+
+
+def are_lines_kept() -> bool:
+    """Whether operations of this thread shall note their lines."""
+    return _state.on
+
+
+@contextlib.contextmanager
+def source_lines(boundary: FrameType | None = None) -> Iterator[None]:
+    """Scope in which traced and composed nodes keep the user's line that made them.
+
+    The setting ``MIXNET_SOURCE_LINES`` turns it on everywhere. It costs about a microsecond for
+    every node.
+
+    Args:
+        boundary: a frame of this library that the search for a line ends at.
+    """
+    before = _state.on, _state.boundary
+    _state.on, _state.boundary = True, boundary
+    try:
+        yield
+    finally:
+        _state.on, _state.boundary = before

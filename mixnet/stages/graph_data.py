@@ -1,0 +1,115 @@
+"""A graph as plain data with what a reader asks of a node: shapes, attributes, line, direction."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from mixnet.graph.graph import Graph
+from mixnet.graph.node import Entry, Node
+from mixnet.ops.attributes import Dynamic
+from mixnet.passes.facts import Known
+from mixnet.passes.infer_shape import evaluate
+
+_BACKWARD = re.compile(r"_backward\d*(_\d+)?$|_gradient_sum(_\d+)?$|_rows$|^no_gradient")
+
+_KEY: Known = ((2,), np.dtype("uint32"))
+
+
+def specs_of(graph: Graph, inputs: Sequence[Known]) -> dict[Entry, Known]:
+    """Shape and dtype of every entry; of nodes that stand for graphs, by going into them.
+
+    Args:
+        graph: any graph.
+        inputs: shape and dtype of each of its inputs.
+    """
+    found: dict[Entry, Known] = {
+        Entry(node): spec for node, spec in zip(graph.inputs, inputs, strict=True)
+    }
+    for node in graph.nodes:
+        if node.is_variable:
+            continue
+        given = tuple(found[entry] for entry in node.inputs)
+        inner = getattr(node.op, "graph", None)
+        if inner is not None:
+            known = specs_of(inner, given)
+            outputs = [known[head] for head in inner.heads]
+        else:
+            keyless = node.op.takes_key and given[-1:] != (_KEY,)  # before keys are assigned
+            given, scalars = (*given, _KEY) if keyless else given, len(node.scalars) + keyless
+            outputs = evaluate(node.op, node.statics, given, scalars)
+        found.update({Entry(node, i): spec for i, spec in enumerate(outputs)})
+    return found
+
+
+def part_of(node: Node) -> str:
+    """``input``, ``forward`` or ``backward``, told by the operator and the name."""
+    if node.op is None:
+        return "input"
+    if node.op.name.startswith("_backward"):
+        return "backward"
+    parts = node.name.split("/")
+    return "backward" if any(_BACKWARD.search(each) for each in parts) else "forward"
+
+
+def attributes_of(node: Node) -> dict[str, str]:
+    """The attributes that are set, as text; ``(input)`` for numbers that are inputs."""
+    keywords = getattr(node.op, "keywords", None)
+    if node.op is None or keywords is None or not node.statics:
+        return {}
+    found = {}
+    for name, value in keywords(node.statics).items():
+        if isinstance(value, Dynamic):
+            found[name] = "(input)"
+        elif value is not None and value != ():
+            found[name] = str(value)
+    return found
+
+
+def graph_data(graph: Graph, specs: dict[Entry, Known] | None = None) -> dict[str, Any]:
+    """Plain data of a graph.
+
+    Args:
+        graph: any graph.
+        specs: shape and dtype of its entries, see :func:`specs_of`; left out where not known.
+
+    Returns:
+        ``{"nodes": [...], "heads": [[node, output], ...], "inputs": [...]}``. A node has ``id``,
+        ``name`` (no two are equal), ``op`` (None for an input), ``attributes``, ``inputs`` as
+        pairs of id and output, ``outputs`` as ``{"shape", "dtype", "bytes"}``, ``part`` (see
+        :func:`part_of`) and ``source``, the line that it comes from, or None.
+    """
+    number = {node: i for i, node in enumerate(graph.nodes)}
+    nodes = []
+    for node, i in number.items():
+        source = getattr(node, "source", None)
+        nodes.append(
+            {
+                "id": i,
+                "name": graph.names[node],
+                "op": None if node.op is None else node.op.name,
+                "attributes": attributes_of(node),
+                "inputs": [[number[entry.node], entry.index] for entry in node.inputs],
+                "outputs": [] if specs is None else _outputs(node, specs),
+                "part": part_of(node),
+                "source": None if source is None else source.to_dict(),
+            }
+        )
+    return {
+        "nodes": nodes,
+        "heads": [[number[entry.node], entry.index] for entry in graph.heads],
+        "inputs": [number[node] for node in graph.inputs if node in number],
+    }
+
+
+def _outputs(node: Node, specs: dict[Entry, Known]) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = []
+    while (entry := Entry(node, len(found))) in specs:
+        shape, dtype = specs[entry]
+        size = math.prod(shape) * np.dtype(dtype).itemsize
+        found.append({"shape": list(shape), "dtype": np.dtype(dtype).name, "bytes": size})
+    return found

@@ -1,0 +1,339 @@
+"""From a recorded segment to the compiled program: texts, times, groups and links."""
+
+from __future__ import annotations
+
+import contextlib
+import re
+import statistics
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import jax
+import numpy as np
+
+from mixnet.graph.graph import Graph
+from mixnet.graph.node import Node
+from mixnet.passes.changes import changes
+from mixnet.passes.facts import Known
+from mixnet.runtime import hlo
+from mixnet.runtime.fusion import VIEWS, Group, groups, scope_in
+from mixnet.runtime.lower import lower, scopes
+from mixnet.runtime.record import array_of
+from mixnet.stages.graph_data import graph_data, specs_of
+from mixnet.stages.memory import memory_plan
+from mixnet.stages.recording import Recording, Step
+
+_RUNS, _SECONDS = 10, 0.5  # how often, and for how long in all, a program runs to be timed
+_LOCATION = re.compile(r'^(#loc\d*) = loc\("([^"]*)"')
+_USE = re.compile(r" loc\((?:#loc\d*|unknown|\"[^\"]*\"(?:\([^)]*\))?)\)")
+_LAST_USE = re.compile(r"loc\((#loc\d*)\)$")
+
+
+@dataclass
+class Program:
+    """One compiled program and how it came about; all fields are plain data.
+
+    Args:
+        name: of what was called.
+        steps: graphs in order: ``{"purpose", "pass", "seconds", "graph", "changes"}``.
+        forward: graph of the forward pass, None where it is not told apart.
+        backward: graph of the gradients.
+        jaxpr: JAX's text of the lowered graph.
+        stablehlo: text of the program that XLA is given.
+        hlo: text of the program that XLA made of it.
+        instructions: the same parsed, see ``mixnet.runtime.hlo.Program.to_dict``.
+        groups: what runs as one piece, see ``mixnet.runtime.fusion.Group``.
+        links: one for each operation of the last graph, in order: ``{"node", "id", "part",
+            "source", "jaxpr", "stablehlo", "instructions", "groups", "vanished"}``.
+        times: seconds of each stage.
+        memory_plan: the plan, None with a reason in ``memory_plan_missing``.
+        memory: bytes of the compiled program, XLA's figures.
+        cost: ``flops`` and ``bytes`` read and written, XLA's estimate.
+        until: why the program ends where it does.
+    """
+
+    name: str
+    steps: list[dict[str, Any]]
+    forward: dict[str, Any] | None
+    backward: dict[str, Any] | None
+    jaxpr: str = ""
+    stablehlo: str = ""
+    hlo: str = ""
+    instructions: dict[str, Any] = field(default_factory=dict)
+    groups: list[dict[str, Any]] = field(default_factory=list)
+    links: list[dict[str, Any]] = field(default_factory=list)
+    times: dict[str, float | None] = field(default_factory=dict)
+    memory_plan: dict[str, Any] | None = None
+    memory_plan_missing: str = ""
+    memory: dict[str, int] = field(default_factory=dict)
+    cost: dict[str, float] = field(default_factory=dict)
+    until: str = ""
+
+    @property
+    def graph(self) -> dict[str, Any]:
+        """The graph that is compiled: the one after the last pass."""
+        return self.steps[-1]["graph"]
+
+    def link(self, node: str) -> dict[str, Any]:
+        """The link of a node of the last graph.
+
+        Raises:
+            KeyError: there is no such node; names the nodes there are.
+        """
+        for each in self.links:
+            if each["node"] == node:
+                return each
+        raise KeyError(f"{node!r} is none of {', '.join(each['node'] for each in self.links)}")
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data: all fields by name."""
+        return dict(vars(self))
+
+
+def compile_program(recording: Recording, run: bool) -> Program:
+    """Lower, compile and, if asked to, run what was recorded; note what each stage made.
+
+    Args:
+        recording: what was recorded.
+        run: run the program for its times; its results are dropped.
+    """
+    recorded = recording.recorded
+    leaves: list[Known] = [(value.spec.shape, value.spec.dtype) for value in recorded.leaves]
+    graph = recording.steps[-1].graph
+    program = Program(recording.name, _steps(recording, leaves), None, None, until=recorded.reason)
+    for part in ("forward", "backward"):
+        op = getattr(recording, part)
+        if op is not None:
+            setattr(program, part, graph_data(op.graph))
+    program.memory_plan, program.memory_plan_missing = memory_plan(graph, specs_of(graph, leaves))
+    function = lower(graph)
+
+    def called(scalars: Any, *arrays: Any) -> list[Any]:
+        return function(arrays, scalars)
+
+    structs = [value.spec.struct for value in recorded.leaves]
+    scalars = np.array(recorded.scalars, np.float64)
+    device = recorded.context.device
+    times = program.times
+    times["record"] = recording.seconds
+    times["passes"] = sum(step.seconds for step in recording.steps)
+    with jax.enable_x64(True), jax.default_device(device), _compiled_anew():
+        start = time.perf_counter()
+        traced = jax.jit(called, keep_unused=True).trace(
+            jax.ShapeDtypeStruct(scalars.shape, scalars.dtype), *structs
+        )
+        times["jaxpr"] = _since(start)
+        start = time.perf_counter()
+        lowered = traced.lower()
+        times["stablehlo"] = _since(start)
+        start = time.perf_counter()
+        compiled = lowered.compile()
+        times["compile"] = _since(start)
+        program.jaxpr = str(traced.jaxpr)
+        with_locations = lowered.as_text(debug_info=True)
+        program.hlo = compiled.as_text()
+        program.memory = _memory(compiled)
+        program.cost = _cost(compiled)
+        times["first_run"] = times["run"] = None
+        if run:
+            arrays = [array_of(value) for value in recorded.leaves]
+            arrays = [jax.device_put(array, device) for array in arrays]
+            times["first_run"], times["run"] = _run(compiled, [scalars, *arrays])
+    names = scopes(graph)
+    program.stablehlo, lines = _stablehlo(with_locations, set(names.values()))
+    parsed = hlo.parse(program.hlo)
+    program.instructions = parsed.to_dict()
+    found = groups(parsed, names.values())
+    program.groups = _named(found, graph, names)
+    equations = _equations(traced.jaxpr, set(names.values()))
+    program.links = _links(graph, names, equations, lines, parsed, found)
+    return program
+
+
+def _since(start: float) -> float:
+    return time.perf_counter() - start
+
+
+_CACHE_SETTINGS: dict[str, Any] = {
+    "jax_compilation_cache_include_metadata_in_key": True,
+    "jax_persistent_cache_min_compile_time_secs": 1e9,
+}
+
+
+@contextlib.contextmanager
+def _compiled_anew() -> Iterator[None]:
+    """Scope in which XLA's cache on disk takes no part, for reading or for writing.
+
+    A program from there has the names of whoever compiled it first, and took no time. The cache
+    cannot be switched off once it was used; but it keeps no program whose names are part of the
+    key, and none that compiles faster than the limit.
+    """
+    before = {name: getattr(jax.config, name) for name in _CACHE_SETTINGS}
+    for name, value in _CACHE_SETTINGS.items():
+        jax.config.update(name, value)
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            jax.config.update(name, value)
+
+
+def _run(compiled: Any, arguments: list[Any]) -> tuple[float, float]:
+    """Seconds of the first run, and the median of those after it."""
+    times: list[float] = []
+    begin = time.perf_counter()
+    while len(times) <= _RUNS and (len(times) < 2 or _since(begin) < _SECONDS):
+        start = time.perf_counter()
+        jax.block_until_ready(compiled(*arguments))
+        times.append(_since(start))
+    return times[0], statistics.median(times[1:])
+
+
+def _memory(compiled: Any) -> dict[str, int]:
+    found = compiled.memory_analysis()
+    if found is None:
+        return {}
+    return {
+        "arguments": found.argument_size_in_bytes,
+        "outputs": found.output_size_in_bytes,
+        "temporaries": found.temp_size_in_bytes,
+    }
+
+
+def _cost(compiled: Any) -> dict[str, float]:
+    found = compiled.cost_analysis() or {}
+    return {
+        name: float(found[key])
+        for name, key in (("flops", "flops"), ("bytes", "bytes accessed"))
+        if key in found
+    }
+
+
+def _steps(recording: Recording, leaves: list[Known]) -> list[dict[str, Any]]:
+    first = recording.inputs
+    found: list[dict[str, Any]] = []
+    before: Step | None = None
+    for step in recording.steps:
+        inputs = leaves
+        if step.purpose == "graph" and first is not None:
+            inputs = [(spec.shape, spec.dtype) for spec in first][: len(step.graph.inputs)]
+        known = len(inputs) == len(step.graph.inputs)
+        specs = specs_of(step.graph, inputs) if known else None
+        same_list = before is not None and before.purpose == step.purpose
+        difference = changes(before.graph, step.graph) if before and same_list else None
+        found.append(
+            {
+                "purpose": step.purpose,
+                "pass": step.name,
+                "seconds": step.seconds,
+                "graph": graph_data(step.graph, specs),
+                "changes": difference,
+            }
+        )
+        before = step
+    return found
+
+
+def _stablehlo(text: str, names: set[str]) -> tuple[str, dict[str, list[int]]]:
+    """The text without locations, and the numbers of the lines (from 1) that came of each node."""
+    places = {}
+    for line in text.splitlines():
+        found = _LOCATION.match(line)
+        if found:
+            places[found.group(1)] = scope_in(found.group(2), names)
+    kept: list[str] = []
+    lines: dict[str, list[int]] = {}
+    for line in text.splitlines():
+        if line.startswith("#loc"):
+            continue
+        used = _LAST_USE.search(line)
+        kept.append(_USE.sub("", line))
+        scope = places.get(used.group(1)) if used else None
+        if scope is not None:
+            lines.setdefault(scope, []).append(len(kept))
+    return "\n".join(kept).strip() + "\n", lines
+
+
+def _equations(jaxpr: Any, names: set[str]) -> dict[str, list[str]]:
+    """The primitives that each node became, by its scope; those that nothing reads left out."""
+    found: dict[str, list[str]] = {}
+    needed = {var for var in jaxpr.jaxpr.outvars if not hasattr(var, "val")}
+    for equation in reversed(jaxpr.jaxpr.eqns):
+        if not equation.effects and not any(var in needed for var in equation.outvars):
+            continue
+        needed.update(var for var in equation.invars if not hasattr(var, "val"))
+        scope = scope_in(str(equation.source_info.name_stack), names)
+        if scope is not None:
+            found.setdefault(scope, []).insert(0, equation.primitive.name)
+    return found
+
+
+def _named(found: list[Group], graph: Graph, scope_of: dict[Node, str]) -> list[dict[str, Any]]:
+    """Groups as plain data, with the names of nodes in place of their scopes."""
+    names = {scope: graph.names[node] for node, scope in scope_of.items()}
+    inputs = ["scalars", *[graph.names.get(node, node.name) for node in graph.inputs]]
+    return [
+        {
+            **each.to_dict(),
+            "nodes": [names[scope] for scope in each.nodes],
+            "inputs": [inputs[number] for number in each.inputs],
+        }
+        for each in found
+    ]
+
+
+def _links(
+    graph: Graph,
+    scope_of: dict[Node, str],
+    equations: dict[str, list[str]],
+    lines: dict[str, list[int]],
+    program: hlo.Program,
+    found: list[Group],
+) -> list[dict[str, Any]]:
+    names = frozenset(scope_of.values())
+    instructions: dict[str, list[hlo.Instruction]] = {}
+    for each in program.instructions.values():
+        scope = scope_in(each.op_name, names) if each.op_name else None
+        if scope is not None:
+            instructions.setdefault(scope, []).append(each)
+    in_groups: dict[str, list[int]] = {}
+    for group in found:
+        for scope in group.nodes:
+            in_groups.setdefault(scope, []).append(group.id)
+    number = {node: i for i, node in enumerate(graph.nodes)}
+    data = {row["id"]: row for row in graph_data(graph)["nodes"]}
+    links = []
+    for node, scope in scope_of.items():
+        row = data[number[node]]
+        own = instructions.get(scope, [])
+        primitives = equations.get(scope, [])
+        ends_in = in_groups.get(scope, [])
+        links.append(
+            {
+                "node": row["name"],
+                "id": row["id"],
+                "part": row["part"],
+                "source": row["source"],
+                "jaxpr": primitives,
+                "stablehlo": lines.get(scope, []),
+                "instructions": [each.name for each in own],
+                "groups": ends_in,
+                "vanished": None if ends_in else _why(own, primitives),
+            }
+        )
+    return links
+
+
+def _why(instructions: list[hlo.Instruction], primitives: list[str]) -> str:
+    """Why nothing runs for a node."""
+    opcodes = {each.opcode for each in instructions}
+    renamed = bool(primitives) and set(primitives) <= {"reshape", "squeeze", "expand_dims"}
+    if renamed or "bitcast" in opcodes or "get-tuple-element" in opcodes:
+        return "a view: its result is there already, in other dimensions"
+    if "constant" in opcodes and opcodes <= VIEWS:
+        return "folded into a constant"
+    if not primitives:
+        return "nothing to compute: what others read of it are its inputs, or nothing at all"
+    return "merged by XLA with an equal operation, or simplified away"

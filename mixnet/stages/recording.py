@@ -1,0 +1,458 @@
+"""What the runtime would compile for a block, a symbol or a function, without its running."""
+
+from __future__ import annotations
+
+import inspect
+import re
+import time
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from types import FrameType
+from typing import Any
+
+import numpy as np
+
+from mixnet.autograd.scope import RecordingScope
+from mixnet.autograd.tape import Mark
+from mixnet.autograd.tape import backward as run_backward
+from mixnet.base import AttributeTypeError, ShapeError
+from mixnet.context import Context
+from mixnet.gluon.block import Block
+from mixnet.gluon.hybrid import HybridBlock, SymbolBlock
+from mixnet.gluon.parameter import DeferredInitializationError
+from mixnet.gluon.trace import Traced, flatten
+from mixnet.graph.graph import Graph
+from mixnet.graph.node import Entry
+from mixnet.graph.signature import structure_hash
+from mixnet.ndarray.ndarray import NDArray
+from mixnet.ndarray.sparse import zeros as sparse_zeros
+from mixnet.passes import pipeline
+from mixnet.passes.facts import Facts
+from mixnet.passes.infer_shape import infer, is_known
+from mixnet.runtime.graph_op import GraphOp, call_graph
+from mixnet.runtime.isolate import Recorded, isolated
+from mixnet.runtime.state import state
+from mixnet.runtime.trace_key import TraceKey
+from mixnet.runtime.value import Spec, Value, from_host
+from mixnet.source import source_lines
+from mixnet.symbol.executor import executable_graph
+from mixnet.symbol.symbol import Symbol
+
+
+@dataclass
+class Step:
+    """A graph after a pass.
+
+    Args:
+        purpose: the list of passes that it belongs to: ``graph`` or ``segment``.
+        name: the pass; ``recorded`` for the graph that a list starts from.
+        graph: the graph.
+        seconds: what the pass took.
+    """
+
+    purpose: str
+    name: str
+    graph: Graph
+    seconds: float
+
+
+@dataclass
+class Recording:
+    """One program to be.
+
+    Args:
+        name: shown.
+        steps: the graphs, from what was recorded to what is lowered.
+        inputs: specs of the inputs of the first list's graphs, if they are others.
+        recorded: the segment.
+        names: names of leaves by the id of their values.
+        seconds: what recording took.
+        forward: the graph of the forward pass alone, None where it is not told apart.
+        backward: the graph of the gradients alone.
+    """
+
+    name: str
+    steps: list[Step]
+    inputs: list[Spec] | None
+    recorded: Recorded
+    names: dict[int, str]
+    seconds: float
+    forward: GraphOp | None = None
+    backward: GraphOp | None = None
+
+
+@dataclass
+class Found:
+    """What there is to show of a target: programs, the key of its trace, whether it is new."""
+
+    kind: str
+    name: str
+    training: bool
+    context: Context
+    programs: list[Recording]
+    key: TraceKey
+    known: bool
+    last: TraceKey | None
+    notes: list[str] = field(default_factory=list)
+
+
+# ---- a graph as one operator ---------------------------------------------------------------------
+
+
+def _record(
+    op: GraphOp,
+    values: Sequence[Value],
+    marks: Sequence[Mark | None],
+    context: Context,
+    training: bool,
+) -> tuple[Recorded, dict[int, str]]:
+    """The segment of one call of a graph, and of its gradients where there are marks.
+
+    Returns:
+        The segment, and the names of its leaves by their ids.
+    """
+    inputs = [node.name for i, node in enumerate(op.graph.inputs) if i != op.key]
+    with isolated() as held:
+        given = []
+        for value, mark in zip(values, marks, strict=True):
+            if mark is None or mark.request == "null":
+                value = value.alias() if value.node is not None else value
+            else:
+                value = value.alias()
+                Mark(_private(mark.gradient), mark.request).on(value)
+            given.append(value)
+        names = {id(value): name for value, name in zip(given, inputs, strict=True)}
+        taped = any(mark is not None for mark in marks)
+        with RecordingScope(taped, training):
+            outputs, states = call_graph(op, given, context)
+        heads = [NDArray._wrap(value) for value in outputs]
+        gradients = [value.node.statics.gradient for value in given if value.node is not None]
+        if taped:
+            reached = [head for head in heads if head._read().node is not None]
+            if reached:
+                run_backward(reached)
+        (recorded,) = held.programs()
+        del heads, gradients, states
+    for leaf in recorded.leaves:
+        names.setdefault(id(leaf), "random key" if leaf.spec.dtype == np.uint32 else "constant")
+    return recorded, names
+
+
+def _private(gradient: Any) -> Any:
+    """An array in place of a gradient, with its content and its storage type."""
+    if gradient.stype != "default":
+        return sparse_zeros(gradient.stype, gradient.shape, gradient.context, gradient.dtype)
+    return NDArray._wrap(gradient._read().alias())
+
+
+def _segment_steps(recorded: Recorded, steps: list[Step], names: Mapping[int, str]) -> None:
+    """Append the graphs of the passes over a segment; its leaves get names."""
+    graph = recorded.graph
+    for node, value in zip(graph.inputs, recorded.leaves, strict=True):
+        node.name = names.get(id(value), node.name)
+    _plain_names(graph)
+    _parameter_names(graph)
+    steps.append(Step("segment", "recorded", graph, 0.0))
+    facts = Facts(
+        recorded.context.device.platform,
+        [(value.spec.shape, value.spec.dtype) for value in recorded.leaves],
+    )
+
+    def watch(name: str, after: Graph, seconds: float) -> None:
+        steps.append(Step("segment", name, after, seconds))
+
+    pipeline.run(graph, "segment", facts, watch=watch)
+
+
+def _plain_names(graph: Graph) -> None:
+    """Name operations as they are called, with a number only where there are several."""
+    plain = {node: re.sub(r"(?<=\D)\d+$", "", node.name) for node in graph.nodes if node.op}
+    for node in plain:
+        if isinstance(node.op, GraphOp):
+            plain[node] = node.op.name  # the block's own, which ends in a number of its own
+    several = Counter(plain.values())
+    seen: Counter[str] = Counter()
+    for node, name in plain.items():
+        node.name = f"{name}{seen[name]}" if several[name] > 1 else name
+        seen[name] += 1
+
+
+def _parameter_names(graph: Graph) -> None:
+    """Leaves that nothing has named are called as the block calls them that reads them."""
+    for node in graph.nodes:
+        if isinstance(node.op, GraphOp):
+            for entry, variable in zip(node.inputs, node.op.graph.inputs, strict=True):
+                if entry.node.is_variable and re.fullmatch(r"leaf\d+", entry.node.name):
+                    entry.node.name = variable.name
+
+
+def _of_graph(
+    op: GraphOp,
+    steps: list[Step],
+    values: Sequence[Value],
+    marks: Sequence[Mark | None],
+    context: Context,
+    training: bool,
+    seconds: float,
+) -> Recording:
+    recorded, names = _record(op, values, marks, context, training)
+    first = [value.spec for value in values]
+    if op.key is not None:
+        first.insert(op.key, Spec.of((2,), np.dtype("uint32"), context))
+    made = Recording(op.name, steps, first, recorded, names, seconds)
+    for node in recorded.graph.nodes:
+        if isinstance(node.op, GraphOp):
+            if made.forward is None:
+                made.forward = node.op
+            else:
+                made.backward = node.op
+    _segment_steps(recorded, steps, names)
+    return made
+
+
+# ---- blocks --------------------------------------------------------------------------------------
+
+
+def of_block(
+    block: HybridBlock, arrays: Sequence[Any], training: bool, loss: Any, boundary: FrameType
+) -> Found:
+    """The program of a call of a block, with its gradients when it trains."""
+    leaves, structure = flatten(tuple(arrays))
+    _check_arrays(block, leaves, arrays)
+    _complete(block, arrays[:-1] if loss is not None else arrays)
+
+    def with_loss(*given: Any) -> Any:
+        return loss(block.forward(*given[:-1]), given[-1])
+
+    forward = block.forward if loss is None else with_loss
+    context = leaves[0].context
+    specs = [leaf._spec for leaf in leaves]
+    start = time.perf_counter()
+    with source_lines(boundary):
+        traced = _traced(block, forward, specs, structure, training, context)
+    seconds = time.perf_counter() - start
+    steps = [Step("graph", "recorded", traced.graph, 0.0)]
+
+    def watch(name: str, graph: Graph, seconds: float) -> None:
+        steps.append(Step("graph", name, graph, seconds))
+
+    op = GraphOp(pipeline.run(traced.graph, "graph", watch=watch), block.name)
+    handles = [*leaves, *traced.parameter_handles(context)]
+    values = [*[handle._read() for handle in handles], *traced.captured]
+    marks = [_mark(handle) if training else None for handle in handles]
+    marks += [None] * len(traced.captured)
+    notes = []
+    if training and all(mark is None or mark.request == "null" for mark in marks):
+        notes.append("There are no gradients: no parameter and no input asks for one.")
+    if loss is None and not block._active:
+        notes.append(
+            "The block is not hybridized: its operations are recorded one by one. This is what "
+            "runs after hybridize()."
+        )
+    program = _of_graph(op, steps, values, marks, context, training, seconds)
+    key = TraceKey(
+        traced.key.inputs,
+        training,
+        traced.key.names,
+        traced.key.arguments,
+        traced.key.parameters,
+        structure_hash(traced.graph),
+    )
+    known = loss is None and block.is_traced(specs, structure, training)
+    last = block._last_key if loss is None else None
+    return Found("block", block.name, training, context, [program], key, known, last, notes)
+
+
+def _traced(
+    block: HybridBlock,
+    forward: Callable[..., Any],
+    specs: Sequence[Spec],
+    structure: Any,
+    training: bool,
+    context: Context,
+) -> Traced:
+    try:
+        return Traced(forward, specs, structure, training, context)
+    except TypeError as error:
+        if "positional argument" not in str(error):
+            raise
+        raise AttributeTypeError(
+            f"stages: {block.name} does not take {len(specs)} input(s): {error}. Pass the arrays "
+            f"that you would call it with."
+        ) from error
+
+
+def _check_arrays(block: Block, leaves: Sequence[Any], arrays: Sequence[Any]) -> None:
+    if not leaves:
+        given = ", ".join(type(each).__name__ for each in arrays) or "nothing"
+        raise AttributeTypeError(
+            f"stages: {block.name} was given {given} where it takes NDArrays. Pass the arrays that "
+            f"you would call it with, such as mx.nd.array(x)."
+        )
+    if isinstance(block, SymbolBlock) and len(leaves) < len(block._inputs):
+        raise AttributeTypeError(
+            f"stages: {block.name} takes {len(block._inputs)} input(s) "
+            f"({', '.join(block._inputs)}), not {len(leaves)}."
+        )
+
+
+def _complete(block: HybridBlock, arrays: Sequence[Any]) -> None:
+    """Let shapes that wait for data be completed, as the first call would."""
+    try:
+        for each in block.collect_params().values():
+            each._check()
+    except DeferredInitializationError:
+        with RecordingScope(False, False):
+            block.forward(*arrays)
+
+
+def _mark(handle: Any) -> Mark | None:
+    link = handle._link
+    return None if link is None else link.mark
+
+
+# ---- symbols -------------------------------------------------------------------------------------
+
+
+def of_symbol(symbol: Symbol, given: Mapping[str, Any], training: bool, context: Context) -> Found:
+    """The program of an executor of a symbol; arguments that are not given get gradients.
+
+    Args:
+        symbol: the symbol.
+        given: arrays or shapes by name; the rest follows from them and is zeros.
+        training: forward and backward, or forward alone.
+        context: where it runs.
+    """
+    names, states = symbol.list_arguments(), symbol.list_auxiliary_states()
+    for name in given:
+        if name not in (*names, *states):
+            raise AttributeTypeError(
+                f"stages: the symbol has no input {name!r}; it has {', '.join(names)}."
+            )
+    arrays = {name: each for name, each in given.items() if isinstance(each, NDArray)}
+    shapes = {n: each.shape if n in arrays else tuple(each) for n, each in given.items()}
+    dtypes = {name: each._spec.dtype for name, each in arrays.items()}
+    start = time.perf_counter()
+    found = infer(symbol.graph, shapes, dtypes, np.dtype("float32"))
+    variables = {node.name: Entry(node) for node in symbol.graph.nodes if node.is_variable}
+    unknown = [n for n in (*names, *states) if not is_known(found.shapes.get(variables[n]))]
+    if unknown:
+        raise ShapeError(
+            f"stages: the shapes of {', '.join(unknown)} do not follow from "
+            f"{', '.join(given) or 'nothing'}; give them by name, as data=(32, 10)."
+        )
+    steps: list[Step] = []
+
+    def watch(name: str, graph: Graph, seconds: float) -> None:
+        steps.append(Step("graph", name, graph, seconds))
+
+    op = GraphOp(executable_graph(symbol, training, watch=watch), symbol.name or "group")
+    seconds = time.perf_counter() - start - sum(step.seconds for step in steps)
+    values, marks = [], []
+    for name in (*names, *states):
+        if name in arrays:
+            value = arrays[name]._read()
+        else:
+            entry = variables[name]
+            dtype = found.dtypes.get(entry) or np.dtype("float32")
+            value = from_host(np.zeros(found.shapes[entry], dtype), context)
+        values.append(value)
+        wanted = training and name not in given and name in names
+        marks.append(Mark(NDArray._wrap(value), "write") if wanted else None)
+    program = _of_graph(op, steps, values, marks, context, training, seconds)
+    inputs = tuple(value.spec for value in values)
+    hashed = structure_hash(symbol.graph)
+    key = TraceKey(inputs, training, tuple(op.arrays[: len(values)]), structure=hashed)
+    return Found("symbol", op.name, training, context, [program], key, False, None)
+
+
+# ---- functions -----------------------------------------------------------------------------------
+
+
+def of_function(
+    function: Callable[..., Any],
+    name: str,
+    arrays: Sequence[Any],
+    keywords: Mapping[str, Any],
+    training: bool | None,
+    boundary: FrameType,
+    known_names: Mapping[int, str],
+) -> Found:
+    """The programs of one call of a function on arrays, one for each segment that it records.
+
+    The call is made for real, but what it records does not run unless it reads a value, and the
+    arrays that it writes hold afterwards what they held before.
+    """
+    leaves, _ = flatten((tuple(arrays), dict(keywords)))
+    start = time.perf_counter()
+    with isolated() as held, source_lines(boundary), RecordingScope(None, training):
+        trains = state.training
+        result = function(*arrays, **keywords)
+        seconds = time.perf_counter() - start
+        recorded = held.programs()
+        del result
+    if not recorded:
+        raise AttributeTypeError(
+            f"stages: {name} recorded no operation on NDArrays whose result is alive at the end. "
+            f"Let it return, or write into an array, what it computes."
+        )
+    names = {**_reachable_names(function), **known_names}
+    titles = _argument_names(function, arrays, keywords, len(leaves))
+    for leaf, title in zip(leaves, titles, strict=True):
+        if isinstance(leaf, NDArray) and not leaf._is_sparse:
+            names[id(leaf._read())] = title
+    programs = []
+    for i, each in enumerate(recorded):
+        steps: list[Step] = []
+        _segment_steps(each, steps, names)
+        title = name if len(recorded) == 1 else f"{name}, segment {i} (until {each.reason})"
+        programs.append(Recording(title, steps, None, each, names, seconds))
+        seconds = 0.0
+    first = recorded[0]
+    key = TraceKey(
+        tuple(value.spec for value in first.leaves),
+        trains,
+        tuple(node.name for node in first.graph.inputs),
+        structure="+".join(structure_hash(each.graph) for each in recorded),
+    )
+    known = all(each.known for each in recorded)
+    return Found("function", name, trains, first.context, programs, key, known, None)
+
+
+def parameter_names(block: Block) -> dict[int, str]:
+    """Names of a block's parameters by the ids of their values now."""
+    found = {}
+    for each in block.collect_params().values():
+        for data in each._data.values():
+            if not data._is_sparse:
+                found[id(data._read())] = each.name
+    return found
+
+
+def _reachable_names(function: Callable[..., Any]) -> dict[int, str]:
+    """Names of the arrays, and of the parameters of the blocks, that a function's text names."""
+    try:
+        used = inspect.getclosurevars(function)
+    except TypeError:
+        return {}
+    found: dict[int, str] = {}
+    for name, each in {**used.globals, **used.nonlocals}.items():
+        if isinstance(each, Block):
+            found.update(parameter_names(each))
+        elif isinstance(each, NDArray) and not each._is_sparse:
+            found[id(each._read())] = name
+    return found
+
+
+def _argument_names(
+    function: Callable[..., Any], arrays: Sequence[Any], keywords: Mapping[str, Any], count: int
+) -> list[str]:
+    """The function's own names of its arguments, where each is one array; else numbers."""
+    try:
+        bound = inspect.signature(function).bind(*arrays, **keywords).arguments
+    except (TypeError, ValueError):
+        bound = {}
+    if len(bound) == count and all(isinstance(each, NDArray) for each in bound.values()):
+        return list(bound)
+    return [f"input {i}" for i in range(count)]

@@ -1,0 +1,98 @@
+"""Stages as text, for ``print``."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from mixnet.stages.program import Program
+
+_WIDTH = 100
+
+
+def seconds(value: float | None) -> str:
+    """A time in the unit that suits it: ``1.25 ms``."""
+    if value is None:
+        return "not run"
+    for unit, scale in (("s", 1.0), ("ms", 1e3)):
+        if value * scale >= 1:
+            return f"{value * scale:.3g} {unit}"
+    return f"{value * 1e6:.3g} us"
+
+
+def size(value: float) -> str:
+    """A number of bytes in the unit that suits it: ``1.5 kB``, in powers of 1000."""
+    for unit, scale in (("GB", 1e9), ("MB", 1e6), ("kB", 1e3)):
+        if value >= scale:
+            return f"{value / scale:.3g} {unit}"
+    return f"{value:.0f} B"
+
+
+def source_lines(sections: list[dict[str, Any]]) -> list[str]:
+    """The user's lines with their numbers."""
+    lines = []
+    for section in sections:
+        lines.append(f"  {section['file']}")
+        lines += [f"  {row['line']:>5}  {row['text']}" for row in section["lines"]]
+    return lines
+
+
+def program_lines(program: Program) -> list[str]:
+    """One program: graphs, what runs as one piece, memory and times."""
+    lines = [f"program {program.name}"]
+    for step in program.steps:
+        operations = sum(node["op"] is not None for node in step["graph"]["nodes"])
+        title = f"{step['purpose']}: {step['pass']}"
+        told = changes_text(step["changes"]) if step["changes"] is not None else "recorded"
+        if step["pass"] == "recorded":
+            told = ""
+        lines.append(_cut(f"  {title:<28}{operations:>5} operations  {told}".rstrip()))
+    lines.append("  operation -> line, groups")
+    for link in program.links:
+        source = link["source"]
+        at = f"line {source['line']}: {source['text']}" if source else "no line known"
+        outer = [each for each in link["groups"] if program.groups[each]["parent"] is None]
+        groups = "in " + ", ".join(map(str, outer)) if outer else str(link["vanished"])
+        lines.append(_cut(f"    {link['node']:<30} {at}"))
+        lines.append(_cut(f"    {'':<30} {groups}"))
+    lines.append("  group, kind, bytes read -> written, nodes")
+    hidden = 0
+    for group in program.groups:
+        copy = group["kind"] == "copy" and (not group["nodes"] or group["bytes_out"] <= 64)
+        if copy or group["parent"] is not None:
+            hidden += 1
+            continue
+        nodes = ", ".join(group["nodes"]) or "made by XLA"
+        moved = f"{size(group['bytes_in'])} -> {size(group['bytes_out'])}"
+        lines.append(_cut(f"    {group['id']:>3} {group['kind']:<14}{moved:<22}{nodes}"))
+    if hidden:
+        lines.append(
+            f"    and {hidden} copies of inputs or of numbers, and groups inside of loops and calls"
+        )
+    if program.memory:
+        told = ", ".join(f"{name} {size(value)}" for name, value in program.memory.items())
+        lines.append(f"  memory (XLA): {told}")
+    if program.memory_plan is not None:
+        lines.append(f"  memory (plan): {size(program.memory_plan['total_bytes'])}")
+    told = ", ".join(f"{name} {seconds(value)}" for name, value in program.times.items())
+    lines.append(f"  times: {told}")
+    return lines
+
+
+def changes_text(changes: dict[str, list[Any]]) -> str:
+    """What a pass changed, in one line."""
+    told = []
+    for kind in ("expanded", "merged"):
+        for each in changes[kind]:
+            into = each["into"] if kind == "merged" else f"{len(each['into'])} nodes"
+            told.append(f"{kind} {each['name']} into {into}")
+    for kind in ("added", "removed"):
+        if changes[kind]:
+            told.append(f"{kind} {', '.join(changes[kind])}")
+    for kind in ("changed", "rewired"):
+        if changes[kind]:
+            told.append(f"{kind} {', '.join(each['name'] for each in changes[kind])}")
+    return "; ".join(told) or "nothing changed"
+
+
+def _cut(line: str) -> str:
+    return line if len(line) <= _WIDTH else line[: _WIDTH - 1] + "…"

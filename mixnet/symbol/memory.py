@@ -1,0 +1,138 @@
+"""Memory plans of symbols and executors: made from shapes alone, nothing runs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from mixnet.base import AttributeValueError, ShapeError
+from mixnet.dtype import as_dtype
+from mixnet.graph.node import Entry, Node
+from mixnet.ops.dataflow import Known
+from mixnet.passes.assign_keys import KEY_NAME
+from mixnet.passes.facts import Facts
+from mixnet.passes.infer_shape import infer, is_known
+from mixnet.passes.plan_memory import MemoryPlan, plan_memory
+from mixnet.passes.set_training import set_training
+from mixnet.passes.training_graph import training_graph
+from mixnet.symbol.executor import Executor, executable_graph, requests_by_name
+from mixnet.symbol.symbol import Symbol
+
+
+def memory_plan(
+    self: Symbol,
+    grad_req: Any = "null",
+    inplace: bool = True,
+    co_share: bool = True,
+    recompute: bool | str = False,
+    type_dict: Mapping[str, Any] | None = None,
+    **shapes: Any,
+) -> MemoryPlan:
+    """What memory the symbol takes and where in it each array lies; nothing is run or allocated.
+
+    Args:
+        grad_req: ``null``: prediction. ``write`` or ``add``, for all, a list in order, or a dict by
+            name: training, forward and gradients.
+        inplace: outputs may take over the memory of inputs that die there.
+        co_share: arrays may lie where others were that are dead.
+        recompute: gradients compute results of forward again rather than keep them.
+        type_dict: dtypes by name; float32 where nothing says another.
+        shapes: shapes by name.
+
+    Returns:
+        The plan: ``total_bytes``, ``lower_bound_bytes``, ``storages``, ``arrays``, ``to_dict()``.
+
+    Raises:
+        ShapeError: the shapes given do not determine all others, or do not fit.
+    """
+    requests = requests_by_name(self.list_arguments(), grad_req)
+    self._shapes_of((), shapes)  # a name that the symbol does not have is an error
+    dtypes = {name: as_dtype(dtype) for name, dtype in (type_dict or {}).items()}
+    return plan_of(self, requests, shapes, dtypes, inplace, co_share, recompute)
+
+
+def plan_of(
+    symbol: Symbol,
+    requests: Mapping[str, str],
+    shapes: Mapping[str, Any],
+    dtypes: Mapping[str, Any],
+    inplace: bool,
+    co_share: bool,
+    recompute: bool | str,
+    training: bool | None = None,
+) -> MemoryPlan:
+    """The plan of a symbol; ``training`` says the mode where no gradient is asked for."""
+    wanted = {name: each for name, each in requests.items() if each != "null"}
+    if training is None:
+        training = bool(wanted)
+    found = infer(set_training(symbol.graph, training), shapes, dtypes, np.dtype("float32"))
+    by_name: dict[str, Known] = {KEY_NAME: ((2,), np.dtype("uint32"))}
+    unknown = []
+    for node in symbol.graph.nodes:
+        if node.is_variable:
+            shape: Any = found.shapes.get(Entry(node))
+            by_name[node.name] = (shape, found.dtypes.get(Entry(node)) or np.dtype("float32"))
+            if not is_known(shape):
+                unknown.append(node.name)
+    if unknown:
+        raise ShapeError(
+            f"memory_plan: the shapes of {', '.join(unknown)} do not follow from "
+            f"{', '.join(shapes) or 'nothing'}; give them by name."
+        )
+    graph = executable_graph(symbol, training)
+
+    def inputs_of(nodes: tuple[Node, ...]) -> list[Known]:
+        return [by_name[node.name] for node in nodes]
+
+    if not wanted:
+        if recompute:
+            raise AttributeValueError(
+                "memory_plan: recompute is about gradients, but none is asked for; pass "
+                "grad_req='write' too."
+            )
+        return plan_memory(graph, inputs_of(graph.inputs), inplace, co_share)
+    outputs = Facts(inputs=inputs_of(graph.inputs)).specs(graph)
+    whole = training_graph(graph, wanted, recompute_mode(recompute))
+    for start, head in zip(whole.heads, graph.heads, strict=False):
+        by_name[start.name] = outputs[head]
+    for name, before in zip(whole.added_to, whole.sums, strict=True):
+        by_name[before.name] = by_name[name]
+    inputs = inputs_of(whole.graph.inputs)
+    return plan_memory(whole.graph, inputs, inplace, co_share, recompute_mode(recompute))
+
+
+def recompute_mode(recompute: bool | str) -> str | None:
+    """``sublinear`` for True, None for False."""
+    if isinstance(recompute, str):
+        return recompute
+    return "sublinear" if recompute else None
+
+
+def executor_memory_plan(
+    self: Executor, inplace: bool = True, co_share: bool = True, recompute: bool | str = False
+) -> MemoryPlan:
+    """The plan for the arrays that the executor is bound to; see ``Symbol.memory_plan``."""
+    arrays = {**self.arg_dict, **self.aux_dict}
+    shapes = {name: array.shape for name, array in arrays.items()}
+    dtypes = {name: array._spec.dtype for name, array in arrays.items()}
+    requests = {
+        name: self._requests.get(name, "null")
+        for name, gradient in self.grad_dict.items()
+        if gradient is not None
+    }
+    return plan_of(self._symbol, requests, shapes, dtypes, inplace, co_share, recompute)
+
+
+def debug_str(self: Executor) -> str:
+    """The graph as text, and the megabytes that its internal arrays take by the plan."""
+    megabytes = executor_memory_plan(self).total_bytes >> 20
+    return f"{self._symbol.debug_str()}Total {megabytes} MB allocated\n"
+
+
+def install(symbol: Any, executor: Any) -> None:
+    """Give symbols and executors their plans."""
+    symbol.memory_plan = memory_plan
+    executor.memory_plan = executor_memory_plan
+    executor.debug_str = debug_str

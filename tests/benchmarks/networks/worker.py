@@ -1,0 +1,98 @@
+"""A process that holds one framework's contenders and does what it is told, line by line.
+
+``python -m tests.benchmarks.networks.worker FRAMEWORK THREADS``: requests come on standard input
+and answers go to standard output, one JSON object a line. It runs under Python 3.10 as well.
+"""
+
+from __future__ import annotations
+
+import gc
+import json
+import os
+import sys
+import time
+import traceback
+from typing import Any
+
+import numpy as np
+
+from tests.benchmarks.networks.case import case
+
+
+def _framework(name: str, threads: int) -> Any:
+    """A function ``(case, variant, parameters) -> contender``."""
+    os.environ["OMP_NUM_THREADS"] = os.environ["MKL_NUM_THREADS"] = str(threads)
+    if hasattr(os, "sched_setaffinity"):  # XLA counts the cores that it may use
+        os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:threads])
+    if name == "torch":
+        from tests.benchmarks.networks import in_torch
+
+        return in_torch.contender(threads)
+    if name == "jax":
+        from tests.benchmarks.networks import in_jax
+
+        return in_jax.Contender
+    import importlib
+
+    from tests.benchmarks.networks import in_gluon
+
+    mx = importlib.import_module(name)
+    return lambda *given: in_gluon.Contender(mx, *given)
+
+
+class Worker:
+    """Contenders by ``(case, variant)``."""
+
+    def __init__(self, framework: Any):
+        self._framework = framework
+        self._made: dict[tuple[str, str], Any] = {}
+
+    def build(self, name: str, variant: str, parameters: str | None) -> None:
+        """Make a contender."""
+        self._made[name, variant] = self._framework(case(name), variant, parameters)
+
+    def drop(self) -> None:
+        """Forget all contenders."""
+        self._made.clear()
+        gc.collect()
+
+    def save(self, name: str, variant: str, path: str) -> None:
+        """Write a contender's parameters."""
+        self._made[name, variant].save(path)
+
+    def results(self, name: str, variant: str, steps: int, path: str) -> None:
+        """Write outputs of a prediction, then the losses of some training steps."""
+        contender = self._made[name, variant]
+        out = contender.numpy(contender.predict())
+        losses = [np.mean(contender.numpy(contender.train())) for _ in range(steps)]
+        np.savez(path, out=out, losses=np.array(losses, np.float64))
+
+    def time(self, name: str, variant: str, mode: str, steps: int) -> float:
+        """Seconds of some steps in a row; ``mode`` is "inference" or "training"."""
+        contender = self._made[name, variant]
+        step = contender.predict if mode == "inference" else contender.train
+        contender.finish()
+        start = time.perf_counter()
+        for _ in range(steps):
+            step()
+        contender.finish()
+        return time.perf_counter() - start
+
+
+def main() -> None:
+    """Serve requests ``{"do": method, ...}`` until the input ends."""
+    answers = os.fdopen(os.dup(1), "w")
+    os.dup2(2, 1)  # what libraries print is no answer
+    worker = Worker(_framework(sys.argv[1], int(sys.argv[2])))
+    for line in sys.stdin:
+        request = json.loads(line)
+        try:
+            answer = {"value": getattr(worker, request.pop("do"))(**request)}
+        except Exception:
+            answer = {"error": traceback.format_exc()}
+        answers.write(json.dumps(answer) + "\n")
+        answers.flush()
+
+
+if __name__ == "__main__":
+    main()

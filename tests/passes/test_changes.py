@@ -1,0 +1,77 @@
+"""What a pass changed, told from the graphs before and after it."""
+
+from __future__ import annotations
+
+import mixnet as mx
+from mixnet.graph.graph import Graph
+from mixnet.graph.node import Entry, Node
+from mixnet.ops.registry import find
+from mixnet.passes import pipeline
+from mixnet.passes.changes import changes, nothing_changed
+from mixnet.passes.eliminate_common import eliminate_common
+from mixnet.passes.inline import inline
+from mixnet.passes.set_training import set_training
+from mixnet.runtime.graph_op import GraphOp
+
+
+def relu(entry: Entry, name: str) -> Node:
+    return Node(find("relu"), (), (), (entry,), name)
+
+
+def test_a_copy_is_no_change() -> None:
+    graph = mx.sym.relu(mx.sym.Variable("a") + 1).graph
+    copy = graph.rebuild(lambda node, inputs: node.replaced(inputs))
+    assert nothing_changed(changes(graph, copy))
+
+
+def test_merged_nodes_are_told_with_what_they_became_a_part_of() -> None:
+    x = Node(None, name="x")
+    first, second = relu(Entry(x), "first"), relu(Entry(x), "second")
+    above = [relu(Entry(first), "above1"), relu(Entry(second), "above2")]
+    total = Node(find("elemwise_add"), (), (), tuple(Entry(n) for n in above), "total")
+    graph = Graph((Entry(total),))
+    found = changes(graph, eliminate_common(graph))
+    assert found["merged"] == [
+        {"name": "second", "into": "first"},
+        {"name": "above2", "into": "above1"},
+    ]
+    assert not any(found[kind] for kind in ("added", "removed", "expanded", "changed", "rewired"))
+
+
+def test_an_expanded_node_is_told_with_what_it_became() -> None:
+    x = Node(None, name="x")
+    inner = GraphOp(Graph((Entry(relu(Entry(relu(Entry(x), "one")), "two")),), (x,)), "net")
+    a = Node(None, name="a")
+    graph = Graph((Entry(relu(Entry(Node(inner, (), (), (Entry(a),), "net")), "last")),))
+    found = changes(graph, inline(graph))
+    assert found["expanded"] == [{"name": "net", "into": ["net/one", "net/two"]}]
+    assert not any(found[kind] for kind in ("added", "removed", "merged", "changed", "rewired"))
+
+
+def test_added_removed_changed_and_rewired() -> None:
+    x, y = Node(None, name="x"), Node(None, name="y")
+    before = Graph(
+        (Entry(relu(Entry(relu(Entry(x), "gone")), "stays")), Entry(relu(Entry(y), "y1")))
+    )
+    new = Node(find("sigmoid"), (), (), (Entry(x),), "new")
+    after = Graph(
+        (Entry(relu(Entry(new), "stays")), Entry(Node(find("tanh"), (), (), (Entry(y),), "y1")))
+    )
+    found = changes(before, after)
+    assert found["removed"] == ["gone"] and found["added"] == ["new"]
+    assert found["rewired"] == [{"name": "stays", "before": ["gone"], "after": ["new"]}]
+    assert found["changed"] == [{"name": "y1", "before": "relu", "after": "tanh"}]
+
+
+def test_a_mode_is_a_change_of_the_operator() -> None:
+    graph = mx.sym.Dropout(mx.sym.Variable("a"), name="drop").graph
+    found = changes(graph, set_training(graph, True))
+    assert [each["name"] for each in found["changed"]] == ["drop"]
+
+
+def test_the_pipeline_tells_every_pass_with_its_graph_and_time() -> None:
+    seen: list = []
+    graph = (mx.sym.Variable("a") + 1).graph
+    result = pipeline.run(graph, "graph", watch=lambda *each: seen.append(each))
+    assert [name for name, _, _ in seen] == [each.__name__ for each in pipeline.PASSES["graph"]]
+    assert seen[-1][1] is result and all(seconds >= 0 for _, _, seconds in seen)

@@ -1,0 +1,109 @@
+"""Dtypes of arguments and results follow as in MXNet 1.9.1, which gave the numbers here."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import mixnet as mx
+
+V = mx.sym.Variable
+
+
+def ranges(*names: str) -> dict[str, mx.sym.Symbol]:
+    return {f"{end}_{name}": V(f"{end}_{name}") for name in names for end in ("min", "max")}
+
+
+FC = mx.sym.contrib.quantized_fully_connected(
+    V("a"), V("w"), V("b"), **ranges("data", "weight", "bias"), num_hidden=2
+)
+FC_WITHOUT_BIAS = mx.sym.contrib.quantized_fully_connected(
+    V("a"), V("w"), **ranges("data", "weight"), num_hidden=2, no_bias=True
+)
+CONV = mx.sym.contrib.quantized_conv(
+    V("a"), V("w"), V("b"), **ranges("data", "weight", "bias"), num_filter=2, kernel=(1, 1)
+)
+F32 = "float32"
+
+
+@pytest.mark.parametrize(
+    ("symbol", "dtype", "arguments", "outputs", "states"),
+    [
+        (mx.sym.BatchNorm(V("a")), "float16", ["float16", F32, F32], ["float16"], [F32] * 2),
+        (mx.sym.BatchNorm(V("a")), "float64", ["float64"] * 3, ["float64"], ["float64"] * 2),
+        (mx.sym.LayerNorm(V("a")), "float16", ["float16"] * 3, ["float16"], []),
+        (mx.sym.FullyConnected(V("a"), num_hidden=2), "float16", ["float16"] * 3, ["float16"], []),
+        (mx.sym.SoftmaxOutput(V("a")), "float64", ["float64"] * 2, ["float64"], []),
+        (mx.sym.Embedding(V("a"), input_dim=3, output_dim=2), "int32", ["int32", F32], [F32], []),
+        (
+            mx.sym.Embedding(V("a"), input_dim=3, output_dim=2, dtype="float16"),
+            "int32",
+            ["int32", "float16"],
+            ["float16"],
+            [],
+        ),
+        (mx.sym.batch_take(V("a"), V("b")), "float16", ["float16", "int32"], ["float16"], []),
+        (mx.sym.gather_nd(V("a"), V("b")), "float16", ["float16", None], ["float16"], []),
+        (mx.sym.where(V("a"), V("b"), V("c")), "int8", ["int8", None, None], [None], []),
+        (mx.sym.CTCLoss(V("a"), V("b")), "float64", ["float64", None], ["float64"], []),
+        (mx.sym.shape_array(V("a")), "float16", ["float16"], ["int64"], []),
+        (
+            mx.sym.contrib.quantize(V("a"), V("b"), V("c"), out_type="uint8"),
+            F32,
+            [F32] * 3,
+            ["uint8", F32, F32],
+            [],
+        ),
+        (
+            mx.sym.contrib.quantize_v2(V("a"), out_type="int8"),
+            F32,
+            [F32],
+            ["int8", F32, F32],
+            [],
+        ),
+        (mx.sym.contrib.dequantize(V("a"), V("b"), V("c")), "int8", ["int8", F32, F32], [F32], []),
+        (
+            mx.sym.contrib.requantize(V("a"), V("b"), V("c")),
+            "int32",
+            ["int32", F32, F32],
+            ["int8", F32, F32],
+            [],
+        ),
+        (FC, "int8", ["int8"] * 3 + [F32] * 6, ["int32", F32, F32], []),
+        (FC, "uint8", ["uint8", "int8", "int8"] + [F32] * 6, ["int32", F32, F32], []),
+        (FC_WITHOUT_BIAS, "int8", ["int8"] * 2 + [F32] * 4, ["int32", F32, F32], []),
+        (CONV, "uint8", ["uint8", "int8", "int8"] + [F32] * 6, ["int32", F32, F32], []),
+    ],
+    ids=lambda value: value.name if isinstance(value, mx.sym.Symbol) else None,
+)
+def test_as_mxnet(
+    symbol: mx.sym.Symbol, dtype: str, arguments: list, outputs: list, states: list
+) -> None:
+    found = symbol.infer_type_partial(**{symbol.list_arguments()[0]: dtype})
+    named = [[each and np.dtype(each).name for each in part] for part in found]
+    assert named == [arguments, outputs, states]
+
+
+def test_parameters_of_a_quantized_layer_are_bound_as_int8() -> None:
+    executor = FC.simple_bind(mx.cpu(), grad_req="null", type_dict={"a": "int8"}, a=(2, 3))
+    dtypes = {name: array.dtype for name, array in executor.arg_dict.items()}
+    assert dtypes["a"] == dtypes["w"] == dtypes["b"] == np.int8
+    assert dtypes["min_data"] == dtypes["max_bias"] == np.float32
+    executor.arg_dict["a"][:] = np.arange(6).reshape(2, 3)
+    executor.arg_dict["w"][:] = np.full((2, 3), -2)
+    for name in ("data", "weight", "bias"):
+        executor.arg_dict[f"min_{name}"][:] = -1
+        executor.arg_dict[f"max_{name}"][:] = 1
+    total, _, _ = executor.forward()
+    assert total.dtype == np.int32
+    np.testing.assert_array_equal(total.asnumpy(), [[-6, -6], [-24, -24]])
+
+
+def test_an_index_does_not_decide_about_the_data() -> None:
+    y = mx.sym.take(mx.sym.exp(V("a")), V("i"))
+    found, outputs, _ = y.infer_type_partial(i="int32")
+    assert found == [None, np.int32]
+    assert outputs == [None]
+    found, outputs, _ = y.infer_type_partial(a="float16", i="int32")
+    assert found == [np.float16, np.int32]
+    assert outputs == [np.float16]

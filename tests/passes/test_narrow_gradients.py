@@ -1,0 +1,68 @@
+"""Narrow gradients: what they read, and that they are the gradients."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+
+import mixnet as mx
+from mixnet.graph.graph import Graph
+from mixnet.passes.facts import Facts
+from mixnet.passes.narrow_gradients import NarrowBackwardOp, narrow_gradients
+from mixnet.passes.training_graph import training_graph
+from mixnet.runtime.lower import lower
+from tests.passes.planned import SPEC, graphs
+
+
+@settings(max_examples=40, deadline=None)
+@given(graphs(8))
+def test_they_are_the_gradients(graph: Graph) -> None:
+    whole = training_graph(graph, {"x0": "write", "x1": "write"}).graph
+    narrow = narrow_gradients(whole, Facts(inputs=[SPEC] * len(whole.inputs)).specs(whole))
+    arrays = [np.random.normal(size=SPEC[0]).astype(SPEC[1]) for _ in whole.inputs]
+    for a, b in zip(lower(whole)(arrays), lower(narrow)(arrays), strict=True):
+        np.testing.assert_allclose(a, b, rtol=1e-5, atol=1e-6)
+
+
+def reads(symbol: mx.sym.Symbol, **shapes: tuple[int, ...]) -> dict[str, set[str]]:
+    """Names of the nodes that each gradient node reads."""
+    found = symbol.memory_plan(grad_req="write", **shapes)
+    return {
+        step.node.name: {entry.node.name for entry in step.node.inputs}
+        for step in found.schedule.steps
+        if isinstance(step.node.op, NarrowBackwardOp)
+    }
+
+
+@pytest.mark.parametrize("act_type", ["relu", "tanh", "sigmoid"])
+def test_activations_read_their_output(act_type: str) -> None:
+    a = mx.sym.FullyConnected(mx.sym.Variable("x"), num_hidden=4, name="fc")
+    b = mx.sym.FullyConnected(mx.sym.Activation(a, act_type=act_type, name="act"), num_hidden=4)
+    found = reads(b, x=(2, 3))
+    assert "act" in found["act_backward"] and "fc" not in found["act_backward"]
+    assert found["fc_backward"] == {"x", "fc_weight", "act_backward"} - {"act"}
+
+
+def test_a_sum_reads_nothing_but_what_arrives() -> None:
+    a = mx.sym.exp(mx.sym.Variable("x"), name="a")
+    found = reads(mx.sym.tanh(mx.sym.elemwise_add(a, a, name="sum"), name="t"), x=(2, 3))
+    assert found["sum_backward"] == {"t_backward"}
+    assert "sum" not in found["t_backward"]
+
+
+def test_an_input_that_is_there_anyway_is_read_rather_than_an_output() -> None:
+    found = reads(mx.sym.relu(mx.sym.Variable("x"), name="r"), x=(2, 3))
+    assert found["r_backward"] == {"gradient of output 0", "x"}
+
+
+def test_dropout_draws_again_rather_than_keep_its_mask() -> None:
+    a = mx.sym.exp(mx.sym.Variable("x"), name="a")
+    found = reads(mx.sym.Dropout(a, name="d"), x=(2, 3))
+    assert found["d_backward"] == {"gradient of output 0", "random key"}
+
+
+def test_a_loss_head_reads_no_gradient() -> None:
+    data = mx.sym.FullyConnected(mx.sym.Variable("x"), num_hidden=4, name="fc")
+    found = reads(mx.sym.SoftmaxOutput(data, name="s"), x=(2, 3))
+    assert found["s_backward"] == {"s", "s_label"}

@@ -1,0 +1,132 @@
+"""Memory plans: laws on random graphs, small graphs by hand, nothing quadratic."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import mixnet as mx
+from mixnet.graph.graph import Graph
+from mixnet.graph.node import Entry, Node
+from mixnet.ops import find
+from mixnet.passes.place_arrays import place_arrays
+from mixnet.passes.plan_memory import MemoryPlan, plan_memory
+from mixnet.passes.training_graph import training_graph
+from tests.passes.planned import SPEC, check, graphs
+
+QUICK = settings(max_examples=40, deadline=None)
+WAYS = [(False, False), (True, False), (False, True), (True, True)]
+
+
+@QUICK
+@given(graphs(), st.sampled_from(WAYS))
+def test_laws_of_prediction(graph: Graph, ways: tuple[bool, bool]) -> None:
+    check(plan_memory(graph, [SPEC, SPEC], *ways))
+
+
+@QUICK
+@given(graphs(), st.sampled_from(WAYS))
+def test_laws_of_training(graph: Graph, ways: tuple[bool, bool]) -> None:
+    whole = training_graph(graph, {"x0": "write", "x1": "add"}).graph
+    check(plan_memory(whole, [SPEC] * len(whole.inputs), *ways))
+
+
+@QUICK
+@given(graphs())
+def test_sharing_never_takes_more(graph: Graph) -> None:
+    none, inplace, co_share, both = (
+        plan_memory(graph, [SPEC, SPEC], *ways).total_bytes for ways in WAYS
+    )
+    assert both <= inplace <= none
+    assert co_share <= none
+
+
+def plan(symbol: mx.sym.Symbol, shape: tuple = (8, 8), **options: object) -> MemoryPlan:
+    return symbol.memory_plan(x=shape, **options)
+
+
+def test_a_chain_in_place_is_one_storage() -> None:
+    x = mx.sym.Variable("x")
+    chain = mx.sym.tanh(mx.sym.relu(mx.sym.exp(x, name="a"), name="b"), name="c")
+    found = plan(chain, co_share=False)
+    assert [[a.name for a in s.arrays] for s in found.storages] == [["a", "b", "c"]]
+    assert found.total_bytes == 256
+    assert plan(chain, inplace=False, co_share=False).total_bytes == 3 * 256
+    assert plan(chain, inplace=False).total_bytes == 2 * 256
+
+
+def test_an_input_that_is_read_later_is_not_overwritten() -> None:
+    a = mx.sym.exp(mx.sym.Variable("x"), name="a")
+    b = mx.sym.relu(a, name="b")
+    storages = plan(b + a).storages
+    assert [storage.arrays[0].name for storage in storages] == ["a", "b"]
+
+
+def test_an_operator_that_reads_an_input_twice() -> None:
+    a = mx.sym.exp(mx.sym.Variable("x"), name="a")
+    assert len(plan(a * a).storages) == 1
+    # element k of the sum needs other elements of the same storage
+    assert len(plan(a + mx.sym.transpose(a)).storages) == 2
+
+
+def test_outputs_are_kept_and_never_one() -> None:
+    a = mx.sym.exp(mx.sym.Variable("x"), name="a")
+    both = mx.sym.Group([a, mx.sym.relu(a), mx.sym.Flatten(a)])
+    found = plan(both)
+    assert len(found.storages) == 3
+    assert found.total_bytes == 3 * 256
+
+
+def test_branches_that_could_run_at_once_do_not_share() -> None:
+    a = mx.sym.exp(mx.sym.Variable("x"))
+    left = mx.sym.dot(mx.sym.dot(a, a, name="l1"), a, name="l2")
+    right = mx.sym.dot(mx.sym.dot(a, a, True, name="r1"), a, True, name="r2")
+    found = plan(mx.sym.dot(left, right))
+    offsets = {array.name: array.offset for array in found.arrays}
+    assert found.dependencies or offsets["l1"] not in (offsets["r1"], offsets["r2"])
+    check(found)
+
+
+def test_a_chain_of_10000() -> None:
+    node = Node(None, name="x0")
+    entry = Entry(node)
+    for i in range(10_000):
+        entry = Entry(Node(find("sin" if i % 2 else "transpose"), find("sin" if i % 2 else "transpose").bind({})[0], (), (entry,), f"n{i}"))  # fmt: skip
+    found = plan_memory(Graph((entry,), (node,)), [SPEC])
+    assert found.total_bytes == found.lower_bound_bytes == 2 * 64
+
+
+def test_places_are_given_by_their_lifetimes() -> None:
+    # 0 and 2 live at once with 1, not with each other
+    offsets = place_arrays([10, 5, 7], [[1], [0, 2], [1]], [0, 0, 1], 15)
+    assert sorted(offsets) == [0, 0, 10]
+    # the search turns the second big one round: first fit alone needs 20
+    sizes, clashes = [12, 12, 4, 4, 12], [[1, 2, 3, 4], [0, 2], [0, 1, 3], [0, 2, 4], [0, 3]]
+    offsets = place_arrays(sizes, clashes, [0, 1, 2, 3, 4], 28)
+    assert max(o + s for o, s in zip(offsets, sizes, strict=True)) == 28
+
+
+def test_plain_data() -> None:
+    found = plan(mx.sym.exp(mx.sym.relu(mx.sym.Variable("x"), name="r"), name="e"))
+    data = json.loads(json.dumps(found.to_dict()))
+    assert data["total_bytes"] == data["lower_bound_bytes"] == data["arena_bytes"] == 256
+    assert data["steps"] == ["r", "e"]
+    assert [(a["name"], a["kind"], a["first"], a["last"]) for a in data["arrays"]] == [
+        ("x", "argument", 0, 1), ("r", "internal", 0, 1), ("e", "output", 1, 1)]  # fmt: skip
+    assert data["storages"][0]["arrays"] == ["r", "e"]
+    assert data["live_bytes"] == [256, 256]
+    assert "2 operations (inplace, co_share)" in repr(found)
+
+
+def test_an_output_that_is_a_variable_takes_nothing() -> None:
+    assert plan(mx.sym.Group([mx.sym.Variable("x")])).total_bytes == 0
+
+
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64", "int32"])
+def test_bytes_follow_the_dtype(dtype: str) -> None:
+    found = plan(mx.sym.Variable("x") + 1, type_dict={"x": dtype})
+    assert found.total_bytes == found.argument_bytes == 64 * np.dtype(dtype).itemsize

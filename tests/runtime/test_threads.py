@@ -1,0 +1,290 @@
+"""Arrays under several threads, failing operations, and what the engine does for the runtime."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+
+import numpy as np
+import pytest
+
+import mixnet as mx
+from mixnet import autograd, gluon, nd
+from mixnet.engine import timeline
+
+
+def in_threads(count: int, work) -> None:
+    """Run ``work(number)`` in threads; raise what one of them raised."""
+    problems: list[BaseException] = []
+
+    def run(number: int) -> None:
+        try:
+            work(number)
+        except BaseException as error:
+            problems.append(error)
+
+    threads = [threading.Thread(target=run, args=(i,)) for i in range(count)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(180)
+        assert not thread.is_alive(), "a thread hangs"
+    if problems:
+        raise problems[0]
+
+
+# ---- several threads ------------------------------------------------------------------------
+
+
+def test_updates_of_one_array_by_eight_threads_are_all_there() -> None:
+    total, rows = nd.zeros((4,)), nd.zeros((8, 3))
+
+    def work(number: int) -> None:
+        for i in range(60):
+            nd.elemwise_add(total, nd.ones((4,)), out=total)
+            total.__iadd__(1)
+            rows[number] += 1
+            if i % 20 == number:
+                total.asnumpy()
+
+    in_threads(8, work)
+    np.testing.assert_array_equal(total.asnumpy(), np.full(4, 8 * 120))
+    np.testing.assert_array_equal(rows.asnumpy(), np.full((8, 3), 60))
+
+
+def test_threads_that_record_train_and_read_at_once() -> None:
+    def train(seed: int) -> np.ndarray:
+        rng = np.random.default_rng(seed)
+        w = nd.array(rng.normal(size=(5, 1)))
+        x, y = nd.array(rng.normal(size=(20, 5))), nd.array(rng.normal(size=(20, 1)))
+        w.attach_grad()
+        for _ in range(30):
+            with autograd.record():
+                loss = ((nd.dot(x, w) - y) ** 2).mean()
+            loss.backward()
+            w[:] = w - 0.1 * w.grad
+            loss.asscalar()
+        return w.asnumpy()
+
+    alone = [train(seed) for seed in range(6)]
+    together: dict[int, np.ndarray] = {}
+    in_threads(6, lambda number: together.__setitem__(number, train(number)))
+    for seed, expected in enumerate(alone):
+        np.testing.assert_array_equal(together[seed], expected)
+
+
+def test_one_thread_reads_what_another_has_only_recorded() -> None:
+    x = nd.ones((3,)) * 2
+    found: list = []
+    in_threads(1, lambda _: found.append(x.asnumpy()))
+    np.testing.assert_array_equal(found[0], [2, 2, 2])
+
+
+def test_waitall_waits_for_other_threads_too() -> None:
+    recorded, done = threading.Event(), threading.Event()
+    made: list = []
+
+    def record() -> None:
+        made.append(nd.ones((2,)) + 5)
+        recorded.set()
+        done.wait(60)
+
+    thread = threading.Thread(target=record)
+    thread.start()
+    recorded.wait(60)
+    nd.waitall()
+    assert made[0]._value.array is not None
+    done.set()
+    thread.join()
+
+
+def test_a_loop_that_is_not_read_is_held_back() -> None:
+    x = nd.ones((8,))
+    x.wait_to_read()
+    with mx.engine.bulk(1):
+        for _ in range(200):
+            x = x + 1
+        from mixnet.runtime.segment import MOST_AHEAD
+        from mixnet.runtime.state import state
+
+        assert len(state.handed_over) <= MOST_AHEAD
+    assert x.asnumpy()[0] == 201
+
+
+# ---- bulk -----------------------------------------------------------------------------------
+
+
+def test_bulk_runs_in_groups_and_the_rest_at_the_end() -> None:
+    x = nd.ones((2,))
+    x.wait_to_read()
+    mx.runtime.reset_counters()
+    with mx.engine.bulk(4):
+        for _ in range(10):
+            x = x + 1
+    assert mx.runtime.counters()["flushes"] == {"bulk size": 3}
+    nd.waitall()
+    assert mx.runtime.counters()["operations"] == 10
+    assert mx.engine.set_bulk_size(7) == 0
+    assert mx.engine.set_bulk_size(0) == 7
+    with pytest.raises(ValueError, match=r"set_bulk_size\(-1\): a size is an integer from 0 up"):
+        mx.engine.set_bulk_size(-1)
+
+
+# ---- errors -----------------------------------------------------------------------------------
+
+
+@mx.operator.register("breaks_at_nine")
+class BreaksAtNine(mx.operator.CustomOpProp):
+    """Passes its input on; a nine in it is an error."""
+
+    def create_operator(self, ctx, shapes, dtypes):
+        class Operator(mx.operator.CustomOp):
+            def forward(self, is_train, req, in_data, out_data, aux):
+                if (in_data[0].asnumpy() == 9).any():
+                    raise ValueError("there is a nine")
+                self.assign(out_data[0], req[0], in_data[0] * 1)
+
+            def backward(self, req, out_grad, in_data, out_data, in_grad, aux):
+                self.assign(in_grad[0], req[0], out_grad[0])
+
+        return Operator()
+
+
+def test_a_failed_operation_is_raised_at_its_readers_and_nowhere_else() -> None:
+    good = nd.ones((2,)) + 1
+    bad = nd.Custom(nd.array([9.0]), op_type="breaks_at_nine")
+    below = bad * 2
+    other = good * 3
+    np.testing.assert_array_equal(other.asnumpy(), [6, 6])
+    for array in (below, bad, below):
+        with pytest.raises(mx.MXNetError, match="raised ValueError: there is a nine") as caught:
+            array.asnumpy()
+        assert any(__file__ in note for note in caught.value.__notes__)
+    nd.waitall()  # told already
+    np.testing.assert_array_equal(good.asnumpy(), [2, 2])
+
+
+def test_waitall_raises_what_nobody_has_read() -> None:
+    lost = nd.Custom(nd.array([9.0]), op_type="breaks_at_nine")
+    with pytest.raises(mx.MXNetError, match="there is a nine"):
+        nd.waitall()
+    nd.waitall()
+    with pytest.raises(mx.MXNetError, match="there is a nine"):  # there is still no value
+        lost.wait_to_read()
+
+
+def test_writing_a_failed_array_anew_makes_it_whole() -> None:
+    x = nd.Custom(nd.array([9.0]), op_type="breaks_at_nine")
+    with pytest.raises(mx.MXNetError, match="there is a nine"):
+        x.wait_to_read()
+    x[:] = 4
+    assert x.asscalar() == 4
+
+
+def test_an_error_in_backward_reaches_the_gradient() -> None:
+    net = gluon.nn.HybridSequential()
+    net.add(gluon.nn.HybridLambda(lambda F, x: F.Custom(x * 1, op_type="breaks_at_nine")))
+    net.hybridize()
+    x, y = nd.array([9.0, 1]), nd.array([3.0, 1])
+    with pytest.raises(mx.MXNetError, match="there is a nine"):
+        net(x).asnumpy()
+    np.testing.assert_array_equal(net(y).asnumpy(), [3, 1])
+
+
+# ---- files ------------------------------------------------------------------------------------
+
+
+def test_saving_in_the_background_writes_what_the_arrays_held(tmp_path) -> None:
+    path = str(tmp_path / "weights.params")
+    x = nd.arange(1000)
+    saving = nd.save(path, {"x": x}, wait=False)
+    x += 1
+    assert nd.load(path)["x"][5].asscalar() == 5  # reading waits for writing
+    saving.wait()
+    assert saving.done and "done" in repr(saving)
+    again = nd.save(path, [x])
+    assert again is None
+    assert nd.load(path)[0][5].asscalar() == 6
+
+
+def test_saving_in_the_background_that_fails_says_so(tmp_path) -> None:
+    saving = nd.save(str(tmp_path / "nowhere" / "x.params"), [nd.ones((2,))], wait=False)
+    with pytest.raises(FileNotFoundError, match=r"folder .* does not exist"):
+        saving.wait()
+    nd.waitall()
+    net = gluon.nn.Dense(2, in_units=2)
+    net.initialize()
+    saving = net.save_parameters(str(tmp_path / "net.params"), wait=False)
+    saving.wait()
+    net.load_parameters(str(tmp_path / "net.params"))
+
+
+# ---- the timeline of a program -----------------------------------------------------------------
+
+
+@pytest.fixture
+def traced() -> Iterator[None]:
+    timeline.clear()
+    timeline.start()
+    yield
+    timeline.stop()
+    timeline.clear()
+
+
+def test_the_timeline_shows_segments_copies_and_files(traced: None, tmp_path) -> None:
+    x = nd.array([1.0, 2]) + 1
+    y = x * 2
+    y.asnumpy()
+    nd.save(str(tmp_path / "x.params"), [x])
+    rows = timeline.to_dict()["rows"]
+    kinds = [row["resource"] for row in rows]
+    segment = next(row for row in rows if row["name"].startswith("segment of 2"))
+    copy = next(row for row in rows if row["name"] == "asnumpy")
+    assert segment["resource"] == "compute:cpu(0)" and "io" in kinds
+    assert copy["reads"] == segment["writes"]  # the copy reads the version that the segment made
+    assert segment["ended"] <= copy["started"]
+    assert __file__ in segment["source"]
+
+
+def test_the_naive_engine_runs_each_operation_at_once() -> None:
+    with mx.engine.using("NaiveEngine"):
+        x = nd.ones((2,)) + 1
+        assert x._value.array is not None
+    y = nd.ones((2,)) + 1
+    assert y._value.array is None
+    with (
+        pytest.raises(ValueError, match="'Fast' is no engine; take NaiveEngine"),
+        mx.engine.using("Fast"),
+    ):
+        pass
+
+
+@pytest.mark.parametrize("kind", ["NaiveEngine", "ThreadedEngine", "ThreadedEnginePerDevice"])
+def test_engine_types_by_environment(kind: str) -> None:
+    code = (
+        "import mixnet as mx\n"
+        "x = mx.nd.ones((3,)) * 2\n"
+        "for _ in range(5): x += 1\n"
+        "print(mx.engine.current.kind, x.asnumpy().tolist())\n"
+    )
+    found = subprocess.run(
+        [sys.executable, "-c", code],
+        env={**__import__("os").environ, "MXNET_ENGINE_TYPE": kind},
+        capture_output=True, text=True, timeout=120,
+    )  # fmt: skip
+    assert found.stdout.strip() == f"{kind} [7.0, 7.0, 7.0]", found.stderr
+
+
+def test_programs_end_cleanly_with_work_under_way() -> None:
+    code = (
+        "import mixnet as mx, time\n"
+        "mx.engine.push(lambda: (time.sleep(0.3), print('ran')), name='late')\n"
+        "x = mx.nd.ones((3,)) + 1\n"
+    )
+    start = time.monotonic()
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
+    assert found.stdout == "ran\n" and found.stderr == "" and found.returncode == 0
+    assert time.monotonic() - start < 60

@@ -1,0 +1,670 @@
+"""Stages: every field, links from lines to instructions, reasons of traces, and no side effects."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import mixnet as mx
+from mixnet import autograd, gluon, nd
+from mixnet.base import AttributeTypeError, ShapeError
+from mixnet.gluon import HybridBlock, nn
+from mixnet.passes import pipeline
+from mixnet.runtime import executable_cache, hlo
+
+FIELDS = {
+    "name", "steps", "forward", "backward", "jaxpr", "stablehlo", "hlo", "instructions", "groups",
+    "links", "times", "memory_plan", "memory_plan_missing", "memory", "cost", "until",
+}  # fmt: skip
+
+
+def line_of(mark: str) -> int:
+    """The number of the only line of this file that ends in a mark."""
+    rows = Path(__file__).read_text().splitlines()
+    (found,) = [i for i, row in enumerate(rows, 1) if row.endswith("# " + mark)]
+    return found
+
+
+class DenseRelu(HybridBlock):
+    def __init__(self) -> None:
+        super().__init__()
+        self.dense = nn.Dense(4, in_units=3)  # the dense layer
+
+    def hybrid_forward(self, F: Any, x: Any) -> Any:
+        y = self.dense(x)  # dense
+        return F.relu(y)  # relu
+
+
+class ConvNet(HybridBlock):
+    def __init__(self) -> None:
+        super().__init__()
+        self.conv, self.norm = nn.Conv2D(4, 3), nn.BatchNorm()
+
+    def hybrid_forward(self, F: Any, x: Any) -> Any:
+        x = self.conv(x)  # conv
+        x = self.norm(x)  # norm
+        return F.relu(x)  # relu of norm
+
+
+@pytest.fixture(scope="module")
+def dense() -> Any:
+    """A net of known operations, and its stages when it predicts."""
+    net = DenseRelu()
+    net.initialize()
+    return net, mx.stages(net, nd.ones((2, 3)))
+
+
+def nodes(program: Any) -> list[str]:
+    return [node["op"] for node in program.graph["nodes"] if node["op"] is not None]
+
+
+# ---- fields --------------------------------------------------------------------------------------
+
+
+def test_plain_data_survives_json(dense: Any) -> None:
+    _, stages = dense
+    data = stages.to_dict()
+    assert json.loads(json.dumps(data)) == data
+    assert set(data) == {
+        "version", "kind", "name", "training", "context", "platform", "source", "cache", "notes",
+        "programs",
+    }  # fmt: skip
+    assert set(data["programs"][0]) == FIELDS
+    assert (data["kind"], data["training"], data["context"]) == ("block", False, "cpu(0)")
+    assert data["platform"] == "cpu" and data["cache"]["reasons"] == ["first trace"]
+
+
+def test_the_steps_are_those_of_the_pipeline_each_with_its_graph(dense: Any) -> None:
+    steps = dense[1].program.steps
+    assert [(step["purpose"], step["pass"]) for step in steps] == [
+        (purpose, name)
+        for purpose in ("graph", "segment")
+        for name in ("recorded", *[each.__name__ for each in pipeline.PASSES[purpose]])
+    ]
+    assert steps[0]["changes"] is None and steps[0]["graph"]["nodes"]
+    inline = next(step for step in steps if step["pass"] == "inline")
+    (expanded,) = inline["changes"]["expanded"]
+    assert len(expanded["into"]) == 2
+    assert nodes(dense[1].program)[:1] == ["FullyConnected"]
+
+
+def test_nodes_know_shapes_attributes_and_direction(dense: Any) -> None:
+    graph = dense[1].program.graph
+    by_op = {node["op"]: node for node in graph["nodes"] if node["op"]}
+    fc = by_op["FullyConnected"]
+    assert fc["outputs"] == [{"shape": [2, 4], "dtype": "float32", "bytes": 32}]
+    assert fc["attributes"]["num_hidden"] == "4" and fc["part"] == "forward"
+    inputs = [node for node in graph["nodes"] if node["op"] is None]
+    assert {node["part"] for node in inputs} == {"input"}
+    data = next(node for node in inputs if node["name"] == "data")
+    assert data["outputs"][0]["shape"] == [2, 3]
+    assert graph["heads"] == [[by_op["relu"]["id"], 0]]
+
+
+def test_texts_of_every_stage(dense: Any) -> None:
+    program = dense[1].program
+    assert "dot_general" in program.jaxpr and program.jaxpr.startswith("{ lambda")
+    assert "stablehlo.dot_general" in program.stablehlo and "loc(" not in program.stablehlo
+    assert program.hlo.startswith("HloModule")
+    assert program.instructions == hlo.parse(program.hlo).to_dict()
+
+
+def test_times_memory_and_cost(dense: Any) -> None:
+    program = dense[1].program
+    assert set(program.times) == {
+        "record", "passes", "jaxpr", "stablehlo", "compile", "first_run", "run",
+    }  # fmt: skip
+    assert all(seconds > 0 for seconds in program.times.values())
+    assert all(step["seconds"] >= 0 for step in program.steps)
+    # data, weight, bias, and no scalars; the result
+    assert program.memory["arguments"] == 4 * (6 + 12 + 4)
+    assert program.memory["outputs"] == 32
+    assert program.cost["flops"] >= 2 * 2 * 3 * 4
+
+
+def test_without_a_run_there_are_no_times_of_it() -> None:
+    net = DenseRelu()
+    net.initialize()
+    times = mx.stages(net, nd.ones((2, 3)), run=False).program.times
+    assert times["first_run"] is None and times["run"] is None and times["compile"] > 0
+
+
+def test_the_memory_plan_or_the_reason_why_there_is_none(dense: Any) -> None:
+    program = dense[1].program
+    if program.memory_plan is None:
+        assert program.memory_plan_missing
+    else:
+        assert program.memory_plan["total_bytes"] > 0
+
+
+def test_the_text_names_what_matters(dense: Any) -> None:
+    text = str(dense[1])
+    for part in ("y = self.dense(x)", "FullyConnected".lower(), "first trace", "eliminate_common",
+                 "memory (XLA)", "library call", "compile"):  # fmt: skip
+        assert part in text
+    assert max(map(len, text.splitlines())) < 400
+
+
+# ---- links ---------------------------------------------------------------------------------------
+
+
+def test_a_line_leads_to_its_node_and_to_its_instructions(dense: Any) -> None:
+    stages = dense[1]
+    program = stages.program
+    names = {row["name"]: row for each in program.instructions["computations"]
+             for row in each["instructions"]}  # fmt: skip
+    for mark, op, primitive in (
+        ("dense", "fullyconnected", "dot_general"),
+        ("relu", "relu", "max"),
+    ):
+        (link,) = stages.at_line(line_of(mark), __file__)
+        assert op in link["node"] and link["source"]["line"] == line_of(mark)
+        assert link["instructions"] and link["groups"] and link["vanished"] is None
+        scope = link["node"].replace("/", "_")
+        for name in link["instructions"]:
+            assert scope in names[name]["op_name"].split("/")
+        for number in link["groups"]:
+            assert link["node"] in program.groups[number]["nodes"]
+        assert any(primitive in names[name]["op_name"] for name in link["instructions"])
+        assert program.link(link["node"]) is link
+
+
+def test_a_line_that_made_a_layer_leads_to_its_nodes(dense: Any) -> None:
+    (link,) = dense[1].at_line(line_of("the dense layer"))
+    assert "fullyconnected" in link["node"]
+    assert dense[1].at_line(1) == []
+
+
+def test_nodes_lead_to_equations_and_lines_of_stablehlo(dense: Any) -> None:
+    program = dense[1].program
+    link = next(each for each in program.links if "fullyconnected" in each["node"])
+    assert "dot_general" in link["jaxpr"]
+    rows = program.stablehlo.splitlines()
+    assert any("stablehlo.dot_general" in rows[number - 1] for number in link["stablehlo"])
+
+
+def test_the_users_lines_are_shown(dense: Any) -> None:
+    (section,) = [each for each in dense[1].source if each["file"] == __file__]
+    shown = {row["line"]: row["text"] for row in section["lines"]}
+    assert shown[line_of("dense")].strip() == "y = self.dense(x)  # dense"
+    assert line_of("the dense layer") in shown
+
+
+def test_an_unknown_node_is_an_error_that_names_the_others(dense: Any) -> None:
+    with pytest.raises(KeyError, match="fullyconnected"):
+        dense[1].program.link("nothing")
+
+
+def test_convolution_normalization_and_relu_forward_and_backward() -> None:
+    net = ConvNet()
+    net.initialize()
+    stages = mx.stages(net, nd.ones((2, 3, 8, 8)), train=True, run=False)
+    program = stages.program
+    ops = nodes(program)
+    for op in ("Convolution", "BatchNorm", "relu"):
+        assert op in ops and f"_backward_{op}" in ops
+    for mark in ("conv", "norm", "relu of norm"):
+        parts = {link["part"] for link in stages.at_line(line_of(mark))}
+        assert parts == {"forward", "backward"}
+    assert program.forward is not None and program.backward is not None
+    assert {node["part"] for node in program.backward["nodes"]} == {"input", "backward"}
+    convolution = next(each for each in program.links if each["node"].endswith("/convolution0"))
+    kinds = {program.groups[number]["kind"] for number in convolution["groups"]}
+    assert "library call" in kinds
+    # Two outputs of states, one result, gradients of weight, bias, gamma and beta.
+    assert len(program.graph["heads"]) == 1 + 2 + 4
+
+
+def test_every_node_ends_in_a_group_or_says_why_not() -> None:
+    net = ConvNet()
+    net.initialize()
+    for train in (False, True):
+        program = mx.stages(net, nd.ones((2, 3, 8, 8)), train=train, run=False).program
+        assert len(program.links) == len(nodes(program))
+        for link in program.links:
+            assert bool(link["groups"]) != bool(link["vanished"])
+        listed = {node for group in program.groups for node in group["nodes"]}
+        assert listed == {link["node"] for link in program.links if link["groups"]}
+
+
+def test_dropout_vanishes_when_predicting_and_draws_when_training() -> None:
+    net = nn.HybridSequential()
+    net.add(nn.Dense(3, in_units=2), nn.Dropout(0.5))
+    net.initialize()
+    predict = mx.stages(net, nd.ones((4, 2)), run=False).program
+    link = next(each for each in predict.links if "dropout" in each["node"])
+    assert link["groups"] == [] and "nothing to compute" in link["vanished"]
+    train = mx.stages(net, nd.ones((4, 2)), train=True, run=False).program
+    link = next(each for each in train.links if each["node"].endswith("/dropout0"))
+    assert link["groups"] and any("random" in each or "jit" in each for each in link["jaxpr"])
+
+
+def test_a_reshape_is_a_view() -> None:
+    stages = mx.stages(lambda x: (x * 2).reshape((6,)), nd.ones((2, 3)), run=False)
+    link = stages.program.links[-1]
+    assert link["groups"] == [] and "view" in link["vanished"]
+
+
+def test_merged_nodes_are_told() -> None:
+    class Twice(HybridBlock):
+        def hybrid_forward(self, F: Any, x: Any) -> Any:
+            return F.relu(x) + F.relu(x)
+
+    steps = mx.stages(Twice(), nd.ones((2,)), run=False).program.steps
+    merged = [each for step in steps if step["changes"] for each in step["changes"]["merged"]]
+    assert merged == [{"name": "relu1", "into": "relu0"}] or merged == [
+        {"name": "relu0", "into": "relu1"}
+    ]
+
+
+def test_layers_of_a_sequential_lead_to_the_lines_that_made_them() -> None:
+    net = nn.HybridSequential()
+    net.add(
+        nn.Dense(3, in_units=2),  # first layer
+        nn.Dense(4, in_units=3),  # second layer
+    )
+    net.initialize()
+    stages = mx.stages(net, nd.ones((1, 2)), run=False)
+    for mark in ("first layer", "second layer"):
+        (link,) = stages.at_line(line_of(mark))
+        assert "fullyconnected" in link["node"]
+
+
+# ---- what the runtime does -----------------------------------------------------------------------
+
+
+def lowered(monkeypatch: pytest.MonkeyPatch, call: Any) -> list[Any]:
+    """The graphs that are lowered while ``call`` runs."""
+    found: list[Any] = []
+    lower = executable_cache.lower
+
+    def watch(graph: Any) -> Any:
+        found.append(graph)
+        return lower(graph)
+
+    monkeypatch.setattr(executable_cache, "lower", watch)
+    executable_cache.clear()
+    call()
+    monkeypatch.undo()
+    return found
+
+
+@pytest.mark.parametrize("train", [False, True])
+def test_the_program_is_the_one_that_a_call_compiles(
+    monkeypatch: pytest.MonkeyPatch, train: bool
+) -> None:
+    net = nn.HybridSequential()
+    net.add(nn.Conv2D(2, 3), nn.BatchNorm(), nn.Activation("relu"), nn.Dense(3), nn.Dropout(0.3))
+    net.initialize()
+    net.hybridize()
+    x = nd.ones((2, 3, 6, 6))
+    net(x).wait_to_read()
+
+    def call() -> None:
+        if not train:
+            net(x).wait_to_read()
+            return
+        with autograd.record():
+            y = net(x)
+        y.backward()
+        y.wait_to_read()
+
+    (graph,) = lowered(monkeypatch, call)
+    program = mx.stages(net, x, train=train, run=False).program
+    number = {node: i for i, node in enumerate(graph.nodes)}
+    assert [
+        (node["op"], node["inputs"]) for node in program.graph["nodes"]
+    ] == [
+        (node.op and node.op.name, [[number[e.node], e.index] for e in node.inputs])
+        for node in graph.nodes
+    ]  # fmt: skip
+    assert program.graph["heads"] == [[number[e.node], e.index] for e in graph.heads]
+
+
+def test_a_loss_takes_the_last_input() -> None:
+    net = DenseRelu()
+    net.initialize()
+    loss = gluon.loss.L2Loss()
+    stages = mx.stages(net, nd.ones((2, 3)), nd.ones((2, 4)), loss=loss, train=True, run=False)
+    assert [row["name"] for row in stages.key["inputs"]] == ["data0", "data1"]
+    assert "square" in nodes(stages.program)
+    assert stages.program.graph["nodes"][stages.program.graph["heads"][0][0]]["op"] == "mean"
+
+
+def test_a_frozen_block_that_trains_has_no_gradients() -> None:
+    net = DenseRelu()
+    net.initialize()
+    net.collect_params().setattr("grad_req", "null")
+    stages = mx.stages(net, nd.ones((2, 3)), train=True, run=False)
+    assert stages.program.backward is None
+    assert any("no gradients" in note for note in stages.notes)
+
+
+def test_gradients_of_inputs_are_there_when_they_are_asked_for() -> None:
+    net = DenseRelu()
+    net.initialize()
+    x = nd.ones((2, 3))
+    few = len(mx.stages(net, x, train=True, run=False).program.graph["heads"])
+    x.attach_grad()
+    assert len(mx.stages(net, x, train=True, run=False).program.graph["heads"]) == few + 1
+
+
+# ---- reasons -------------------------------------------------------------------------------------
+
+
+def test_reasons_of_traces_of_a_hybridized_block() -> None:
+    net = DenseRelu()
+    net.initialize()
+    net.hybridize()
+    x = nd.ones((2, 3))
+    assert mx.stages(net, x, run=False).reasons == ["first trace"]
+    net(x)
+    again = mx.stages(net, x, run=False)
+    assert again.known and again.reasons == []
+    other = mx.stages(net, nd.ones((5, 3)), run=False)
+    assert not other.known and other.reasons == ["data: shape (2, 3) -> (5, 3)"]
+    assert mx.stages(net, x, train=True, run=False).reasons == ["train mode: False -> True"]
+    net.hybridize()
+    assert mx.stages(net, x, run=False).reasons == [
+        "its compiled graphs were dropped since: by hybridize(), cast() or a new child"
+    ]
+    net.cast("float16")
+    reasons = mx.stages(net, x.astype("float16"), run=False).reasons
+    assert "data: dtype float32 -> float16" in reasons
+    assert any(r.startswith("parameter") and r.endswith("float32 -> float16") for r in reasons)
+
+
+def test_a_block_that_is_not_hybridized_compares_with_the_last_look() -> None:
+    net = DenseRelu()
+    net.initialize()
+    first = mx.stages(net, nd.ones((2, 3)), run=False)
+    assert any("not hybridized" in note for note in first.notes)
+    assert mx.stages(net, nd.ones((2, 3)), run=False).reasons == [
+        "nothing differs from the last look, and it has not run since"
+    ]
+    assert mx.stages(net, nd.ones((1, 3)), run=False).reasons == ["data: shape (2, 3) -> (1, 3)"]
+
+
+def test_the_key_is_readable(dense: Any) -> None:
+    key = dense[1].key
+    assert key["context"] == "cpu(0)" and key["training"] is False
+    assert key["inputs"] == [
+        {"name": "data", "shape": [2, 3], "dtype": "float32", "context": "cpu(0)"}
+    ]
+    assert [row["shape"] for row in key["parameters"]] == [[4, 3], [4]]
+    assert len(key["structure"]) == 12
+
+
+def test_a_function_compares_with_its_last_look_and_knows_what_has_run() -> None:
+    def function(a: Any, b: Any) -> Any:
+        return a * b + 1
+
+    a = nd.ones((2, 2))
+    assert mx.stages(function, a, a, run=False).reasons == ["first trace"]
+    other = nd.ones((3, 2))
+    assert mx.stages(function, other, nd.ones((3, 2)), run=False).reasons
+    b, c = nd.ones((7, 2)), nd.ones((7, 2))
+    nd.waitall()
+    for _ in range(2):  # the first time may run operator by operator
+        result = function(b, c)
+        result.wait_to_read()
+    assert mx.stages(function, b, c, run=False).known
+
+
+# ---- symbols and functions -----------------------------------------------------------------------
+
+
+def test_a_symbol_with_shapes_by_name_and_lines_of_its_composition() -> None:
+    with mx.runtime.source_lines():
+        data = mx.sym.Variable("data")
+        net = mx.sym.FullyConnected(data, num_hidden=3, name="fc")  # composed
+        net = mx.sym.SoftmaxOutput(net, name="softmax")
+    stages = mx.stages(net, data=(4, 5), softmax_label=(4,), train=True)
+    assert stages.kind == "symbol" and stages.name == "softmax"
+    assert [step["pass"] for step in stages.program.steps][:4] == [
+        "recorded", "set_training", "eliminate_common", "assign_keys",
+    ]  # fmt: skip
+    links = stages.at_line(line_of("composed"))
+    assert [link["node"] for link in links] == ["softmax/fc", "softmax_backward/fc_backward"]
+    # The output, and gradients of weight and bias: not of what was given.
+    assert len(stages.program.graph["heads"]) == 3
+    assert {row["name"] for row in stages.key["inputs"]} == set(net.list_arguments())
+
+
+def test_a_symbol_without_lines_has_none() -> None:
+    net = mx.sym.relu(mx.sym.Variable("data"))
+    stages = mx.stages(net, {"data": nd.ones((2, 2))})
+    assert [link["source"] for link in stages.program.links] == [None]
+    assert stages.source == []
+
+
+def test_a_symbol_with_states_and_random_numbers() -> None:
+    net = mx.sym.Dropout(mx.sym.BatchNorm(mx.sym.Variable("data"), name="bn"), p=0.5)
+    program = mx.stages(net, data=(4, 2), train=True).program
+    assert "_draw_key" in nodes(program)
+    assert len(program.graph["heads"]) == 1 + 2 + 2  # output, states, gamma and beta
+
+
+def test_a_function_of_arrays_line_by_line() -> None:
+    def function(a: Any, b: Any) -> Any:
+        c = a * b  # product
+        return nd.relu(c - 1).sum()  # the rest
+
+    stages = mx.stages(function, nd.ones((3, 4)), b=nd.ones((3, 4)))
+    assert stages.name == "function" and nodes(stages.program) == [
+        "elemwise_mul", "_minus_scalar", "relu", "sum",
+    ]  # fmt: skip
+    assert len(stages.at_line(line_of("product"))) == 1
+    assert len(stages.at_line(line_of("the rest"))) == 3
+    assert [row["name"] for row in stages.key["inputs"]] == ["a", "b"]
+
+
+def test_an_elementwise_function_is_one_fusion() -> None:
+    program = mx.stages(lambda a, b: nd.tanh(a * b + 1) - b, nd.ones((64,)), nd.ones((64,))).program
+    (group,) = program.groups
+    assert group["kind"] == "fusion" and len(group["nodes"]) == 4
+    assert sorted(group["inputs"]) == ["a", "b", "scalars"] and group["bytes_out"] == 256
+
+
+def test_a_function_that_reads_a_value_has_a_program_for_each_segment() -> None:
+    def function(x: Any) -> Any:
+        y = x * 2
+        if y.sum().asscalar() > 0:
+            y = y + 1
+        return y
+
+    stages = mx.stages(function, nd.ones((2,)))
+    assert [program.until for program in stages.programs] == ["asnumpy", "end"]
+    assert [len(nodes(program)) for program in stages.programs] == [2, 1]
+
+
+def test_a_training_step_in_one_program_with_the_update() -> None:
+    net = nn.HybridSequential()
+    net.add(nn.Dense(4, activation="relu", in_units=3), nn.Dense(1, in_units=4))
+    net.initialize()
+    net.hybridize()
+    trainer = gluon.Trainer(net.collect_params(), "sgd", {"learning_rate": 0.1})
+    loss = gluon.loss.L2Loss()
+
+    def step(x: Any, y: Any) -> Any:
+        with autograd.record():
+            value = loss(net(x), y)
+        value.backward()
+        trainer.step(2)  # update
+        return value
+
+    before = {name: each.data().asnumpy() for name, each in net.collect_params().items()}
+    stages = mx.stages(step, nd.ones((2, 3)), nd.ones((2, 1)), run=False)
+    (program,) = stages.programs
+    assert program.until == "Trainer.step"
+    assert sum("sgd" in op for op in nodes(program)) == 4
+    assert len(stages.at_line(line_of("update"))) == 4
+    inputs = {node["name"] for node in program.graph["nodes"] if node["op"] is None}
+    assert set(before) <= inputs
+    for name, each in net.collect_params().items():
+        np.testing.assert_array_equal(each.data().asnumpy(), before[name])
+
+
+def test_a_block_that_cannot_be_hybridized_is_called_as_a_function() -> None:
+    net = nn.Sequential()
+    net.add(nn.Dense(2, in_units=3))
+    net.initialize()
+    stages = mx.stages(net, nd.ones((1, 3)))
+    assert stages.kind == "function" and nodes(stages.program) == ["FullyConnected"]
+    assert {row["name"] for row in stages.key["inputs"]} >= set(net.collect_params().keys())
+
+
+def test_an_lstm_cell_in_groups() -> None:
+    size = 8
+
+    def cell(x: Any, h: Any, c: Any, wx: Any, wh: Any, b: Any) -> Any:
+        gates = nd.FullyConnected(x, wx, b, num_hidden=4 * size)
+        gates = gates + nd.FullyConnected(h, wh, no_bias=True, num_hidden=4 * size)
+        i, f, g, o = nd.split(gates, 4, axis=1)
+        c = nd.sigmoid(f) * c + nd.sigmoid(i) * nd.tanh(g)
+        return nd.sigmoid(o) * nd.tanh(c), c
+
+    arrays = [nd.ones(s) for s in ((4, size),) * 3 + ((4 * size, size),) * 2 + ((4 * size,),)]
+    program = mx.stages(cell, *arrays).program
+    for name in ("FullyConnected0", "FullyConnected1"):
+        kinds = {program.groups[number]["kind"] for number in program.link(name)["groups"]}
+        assert "library call" in kinds
+    sigmoid = [each for each in program.links if each["node"].startswith("sigmoid")]
+    assert len(sigmoid) == 3
+    for link in sigmoid:  # never alone: with the products or sums around it
+        assert all(len(program.groups[number]["nodes"]) > 1 for number in link["groups"])
+
+
+# ---- no side effects -----------------------------------------------------------------------------
+
+
+def test_nothing_of_a_block_or_the_runtime_changes() -> None:
+    net = nn.HybridSequential()
+    net.add(nn.Dense(4, in_units=3), nn.BatchNorm(in_channels=4), nn.Dropout(0.5))
+    net.initialize()
+    net.hybridize()
+    x = nd.random.uniform(shape=(2, 3))
+    with autograd.record():
+        y = net(x)
+    y.backward()
+    nd.waitall()
+    params = net.collect_params()
+    values = {name: each.data().asnumpy() for name, each in params.items()}
+    gradients = {n: e.grad().asnumpy() for n, e in params.items() if e.grad_req != "null"}
+    cache, key = dict(net._cache), net._last_key
+    mx.random.seed(5)
+    expected = nd.random.uniform(shape=(3,)).asnumpy()
+    mx.random.seed(5)
+    mx.runtime.reset_counters()
+    for train in (False, True):
+        mx.stages(net, x, train=train)
+    counters = mx.runtime.counters()
+    assert counters["programs_compiled"] == counters["operations"] == 0
+    np.testing.assert_array_equal(nd.random.uniform(shape=(3,)).asnumpy(), expected)
+    assert net._cache == cache and net._last_key is key
+    for name, each in params.items():
+        np.testing.assert_array_equal(each.data().asnumpy(), values[name])
+        if name in gradients:
+            np.testing.assert_array_equal(each.grad().asnumpy(), gradients[name])
+    assert x.grad is None and not autograd.is_training()
+
+
+def test_shapes_that_wait_for_data_are_completed_as_by_a_call() -> None:
+    net = nn.HybridSequential()
+    net.add(nn.Dense(4))
+    net.initialize()
+    mx.stages(net, nd.ones((2, 7)), run=False)
+    assert net[0].weight.shape == (4, 7)
+
+
+def test_looking_leaves_a_tape_alone() -> None:
+    net = DenseRelu()
+    net.initialize()
+    x = nd.ones((2, 3))
+    with autograd.record():
+        y = net(x)
+        mx.stages(net, x, train=True, run=False)
+        y = y.sum()
+    y.backward()
+    assert np.isfinite(net.dense.weight.grad().asnumpy()).all()
+
+
+def test_pending_work_of_the_program_is_not_lost() -> None:
+    net = DenseRelu()
+    net.initialize()
+    x = nd.ones((2, 3)) * 2
+    mx.stages(net, x)
+    np.testing.assert_array_equal((x + 1).asnumpy(), 3)
+
+
+def test_the_cache_on_disk_takes_no_part(tmp_path: Path) -> None:
+    program = tmp_path / "program.py"
+    program.write_text(
+        "import mixnet as mx\n"
+        "a = mx.nd.ones((3,))\n"
+        "a.wait_to_read()\n"
+        "f = lambda x: (x * 3 + 1).exp()\n"
+        "first = mx.stages(f, a)\n"
+        "second = mx.stages(lambda y: (y * 3 + 1).exp(), a)\n"
+        "names = [g['nodes'] for s in (first, second) for g in s.program.groups]\n"
+        "assert names[0] == names[1] != [], names\n"
+        "f(a).wait_to_read()\n"
+    )
+    folder = tmp_path / "cache"
+    environment = {
+        **os.environ, "MIXNET_CACHE_DIR": str(folder),
+        "PYTHONPATH": str(Path(mx.__file__).parents[1]),
+    }  # fmt: skip
+    command = [sys.executable, str(program)]
+    for _ in range(2):
+        subprocess.run(command, env=environment, check=True)
+    assert folder.is_dir()
+    assert not [each for each in folder.iterdir() if "jit_called" in each.name]
+
+
+# ---- errors --------------------------------------------------------------------------------------
+
+
+def test_errors_name_what_was_given() -> None:
+    net = DenseRelu()
+    net.initialize()
+    x = nd.ones((2, 3))
+    with pytest.raises(AttributeTypeError, match="int is no network"):
+        mx.stages(3, x)
+    with pytest.raises(AttributeTypeError, match="ndarray where it takes NDArrays"):
+        mx.stages(net, np.ones((2, 3)))
+    with pytest.raises(AttributeTypeError, match="nothing where it takes NDArrays"):
+        mx.stages(net)
+    with pytest.raises(AttributeTypeError, match=r"does not take 2 input\(s\)"):
+        mx.stages(net, x, x)
+    with pytest.raises(AttributeTypeError, match="not data by name"):
+        mx.stages(net, data=x)
+    with pytest.raises(ShapeError):
+        mx.stages(net, nd.ones((2, 9)))
+    with pytest.raises(AttributeTypeError, match="recorded no operation"):
+        mx.stages(lambda: None)
+
+
+def test_errors_of_symbols() -> None:
+    net = mx.sym.FullyConnected(mx.sym.Variable("data"), num_hidden=3, name="fc")
+    with pytest.raises(AttributeTypeError, match="no input 'dat'; it has data, fc_weight"):
+        mx.stages(net, dat=(2, 3))
+    with pytest.raises(ShapeError, match="give them by name"):
+        mx.stages(net)
+    with pytest.raises(AttributeTypeError, match="come by name"):
+        mx.stages(net, nd.ones((2, 3)))
+
+
+def test_a_symbol_block_with_too_few_inputs() -> None:
+    a, b = mx.sym.Variable("a"), mx.sym.Variable("b")
+    net = gluon.SymbolBlock(a + b, [a, b])
+    assert mx.stages(net, nd.ones((2,)), nd.ones((2,)), run=False).program.links
+    with pytest.raises(AttributeTypeError, match=r"takes 2 input\(s\) \(a, b\), not 1"):
+        mx.stages(net, nd.ones((2,)))
