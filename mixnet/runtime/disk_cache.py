@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -14,7 +15,7 @@ import jax
 from mixnet import config
 
 MOST_BYTES = 2 << 30
-"""The folder's size; programs that were not used for the longest time go first."""
+"""The folder's size; the programs that were written first go first."""
 
 
 def folder() -> Path | None:
@@ -61,8 +62,31 @@ def use() -> Path | None:
     jax.config.update("jax_compilation_cache_dir", str(path))
     # Programs of a notebook are many and small: a second start is quick only with all of them.
     jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.0)
-    jax.config.update("jax_compilation_cache_max_size", MOST_BYTES)
+    trim(path)
     return path
+
+
+def trim(path: Path) -> None:
+    """Once a day, remove the oldest programs until the folder holds ``MOST_BYTES`` at most.
+
+    JAX can bound the folder itself, but then looks at every file each time it writes one, which
+    takes longer than compiling once there are thousands.
+    """
+    stamp = path / "trimmed"
+    try:
+        if stamp.exists() and time.time() - stamp.stat().st_mtime < 24 * 3600:
+            return
+        stamp.touch()
+        files = [(each.stat(), each) for each in path.iterdir() if each.is_file()]
+        total = sum(facts.st_size for facts, _ in files)
+        for facts, each in sorted(files, key=lambda pair: pair[0].st_mtime):
+            if total <= MOST_BYTES:
+                return
+            if each != stamp:
+                each.unlink(missing_ok=True)
+                total -= facts.st_size
+    except OSError:  # another process is at it, or may do what this one may not
+        return
 
 
 _SECONDS = "jax_persistent_cache_min_compile_time_secs"
