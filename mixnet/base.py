@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import sys
 from typing import Any
 
 import numpy as np
@@ -79,19 +78,6 @@ class NotImplementedForSymbol(MXNetError):
             f"Function {self.function}{alias}{given} is not implemented for Symbol and only "
             f"available in NDArray: bind the symbol to arrays first."
         )
-
-
-_PACKAGE = os.path.dirname(os.path.abspath(__file__)) + os.sep
-
-
-def user_line() -> str | None:
-    """``file:line`` of the innermost code outside of this package that is running; None if none."""
-    frame = sys._getframe(1)
-    while frame is not None:
-        if not frame.f_code.co_filename.startswith(_PACKAGE):
-            return f"{frame.f_code.co_filename}:{frame.f_lineno}"
-        frame = frame.f_back  # type: ignore[assignment]
-    return None
 
 
 # ---- small things that programs written for MXNet import from here ---------------------------

@@ -77,6 +77,19 @@ def is_users(file: str) -> bool:
     return not file.startswith(_STANDARD) or file.startswith(_INSTALLED)
 
 
+def user_line() -> str | None:
+    """``file:line`` of the innermost user's code that is running; None if there is none.
+
+    Cheap: every segment and every task of the engine notes it.
+    """
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None:
+        if is_users(frame.f_code.co_filename):
+            return f"{frame.f_code.co_filename}:{frame.f_lineno}"
+        frame = frame.f_back
+    return None
+
+
 def user_source(making: Any = None) -> Source | None:
     """The innermost line on the stack that is the user's; None if there is none.
 

@@ -9,10 +9,11 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from contextvars import copy_context
 
-from mixnet.base import MXNetError, user_line
+from mixnet.base import MXNetError
 from mixnet.engine.task import State, Task, Work
 from mixnet.engine.timeline import now, timeline
 from mixnet.engine.variable import Var
+from mixnet.source import user_line
 
 RESOURCES = ("compute", "copy", "io", "communication")
 

@@ -15,7 +15,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from mixnet import config
-from mixnet.base import MXNetError, user_line
+from mixnet.base import MXNetError
 from mixnet.context import Context
 from mixnet.engine.current import current
 from mixnet.engine.engine import Engine
@@ -31,7 +31,7 @@ from mixnet.runtime.in_flight import in_flight
 from mixnet.runtime.memory import explained_shortage, logs, note_results
 from mixnet.runtime.state import state
 from mixnet.runtime.value import Value, check_pending
-from mixnet.source import Source, are_lines_kept, user_source
+from mixnet.source import Source, are_lines_kept, user_line, user_source
 
 
 class Failed:
