@@ -12,6 +12,8 @@ from typing import Any
 import jax
 
 from mixnet.base import AttributeTypeError, MXNetError
+from mixnet.ops.lowering import onednn
+from mixnet.passes.choose_layout import cache_folder
 
 
 class Feature:
@@ -71,7 +73,9 @@ def feature_list() -> list[Feature]:
 
     What MXNet decides when it is compiled is asked of the machine: ``CPU_*`` and ``F16C`` are
     instructions that XLA may use, ``CUDA``, ``CUDNN`` and ``NCCL`` come with JAX's CUDA plugin.
-    Libraries that mixnet does not use (OpenMP, BLAS, oneDNN, TensorRT, TVM, ...) are not enabled.
+    ``MKLDNN`` is whether convolutions can go to oneDNN, which is tried once for each version of jaxlib
+    (about two seconds). Libraries that mixnet does not use (OpenMP, BLAS, TensorRT, TVM, ...) are not
+    enabled.
     """
     cuda, flags = _has_cuda(), _instructions()
     enabled = {
@@ -97,7 +101,7 @@ def feature_list() -> list[Feature]:
         "BLAS_MKL": False,
         "BLAS_APPLE": False,
         "LAPACK": True,
-        "MKLDNN": False,
+        "MKLDNN": onednn.available(cache_folder()),
         "OPENCV": importlib.util.find_spec("cv2") is not None,
         "CAFFE": False,
         "PROFILER": True,

@@ -7,6 +7,7 @@ import pytest
 
 import mixnet as mx
 from mixnet.base import AttributeTypeError, MXNetError
+from mixnet.ops.lowering import onednn
 
 # In the order of MXNet 1.9.1.
 NAMES = [
@@ -62,6 +63,7 @@ def test_answers() -> None:
     assert features.is_enabled("cuda") == (gpu and mx.num_gpus() > 0)
     assert features["PROFILER"].enabled and features.is_enabled("Int64_Tensor_Size")
     assert not features.is_enabled("TVM_OP")
+    assert features.is_enabled("MKLDNN") == onednn.available(None)  # remembered: no second trial
     try:
         import cv2  # noqa: F401
 
