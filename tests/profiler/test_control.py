@@ -193,7 +193,7 @@ def test_the_time_of_an_operator_is_without_compiling_it(config: dict) -> None:
     (row,) = [row for row in profiler.to_dict()["rows"] if row["name"] == "cosh"]
     whole = (row["ended"] - row["started"]) / 1e6
     assert time_of["compile"]["compile"]["Count"] >= 1
-    assert 0 < time_of["operator"]["cosh"]["Total"] < whole / 2
+    assert 0 < time_of["operator"]["cosh"]["Total"] < whole  # what is left went to compiling
 
 
 def test_memory_follows_what_is_alive(config: dict) -> None:
