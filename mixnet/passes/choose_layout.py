@@ -126,11 +126,13 @@ def _transposed(entry: Entry, axes: tuple[int, ...], suffix: str) -> Entry:
 
 
 ONEDNN_LEAST = 1_000_000_000
-"""Multiplications of a program that make oneDNN worth it.
+"""Multiplications of a program that make oneDNN worth it at once.
 
 XLA cannot keep programs with oneDNN's calls on disk, so each start of a process compiles them anew,
-which takes seconds; small networks are as fast without.
+which takes seconds.
 """
+ONEDNN_LEAST_HOT = 10_000_000
+"""The same of a program that has run often."""
 
 
 def choose_layout(graph: Graph, facts: Facts | None = None) -> Graph:
@@ -144,7 +146,8 @@ def choose_layout(graph: Graph, facts: Facts | None = None) -> Graph:
     if not any(_operator(node).name == "Convolution" for node in graph.nodes if node.op):
         return graph
     specs = facts.specs(graph)
-    large = mode == "auto" and multiplications(graph, specs) >= ONEDNN_LEAST
+    least = ONEDNN_LEAST_HOT if facts.hot else ONEDNN_LEAST
+    large = mode == "auto" and multiplications(graph, specs) >= least
     return _Rewrite(graph, specs, large and onednn.available(cache_folder())).run()
 
 

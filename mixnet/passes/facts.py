@@ -22,10 +22,12 @@ class Facts:
     Args:
         platform: ``cpu``, ``gpu`` or ``tpu``, as JAX names it.
         inputs: shape and dtype of each of the graph's inputs, in order; None: not known.
+        hot: whether the program has run often: it may become one that every process compiles anew.
     """
 
     platform: str = "cpu"
     inputs: Sequence[Known] | None = None
+    hot: bool = False
 
     def known_inputs(self, graph: Graph) -> dict[Node, Known]:
         """Shape and dtype of the graph's inputs, by variable; empty if they are not known."""

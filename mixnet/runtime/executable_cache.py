@@ -7,6 +7,8 @@ from typing import Any
 
 import jax
 
+from mixnet.graph.graph import Graph
+from mixnet.ops.lowering.convolution import CONVOLUTION
 from mixnet.passes import pipeline
 from mixnet.passes.facts import Facts
 from mixnet.runtime import compile_watch, disk_cache, first_sight
@@ -15,8 +17,27 @@ from mixnet.runtime.counters import count
 from mixnet.runtime.host_memory import keep_freed_memory
 from mixnet.runtime.lower import lower
 
+HOT_RUNS = 50
+"""Runs after which a program with convolutions may become one that cannot be kept on disk."""
+
+
+class Compiled:
+    """A program of the cache.
+
+    Args:
+        call: ``(scalars, *arrays) -> live outputs``.
+        cold_runs: runs that are left until it is compiled once more, as a hot one; 0: never.
+    """
+
+    __slots__ = ("call", "cold_runs")
+
+    def __init__(self, call: Callable[..., Any], cold_runs: int):
+        self.call = call
+        self.cold_runs = cold_runs
+
+
 disk_cache.use()
-_programs: dict[Any, Callable[..., Any]] = {}
+_programs: dict[Any, Compiled] = {}
 
 
 def executable(key: Any, segment: Any) -> Callable[..., Any]:
@@ -29,17 +50,40 @@ def executable(key: Any, segment: Any) -> Callable[..., Any]:
     found = _programs.get(key)
     if found is not None:
         count("cache_hits", operations=len(key[0]))
-        return found
+        if found.cold_runs:
+            found.cold_runs -= 1
+            if not found.cold_runs:
+                return _heat(found, key, segment)
+        return found.call
     count("operations", len(key[0]))
-    program, slots, donated, context = key
+    program, slots, _, context = key
     if first_sight.runs_by_operator(key, program):
         return first_sight.stepwise(program, slots)
     count("programs_compiled")
     compile_watch.watch(segment.source, key)
-    platform = context.device.platform
-    if platform == "cpu":
+    if context.device.platform == "cpu":
         keep_freed_memory()
-    facts = Facts(platform, [(v.spec.shape, v.spec.dtype) for v in segment.leaves])
+    compiled, graph = _compile(key, segment, hot=False)
+    written = can_be_written(graph)
+    convolves = written and any(node.op is CONVOLUTION for node in graph.nodes)
+    _programs[key] = Compiled(compiled, HOT_RUNS if convolves else 0)
+    return compiled if written else _compiled_unwritten(compiled)
+
+
+def _heat(found: Compiled, key: Any, segment: Any) -> Callable[..., Any]:
+    """The program compiled as one that runs often, if that makes it another."""
+    compiled, graph = _compile(key, segment, hot=True)
+    if can_be_written(graph):
+        return found.call
+    count("programs_compiled")
+    found.call = compiled
+    return _compiled_unwritten(compiled)
+
+
+def _compile(key: Any, segment: Any, hot: bool) -> tuple[Callable[..., Any], Graph]:
+    _, slots, donated, context = key
+    platform = context.device.platform
+    facts = Facts(platform, [(v.spec.shape, v.spec.dtype) for v in segment.leaves], hot)
     graph = pipeline.run(segment.graph(slots), "segment", facts)
     run = lower(graph)
 
@@ -52,8 +96,7 @@ def executable(key: Any, segment: Any) -> Callable[..., Any]:
         keep_unused=True,
         compiler_options=compiler_options(graph, platform),
     )
-    _programs[key] = compiled
-    return compiled if can_be_written(graph) else _compiled_unwritten(compiled)
+    return compiled, graph
 
 
 def _compiled_unwritten(compiled: Callable[..., Any]) -> Callable[..., Any]:
