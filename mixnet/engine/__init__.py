@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import inspect
+from collections.abc import Callable
+from functools import wraps
+from typing import Concatenate, ParamSpec, TypeVar
 
 from mixnet.engine.bulk import bulk, set_bulk_size
 from mixnet.engine.current import current, using
 from mixnet.engine.engine import Engine
 from mixnet.engine.naive import NaiveEngine
-from mixnet.engine.task import Work
 from mixnet.engine.threaded import ThreadedEngine
 from mixnet.engine.timeline import Timeline, timeline
 from mixnet.engine.variable import Var
@@ -31,40 +33,28 @@ __all__ = [
 ]
 
 
-def push(
-    work: Work,
-    reads: Sequence[Var] = (),
-    writes: Sequence[Var] = (),
-    resource: str = "compute",
-    priority: int = 0,
-    name: str = "",
-) -> None:
-    """``Engine.push`` of the engine in use."""
-    current.engine.push(work, reads, writes, resource, priority, name)
+Parameters = ParamSpec("Parameters")
+Result = TypeVar("Result")
 
 
-def push_sync(
-    work: Work,
-    reads: Sequence[Var] = (),
-    writes: Sequence[Var] = (),
-    resource: str = "compute",
-    priority: int = 0,
-    name: str = "",
-) -> None:
-    """``Engine.push_sync`` of the engine in use."""
-    current.engine.push_sync(work, reads, writes, resource, priority, name)
+def _of_current(
+    method: Callable[Concatenate[Engine, Parameters], Result],
+) -> Callable[Parameters, Result]:
+    """A method of the engine in use as a function."""
+    name = method.__name__
+
+    @wraps(method)
+    def function(*args: Parameters.args, **kwargs: Parameters.kwargs) -> Result:
+        return getattr(current.engine, name)(*args, **kwargs)
+
+    declared = inspect.signature(method)
+    _, *rest = declared.parameters.values()
+    function.__signature__ = declared.replace(parameters=rest)  # type: ignore[attr-defined]
+    return function
 
 
-def wait_for_var(var: Var) -> None:
-    """``Engine.wait_for_var`` of the engine in use."""
-    current.engine.wait_for_var(var)
-
-
-def wait_for_all() -> None:
-    """``Engine.wait_for_all`` of the engine in use."""
-    current.engine.wait_for_all()
-
-
-def delete_variable(var: Var) -> None:
-    """``Engine.delete_variable`` of the engine in use."""
-    current.engine.delete_variable(var)
+push = _of_current(Engine.push)
+push_sync = _of_current(Engine.push_sync)
+wait_for_var = _of_current(Engine.wait_for_var)
+wait_for_all = _of_current(Engine.wait_for_all)
+delete_variable = _of_current(Engine.delete_variable)

@@ -81,7 +81,6 @@ class Engine(ABC):
         """
         self.run(self.claim(work, reads, writes, resource, priority, name))
 
-    @abstractmethod
     def claim(
         self,
         work: Work,
@@ -97,6 +96,14 @@ class Engine(ABC):
 
         The arguments are those of ``push``.
         """
+        task = self._task(work, reads, writes, resource, priority, name, source)
+        task.forgiving = forgiving
+        self._reserve(task)
+        return task
+
+    @abstractmethod
+    def _reserve(self, task: Task) -> None:
+        """Give a claimed task its place; no worker may take it."""
 
     @abstractmethod
     def run(self, task: Task) -> None:

@@ -2,32 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from mixnet.engine.engine import Engine
-from mixnet.engine.task import State, Task, Work
+from mixnet.engine.task import State, Task
 from mixnet.engine.variable import Var
 
 
 class NaiveEngine(Engine):
     """Runs each piece of work before ``push`` returns; the order of pushing is the order."""
 
-    def claim(
-        self,
-        work: Work,
-        reads: Sequence[Var] = (),
-        writes: Sequence[Var] = (),
-        resource: str = "compute",
-        priority: int = 0,
-        name: str = "",
-        forgiving: bool = False,
-        source: str | None = None,
-    ) -> Task:
-        task = self._task(work, reads, writes, resource, priority, name, source)
-        task.forgiving = forgiving
+    def _reserve(self, task: Task) -> None:
         for var in task.writes:
             var.pushed += 1
-        return task
 
     def run(self, task: Task) -> None:
         self._run(task)
@@ -35,8 +20,7 @@ class NaiveEngine(Engine):
             self._raise(task.error)
 
     def _enter(self, task: Task) -> None:
-        for var in task.writes:
-            var.pushed += 1
+        self._reserve(task)
         self._run(task)
 
     def _run(self, task: Task) -> None:

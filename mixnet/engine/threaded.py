@@ -7,12 +7,12 @@ import heapq
 import os
 import threading
 import weakref
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from contextvars import copy_context
 
 from mixnet.base import MXNetError
 from mixnet.engine.engine import Engine
-from mixnet.engine.task import State, Task, Work
+from mixnet.engine.task import State, Task
 from mixnet.engine.timeline import now
 from mixnet.engine.variable import Var
 
@@ -62,23 +62,10 @@ class ThreadedEngine(Engine):
 
     # ---- taking tasks over ----------------------------------------------------------------------
 
-    def claim(
-        self,
-        work: Work,
-        reads: Sequence[Var] = (),
-        writes: Sequence[Var] = (),
-        resource: str = "compute",
-        priority: int = 0,
-        name: str = "",
-        forgiving: bool = False,
-        source: str | None = None,
-    ) -> Task:
-        task = self._task(work, reads, writes, resource, priority, name, source)
-        task.forgiving = forgiving
-        task.state = State.RUNNING  # this thread's: no worker may take it
+    def _reserve(self, task: Task) -> None:
+        task.state = State.RUNNING  # the claiming thread's
         with self._lock:
             self._order(task)
-        return task
 
     def _enter(self, task: Task) -> None:
         with self._lock:
