@@ -11,6 +11,7 @@ import numpy as np
 
 from mixnet.graph.graph import Graph
 from mixnet.graph.node import Entry, Node, ScalarSlot
+from mixnet.ops.operator import PlainOperator
 from mixnet.ops.registry import find
 from mixnet.passes.facts import Facts, Known
 
@@ -37,24 +38,10 @@ class Literal:
         return f"<literal {self.array.dtype.name}{list(self.array.shape)} {self._key[2].hex()}>"
 
 
-class Constant:
+class Constant(PlainOperator):
     """The operator of a folded node: no inputs, its value is its one static attribute."""
 
     name = "_constant"
-    differentiable = False
-    takes_key = False
-    takes_training = False
-    states: tuple[str, ...] = ()
-    attributes: dict[str, Any] = {}
-
-    def __init__(self) -> None:
-        self.calls: dict[Any, Any] = {}
-
-    def num_outputs(self, statics: Any = (), num_inputs: int = 0) -> int:
-        """One."""
-        return 1
-
-    num_visible = num_outputs
 
     def keywords(self, statics: Any, scalars: Any = ()) -> dict[str, Any]:
         """The value."""

@@ -10,6 +10,7 @@ import jax.numpy as jnp
 
 from mixnet.graph.graph import Graph
 from mixnet.graph.node import Entry, Node
+from mixnet.ops.operator import PlainOperator
 from mixnet.passes.facts import Facts
 
 
@@ -20,22 +21,10 @@ def draw_key(key: Any, number: Any) -> Any:
     )
 
 
-class DrawKey:
+class DrawKey(PlainOperator):
     """What gives an inlined graph the key of its run; its scalar is the number of the draw."""
 
     name = "_draw_key"
-    differentiable = False
-    takes_key = False
-    takes_training = False
-    states: tuple[str, ...] = ()
-
-    def __init__(self) -> None:
-        self.calls: dict[Any, Any] = {}
-
-    def num_outputs(self, statics: Any = (), num_inputs: int = 0) -> int:
-        return 1
-
-    num_visible = num_outputs
 
     def apply(self, statics: Any, arrays: Sequence[Any], scalars: Sequence[Any]) -> tuple:
         return (draw_key(arrays[0], scalars[-1]),)

@@ -16,6 +16,7 @@ from mixnet.graph.graph import Graph
 from mixnet.graph.node import Entry, Node
 from mixnet.ops.backward import with_gradients
 from mixnet.ops.dataflow import Known, Program, trace
+from mixnet.ops.operator import PlainOperator
 from mixnet.passes.differentiate import BackwardOp
 
 
@@ -26,7 +27,7 @@ class Source(NamedTuple):
     number: int
 
 
-class NarrowBackwardOp:
+class NarrowBackwardOp(PlainOperator):
     """The gradient of an operator, from just what its formula reads.
 
     Args:
@@ -34,23 +35,17 @@ class NarrowBackwardOp:
         program: the gradients from the arrays that are read and then the scalars.
     """
 
-    differentiable = False
-    takes_key = False
-    takes_training = False
     variadic = "what is read"
     num_args = "num_args"
-    states: tuple[str, ...] = ()
-    attributes: dict[str, Any] = {}
 
     def __init__(self, forward: Any, program: Program):
+        super().__init__()
         self.name = f"_backward_{forward.name}"
         self.forward, self.program = forward, program
 
     def num_outputs(self, statics: Any = (), num_inputs: int = 0) -> int:
         """One for every input whose gradient is asked for."""
         return len(self.program.outputs)
-
-    num_visible = num_outputs
 
     def output_specs(self, statics: Any, inputs: Sequence[Known]) -> list[Known]:
         """Shape and dtype of every gradient."""

@@ -10,26 +10,14 @@ from mixnet.base import MXNetError
 from mixnet.context import Context
 from mixnet.graph.graph import Graph
 from mixnet.graph.node import Entry, Node
+from mixnet.ops.operator import PlainOperator
 
 
-class CrossDeviceCopy:
+class CrossDeviceCopy(PlainOperator):
     """A copy from one device to another. Its statics are both; its gradient is the copy back."""
 
     name = "_CrossDeviceCopy"
     differentiable = True
-    takes_key = False
-    takes_training = False
-    states: tuple[str, ...] = ()
-    attributes: dict[str, Any] = {}
-
-    def __init__(self) -> None:
-        self.calls: dict[Any, Any] = {}
-
-    def num_outputs(self, statics: Any = (), num_inputs: int = 0) -> int:
-        """One."""
-        return 1
-
-    num_visible = num_outputs
 
     def keywords(self, statics: Any, scalars: Any = ()) -> dict[str, Any]:
         """Names of both devices."""

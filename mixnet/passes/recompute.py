@@ -13,6 +13,7 @@ from mixnet import config
 from mixnet.base import AttributeValueError
 from mixnet.graph.graph import Graph
 from mixnet.graph.node import Entry, Node
+from mixnet.ops.operator import PlainOperator
 
 MODES = ("mirror", "sublinear")
 
@@ -22,7 +23,7 @@ _KEPT_BY_MIRROR = ("Concat", "Convolution", "Dropout", "FullyConnected", "Softma
 _NEVER_TWICE = ("Custom", "Dropout")
 
 
-class After:
+class After(PlainOperator):
     """The first input, computed no earlier than the second: a gradient that arrives in backward.
 
     A compiler would find that the recomputed operations were computed before, and keep their
@@ -34,25 +35,7 @@ class After:
 
     name = "_after"
     differentiable = True
-    takes_key = False
-    takes_training = False
-    states: tuple[str, ...] = ()
-    attributes: dict[str, Any] = {}
-    variadic = None
     arrays = ("data", "gradient")
-
-    def __init__(self) -> None:
-        self.calls: dict[Any, Any] = {}
-
-    def num_outputs(self, statics: Any = (), num_inputs: int = 0) -> int:
-        """One."""
-        return 1
-
-    num_visible = num_outputs
-
-    def keywords(self, statics: Any, scalars: Any = ()) -> dict[str, Any]:
-        """No attributes."""
-        return {}
 
     def dataflow(self, statics: Any, arrays: Sequence[Any], scalars: Sequence[Any] = ()) -> tuple:
         """What is computed; ``apply`` says also when."""

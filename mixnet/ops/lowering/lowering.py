@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from mixnet.ops.operator import PlainOperator
 
-class Lowering:
+
+class Lowering(PlainOperator):
     """One way to compute an operator, or one of its gradients.
 
     It has no gradient of its own: lowerings are chosen after a graph has been differentiated.
@@ -17,22 +19,16 @@ class Lowering:
         function: pure; arrays positional, attributes keyword-only.
     """
 
-    differentiable = False
-    takes_key = False
-    takes_training = False
     variadic = "inputs"
-    states: tuple[str, ...] = ()
 
     def __init__(self, name: str, function: Callable[..., Any]):
+        super().__init__()
         self.name = name
         self.function = function
-        self.calls: dict[Any, Any] = {}
 
     def num_outputs(self, statics: Any = (), num_inputs: int = 0) -> int:
         """As many as the function returns; known only to whoever placed the node."""
         return 1
-
-    num_visible = num_outputs
 
     def keywords(self, statics: Any, scalars: Sequence[Any] = ()) -> dict[str, Any]:
         """The keyword arguments of the function."""
