@@ -8,6 +8,7 @@ from mixnet import engine as engine
 from mixnet import gluon as gluon
 from mixnet import initializer as init
 from mixnet import initializer as initializer
+from mixnet import lr_scheduler as lr_scheduler
 from mixnet import metric as metric
 from mixnet import name as name
 from mixnet import ndarray as nd
