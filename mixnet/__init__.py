@@ -11,6 +11,7 @@ from mixnet import image as img
 from mixnet import initializer as init
 from mixnet import initializer as initializer
 from mixnet import io as io
+from mixnet import lr_scheduler as lr_scheduler
 from mixnet import metric as metric
 from mixnet import name as name
 from mixnet import ndarray as nd
