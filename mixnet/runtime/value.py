@@ -12,6 +12,7 @@ from mixnet.base import MXNetError, TraceError
 from mixnet.context import Context
 from mixnet.engine.variable import Var
 from mixnet.runtime.memory import note
+from mixnet.runtime.state import is_on_host
 
 
 class Spec:
@@ -98,6 +99,8 @@ def from_host(data: np.ndarray, context: Context) -> Value:
     The copy is ours alone: the caller may write to ``data`` afterwards.
     """
     spec = Spec.of(data.shape, data.dtype, context)
+    if is_on_host():
+        return Value(spec, np.array(data, order="C", copy=True))
     with jax.enable_x64(True):
         array = jax.device_put(np.array(data, order="C", copy=True), context.device)
     note(array, "from host", context)
