@@ -8,6 +8,7 @@ from mixnet import engine as engine
 from mixnet import gluon as gluon
 from mixnet import initializer as init
 from mixnet import initializer as initializer
+from mixnet import io as io
 from mixnet import metric as metric
 from mixnet import name as name
 from mixnet import ndarray as nd
@@ -22,6 +23,7 @@ from mixnet import optimizer as optimizer
 from mixnet import paths as paths
 from mixnet import profiler as profiler
 from mixnet import random as random
+from mixnet import recordio as recordio
 from mixnet import runtime as runtime
 from mixnet import symbol as sym
 from mixnet import symbol as symbol
