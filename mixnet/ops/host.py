@@ -41,7 +41,7 @@ def _cast(data: Any, *, dtype: Any) -> Any:
 
 @_of("_image_to_tensor")
 def _to_tensor(data: Any) -> Any:
-    if data.ndim not in (3, 4) or data.dtype.kind == "V":
+    if data.ndim not in (3, 4) or (data.dtype.kind not in "iu" and data.dtype != np.float32):
         return NotImplemented
     made = np.moveaxis(data, -1, -3).astype(np.float32, order="C")
     made /= np.float32(255)
@@ -87,6 +87,8 @@ def _flip_top_bottom(data: Any) -> Any:
 @_of("_image_resize")
 def _resize(data: Any, *, size: tuple[int, ...], keep_ratio: bool, interp: int) -> Any:
     good = data.ndim == 3 and data.dtype in (np.uint8, np.float32) and data.shape[2] <= 4
+    # How bytes are rounded by cubic interpolation depends on OpenCV's version.
+    good = good and not (interp == 2 and data.dtype == np.uint8)
     if not good or len(size) not in (1, 2) or min(size) <= 0 or not 0 <= interp <= 4:
         return NotImplemented
     try:

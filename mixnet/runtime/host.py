@@ -102,7 +102,9 @@ class HostRun:
 def host_value(array: Any, context: Context) -> Value:
     """A value around a NumPy array that nobody writes to any more."""
     array = np.asarray(array)
-    return Value(Spec.of(array.shape, array.dtype, context), array)
+    value = Value(Spec.of(array.shape, array.dtype, context), array)
+    value.shared = True  # arrays share memory, as views do: it is never reused for results
+    return value
 
 
 def on_device(value: Value) -> Value:
@@ -117,7 +119,7 @@ def on_device(value: Value) -> Value:
         made: Any = jax.device_put(array, value.spec.context.device)
     note(made, "from host", value.spec.context)
     found = Value(value.spec, made)
-    found.shared = True  # others may see the memory: it is never reused for results
+    found.shared = True  # others may see the memory
     return found
 
 
@@ -159,6 +161,20 @@ def on_host(alone: bool = False) -> Iterator[None]:
         yield
     finally:
         state.trace, state.recording = before, recording
+
+
+def put_on_device(found: Any) -> None:
+    """Bring the arrays in nested lists, tuples and dictionaries from the host to their devices."""
+    if isinstance(found, (list, tuple)):
+        for each in found:
+            put_on_device(each)
+    elif isinstance(found, dict):
+        for each in found.values():
+            put_on_device(each)
+    elif type(getattr(getattr(found, "_value", None), "array", None)) is np.ndarray:
+        link = found._link
+        if link is None or link.base is None:  # else: a view, which reads its base
+            found._value = on_device(found._value)
 
 
 @contextmanager

@@ -154,6 +154,7 @@ _PLAIN: dict[str, Callable[..., Any]] = {
     "ge": np.greater_equal, "copy": lambda x: x, "copy_p": lambda x: x,
     "stop_gradient": lambda x: x, "random_wrap": lambda x: x, "random_unwrap": lambda x: x,
     "clamp": lambda low, x, high: np.minimum(np.maximum(x, low), high),
+    "lt_to": lambda x, y: (x < y) | (np.isnan(y) & ~np.isnan(x)),
     "population_count": lambda x: np.bitwise_count(x).astype(x.dtype),
 }  # fmt: skip
 for _name, _function in _PLAIN.items():
@@ -200,6 +201,27 @@ def _erf_inv(equation: Any, **_: Any) -> Any:
         return np.where(np.abs(x) == 1, x * np.float32(np.inf), p * x).astype(np.float32)
 
     return run
+
+
+@_rule("erf", "erfc", "lgamma")
+def _special(equation: Any, **_: Any) -> Any:
+    function = getattr(math, equation.primitive.name)
+
+    def each(x: float) -> float:
+        try:
+            return function(x)
+        except ValueError:  # a pole
+            return math.inf
+
+    return _in_dtype(equation, np.vectorize(each, otypes="d"))
+
+
+@_rule("reduce_precision")
+def _reduce_precision(equation: Any, exponent_bits: int, mantissa_bits: int, **_: Any) -> Any:
+    kinds = {(5, 10): np.float16, (8, 23): np.float32, (11, 52): np.float64}
+    if (exponent_bits, mantissa_bits) not in kinds:
+        raise NoRuleError("reduce_precision")
+    return _in_dtype(equation, lambda x: np.asarray(x).astype(kinds[exponent_bits, mantissa_bits]))
 
 
 @_rule("round")
@@ -305,6 +327,13 @@ def _concatenate(equation: Any, dimension: int, **_: Any) -> Any:
     return lambda *arrays: np.concatenate(arrays, dimension)
 
 
+@_rule("stack")
+def _stack(equation: Any, **params: Any) -> Any:
+    shape = equation.outvars[0].aval.shape
+    axis = params.get("axis", params.get("dimension", 0))
+    return lambda *arrays: np.stack(arrays, axis).reshape(shape)
+
+
 @_rule("split")
 def _split(equation: Any, sizes: Any, axis: int, **_: Any) -> Any:
     ends = np.cumsum(sizes)[:-1]
@@ -365,12 +394,13 @@ def _gather(
         fill_value = np.nan if dtype.kind == "f" else 0
         if dtype.kind in "iu":
             fill_value = np.iinfo(dtype).min if dtype.kind == "i" else np.iinfo(dtype).max
-    batching = tuple(getattr(numbers, "operand_batching_dims", ()))
-    if batching:
-        raise NoRuleError("gather with batching")
+    batching = dict(
+        zip(numbers.operand_batching_dims, numbers.start_indices_batching_dims, strict=True)
+    )
     offset = numbers.offset_dims
     batch = [axis for axis in range(len(shape)) if axis not in offset]
-    kept = [a for a in range(len(slice_sizes)) if a not in numbers.collapsed_slice_dims]
+    gone = {*numbers.collapsed_slice_dims, *batching}
+    kept = [a for a in range(len(slice_sizes)) if a not in gone]
 
     def run(x: Any, indices: Any) -> Any:
         heads = np.moveaxis(np.asarray(indices, np.int64), -1, 0)  # one array for each index axis
@@ -380,6 +410,8 @@ def _gather(
             limit = x.shape[axis] - slice_sizes[axis]
             inside &= (head >= 0) & (head <= limit)
             starts[axis] = np.clip(head, 0, limit)
+        for axis, source in batching.items():
+            starts[axis] = _along(source, inside.shape)
         places = []
         ends = len(kept)
         for axis in range(x.ndim):
@@ -400,14 +432,24 @@ def _gather(
     return run
 
 
-@_rule("scatter", "scatter-add", "scatter_add")
-def _scatter(
-    equation: Any, dimension_numbers: Any, update_jaxpr: Any = None, mode: Any = None, **_: Any
-) -> Any:
+def _along(axis: int, shape: Sequence[int]) -> np.ndarray:
+    """Numbers from 0 that grow along one axis of a shape, and broadcast along the others."""
+    return np.arange(shape[axis]).reshape([-1 if i == axis else 1 for i in range(len(shape))])
+
+
+_COMBINE: dict[str, Callable[..., Any]] = {
+    "scatter": lambda old, new: new, "scatter-add": np.add, "scatter-mul": np.multiply,
+    "scatter-max": np.maximum, "scatter-min": np.minimum,
+}  # fmt: skip
+
+
+@_rule(*_COMBINE)
+def _scatter(equation: Any, dimension_numbers: Any, **_: Any) -> Any:
     numbers = dimension_numbers
-    adds = equation.primitive.name != "scatter"
-    if tuple(getattr(numbers, "operand_batching_dims", ())):
-        raise NoRuleError("scatter with batching")
+    combine = _COMBINE[equation.primitive.name]
+    batching = dict(
+        zip(numbers.operand_batching_dims, numbers.scatter_indices_batching_dims, strict=True)
+    )
 
     def run(x: Any, indices: Any, updates: Any) -> Any:
         made = np.array(x)
@@ -415,12 +457,17 @@ def _scatter(
         batch = [axis for axis in range(updates.ndim) if axis not in windows]
         rows = np.transpose(updates, [*batch, *windows])
         rows = rows.reshape(-1, *[updates.shape[axis] for axis in windows])
-        kept = [a for a in range(x.ndim) if a not in numbers.inserted_window_dims]
+        gone = {*numbers.inserted_window_dims, *batching}
+        kept = [a for a in range(x.ndim) if a not in gone]
         size = [1] * x.ndim
         for axis, window in zip(kept, windows, strict=True):
             size[axis] = updates.shape[window]
-        for head, row in zip(np.reshape(indices, (-1, indices.shape[-1])), rows, strict=True):
+        heads = np.reshape(indices, (-1, indices.shape[-1]))
+        places = np.ndindex(indices.shape[:-1])
+        for head, row, at in zip(heads, rows, places, strict=True):
             key = [slice(0, extent) for extent in size]
+            for axis, source in batching.items():
+                key[axis] = slice(at[source], at[source] + 1)
             outside = False
             for axis, start in zip(numbers.scatter_dims_to_operand_dims, head, strict=True):
                 begin = int(start)
@@ -429,7 +476,7 @@ def _scatter(
             if outside:
                 continue
             part = row.reshape(size)
-            made[tuple(key)] = made[tuple(key)] + part if adds else part
+            made[tuple(key)] = combine(made[tuple(key)], part)
         return made
 
     return run
@@ -452,10 +499,11 @@ def _sum(x: Any, axis: Any) -> Any:
     return np.sum(x, axis=axis, dtype=np.float32 if narrow else x.dtype)
 
 
-for _name, _function in {
+_REDUCE: dict[str, Callable[..., Any]] = {
     "reduce_sum": _sum, "reduce_max": np.max, "reduce_min": np.min, "reduce_prod": np.prod,
     "reduce_and": np.all, "reduce_or": np.any,
-}.items():  # fmt: skip
+}  # fmt: skip
+for _name, _function in _REDUCE.items():
     RULES[_name] = _reduction(_function)
 
 

@@ -100,7 +100,9 @@ def from_host(data: np.ndarray, context: Context) -> Value:
     """
     spec = Spec.of(data.shape, data.dtype, context)
     if is_on_host():
-        return Value(spec, np.array(data, order="C", copy=True))
+        value = Value(spec, np.array(data, order="C", copy=True))
+        value.shared = True  # operations on the host may hand out parts of the same memory
+        return value
     with jax.enable_x64(True):
         array = jax.device_put(np.array(data, order="C", copy=True), context.device)
     note(array, "from host", context)

@@ -20,7 +20,7 @@ from mixnet.gluon.data.sampler import BatchSampler, RandomSampler, Sampler, Sequ
 from mixnet.gluon.data.worker import Workers, empty_shared
 from mixnet.ndarray.ndarray import NDArray
 from mixnet.numpy.ndarray import ndarray
-from mixnet.runtime.host import host_value, on_device, on_host
+from mixnet.runtime.host import host_value, on_device, on_host, put_on_device
 from mixnet.runtime.state import is_on_host, state
 from mixnet.util import is_np_array, is_np_shape, set_np
 
@@ -110,20 +110,8 @@ class _Maker:
         """The batch made in this thread, its arrays on their devices."""
         with on_host():
             batch = self(numbers)
-        _put_on_device(batch)
+        put_on_device(batch)
         return batch
-
-
-def _put_on_device(batch: Any) -> None:
-    if isinstance(batch, NDArray):
-        if not batch._is_sparse and (batch._link is None or batch._link.base is None):
-            batch._value = on_device(batch._value)
-    elif isinstance(batch, (list, tuple)):
-        for each in batch:
-            _put_on_device(each)
-    elif isinstance(batch, dict):
-        for each in batch.values():
-            _put_on_device(each)
 
 
 def _as_in_context(data: Any, ctx: Context) -> Any:

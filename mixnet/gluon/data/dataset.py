@@ -11,6 +11,7 @@ import numpy as np
 
 from mixnet.gluon.data.sampler import FilterSampler, Sampler, SequentialSampler
 from mixnet.ndarray.ndarray import NDArray
+from mixnet.recordio import MXIndexedRecordIO
 
 
 class Dataset:
@@ -176,13 +177,12 @@ class RecordFileDataset(Dataset):
         self._open()
 
     def _open(self) -> None:
-        from mixnet.recordio import MXIndexedRecordIO
 
         self._record = MXIndexedRecordIO(self.idx_file, self.filename, "r")
         self._pid = os.getpid()
         self._lock = threading.Lock()
 
-    def __getitem__(self, idx: Any) -> bytes:
+    def __getitem__(self, idx: Any) -> Any:
         if self._pid != os.getpid():
             self._open()  # a forked process shares the place in the file with its parent
         with self._lock:
