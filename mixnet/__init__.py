@@ -6,6 +6,8 @@ from mixnet import base as base
 from mixnet import context as context
 from mixnet import engine as engine
 from mixnet import gluon as gluon
+from mixnet import image as image
+from mixnet import image as img
 from mixnet import initializer as init
 from mixnet import initializer as initializer
 from mixnet import io as io
