@@ -87,8 +87,6 @@ def _flip_top_bottom(data: Any) -> Any:
 @_of("_image_resize")
 def _resize(data: Any, *, size: tuple[int, ...], keep_ratio: bool, interp: int) -> Any:
     good = data.ndim == 3 and data.dtype in (np.uint8, np.float32) and data.shape[2] <= 4
-    # How bytes are rounded by cubic interpolation depends on OpenCV's version.
-    good = good and not (interp == 2 and data.dtype == np.uint8)
     if not good or len(size) not in (1, 2) or min(size) <= 0 or not 0 <= interp <= 4:
         return NotImplemented
     try:
@@ -104,5 +102,13 @@ def _resize(data: Any, *, size: tuple[int, ...], keep_ratio: bool, interp: int) 
         width, height = size[0], int(height * size[0] / width)
     else:
         width, height = int(width * size[0] / height), size[0]
-    made = cv2.resize(np.ascontiguousarray(data), (width, height), interpolation=interp)
+    ipp = getattr(cv2, "ipp", None) if interp in (1, 2) else None
+    before = ipp is not None and ipp.useIPP()
+    if before:
+        ipp.setUseIPP(False)  # Intel's kernels round otherwise than OpenCV's
+    try:
+        made = cv2.resize(np.ascontiguousarray(data), (width, height), interpolation=interp)
+    finally:
+        if before:
+            ipp.setUseIPP(True)
     return made.reshape(height, width, data.shape[2])

@@ -11,7 +11,6 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-import jax
 import numpy as np
 
 from mixnet.base import ContextError, MXNetError
@@ -19,10 +18,9 @@ from mixnet.context import Context
 from mixnet.ops.host import ON_HOST
 from mixnet.runtime import on_numpy
 from mixnet.runtime.call import explain
-from mixnet.runtime.memory import note
 from mixnet.runtime.record import array_of, record
 from mixnet.runtime.state import state
-from mixnet.runtime.value import Spec, Value
+from mixnet.runtime.value import Spec, Value, adopt
 
 
 class HostRun:
@@ -115,10 +113,8 @@ def on_device(value: Value) -> Value:
     array = value.array
     if type(array) is not np.ndarray:
         return value
-    with jax.enable_x64(True):
-        made: Any = jax.device_put(array, value.spec.context.device)
-    note(made, "from host", value.spec.context)
-    found = Value(value.spec, made)
+    with _off():
+        found = adopt(array, value.spec.context)
     found.shared = True  # others may see the memory
     return found
 

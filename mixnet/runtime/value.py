@@ -100,13 +100,17 @@ def from_host(data: np.ndarray, context: Context) -> Value:
     """
     spec = Spec.of(data.shape, data.dtype, context)
     if is_on_host():
-        value = Value(spec, np.array(data, order="C", copy=True))
-        value.shared = True  # operations on the host may hand out parts of the same memory
-        return value
+        return _on_host(spec, np.array(data, order="C", copy=True))
     with jax.enable_x64(True):
         array = jax.device_put(np.array(data, order="C", copy=True), context.device)
     note(array, "from host", context)
     return Value(spec, array)
+
+
+def _on_host(spec: Spec, data: np.ndarray) -> Value:
+    value = Value(spec, data)
+    value.shared = True  # operations on the host may hand out parts of the same memory
+    return value
 
 
 def aligned_empty(shape: tuple[int, ...], dtype: Any) -> np.ndarray:
@@ -126,6 +130,8 @@ def adopt(data: np.ndarray, context: Context) -> Value:
         context: device.
     """
     spec = Spec.of(data.shape, data.dtype, context)
+    if is_on_host():
+        return _on_host(spec, data)
     with jax.enable_x64(True):
         array = jax.device_put(data, context.device)
     note(array, "from host", context)

@@ -34,7 +34,7 @@ from mixnet.random import seed as seed_mx
 from mixnet.runtime.host import on_device, on_host
 from mixnet.runtime.record import wait_for_all
 from mixnet.runtime.state import state
-from mixnet.runtime.value import Spec, Value
+from mixnet.runtime.value import Spec, Value, aligned_empty
 from mixnet.util import is_np_array, is_np_shape, set_np
 
 Make = Callable[[Sequence[int]], Any]
@@ -67,7 +67,7 @@ here = _Here()
 def empty_shared(shape: tuple[int, ...], dtype: Any) -> np.ndarray:
     """An array to fill, in shared memory if this is a worker process that has some."""
     made = None if here.slot is None else here.slot.empty(shape, dtype)
-    return np.empty(shape, dtype) if made is None else made
+    return aligned_empty(shape, dtype) if made is None else made
 
 
 class _Pickler(pickle.Pickler):

@@ -22,6 +22,7 @@ from mixnet.gluon.nn import HybridSequential, Sequential
 from mixnet.ndarray.ndarray import NDArray
 from mixnet.runtime.host import on_host, put_on_device
 from mixnet.runtime.state import is_on_host
+from mixnet.runtime.value import from_host
 from mixnet.util import is_np_array
 
 
@@ -232,7 +233,7 @@ class RandomRotation(_OnHost, Block):
 
     def forward(self, x: Any) -> Any:
         """The input's shape."""
-        if random.random() > self._rotate_with_proba:
+        if np.random.random() > self._rotate_with_proba:
             return x
         return image.random_rotate(x, *self._args)
 
@@ -290,14 +291,8 @@ class RandomCrop(_OnHost, Block):
         """``(height, width, channels)``."""
         if self._pad is not None:
             padded = np.pad(x.asnumpy(), self._pad, constant_values=self._pad_value)
-            x = type(x)._wrap(_value_of(padded, x))
+            x = type(x)._wrap(from_host(padded, x.context))
         return image.random_crop(x, *self._args)[0]
-
-
-def _value_of(pixels: np.ndarray, like: NDArray) -> Any:
-    from mixnet.runtime.value import from_host
-
-    return from_host(pixels, like.context)
 
 
 class CropResize(_OnHost, HybridBlock):
@@ -508,4 +503,4 @@ class RandomGray(_OnHost, HybridBlock):
         weights = np.array([0.299, 0.587, 0.114], np.float32).reshape(1, 1, 3)
         host = x.asnumpy()
         gray = np.broadcast_to((host * weights).sum(-1, keepdims=True), host.shape)
-        return type(x)._wrap(_value_of(gray.astype(host.dtype), x))
+        return type(x)._wrap(from_host(gray.astype(host.dtype), x.context))
