@@ -47,6 +47,8 @@ ndarray.CachedOp = symbol.CachedOp
 autograd.get_symbol = symbol._get_symbol  # type: ignore[attr-defined]
 paths.install(__name__)
 
+from mixnet import test_utils as test_utils  # noqa: E402
+
 __version__ = "0.1.0"
 
 

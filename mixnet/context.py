@@ -143,9 +143,14 @@ _default = cpu(0)
 
 
 def current_context() -> Context:
-    """The innermost ``with context:`` of this thread, else ``cpu(0)``."""
+    """The innermost ``with context:`` of this thread, else its default, ``cpu(0)``."""
     stack = getattr(_current, "stack", None)
-    return stack[-1] if stack else _default
+    return stack[-1] if stack else getattr(_current, "default", _default)
+
+
+def set_default(context: Context) -> None:
+    """Change what ``current_context()`` is in this thread outside of any ``with context:``."""
+    _current.default = Context(context)
 
 
 def set_cpu_devices(count: int) -> None:

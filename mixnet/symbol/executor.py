@@ -9,7 +9,7 @@ from typing import Any
 from mixnet.autograd.scope import RecordingScope
 from mixnet.autograd.tape import Mark
 from mixnet.autograd.tape import backward as run_backward
-from mixnet.base import AttributeTypeError, MXNetError, ShapeError
+from mixnet.base import AttributeTypeError, AttributeValueError, MXNetError, ShapeError
 from mixnet.context import Context, current_context
 from mixnet.dtype import as_dtype
 from mixnet.graph.graph import Graph
@@ -379,11 +379,13 @@ def bind(
 def _named(names: Sequence[str], given: Any, what: str, complete: bool) -> dict[str, NDArray]:
     if isinstance(given, (list, tuple)):
         if len(given) != len(names):
-            raise MXNetError(f"bind: {what} has {len(given)} arrays, the symbol {len(names)}.")
+            raise AttributeValueError(
+                f"bind: {what} has {len(given)} arrays, the symbol {len(names)}."
+            )
         given = {name: array for name, array in zip(names, given, strict=True) if array is not None}
     missing = [name for name in names if name not in given]
     if complete and missing:
-        raise MXNetError(f"bind: {what} has no array for {', '.join(missing)}.")
+        raise AttributeValueError(f"bind: {what} has no array for {', '.join(missing)}.")
     return {name: given[name] for name in names if name in given}
 
 
