@@ -8,7 +8,7 @@ from typing import Any
 import jax
 
 from mixnet import config
-from mixnet.base import ContextError
+from mixnet.base import ContextError, classproperty
 
 _current = threading.local()
 
@@ -99,10 +99,7 @@ class Context:
     def __repr__(self) -> str:
         return f"{self.device_type}({self.device_id})"
 
-    @classmethod
-    def default_ctx(cls) -> Context:
-        """The current context of this thread."""
-        return current_context()
+    default_ctx: Any = classproperty(lambda cls: current_context())
 
 
 def cpu(device_id: int = 0) -> Context:
