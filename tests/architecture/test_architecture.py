@@ -17,9 +17,11 @@ PACKAGE = Path(mx.__file__).parent
 ROOT = PACKAGE.parent
 # Later rooms may import earlier ones.
 LAYERS = [
-    {"base", "config", "context", "dtype", "attribute", "name", "source", "util"},
+    {"api", "base", "config", "context", "dtype", "attribute", "error", "lazy", "libinfo", "library", "log",
+     "name", "registry", "rtc", "source", "util"},
     {"ops"}, {"graph"}, {"passes"}, {"engine"}, {"runtime"}, {"autograd"}, {"ndarray"},
-    {"random"}, {"numpy"}, {"numpy_extension"}, {"symbol"}, {"initializer", "metric", "operator", "recordio", "io"}, {"optimizer", "image"}, {"gluon"}, {"visualization", "profiler", "stages"}, {"paths"},
+    {"random"}, {"numpy"}, {"numpy_extension"}, {"symbol"}, {"initializer", "metric", "operator", "recordio", "io"}, {"optimizer", "image"}, {"gluon"}, {"visualization", "profiler", "stages", "torch", "tvmop", "notebook", "onnx"},
+    {"contrib"}, {"paths"}, {"test_utils"},
 ]  # fmt: skip
 LEVEL = {room: level for level, rooms in enumerate(LAYERS) for room in rooms}
 # Symbol files are written as whole files by the writer of parameter files; the engine stands apart.
