@@ -1,0 +1,4 @@
+"""``mx.gluon.contrib``: layers, cells, data and the estimator beside the core of Gluon."""
+
+from mixnet.gluon.contrib import data as data
+from mixnet.gluon.contrib import estimator as estimator
