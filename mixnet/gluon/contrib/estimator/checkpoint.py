@@ -10,7 +10,7 @@ import numpy as np
 
 from mixnet import symbol as sym
 from mixnet.gluon.contrib.estimator.event_handler import BatchEnd, EpochEnd, TrainBegin, better
-from mixnet.gluon.hybrid import HybridBlock
+from mixnet.gluon.block import HybridBlock
 from mixnet.metric import EvalMetric
 
 

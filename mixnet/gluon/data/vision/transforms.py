@@ -16,8 +16,7 @@ import numpy as np
 
 from mixnet import image
 from mixnet.base import numeric_types
-from mixnet.gluon.block import Block
-from mixnet.gluon.hybrid import HybridBlock
+from mixnet.gluon.block import Block, HybridBlock
 from mixnet.gluon.nn import HybridSequential, Sequential
 from mixnet.ndarray.ndarray import NDArray
 from mixnet.runtime.host import on_host, put_on_device
