@@ -17,6 +17,7 @@ from mixnet import io as io
 from mixnet import libinfo as libinfo
 from mixnet import library as library
 from mixnet import log as log
+from mixnet import lr_scheduler as lr_scheduler
 from mixnet import metric as metric
 from mixnet import name as name
 from mixnet import ndarray as nd
@@ -33,8 +34,8 @@ from mixnet import optimizer as optimizer
 from mixnet import paths as paths
 from mixnet import profiler as profiler
 from mixnet import random as random
-from mixnet import recordio as recordio
 from mixnet import random as rnd
+from mixnet import recordio as recordio
 from mixnet import registry as registry
 from mixnet import rtc as rtc
 from mixnet import runtime as runtime

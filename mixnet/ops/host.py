@@ -102,7 +102,7 @@ def _resize(data: Any, *, size: tuple[int, ...], keep_ratio: bool, interp: int) 
         width, height = size[0], int(height * size[0] / width)
     else:
         width, height = int(width * size[0] / height), size[0]
-    ipp = getattr(cv2, "ipp", None) if interp in (1, 2) else None
+    ipp: Any = getattr(cv2, "ipp", None) if interp in (1, 2) else None
     before = ipp is not None and ipp.useIPP()
     if before:
         ipp.setUseIPP(False)  # Intel's kernels round otherwise than OpenCV's

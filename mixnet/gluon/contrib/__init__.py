@@ -1,6 +1,9 @@
 """``mx.gluon.contrib``: layers, cells, data and the estimator beside the core of Gluon."""
 
 from mixnet.gluon.contrib import cnn as cnn
-from mixnet.gluon.contrib import data as data
-from mixnet.gluon.contrib import estimator as estimator
 from mixnet.gluon.contrib import nn as nn
+from mixnet.lazy import submodules as _submodules
+
+__getattr__, __dir__ = _submodules(
+    __name__, {"data": ".data", "estimator": ".estimator"}, globals()
+)

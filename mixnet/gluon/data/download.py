@@ -7,6 +7,7 @@ import shutil
 import tarfile
 import zipfile
 from collections.abc import Sequence
+from typing import IO
 
 from mixnet.base import MXNetError
 from mixnet.gluon import utils
@@ -51,16 +52,16 @@ def extract(archive: str, root: str, names: Sequence[str]) -> None:
         with tarfile.open(archive) as tar:
             for member in tar:
                 base = os.path.basename(member.name)
-                source = tar.extractfile(member) if base in wanted else None
-                if source is not None:
-                    _write(source, os.path.join(root, base))
+                content = tar.extractfile(member) if base in wanted else None
+                if content is not None:
+                    _write(content, os.path.join(root, base))
                     wanted.discard(base)
     if wanted:
         raise MXNetError(f"{archive} does not contain {', '.join(sorted(wanted))}.")
 
 
-def _write(source: object, path: str) -> None:
+def _write(source: IO[bytes], path: str) -> None:
     part = f"{path}.part"
     with open(part, "wb") as target:
-        shutil.copyfileobj(source, target)  # type: ignore[misc]
+        shutil.copyfileobj(source, target)
     os.replace(part, path)

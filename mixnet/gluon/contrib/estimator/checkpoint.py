@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from mixnet import symbol as sym
-from mixnet.gluon.contrib.estimator.event_handler import BatchEnd, EpochEnd, TrainBegin, better
 from mixnet.gluon.block import HybridBlock
+from mixnet.gluon.contrib.estimator.handlers import BatchEnd, EpochEnd, TrainBegin, better
 from mixnet.metric import EvalMetric
 
 

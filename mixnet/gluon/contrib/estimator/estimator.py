@@ -11,7 +11,7 @@ from typing import Any
 
 from mixnet.context import Context, cpu, gpu, num_gpus
 from mixnet.gluon.contrib.estimator.batch_processor import BatchProcessor
-from mixnet.gluon.contrib.estimator.event_handler import (
+from mixnet.gluon.contrib.estimator.handlers import (
     BatchBegin,
     BatchEnd,
     EpochBegin,
@@ -288,7 +288,9 @@ class _Told:
         self._estimator = estimator
         ordered = sorted(handlers, key=lambda each: getattr(each, "priority", 0))
         kinds = (TrainBegin, EpochBegin, BatchBegin, BatchEnd, EpochEnd, TrainEnd)
-        self._by_kind = {k: [each for each in ordered if isinstance(each, k)] for k in kinds}
+        self._by_kind: dict[type, list[Any]] = {
+            k: [each for each in ordered if isinstance(each, k)] for k in kinds
+        }
 
     def train_begin(self) -> None:
         for each in self._by_kind[TrainBegin]:
