@@ -52,7 +52,7 @@ def get_pretrained_file_names(embedding_name: str | None = None) -> Any:
     Raises:
         KeyError: there is no such embedding.
     """
-    known = registry.get_registry(_TokenEmbedding)
+    known: dict[str, Any] = registry.get_registry(_TokenEmbedding)
     if embedding_name is None:
         return {
             name: list(cls.pretrained_file_name_sha1)
