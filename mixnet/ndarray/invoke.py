@@ -11,7 +11,7 @@ from mixnet.ndarray.ndarray import NDArray
 from mixnet.ops.registry import Op
 from mixnet.runtime.keys import next_draw
 from mixnet.runtime.record import record
-from mixnet.runtime.state import state, updating
+from mixnet.runtime.state import is_tracing, state, updating
 
 # What runs an operator when an input is sparse; mixnet.ndarray.sparse_rules puts it here.
 on_sparse: list[Callable[..., Any]] = []
@@ -87,7 +87,7 @@ def _measured(op: Op, arrays: Sequence[NDArray], attributes: dict[str, Any]) -> 
     Raises:
         TraceError: a graph is being traced, where there are no values.
     """
-    if state.trace is not None:
+    if is_tracing():
         raise TraceError(
             f"{op.name}: the shape of the result depends on values, which a graph that is being "
             f"traced does not have. Compute it outside of the hybridized block, or take an "
