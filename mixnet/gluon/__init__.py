@@ -1,8 +1,10 @@
 """``mx.gluon``: networks as Python classes, imperative or compiled."""
 
+from mixnet.gluon import contrib as contrib
 from mixnet.gluon import data as data
 from mixnet.gluon import loss as loss
 from mixnet.gluon import nn as nn
+from mixnet.gluon import rnn as rnn
 from mixnet.gluon import utils as utils
 from mixnet.gluon.block import Block as Block
 from mixnet.gluon.hybrid import HybridBlock as HybridBlock

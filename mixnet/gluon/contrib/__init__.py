@@ -1,0 +1,3 @@
+"""``mx.gluon.contrib``: blocks beside the main ones."""
+
+from mixnet.gluon.contrib import rnn as rnn
