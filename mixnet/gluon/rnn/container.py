@@ -100,7 +100,7 @@ class _Stack:
         return inputs, after
 
 
-class SequentialRNNCell(_Stack, RecurrentCell):
+class SequentialRNNCell(_Stack, RecurrentCell):  # type: ignore[misc]
     """Cells one above the other: each gets the output of the one below."""
 
     def __init__(self, prefix: str | None = None, params: ParameterDict | None = None):
@@ -117,7 +117,7 @@ class SequentialRNNCell(_Stack, RecurrentCell):
         raise NotImplementedError("SequentialRNNCell is not hybrid; take HybridSequentialRNNCell.")
 
 
-class HybridSequentialRNNCell(_Stack, HybridRecurrentCell):
+class HybridSequentialRNNCell(_Stack, HybridRecurrentCell):  # type: ignore[misc]
     """Hybrid cells one above the other: each gets the output of the one below."""
 
     def __init__(self, prefix: str | None = None, params: ParameterDict | None = None):
