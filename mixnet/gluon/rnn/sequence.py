@@ -33,9 +33,9 @@ def as_list(given: Any) -> list[Any]:
     return list(given) if isinstance(given, (list, tuple)) else [given]
 
 
-def split(F: Any, data: Any, length: int, axis: int) -> list[Any]:
+def split(F: Any, data: Any, length: int, axis: int, squeeze: Any = 1) -> list[Any]:
     """The steps of a sequence, without the axis of time."""
-    parts = F.split(data, axis=axis, num_outputs=length, squeeze_axis=True)
+    parts = F.split(data, axis=axis, num_outputs=length, squeeze_axis=squeeze)
     return list(parts) if isinstance(parts, (list, tuple, Symbol)) else [parts]
 
 
@@ -114,7 +114,7 @@ def backwards(F: Any, steps: list[Any], length: int, valid_length: Any) -> list[
     turned = F.SequenceReverse(
         F.stack(*steps, axis=0), sequence_length=valid_length, use_sequence_length=True
     )
-    return split(F, turned, length, 0)
+    return split(F, turned, length, 0, True)
 
 
 def first_states(cell: Any, F: Any, given: Any, data: Any, batch: int) -> Any:
