@@ -9,6 +9,7 @@ from mixnet import engine as engine
 from mixnet import gluon as gluon
 from mixnet import initializer as init
 from mixnet import initializer as initializer
+from mixnet import io as io
 from mixnet import metric as metric
 from mixnet import monitor as mon
 from mixnet import monitor as monitor
