@@ -3,12 +3,16 @@
 from mixnet import attribute as attribute
 from mixnet import autograd as autograd
 from mixnet import base as base
+from mixnet import callback as callback
 from mixnet import context as context
 from mixnet import engine as engine
 from mixnet import gluon as gluon
 from mixnet import initializer as init
 from mixnet import initializer as initializer
+from mixnet import io as io
 from mixnet import metric as metric
+from mixnet import monitor as mon
+from mixnet import monitor as monitor
 from mixnet import name as name
 from mixnet import ndarray as nd
 from mixnet import ndarray as ndarray
