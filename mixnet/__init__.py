@@ -26,6 +26,7 @@ from mixnet import optimizer as optimizer
 from mixnet import paths as paths
 from mixnet import profiler as profiler
 from mixnet import random as random
+from mixnet import rnn as rnn
 from mixnet import runtime as runtime
 from mixnet import symbol as sym
 from mixnet import symbol as symbol

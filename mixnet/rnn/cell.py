@@ -341,9 +341,7 @@ class GRUCell(_GatedCell):
         return output, [output]
 
 
-def gru_step(
-    i2h: Any, h2h: Any, before: Any, name: str, activation: Any, activate: Any
-) -> Any:
+def gru_step(i2h: Any, h2h: Any, before: Any, name: str, activation: Any, activate: Any) -> Any:
     """The gates of a GRU: the new state from the maps of the inputs and of the state before."""
     reset_in, update_in, new_in = sym.SliceChannel(i2h, num_outputs=3, name=name + "_i2h_slice")
     reset_h, update_h, new_h = sym.SliceChannel(h2h, num_outputs=3, name=name + "_h2h_slice")

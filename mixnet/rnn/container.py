@@ -151,7 +151,7 @@ class BidirectionalCell(_Cells):
         layout: str = "NTC",
         merge_outputs: bool | None = None,
     ) -> tuple[Any, list[Any]]:
-        """Both cells over the whole sequence."""
+        """Both cells over the whole sequence; the last states are a list for each of them."""
         self.reset()
         steps, axis = steps_of(length, inputs, layout, False)
         states = self.begin_state() if begin_state is None else begin_state
@@ -174,4 +174,4 @@ class BidirectionalCell(_Cells):
                 sym.Concat(each, other, dim=1, name=f"{name}t{i}")
                 for i, (each, other) in enumerate(zip(left, reversed(right), strict=True))
             ]
-        return outputs, left_states + right_states
+        return outputs, [left_states, right_states]

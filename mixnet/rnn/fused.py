@@ -12,6 +12,7 @@ from mixnet.ndarray import concatenate
 from mixnet.ops.recurrent import GATES, part_shapes
 from mixnet.rnn.cell import BaseRNNCell, GRUCell, LSTMCell, RNNCell, RNNParams, steps_of
 from mixnet.rnn.container import BidirectionalCell, SequentialRNNCell
+from mixnet.rnn.dropout import DropoutCell
 
 _GATE_NAMES: dict[str, list[str]] = {
     "rnn_relu": [""],
@@ -53,9 +54,7 @@ class FusedRNNCell(BaseRNNCell):
         self._bidirectional, self._dropout = bidirectional, dropout
         self._get_next_state, self._forget_bias = get_next_state, forget_bias
         self._directions = ["l", "r"] if bidirectional else ["l"]
-        init = initializer.FusedRNN(
-            None, num_hidden, num_layers, mode, bidirectional, forget_bias
-        )
+        init = initializer.FusedRNN(None, num_hidden, num_layers, mode, bidirectional, forget_bias)
         self._parameter = self.params.get("parameters", init=init)
 
     @property
@@ -146,7 +145,9 @@ class FusedRNNCell(BaseRNNCell):
         if axis == 1:
             data = sym.swapaxes(data, dim1=0, dim2=1)
         states = self.begin_state() if begin_state is None else begin_state
-        named = dict(zip(("state", "state_cell"), states, strict=False))
+        named: dict[str, Any] = dict(zip(("state", "state_cell"), states, strict=False))
+        if self._get_next_state:
+            named["attr"] = {"__layout__": "LNC"}  # of the states, for who binds them
         rnn = sym.RNN(
             data=data,
             parameters=self._parameter,
@@ -186,8 +187,5 @@ class FusedRNNCell(BaseRNNCell):
             else:
                 stack.add(made[0])
             if self._dropout > 0 and layer != self._num_layers - 1:
-                # Here, as dropout knows nothing of fused cells.
-                from mixnet.rnn.modifier import DropoutCell
-
                 stack.add(DropoutCell(self._dropout, prefix=f"{self._prefix}_dropout{layer}_"))
         return stack

@@ -1,4 +1,4 @@
-"""Cells of symbols that change what other cells do: dropout, zoneout, residual connections."""
+"""Cells of symbols that change what other cells do: zoneout, residual connections."""
 
 from __future__ import annotations
 
@@ -9,53 +9,6 @@ from mixnet.rnn.cell import BaseRNNCell, RNNParams, steps_of
 from mixnet.rnn.container import BidirectionalCell, SequentialRNNCell
 from mixnet.rnn.fused import FusedRNNCell
 from mixnet.symbol.symbol import Symbol
-
-
-class DropoutCell(BaseRNNCell):
-    """Dropout of the inputs, as a cell without states to put between others.
-
-    Args:
-        dropout: probability that an element becomes 0.
-        prefix: text before names.
-        params: variables to share; it has none.
-
-    Raises:
-        AssertionError: ``dropout`` is no number.
-    """
-
-    def __init__(
-        self, dropout: float, prefix: str = "dropout_", params: RNNParams | None = None
-    ):
-        super().__init__(prefix, params)
-        if isinstance(dropout, bool) or not isinstance(dropout, (int, float)):
-            raise AssertionError(f"DropoutCell: dropout must be a number, not {dropout!r}.")
-        self.dropout = dropout
-
-    @property
-    def state_info(self) -> Any:
-        """It has no states."""
-        return []
-
-    def __call__(self, inputs: Any, states: Any) -> Any:
-        """The inputs with elements dropped."""
-        if self.dropout > 0:
-            inputs = sym.Dropout(data=inputs, p=self.dropout)
-        return inputs, states
-
-    def unroll(
-        self,
-        length: int,
-        inputs: Any,
-        begin_state: Any = None,
-        layout: str = "NTC",
-        merge_outputs: bool | None = None,
-    ) -> tuple[Any, list[Any]]:
-        """Dropout of all steps, at once where they are one symbol."""
-        self.reset()
-        steps, _ = steps_of(length, inputs, layout, merge_outputs)
-        if isinstance(steps, Symbol):
-            return self(steps, [])
-        return super().unroll(length, steps, begin_state, layout, merge_outputs)
 
 
 class ModifierCell(BaseRNNCell):
@@ -153,8 +106,7 @@ class ZoneoutCell(ModifierCell):
             output = mixed(self.zoneout_outputs, output, before)
         if self.zoneout_states != 0:
             after = [
-                mixed(self.zoneout_states, new, old)
-                for new, old in zip(after, states, strict=True)
+                mixed(self.zoneout_states, new, old) for new, old in zip(after, states, strict=True)
             ]
         self.prev_output = output
         return output, after

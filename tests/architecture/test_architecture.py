@@ -20,7 +20,7 @@ LAYERS = [
     {"base", "config", "context", "dtype", "attribute", "name", "source", "util"},
     {"ops"}, {"graph"}, {"passes"}, {"engine"}, {"runtime"}, {"autograd"}, {"ndarray"},
     {"random"}, {"numpy"}, {"numpy_extension"}, {"symbol"}, {"initializer", "metric", "operator", "recordio", "io"}, {"optimizer", "image"}, {"gluon"}, {"visualization", "profiler", "stages"},
-    {"checkpoint"}, {"callback", "monitor", "model", "executor_manager", "module"}, {"contrib"},
+    {"checkpoint"}, {"callback", "monitor", "model", "executor_manager", "module", "rnn"}, {"contrib"},
     {"paths"},
 ]  # fmt: skip
 LEVEL = {room: level for level, rooms in enumerate(LAYERS) for room in rooms}
