@@ -4,6 +4,7 @@ from mixnet.gluon import block as block
 from mixnet.gluon import contrib as contrib
 from mixnet.gluon import data as data
 from mixnet.gluon import loss as loss
+from mixnet.gluon import model_zoo as model_zoo
 from mixnet.gluon import nn as nn
 from mixnet.gluon import parameter as parameter
 from mixnet.gluon import rnn as rnn

@@ -7,6 +7,7 @@ from typing import Any
 
 from mixnet.graph.graph import Graph
 from mixnet.graph.node import Entry, Node
+from mixnet.ops.attributes import to_text
 from mixnet.passes.infer_shape import infer, is_known
 from mixnet.util import is_np_shape
 
@@ -31,14 +32,17 @@ def complete_shapes(graph: Graph, shapes: Mapping[str, Any]) -> Graph:
         shape = found.get(Entry(node)) if node in open_ones else None
         if not is_known(shape):
             return node.replaced(inputs)
-        statics, _ = node.op.bind({**_attributes(node), "shape": shape})
-        made = Node(node.op, statics, node.scalars, inputs, node.name, node.attrs)
+        attributes = {**attributes_of(node), "shape": shape}
+        statics, _ = node.op.bind(attributes)
+        attrs = {**node.attrs, "shape": to_text(shape)}
+        made = Node(node.op, statics, node.scalars, inputs, node.name, attrs)
         return made.made_from(node)
 
     return graph.rebuild(change)
 
 
-def _attributes(node: Node) -> dict[str, Any]:
+def attributes_of(node: Node) -> dict[str, Any]:
+    """The operator's attributes of a symbol's node, without the user's."""
     return {name: value for name, value in node.attrs.items() if name in node.op.attributes}
 
 

@@ -140,11 +140,11 @@ class Inference:
 
         They are the one open extent of the weights of the first layer, in each direction.
         """
-        total = self.shapes.get(Entry(node))
+        total: Any = self.shapes.get(Entry(node))
         if not is_known(total):
             return
         parts = [entry.node.inputs[0] if entry.node.inputs else entry for entry in node.inputs]
-        shapes = [self.shapes.get(each) for each in parts]
+        shapes: list[Any] = [self.shapes.get(each) for each in parts]
         waiting = [each for each in shapes if each is not None and not is_known(each)]
         if None in shapes or not waiting or any(rows <= 0 for rows, _ in waiting):
             return

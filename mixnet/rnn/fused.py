@@ -183,7 +183,7 @@ class FusedRNNCell(BaseRNNCell):
             made = [cell(f"{self._prefix}{side}{layer}_") for side in self._directions]
             if self._bidirectional:
                 prefix = f"{self._prefix}bi_l{layer}_"
-                stack.add(BidirectionalCell(*made, output_prefix=prefix))
+                stack.add(BidirectionalCell(made[0], made[1], output_prefix=prefix))
             else:
                 stack.add(made[0])
             if self._dropout > 0 and layer != self._num_layers - 1:

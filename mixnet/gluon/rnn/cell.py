@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from mixnet import ndarray as nd
-from mixnet.gluon.block import Block
-from mixnet.gluon.hybrid import HybridBlock
+from mixnet.gluon.block import Block, HybridBlock
+from mixnet.gluon.nn.activation import LeakyReLU
 from mixnet.gluon.parameter import ParameterDict
 from mixnet.gluon.rnn.sequence import first_states, masked, sequence
 from mixnet.util import is_np_array
@@ -127,6 +127,8 @@ class RecurrentCell(Block):
             if activation in _BY_NAME:
                 return getattr(F, activation)(inputs, **kwargs)
             return F.Activation(inputs, act_type=activation, **kwargs)
+        if isinstance(activation, LeakyReLU):
+            return F.LeakyReLU(inputs, act_type="leaky", slope=activation._alpha, **kwargs)
         if isinstance(activation, Block):
             return activation(inputs)
         return activation(inputs, **kwargs)

@@ -6,7 +6,7 @@ from typing import Any
 
 from mixnet import ndarray as nd
 from mixnet import symbol as sym
-from mixnet.gluon.hybrid import HybridBlock
+from mixnet.gluon.block import HybridBlock
 from mixnet.gluon.parameter import Parameter
 from mixnet.gluon.rnn.sequence import TENSORS
 from mixnet.ops.recurrent import GATES
@@ -103,7 +103,7 @@ class _RNNLayer(HybridBlock):
             parts.append("bidirectional")
         return f"{type(self).__name__}({', '.join(parts)})"
 
-    def _structured(self, prefix: str = "") -> dict[str, Parameter]:
+    def _collect_params_with_prefix(self, prefix: str = "") -> dict[str, Parameter]:
         """Parameters named as those of a stack of cells, which is how files name them."""
         dot = prefix + "." if prefix else ""
         found = {}
