@@ -4,6 +4,7 @@ from mixnet import api as api
 from mixnet import attribute as attribute
 from mixnet import autograd as autograd
 from mixnet import base as base
+from mixnet import callback as callback
 from mixnet import context as context
 from mixnet import contrib as contrib
 from mixnet import engine as engine
@@ -19,6 +20,8 @@ from mixnet import library as library
 from mixnet import log as log
 from mixnet import lr_scheduler as lr_scheduler
 from mixnet import metric as metric
+from mixnet import monitor as mon
+from mixnet import monitor as monitor
 from mixnet import name as name
 from mixnet import ndarray as nd
 from mixnet import ndarray as ndarray
@@ -38,6 +41,7 @@ from mixnet import random as rnd
 from mixnet import recordio as recordio
 from mixnet import registry as registry
 from mixnet import rtc as rtc
+from mixnet import rnn as rnn
 from mixnet import runtime as runtime
 from mixnet import symbol as sym
 from mixnet import symbol as symbol

@@ -18,6 +18,7 @@ from mixnet.ndarray.create import zeros
 from mixnet.ndarray.ndarray import NDArray
 from mixnet.passes import pipeline
 from mixnet.passes.assign_keys import assign_keys
+from mixnet.passes.complete_shapes import complete_shapes
 from mixnet.passes.facts import Facts
 from mixnet.passes.infer_shape import infer
 from mixnet.passes.place_devices import group_of, place_devices
@@ -168,18 +169,23 @@ class Executor:
             arrays = [*self._arg_dict.values(), *self._aux_dict.values()]
             known = [(array.shape, array._spec.dtype) for array in arrays]
             facts = Facts(self._ctx.device.platform, known)
-            graph = executable_graph(self._symbol, training, facts)
+            graph = executable_graph(self._complete(), training, facts)
             self._ops[training] = GraphOp(
                 graph, self._symbol.name or "group", recompute=self._recompute
             )
         return self._ops[training]
+
+    def _complete(self) -> Symbol:
+        """The symbol with constants of open shapes as the arrays' shapes make them."""
+        shapes = {n: a.shape for n, a in (*self.arg_dict.items(), *self.aux_dict.items())}
+        return Symbol(complete_shapes(self._symbol.graph, shapes).heads)
 
     def placed_graph(self, training: bool) -> PlacedGraph:
         """What runs instead where ``group2ctx`` was given: the graph on its devices."""
         if training not in self._placed:
             arrays = [*self._arg_dict.values(), *self._aux_dict.values()]
             placement = place_devices(
-                unplaced_graph(self._symbol, training),
+                unplaced_graph(self._complete(), training),
                 self._groups,
                 self._ctx,
                 [array.context for array in arrays],
