@@ -8,6 +8,8 @@ from mixnet import engine as engine
 from mixnet import gluon as gluon
 from mixnet import initializer as init
 from mixnet import initializer as initializer
+from mixnet import kvstore as kv
+from mixnet import kvstore as kvstore
 from mixnet import metric as metric
 from mixnet import name as name
 from mixnet import ndarray as nd
