@@ -5,7 +5,6 @@ from __future__ import annotations
 import pickle
 from typing import Any
 
-from mixnet.ndarray.ndarray import NDArray
 from mixnet.optimizer.optimizer import Optimizer
 
 
@@ -17,8 +16,12 @@ class Updater:
         self.states: dict[Any, Any] = {}
         self.states_synced: dict[Any, bool] = {}
 
-    def __call__(self, index: Any, grad: NDArray, weight: NDArray) -> None:
-        """Update ``weight``."""
+    def __call__(self, index: Any, grad: Any, weight: Any) -> None:
+        """Update ``weight``, or those of a list."""
+        if isinstance(index, (list, tuple)):
+            for each in zip(index, grad, weight, strict=True):
+                self(*each)
+            return
         if index not in self.states:
             self.states[index] = self.optimizer.create_state_multi_precision(index, weight)
         self.optimizer.update_multi_precision(index, weight, grad, self.states[index])
