@@ -24,6 +24,7 @@ class Updater:
             return
         if index not in self.states:
             self.states[index] = self.optimizer.create_state_multi_precision(index, weight)
+        self.states[index] = _moved(self.states[index], weight.context)
         self.optimizer.update_multi_precision(index, weight, grad, self.states[index])
 
     def get_states(self, dump_optimizer: bool = False) -> bytes:
@@ -37,6 +38,12 @@ class Updater:
             self.states, self.optimizer = found
         else:
             self.states = found
+
+
+def _moved(state: Any, context: Any) -> Any:
+    if isinstance(state, tuple):
+        return tuple(_moved(each, context) for each in state)
+    return state if state is None else state.as_in_context(context)
 
 
 def get_updater(optimizer: Optimizer) -> Updater:
