@@ -10,6 +10,7 @@ from mixnet import initializer as init
 from mixnet import initializer as initializer
 from mixnet import kvstore as kv
 from mixnet import kvstore as kvstore
+from mixnet import lr_scheduler as lr_scheduler
 from mixnet import metric as metric
 from mixnet import name as name
 from mixnet import ndarray as nd

@@ -85,6 +85,13 @@ SETTINGS: dict[str, Setting] = {
             "On several contexts gluon.Trainer lets the KVStore update the parameters, by default.",
         ),
         Setting(
+            "MXNET_OPTIMIZER_AGGREGATION_SIZE",
+            int,
+            0,
+            "Parameters that an optimizer is handed together (0: 4, LAMB 45); all are one program "
+            "anyway.",
+        ),
+        Setting(
             "MXNET_BACKWARD_DO_MIRROR",
             _flag,
             False,
