@@ -19,7 +19,7 @@ ROOT = PACKAGE.parent
 LAYERS = [
     {"base", "config", "context", "dtype", "attribute", "name", "source", "util"},
     {"ops"}, {"graph"}, {"passes"}, {"engine"}, {"runtime"}, {"autograd"}, {"ndarray"},
-    {"random"}, {"numpy"}, {"numpy_extension"}, {"symbol"}, {"initializer", "lr_scheduler", "metric", "operator"}, {"optimizer"}, {"kvstore"}, {"gluon"}, {"visualization", "profiler", "stages"}, {"paths"},
+    {"random"}, {"numpy"}, {"numpy_extension"}, {"symbol"}, {"initializer", "lr_scheduler", "metric", "operator"}, {"optimizer"}, {"kvstore"}, {"gluon"}, {"visualization", "profiler", "stages"}, {"contrib"}, {"paths"},
 ]  # fmt: skip
 LEVEL = {room: level for level, rooms in enumerate(LAYERS) for room in rooms}
 # Symbol files are written as whole files by the writer of parameter files; the engine stands apart.

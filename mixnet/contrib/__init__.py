@@ -1,0 +1,1 @@
+"""mx.contrib: what MXNet has beside its main namespaces."""
