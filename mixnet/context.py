@@ -8,7 +8,8 @@ from typing import Any
 import jax
 
 from mixnet import config
-from mixnet.base import ContextError
+from mixnet.base import ContextError, classproperty
+from mixnet.base import with_metaclass as with_metaclass
 
 _current = threading.local()
 
@@ -99,7 +100,7 @@ class Context:
     def __repr__(self) -> str:
         return f"{self.device_type}({self.device_id})"
 
-    @classmethod
+    @classproperty
     def default_ctx(cls) -> Context:
         """The current context of this thread."""
         return current_context()

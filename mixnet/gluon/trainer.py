@@ -66,6 +66,7 @@ class Trainer:
         self._scale: float = self._optimizer.rescale_grad
         self._kvstore_params = {"kvstore": kvstore, "update_on_kvstore": update_on_kvstore}
         self._amp_loss_scaler: Any = None  # see mixnet.contrib.amp
+        self._amp_original_scale = self._scale
         self._reset_kvstore()
 
     def _check_contexts(self) -> list[Context]:

@@ -78,7 +78,8 @@ def _start(value: Value, context: Context) -> Value:
         with jax.enable_x64(True):
             return [jax.device_put(arrays[0], context.device)]
 
+    shared = value.spec.context.device is context.device  # one buffer, two values
     name = f"copy {value.spec.context} to {context}"
     (made,) = later(name, (value,), (spec,), copy, f"copy:{context}")
-    made.shared = value.spec.context.device is context.device  # one buffer, two values
+    made.shared = shared
     return made

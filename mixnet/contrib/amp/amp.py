@@ -11,6 +11,7 @@ import numpy as np
 
 from mixnet.base import AttributeTypeError, MXNetError
 from mixnet.context import Context, gpu
+from mixnet.contrib.amp import lists as lists
 from mixnet.contrib.amp.lists import symbol_bf16, symbol_fp16
 from mixnet.contrib.amp.loss_scaler import LossScaler
 from mixnet.dtype import bfloat16
@@ -142,6 +143,7 @@ def init_trainer(optimizer_or_trainer: Any) -> None:
     assert _amp_initialized, "AMP not initialized, did you forget to call amp.init()?"
     trainer = _as_trainer(optimizer_or_trainer)
     trainer._amp_loss_scaler = LossScaler()
+    trainer._amp_original_scale = trainer._scale
 
 
 def _as_trainer(given: Any) -> Trainer:
@@ -328,14 +330,14 @@ def convert_hybrid_block(
     fp32_ops: Names = None,
     conditional_fp32_ops: Conditions = None,
     excluded_sym_names: Names = None,
-    ctx: Context | None = None,
+    ctx: Context = gpu(0),
     cast_optional_params: bool = False,
 ) -> SymbolBlock:
     """A network in mixed precision, from one that was hybridized and called once.
 
     Args:
         block: the network.
-        ctx: where its parameters go; ``gpu(0)`` by default.
+        ctx: where its parameters go.
         cast_optional_params: parameters that are only read in half precision are stored in it.
 
     Raises:
@@ -348,7 +350,6 @@ def convert_hybrid_block(
             "Please first call block.hybridize() and then run forward with this block at least once "
             "before calling export."
         )
-    context = gpu(0) if ctx is None else ctx
     symbol = block.to_symbol()
     own = {each.name: each for each in block.collect_params().values()}
     states = set(symbol.list_auxiliary_states())
@@ -370,6 +371,6 @@ def convert_hybrid_block(
         value = arguments[name] if name in arguments else auxiliary[name]
         each.shape = value.shape
         each.cast(value.dtype)
-        each.initialize(ctx=context)
+        each.initialize(ctx=ctx)
         each.set_data(value)
     return made
