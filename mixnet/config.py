@@ -105,6 +105,12 @@ SETTINGS: dict[str, Setting] = {
             "Start mx.profiler with the process; profile.json is written at its end.",
         ),
         Setting(
+            "MXNET_GLUON_REPO",
+            str,
+            "https://apache-mxnet.s3-accelerate.dualstack.amazonaws.com/",
+            "Where Gluon's data sets and pretrained weights are downloaded from.",
+        ),
+        Setting(
             "MIXNET_CPU_DEVICES",
             int,
             0,

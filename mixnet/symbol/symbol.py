@@ -190,7 +190,7 @@ class Symbol:
                 if name and node in heads and len(heads) == 1:
                     copied.name = name
                 made[node] = copied
-        return Symbol([moved(entry) for entry in self._heads])
+        return type(self)([moved(entry) for entry in self._heads])
 
     def _entry(self) -> Entry:
         if len(self._heads) != 1:
