@@ -15,6 +15,8 @@ from mixnet import image as img
 from mixnet import initializer as init
 from mixnet import initializer as initializer
 from mixnet import io as io
+from mixnet import kvstore as kv
+from mixnet import kvstore as kvstore
 from mixnet import libinfo as libinfo
 from mixnet import library as library
 from mixnet import log as log
@@ -40,8 +42,8 @@ from mixnet import random as random
 from mixnet import random as rnd
 from mixnet import recordio as recordio
 from mixnet import registry as registry
-from mixnet import rtc as rtc
 from mixnet import rnn as rnn
+from mixnet import rtc as rtc
 from mixnet import runtime as runtime
 from mixnet import symbol as sym
 from mixnet import symbol as symbol
