@@ -10,6 +10,8 @@ from mixnet import gluon as gluon
 from mixnet import initializer as init
 from mixnet import initializer as initializer
 from mixnet import io as io
+from mixnet import kvstore as kv
+from mixnet import kvstore as kvstore
 from mixnet import metric as metric
 from mixnet import monitor as mon
 from mixnet import monitor as monitor

@@ -19,7 +19,9 @@ ROOT = PACKAGE.parent
 LAYERS = [
     {"base", "config", "context", "dtype", "attribute", "name", "source", "util"},
     {"ops"}, {"graph"}, {"passes"}, {"engine"}, {"runtime"}, {"autograd"}, {"ndarray"},
-    {"random"}, {"numpy"}, {"numpy_extension"}, {"symbol"}, {"initializer", "metric", "operator", "recordio", "io"}, {"optimizer", "image"}, {"gluon"}, {"visualization", "profiler", "stages"},
+    {"random"}, {"numpy"}, {"numpy_extension"}, {"symbol"},
+    {"initializer", "metric", "operator", "recordio", "io"}, {"optimizer", "image"}, {"kvstore"},
+    {"gluon"}, {"visualization", "profiler", "stages"},
     {"checkpoint"}, {"callback", "monitor", "model", "executor_manager", "module"}, {"contrib"},
     {"paths"},
 ]  # fmt: skip
