@@ -6,6 +6,7 @@ from mixnet import base as base
 from mixnet import callback as callback
 from mixnet import context as context
 from mixnet import engine as engine
+from mixnet import executor_manager as executor_manager
 from mixnet import gluon as gluon
 from mixnet import initializer as init
 from mixnet import initializer as initializer
@@ -13,6 +14,9 @@ from mixnet import io as io
 from mixnet import kvstore as kv
 from mixnet import kvstore as kvstore
 from mixnet import metric as metric
+from mixnet import model as model
+from mixnet import module as mod
+from mixnet import module as module
 from mixnet import monitor as mon
 from mixnet import monitor as monitor
 from mixnet import name as name

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from mixnet.autograd.scope import RecordingScope
 from mixnet.autograd.tape import Mark
@@ -13,7 +13,7 @@ from mixnet.base import AttributeTypeError, MXNetError, ShapeError
 from mixnet.context import Context, current_context
 from mixnet.dtype import as_dtype
 from mixnet.graph.graph import Graph
-from mixnet.graph.node import Entry
+from mixnet.graph.node import Entry, Node
 from mixnet.ndarray.create import zeros
 from mixnet.ndarray.ndarray import NDArray
 from mixnet.passes import pipeline
@@ -78,36 +78,51 @@ def state_graph(symbol: Symbol) -> Graph:
     return Graph(tuple(heads), inputs, len(symbol._heads), tuple(replaced))
 
 
+class Bound(NamedTuple):
+    """The arrays of an executor by name: arguments, gradients of some, auxiliary states."""
+
+    arguments: Mapping[str, NDArray]
+    gradients: Mapping[str, NDArray]
+    states: Mapping[str, NDArray]
+
+
 class Executor:
     """A bound symbol. Make one with ``symbol.bind`` or ``symbol.simple_bind``.
 
     ``arg_dict``, ``grad_dict`` and ``aux_dict`` hold its arrays by name; ``outputs`` those of the
     last ``forward``.
+
+    Args:
+        handle: its arrays.
+        symbol: what it computes.
+        ctx: device.
+        grad_req: ``write``, ``add`` or ``null`` by argument.
+        group2ctx: device of each group of nodes, see ``bind``.
     """
 
     def __init__(
         self,
+        handle: Bound,
         symbol: Symbol,
-        context: Context,
-        arguments: Mapping[str, NDArray],
-        gradients: Mapping[str, NDArray],
-        requests: Mapping[str, str],
-        states: Mapping[str, NDArray],
-        groups: Mapping[str, Context] | None = None,
+        ctx: Context,
+        grad_req: Mapping[str, str],
+        group2ctx: Mapping[str, Context] | None,
     ):
+        self.handle = handle
         self._symbol = symbol
-        self._groups = dict(groups or {})
+        self._groups = dict(group2ctx or {})
         self._placed: dict[bool, PlacedGraph] = {}
-        self._ctx = context
-        self.arg_dict = dict(arguments)
-        self.grad_dict = {name: gradients.get(name) for name in arguments}
-        self.aux_dict = dict(states)
-        self._requests = dict(requests)
+        self._ctx = ctx
+        self.arg_dict = dict(handle.arguments)
+        self.grad_dict = {name: handle.gradients.get(name) for name in handle.arguments}
+        self.aux_dict = dict(handle.states)
+        self._requests = dict(grad_req)
         self._recompute = default_mode()
         self._ops: dict[bool, GraphOp] = {}
         self._recorded: list[NDArray] = []
         self._outputs: list[NDArray] = []
         self._monitor: tuple[Callable[[str, NDArray], Any], bool] | None = None
+        self._watched: list[Entry] = []
         self._output_dict: dict[str, NDArray] = {}
         if self._groups:
             self.placed_graph(False)  # a group without a device is an error here
@@ -143,13 +158,17 @@ class Executor:
 
     # ---- running ------------------------------------------------------------------------------
 
+    def _run_symbol(self) -> Symbol:
+        """The symbol; with a monitor, the outputs that it watches too."""
+        return Symbol((*self._symbol._heads, *self._watched)) if self._watched else self._symbol
+
     def graph_op(self, training: bool) -> GraphOp:
         """The operator that runs the whole graph."""
         if training not in self._ops:
             arrays = [*self.arg_dict.values(), *self.aux_dict.values()]
             known = [(array.shape, array._spec.dtype) for array in arrays]
             facts = Facts(self._ctx.device.platform, known)
-            graph = executable_graph(self._symbol, training, facts)
+            graph = executable_graph(self._run_symbol(), training, facts)
             self._ops[training] = GraphOp(
                 graph, self._symbol.name or "group", recompute=self._recompute
             )
@@ -160,7 +179,7 @@ class Executor:
         if training not in self._placed:
             arrays = [*self.arg_dict.values(), *self.aux_dict.values()]
             placement = place_devices(
-                unplaced_graph(self._symbol, training),
+                unplaced_graph(self._run_symbol(), training),
                 self._groups,
                 self._ctx,
                 [array.context for array in arrays],
@@ -204,6 +223,7 @@ class Executor:
         for i, value in zip(numbers, states, strict=True):
             value.node = None
             handles[i]._write(value)
+        outputs, watched = outputs[: len(self._symbol)], outputs[len(self._symbol) :]
         self._recorded = [NDArray._wrap(value) for value in outputs] if is_train else []
         plain = [value.alias() for value in outputs]
         if self._outputs:
@@ -212,7 +232,7 @@ class Executor:
         else:
             self._outputs = [NDArray._wrap(value) for value in plain]
         if self._monitor is not None:
-            self._watch(bool(is_train))
+            self._watch(watched)
         return self._outputs
 
     def _feed(self, name: str, array: Any) -> None:
@@ -252,6 +272,8 @@ class Executor:
         ]
         if pairs:
             run_backward([h for h, _ in pairs], [g for _, g in pairs], retain_graph=True)
+            if self._monitor is not None:
+                self._watch_backward(out_grads)
 
     # ---- looking and changing -----------------------------------------------------------------
 
@@ -265,22 +287,48 @@ class Executor:
             monitor_all: the inputs too.
         """
         self._monitor = (callback, monitor_all)
+        nodes = self._symbol.graph.nodes
+        self._watched = [
+            Entry(node, i)
+            for node in nodes
+            for i in range(_num_watched(node))
+            if monitor_all or not node.is_variable
+        ]
+        self._ops.clear()
+        self._placed.clear()
 
-    def _watch(self, training: bool) -> None:
+    def _watch(self, values: Sequence[Value]) -> None:
         assert self._monitor is not None
-        callback, everything = self._monitor
-        internals = self._symbol.get_internals()
-        kept = [e for e in internals._heads if everything or not e.node.is_variable]
-        watched = Executor(
-            Symbol(kept), self._ctx, self.arg_dict, {}, {}, self.aux_dict, self._groups
-        )
-        arguments = Symbol(kept).list_arguments()
-        watched.arg_dict = {name: self.arg_dict[name] for name in arguments}
-        handles = [*watched.arg_dict.values(), *self.aux_dict.values()]
-        with RecordingScope(False, training):
-            outputs, _, _ = watched._run(training, [h._read() for h in handles])
-        for entry, value in zip(kept, outputs, strict=True):
-            callback(output_name(entry), NDArray._wrap(value))
+        for entry, value in zip(self._watched, values, strict=True):
+            self._monitor[0](_watched_name(entry), NDArray._wrap(value.alias()))
+
+    def _watch_backward(self, out_grads: Sequence[NDArray] | None) -> None:
+        """Show the gradients that the operators' backward nodes compute, at the arrays of now."""
+        assert self._monitor is not None
+        wanted = [name for name, request in self._requests.items() if request != "null"]
+        forward = set(self._symbol.graph.nodes)
+        internals = self._symbol.gradient(wanted).get_internals()
+        kept = [e for e in internals._heads if e.node not in forward and not e.node.is_variable]
+        given = out_grads or [NDArray._wrap(head._read().alias()) for head in self._recorded]
+        starts = {
+            f"{name}_grad": each if out_grads else each.ones_like()
+            for name, each in zip(self._symbol.list_outputs(), given, strict=True)
+        }
+        arrays = {**self.arg_dict, **starts}
+        gradients = Symbol(kept)
+        names = gradients.list_arguments()
+        bound = Bound({name: arrays[name] for name in names}, {}, self.aux_dict)
+        requests = dict.fromkeys(names, "null")
+        found = Executor(bound, gradients, self._ctx, requests, self._groups)
+        for entry, array in zip(kept, found._outputs_only(), strict=True):
+            self._monitor[0](output_name(entry), array)
+
+    def _outputs_only(self) -> list[NDArray]:
+        """Outputs in training mode; states stay as they are."""
+        handles = [*self.arg_dict.values(), *self.aux_dict.values()]
+        with RecordingScope(False, True):
+            outputs, _, _ = self._run(True, [handle._read() for handle in handles])
+        return [NDArray._wrap(value) for value in outputs]
 
     def copy_params_from(
         self,
@@ -330,9 +378,29 @@ class Executor:
             name: array if array.shape == shape else zeros(shape, array.context, array.dtype)
             for (name, array), shape in zip(self.aux_dict.items(), states, strict=True)
         }
-        return Executor(
-            self._symbol, self._ctx, arguments, gradients, self._requests, aux, self._groups
-        )
+        bound = Bound(arguments, gradients, aux)
+        return Executor(bound, self._symbol, self._ctx, self._requests, self._groups)
+
+    def get_optimized_symbol(self) -> Symbol:
+        """The symbol as it runs: what passes have made of it."""
+        graph = self.graph_op(False).graph
+        return Symbol(graph.heads[: graph.num_outputs])
+
+
+def _num_watched(node: Node) -> int:
+    """How many outputs of a node monitors see: those that have names, hidden ones too."""
+    if node.op is None:
+        return 1
+    count = node.op.num_outputs(node.statics, len(node.inputs))
+    named = len(getattr(node.op, "output_names", ())) == count
+    return count if named else node.op.num_visible(node.statics, len(node.inputs))
+
+
+def _watched_name(entry: Entry) -> str:
+    names = getattr(entry.node.op, "output_names", ())
+    if len(names) > 1 and entry.index < len(names):
+        return f"{entry.node.name}_{names[entry.index]}"
+    return output_name(entry)
 
 
 def bind(
@@ -373,7 +441,7 @@ def bind(
     )
     requests = requests_by_name(names, grad_req)
     groups = _groups("bind", group2ctx)
-    return Executor(self, context, arguments, gradients, requests, states, groups)
+    return Executor(Bound(arguments, gradients, states), self, context, requests, groups)
 
 
 def _named(names: Sequence[str], given: Any, what: str, complete: bool) -> dict[str, NDArray]:
@@ -426,6 +494,11 @@ def simple_bind(
         grad_req: as for ``bind``.
         type_dict: dtypes by name.
         group2ctx: as for ``bind``; the arrays of variables made in a group are on its device.
+        shared_arg_names: arguments whose arrays and gradients are those of ``shared_exec``, where
+            shape and dtype are the same.
+        shared_exec: an executor to share these with, and auxiliary states.
+        shared_buffer: a dict from names to arrays: arguments that are not shared otherwise are
+            taken from it where shape and dtype fit, and put into it where they do not.
         kwargs: shapes by name.
 
     Raises:
@@ -448,18 +521,29 @@ def simple_bind(
     groups = _groups("simple_bind", group2ctx)
     group = {node.name: group_of(node) for node in self.graph.nodes if node.is_variable}
 
-    def made(name: str, shape: tuple[int, ...]) -> NDArray:
+    def made(name: str, shape: tuple[int, ...], known: Mapping[str, Any]) -> NDArray:
         where = groups.get(group[name] or "", context)
-        return zeros(shape, where, by_node.get(name) or "float32")
+        dtype = as_dtype(by_node.get(name) or "float32")
+        found = known.get(name)
+        if found is not None and found.shape == shape and found._spec.dtype == dtype:
+            if found.context is where:
+                return found
+        return zeros(shape, where, dtype)
 
-    arguments = {name: made(name, shape) for name, shape in zip(names, shapes, strict=True)}
-    gradients = {
-        name: made(name, shape)
-        for name, shape in zip(names, shapes, strict=True)
-        if requests[name] != "null"
+    shared = set(shared_arg_names or ()) if shared_exec is not None else set()
+    arguments, gradients = {}, {}
+    for name, shape in zip(names, shapes, strict=True):
+        known = shared_exec.arg_dict if name in shared else shared_buffer or {}
+        arguments[name] = made(name, shape, known)
+        if shared_buffer is not None and name not in shared:
+            shared_buffer[name] = arguments[name]
+        if requests[name] != "null":
+            gradients[name] = made(name, shape, shared_exec.grad_dict if name in shared else {})
+    others = {} if shared_exec is None else shared_exec.aux_dict
+    states = {
+        name: made(name, shape, others) for name, shape in zip(aux_names, aux_shapes, strict=True)
     }
-    states = {name: made(name, shape) for name, shape in zip(aux_names, aux_shapes, strict=True)}
-    return Executor(self, context, arguments, gradients, requests, states, groups)
+    return Executor(Bound(arguments, gradients, states), self, context, requests, groups)
 
 
 def evaluate(self: Symbol, ctx: Context | None = None, **kwargs: NDArray) -> list[NDArray]:

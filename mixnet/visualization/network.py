@@ -64,7 +64,7 @@ def plot_network(
     save_format: str = "pdf",
     shape: Mapping[str, Any] | None = None,
     dtype: Mapping[str, Any] | None = None,
-    node_attrs: Mapping[str, str] = {},  # noqa: B006
+    node_attrs: Mapping[str, str] = {},
     hide_weights: bool = True,
 ) -> Any:
     """The graph of a symbol for Graphviz: a ``graphviz.Digraph``.

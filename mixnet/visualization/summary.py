@@ -90,7 +90,7 @@ def print_summary(
     symbol: Symbol,
     shape: Mapping[str, Any] | None = None,
     line_length: int = 120,
-    positions: Sequence[float] = [0.44, 0.64, 0.74, 1.0],  # noqa: B006
+    positions: Sequence[float] = [0.44, 0.64, 0.74, 1.0],
 ) -> None:
     """Print MXNet's table of layers: output shape, number of parameters, layers before.
 
