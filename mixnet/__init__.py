@@ -13,6 +13,7 @@ from mixnet import initializer as initializer
 from mixnet import io as io
 from mixnet import kvstore as kv
 from mixnet import kvstore as kvstore
+from mixnet import lr_scheduler as lr_scheduler
 from mixnet import metric as metric
 from mixnet import model as model
 from mixnet import module as mod

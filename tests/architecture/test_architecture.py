@@ -20,7 +20,7 @@ LAYERS = [
     {"base", "config", "context", "dtype", "attribute", "name", "source", "util"},
     {"ops"}, {"graph"}, {"passes"}, {"engine"}, {"runtime"}, {"autograd"}, {"ndarray"},
     {"random"}, {"numpy"}, {"numpy_extension"}, {"symbol"},
-    {"initializer", "metric", "operator", "recordio", "io"}, {"optimizer", "image"}, {"kvstore"},
+    {"initializer", "lr_scheduler", "metric", "operator", "recordio", "io"}, {"optimizer", "image"}, {"kvstore"},
     {"gluon"}, {"visualization", "profiler", "stages"},
     {"checkpoint"}, {"callback", "monitor", "model", "executor_manager", "module"}, {"contrib"},
     {"paths"},
