@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import logging
 import os
 from typing import Any
 
 import numpy as np
+
+# Programs set the root logger to DEBUG to see their own lines; JAX would add hundreds of its own.
+_jax_logger = logging.getLogger("jax")
+_jax_logger.setLevel(_jax_logger.level or logging.WARNING)
 
 
 class MXNetError(RuntimeError):

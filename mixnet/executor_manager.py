@@ -7,7 +7,6 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from mixnet import ndarray as nd
-from mixnet.base import AttributeValueError
 from mixnet.context import Context
 from mixnet.context import cpu as cpu
 from mixnet.io import DataDesc as DataDesc
@@ -32,7 +31,7 @@ def _split_input_slice(batch_size: int, work_load_list: Sequence[float]) -> list
     for count in counts:
         begin, end = min(end, batch_size), min(end + count, batch_size)
         if begin >= end:
-            raise AttributeValueError("Too many slices. Some splits are empty.")
+            raise ValueError("Too many slices. Some splits are empty.")
         slices.append(slice(begin, end))
     return slices
 
@@ -49,7 +48,7 @@ def _check_arguments(symbol: Any) -> None:
     ):
         for name in names:
             if names.count(name) > 1:
-                raise AttributeValueError(
+                raise ValueError(
                     f'Find duplicated {kind} name "{name}", please make the weight name '
                     f"non-duplicated(using name arguments), {kind}s are {names}"
                 )

@@ -12,7 +12,7 @@ import numpy as np
 
 from mixnet import metric as metric
 from mixnet import ndarray as ndarray
-from mixnet.base import AttributeValueError, FileFormatError
+from mixnet.base import FileFormatError
 from mixnet.base import _as_list as _as_list
 from mixnet.checkpoint import save_parameters, split_parameters
 from mixnet.context import cpu as cpu
@@ -45,7 +45,7 @@ def _check_input_names(symbol: Any, names: Sequence[str], typename: str, throw: 
             + "\033[0m"
         )
         if throw:
-            raise AttributeValueError(message)
+            raise ValueError(message)
         warnings.warn(message, stacklevel=4)
 
 
@@ -64,7 +64,7 @@ def _check_names_match(
         f"({data_shapes} vs. {data_names})"
     )
     if throw:
-        raise AttributeValueError(message)
+        raise ValueError(message)
     warnings.warn(message, stacklevel=4)
 
 
@@ -248,7 +248,7 @@ class BaseModule:
             self.forward(DataBatch([eval_data]))
             return self.get_outputs()[0]
         if not isinstance(eval_data, DataIter):
-            raise AttributeValueError("eval_data must be of type NDArray or DataIter")
+            raise ValueError("eval_data must be of type NDArray or DataIter")
         found = []
         batches = self.iter_predict(eval_data, num_batch, reset, sparse_row_id_fn)
         for outputs, _, _ in batches:

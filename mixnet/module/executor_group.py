@@ -9,10 +9,11 @@ from typing import Any
 
 from mixnet import context as ctx
 from mixnet import ndarray as nd
-from mixnet.base import AttributeValueError, MXNetError
+from mixnet.base import MXNetError
 from mixnet.executor_manager import _split_input_slice
 from mixnet.io import DataDesc
 from mixnet.ndarray.ndarray import NDArray
+from mixnet.passes.infer_shape import is_known
 
 Slices = list[slice]
 
@@ -129,7 +130,7 @@ class DataParallelExecutorGroup:
             assert len(given) == len(self.arg_names), "grad_req needs one entry for every argument"
             return dict(zip(self.arg_names, given, strict=True))
         if not isinstance(given, (str, Mapping)):
-            raise AttributeValueError("grad_req must be one of str, list, tuple, or dict.")
+            raise ValueError("grad_req must be one of str, list, tuple, or dict.")
         usual = given if isinstance(given, str) else "write"
         found = {}
         for name in self.arg_names:
@@ -228,7 +229,12 @@ class DataParallelExecutorGroup:
             inputs += self._sliced_shape(label_shapes, i, self.label_layouts)
         shapes = {each.name: each.shape for each in inputs}
         if reshape:
-            return self.execs[i].reshape(partial_shaping=True, allow_up_sizing=True, **shapes)
+            # Labels that are not given follow the batch; a parameter of another shape is an error.
+            partial, _, _ = self.symbol.infer_shape_partial(**shapes)
+            for name, shape in zip(self.arg_names, partial, strict=True):
+                if name not in self.param_names and is_known(shape) and shape:
+                    shapes.setdefault(name, shape)
+            return self.execs[i].reshape(allow_up_sizing=True, **shapes)
         return self.symbol.simple_bind(
             ctx=self.contexts[i],
             grad_req=self.grad_req,
@@ -282,7 +288,7 @@ class DataParallelExecutorGroup:
                     if name in own:
                         array.copyto(own[name])
                     elif not allow_extra:
-                        raise AttributeValueError(f'Find name "{name}" that is not in the {kind}')
+                        raise ValueError(f'Find name "{name}" that is not in the {kind}')
 
     def get_params(
         self, arg_params: Mapping[str, NDArray], aux_params: Mapping[str, NDArray]
