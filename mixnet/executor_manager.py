@@ -113,7 +113,7 @@ class DataParallelExecutorGroup:
         self.slices = slices
         requests = {name: "write" if name in param_names else "null" for name in arg_names}
         described = [*train_data.provide_data, *train_data.provide_label]
-        self.train_execs = []
+        self.train_execs: list[Any] = []
         for i, (context, part) in enumerate(zip(ctx, slices, strict=True)):
             shapes = {each[0]: (part.stop - part.start, *each[1][1:]) for each in described}
             types = {each.name: each.dtype for each in described if isinstance(each, DataDesc)}

@@ -81,8 +81,7 @@ def _update_params_on_kvstore(
     dense = all(a[0].stype == g[0].stype == "default" for _, _, a, g in trained)
     if dense and isinstance(kvstore, KVStore):  # all at once: few programs
         names = [name for _, name, _, _ in trained]
-        arrays, gradients = [a for _, _, a, _ in trained], [g for _, _, _, g in trained]
-        kvstore.pushpull(names, gradients, out=arrays)
+        kvstore.pushpull(names, [g for _, _, _, g in trained], out=[a for _, _, a, _ in trained])
         return
     for i, name, arrays, gradients in trained:
         if arrays[0].stype == gradients[0].stype == "default":
@@ -116,13 +115,12 @@ def _update_params(
     if kvstore is not None:
         if isinstance(kvstore, KVStore):
             keys = [name for _, name, _, _ in trained]
-            gradients = [each for _, _, _, each in trained]
-            kvstore.pushpull(keys, gradients, out=gradients)
+            sums = [each for _, _, _, each in trained]
+            kvstore.pushpull(keys, sums, out=sums)
         else:
             for i, name, _, gradients in trained:
                 kvstore.pushpull(name, gradients, out=gradients, priority=-i)
     for k in range(num_device):
         updates = [(i * num_device + k, g[k], w[k]) for i, _, w, g in trained]
         if updates:
-            numbers, gradients, weights = zip(*updates, strict=True)
-            updater(list(numbers), list(gradients), list(weights))
+            updater(*(list(column) for column in zip(*updates, strict=True)))

@@ -167,7 +167,7 @@ class BucketingModule(BaseModule):
         made = BucketingModule(sym_gen, default_bucket_key, **kwargs)
         for key, symbol in sym_dict.items():
             generated, data_names, label_names = sym_gen(key)
-            module = made._module(symbol or generated, data_names, label_names)
+            module = made._module(generated if symbol is None else symbol, data_names, label_names)
             module._arg_params, module._aux_params = arg_params, aux_params
             module.params_initialized = True
             made._buckets[key] = module

@@ -121,6 +121,12 @@ class DataParallelExecutorGroup:
         self.label_layouts: list[int] = []
         self._by_shapes: dict[Any, list[Any]] = {}
         self._monitors: list[Any] = []
+        missing = set(self.param_names) - set(shared_group.param_names if shared_group else ())
+        if shared_group is not None and missing:
+            raise MXNetError(
+                f"The module whose parameters are shared has no {', '.join(sorted(missing))}. A "
+                f"BucketingModule needs all parameters in the network of its default bucket."
+            )
         self.bind_exec(data_shapes, label_shapes, shared_group)
 
     def _requests(self, given: Any, data_names: Sequence[str]) -> dict[str, str]:

@@ -208,8 +208,7 @@ class Module(BaseModule):
         assert self.binded, "call bind before initializing the parameters"
         attrs = self._symbol.attr_dict()
         for own, given in ((self._arg_params, arg_params), (self._aux_params, aux_params)):
-            for name in sorted(own or ()):
-                array = own[name]
+            for name, array in sorted((own or {}).items()):
                 desc = InitDesc(name, attrs.get(name))
                 if given is not None and name in given:
                     if given[name] is not array:
@@ -370,7 +369,7 @@ class Module(BaseModule):
         rescale_grad = 1.0 / batch_size
         copies = 1 if on_store else count
         idx2name = {
-            i * copies + k: name for i, name in enumerate(group.param_names) for k in range(copies)
+            i * copies + k: name for k in range(copies) for i, name in enumerate(group.param_names)
         }
         if isinstance(optimizer, str):
             given = dict(optimizer_params)

@@ -30,8 +30,8 @@ class PythonModule(BaseModule):
         logger: Any = logging,
     ):
         super().__init__(logger=logger)
-        as_list = [list(n) if isinstance(n, tuple) else n for n in (data_names, label_names)]
-        self._data_names, self._label_names = as_list
+        self._data_names = list(data_names)
+        self._label_names = None if label_names is None else list(label_names)
         self._output_names = output_names
         self._data_shapes: Any = None
         self._label_shapes: Any = None
