@@ -13,11 +13,12 @@ from mixnet.base import AttributeTypeError, MXNetError, ShapeError
 from mixnet.context import Context, current_context
 from mixnet.dtype import as_dtype
 from mixnet.graph.graph import Graph
-from mixnet.graph.node import Entry, Node
+from mixnet.graph.node import Entry, Node, topological
 from mixnet.ndarray.create import zeros
 from mixnet.ndarray.ndarray import NDArray
 from mixnet.passes import pipeline
 from mixnet.passes.assign_keys import assign_keys
+from mixnet.passes.differentiate import differentiate
 from mixnet.passes.facts import Facts
 from mixnet.passes.infer_shape import infer
 from mixnet.passes.place_devices import group_of, place_devices
@@ -123,6 +124,7 @@ class Executor:
         self._outputs: list[NDArray] = []
         self._monitor: tuple[Callable[[str, NDArray], Any], bool] | None = None
         self._watched: list[Entry] = []
+        self._gradient_op: tuple[GraphOp, list[Entry]] | None = None
         self._output_dict: dict[str, NDArray] = {}
         if self._groups:
             self.placed_graph(False)  # a group without a device is an error here
@@ -272,7 +274,7 @@ class Executor:
         ]
         if pairs:
             run_backward([h for h, _ in pairs], [g for _, g in pairs], retain_graph=True)
-            if self._monitor is not None:
+            if self._monitor is not None and not self._groups:
                 self._watch_backward(out_grads)
 
     # ---- looking and changing -----------------------------------------------------------------
@@ -303,32 +305,36 @@ class Executor:
             self._monitor[0](_watched_name(entry), NDArray._wrap(value.alias()))
 
     def _watch_backward(self, out_grads: Sequence[NDArray] | None) -> None:
-        """Show the gradients that the operators' backward nodes compute, at the arrays of now."""
+        """Show what the operators' backward nodes compute, from the arrays of now."""
         assert self._monitor is not None
-        wanted = [name for name, request in self._requests.items() if request != "null"]
-        forward = set(self._symbol.graph.nodes)
-        internals = self._symbol.gradient(wanted).get_internals()
-        kept = [e for e in internals._heads if e.node not in forward and not e.node.is_variable]
-        given = out_grads or [NDArray._wrap(head._read().alias()) for head in self._recorded]
-        starts = {
-            f"{name}_grad": each if out_grads else each.ones_like()
-            for name, each in zip(self._symbol.list_outputs(), given, strict=True)
-        }
-        arrays = {**self.arg_dict, **starts}
-        gradients = Symbol(kept)
-        names = gradients.list_arguments()
-        bound = Bound({name: arrays[name] for name in names}, {}, self.aux_dict)
-        requests = dict.fromkeys(names, "null")
-        found = Executor(bound, gradients, self._ctx, requests, self._groups)
-        for entry, array in zip(kept, found._outputs_only(), strict=True):
-            self._monitor[0](output_name(entry), array)
-
-    def _outputs_only(self) -> list[NDArray]:
-        """Outputs in training mode; states stay as they are."""
-        handles = [*self.arg_dict.values(), *self.aux_dict.values()]
+        if self._gradient_op is None:
+            self._gradient_op = self._watched_gradients()
+        op, entries = self._gradient_op
+        given = out_grads or [each.ones_like() for each in self._outputs]
+        handles = [*self.arg_dict.values(), *self.aux_dict.values(), *given]
         with RecordingScope(False, True):
-            outputs, _, _ = self._run(True, [handle._read() for handle in handles])
-        return [NDArray._wrap(value) for value in outputs]
+            values, _ = call_graph(op, [handle._read() for handle in handles], self._ctx)
+        for entry, value in zip(entries, values, strict=True):
+            self._monitor[0](output_name(entry), NDArray._wrap(value))
+
+    def _watched_gradients(self) -> tuple[GraphOp, list[Entry]]:
+        graph = unplaced_graph(self._symbol, True)
+        starts = [Node(None, name=f"{name}_grad") for name in self._symbol.list_outputs()]
+        found = differentiate(
+            graph.heads[: graph.num_outputs],
+            [Entry(node) for node in starts],
+            [Entry(node) for node in graph.inputs[: len(self.arg_dict)]],
+        )
+        known = {*graph.nodes, *starts}
+        reached = topological(entry.node for entry in found if entry is not None)
+        entries = [
+            Entry(node, i)
+            for node in reached
+            if node not in known
+            for i in range(node.op.num_outputs(node.statics, len(node.inputs)))
+        ]
+        gradients = Graph(tuple(entries), (*graph.inputs, *starts), len(entries))
+        return GraphOp(assign_keys(gradients), "watched_gradients"), entries
 
     def copy_params_from(
         self,
