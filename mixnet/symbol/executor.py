@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from mixnet.autograd.scope import RecordingScope
 from mixnet.autograd.tape import Mark
 from mixnet.autograd.tape import backward as run_backward
-from mixnet.base import AttributeTypeError, MXNetError, ShapeError
+from mixnet.base import AttributeTypeError, AttributeValueError, MXNetError, ShapeError
 from mixnet.context import Context, current_context
 from mixnet.dtype import as_dtype
 from mixnet.graph.graph import Graph
@@ -114,9 +114,9 @@ class Executor:
         self._groups = dict(group2ctx or {})
         self._placed: dict[bool, PlacedGraph] = {}
         self._ctx = ctx
-        self.arg_dict = dict(handle.arguments)
-        self.grad_dict = {name: handle.gradients.get(name) for name in handle.arguments}
-        self.aux_dict = dict(handle.states)
+        self._arg_dict = dict(handle.arguments)
+        self._grad_dict = {name: handle.gradients.get(name) for name in handle.arguments}
+        self._aux_dict = dict(handle.states)
         self._requests = dict(grad_req)
         self._recompute = default_mode()
         self._ops: dict[bool, GraphOp] = {}
@@ -132,19 +132,34 @@ class Executor:
     # ---- arrays -------------------------------------------------------------------------------
 
     @property
+    def arg_dict(self) -> dict[str, NDArray]:
+        """Arguments by name."""
+        return self._arg_dict
+
+    @property
+    def grad_dict(self) -> dict[str, NDArray | None]:
+        """Gradients by name of the argument, None where there is none."""
+        return self._grad_dict
+
+    @property
+    def aux_dict(self) -> dict[str, NDArray]:
+        """Auxiliary states by name."""
+        return self._aux_dict
+
+    @property
     def arg_arrays(self) -> list[NDArray]:
         """Arguments in the order of ``list_arguments()``."""
-        return list(self.arg_dict.values())
+        return list(self._arg_dict.values())
 
     @property
     def grad_arrays(self) -> list[NDArray | None]:
         """Gradients in the same order, None where there is none."""
-        return list(self.grad_dict.values())
+        return list(self._grad_dict.values())
 
     @property
     def aux_arrays(self) -> list[NDArray]:
         """Auxiliary states in the order of ``list_auxiliary_states()``."""
-        return list(self.aux_dict.values())
+        return list(self._aux_dict.values())
 
     @property
     def outputs(self) -> list[NDArray]:
@@ -158,6 +173,10 @@ class Executor:
         """Outputs by name."""
         return dict(zip(self._symbol.list_outputs(), self.outputs, strict=True))
 
+    def get_optimized_symbol(self) -> Symbol:
+        """The symbol that is bound: what passes and XLA make of it is below symbols, in its stages."""
+        return self._symbol
+
     # ---- running ------------------------------------------------------------------------------
 
     def _run_symbol(self) -> Symbol:
@@ -167,7 +186,7 @@ class Executor:
     def graph_op(self, training: bool) -> GraphOp:
         """The operator that runs the whole graph."""
         if training not in self._ops:
-            arrays = [*self.arg_dict.values(), *self.aux_dict.values()]
+            arrays = [*self._arg_dict.values(), *self._aux_dict.values()]
             known = [(array.shape, array._spec.dtype) for array in arrays]
             facts = Facts(self._ctx.device.platform, known)
             graph = executable_graph(self._run_symbol(), training, facts)
@@ -179,7 +198,7 @@ class Executor:
     def placed_graph(self, training: bool) -> PlacedGraph:
         """What runs instead where ``group2ctx`` was given: the graph on its devices."""
         if training not in self._placed:
-            arrays = [*self.arg_dict.values(), *self.aux_dict.values()]
+            arrays = [*self._arg_dict.values(), *self._aux_dict.values()]
             placement = place_devices(
                 unplaced_graph(self._run_symbol(), training),
                 self._groups,
@@ -212,11 +231,11 @@ class Executor:
         """
         for name, array in kwargs.items():
             self._feed(name, array)
-        handles = [*self.arg_dict.values(), *self.aux_dict.values()]
+        handles = [*self._arg_dict.values(), *self._aux_dict.values()]
         values = [handle._read() for handle in handles]
         if is_train:
-            for i, name in enumerate(self.arg_dict):
-                gradient, request = self.grad_dict[name], self._requests.get(name, "null")
+            for i, name in enumerate(self._arg_dict):
+                gradient, request = self._grad_dict[name], self._requests.get(name, "null")
                 if gradient is not None and request != "null":
                     values[i] = values[i].alias()
                     Mark(gradient, request).on(values[i])
@@ -238,11 +257,11 @@ class Executor:
         return self._outputs
 
     def _feed(self, name: str, array: Any) -> None:
-        if name not in self.arg_dict:
+        if name not in self._arg_dict:
             raise AttributeTypeError(
-                f"forward: there is no argument {name!r}; there are {', '.join(self.arg_dict)}."
+                f"forward: there is no argument {name!r}; there are {', '.join(self._arg_dict)}."
             )
-        target = self.arg_dict[name]
+        target = self._arg_dict[name]
         if isinstance(array, NDArray) and array.shape != target.shape:
             raise ShapeError(
                 f"forward: {name} has shape {array.shape}, it was bound with {target.shape}. Use "
@@ -311,7 +330,7 @@ class Executor:
             self._gradient_op = self._watched_gradients()
         op, entries = self._gradient_op
         given = out_grads or [each.ones_like() for each in self._outputs]
-        handles = [*self.arg_dict.values(), *self.aux_dict.values(), *given]
+        handles = [*self._arg_dict.values(), *self._aux_dict.values(), *given]
         with RecordingScope(False, True):
             values, _ = call_graph(op, [handle._read() for handle in handles], self._ctx)
         for entry, value in zip(entries, values, strict=True):
@@ -323,7 +342,7 @@ class Executor:
         found = differentiate(
             graph.heads[: graph.num_outputs],
             [Entry(node) for node in starts],
-            [Entry(node) for node in graph.inputs[: len(self.arg_dict)]],
+            [Entry(node) for node in graph.inputs[: len(self._arg_dict)]],
         )
         known = {*graph.nodes, *starts}
         reached = topological(entry.node for entry in found if entry is not None)
@@ -348,8 +367,8 @@ class Executor:
             MXNetError: a name is none of the executor's, unless ``allow_extra_params``.
         """
         for given, own, kind in (
-            (arg_params, self.arg_dict, "argument"),
-            (aux_params or {}, self.aux_dict, "auxiliary state"),
+            (arg_params, self._arg_dict, "argument"),
+            (aux_params or {}, self._aux_dict, "auxiliary state"),
         ):
             for name, array in given.items():
                 if name in own:
@@ -369,7 +388,7 @@ class Executor:
             raise ShapeError("reshape: the shapes given do not determine all arguments.")
         arguments: dict[str, NDArray] = {}
         gradients: dict[str, NDArray] = {}
-        for (name, array), shape in zip(self.arg_dict.items(), shapes, strict=True):
+        for (name, array), shape in zip(self._arg_dict.items(), shapes, strict=True):
             same = array.shape == shape
             if not same and name not in kwargs and not partial_shaping:
                 raise ShapeError(
@@ -377,20 +396,15 @@ class Executor:
                     f"named. Pass partial_shaping=True to make it anew."
                 )
             arguments[name] = array if same else zeros(shape, array.context, array.dtype)
-            gradient = self.grad_dict[name]
+            gradient = self._grad_dict[name]
             if gradient is not None:
                 gradients[name] = gradient if same else zeros(shape, array.context, array.dtype)
         aux = {
             name: array if array.shape == shape else zeros(shape, array.context, array.dtype)
-            for (name, array), shape in zip(self.aux_dict.items(), states, strict=True)
+            for (name, array), shape in zip(self._aux_dict.items(), states, strict=True)
         }
         bound = Bound(arguments, gradients, aux)
         return Executor(bound, self._symbol, self._ctx, self._requests, self._groups)
-
-    def get_optimized_symbol(self) -> Symbol:
-        """The symbol as it runs: what passes have made of it."""
-        graph = self.graph_op(False).graph
-        return Symbol(graph.heads[: graph.num_outputs])
 
 
 def _num_watched(node: Node) -> int:
@@ -453,11 +467,13 @@ def bind(
 def _named(names: Sequence[str], given: Any, what: str, complete: bool) -> dict[str, NDArray]:
     if isinstance(given, (list, tuple)):
         if len(given) != len(names):
-            raise MXNetError(f"bind: {what} has {len(given)} arrays, the symbol {len(names)}.")
+            raise AttributeValueError(
+                f"bind: {what} has {len(given)} arrays, the symbol {len(names)}."
+            )
         given = {name: array for name, array in zip(names, given, strict=True) if array is not None}
     missing = [name for name in names if name not in given]
     if complete and missing:
-        raise MXNetError(f"bind: {what} has no array for {', '.join(missing)}.")
+        raise AttributeValueError(f"bind: {what} has no array for {', '.join(missing)}.")
     return {name: given[name] for name in names if name in given}
 
 
