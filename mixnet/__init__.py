@@ -9,6 +9,7 @@ from mixnet import context as context
 from mixnet import contrib as contrib
 from mixnet import engine as engine
 from mixnet import error as error
+from mixnet import executor_manager as executor_manager
 from mixnet import gluon as gluon
 from mixnet import image as image
 from mixnet import image as img
@@ -22,6 +23,9 @@ from mixnet import library as library
 from mixnet import log as log
 from mixnet import lr_scheduler as lr_scheduler
 from mixnet import metric as metric
+from mixnet import model as model
+from mixnet import module as mod
+from mixnet import module as module
 from mixnet import monitor as mon
 from mixnet import monitor as monitor
 from mixnet import name as name

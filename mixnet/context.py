@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import threading
 from typing import Any
 
@@ -13,10 +12,6 @@ from mixnet.base import ContextError, classproperty
 from mixnet.base import with_metaclass as with_metaclass
 
 _current = threading.local()
-
-# Programs set the root logger to DEBUG to see their own lines; JAX would add hundreds of its own.
-_jax_logger = logging.getLogger("jax")
-_jax_logger.setLevel(_jax_logger.level or logging.WARNING)
 
 
 class Context:
