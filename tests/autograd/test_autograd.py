@@ -203,7 +203,7 @@ def test_a_chain_of_10000_operations() -> None:
 
 
 def test_grad_gives_a_list_whatever_it_is_asked_for() -> None:
-    x = variable([1.0, 2.0])
+    x = variable(1.0, 2.0)
     with autograd.record():
         y = mx.nd.sin(x)
     found = autograd.grad(y, x, retain_graph=True)
