@@ -368,17 +368,20 @@ def _update(op: Op, arrays: Sequence[Any], attributes: dict[str, Any]) -> Any:
         return NotImplemented
     if _LAZY[op.name] is not None and not lazy:
         return _update_all_rows(op, arrays, attributes)
-    rows = gradient._aux[0].asnumpy()
-    if not len(rows):
+    if not gradient._aux[0].shape[0]:
         return weight
     holders = [weight, *arrays[2:]]
-    taken = [_rows_at(each, rows, gradient) for each in holders]
-    new = invoke(op, (taken[0], gradient._data, *taken[1:]), attributes)
-    _put_rows(weight, rows, gradient, new)
+    if any(each._is_sparse for each in holders):
+        data, numbers = gradient._data, gradient._aux[0]
+    else:
+        data, numbers = gradient._roomy
+    taken = [_rows_at(each, numbers) for each in holders]
+    new = invoke(op, (taken[0], data, *taken[1:]), attributes)
+    _put_rows(weight, numbers, new)
     names = op.argument_names(op.bind(attributes)[0])
     for name in op.states:
         i = names.index(name)
-        _put_rows(arrays[i], rows, gradient, taken[i - 1])
+        _put_rows(arrays[i], numbers, taken[i - 1])
     return weight
 
 
@@ -393,17 +396,17 @@ def _update_all_rows(op: Op, arrays: Sequence[Any], attributes: dict[str, Any]) 
     return weight
 
 
-def _rows_at(array: Any, rows: Any, gradient: RowSparseNDArray) -> NDArray:
+def _rows_at(array: Any, numbers: NDArray) -> NDArray:
     if isinstance(array, RowSparseNDArray):
-        return array._rows_at(rows)
-    return invoke(find("_take_rows"), (array, gradient._aux[0]), {})
+        return array._rows_at(numbers.asnumpy())
+    return invoke(find("_take_rows"), (array, numbers), {})
 
 
-def _put_rows(array: Any, rows: Any, gradient: RowSparseNDArray, data: NDArray) -> None:
+def _put_rows(array: Any, numbers: NDArray, data: NDArray) -> None:
     if isinstance(array, RowSparseNDArray):
-        array._put_rows(rows, data)
+        array._put_rows(numbers.asnumpy(), data)
     else:
-        array._write(invoke(find("_put_rows"), (array, gradient._aux[0], data), {})._read())
+        array._write(invoke(find("_put_rows"), (array, numbers, data), {})._read())
 
 
 def install_updates() -> None:
