@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from mixnet import config
+from mixnet import ndarray as ndarray
 from mixnet.base import CheckError, MXNetError
 from mixnet.context import Context
 from mixnet.ndarray.create import array

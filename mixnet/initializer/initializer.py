@@ -39,9 +39,8 @@ def _enter(klass: type, name: str) -> type:
     before = _INITIALIZERS.get(name.lower())
     if before is not None and before is not klass:
         warnings.warn(
-            f"New initializer {klass.__module__}.{klass.__name__} registered with name "
-            f"{name.lower()} is overriding existing initializer "
-            f"{before.__module__}.{before.__name__}",
+            f"The initializer {name.lower()!r} was {before.__module__}.{before.__name__} and is "
+            f"{klass.__module__}.{klass.__name__} now.",
             UserWarning,
             stacklevel=3,
         )
@@ -168,8 +167,7 @@ class Initializer:
             if not isinstance(desc, str):
                 raise TypeError("an initializer takes a parameter's name, a string, and an array")
             warnings.warn(
-                "Calling initializer with init(str, NDArray) has been deprecated. "
-                "Please use init(mx.init.InitDesc(...), NDArray) instead.",
+                "An initializer takes mx.init.InitDesc(name); a plain string is deprecated.",
                 DeprecationWarning,
                 stacklevel=2,
             )

@@ -341,7 +341,7 @@ class HybridBlock(Block):
         Raises:
             ValueError: there is neither an array nor a symbol among the inputs, or both.
         """
-        first = x if isinstance(x, (NDArray, Symbol)) else _first((x, *args))
+        first = x if not args and isinstance(x, (NDArray, Symbol)) else _first((x, *args))
         if isinstance(first, Symbol):
             params: dict[str, Any] = {n: each.var() for n, each in self._reg_params.items()}
             if isinstance(first, NumpySymbol):
