@@ -486,18 +486,13 @@ class HybridBlock(Block):
                 "known."
             )
         symbol = self.to_symbol()
-        arguments = set(symbol.list_arguments())
         states = set(symbol.list_auxiliary_states())
-        arrays = {}
-        for name, each in self.collect_params().items():
-            if name in arguments:
-                arrays[f"arg:{name}"] = each._reduce()
-            elif name in states:
-                arrays[f"aux:{name}"] = each._reduce()
-            else:
-                warnings.warn(
-                    f"Parameter {name} is not part of the graph; it is not written.", stacklevel=2
-                )
+        by_name = {each.name: each for each in self.collect_params().values()}
+        arrays = {
+            f"{'aux' if name in states else 'arg'}:{name}": by_name[name]._reduce()
+            for name in symbol.list_inputs()
+            if name in by_name
+        }
         symbol_file, params_file = f"{path}-symbol.json", f"{path}-{epoch:04d}.params"
         symbol.save(symbol_file, remove_amp_cast)
         save(params_file, arrays)

@@ -131,11 +131,6 @@ class Parameter:
         self.cast(dtype)
 
     @property
-    def stype(self) -> str:
-        """Storage type of the value."""
-        return self._stype
-
-    @property
     def grad_req(self) -> str:
         """What backward does with its gradient: ``write``, ``add``, ``null``."""
         return self._grad_req
@@ -153,11 +148,6 @@ class Parameter:
         self._grad_req = req
         for each in self._arrays.values():
             self._mark(each)
-
-    @property
-    def allow_deferred_init(self) -> bool:
-        """Whether an unknown shape may wait for the first data."""
-        return self._allow_deferred_init
 
     def _mark(self, data: NDArray) -> None:
         if self._grad_req == "null":

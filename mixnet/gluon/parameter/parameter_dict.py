@@ -86,6 +86,8 @@ class ParameterDict:
             return found
         for key, value in kwargs.items():
             existing = getattr(found, key, None)
+            if not hasattr(found, key):
+                continue  # how it was made, not what it is
             if existing is None:
                 setattr(found, key, value)
             elif key == "shape":
