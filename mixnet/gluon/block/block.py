@@ -20,7 +20,7 @@ from mixnet.ndarray.params_file import load, save
 from mixnet.numpy.ndarray import ndarray as np_ndarray
 from mixnet.runtime.files import Saving
 from mixnet.source import user_source
-from mixnet.util import is_np_array
+from mixnet.util import is_np_array, set_module
 
 
 def indented(text: str, spaces: int = 2) -> str:
@@ -28,6 +28,7 @@ def indented(text: str, spaces: int = 2) -> str:
     return text.replace("\n", "\n" + " " * spaces)
 
 
+@set_module("mixnet.gluon.block")
 class Block:
     """Base of all layers and networks: override ``forward``.
 

@@ -36,8 +36,10 @@ from mixnet.symbol.memory import plan_of
 from mixnet.symbol.numpy.symbol import _Symbol as NumpySymbol
 from mixnet.symbol.spell import spelled_out
 from mixnet.symbol.symbol import Symbol
+from mixnet.util import set_module
 
 
+@set_module("mixnet.gluon.block")
 class HybridBlock(Block):
     """A block that can be hybridized: override ``hybrid_forward(F, x, weight, ...)`` or ``forward``.
 

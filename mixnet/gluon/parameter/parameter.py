@@ -17,7 +17,7 @@ from mixnet.ndarray.ndarray import NDArray
 from mixnet.numpy.ndarray import ndarray as np_ndarray
 from mixnet.passes.infer_shape import is_known
 from mixnet.symbol.symbol import Symbol, Variable
-from mixnet.util import is_np_array, is_np_shape
+from mixnet.util import is_np_array, is_np_shape, set_module
 
 tensor_types = (Symbol, NDArray)
 
@@ -25,10 +25,12 @@ _REQUESTS = ("write", "add", "null")
 _STORAGE = ("default", "row_sparse", "csr")
 
 
+@set_module("mixnet.gluon.parameter")
 class DeferredInitializationError(MXNetError):
     """A parameter waits for its shape, which follows from the first data."""
 
 
+@set_module("mixnet.gluon.parameter")
 class Parameter:
     """A learned array: its value on every context, its gradient, how it starts.
 

@@ -16,8 +16,10 @@ from mixnet.gluon.parameter.parameter import Parameter
 from mixnet.ndarray.ndarray import NDArray
 from mixnet.ndarray.params_file import load, save
 from mixnet.passes.infer_shape import merged
+from mixnet.util import set_module
 
 
+@set_module("mixnet.gluon.parameter")
 class ParameterDict:
     """Parameters by name; ``get`` makes one whose name begins with ``prefix``.
 
