@@ -97,7 +97,7 @@ def create(*args: Any, **kwargs: Any) -> Any:
 
 def _spread(array: NDArray) -> str:
     """The root of the mean square of an array, as text: what ``set_verbosity`` prints."""
-    return str(float((array.astype("float64") ** 2).mean().asnumpy()) ** 0.5)
+    return str((array.norm() / array.size**0.5).asnumpy().item())
 
 
 # How a parameter's name ends, and the method that fills it: the first that fits is taken.

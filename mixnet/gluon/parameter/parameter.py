@@ -369,25 +369,25 @@ class Parameter:
         Raises:
             MXNetError: the storage type is not ``row_sparse``, or there is no Trainer.
         """
-        self._check_row_sparse("row_sparse_data")
+        self._check_row_sparse("row_sparse_data", row_id)
         return self._fetched([self._on(row_id.context)], row_id)[0]
 
     def list_row_sparse_data(self, row_id: NDArray) -> list[NDArray]:
         """The values with the rows ``row_id`` on all contexts; see :meth:`row_sparse_data`."""
-        self._check_row_sparse("list_row_sparse_data")
+        self._check_row_sparse("list_row_sparse_data", row_id)
         self._check()
         return self._fetched(list(self._arrays.values()), row_id)
 
-    def _check_row_sparse(self, name: str) -> None:
+    def _check_row_sparse(self, name: str, row_id: Any) -> None:
+        if not isinstance(row_id, NDArray):
+            raise TypeError(f"The numbers of rows come as an NDArray, not as {type(row_id)}.")
         if self._stype != "row_sparse":
             raise MXNetError(
                 f"Parameter '{self.name}' is stored as {self._stype!r}, not by rows: call "
                 f"{name.replace('row_sparse_', '')}() rather than {name}()."
             )
 
-    def _fetched(self, arrays: list[NDArray], row_id: Any) -> list[NDArray]:
-        if not isinstance(row_id, NDArray):
-            raise TypeError(f"The numbers of rows come as an NDArray, not as {type(row_id)}.")
+    def _fetched(self, arrays: list[NDArray], row_id: NDArray) -> list[NDArray]:
         if not self._trainer:
             raise MXNetError(
                 f"Parameter '{self.name}' is row_sparse and has no Trainer, which fetches its rows. "
@@ -482,12 +482,12 @@ class Parameter:
         """
         if not isinstance(data, NDArray):
             data = array(data, dtype=self.dtype)
+        if not self._arrays and not self._deferred_init:
+            raise CheckError(
+                f"Parameter '{self.name}' was not initialized: call initialize() first."
+            )
         self.shape = data.shape
         if not self._arrays:
-            if not self._deferred_init:
-                raise CheckError(
-                    f"Parameter '{self.name}' was not initialized: call initialize() first."
-                )
             if data.dtype != np.dtype(self.dtype):
                 data = data.astype(self.dtype)
             if is_np_array() and not isinstance(data, np_ndarray):
