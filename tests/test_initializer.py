@@ -135,13 +135,14 @@ def test_classes_of_users() -> None:
     layer.initialize()
     assert layer.weight.data().asnumpy().tolist() == [[7, 7], [7, 7]]
     assert layer.bias.data().asnumpy().tolist() == [1, 1]
-    with pytest.warns(UserWarning, match="'seven'"):
+    with pytest.warns(UserWarning, match="seven is overriding"):
         mx.init.register(type("Seven", (mx.init.Initializer,), {}))
     mx.init.alias("siete")(Seven)
     assert isinstance(mx.init.create("siete"), Seven)
     for wrong in ("eight", 8):
         with pytest.raises(AssertionError):
             mx.init.create(wrong)
+    assert mx.registry.get_registry(mx.init.Initializer)["siete"] is Seven
 
 
 def test_patterns_and_files(tmp_path) -> None:
