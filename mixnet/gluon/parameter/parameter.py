@@ -153,7 +153,8 @@ class Parameter:
 
     def _mark(self, data: NDArray) -> None:
         if self._grad_req == "null":
-            data._link = None
+            if data._link is not None:
+                data._link.mark = None
         else:
             NDArray.attach_grad(data, self._grad_req, self._grad_stype)
 
