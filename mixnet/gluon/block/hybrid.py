@@ -220,7 +220,7 @@ class HybridBlock(Block):
         return self._call_graph(leaves, structure)
 
     def _call_graph(self, leaves: Sequence[NDArray], structure: Any) -> Any:
-        if len({leaf.context for leaf in leaves}) > 1:
+        if len(leaves) > 1 and len({leaf.context for leaf in leaves}) > 1:
             raise ValueError(
                 f"{self.name}: the inputs of a hybridized block are on one context; these are on "
                 f"{sorted({str(leaf.context) for leaf in leaves})}. Move them: "
