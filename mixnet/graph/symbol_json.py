@@ -19,7 +19,23 @@ def to_json(graph: Graph) -> str:
     """The text of a symbol file."""
     facts = {"is_np_shape": ["int", 1]} if is_np_shape() else {}
     whole = {**_rows(graph), "attrs": {**facts, "mxnet_version": ["int", VERSION]}}
-    return json.dumps(whole, indent=2)
+    return _written(whole)
+
+
+def _written(value: Any, indent: int = 0) -> str:
+    """JSON as MXNet lays it out: what is short stands on one line."""
+    inside = " " * (indent + 2)
+    if isinstance(value, dict):
+        parts = [f"{json.dumps(key)}: {_written(each, indent + 2)}" for key, each in value.items()]
+        if len(parts) < 2:
+            return "{" + "".join(parts) + "}"
+        return "{\n" + ", \n".join(inside + part for part in parts) + "\n" + " " * indent + "}"
+    if isinstance(value, list):
+        parts = [_written(each, indent + 2) for each in value]
+        if len(parts) <= 10 and not any(isinstance(each, dict) for each in value):
+            return "[" + ", ".join(parts) + "]"
+        return "[\n" + ", \n".join(inside + part for part in parts) + "\n" + " " * indent + "]"
+    return json.dumps(value)
 
 
 def _rows(graph: Graph) -> dict[str, Any]:

@@ -47,7 +47,11 @@ class BaseSparseNDArray(NDArray):
         raise NotImplementedError
 
     def _read(self) -> Value:
-        return self._dense()._read()
+        value = self._dense()._read()
+        link = self._link
+        if link is not None and link.mark is not None and state.recording:
+            link.mark.on(value)  # the dense array stands for it on the tape
+        return value
 
     def _write(self, value: Value) -> None:
         self._replace(type(self)._from_dense(NDArray._wrap(value)))

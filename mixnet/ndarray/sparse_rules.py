@@ -21,6 +21,7 @@ from mixnet.ndarray.sparse_array import (
     sum_of_rows,
 )
 from mixnet.ops.registry import OPERATORS, Op, find
+from mixnet.runtime.state import state
 
 Rule = Callable[[Op, Sequence[Any], dict[str, Any]], Any]
 RULES: dict[str, Rule] = {}
@@ -62,6 +63,10 @@ _KEEP_ZERO = [
 
 def run(op: Op, arrays: Sequence[Any], attributes: dict[str, Any], out: Any = None) -> Any:
     """An operator with sparse inputs: by its rule, else on dense copies, with a warning."""
+    if state.recording and any(each._is_sparse and each.grad is not None for each in arrays):
+        # a variable: the dense array that stands for it is on the tape
+        dense = [NDArray._wrap(each._read()) if each._is_sparse else each for each in arrays]
+        return invoke(op, dense, attributes, out)
     rule = RULES.get(op.name)
     found = rule(op, arrays, attributes) if rule is not None else NotImplemented
     if found is NotImplemented:

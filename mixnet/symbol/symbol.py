@@ -14,7 +14,7 @@ from mixnet.graph.graph import Graph
 from mixnet.graph.node import Entry, Node, keep_line
 from mixnet.graph.symbol_json import from_json, to_json
 from mixnet.name import current as current_names
-from mixnet.ndarray.params_file import write_whole
+from mixnet.ndarray.params_file import STORAGE, write_whole
 from mixnet.ops.attributes import to_text
 from mixnet.ops.registry import Op, find
 from mixnet.passes.differentiate import differentiate
@@ -434,6 +434,8 @@ def Variable(
         wd_mult: factor of the weight decay.
         dtype: dtype if known.
         init: an initializer, or its ``dumps()``.
+        stype: storage type if known: ``default``, ``row_sparse`` or ``csr``.
+        profiler_scope: kept for MXNet programs.
         kwargs: further attributes named ``__like_this__``.
     """
     if not isinstance(name, str):
@@ -465,6 +467,8 @@ def Variable(
         attrs["__dtype__"] = str(codes.get(from_dtype.name, from_dtype.name))
     if init is not None:
         attrs["__init__"] = init if isinstance(init, str) else init.dumps()
+    if stype is not None:
+        attrs["__storage_type__"] = str(STORAGE.get(stype, stype))
     for key, text in kwargs.items():
         if not (key.startswith("__") and key.endswith("__")):
             raise AttributeTypeError(
