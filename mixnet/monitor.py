@@ -101,5 +101,6 @@ def _text(name: str, values: Any) -> str:
     assert isinstance(values, list), f"stat_func gave {values!r} for {name}; give NDArrays"
     for value in values:
         assert isinstance(value, NDArray), f"stat_func gave {value!r} for {name}; give NDArrays"
-        text += f"{value.asscalar() if value.shape == (1,) else value.asnumpy()}\t"
+        # str(), for NumPy's shortest digits: an f-string would show the number's float64
+        text += str(value.asscalar() if value.shape == (1,) else value.asnumpy()) + "\t"
     return text

@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
-from mixnet.base import AttributeTypeError, ShapeError
+from mixnet.base import ShapeError
 from mixnet.graph.node import Entry, Node
 from mixnet.symbol.symbol import Symbol
 from mixnet.visualization.drawing import draw
@@ -87,7 +87,7 @@ def plot_network(
         ShapeError: the shapes do not determine all others.
     """
     if not isinstance(symbol, Symbol):
-        raise AttributeTypeError("symbol must be a Symbol")
+        raise TypeError("symbol must be a Symbol")
     shapes = shapes_of(symbol, shape) if shape is not None else {}
     types = _dtypes(symbol, dtype) if dtype is not None else {}
     nodes = symbol.graph.nodes

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from mixnet.base import AttributeTypeError, ShapeError
+from mixnet.base import ShapeError
 from mixnet.graph.node import Entry, Node
 from mixnet.passes.infer_shape import infer, is_known
 from mixnet.symbol.symbol import Symbol
@@ -109,7 +109,7 @@ def print_summary(
         ShapeError: the shapes do not determine those of all layers.
     """
     if not isinstance(symbol, Symbol):
-        raise AttributeTypeError("symbol must be Symbol")
+        raise TypeError("symbol must be Symbol")
     shapes = shapes_of(symbol, shape) if shape is not None else {}
     ends = [int(line_length * p) for p in positions] if positions[-1] <= 1 else list(positions)
     nodes = symbol.graph.nodes
