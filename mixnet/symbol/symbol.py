@@ -531,15 +531,15 @@ def compose(
                 f"is not taken for one of the operator's."
             )
     attrs = {k: to_text(v) for k, v in own.items()}
-    attrs.update(current_attributes().get({**(attr or {}), **users}))
+    said = current_attributes().get({**(attr or {}), **users})
+    attrs.update(said)
     if op.variadic:
         assert not isinstance(inputs, Mapping)
         entries = [entry for each in inputs for entry in each._heads]
         if op.num_args:
             attrs.setdefault(op.num_args, str(len(entries)))
         for each in op.argument_names(statics)[len(entries) :]:
-            scope = current_attributes().get({})
-            entries.append(Entry(Node(None, name=f"{name}_{each}", attrs=scope)))
+            entries.append(Entry(Node(None, name=f"{name}_{each}", attrs=dict(said))))
     else:
         assert isinstance(inputs, Mapping)
         entries = []
@@ -547,8 +547,8 @@ def compose(
             if each in inputs:
                 entries.append(inputs[each]._entry())
             else:
-                scope = current_attributes().get({})
-                entries.append(Entry(Node(None, name=f"{name}_{each}", attrs=scope)))
+                # As in MXNet, what a user says of the operator holds for its parameters: lr_mult, ...
+                entries.append(Entry(Node(None, name=f"{name}_{each}", attrs=dict(said))))
     node = Node(op, statics, scalars, tuple(entries), name, attrs)
     keep_line(node)
     given = inputs.values() if isinstance(inputs, Mapping) else inputs
