@@ -229,3 +229,24 @@ def test_lbsgd_gathers_gradients() -> None:
         for s in ("linear", "power2", "sqrt", "other")
     ]
     onp.testing.assert_allclose(warm, [3, 2, 1 + 4 * 0.5**0.5, 1])
+
+
+@pytest.mark.parametrize(
+    ("name", "moved", "still"),
+    [
+        ("sgd", 0.8, 1.0), ("adam", 0.8, 1.0), ("adagrad", 0.82929, 1.0), ("ftrl", 0.40808, 0.0),
+        ("groupadagrad", 0.82929, 1.0),
+    ],
+)  # fmt: skip
+def test_rows_of_a_sparse_gradient_move_a_dense_weight(
+    name: str, moved: float, still: float
+) -> None:
+    rows = onp.ones((2, 3), "float32")
+    grad = nd.sparse.row_sparse_array((rows, [0, 3]), shape=(5, 3))
+    weight = nd.ones((5, 3))
+    updater = optimizer.get_updater(optimizer.create(name, learning_rate=0.1))
+    for _ in range(2):
+        updater(0, grad, weight)
+    wanted = onp.full((5, 3), still)
+    wanted[[0, 3]] = moved
+    onp.testing.assert_allclose(weight.asnumpy(), wanted, rtol=1e-5)
