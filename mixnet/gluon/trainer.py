@@ -410,8 +410,7 @@ def _is_made(parameter: Parameter) -> bool:
 def _arrays(parameter: Parameter) -> list[NDArray]:
     """The very arrays of a parameter, one for each context; of a row_sparse one too."""
     parameter._check()
-    found = getattr(parameter, "_arrays", None)
-    return list((parameter._data if found is None else found).values())
+    return list(parameter._arrays.values())
 
 
 def _mark_used(data: NDArray) -> bool:
