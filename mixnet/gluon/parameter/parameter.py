@@ -16,6 +16,7 @@ from mixnet.ndarray.create import array, zeros
 from mixnet.ndarray.ndarray import NDArray
 from mixnet.numpy.ndarray import ndarray as np_ndarray
 from mixnet.passes.infer_shape import is_known
+from mixnet.runtime.record import flush
 from mixnet.symbol.symbol import Symbol, Variable
 from mixnet.util import is_np_array, is_np_shape
 
@@ -222,6 +223,7 @@ class Parameter:
         init, contexts, default_init, data = self._deferred_init
         self._deferred_init = ()
         with untraced(), RecordingScope(False, None):
+            fresh = data is None
             if data is None:
                 assert self._shape is not None
                 data = zeros(self._shape, contexts[0], self.dtype)
@@ -229,18 +231,21 @@ class Parameter:
                     data = np_ndarray._wrap(data._read())
                 desc = initializer.InitDesc(self.name, {"__init__": init})
                 initializer.create(default_init)(desc, data)
-            self._init_impl(data, contexts)
+            self._init_impl(data, contexts, fresh)
 
-    def _init_impl(self, data: NDArray, contexts: list[Context]) -> None:
-        """Make the arrays from a value."""
+    def _init_impl(self, data: NDArray, contexts: list[Context], fresh: bool = False) -> None:
+        """Make the arrays from a value; a ``fresh`` one is nobody else's."""
         self.shape = data.shape
         if data.stype != self._stype:
             data = data.tostype(self._stype)
         self._arrays = {}
         for context in contexts:
-            # copies: the value may be somebody's array
-            self._arrays[context] = data.copyto(context)
+            # A copy on the same device would share its buffer, which then no step could reuse: the
+            # second step would be another program than the first.
+            own = fresh and context is contexts[0]
+            self._arrays[context] = data if own else data.copyto(context)
             self._mark(self._arrays[context])
+        flush("initialize")  # the first step shall be the same program as the second
 
     def _load_init(
         self,
