@@ -71,7 +71,7 @@ class Trainer:
         contexts: list[Context] | None = None
         for each in self._params:
             own = each.list_ctx()
-            if not (contexts is None or contexts == own):
+            if contexts not in (None, own):
                 raise CheckError(
                     f"All Parameters must be initialized on the same set of contexts, but Parameter "
                     f"{each.name} is initialized on {own} while previous Parameters are initialized "

@@ -114,7 +114,7 @@ class KVStore(KVStoreBase):
         Raises:
             MXNetError: a key was not initialized.
         """
-        if not (out is not None):
+        if out is None:
             raise CheckError("pull: give the arrays to write to, out=")
         outs = _groups(key, out)
         if ignore_sparse:
@@ -168,9 +168,9 @@ class KVStore(KVStoreBase):
         Raises:
             MXNetError: the value or ``out`` is dense, or a key was not initialized.
         """
-        if not (out is not None):
+        if out is None:
             raise CheckError("row_sparse_pull: give the arrays to write to, out=")
-        if not (row_ids is not None):
+        if row_ids is None:
             raise CheckError("row_sparse_pull: give the numbers of the rows, row_ids=")
         if isinstance(row_ids, NDArray):
             row_ids = [row_ids]
@@ -222,13 +222,13 @@ class KVStore(KVStoreBase):
 
     def save_optimizer_states(self, fname: str, dump_optimizer: bool = False) -> None:
         """Write the states of the optimizer to a file, with ``dump_optimizer`` the optimizer too."""
-        if not (self._updater is not None):
+        if self._updater is None:
             raise CheckError("Cannot save states: set_optimizer was not called")
         write_whole(fname, self._updater.get_states(dump_optimizer))
 
     def load_optimizer_states(self, fname: str) -> None:
         """Read the states of the optimizer from a file."""
-        if not (self._updater is not None):
+        if self._updater is None:
             raise CheckError("Cannot load states: set_optimizer was not called")
         self._updater.set_states(read_file(fname, lambda: _content(fname)))
 
@@ -264,7 +264,7 @@ def _pairs(key: Any, value: Any) -> list[tuple[Key, NDArray]]:
         if not (isinstance(value, (list, tuple)) and len(key) == len(value)):
             raise CheckError(f"{len(key)} keys take a list of {len(key)} values")
         found = [pair for one, each in zip(key, value, strict=True) for pair in _pairs(one, each)]
-        if not (len({type(name) for name, _ in found}) < 2):
+        if len({type(name) for name, _ in found}) > 1:
             raise CheckError("inconsistent types of keys detected.")
         return found
     if not (isinstance(key, (str, int, np.integer)) and not isinstance(key, bool)):

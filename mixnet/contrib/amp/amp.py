@@ -259,7 +259,7 @@ def convert_symbol(
         raise CheckError("First argument to convert_symbol should be Symbol")
     _check_dtype(target_dtype)
     for each in (target_dtype_ops, fp32_ops):
-        if not (each is None or isinstance(each, list)):
+        if each is not None and not isinstance(each, list):
             raise CheckError("operators are given as a list of names")
     _check_lists(target_dtype, target_dtype_ops, fp32_ops, conditional_fp32_ops)
     excluded = [] if excluded_sym_names is None else excluded_sym_names
