@@ -100,10 +100,7 @@ class Context:
     def __repr__(self) -> str:
         return f"{self.device_type}({self.device_id})"
 
-    @classproperty
-    def default_ctx(cls) -> Context:
-        """The current context of this thread."""
-        return current_context()
+    default_ctx: Any = classproperty(lambda cls: current_context())
 
 
 def cpu(device_id: int = 0) -> Context:
@@ -144,9 +141,14 @@ _default = cpu(0)
 
 
 def current_context() -> Context:
-    """The innermost ``with context:`` of this thread, else ``cpu(0)``."""
+    """The innermost ``with context:`` of this thread, else its default, ``cpu(0)``."""
     stack = getattr(_current, "stack", None)
-    return stack[-1] if stack else _default
+    return stack[-1] if stack else getattr(_current, "default", _default)
+
+
+def set_default(context: Context) -> None:
+    """Change what ``current_context()`` is in this thread outside of any ``with context:``."""
+    _current.default = Context(context)
 
 
 def set_cpu_devices(count: int) -> None:

@@ -45,10 +45,10 @@ def _rest(decay: float) -> float:
     return float(np.float32(1) - np.float32(decay))
 
 
-def _correction(decay: float, t: Any, weight: Any) -> Any:
-    """``1 - decay ** t`` in the weight's precision, as MXNet rounds it: it shows in small ``t``."""
+def _correction(decay: float, t: Any, dtype: Any) -> Any:
+    """``1 - decay ** t`` in a precision: what MXNet rounds away shows in small ``t``."""
     power = jnp.asarray(np.float32(decay), jnp.float64) ** t
-    return 1 - _as(power, weight)
+    return 1 - power.astype(dtype)
 
 
 # ---- gradient descent -------------------------------------------------------------------------
@@ -331,8 +331,8 @@ def ftml_update(
     """
     gradient = prepared(grad, weight, rescale_grad, clip_grad, wd)
     v = beta2 * v + _rest(beta2) * jnp.square(gradient)
-    corrected = jnp.sqrt(v / _correction(beta2, t, weight)) + epsilon
-    new_d = _correction(beta1, t, weight) / _as(lr, weight) * corrected
+    corrected = jnp.sqrt(v / _correction(beta2, t, weight.dtype)) + epsilon
+    new_d = _correction(beta1, t, weight.dtype) / _as(lr, weight) * corrected
     z = beta1 * z + _rest(beta1) * gradient - (new_d - beta1 * d) * weight
     return -z / new_d, new_d, v, z
 
@@ -425,8 +425,8 @@ def lamb_update_phase1(
     mean, var = _moments(gradient, mean, var, beta1, beta2)
     first, second = mean, var
     if bias_correction:
-        first = mean / _as(1 - beta1**t, weight)
-        second = var / _as(1 - beta2**t, weight)
+        first = mean / _as(_correction(beta1, t, jnp.float32), weight)
+        second = var / _as(_correction(beta2, t, jnp.float32), weight)
     return first / (jnp.sqrt(second) + epsilon) + _as(wd, weight) * weight, mean, var
 
 

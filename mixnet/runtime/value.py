@@ -104,6 +104,29 @@ def from_host(data: np.ndarray, context: Context) -> Value:
     return Value(spec, array)
 
 
+def aligned_empty(shape: tuple[int, ...], dtype: Any) -> np.ndarray:
+    """An array without content, at an address from which XLA reads it in place (64 bytes)."""
+    kind = np.dtype(dtype)
+    size = math.prod(shape) * kind.itemsize
+    memory = np.empty(size + 64, np.uint8)
+    start = -memory.ctypes.data % 64
+    return memory[start : start + size].view(kind).reshape(shape)
+
+
+def adopt(data: np.ndarray, context: Context) -> Value:
+    """A value of host data that the caller gives away: on the host nothing is copied.
+
+    Args:
+        data: best made by ``aligned_empty``; must not be written to any more.
+        context: device.
+    """
+    spec = Spec.of(data.shape, data.dtype, context)
+    with jax.enable_x64(True):
+        array = jax.device_put(data, context.device)
+    note(array, "from host", context)
+    return Value(spec, array)
+
+
 def from_device(array: jax.Array, context: Context) -> Value:
     """A value around a JAX array that the caller may keep."""
     value = Value(Spec.of(array.shape, np.dtype(array.dtype), context), array)

@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from mixnet.attribute import HIDDEN, current_attributes
-from mixnet.base import AttributeTypeError, AttributeValueError, MXNetError
+from mixnet.attribute import HIDDEN, node_attributes
+from mixnet.base import AttributeTypeError, AttributeValueError, MXNetError, _Null
 from mixnet.dtype import as_dtype
 from mixnet.graph.graph import Graph
 from mixnet.graph.node import Entry, Node, keep_line
@@ -443,7 +443,7 @@ def Variable(
             raise AttributeValueError(
                 f"Variable {name!r}: attribute {key}={given!r} must be a string; give {str(given)!r}."
             )
-    attrs = current_attributes().get(dict(attr or {}))
+    attrs = node_attributes(attr)
     for key, value in (
         ("shape", None if shape is None else tuple(shape)),
         ("lr_mult", lr_mult),
@@ -518,7 +518,7 @@ def compose(
     own = {
         k: v
         for k, v in attributes.items()
-        if k in op.attributes and (v is not None or op.attributes[k].required)
+        if k in op.attributes and v is not _Null and (v is not None or op.attributes[k].required)
     }
     unknown = [k for k in attributes if k not in op.attributes and not _is_user(k)]
     if unknown:
@@ -533,15 +533,15 @@ def compose(
                 f"is not taken for one of the operator's."
             )
     attrs = {k: to_text(v) for k, v in own.items()}
-    attrs.update(current_attributes().get({**(attr or {}), **users}))
+    attrs.update(node_attributes({**(attr or {}), **users}))
     if op.variadic:
         assert not isinstance(inputs, Mapping)
         entries = [entry for each in inputs for entry in each._heads]
         if op.num_args:
             attrs.setdefault(op.num_args, str(len(entries)))
         for each in op.argument_names(statics)[len(entries) :]:
-            scope = current_attributes().get({})
-            entries.append(Entry(Node(None, name=f"{name}_{each}", attrs=scope)))
+            variable = Node(None, name=f"{name}_{each}", attrs=node_attributes())
+            entries.append(Entry(variable))
     else:
         assert isinstance(inputs, Mapping)
         entries = []
@@ -549,8 +549,8 @@ def compose(
             if each in inputs:
                 entries.append(inputs[each]._entry())
             else:
-                scope = current_attributes().get({})
-                entries.append(Entry(Node(None, name=f"{name}_{each}", attrs=scope)))
+                variable = Node(None, name=f"{name}_{each}", attrs=node_attributes())
+                entries.append(Entry(variable))
     if precision.rule is not None:
         entries = _fitted(precision.rule.kind(op, statics), precision.rule, entries)
     node = Node(op, statics, scalars, tuple(entries), name, attrs)

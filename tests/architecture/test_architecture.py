@@ -17,9 +17,14 @@ PACKAGE = Path(mx.__file__).parent
 ROOT = PACKAGE.parent
 # Later rooms may import earlier ones.
 LAYERS = [
-    {"base", "config", "context", "dtype", "attribute", "name", "source", "util"},
+    {"api", "base", "config", "context", "dtype", "attribute", "error", "lazy", "libinfo", "library", "log",
+     "name", "registry", "rtc", "source", "util"},
     {"ops"}, {"graph"}, {"passes"}, {"engine"}, {"runtime"}, {"autograd"}, {"ndarray"},
-    {"random"}, {"numpy"}, {"numpy_extension"}, {"symbol"}, {"initializer", "lr_scheduler", "metric", "operator"}, {"optimizer"}, {"kvstore"}, {"gluon"}, {"visualization", "profiler", "stages"}, {"contrib"}, {"paths"},
+    {"random"}, {"numpy"}, {"numpy_extension"}, {"symbol"},
+    {"initializer", "lr_scheduler", "metric", "operator", "recordio", "io"}, {"optimizer", "image"}, {"kvstore"},
+    {"gluon"}, {"visualization", "profiler", "stages", "torch", "tvmop", "notebook", "onnx"},
+    {"checkpoint"}, {"callback", "monitor", "model", "executor_manager", "module"},
+    {"contrib"}, {"paths"}, {"test_utils"},
 ]  # fmt: skip
 LEVEL = {room: level for level, rooms in enumerate(LAYERS) for room in rooms}
 # Symbol files are written as whole files by the writer of parameter files; the engine stands apart.
