@@ -27,6 +27,7 @@ _SAME_SHAPE = (
     "_grad_add",
     "add_n",
 )
+_CASTS = ("Cast", "amp_cast", "amp_multicast")  # every output has the shape of its input
 
 
 def is_known(shape: Any) -> bool:
@@ -110,6 +111,11 @@ class Inference:
                 self._set(entry, tuple(found[name]), node)
         if node.op.name.startswith(_SAME_SHAPE):
             self._same(node)
+        if node.op.name in _CASTS:
+            for i, entry in enumerate(node.inputs):
+                shape = self.shapes.get(Entry(node, i))
+                if shape is not None and is_known(shape):
+                    self._set(entry, shape, node)
         if all(is_known(self.shapes.get(e)) for e in node.inputs):
             self._forward(node)
 

@@ -16,6 +16,7 @@ from mixnet.contrib.amp.lists import symbol_bf16, symbol_fp16
 from mixnet.contrib.amp.loss_scaler import LossScaler
 from mixnet.dtype import bfloat16
 from mixnet.gluon import HybridBlock, SymbolBlock, Trainer
+from mixnet.module import BucketingModule
 from mixnet.ndarray.ndarray import NDArray
 from mixnet.optimizer import Optimizer
 from mixnet.passes.lower_precision import Precision, low_variables, lower_precision
@@ -380,3 +381,58 @@ def convert_hybrid_block(
         each.initialize(ctx=ctx)
         each.set_data(value)
     return made
+
+
+def convert_bucketing_module(
+    bucketing_mod: BucketingModule,
+    target_dtype: Any = "float16",
+    target_dtype_ops: Names = None,
+    fp32_ops: Names = None,
+    conditional_fp32_ops: Conditions = None,
+    excluded_sym_names: Names = None,
+    cast_optional_params: bool = False,
+) -> BucketingModule:
+    """The buckets of a module in mixed precision, with its parameters; not bound.
+
+    Args:
+        bucketing_mod: a module that was bound or loaded.
+        cast_optional_params: parameters that are only read in half precision are stored in it.
+
+    Raises:
+        CheckError: it is no BucketingModule, or has no buckets.
+    """
+    if not isinstance(bucketing_mod, BucketingModule):
+        raise CheckError("module should be instance of bucketing module")
+    if not bucketing_mod._buckets:
+        raise CheckError("Bucketing Module should not be empty")
+    arguments, states = bucketing_mod.get_params()
+    symbols, low_arguments, low_states = {}, {}, {}
+    for key, module in bucketing_mod._buckets.items():
+        known = set(module.symbol.list_inputs())
+        symbols[key], found, auxiliary = convert_model(
+            module.symbol,
+            {name: each for name, each in arguments.items() if name in known},
+            {name: each for name, each in states.items() if name in known},
+            target_dtype,
+            target_dtype_ops,
+            fp32_ops,
+            conditional_fp32_ops,
+            excluded_sym_names,
+            cast_optional_params,
+        )
+        low_arguments.update(found)
+        low_states.update(auxiliary)
+    return BucketingModule.load_dict(
+        symbols,
+        sym_gen=bucketing_mod._sym_gen,
+        default_bucket_key=bucketing_mod._default_bucket_key,
+        arg_params=low_arguments,
+        aux_params=low_states,
+        logger=bucketing_mod.logger,
+        context=bucketing_mod._context,
+        work_load_list=bucketing_mod._work_load_list,
+        fixed_param_names=bucketing_mod._fixed_param_names,
+        state_names=bucketing_mod._state_names,
+        group2ctxs=bucketing_mod._group2ctxs,
+        compression_params=bucketing_mod._compression_params,
+    )
