@@ -139,6 +139,8 @@ class Trainer:
         self._update_on_kvstore = on_store
         if on_store:
             store.set_optimizer(self._optimizer)
+        elif isinstance(store, KVStore) and store is not wanted:
+            store.handle.keeps_sums = False  # nobody reads them there
         self._kv_initialized = True
 
     def _chosen_store(self, wanted: Any) -> KVStoreBase | None:
@@ -309,7 +311,7 @@ class Trainer:
             if on_store:
                 learned = [(i, each) for i, each in self._learned() if each._stype == "default"]
                 arrays = [_arrays(each) for _, each in learned]
-                self._kvstore.pull([i for i, _ in learned], out=arrays)  # type: ignore[union-attr]
+                self._on_store("pull", [i for i, _ in learned], arrays)
             elif self._amp_loss_scaler is not None:
                 self._amp_loss_scaler.update(self._updaters, updates)
             else:

@@ -318,3 +318,30 @@ def test_errors() -> None:
         gluon.Trainer(sparse.collect_params(), "sgd", update_on_kvstore=False).step(1)
     with pytest.raises(ValueError, match="keeps no optimizer"):
         gluon.Trainer(params, "sgd", kvstore="teststore", update_on_kvstore=True).step(1)
+
+
+@pytest.mark.parametrize(
+    "name, options",
+    [
+        ("sgd", {"learning_rate": 0.1, "momentum": 0.9, "wd": 0.001}),
+        ("adam", {"learning_rate": 0.01}),
+    ],
+)
+def test_states_that_mxnet_wrote(name: str, options: dict) -> None:
+    fixtures = ROOT / "tests" / "parity" / "fixtures"
+    stored = np.load(fixtures / f"trainer_{name}.npz")
+    x, y = nd.array(stored["X"]), nd.array(stored["Y"])
+    net = gluon.nn.Dense(2, in_units=x.shape[1])
+    net.initialize()
+    net.weight.set_data(nd.array(stored["W2"]))
+    net.bias.set_data(nd.array(stored["B2"]))
+    trainer = gluon.Trainer(net.collect_params(), name, options)
+    trainer.load_states(str(fixtures / f"trainer_{name}.states"))
+    for step in (3, 4):
+        with autograd.record():
+            loss = gluon.loss.L2Loss()(net(x), y)
+        loss.backward()
+        trainer.step(4)
+        assert np.allclose(net.weight.data().asnumpy(), stored[f"W{step}"], atol=1e-6)
+        assert np.allclose(net.bias.data().asnumpy(), stored[f"B{step}"], atol=1e-6)
+    assert trainer.optimizer.num_update == 4
