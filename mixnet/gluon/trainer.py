@@ -169,17 +169,28 @@ class Trainer:
             with RecordingScope(False, None):
                 keys = [self._param2idx[each.name] for each in ready]
                 arrays = [_arrays(each) for each in ready]
-                self._on_store("broadcast", keys, [each[0] for each in arrays], arrays)
+                self._on_store(
+                    "broadcast", keys, [each[0] for each in arrays], arrays, in_order=False
+                )
         self._params_to_init = waiting
 
-    def _on_store(self, method: str, keys: list[int], *arrays: list[Any]) -> None:
-        """Call a method of the store for many keys at once, or for each where it takes no lists."""
+    def _on_store(
+        self, method: str, keys: list[int], *arrays: list[Any], in_order: bool = True
+    ) -> None:
+        """Call a method of the store for many keys at once, or for each where it takes no lists.
+
+        Args:
+            method: its name.
+            keys: the parameters' numbers.
+            arrays: for each array argument one entry a key.
+            in_order: the first parameters are the most urgent.
+        """
         call = getattr(self._kvstore, method)
         if isinstance(self._kvstore, KVStore):
             call(keys, *arrays)
             return
         for key, *given in zip(keys, *arrays, strict=True):
-            call(key, *given, priority=-key)
+            call(key, *given, **({"priority": -key} if in_order else {}))
 
     def _prepare(self) -> None:
         if not self._kv_initialized:

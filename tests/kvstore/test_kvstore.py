@@ -229,6 +229,19 @@ def test_a_store_of_ones_own() -> None:
         del mx.kvstore.KVStoreBase.kv_registry["silent"]
 
 
+def test_what_a_store_leaves_out_says_so() -> None:
+    store = mx.kvstore.KVStoreBase()
+    for use in (
+        lambda: store.broadcast(1, nd.ones(1), nd.ones(1)),
+        lambda: store.pushpull(1, nd.ones(1)),
+        lambda: store.is_capable("optimizer"),
+        lambda: store.type,
+        lambda: store.rank,
+    ):
+        with pytest.raises(NotImplementedError, match="KVStoreBase does not define"):
+            use()
+
+
 def test_the_test_store() -> None:
     store = mx.kv.create("teststore")
     values, outs = on_each(1, 2), on_each(0, 0)
