@@ -26,11 +26,12 @@ def host_indices(values: Any, context: Context) -> NDArray:
 class BaseSparseNDArray(NDArray):
     """What csr and row_sparse arrays have in common. Shape, dtype and context are fixed."""
 
-    __slots__ = ("_aux", "_data")
+    __slots__ = ("_aux", "_data", "_variable")
     _is_sparse = True
 
     _data: NDArray
     _aux: tuple[NDArray, ...]
+    _variable: Value | None  # what stands for it on a tape
 
     @classmethod
     def _make(cls, data: NDArray, aux: tuple[NDArray, ...], shape: tuple[int, ...]) -> Any:
@@ -38,7 +39,7 @@ class BaseSparseNDArray(NDArray):
         spec = data._spec
         self._value = Value(Spec.of(tuple(shape), spec.dtype, spec.context))
         self._link = Link()  # sends every reader through _read
-        self._data, self._aux = data, aux
+        self._data, self._aux, self._variable = data, aux, None
         return self
 
     # ---- reading and writing as the dense array that it stands for -----------------------------
@@ -47,11 +48,17 @@ class BaseSparseNDArray(NDArray):
         raise NotImplementedError
 
     def _read(self) -> Value:
-        value = self._dense()._read()
-        link = self._link
-        if link is not None and link.mark is not None and state.recording:
-            link.mark.on(value)  # the dense array stands for it on the tape
-        return value
+        mark = self._link.mark if self._link is not None else None
+        if mark is None or not state.recording:
+            return self._dense()._read()
+        if self._variable is None:  # one variable, however often it is read
+            self._variable = self._dense()._read()
+        mark.on(self._variable)
+        return self._variable
+
+    def _is_variable(self) -> bool:
+        """Whether autograd is to know what is read."""
+        return state.recording and self._link is not None and self._link.mark is not None
 
     def _write(self, value: Value) -> None:
         self._replace(type(self)._from_dense(NDArray._wrap(value)))
@@ -65,7 +72,7 @@ class BaseSparseNDArray(NDArray):
         if state.isolation is not None:
             state.isolation.note(self, "_data", self._data)
             state.isolation.note(self, "_aux", self._aux)
-        self._data, self._aux = data, aux
+        self._data, self._aux, self._variable = data, aux, None
 
     @classmethod
     def _from_dense(cls, dense: NDArray) -> Any:
@@ -379,6 +386,7 @@ class RowSparseNDArray(BaseSparseNDArray):
             super()._replace(other)
         else:
             self._aux, self._stored, self._room = other._aux, None, room
+            self._variable = None
 
     @classmethod
     def _from_dense(cls, dense: NDArray) -> RowSparseNDArray:

@@ -87,13 +87,18 @@ def _put(target: Any, result: Any) -> None:
     target[:] = result
 
 
+def _plain(array: Any) -> NDArray:
+    """A dense array with the content, with its place on the tape."""
+    return NDArray._wrap(array._read()) if array._is_sparse else array
+
+
 def _fall_back(op: Op, arrays: Sequence[Any], attributes: dict[str, Any]) -> Any:
     stypes = ", ".join(each.stype for each in arrays)
     warnings.warn(
         f"{op.name} has no rule for inputs of storage types {stypes}: it runs on dense copies.",
         stacklevel=5,
     )
-    dense = [each._dense() if each._is_sparse else each for each in arrays]
+    dense = [_plain(each) for each in arrays]
     found = invoke(op, dense, attributes)
     names = op.argument_names(op.bind(attributes)[0]) if op.states else ()
     for name in op.states:  # states were written to the copies
@@ -229,7 +234,7 @@ def _dot(op: Op, arrays: Sequence[Any], attributes: dict[str, Any]) -> Any:
             raise ShapeError(
                 f"dot: {left.shape} and {right.shape} do not fit: {inner} is not {other}."
             )
-        dense = right._dense() if right._is_sparse else right
+        dense = _plain(right)
         found = _csr_times(left, dense, first)
         if first and wanted != "default" and right.ndim > 1:
             rows = np.unique(left._aux[1].asnumpy())
@@ -349,6 +354,8 @@ def _embedding(op: Op, arrays: Sequence[Any], attributes: dict[str, Any]) -> Any
     data, weight = arrays
     if not isinstance(weight, RowSparseNDArray) or data._is_sparse:
         return NotImplemented
+    if weight._is_variable():
+        return invoke(op, (data, _plain(weight)), attributes)
     rows = data.asnumpy().astype(np.int64)
     found = weight._rows_at(rows.reshape(-1))
     return found.reshape((*rows.shape, *weight.shape[1:]))
