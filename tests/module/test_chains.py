@@ -89,12 +89,12 @@ def test_chains_that_are_refused() -> None:
     assert chain.data_names == [] and chain.output_names == []
     with pytest.raises(AssertionError, match="Attempting to bind an empty SequentialModule"):
         chain.bind([("data", (4, 5))])
-    with pytest.raises(AssertionError, match='Unknown meta "foo", a typo?'):
+    with pytest.raises(AssertionError, match=r'Unknown meta "foo", a typo\?'):
         chain.add(mx.mod.Module(_dense("a", 2), label_names=[]), foo=1)
     chain.add(mx.mod.Module(_dense("a", 2), label_names=[]))
     chain.add(mx.mod.Module(_dense("a", 2), label_names=[]), auto_wiring=True)
     chain.bind([("data", (4, 5))])
-    with pytest.raises(AssertionError, match='name "a_weight" in layer 1 .* used in layer 0'):
+    with pytest.raises(AssertionError, match=r'name "a_weight" in layer 1 .* used in layer 0'):
         chain.init_params()
     unwired = mx.mod.SequentialModule()
     unwired.add(mx.mod.Module(_dense("a", 2), label_names=[]))
