@@ -25,6 +25,10 @@ class ShapeError(MXNetError, ValueError):
     """Shapes do not fit together."""
 
 
+class CheckError(MXNetError, AssertionError):
+    """What was given fails a check that MXNet makes with ``assert``."""
+
+
 class AttributeValueError(MXNetError, ValueError):
     """An operator attribute has a value that the operator does not take."""
 

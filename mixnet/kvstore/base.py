@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from typing import Any, ClassVar
 
-from mixnet.base import AttributeValueError
+from mixnet.base import AttributeValueError, MXNetError
 from mixnet.ndarray.ndarray import NDArray
 
 # What makes the stores of this package by name; ``mixnet.kvstore.kvstore`` puts it here.
@@ -175,3 +175,15 @@ def create(name: str = "local") -> KVStoreBase:
         raise TypeError("name must be a string")
     found = KVStoreBase.kv_registry.get(name.lower())
     return _maker[0](name.lower()) if found is None else found()
+
+
+def set_kvstore_handle(handle: Any) -> None:
+    """Not part of mixnet.
+
+    Raises:
+        MXNetError: always; says what to take.
+    """
+    raise MXNetError(
+        "set_kvstore_handle takes a handle of MXNet's C library, which mixnet does not have; make a "
+        "store with mx.kv.create(name)."
+    )

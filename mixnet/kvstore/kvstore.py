@@ -10,6 +10,7 @@ import numpy as np
 from mixnet.base import AttributeTypeError, AttributeValueError, MXNetError
 from mixnet.kvstore.base import KVStoreBase, _maker
 from mixnet.kvstore.base import create as create
+from mixnet.kvstore.base import set_kvstore_handle as set_kvstore_handle
 from mixnet.kvstore.compression import compression
 from mixnet.kvstore.device import DeviceStore
 from mixnet.kvstore.local import Key, LocalStore
@@ -35,6 +36,10 @@ class KVStore(KVStoreBase):
         self._type = "local"
         self._updater: Any = None
         self._is_p3 = False
+
+    def __del__(self) -> None:
+        """Let go of the values."""
+        self.handle = None  # type: ignore[assignment]
 
     @staticmethod
     def is_capable(capability: str) -> bool:
@@ -237,11 +242,6 @@ class KVStore(KVStoreBase):
             MXNetError: this store has no servers.
         """
         raise MXNetError(f"A KVStore of type {self.type!r} has no servers to send commands to.")
-
-
-def set_kvstore_handle(handle: LocalStore) -> KVStore:
-    """A KVStore around a store; the name is MXNet's."""
-    return KVStore(handle)
 
 
 def _content(fname: str) -> bytes:

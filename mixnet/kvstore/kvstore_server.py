@@ -7,6 +7,7 @@ from typing import Any
 
 from mixnet.base import MXNetError
 from mixnet.kvstore.base import KVStoreBase
+from mixnet.kvstore.base import create as create
 
 
 class KVStoreServer:
