@@ -434,6 +434,7 @@ def Variable(
         wd_mult: factor of the weight decay.
         dtype: dtype if known.
         init: an initializer, or its ``dumps()``.
+        stype: storage type of the array that is bound: ``default``, ``row_sparse`` or ``csr``.
         kwargs: further attributes named ``__like_this__``.
     """
     if not isinstance(name, str):
