@@ -223,8 +223,12 @@ class Module(BaseModule):
                     continue
                 if given is not None and not allow_missing:
                     raise RuntimeError(f"{name} is not presented")
-                if initializer is not None:
+                if initializer is not None and array.stype == "default":
                     initializer(desc, array)
+                elif initializer is not None:
+                    dense = zeros(array.shape, array.context, array.dtype)
+                    initializer(desc, dense)
+                    dense.copyto(array)
         self.params_initialized = True
         self._params_dirty = False
         self._exec_group.set_params(self._arg_params, self._aux_params, allow_extra=allow_extra)

@@ -14,7 +14,7 @@ from mixnet.graph.graph import Graph
 from mixnet.graph.node import Entry, Node, keep_line
 from mixnet.graph.symbol_json import from_json, to_json
 from mixnet.name import current as current_names
-from mixnet.ndarray.params_file import write_whole
+from mixnet.ndarray.params_file import STORAGE, write_whole
 from mixnet.ops.attributes import to_text
 from mixnet.ops.registry import Op, find
 from mixnet.passes.differentiate import differentiate
@@ -445,6 +445,12 @@ def Variable(
                 f"Variable {name!r}: attribute {key}={given!r} must be a string; give {str(given)!r}."
             )
     attrs = node_attributes(attr)
+    if stype is not None:
+        if stype not in STORAGE:
+            raise AttributeValueError(
+                f"Variable {name!r}: stype={stype!r} is not one of {', '.join(STORAGE)}."
+            )
+        attrs["__storage_type__"] = str(STORAGE[stype])
     for key, value in (
         ("shape", None if shape is None else tuple(shape)),
         ("lr_mult", lr_mult),
