@@ -185,6 +185,11 @@ class BaseSparseNDArray(NDArray):
         aux = tuple(each.asnumpy() for each in self._aux)
         return _unpickle, (type(self), self._data.asnumpy(), aux, self.shape, self.context)
 
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        found: Any = self._from_bytes(state["handle"])
+        self._value, self._link = found._value, found._link
+        self._data, self._aux = found._data, found._aux
+
     def to_dict(self) -> dict[str, Any]:
         """Plain data: shape, dtype, context, storage type, number of stored values."""
         return {

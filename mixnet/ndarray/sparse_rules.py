@@ -359,6 +359,9 @@ _LAZY = {
     "_contrib_group_adagrad_update": None,
 }
 
+# Of these MXNet has no rule for a dense weight, whose every row then moves.
+_OF_SPARSE_WEIGHTS = {"ftrl_update"}
+
 
 def _update(op: Op, arrays: Sequence[Any], attributes: dict[str, Any]) -> Any:
     """An optimizer step on the rows that the gradient has; the others are left as they are."""
@@ -366,7 +369,9 @@ def _update(op: Op, arrays: Sequence[Any], attributes: dict[str, Any]) -> Any:
     lazy = attributes.get("lazy_update", True)
     if not isinstance(gradient, RowSparseNDArray):
         return NotImplemented
-    if _LAZY[op.name] is not None and not lazy:
+    if (_LAZY[op.name] is not None and not lazy) or (
+        op.name in _OF_SPARSE_WEIGHTS and not weight._is_sparse
+    ):
         return _update_all_rows(op, arrays, attributes)
     rows = gradient._aux[0].asnumpy()
     if not len(rows):

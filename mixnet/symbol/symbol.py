@@ -540,14 +540,15 @@ def compose(
                 f"is not taken for one of the operator's."
             )
     attrs = {k: to_text(v) for k, v in own.items()}
-    attrs.update(node_attributes({**(attr or {}), **users}))
+    said = node_attributes({**(attr or {}), **users})
+    attrs.update(said)
     if op.variadic:
         assert not isinstance(inputs, Mapping)
         entries = [entry for each in inputs for entry in each._heads]
         if op.num_args:
             attrs.setdefault(op.num_args, str(len(entries)))
         for each in op.argument_names(statics)[len(entries) :]:
-            variable = Node(None, name=f"{name}_{each}", attrs=node_attributes())
+            variable = Node(None, name=f"{name}_{each}", attrs=dict(said))
             entries.append(Entry(variable))
     else:
         assert isinstance(inputs, Mapping)
@@ -556,7 +557,8 @@ def compose(
             if each in inputs:
                 entries.append(inputs[each]._entry())
             else:
-                variable = Node(None, name=f"{name}_{each}", attrs=node_attributes())
+                # As in MXNet, what a user says of the operator holds for its parameters.
+                variable = Node(None, name=f"{name}_{each}", attrs=dict(said))
                 entries.append(Entry(variable))
     if precision.rule is not None:
         entries = _fitted(precision.rule.kind(op, statics), precision.rule, entries)
