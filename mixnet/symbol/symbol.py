@@ -434,7 +434,7 @@ def Variable(
         wd_mult: factor of the weight decay.
         dtype: dtype if known.
         init: an initializer, or its ``dumps()``.
-        stype: storage type if known: ``default``, ``row_sparse`` or ``csr``.
+        stype: storage type of the array that is bound: ``default``, ``row_sparse`` or ``csr``.
         profiler_scope: kept for MXNet programs.
         kwargs: further attributes named ``__like_this__``.
     """
@@ -446,6 +446,12 @@ def Variable(
                 f"Variable {name!r}: attribute {key}={given!r} must be a string; give {str(given)!r}."
             )
     attrs = node_attributes(attr)
+    if stype is not None:
+        if stype not in STORAGE:
+            raise AttributeValueError(
+                f"Variable {name!r}: stype={stype!r} is not one of {', '.join(STORAGE)}."
+            )
+        attrs["__storage_type__"] = str(STORAGE[stype])
     for key, value in (
         ("shape", None if shape is None else tuple(shape)),
         ("lr_mult", lr_mult),
