@@ -1,34 +1,59 @@
 """mixnet: MXNet's design rebuilt on JAX/XLA, with the lid off. ``import mixnet as mx``."""
 
+from mixnet import api as api
 from mixnet import attribute as attribute
 from mixnet import autograd as autograd
 from mixnet import base as base
+from mixnet import callback as callback
 from mixnet import context as context
+from mixnet import contrib as contrib
 from mixnet import engine as engine
+from mixnet import error as error
+from mixnet import executor_manager as executor_manager
 from mixnet import gluon as gluon
 from mixnet import image as image
 from mixnet import image as img
 from mixnet import initializer as init
 from mixnet import initializer as initializer
 from mixnet import io as io
+from mixnet import kvstore as kv
+from mixnet import kvstore as kvstore
+from mixnet import libinfo as libinfo
+from mixnet import library as library
+from mixnet import log as log
+from mixnet import lr_scheduler as lr_scheduler
 from mixnet import metric as metric
+from mixnet import model as model
+from mixnet import module as mod
+from mixnet import module as module
+from mixnet import monitor as mon
+from mixnet import monitor as monitor
 from mixnet import name as name
 from mixnet import ndarray as nd
 from mixnet import ndarray as ndarray
+from mixnet import notebook as notebook
 from mixnet import numpy as np
 from mixnet import numpy as numpy
 from mixnet import numpy_extension as npx
 from mixnet import numpy_extension as numpy_extension
+from mixnet import onnx as onnx
 from mixnet import operator as operator
 from mixnet import ops as ops
 from mixnet import optimizer as optimizer
 from mixnet import paths as paths
 from mixnet import profiler as profiler
 from mixnet import random as random
+from mixnet import random as rnd
 from mixnet import recordio as recordio
+from mixnet import registry as registry
+from mixnet import rnn as rnn
+from mixnet import rtc as rtc
 from mixnet import runtime as runtime
 from mixnet import symbol as sym
 from mixnet import symbol as symbol
+from mixnet import torch as th
+from mixnet import torch as torch
+from mixnet import tvmop as tvmop
 from mixnet import util as util
 from mixnet import visualization as visualization
 from mixnet import visualization as viz
@@ -42,8 +67,14 @@ from mixnet.context import gpu as gpu
 from mixnet.context import gpu_memory_info as gpu_memory_info
 from mixnet.context import num_gpus as num_gpus
 from mixnet.stages import stages as stages
+from mixnet.util import is_np_array as is_np_array
+from mixnet.util import is_np_shape as is_np_shape
 from mixnet.util import np_array as np_array
 from mixnet.util import np_shape as np_shape
+from mixnet.util import set_np_shape as set_np_shape
+from mixnet.util import use_np as use_np
+from mixnet.util import use_np_array as use_np_array
+from mixnet.util import use_np_shape as use_np_shape
 
 # What `F.np` is in hybrid_forward.
 ndarray.np, ndarray.npx = numpy, numpy_extension
@@ -51,10 +82,7 @@ ndarray.CachedOp = symbol.CachedOp
 autograd.get_symbol = symbol._get_symbol  # type: ignore[attr-defined]
 paths.install(__name__)
 
-__version__ = "0.1.0"
+from mixnet import test_utils as test_utils  # noqa: E402
 
-
-def __getattr__(name: str) -> object:
-    if name in ("rtc", "tvmop"):
-        raise AttributeError(f"mx.{name} is left out of mixnet on purpose: docs/from-mxnet.md.")
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+# Programs compare it with versions of MXNet; what stands behind the plus is our own.
+__version__ = libinfo.__version__ + "+mixnet.0.1.0"

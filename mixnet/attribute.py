@@ -3,54 +3,60 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Mapping
+from typing import Any
 
-from mixnet.base import AttributeTypeError
+from mixnet.base import AttributeValueError, classproperty
 
 # What a node is told about how to run: kept, and written to files, as ``__name__``.
 HIDDEN = ("ctx_group", "lr_mult", "wd_mult", "force_mirroring", "mirror_stage", "profiler_scope")
+
+_scopes = threading.local()
 
 
 class AttrScope:
     """``with mx.AttrScope(ctx_group='stage1'):`` symbols made inside have these attributes.
 
     Args:
-        attributes: names and string values; a symbol's own attributes win.
+        kwargs: names and string values; a symbol's own attributes win.
+
+    Raises:
+        AttributeValueError: a value is no string.
     """
 
-    _current = threading.local()
+    current: Any = classproperty(lambda cls: _current())
 
-    def __init__(self, **attributes: str):
-        for name, value in attributes.items():
+    def __init__(self, **kwargs: str):
+        for name, value in kwargs.items():
             if not isinstance(value, str):
-                raise AttributeTypeError(
+                raise AttributeValueError(
                     f"AttrScope: attribute {name}={value!r} must be a string; give {str(value)!r}."
                 )
-        self._attr = attributes
+        self._attr = kwargs
         self._before: AttrScope | None = None
 
-    def get(self, attributes: dict[str, str] | None) -> dict[str, str]:
-        """The scope's attributes under a symbol's own, those of MXNet as ``__name__``."""
-        merged = {**self._attr, **(attributes or {})}
-        return {f"__{k}__" if k in HIDDEN else k: v for k, v in merged.items()}
+    def get(self, attr: Mapping[str, str] | None) -> dict[str, str]:
+        """The scope's attributes under a symbol's own."""
+        return {**self._attr, **(attr or {})}
 
     def __enter__(self) -> AttrScope:
-        self._before = current_attributes()
-        merged = AttrScope(**{**self._before._attr, **self._attr})
-        AttrScope._current.value = merged
+        self._before = _current()
+        self._attr = {**self._before._attr, **self._attr}
+        _scopes.value = self
         return self
 
-    def __exit__(self, *_: object) -> None:
-        AttrScope._current.value = self._before
+    def __exit__(self, ptype: Any, value: Any, trace: Any) -> None:
+        _scopes.value = self._before
 
 
-def current_attributes() -> AttrScope:
-    """The innermost scope of this thread."""
-    found = getattr(AttrScope._current, "value", None)
+def _current() -> AttrScope:
+    found = getattr(_scopes, "value", None)
     if found is None:
-        found = AttrScope._current.value = AttrScope()
+        found = _scopes.value = AttrScope()
     return found
 
 
-def current() -> AttrScope:
-    """The innermost scope of this thread; the name is MXNet's."""
-    return current_attributes()
+def node_attributes(attr: Mapping[str, str] | None = None) -> dict[str, str]:
+    """Attributes of a node made now: the scope's under its own, hidden ones as ``__name__``."""
+    merged = _current().get(attr)
+    return {f"__{k}__" if k in HIDDEN else k: v for k, v in merged.items()}

@@ -2,10 +2,19 @@
 
 from __future__ import annotations
 
+import ctypes
+import logging
 import os
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+
+from mixnet.libinfo import __version__ as __version__
+
+# Programs set the root logger to DEBUG to see their own lines; JAX would add hundreds of its own.
+_jax_logger = logging.getLogger("jax")
+_jax_logger.setLevel(_jax_logger.level or logging.WARNING)
 
 
 class MXNetError(RuntimeError):
@@ -14,6 +23,10 @@ class MXNetError(RuntimeError):
 
 class ShapeError(MXNetError, ValueError):
     """Shapes do not fit together."""
+
+
+class CheckError(MXNetError, AssertionError):
+    """What was given fails a check that MXNet makes with ``assert``."""
 
 
 class AttributeValueError(MXNetError, ValueError):
@@ -48,22 +61,21 @@ class OutOfMemoryError(MXNetError, MemoryError):
     """A device has no memory left; names what holds it."""
 
 
-class NotSupportedForSparseNDArray(MXNetError):
-    """A method of dense arrays that sparse ones do not have."""
-
-
 class GradientError(MXNetError):
     """Autograd was used in a way that has no gradient."""
 
 
-class NotImplementedForSymbol(MXNetError):
-    """A method of arrays that symbols cannot have: they hold no values.
+class _MethodError(MXNetError):
+    """A method that a class has by its name alone.
 
     Args:
         function: the method or its name.
         alias: another spelling, such as an operator.
         args: what it was called with.
     """
+
+    _reason: str
+    _way_out: str
 
     def __init__(self, function: Any, alias: str | None = None, *args: Any):
         super().__init__()
@@ -72,12 +84,24 @@ class NotImplementedForSymbol(MXNetError):
         self.args = tuple(str(type(each)) for each in args)
 
     def __str__(self) -> str:
-        alias = f" (namely operator {self.alias!r})" if self.alias else ""
+        alias = f' (namely operator "{self.alias}")' if self.alias else ""
         given = f" with arguments ({', '.join(self.args)})" if self.args else ""
         return (
-            f"Function {self.function}{alias}{given} is not implemented for Symbol and only "
-            f"available in NDArray: bind the symbol to arrays first."
+            f"Function {self.function}{alias}{given} is not {self._reason} and only available in "
+            f"NDArray: {self._way_out}."
         )
+
+
+class NotImplementedForSymbol(_MethodError):
+    """A method of arrays that symbols cannot have: they hold no values."""
+
+    _reason, _way_out = "implemented for Symbol", "bind the symbol to arrays first"
+
+
+class NotSupportedForSparseNDArray(_MethodError):
+    """A method of dense arrays that sparse ones do not have."""
+
+    _reason, _way_out = "supported for SparseNDArray", "use tostype('default') first"
 
 
 # ---- small things that programs written for MXNet import from here ---------------------------
@@ -86,6 +110,18 @@ integer_types = (int, np.int32, np.int64)
 numeric_types = (float, int, np.generic)
 string_types = (str,)
 mx_real_t = np.float32
+long = int
+basestring = str
+
+
+class _NullType:
+    """The class of ``_Null``, which an operator takes for "not given"."""
+
+    def __repr__(self) -> str:
+        return "_Null"
+
+
+_Null = _NullType()
 
 
 def py_str(x: bytes | str) -> str:
@@ -109,28 +145,199 @@ def _as_list(obj: Any) -> Any:
 
 
 def with_metaclass(meta: Any, *bases: Any) -> Any:
-    """A base class with a metaclass."""
-    return meta("base", bases or (object,), {})
+    """A base class with a metaclass, for ``class Name(with_metaclass(Meta, Base)):``."""
+
+    # The class that is made of it has the given bases alone.
+    class Temporary(type):
+        def __new__(cls, name: str, _: Any, namespace: Any) -> Any:
+            return meta(name, bases, namespace)
+
+    return type.__new__(Temporary, "temporary_class", (), {})
 
 
-class classproperty:
+class _ClassProperty:
+    """A property of the class; ``setter`` as of ``property``."""
+
+    def __init__(self, func: Any, change: Any = None):
+        self.function, self.change = func, change
+
+    def __get__(self, instance: Any, owner: Any = None) -> Any:
+        return self.function(type(instance) if owner is None else owner)
+
+    def __set__(self, instance: Any, value: Any) -> None:
+        if self.change is None:
+            raise AttributeError("This property of the class cannot be set.")
+        self.change(type(instance), value)
+
+    def setter(self, func: Any) -> _ClassProperty:
+        """Decorator: the function that sets it."""
+        return _ClassProperty(self.function, func)
+
+
+def classproperty(func: Any) -> Any:
     """Decorator: a property of the class."""
-
-    def __init__(self, func: Any):
-        self.function = func
-
-    def __get__(self, instance: Any, owner: Any) -> Any:
-        return self.function(owner)
+    return _ClassProperty(func)
 
 
-_C_LIBRARY = ("_LIB", "check_call", "c_str", "c_array", "c_array_buf", "c_handle_array",
-              "c_str_array", "ctypes2buffer", "ctypes2numpy_shared")  # fmt: skip
+def build_param_doc(
+    arg_names: Sequence[str],
+    arg_types: Sequence[str],
+    arg_descs: Sequence[str],
+    remove_dup: bool = True,
+) -> str:
+    """The section ``Parameters`` of a docstring in NumPy's style.
+
+    Args:
+        arg_names: names.
+        arg_types: their types.
+        arg_descs: what they are.
+        remove_dup: whether a name that comes again is left out.
+    """
+    lines, seen = [], set()
+    for name, kind, sentence in zip(arg_names, arg_types, arg_descs, strict=True):
+        if remove_dup and name in seen:
+            continue
+        seen.add(name)
+        lines += [f"{name} : {kind}", *([f"    {sentence}"] if sentence else [])]
+    return "\n".join(["Parameters", "----------", *lines, ""])
 
 
-def __getattr__(name: str) -> Any:
-    if name in _C_LIBRARY or name.endswith("Handle"):
+# ---- errors by name -----------------------------------------------------------------------------
+
+error_types: dict[str, type[Exception]] = {
+    "NotImplementedForSymbol": NotImplementedForSymbol,
+    **{e.__name__: e for e in (ValueError, TypeError, AttributeError, IndexError,
+                               NotImplementedError)},
+}  # fmt: skip
+
+
+def register_error(func_name: Any = None, cls: Any = None) -> Any:
+    """Make an error class known by its name; a decorator, with or without a name.
+
+    Args:
+        func_name: the name; or the class, whose own name is taken.
+        cls: the class, if a name was given.
+    """
+    if isinstance(func_name, type):
+        func_name, cls = func_name.__name__, func_name
+
+    def register(each: type[Exception]) -> type[Exception]:
+        error_types[func_name or each.__name__] = each
+        return each
+
+    return register if cls is None else register(cls)
+
+
+def c2pyerror(err_msg: str) -> tuple[str, str | None]:
+    """A message of MXNet's C library as Python words it: its stack first, and the error's name.
+
+    Args:
+        err_msg: ``Name: text``, then ``Stack trace:`` and its lines.
+    """
+    lines = err_msg.split("\n")
+    name, colon, _ = lines[0].partition(":")
+    kind = name.strip() if colon and name.strip() in error_types else None
+    if "Stack trace:" not in lines:
+        return err_msg, kind
+    start = lines.index("Stack trace:")
+    trace = lines[start + 1 :]
+    return "\n".join(["Traceback (most recent call last):", *trace, *lines[:start]]), kind
+
+
+# ---- ctypes, for programs that talk to a C library of their own in MXNet's words ------------------
+
+mx_int, mx_uint, mx_int64 = ctypes.c_int, ctypes.c_uint, ctypes.c_int64
+mx_float, mx_float_p = ctypes.c_float, ctypes.POINTER(ctypes.c_float)
+NDArrayHandle = FunctionHandle = OpHandle = CachedOpHandle = SymbolHandle = ctypes.c_void_p
+ExecutorHandle = DataIterCreatorHandle = DataIterHandle = KVStoreHandle = ctypes.c_void_p
+RecordIOHandle = RtcHandle = CudaModuleHandle = CudaKernelHandle = ctypes.c_void_p
+ProfileHandle = DLPackHandle = ctypes.c_void_p
+
+
+class MXCallbackList(ctypes.Structure):
+    """A C structure: functions and what they are called with."""
+
+    _fields_ = [
+        ("num_callbacks", ctypes.c_int),
+        ("callbacks", ctypes.POINTER(ctypes.CFUNCTYPE(ctypes.c_int))),
+        ("contexts", ctypes.POINTER(ctypes.c_void_p)),
+    ]
+
+
+def c_str(string: str) -> ctypes.c_char_p:
+    """A C string."""
+    return ctypes.c_char_p(string.encode("utf-8"))
+
+
+def c_array(ctype: Any, values: Sequence[Any]) -> Any:
+    """A C array of a type."""
+    return (ctype * len(values))(*values)
+
+
+def c_array_buf(ctype: Any, buf: Any) -> Any:
+    """A C array that shares the memory of an ``array.array``."""
+    return (ctype * len(buf)).from_buffer(buf)
+
+
+def c_str_array(strings: Sequence[str]) -> Any:
+    """A C array of C strings."""
+    return c_array(ctypes.c_char_p, [each.encode("utf-8") for each in strings])
+
+
+def c_handle_array(objs: Sequence[Any]) -> Any:
+    """A C array of the handles of objects."""
+    return c_array(ctypes.c_void_p, [each.handle for each in objs])
+
+
+def ctypes2buffer(cptr: Any, length: int) -> bytearray:
+    """The bytes that a pointer to C characters points to.
+
+    Raises:
+        TypeError: it is no such pointer.
+    """
+    if not isinstance(cptr, ctypes.POINTER(ctypes.c_char)):
+        raise TypeError(f"expected a pointer to char, not {type(cptr).__name__}.")
+    return bytearray(ctypes.string_at(cptr, length))
+
+
+def ctypes2numpy_shared(cptr: Any, shape: Sequence[int]) -> np.ndarray:
+    """A float32 array of ``shape`` over the memory that a pointer points to.
+
+    Raises:
+        RuntimeError: it is no pointer to floats.
+    """
+    if not isinstance(cptr, mx_float_p):
+        raise RuntimeError(f"expected a pointer to float, not {type(cptr).__name__}.")
+    return np.ctypeslib.as_array(cptr, tuple(shape))
+
+
+def check_call(ret: int) -> None:
+    """Raise if a C function returned an error.
+
+    Raises:
+        MXNetError: ``ret`` is not 0.
+    """
+    if ret != 0:
+        raise get_last_ffi_error()
+
+
+def get_last_ffi_error() -> MXNetError:
+    """The error of the last C function that failed: there is no text of one below mixnet."""
+    return MXNetError("A C function returned an error. mixnet calls none: it is not mixnet's.")
+
+
+def add_fileline_to_docstring(module: Any, incursive: bool = True) -> None:
+    """Kept for MXNet programs: ``inspect.getsourcefile`` says where a function is defined."""
+
+
+class _NoLibrary:
+    """Stands where MXNet has its C library, so that imports of it work."""
+
+    def __getattr__(self, name: str) -> Any:
         raise AttributeError(
-            f"mx.base.{name} is not part of mixnet: there is no C library below it, see "
+            f"mx.base._LIB.{name} is not part of mixnet: there is no C library below it, see "
             f"docs/from-mxnet.md."
         )
-    raise AttributeError(f"module 'mixnet.base' has no attribute {name!r}")
+
+
+_LIB = _NoLibrary()

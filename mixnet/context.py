@@ -8,7 +8,8 @@ from typing import Any
 import jax
 
 from mixnet import config
-from mixnet.base import ContextError
+from mixnet.base import ContextError, classproperty
+from mixnet.base import with_metaclass as with_metaclass
 
 _current = threading.local()
 
@@ -69,6 +70,11 @@ class Context:
             self._device = self._find_device()
         return self._device
 
+    @property
+    def compute(self) -> Context:
+        """Where operations on its arrays run: the CPU for pinned and shared memory, else itself."""
+        return self if self.device_typeid in (1, 2) else Context("cpu", self.device_id)
+
     def _find_device(self) -> Any:
         if self.device_type != "gpu":
             devices = jax.local_devices(backend="cpu")
@@ -99,10 +105,7 @@ class Context:
     def __repr__(self) -> str:
         return f"{self.device_type}({self.device_id})"
 
-    @classmethod
-    def default_ctx(cls) -> Context:
-        """The current context of this thread."""
-        return current_context()
+    default_ctx: Any = classproperty(lambda cls: current_context())
 
 
 def cpu(device_id: int = 0) -> Context:
@@ -143,9 +146,14 @@ _default = cpu(0)
 
 
 def current_context() -> Context:
-    """The innermost ``with context:`` of this thread, else ``cpu(0)``."""
+    """The innermost ``with context:`` of this thread, else its default, ``cpu(0)``."""
     stack = getattr(_current, "stack", None)
-    return stack[-1] if stack else _default
+    return stack[-1] if stack else getattr(_current, "default", _default)
+
+
+def set_default(context: Context) -> None:
+    """Change what ``current_context()`` is in this thread outside of any ``with context:``."""
+    _current.default = Context(context)
 
 
 def set_cpu_devices(count: int) -> None:

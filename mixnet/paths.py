@@ -7,6 +7,12 @@ import sys
 
 # path below the package: the module that has its names
 PATHS = {
+    "executor": "symbol.executor",
+    "contrib.ndarray": "ndarray.contrib",
+    "contrib.symbol": "symbol.contrib",
+    "contrib.onnx.onnx2mx.import_model": "contrib.onnx.onnx2mx",
+    "contrib.onnx.onnx2mx.import_onnx": "contrib.onnx.onnx2mx",
+    "contrib.onnx.onnx2mx.import_to_gluon": "contrib.onnx.onnx2mx",
     "np_symbol": "symbol.numpy",
     "numpy_dispatch_protocol": "numpy.dispatch",
     "numpy_op_fallback": "numpy.fallback",

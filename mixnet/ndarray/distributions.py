@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from mixnet.base import AttributeTypeError
+from mixnet.base import AttributeTypeError, _Null
 from mixnet.dtype import as_dtype
 from mixnet.ops.sample import DISTRIBUTIONS
 
@@ -143,7 +143,8 @@ def _signed(
         bound = signature.bind(*args, **kwargs)
         bound.apply_defaults()
         more = bound.arguments.pop("kwargs")
-        return function(**bound.arguments, **more)
+        given = {k: None if v is _Null else v for k, v in bound.arguments.items()}
+        return function(**given, **more)
 
     called.__name__ = called.__qualname__ = function.__name__
     called.__doc__ = function.__doc__

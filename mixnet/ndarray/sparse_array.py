@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from typing import Any
 
 import numpy as np
@@ -154,10 +155,6 @@ class BaseSparseNDArray(NDArray):
     def _problem(self) -> str:
         raise NotImplementedError
 
-    def asscipy(self) -> Any:
-        """A ``scipy.sparse.csr_matrix`` with the content; csr matrices have it."""
-        raise NotSupportedForSparseNDArray(f"asscipy is for csr matrices, not {self.stype} arrays.")
-
     def __getitem__(self, key: Any) -> Any:
         raise NotImplementedError
 
@@ -205,16 +202,25 @@ def _unpickle(cls: Any, data: Any, aux: Any, shape: Any, context: Context) -> An
 
 def _unsupported(name: str) -> Any:
     def method(self: Any, *args: Any, **kwargs: Any) -> Any:
-        raise NotSupportedForSparseNDArray(
-            f"{name} is not for {self.stype} arrays; take tostype('default') first."
-        )
+        raise NotSupportedForSparseNDArray(name, None, *args)
 
     method.__name__ = name
     return method
 
 
-for _name in ("reshape", "_view", "detach", "__iadd__", "__isub__", "__imul__", "__itruediv__"):
+def _in_place(operation: Any) -> Any:
+    def method(self: Any, other: Any) -> Any:
+        self[:] = operation(self, other)
+        return self
+
+    method.__name__ = f"__i{operation.__name__}__"
+    return method
+
+
+for _name in ("reshape", "_view", "detach"):
     setattr(BaseSparseNDArray, _name, _unsupported(_name))
+for _operation in (operator.add, operator.sub, operator.mul, operator.truediv):
+    setattr(BaseSparseNDArray, f"__i{_operation.__name__}__", _in_place(_operation))
 
 
 class CSRNDArray(BaseSparseNDArray):

@@ -11,7 +11,7 @@ from typing import Annotated, Any, Literal
 
 import numpy as np
 
-from mixnet.base import AttributeTypeError, AttributeValueError
+from mixnet.base import AttributeTypeError, AttributeValueError, _Null
 from mixnet.dtype import as_dtype
 
 Shape = Annotated[tuple[int, ...], "shape"]
@@ -91,6 +91,8 @@ class Attribute:
         try:
             return self.convert(value)
         except (ValueError, TypeError, SyntaxError, KeyError, AttributeError):
+            if value is _Null and not self.required:
+                return self.default
             also = " or None" if self.optional else ""
             raise AttributeValueError(
                 f"{operator}: attribute {self.name}={value!r} is not {self.kind}{also}."

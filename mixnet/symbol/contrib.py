@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from mixnet.attribute import AttrScope, current_attributes
+from mixnet.attribute import AttrScope, node_attributes
 from mixnet.base import ShapeError
 from mixnet.graph.graph import Graph
 from mixnet.graph.node import Entry, Node, topological
@@ -104,7 +104,7 @@ class _Body:
 def _variables(symbols: Sequence[Symbol]) -> list[Symbol]:
     """Variables of the body that stand for ``symbols``; copies of one name are told apart."""
     return [
-        Symbol([Entry(Node(None, name=f"{each.name}-{i}", attrs=current_attributes().get({})))])
+        Symbol([Entry(Node(None, name=f"{each.name}-{i}", attrs=node_attributes()))])
         for i, each in enumerate(symbols)
     ]
 

@@ -4,20 +4,22 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from mixnet.autograd.scope import RecordingScope
 from mixnet.autograd.tape import Mark
 from mixnet.autograd.tape import backward as run_backward
-from mixnet.base import AttributeTypeError, MXNetError, ShapeError
+from mixnet.base import AttributeTypeError, AttributeValueError, MXNetError, ShapeError
 from mixnet.context import Context, current_context
 from mixnet.dtype import as_dtype
 from mixnet.graph.graph import Graph
-from mixnet.graph.node import Entry
+from mixnet.graph.node import Entry, Node, topological
 from mixnet.ndarray.create import zeros
 from mixnet.ndarray.ndarray import NDArray
 from mixnet.passes import pipeline
 from mixnet.passes.assign_keys import assign_keys
+from mixnet.passes.complete_shapes import complete_shapes
+from mixnet.passes.differentiate import differentiate
 from mixnet.passes.facts import Facts
 from mixnet.passes.infer_shape import infer
 from mixnet.passes.place_devices import group_of, place_devices
@@ -78,36 +80,52 @@ def state_graph(symbol: Symbol) -> Graph:
     return Graph(tuple(heads), inputs, len(symbol._heads), tuple(replaced))
 
 
+class Bound(NamedTuple):
+    """The arrays of an executor by name: arguments, gradients of some, auxiliary states."""
+
+    arguments: Mapping[str, NDArray]
+    gradients: Mapping[str, NDArray]
+    states: Mapping[str, NDArray]
+
+
 class Executor:
     """A bound symbol. Make one with ``symbol.bind`` or ``symbol.simple_bind``.
 
     ``arg_dict``, ``grad_dict`` and ``aux_dict`` hold its arrays by name; ``outputs`` those of the
     last ``forward``.
+
+    Args:
+        handle: its arrays.
+        symbol: what it computes.
+        ctx: device.
+        grad_req: ``write``, ``add`` or ``null`` by argument.
+        group2ctx: device of each group of nodes, see ``bind``.
     """
 
     def __init__(
         self,
+        handle: Bound,
         symbol: Symbol,
-        context: Context,
-        arguments: Mapping[str, NDArray],
-        gradients: Mapping[str, NDArray],
-        requests: Mapping[str, str],
-        states: Mapping[str, NDArray],
-        groups: Mapping[str, Context] | None = None,
+        ctx: Context,
+        grad_req: Mapping[str, str],
+        group2ctx: Mapping[str, Context] | None,
     ):
+        self.handle = handle
         self._symbol = symbol
-        self._groups = dict(groups or {})
+        self._groups = dict(group2ctx or {})
         self._placed: dict[bool, PlacedGraph] = {}
-        self._ctx = context
-        self.arg_dict = dict(arguments)
-        self.grad_dict = {name: gradients.get(name) for name in arguments}
-        self.aux_dict = dict(states)
-        self._requests = dict(requests)
+        self._ctx = ctx
+        self._arg_dict = dict(handle.arguments)
+        self._grad_dict = {name: handle.gradients.get(name) for name in handle.arguments}
+        self._aux_dict = dict(handle.states)
+        self._requests = dict(grad_req)
         self._recompute = default_mode()
         self._ops: dict[bool, GraphOp] = {}
         self._recorded: list[NDArray] = []
         self._outputs: list[NDArray] = []
         self._monitor: tuple[Callable[[str, NDArray], Any], bool] | None = None
+        self._watched: list[Entry] = []
+        self._gradient_op: tuple[GraphOp, list[Entry]] | None = None
         self._output_dict: dict[str, NDArray] = {}
         if self._groups:
             self.placed_graph(False)  # a group without a device is an error here
@@ -115,19 +133,34 @@ class Executor:
     # ---- arrays -------------------------------------------------------------------------------
 
     @property
+    def arg_dict(self) -> dict[str, NDArray]:
+        """Arguments by name."""
+        return self._arg_dict
+
+    @property
+    def grad_dict(self) -> dict[str, NDArray | None]:
+        """Gradients by name of the argument, None where there is none."""
+        return self._grad_dict
+
+    @property
+    def aux_dict(self) -> dict[str, NDArray]:
+        """Auxiliary states by name."""
+        return self._aux_dict
+
+    @property
     def arg_arrays(self) -> list[NDArray]:
         """Arguments in the order of ``list_arguments()``."""
-        return list(self.arg_dict.values())
+        return list(self._arg_dict.values())
 
     @property
     def grad_arrays(self) -> list[NDArray | None]:
         """Gradients in the same order, None where there is none."""
-        return list(self.grad_dict.values())
+        return list(self._grad_dict.values())
 
     @property
     def aux_arrays(self) -> list[NDArray]:
         """Auxiliary states in the order of ``list_auxiliary_states()``."""
-        return list(self.aux_dict.values())
+        return list(self._aux_dict.values())
 
     @property
     def outputs(self) -> list[NDArray]:
@@ -141,26 +174,39 @@ class Executor:
         """Outputs by name."""
         return dict(zip(self._symbol.list_outputs(), self.outputs, strict=True))
 
+    def get_optimized_symbol(self) -> Symbol:
+        """The symbol that is bound: what passes and XLA make of it is below symbols, in its stages."""
+        return self._symbol
+
     # ---- running ------------------------------------------------------------------------------
 
     def graph_op(self, training: bool) -> GraphOp:
         """The operator that runs the whole graph."""
         if training not in self._ops:
-            arrays = [*self.arg_dict.values(), *self.aux_dict.values()]
+            arrays = [*self._arg_dict.values(), *self._aux_dict.values()]
             known = [(array.shape, array._spec.dtype) for array in arrays]
             facts = Facts(self._ctx.device.platform, known)
-            graph = executable_graph(self._symbol, training, facts)
+            graph = executable_graph(self._complete(), training, facts)
             self._ops[training] = GraphOp(
                 graph, self._symbol.name or "group", recompute=self._recompute
             )
         return self._ops[training]
 
+    def _complete(self) -> Symbol:
+        """The symbol with constants of open shapes as the arrays' shapes make them.
+
+        With a monitor, the outputs that it watches are outputs too.
+        """
+        shapes = {n: a.shape for n, a in (*self.arg_dict.items(), *self.aux_dict.items())}
+        symbol = Symbol((*self._symbol._heads, *self._watched))
+        return Symbol(complete_shapes(symbol.graph, shapes).heads)
+
     def placed_graph(self, training: bool) -> PlacedGraph:
         """What runs instead where ``group2ctx`` was given: the graph on its devices."""
         if training not in self._placed:
-            arrays = [*self.arg_dict.values(), *self.aux_dict.values()]
+            arrays = [*self._arg_dict.values(), *self._aux_dict.values()]
             placement = place_devices(
-                unplaced_graph(self._symbol, training),
+                unplaced_graph(self._complete(), training),
                 self._groups,
                 self._ctx,
                 [array.context for array in arrays],
@@ -191,11 +237,11 @@ class Executor:
         """
         for name, array in kwargs.items():
             self._feed(name, array)
-        handles = [*self.arg_dict.values(), *self.aux_dict.values()]
+        handles = [*self._arg_dict.values(), *self._aux_dict.values()]
         values = [handle._read() for handle in handles]
         if is_train:
-            for i, name in enumerate(self.arg_dict):
-                gradient, request = self.grad_dict[name], self._requests.get(name, "null")
+            for i, name in enumerate(self._arg_dict):
+                gradient, request = self._grad_dict[name], self._requests.get(name, "null")
                 if gradient is not None and request != "null":
                     values[i] = values[i].alias()
                     Mark(gradient, request).on(values[i])
@@ -204,6 +250,7 @@ class Executor:
         for i, value in zip(numbers, states, strict=True):
             value.node = None
             handles[i]._write(value)
+        outputs, watched = outputs[: len(self._symbol)], outputs[len(self._symbol) :]
         self._recorded = [NDArray._wrap(value) for value in outputs] if is_train else []
         plain = [value.alias() for value in outputs]
         if self._outputs:
@@ -212,15 +259,15 @@ class Executor:
         else:
             self._outputs = [NDArray._wrap(value) for value in plain]
         if self._monitor is not None:
-            self._watch(bool(is_train))
+            self._watch(watched)
         return self._outputs
 
     def _feed(self, name: str, array: Any) -> None:
-        if name not in self.arg_dict:
+        if name not in self._arg_dict:
             raise AttributeTypeError(
-                f"forward: there is no argument {name!r}; there are {', '.join(self.arg_dict)}."
+                f"forward: there is no argument {name!r}; there are {', '.join(self._arg_dict)}."
             )
-        target = self.arg_dict[name]
+        target = self._arg_dict[name]
         if isinstance(array, NDArray) and array.shape != target.shape:
             raise ShapeError(
                 f"forward: {name} has shape {array.shape}, it was bound with {target.shape}. Use "
@@ -252,6 +299,8 @@ class Executor:
         ]
         if pairs:
             run_backward([h for h, _ in pairs], [g for _, g in pairs], retain_graph=True)
+            if self._monitor is not None and not self._groups:
+                self._watch_backward(out_grads)
 
     # ---- looking and changing -----------------------------------------------------------------
 
@@ -265,22 +314,52 @@ class Executor:
             monitor_all: the inputs too.
         """
         self._monitor = (callback, monitor_all)
+        nodes = self._symbol.graph.nodes
+        self._watched = [
+            Entry(node, i)
+            for node in nodes
+            for i in range(_num_watched(node))
+            if monitor_all or not node.is_variable
+        ]
+        self._ops.clear()
+        self._placed.clear()
 
-    def _watch(self, training: bool) -> None:
+    def _watch(self, values: Sequence[Value]) -> None:
         assert self._monitor is not None
-        callback, everything = self._monitor
-        internals = self._symbol.get_internals()
-        kept = [e for e in internals._heads if everything or not e.node.is_variable]
-        watched = Executor(
-            Symbol(kept), self._ctx, self.arg_dict, {}, {}, self.aux_dict, self._groups
+        for entry, value in zip(self._watched, values, strict=True):
+            self._monitor[0](_watched_name(entry), NDArray._wrap(value.alias()))
+
+    def _watch_backward(self, out_grads: Sequence[NDArray] | None) -> None:
+        """Show what the operators' backward nodes compute, from the arrays of now."""
+        assert self._monitor is not None
+        if self._gradient_op is None:
+            self._gradient_op = self._watched_gradients()
+        op, entries = self._gradient_op
+        given = out_grads or [each.ones_like() for each in self._outputs]
+        handles = [*self._arg_dict.values(), *self._aux_dict.values(), *given]
+        with RecordingScope(False, True):
+            values, _ = call_graph(op, [handle._read() for handle in handles], self._ctx)
+        for entry, value in zip(entries, values, strict=True):
+            self._monitor[0](output_name(entry), NDArray._wrap(value))
+
+    def _watched_gradients(self) -> tuple[GraphOp, list[Entry]]:
+        graph = unplaced_graph(self._symbol, True)
+        starts = [Node(None, name=f"{name}_grad") for name in self._symbol.list_outputs()]
+        found = differentiate(
+            graph.heads[: graph.num_outputs],
+            [Entry(node) for node in starts],
+            [Entry(node) for node in graph.inputs[: len(self._arg_dict)]],
         )
-        arguments = Symbol(kept).list_arguments()
-        watched.arg_dict = {name: self.arg_dict[name] for name in arguments}
-        handles = [*watched.arg_dict.values(), *self.aux_dict.values()]
-        with RecordingScope(False, training):
-            outputs, _, _ = watched._run(training, [h._read() for h in handles])
-        for entry, value in zip(kept, outputs, strict=True):
-            callback(output_name(entry), NDArray._wrap(value))
+        known = {*graph.nodes, *starts}
+        reached = topological(entry.node for entry in found if entry is not None)
+        entries = [
+            Entry(node, i)
+            for node in reached
+            if node not in known
+            for i in range(node.op.num_outputs(node.statics, len(node.inputs)))
+        ]
+        gradients = Graph(tuple(entries), (*graph.inputs, *starts), len(entries))
+        return GraphOp(assign_keys(gradients), "watched_gradients"), entries
 
     def copy_params_from(
         self,
@@ -294,8 +373,8 @@ class Executor:
             MXNetError: a name is none of the executor's, unless ``allow_extra_params``.
         """
         for given, own, kind in (
-            (arg_params, self.arg_dict, "argument"),
-            (aux_params or {}, self.aux_dict, "auxiliary state"),
+            (arg_params, self._arg_dict, "argument"),
+            (aux_params or {}, self._aux_dict, "auxiliary state"),
         ):
             for name, array in given.items():
                 if name in own:
@@ -315,7 +394,7 @@ class Executor:
             raise ShapeError("reshape: the shapes given do not determine all arguments.")
         arguments: dict[str, NDArray] = {}
         gradients: dict[str, NDArray] = {}
-        for (name, array), shape in zip(self.arg_dict.items(), shapes, strict=True):
+        for (name, array), shape in zip(self._arg_dict.items(), shapes, strict=True):
             same = array.shape == shape
             if not same and name not in kwargs and not partial_shaping:
                 raise ShapeError(
@@ -323,16 +402,31 @@ class Executor:
                     f"named. Pass partial_shaping=True to make it anew."
                 )
             arguments[name] = array if same else zeros(shape, array.context, array.dtype)
-            gradient = self.grad_dict[name]
+            gradient = self._grad_dict[name]
             if gradient is not None:
                 gradients[name] = gradient if same else zeros(shape, array.context, array.dtype)
         aux = {
             name: array if array.shape == shape else zeros(shape, array.context, array.dtype)
-            for (name, array), shape in zip(self.aux_dict.items(), states, strict=True)
+            for (name, array), shape in zip(self._aux_dict.items(), states, strict=True)
         }
-        return Executor(
-            self._symbol, self._ctx, arguments, gradients, self._requests, aux, self._groups
-        )
+        bound = Bound(arguments, gradients, aux)
+        return Executor(bound, self._symbol, self._ctx, self._requests, self._groups)
+
+
+def _num_watched(node: Node) -> int:
+    """How many outputs of a node monitors see: those that have names, hidden ones too."""
+    if node.op is None:
+        return 1
+    count = node.op.num_outputs(node.statics, len(node.inputs))
+    named = len(getattr(node.op, "output_names", ())) == count
+    return count if named else node.op.num_visible(node.statics, len(node.inputs))
+
+
+def _watched_name(entry: Entry) -> str:
+    names = getattr(entry.node.op, "output_names", ())
+    if len(names) > 1 and entry.index < len(names):
+        return f"{entry.node.name}_{names[entry.index]}"
+    return output_name(entry)
 
 
 def bind(
@@ -373,17 +467,19 @@ def bind(
     )
     requests = requests_by_name(names, grad_req)
     groups = _groups("bind", group2ctx)
-    return Executor(self, context, arguments, gradients, requests, states, groups)
+    return Executor(Bound(arguments, gradients, states), self, context, requests, groups)
 
 
 def _named(names: Sequence[str], given: Any, what: str, complete: bool) -> dict[str, NDArray]:
     if isinstance(given, (list, tuple)):
         if len(given) != len(names):
-            raise MXNetError(f"bind: {what} has {len(given)} arrays, the symbol {len(names)}.")
+            raise AttributeValueError(
+                f"bind: {what} has {len(given)} arrays, the symbol {len(names)}."
+            )
         given = {name: array for name, array in zip(names, given, strict=True) if array is not None}
     missing = [name for name in names if name not in given]
     if complete and missing:
-        raise MXNetError(f"bind: {what} has no array for {', '.join(missing)}.")
+        raise AttributeValueError(f"bind: {what} has no array for {', '.join(missing)}.")
     return {name: given[name] for name in names if name in given}
 
 
@@ -426,6 +522,11 @@ def simple_bind(
         grad_req: as for ``bind``.
         type_dict: dtypes by name.
         group2ctx: as for ``bind``; the arrays of variables made in a group are on its device.
+        shared_arg_names: arguments whose arrays and gradients are those of ``shared_exec``, where
+            shape and dtype are the same.
+        shared_exec: an executor to share these with, and auxiliary states.
+        shared_buffer: a dict from names to arrays: arguments that are not shared otherwise are
+            taken from it where shape and dtype fit, and put into it where they do not.
         kwargs: shapes by name.
 
     Raises:
@@ -448,18 +549,29 @@ def simple_bind(
     groups = _groups("simple_bind", group2ctx)
     group = {node.name: group_of(node) for node in self.graph.nodes if node.is_variable}
 
-    def made(name: str, shape: tuple[int, ...]) -> NDArray:
+    def made(name: str, shape: tuple[int, ...], known: Mapping[str, Any]) -> NDArray:
         where = groups.get(group[name] or "", context)
-        return zeros(shape, where, by_node.get(name) or "float32")
+        dtype = as_dtype(by_node.get(name) or "float32")
+        found = known.get(name)
+        if found is not None and found.shape == shape and found._spec.dtype == dtype:
+            if found.context is where:
+                return found
+        return zeros(shape, where, dtype)
 
-    arguments = {name: made(name, shape) for name, shape in zip(names, shapes, strict=True)}
-    gradients = {
-        name: made(name, shape)
-        for name, shape in zip(names, shapes, strict=True)
-        if requests[name] != "null"
+    shared = set(shared_arg_names or ()) if shared_exec is not None else set()
+    arguments, gradients = {}, {}
+    for name, shape in zip(names, shapes, strict=True):
+        known = shared_exec.arg_dict if name in shared else shared_buffer or {}
+        arguments[name] = made(name, shape, known)
+        if shared_buffer is not None and name not in shared:
+            shared_buffer[name] = arguments[name]
+        if requests[name] != "null":
+            gradients[name] = made(name, shape, shared_exec.grad_dict if name in shared else {})
+    others = {} if shared_exec is None else shared_exec.aux_dict
+    states = {
+        name: made(name, shape, others) for name, shape in zip(aux_names, aux_shapes, strict=True)
     }
-    states = {name: made(name, shape) for name, shape in zip(aux_names, aux_shapes, strict=True)}
-    return Executor(self, context, arguments, gradients, requests, states, groups)
+    return Executor(Bound(arguments, gradients, states), self, context, requests, groups)
 
 
 def evaluate(self: Symbol, ctx: Context | None = None, **kwargs: NDArray) -> list[NDArray]:

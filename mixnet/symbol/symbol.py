@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from mixnet.attribute import HIDDEN, current_attributes
-from mixnet.base import AttributeTypeError, AttributeValueError, MXNetError
+from mixnet.attribute import HIDDEN, node_attributes
+from mixnet.base import AttributeTypeError, AttributeValueError, MXNetError, _Null
 from mixnet.dtype import as_dtype
 from mixnet.graph.graph import Graph
 from mixnet.graph.node import Entry, Node, keep_line
@@ -19,6 +19,8 @@ from mixnet.ops.attributes import to_text
 from mixnet.ops.registry import Op, find
 from mixnet.passes.differentiate import differentiate
 from mixnet.passes.infer_shape import Inference, infer, is_known
+from mixnet.passes.lower_precision import WIDEST, Precision, remove_casts
+from mixnet.runtime.precision import current as precision
 
 
 class Symbol:
@@ -188,7 +190,7 @@ class Symbol:
                 if name and node in heads and len(heads) == 1:
                     copied.name = name
                 made[node] = copied
-        return Symbol([moved(entry) for entry in self._heads])
+        return type(self)([moved(entry) for entry in self._heads])
 
     def _entry(self) -> Entry:
         if len(self._heads) != 1:
@@ -284,11 +286,11 @@ class Symbol:
 
     def tojson(self, remove_amp_cast: bool = True) -> str:
         """The text of a symbol file as MXNet writes it."""
-        return to_json(self.graph)
+        return to_json(remove_casts(self.graph) if remove_amp_cast else self.graph)
 
     def save(self, fname: str | os.PathLike[str], remove_amp_cast: bool = True) -> None:
         """Write a symbol file; it is complete or not there."""
-        write_whole(fname, self.tojson().encode())
+        write_whole(fname, self.tojson(remove_amp_cast).encode())
 
     def debug_str(self) -> str:
         """The graph as text: one line per node."""
@@ -359,7 +361,7 @@ class Symbol:
         return Symbol(self._heads)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return load_json, (self.tojson(),)
+        return load_json, (self.tojson(remove_amp_cast=False),)
 
     def __bool__(self) -> bool:
         raise MXNetError("A symbol has no truth value: it has no numbers until it is bound.")
@@ -441,7 +443,7 @@ def Variable(
             raise AttributeValueError(
                 f"Variable {name!r}: attribute {key}={given!r} must be a string; give {str(given)!r}."
             )
-    attrs = current_attributes().get(dict(attr or {}))
+    attrs = node_attributes(attr)
     for key, value in (
         ("shape", None if shape is None else tuple(shape)),
         ("lr_mult", lr_mult),
@@ -516,7 +518,7 @@ def compose(
     own = {
         k: v
         for k, v in attributes.items()
-        if k in op.attributes and (v is not None or op.attributes[k].required)
+        if k in op.attributes and v is not _Null and (v is not None or op.attributes[k].required)
     }
     unknown = [k for k in attributes if k not in op.attributes and not _is_user(k)]
     if unknown:
@@ -531,15 +533,15 @@ def compose(
                 f"is not taken for one of the operator's."
             )
     attrs = {k: to_text(v) for k, v in own.items()}
-    attrs.update(current_attributes().get({**(attr or {}), **users}))
+    attrs.update(node_attributes({**(attr or {}), **users}))
     if op.variadic:
         assert not isinstance(inputs, Mapping)
         entries = [entry for each in inputs for entry in each._heads]
         if op.num_args:
             attrs.setdefault(op.num_args, str(len(entries)))
         for each in op.argument_names(statics)[len(entries) :]:
-            scope = current_attributes().get({})
-            entries.append(Entry(Node(None, name=f"{name}_{each}", attrs=scope)))
+            variable = Node(None, name=f"{name}_{each}", attrs=node_attributes())
+            entries.append(Entry(variable))
     else:
         assert isinstance(inputs, Mapping)
         entries = []
@@ -547,14 +549,36 @@ def compose(
             if each in inputs:
                 entries.append(inputs[each]._entry())
             else:
-                scope = current_attributes().get({})
-                entries.append(Entry(Node(None, name=f"{name}_{each}", attrs=scope)))
+                variable = Node(None, name=f"{name}_{each}", attrs=node_attributes())
+                entries.append(Entry(variable))
+    if precision.rule is not None:
+        entries = _fitted(precision.rule.kind(op, statics), precision.rule, entries)
     node = Node(op, statics, scalars, tuple(entries), name, attrs)
     keep_line(node)
     given = inputs.values() if isinstance(inputs, Mapping) else inputs
     # What is made of symbols by NumPy's rules is one.
     kind = next((type(each) for each in given if type(each) is not Symbol), Symbol)
     return kind([Entry(node, i) for i in range(op.num_visible(statics, len(entries)))])
+
+
+def _fitted(kind: str | None, rule: Precision, entries: list[Entry]) -> list[Entry]:
+    """Inputs behind casts, where an operator wants another dtype than they may have."""
+    if kind is None or (kind == WIDEST and len(entries) < 2):
+        return entries
+    if kind == WIDEST:
+        name = current_names().get(None, "amp_multicast")
+        op = find("amp_multicast")
+        statics, scalars = op.bind({})
+        attrs = {"num_outputs": str(len(entries))}
+        node = Node(op, statics, scalars, tuple(entries), name, attrs)
+        return [Entry(node, i) for i in range(len(entries))]
+    op, dtype = find("amp_cast"), rule.target(kind, ()).name
+    statics, scalars = op.bind({"dtype": dtype})
+    found = []
+    for entry in entries:
+        name = current_names().get(None, "amp_cast")
+        found.append(Entry(Node(op, statics, scalars, (entry,), name, {"dtype": dtype})))
+    return found
 
 
 def _is_user(key: str) -> bool:

@@ -56,7 +56,10 @@ def test_overlap_is_seen() -> None:
 
 
 @pytest.mark.parametrize("grad_req", ["null", "write"])
-@pytest.mark.parametrize(("name", "size"), [("alexnet", 67), ("resnet50", 32)])
+@pytest.mark.parametrize(
+    ("name", "size"),
+    [("alexnet", 67), ("googlenet", 64), ("vgg16", 32), ("resnet50", 32), ("inception-bn", 224)],
+)
 def test_networks(name: str, size: int, grad_req: str) -> None:
     symbol = mx.sym.load(NETS / f"{name}-symbol.json")
     plan = symbol.memory_plan(grad_req=grad_req, data=(1, 3, size, size))

@@ -83,7 +83,7 @@ def pooling_gradient(
         primal = data[0] if data else jnp.zeros((batch, *extents, channels), head.dtype)
         _, pull = jax.vjp(lambda x: _windows(x, kernel, stride, widths, pool_type), primal)
         return pull(head)[0]
-    given: dict[Pair, Any] = {}
+    winner = None
     if pool_type == "max":
         taps = _taps(_padded(data[0], widths, pool_type), kernel, stride)
         _, _, best = taps[0]
@@ -91,11 +91,53 @@ def pooling_gradient(
         for number, (_, _, each) in enumerate(taps[1:], 1):
             winner = jnp.where(each > best, jnp.int8(number), winner)
             best = jnp.maximum(best, each)
-        for number, (i, j, _) in enumerate(taps):
-            given[i, j] = jnp.where(winner == number, head, 0)
-    else:
-        given = {(i, j): head for i in range(kernel[0]) for j in range(kernel[1])}
-    return _spread(given, extents, kernel, stride, widths)
+    return _gathered(head, winner, extents, kernel, stride, widths)
+
+
+def _gathered(
+    head: Any, winner: Any, extents: Pair, kernel: Pair, stride: Pair, widths: tuple[Pair, Pair]
+) -> Any:
+    """For each element of the data, the sum over the windows that it is in.
+
+    Elements of equal residue modulo the stride stand at the same places of their windows; each
+    residue is gathered by itself, and they are interleaved. What is shifted is padded before and
+    read at an offset, rather than shifted by padding: then XLA would ask at every element whether
+    it is in the padding, and compute what the gradient comes from for each place of a window.
+
+    Args:
+        winner: the place in each window that its gradient goes to; None: to all of them.
+    """
+    lengths = [-(-(n + sum(w)) // s) for n, w, s in zip(extents, widths, stride, strict=True)]
+    reach = [(k - 1) // s for k, s in zip(kernel, stride, strict=True)]
+    margin = [
+        (before, max(0, length - out))
+        for before, length, out in zip(reach, lengths, head.shape[1:3], strict=True)
+    ]
+    heads = jnp.pad(head, ((0, 0), *margin, (0, 0)))
+    if winner is not None:
+        winner = jnp.pad(winner, ((0, 0), *margin, (0, 0)), constant_values=-1)
+    rows = []
+    for row in range(stride[0]):
+        parts = []
+        for column in range(stride[1]):
+            total = jnp.zeros((head.shape[0], *lengths, head.shape[-1]), head.dtype)
+            for i in range(row, kernel[0], stride[0]):
+                for j in range(column, kernel[1], stride[1]):
+                    above, aside = reach[0] - i // stride[0], reach[1] - j // stride[1]
+                    down, across = (
+                        slice(above, above + lengths[0]),
+                        slice(aside, aside + lengths[1]),
+                    )
+                    each = heads[:, down, across]
+                    if winner is not None:
+                        here = winner[:, down, across] == i * kernel[1] + j
+                        each = jnp.where(here, each, 0)
+                    total = total + each
+            parts.append(total)
+        rows.append(_interleave(parts, 2))
+    out = _interleave(rows, 1)
+    (top, _), (left, _) = widths
+    return out[:, top : top + extents[0], left : left + extents[1]]
 
 
 def _padded(data: Any, widths: Any, pool_type: str) -> Any:
@@ -116,42 +158,6 @@ def _taps(padded: Any, kernel: Pair, stride: Pair) -> list[tuple[int, int, Any]]
         for i in range(kernel[0])
         for j in range(kernel[1])
     ]
-
-
-def _spread(given: dict[Pair, Any], extents: Pair, kernel: Pair, stride: Pair, widths: Any) -> Any:
-    """Add what each place of a window was given to where it stands in the data.
-
-    Places of equal residue modulo the stride meet, shifted; the residues are then interleaved.
-    """
-    first = next(iter(given.values()))
-    lengths = [-(-(n + sum(w)) // s) for n, w, s in zip(extents, widths, stride, strict=True)]
-    rows = []
-    for row in range(stride[0]):
-        parts = []
-        for column in range(stride[1]):
-            total = None
-            for i in range(row, kernel[0], stride[0]):
-                for j in range(column, kernel[1], stride[1]):
-                    above, left = i // stride[0], j // stride[1]
-                    below, right = (
-                        length - shift - out
-                        for length, shift, out in zip(
-                            lengths, (above, left), first.shape[1:3], strict=True
-                        )
-                    )
-                    moved = lax.pad(
-                        given[i, j],
-                        jnp.zeros((), first.dtype),
-                        ((0, 0, 0), (above, below, 0), (left, right, 0), (0, 0, 0)),
-                    )
-                    total = moved if total is None else total + moved
-            if total is None:
-                total = jnp.zeros((first.shape[0], *lengths, first.shape[-1]), first.dtype)
-            parts.append(total)
-        rows.append(_interleave(parts, 2))
-    out = _interleave(rows, 1)
-    (top, _), (left, _) = widths
-    return out[:, top : top + extents[0], left : left + extents[1]]
 
 
 def _interleave(parts: Sequence[Any], axis: int) -> Any:

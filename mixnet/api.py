@@ -1,0 +1,1 @@
+"""``mx.api``: empty, as in MXNet 1.9.1, which reserves the name."""

@@ -1,0 +1,14 @@
+"""``mx.contrib``: what MXNet keeps apart: operators, text, quantisation, mixed precision, ONNX."""
+
+from mixnet.contrib import autograd as autograd
+from mixnet.lazy import submodules as _submodules
+from mixnet.ndarray import contrib as nd
+from mixnet.ndarray import contrib as ndarray
+from mixnet.symbol import contrib as sym
+from mixnet.symbol import contrib as symbol
+
+_NAMES = ("amp", "io", "onnx", "quantization", "svrg_optimization", "tensorboard", "text")
+
+__getattr__, __dir__ = _submodules(
+    __name__, {**{each: f".{each}" for each in _NAMES}, "quant": ".quantization"}, globals()
+)

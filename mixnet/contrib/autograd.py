@@ -1,0 +1,110 @@
+"""``mx.contrib.autograd``: the first interface of autograd, before ``mx.autograd``."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from mixnet import autograd
+from mixnet.ndarray.ndarray import NDArray
+
+
+def set_is_training(is_train: bool) -> bool:
+    """Switch recording and training mode on or off; returns what was."""
+    autograd.set_recording(is_train)
+    return autograd.set_training(is_train)
+
+
+class TrainingStateScope:
+    """A scope with recording and training mode on or off.
+
+    Args:
+        enter_state: which.
+    """
+
+    def __init__(self, enter_state: bool):
+        self._enter_state = enter_state
+        self._before = (False, False)
+
+    def __enter__(self) -> None:
+        self._before = (
+            autograd.set_recording(self._enter_state),
+            autograd.set_training(self._enter_state),
+        )
+
+    def __exit__(self, ptype: Any, value: Any, trace: Any) -> None:
+        autograd.set_recording(self._before[0])
+        autograd.set_training(self._before[1])
+
+
+def train_section() -> TrainingStateScope:
+    """``with train_section():`` operations are recorded, in training mode."""
+    return TrainingStateScope(True)
+
+
+def test_section() -> TrainingStateScope:
+    """``with test_section():`` operations are not recorded, in prediction mode."""
+    return TrainingStateScope(False)
+
+
+def mark_variables(variables: Any, gradients: Any, grad_reqs: Any = "write") -> None:
+    """Attach gradient arrays to arrays; see ``mx.autograd.mark_variables``."""
+    autograd.mark_variables(variables, gradients, grad_reqs)
+
+
+def backward(outputs: Sequence[NDArray], out_grads: Any = None, retain_graph: bool = False) -> None:
+    """Compute the gradients of marked variables.
+
+    Args:
+        outputs: what is differentiated, a list.
+        out_grads: gradients of the outputs; ones by default.
+        retain_graph: whether ``backward`` can be called again.
+
+    Raises:
+        AssertionError: ``outputs`` is no list.
+    """
+    assert isinstance(outputs, (list, tuple)), "outputs must be a list or a tuple of arrays."
+    autograd.backward(list(outputs), out_grads, retain_graph=retain_graph)
+
+
+def compute_gradient(outputs: Sequence[NDArray]) -> None:
+    """``backward(outputs)``."""
+    backward(outputs)
+
+
+def grad_and_loss(func: Callable[..., Any], argnum: Any = None) -> Callable[..., Any]:
+    """A function that gives gradients of a function's arguments and its value.
+
+    Args:
+        func: of arrays.
+        argnum: number of the argument to differentiate by, or several; all by default.
+    """
+
+    @functools.wraps(func)
+    def wrapped(*args: Any) -> Any:
+        variables = list(args)
+        if argnum is not None:
+            numbers = argnum if isinstance(argnum, list) else [argnum]
+            variables = [args[each] for each in numbers]
+        for each in variables:
+            assert isinstance(each, NDArray), f"takes arrays, not {type(each).__name__}."
+        gradients = [each.zeros_like() for each in variables]  # type: ignore[attr-defined]
+        mark_variables(variables, gradients)
+        with train_section():
+            outputs = func(*args)
+        compute_gradient([outputs] if isinstance(outputs, NDArray) else outputs)
+        return gradients, outputs
+
+    return wrapped
+
+
+def grad(func: Callable[..., Any], argnum: Any = None) -> Callable[..., Any]:
+    """A function that gives gradients of a function's arguments; see ``grad_and_loss``."""
+    both = grad_and_loss(func, argnum)
+
+    @functools.wraps(both)
+    def wrapped(*args: Any) -> Any:
+        return both(*args)[0]
+
+    return wrapped

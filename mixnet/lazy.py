@@ -1,0 +1,31 @@
+"""Submodules that are imported when they are first asked for: ``import mixnet`` stays quick."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable, Mapping
+from typing import Any
+
+
+def submodules(
+    package: str, names: Mapping[str, str], here: dict[str, Any]
+) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
+    """``__getattr__`` and ``__dir__`` of a package.
+
+    Args:
+        package: its ``__name__``.
+        names: attribute: module, absolute or as ``.name`` below the package.
+        here: its ``globals()``.
+    """
+
+    def __getattr__(name: str) -> Any:
+        if name not in names:
+            raise AttributeError(f"module {package!r} has no attribute {name!r}")
+        found = importlib.import_module(names[name], package)
+        here[name] = found
+        return found
+
+    def __dir__() -> list[str]:
+        return sorted({*here, *names})
+
+    return __getattr__, __dir__

@@ -1,0 +1,12 @@
+"""``mx.notebook``: callbacks that keep what training tells, for notebooks."""
+
+from mixnet.lazy import submodules as _submodules
+
+
+class Bokeh_Failed_To_Import:
+    """Stands where MXNet has the package bokeh."""
+
+
+bokeh = Bokeh_Failed_To_Import
+
+__getattr__, __dir__ = _submodules(__name__, {"callback": ".callback"}, globals())

@@ -1,0 +1,104 @@
+"""``mx.registry``: classes by name, and making them from names and JSON."""
+
+from __future__ import annotations
+
+import json
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+_registries: dict[type, dict[str, type]] = {}
+
+
+def get_registry(base_class: type) -> dict[str, type]:
+    """The classes registered for a base class by name, a copy."""
+    return dict(_registries.setdefault(base_class, {}))
+
+
+def get_register_func(base_class: type, nickname: str) -> Callable[..., Any]:
+    """A function that registers subclasses, for use as a decorator.
+
+    Args:
+        base_class: what they derive from.
+        nickname: what messages call them.
+    """
+    registry = _registries.setdefault(base_class, {})
+
+    def register(klass: type, name: str | None = None) -> type:
+        assert issubclass(klass, base_class), (
+            f"Only subclasses of {base_class.__name__} can be registered; {klass.__name__} is none."
+        )
+        key = (klass.__name__ if name is None else name).lower()
+        before = registry.get(key)
+        if before is not None and before is not klass:
+            warnings.warn(
+                f"New {nickname} {klass.__module__}.{klass.__name__} registered with name {key} is "
+                f"overriding existing {nickname} {before.__module__}.{before.__name__}",
+                UserWarning,
+                stacklevel=2,
+            )
+        registry[key] = klass
+        return klass
+
+    register.__doc__ = f"Make a {nickname} known by its name in lower case, or by another name."
+    return register
+
+
+def get_alias_func(base_class: type, nickname: str) -> Callable[..., Any]:
+    """A function that registers a subclass under several names, for use as a decorator.
+
+    Args:
+        base_class: what it derives from.
+        nickname: what messages call it.
+    """
+    register = get_register_func(base_class, nickname)
+
+    def alias(*aliases: str) -> Callable[[type], type]:
+        def reg(klass: type) -> type:
+            for name in aliases:
+                register(klass, name)
+            return klass
+
+        return reg
+
+    alias.__doc__ = f"Make a {nickname} known by several names."
+    return alias
+
+
+def get_create_func(base_class: type, nickname: str) -> Callable[..., Any]:
+    """A function that makes an instance from a name.
+
+    Args:
+        base_class: what the class derives from.
+        nickname: what messages and the keyword argument are called.
+    """
+    registry = _registries.setdefault(base_class, {})
+
+    def create(*args: Any, **kwargs: Any) -> Any:
+        name, args = (args[0], args[1:]) if args else (kwargs.pop(nickname), ())
+        if isinstance(name, base_class):
+            assert not args and not kwargs, (
+                f"{nickname} is an instance already; more arguments have no meaning."
+            )
+            return name
+        if isinstance(name, dict):
+            return create(**name)
+        assert isinstance(name, str), f"{nickname} must be a name, not {type(name).__name__}."
+        if name.startswith("["):
+            assert not args and not kwargs, f"{nickname} has its arguments in the JSON."
+            name, parameters = json.loads(name)
+            return create(name, **parameters)
+        if name.startswith("{"):
+            assert not args and not kwargs, f"{nickname} has its arguments in the JSON."
+            return create(**json.loads(name))
+        key = name.lower()
+        assert key in registry, (
+            f"{name} is not registered; there are {', '.join(sorted(registry)) or 'none'}. Register "
+            f"it with {nickname}.register first."
+        )
+        return registry[key](*args, **kwargs)
+
+    create.__doc__ = (
+        f"A {nickname} from its name and arguments, from JSON as ``str`` gives it, or as it is."
+    )
+    return create

@@ -1,0 +1,632 @@
+"""Checking operators: outputs and gradients against given ones, finite differences, other devices."""
+
+from __future__ import annotations
+
+import json
+import logging
+import time
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from mixnet import autograd
+from mixnet.context import Context, current_context
+from mixnet.ndarray.create import array, zeros
+from mixnet.ndarray.ndarray import NDArray
+from mixnet.ndarray.sparse import cast_storage
+from mixnet.symbol.executor import Executor
+from mixnet.symbol.symbol import Group, Symbol, Variable
+from mixnet.test_utils.compare import assert_almost_equal
+from mixnet.test_utils.random_data import random_arrays
+from mixnet.test_utils.tolerance import default_numeric_eps, get_tols
+
+_FLOATS = (np.float16, np.float32, np.float64)
+
+
+def simple_forward(
+    sym: Symbol, ctx: Context | None = None, is_train: bool = False, **inputs: Any
+) -> Any:
+    """Outputs of a symbol as NumPy arrays: one, or a list.
+
+    Args:
+        sym: the symbol.
+        ctx: where it runs.
+        is_train: mode of operators that behave otherwise in training.
+        inputs: its arguments by name, NumPy arrays.
+    """
+    ctx = ctx or current_context()
+    executor = sym.bind(ctx, args={name: array(each, ctx=ctx) for name, each in inputs.items()})  # type: ignore[attr-defined]
+    outputs = [each.asnumpy() for each in executor.forward(is_train=is_train)]
+    return outputs[0] if len(outputs) == 1 else outputs
+
+
+def _asnumpy(value: Any) -> np.ndarray:
+    return value.asnumpy() if isinstance(value, NDArray) else np.asarray(value)
+
+
+def _placed(values: Mapping[str, Any], ctx: Context, dtype: Any) -> dict[str, NDArray]:
+    """Arrays as they are, everything else as arrays of a dtype."""
+    return {
+        name: each
+        if isinstance(each, NDArray)
+        else array(each, ctx=ctx, dtype=np.asarray(each).dtype if dtype == "asnumpy" else dtype)
+        for name, each in values.items()
+    }
+
+
+def _by_name(names: Sequence[str], given: Any, what: str) -> dict[str, Any]:
+    """A list or a dict of values as a dict.
+
+    Raises:
+        ValueError: a dict has other names.
+    """
+    if isinstance(given, Mapping):
+        if set(given) != set(names):
+            raise ValueError(
+                f"The {what} of the symbol and the names given do not match. The symbol has "
+                f"{', '.join(names) or 'none'}; given were {', '.join(given) or 'none'}."
+            )
+        return dict(given)
+    return dict(zip(names, given, strict=False))
+
+
+def _parse_location(
+    sym: Symbol, location: Any, ctx: Context | None, dtype: Any = np.float32
+) -> dict[str, NDArray]:
+    """The arguments of a symbol as arrays.
+
+    Args:
+        sym: the symbol.
+        location: values by name, or in the order of the arguments.
+        ctx: where the arrays are made.
+        dtype: float16, float32 or float64; ``'asnumpy'`` keeps that of each value.
+    """
+    assert dtype in _FLOATS or dtype == "asnumpy", f"dtype={dtype} is not float16, 32 or 64."
+    names = sym.list_arguments()
+    return _placed(_by_name(names, location, "arguments"), ctx or current_context(), dtype)
+
+
+def _parse_aux_states(
+    sym: Symbol, aux_states: Any, ctx: Context | None, dtype: Any = np.float32
+) -> dict[str, NDArray]:
+    """The auxiliary states of a symbol as arrays; none by default."""
+    if aux_states is None:
+        return {}
+    assert dtype in _FLOATS or dtype == "asnumpy", f"dtype={dtype} is not float16, 32 or 64."
+    names = sym.list_auxiliary_states()
+    given = aux_states
+    if not isinstance(aux_states, Mapping) and len(aux_states) < len(names):
+        missing = names[len(aux_states)]
+        raise ValueError(f"aux_states has no value for {missing!r}; give {', '.join(names)}.")
+    return _placed(_by_name(names, given, "auxiliary states"), ctx or current_context(), dtype)
+
+
+def numeric_grad(
+    executor: Executor,
+    location: Mapping[str, Any],
+    aux_states: Mapping[str, Any] | None = None,
+    eps: float = 1e-4,
+    use_forward_train: bool = True,
+    dtype: Any = np.float32,
+) -> dict[str, np.ndarray]:
+    """Central differences of the sum of an executor's outputs.
+
+    Args:
+        executor: what is run.
+        location: its arguments by name.
+        aux_states: its auxiliary states by name.
+        eps: step of the difference.
+        use_forward_train: whether it runs in training mode.
+        dtype: of the gradients.
+
+    Returns:
+        The gradients of the arguments of a floating dtype by name.
+    """
+
+    def put(name: str, value: np.ndarray) -> None:
+        target = executor.arg_dict[name]
+        made = array(value, ctx=target.context, dtype=value.dtype)
+        if target.stype != "default":
+            made = cast_storage(made, target.stype)
+        made.copyto(target)
+
+    def total() -> np.ndarray:
+        # States move in training mode: each run starts with the given ones.
+        for name, value in (aux_states or {}).items():
+            executor.aux_dict[name][:] = value
+        executor.forward(is_train=use_forward_train)
+        return np.sum([each.asnumpy().astype(np.float64).sum() for each in executor.outputs])
+
+    values = {name: np.array(_asnumpy(each)) for name, each in location.items()}
+    found = {}
+    for name, value in values.items():
+        if value.dtype.kind != "f":
+            continue
+        gradient = np.zeros(value.shape, dtype)
+        for index in np.ndindex(value.shape):
+            kept = value[index]
+            sums = []
+            for step in (eps / 2, -eps / 2):
+                value[index] = kept + step
+                put(name, value)
+                sums.append(total())
+            gradient[index] = (sums[0] - sums[1]) / eps
+            value[index] = kept
+        put(name, value)
+        found[name] = gradient
+    return found
+
+
+_REQUESTS = ("write", "add", "null")
+
+
+def check_numeric_gradient(
+    sym: Symbol,
+    location: Any,
+    aux_states: Any = None,
+    numeric_eps: float | None = None,
+    rtol: Any = None,
+    atol: Any = None,
+    grad_nodes: Any = None,
+    use_forward_train: bool = True,
+    ctx: Context | None = None,
+    grad_stype_dict: Mapping[str, str] | None = None,
+    dtype: Any = np.float32,
+) -> None:
+    """Raise unless the gradients of a symbol agree with finite differences.
+
+    The outputs are multiplied by random numbers and summed, so that gradients of all of them are
+    seen.
+
+    Args:
+        sym: the symbol.
+        location: its arguments by name, or in order.
+        aux_states: its auxiliary states, likewise.
+        numeric_eps: step of the differences; by default that of ``default_numeric_eps``.
+        rtol: relative tolerance.
+        atol: absolute tolerance.
+        grad_nodes: names of the arguments whose gradients are checked, or a dict from name to
+            ``'write'``, ``'add'`` or ``'null'``; by default all, ``'write'``.
+        use_forward_train: whether the differences run in training mode.
+        ctx: where it runs.
+        grad_stype_dict: storage types of gradients by name.
+        dtype: float16, float32 or float64.
+
+    Raises:
+        AssertionError: a gradient differs.
+        ValueError: names that do not match; ``grad_nodes`` of another type.
+    """
+    assert dtype in _FLOATS, f"dtype={dtype} is not float16, float32 or float64."
+    ctx = ctx or current_context()
+    eps = default_numeric_eps()[np.dtype(dtype)] if numeric_eps is None else numeric_eps
+    arguments = _parse_location(sym, location, ctx, dtype)
+    states = _parse_aux_states(sym, aux_states, ctx, dtype)
+    if grad_nodes is None:
+        requests = dict.fromkeys(sym.list_arguments(), "write")
+    elif isinstance(grad_nodes, Mapping):
+        requests = dict(grad_nodes)
+    elif isinstance(grad_nodes, (list, tuple)):
+        requests = dict.fromkeys(grad_nodes, "write")
+    else:
+        raise ValueError(f"grad_nodes takes names or a dict, not {type(grad_nodes).__name__}.")
+    shapes = {name: each.shape for name, each in arguments.items()}
+    _, out_shapes, _ = sym.infer_shape(**shapes)
+    projections = [f"__random_proj{i or ''}" for i in range(len(out_shapes))]
+    weights = [Variable(each) for each in projections]
+    parts = [sym[i] for i in range(len(out_shapes))]
+    heads = [_weighted(part, weight, sym) for part, weight in zip(parts, weights, strict=True)]
+    whole = Group(heads) if len(heads) > 1 else heads[0]
+    for name, shape in zip(projections, out_shapes, strict=True):
+        # Away from zero: a gradient times nothing shows nothing.
+        arguments[name] = array(np.random.rand(*shape) + 0.1, ctx=ctx, dtype=dtype)
+        shapes[name] = shape
+    gradients: dict[str, NDArray] = {}
+    before: dict[str, np.ndarray] = {}
+    for name, request in requests.items():
+        if request not in _REQUESTS:
+            raise KeyError(request)
+        start = random_arrays(arguments[name].shape)
+        before[name] = np.asarray(start, arguments[name].dtype)
+        made = array(before[name], ctx=ctx, dtype=arguments[name].dtype)
+        stype = (grad_stype_dict or {}).get(name, "default")
+        gradients[name] = made if stype == "default" else cast_storage(made, stype)
+    executor = whole.bind(
+        ctx,
+        args=arguments,
+        args_grad=gradients,
+        grad_req={**dict.fromkeys(arguments, "null"), **requests},
+        aux_states=states,
+    )
+    values = {name: each.asnumpy() for name, each in arguments.items()}
+    kept = {name: each.asnumpy() for name, each in states.items()}
+    executor.forward(is_train=True)
+    executor.backward([array(np.ones(e.shape), ctx=ctx, dtype=e.dtype) for e in executor.outputs])
+    symbolic = {name: executor.grad_dict[name].asnumpy() for name in requests}
+    checked = {name: values[name] for name in values if name in requests}
+    numeric = numeric_grad(executor, checked, kept, eps, use_forward_train, dtype)
+    for name, request in requests.items():
+        names = (f"NUMERICAL_{name}", f"BACKWARD_{name}")
+        expected = {
+            "write": lambda name=name: numeric[name],
+            "add": lambda name=name: numeric[name],
+            "null": lambda name=name: before[name],
+        }[request]()
+        found = symbolic[name] - before[name] if request == "add" else symbolic[name]
+        assert_almost_equal(expected, found, rtol, atol, names)
+
+
+def _weighted(part: Symbol, weight: Symbol, sym: Symbol) -> Symbol:
+    from mixnet import symbol
+
+    if isinstance(part, symbol.numpy._Symbol):
+        return symbol.numpy.sum(part * weight.as_np_ndarray())  # type: ignore[attr-defined]
+    return symbol.sum(part * weight)  # type: ignore[attr-defined]
+
+
+def check_symbolic_forward(
+    sym: Symbol,
+    location: Any,
+    expected: Any,
+    rtol: Any = None,
+    atol: Any = None,
+    aux_states: Any = None,
+    ctx: Context | None = None,
+    equal_nan: bool = False,
+    dtype: Any = np.float32,
+) -> list[NDArray]:
+    """Raise unless the outputs of a symbol are the expected ones.
+
+    Args:
+        sym: the symbol.
+        location: its arguments by name, or in order.
+        expected: its outputs by name, or in order.
+        rtol: relative tolerance.
+        atol: absolute tolerance.
+        aux_states: its auxiliary states, as the arguments.
+        ctx: where it runs.
+        equal_nan: whether NaN equals NaN.
+        dtype: float16, float32 or float64; ``'asnumpy'`` keeps that of each value.
+
+    Returns:
+        The outputs.
+
+    Raises:
+        AssertionError: an output differs.
+        ValueError: names that do not match.
+    """
+    ctx = ctx or current_context()
+    arguments = _parse_location(sym, location, ctx, dtype)
+    states = _parse_aux_states(sym, aux_states, ctx, dtype)
+    names = sym.list_outputs()
+    wanted = [expected[name] for name in names] if isinstance(expected, Mapping) else expected
+    gradients = {name: zeros(each.shape, ctx, each.dtype) for name, each in arguments.items()}
+    executor = sym.bind(ctx, args=arguments, args_grad=gradients, aux_states=states)  # type: ignore[attr-defined]
+    executor.forward(is_train=False)
+    for name, expect, found in zip(names, wanted, executor.outputs, strict=False):
+        labels = (f"EXPECTED_{name}", f"FORWARD_{name}")
+        assert_almost_equal(_as(expect, dtype), found, rtol, atol, labels, equal_nan=equal_nan)
+    return executor.outputs
+
+
+def _as(value: Any, dtype: Any) -> np.ndarray:
+    """A value as it is when it is an array, numbers and lists in the dtype of the check."""
+    found = _asnumpy(value)
+    return found if dtype == "asnumpy" or found.dtype.kind != "f" else found.astype(dtype)
+
+
+def check_symbolic_backward(
+    sym: Symbol,
+    location: Any,
+    out_grads: Any,
+    expected: Any,
+    rtol: Any = None,
+    atol: Any = None,
+    aux_states: Any = None,
+    grad_req: Any = "write",
+    ctx: Context | None = None,
+    grad_stypes: Mapping[str, str] | None = None,
+    equal_nan: bool = False,
+    dtype: Any = np.float32,
+) -> dict[str, NDArray]:
+    """Raise unless the gradients of a symbol are the expected ones.
+
+    Args:
+        sym: the symbol.
+        location: its arguments by name, or in order.
+        out_grads: gradients of its outputs by name, or in order; None for outputs that are losses.
+        expected: gradients of arguments by name, or of all in order.
+        rtol: relative tolerance.
+        atol: absolute tolerance.
+        aux_states: its auxiliary states, as the arguments.
+        grad_req: ``'write'``, ``'add'`` or ``'null'``: for all, in order, or by name. With ``'add'`` the
+            gradients start with random numbers.
+        ctx: where it runs.
+        grad_stypes: storage types of gradients by name.
+        equal_nan: whether NaN equals NaN.
+        dtype: float16, float32 or float64; ``'asnumpy'`` keeps that of each value.
+
+    Returns:
+        The gradients by name.
+
+    Raises:
+        AssertionError: a gradient differs.
+        ValueError: names that do not match.
+    """
+    ctx = ctx or current_context()
+    arguments = _parse_location(sym, location, ctx, dtype)
+    states = _parse_aux_states(sym, aux_states, ctx, dtype)
+    names = sym.list_arguments()
+    wanted = (
+        dict(expected)
+        if isinstance(expected, Mapping)
+        else dict(zip(names, expected, strict=False))
+    )
+    before: dict[str, np.ndarray] = {}
+    gradients: dict[str, NDArray] = {}
+    for name, expect in wanted.items():
+        expect = _asnumpy(expect)
+        start = np.random.normal(size=expect.shape)
+        before[name] = np.asarray(start, arguments[name].dtype)
+        made = array(before[name], ctx=ctx, dtype=arguments[name].dtype)
+        stype = (grad_stypes or {}).get(name, "default")
+        gradients[name] = made if stype == "default" else cast_storage(made, stype)
+    if isinstance(grad_req, str):
+        requests = dict.fromkeys(names, grad_req)
+    elif isinstance(grad_req, (list, tuple)):
+        requests = dict(zip(names, grad_req, strict=False))
+    else:
+        requests = dict(grad_req)
+    requests = {name: requests.get(name, "null") if name in gradients else "null" for name in names}
+    executor = sym.bind(  # type: ignore[attr-defined]
+        ctx, args=arguments, args_grad=gradients, aux_states=states, grad_req=requests
+    )
+    executor.forward(is_train=True)
+    executor.backward(_heads(sym, out_grads, executor, ctx, dtype))
+    found = {name: executor.grad_dict[name] for name in gradients}
+    for name, expect in wanted.items():
+        request = requests[name]
+        if request == "null":
+            assert_almost_equal(
+                before[name], found[name], rtol, atol, (f"EXPECTED_{name}", f"BACKWARD_{name}"),
+                equal_nan=equal_nan,
+            )  # fmt: skip
+            continue
+        value = found[name].asnumpy()
+        value = value - before[name] if request == "add" else value
+        labels = (f"EXPECTED_{name}", f"BACKWARD_{name}")
+        assert_almost_equal(_as(expect, dtype), value, rtol, atol, labels, equal_nan=equal_nan)
+    return found
+
+
+def _heads(sym: Symbol, out_grads: Any, executor: Executor, ctx: Context, dtype: Any) -> Any:
+    """Gradients of the outputs as arrays."""
+    if out_grads is None:
+        return None
+    names = sym.list_outputs()
+    given = [out_grads[each] for each in names] if isinstance(out_grads, Mapping) else out_grads
+    return [
+        each
+        if isinstance(each, NDArray)
+        else array(each, ctx=ctx, dtype=np.asarray(each).dtype if dtype == "asnumpy" else dtype)
+        for each in given
+    ]
+
+
+def check_speed(
+    sym: Symbol,
+    location: Mapping[str, Any] | None = None,
+    ctx: Context | None = None,
+    N: int = 20,
+    grad_req: Any = None,
+    typ: str = "whole",
+    **kwargs: Any,
+) -> float:
+    """Seconds that a run of a symbol takes.
+
+    Args:
+        sym: the symbol.
+        location: its arguments by name; by default normal numbers of the shapes in ``kwargs``.
+        ctx: where it runs.
+        N: runs that are timed, after one that is not.
+        grad_req: which gradients are computed; ``'write'`` by default.
+        typ: ``'whole'`` for forward and backward, ``'forward'``.
+        kwargs: shapes of arguments, as for ``simple_bind``.
+
+    Raises:
+        ValueError: another ``typ``.
+    """
+    if typ not in ("whole", "forward"):
+        raise ValueError(f"typ={typ!r} is neither 'whole' nor 'forward'.")
+    ctx = ctx or current_context()
+    if location is None:
+        executor = sym.simple_bind(ctx, grad_req=grad_req or "write", **kwargs)  # type: ignore[attr-defined]
+        values: Mapping[str, Any] = {
+            name: np.random.normal(size=each.shape) for name, each in executor.arg_dict.items()
+        }
+    else:
+        values = location
+        shapes = {name: np.shape(each) for name, each in location.items()}
+        executor = sym.simple_bind(ctx, grad_req=grad_req or "write", **shapes)  # type: ignore[attr-defined]
+    for name, value in values.items():
+        executor.arg_dict[name][:] = array(_asnumpy(value), ctx=ctx)
+
+    def run() -> None:
+        executor.forward(is_train=typ == "whole")
+        if typ == "whole":
+            executor.backward(executor.outputs)
+        for each in (*executor.outputs, *(g for g in executor.grad_arrays if g is not None)):
+            each.wait_to_read()
+
+    run()
+    start = time.time()
+    for _ in range(N):
+        run()
+    return (time.time() - start) / N
+
+
+def check_consistency(
+    sym: Any,
+    ctx_list: Sequence[Mapping[str, Any]],
+    scale: float = 1.0,
+    grad_req: Any = "write",
+    arg_params: Mapping[str, Any] | None = None,
+    aux_params: Mapping[str, Any] | None = None,
+    rtol: Any = None,
+    atol: Any = None,
+    raise_on_err: bool = True,
+    ground_truth: Mapping[str, NDArray] | None = None,
+    equal_nan: bool = False,
+    use_uniform: bool = False,
+    rand_type: Any = np.float64,
+) -> dict[str, NDArray]:
+    """Raise unless a symbol gives the same numbers on several contexts and in several dtypes.
+
+    Args:
+        sym: a symbol, or one for each entry of ``ctx_list``.
+        ctx_list: of each run ``ctx``, shapes by argument name and ``type_dict``, dtypes by name.
+        scale: standard deviation of random arguments.
+        grad_req: which gradients are compared too.
+        arg_params: arguments by name; random by default.
+        aux_params: auxiliary states by name; 0 by default.
+        rtol: relative tolerance; a dict by dtype; by default that of the coarser dtype.
+        atol: absolute tolerance, likewise.
+        raise_on_err: whether a difference is an error; it is logged otherwise.
+        ground_truth: outputs and gradients by name to compare with; by default those of the run with
+            the finest dtype.
+        equal_nan: whether NaN equals NaN.
+        use_uniform: whether random arguments are uniform in ±0.92 ``scale`` rather than normal.
+        rand_type: dtype in which they are drawn.
+
+    Returns:
+        What was compared with.
+
+    Raises:
+        AssertionError: a difference; fewer than two runs; symbols with other arguments or outputs.
+    """
+    assert len(ctx_list) > 1, "check_consistency takes at least two entries in ctx_list."
+    symbols = [sym] * len(ctx_list) if isinstance(sym, Symbol) else list(sym)
+    assert len(symbols) == len(ctx_list), f"{len(symbols)} symbols, {len(ctx_list)} contexts."
+    arguments, output_names = symbols[0].list_arguments(), symbols[0].list_outputs()
+    for each in symbols[1:]:
+        assert each.list_arguments() == arguments, (
+            f"{each.list_arguments()} and {arguments} differ."
+        )
+        assert each.list_outputs() == output_names, f"{each.list_outputs()}, {output_names} differ."
+    executors = [
+        each.simple_bind(grad_req=grad_req, **run)
+        for each, run in zip(symbols, ctx_list, strict=True)
+    ]
+    _fill(executors, dict(arg_params or {}), dict(aux_params or {}), scale, use_uniform, rand_type)
+    backward = grad_req != "null"
+    for executor in executors:
+        executor.forward(is_train=backward)
+        if backward:
+            executor.backward(executor.outputs)
+    dtypes = [np.dtype(each.outputs[0].dtype) for each in executors]
+    finest = int(np.argmax([each.itemsize for each in dtypes]))
+    truth: Any = ground_truth
+    if truth is None:
+        truth = {**executors[finest].output_dict, **_gradients(executors[finest])}
+    for number, executor in enumerate(executors):
+        if number == finest and ground_truth is None:
+            continue
+        found = {**executor.output_dict, **(_gradients(executor) if backward else {})}
+        for name, value in found.items():
+            expect = truth[name]
+            try:
+                tolerances = get_tols(value, expect.astype(value.dtype), rtol, atol)
+                assert_almost_equal(
+                    value, expect.asnumpy().astype(value.dtype), *tolerances,
+                    (f"{ctx_list[number]['ctx']}_{name}", f"truth_{name}"), equal_nan=equal_nan,
+                )  # fmt: skip
+            except AssertionError as error:
+                if raise_on_err:
+                    raise
+                logging.error("Run %d, %s: %s", number, name, error)
+    return truth
+
+
+def _gradients(executor: Executor) -> dict[str, NDArray]:
+    return {name: each for name, each in executor.grad_dict.items() if each is not None}
+
+
+def _fill(
+    executors: Sequence[Executor], args: dict[str, Any], states: dict[str, Any], scale: float,
+    uniform: bool, dtype: Any,
+) -> None:  # fmt: skip
+    """The same arguments and states for all."""
+    for name, each in executors[0].arg_dict.items():
+        if name not in args:
+            drawn = (
+                np.random.uniform(-0.92 * scale, 0.92 * scale, size=each.shape)
+                if uniform
+                else np.random.normal(size=each.shape, scale=scale)
+            )
+            args[name] = drawn.astype(dtype)
+    for name in executors[0].aux_dict:
+        states.setdefault(name, 0)
+    for executor in executors:
+        for name, target in executor.arg_dict.items():
+            value = _asnumpy(args[name])
+            target[:] = array(value.astype(target.dtype), ctx=target.context, dtype=target.dtype)
+        for name, target in executor.aux_dict.items():
+            target[:] = _asnumpy(states[name])
+        for gradient in executor.grad_dict.values():
+            if gradient is not None:
+                gradient[:] = 0
+
+
+def check_gluon_hybridize_consistency(
+    net_builder: Callable[[], Any],
+    data_l: Sequence[Any],
+    numpy_func: Callable[..., Any] | None = None,
+    test_grad: bool = True,
+    rtol: float = 1e-4,
+    atol: float = 1e-4,
+) -> None:
+    """Raise unless a Gluon block gives the same outputs and gradients hybridized and not.
+
+    Args:
+        net_builder: makes the block, its parameters deterministic.
+        data_l: its inputs.
+        numpy_func: the same function of NumPy arrays, if the outputs are to be compared with it.
+        test_grad: whether gradients of the inputs are compared.
+        rtol: relative tolerance.
+        atol: absolute tolerance.
+
+    Raises:
+        AssertionError: they differ.
+    """
+    results = []
+    for hybridize in (False, True):
+        inputs = [each.copy() for each in data_l]
+        if test_grad:
+            for each in inputs:
+                each.attach_grad()
+        net = net_builder()
+        net.initialize()
+        if hybridize:
+            net.hybridize()
+        # Twice: the first call of a hybridized block traces it.
+        for _ in range(2):
+            with autograd.record(train_mode=test_grad):
+                out = net(*inputs)
+            if test_grad:
+                out.backward(out)
+        results.append([out.asnumpy(), *([each.grad.asnumpy() for each in inputs] * test_grad)])
+    for plain, hybrid in zip(*results, strict=True):
+        assert_almost_equal(plain, hybrid, rtol=rtol, atol=atol)
+    if numpy_func is not None:
+        expected = numpy_func(*[each.asnumpy() for each in data_l])
+        assert_almost_equal(results[0][0], expected, rtol=rtol, atol=atol)
+
+
+def same_symbol_structure(sym1: Symbol, sym2: Symbol) -> bool:
+    """Whether two symbols are the same operators joined the same way; names and attributes aside."""
+
+    def structure(sym: Symbol) -> list[Any]:
+        found = json.loads(sym.tojson())
+        return [(node["op"], [each[:2] for each in node["inputs"]]) for node in found["nodes"]]
+
+    return structure(sym1) == structure(sym2)

@@ -1,0 +1,67 @@
+"""Whether two optimizers take the same steps."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from mixnet.ndarray.create import array
+from mixnet.test_utils.compare import assert_almost_equal, compare_ndarray_tuple
+from mixnet.test_utils.random_data import rand_ndarray, random_arrays
+
+
+def _made(shape: Any, dtype: Any, stype: str, density: float) -> Any:
+    if stype == "default":
+        return array(random_arrays(shape), dtype=dtype)
+    return rand_ndarray(shape, stype, density=density, dtype=dtype)
+
+
+def compare_optimizer(
+    opt1: Any,
+    opt2: Any,
+    shape: Any,
+    dtype: Any,
+    w_stype: str = "default",
+    g_stype: str = "default",
+    rtol: float = 1e-4,
+    atol: float = 1e-5,
+    compare_states: bool = True,
+    ntensors: int = 1,
+) -> None:
+    """Raise unless one step of two optimizers gives the same weights and states.
+
+    Args:
+        opt1: an optimizer.
+        opt2: another.
+        shape: of the weight; a list of ``ntensors`` shapes with several.
+        dtype: of the weight.
+        w_stype: storage type of the weight.
+        g_stype: storage type of the gradient.
+        rtol: relative tolerance.
+        atol: absolute tolerance.
+        compare_states: whether states are compared too.
+        ntensors: how many weights are updated in one call.
+
+    Raises:
+        AssertionError: they differ.
+    """
+    many = isinstance(shape, list)
+    shapes = shape if many else [shape] * ntensors
+    assert len(shapes) == ntensors, f"{len(shapes)} shapes were given for {ntensors} weights."
+    # A sparse weight has all its rows: a row that is not stored cannot be updated.
+    weights = [_made(each, dtype, w_stype, 1.0) for each in shapes]
+    gradients = [_made(each, dtype, g_stype, 0.5) for each in shapes]
+    results = []
+    for optimizer in (opt1, opt2):
+        own = [each.copy() for each in weights]
+        states = [optimizer.create_state_multi_precision(i, each) for i, each in enumerate(own)]
+        given = [each.copy() for each in gradients]
+        if many or ntensors > 1:
+            optimizer.update_multi_precision(list(range(ntensors)), own, given, states)
+        else:
+            optimizer.update_multi_precision(0, own[0], given[0], states[0])
+        results.append((own, states))
+    (own1, states1), (own2, states2) = results
+    if compare_states:
+        compare_ndarray_tuple(tuple(states1), tuple(states2), rtol=rtol, atol=atol)
+    for one, other in zip(own1, own2, strict=True):
+        assert_almost_equal(one, other, rtol=rtol, atol=atol)
