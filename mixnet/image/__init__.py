@@ -1,5 +1,8 @@
 """``mx.image``: decoding images, augmenters, iterators over images; OpenCV does the work."""
 
+from mixnet import io as io
+from mixnet import ndarray as nd
+from mixnet import recordio as recordio
 from mixnet.image import detection as det
 from mixnet.image import detection as detection
 from mixnet.image import image as image
@@ -47,3 +50,4 @@ from mixnet.image.transform import random_rotate as random_rotate
 from mixnet.image.transform import random_size_crop as random_size_crop
 from mixnet.image.transform import resize_short as resize_short
 from mixnet.image.transform import scale_down as scale_down
+from mixnet.util import is_np_array as is_np_array

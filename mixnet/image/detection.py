@@ -1,5 +1,6 @@
 """MXNet's import path ``mx.image.detection``."""
 
+from mixnet import io as io
 from mixnet.image.augment import Augmenter as Augmenter
 from mixnet.image.augment import CastAug as CastAug
 from mixnet.image.augment import ColorJitterAug as ColorJitterAug
@@ -24,3 +25,4 @@ from mixnet.image.detection_iterator import ImageDetIter as ImageDetIter
 from mixnet.image.iterator import ImageIter as ImageIter
 from mixnet.image.transform import copyMakeBorder as copyMakeBorder
 from mixnet.image.transform import fixed_crop as fixed_crop
+from mixnet.util import is_np_array as is_np_array
