@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from mixnet.base import MXNetError
 from mixnet.image.augment import GREY, PCA_VALUES, PCA_VECTORS
 from mixnet.image.host import AREA, NEAREST, interpolation, resize
 from mixnet.io.parameters import Parameters
@@ -117,9 +118,20 @@ class DefaultAugmenter:
         given: the parameters.
         height: of the result.
         width: of the result.
+
+    Raises:
+        MXNetError: two ways of cropping are asked for.
     """
 
     def __init__(self, given: AugmentParameters, height: int, width: int):
+        crops = given.min_crop_size != -1 or given.max_crop_size != -1 or given.rand_crop
+        if given.random_resized_crop and (
+            crops or given.min_random_scale != 1 or given.max_random_scale != 1
+        ):
+            raise MXNetError(
+                "Setting random_resized_crop to true conflicts with min_random_scale, "
+                "max_random_scale, min_crop_size, max_crop_size, and rand_crop."
+            )
         self.given = given
         self.height, self.width = height, width
         self._affine = (
