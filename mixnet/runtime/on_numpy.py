@@ -241,7 +241,9 @@ def _convert(equation: Any, new_dtype: Any, **_: Any) -> Any:
             # XLA keeps to the range where C leaves the result open; no number is 0.
             limits = np.iinfo(dtype)
             wide = x.astype(np.float64) if dtype.itemsize >= 4 else x
-            found = np.clip(np.nan_to_num(wide), limits.min, limits.max).astype(dtype)
+            if not np.isfinite(wide).all():
+                wide = np.nan_to_num(wide)
+            found = np.clip(wide, limits.min, limits.max).astype(dtype)
             return np.where(wide >= 2.0**63, limits.max, found) if dtype.itemsize == 8 else found
         return x.astype(dtype, copy=False)
 
@@ -259,8 +261,15 @@ def _bitcast(equation: Any, new_dtype: Any, **_: Any) -> Any:
 @_rule("select_n")
 def _select(equation: Any, **_: Any) -> Any:
     if len(equation.invars) == 3:
-        return lambda which, no, yes: np.where(which, yes, no)
+        return _choose
     return lambda which, *cases: np.choose(which, cases)
+
+
+def _choose(which: Any, no: Any, yes: Any) -> Any:
+    # A single condition is usual, to do something to an image or not: nothing is copied then.
+    if which.size == 1 or (which.size and not any(which.strides)):
+        return yes if which.flat[0] else no
+    return np.where(which, yes, no)
 
 
 # ---- shape --------------------------------------------------------------------------------------
@@ -590,9 +599,18 @@ def _while(
         of_test = arrays[:cond_nconsts]
         of_body = arrays[cond_nconsts : cond_nconsts + body_nconsts]
         carried = list(arrays[cond_nconsts + body_nconsts :])
-        while test(*of_test, *carried)[0]:
-            carried = body(*of_body, *carried)
-        return carried
+        while True:
+            going = np.asarray(test(*of_test, *carried)[0])
+            if not going.any():
+                return carried
+            found = body(*of_body, *carried)
+            if going.ndim:  # several loops side by side: those that have ended stay as they are
+                shapes = [going.shape + (1,) * (each.ndim - going.ndim) for each in found]
+                found = [
+                    np.where(going.reshape(shape), new, old)
+                    for shape, new, old in zip(shapes, found, carried, strict=True)
+                ]
+            carried = found
 
     return _result(run, equation)
 

@@ -15,7 +15,7 @@ import numpy as np
 
 from mixnet.context import Context
 from mixnet.engine import Var, push
-from mixnet.gluon.data.dataset import ArrayDataset
+from mixnet.gluon.data.dataset import rows_of
 from mixnet.gluon.data.sampler import BatchSampler, RandomSampler, Sampler, SequentialSampler
 from mixnet.gluon.data.worker import Workers, empty_shared
 from mixnet.ndarray.ndarray import NDArray
@@ -88,21 +88,26 @@ def _array(data: np.ndarray, context: Context) -> NDArray:
     )
 
 
+def _whole(rows: Any, context: Context) -> NDArray:
+    """Samples that are together already as a batch."""
+    if isinstance(rows, NDArray):
+        return type(rows)._wrap(host_value(state.trace.array(rows._read()), context))
+    return _array(rows, context)
+
+
 class _Maker:
     """Makes a batch of numbers of samples; worker processes get it by being forked."""
 
     def __init__(self, dataset: Any, batchify: Batchify):
         self.dataset, self.batchify = dataset, batchify
-        whole = batchify in (default_batchify_fn, default_mp_batchify_fn)
+        self._whole = batchify in (default_batchify_fn, default_mp_batchify_fn)
         self._context = _SHARED if batchify is default_mp_batchify_fn else _CPU
-        self._rows = dataset.rows if whole and type(dataset) is ArrayDataset else None
 
     def __call__(self, numbers: Sequence[int]) -> Any:
-        if self._rows is not None:
-            rows = self._rows(numbers)
-            if rows is not None:
-                made = [_array(row, self._context) for row in rows]
-                return made if len(made) > 1 else made[0]
+        rows = rows_of(self.dataset, numbers) if self._whole else None
+        if rows is not None:
+            made = [_whole(row, self._context) for row in rows]
+            return made if len(made) > 1 else made[0]
         dataset = self.dataset
         return self.batchify([dataset[i] for i in numbers])
 
