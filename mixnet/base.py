@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import logging
 import os
 from collections.abc import Sequence
 from typing import Any
@@ -10,6 +11,10 @@ from typing import Any
 import numpy as np
 
 from mixnet.libinfo import __version__ as __version__
+
+# Programs set the root logger to DEBUG to see their own lines; JAX would add hundreds of its own.
+_jax_logger = logging.getLogger("jax")
+_jax_logger.setLevel(_jax_logger.level or logging.WARNING)
 
 
 class MXNetError(RuntimeError):

@@ -79,6 +79,12 @@ SETTINGS: dict[str, Setting] = {
             "Operations that are recorded before they run without being asked for.",
         ),
         Setting(
+            "MXNET_UPDATE_ON_KVSTORE",
+            _flag,
+            True,
+            "On several contexts gluon.Trainer lets the KVStore update the parameters, by default.",
+        ),
+        Setting(
             "MXNET_OPTIMIZER_AGGREGATION_SIZE",
             int,
             0,

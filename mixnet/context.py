@@ -9,6 +9,7 @@ import jax
 
 from mixnet import config
 from mixnet.base import ContextError, classproperty
+from mixnet.base import with_metaclass as with_metaclass
 
 _current = threading.local()
 

@@ -10,6 +10,8 @@ from mixnet.context import Context, current_context
 from mixnet.ndarray.ndarray import NDArray
 from mixnet.ops.registry import Op
 from mixnet.runtime.keys import next_draw
+from mixnet.runtime.precision import current as precision
+from mixnet.runtime.precision import fitted
 from mixnet.runtime.record import record
 from mixnet.runtime.state import is_tracing, state, updating
 
@@ -60,6 +62,8 @@ def _run(
     cls: type[NDArray],
 ) -> Any:
     values = tuple([each._read() for each in arrays])
+    if precision.rule is not None:
+        values = fitted(op, statics, values)
     if arrays:
         cls = type(arrays[0])
         context = None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import weakref
-from collections import deque
+from collections import defaultdict, deque
 from typing import Any
 
 
@@ -33,14 +33,16 @@ class ThreadState(threading.local):
     recording: bool = False  # autograd keeps operations
     training: bool = False  # operators behave as in training
     trace: Any = None  # a graph is being traced, or operations run on the host: where they go
-    handed_over: deque[Any]  # variables of segments given to the engine, the oldest first
+    handed_over: defaultdict[
+        Any, deque[Any]
+    ]  # context -> variables of segments that the engine has
     bulk: int = 0  # operations a segment may hold, 0: the setting's value
     isolation: Any = None  # what is recorded and written is only looked at: see ``isolate``
 
     def __init__(self) -> None:
         self.segments = Segments()
         _all.add(self.segments)
-        self.handed_over = deque()
+        self.handed_over = defaultdict(deque)
 
 
 state = ThreadState()

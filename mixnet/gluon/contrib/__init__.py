@@ -2,6 +2,7 @@
 
 from mixnet.gluon.contrib import cnn as cnn
 from mixnet.gluon.contrib import nn as nn
+from mixnet.gluon.contrib import rnn as rnn
 from mixnet.lazy import submodules as _submodules
 
 __getattr__, __dir__ = _submodules(

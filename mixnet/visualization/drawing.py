@@ -1,4 +1,4 @@
-"""``mx.viz``: static pictures of graphs as SVG, without other programs, and tables of layers."""
+"""Static pictures of graphs as SVG, made without other programs."""
 
 from __future__ import annotations
 
@@ -155,58 +155,3 @@ def _box(node: Node, x: float, y: float, is_gradient: bool, shapes: Mapping[Entr
 
 def _short(text: str, length: int = 24) -> str:
     return text if len(text) <= length else text[: length - 1] + "…"
-
-
-def table(symbol: Symbol, shapes: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """One row per operation: ``name``, ``op``, ``output`` shape, ``parameters`` in number.
-
-    Args:
-        symbol: the network.
-        shapes: shapes of its inputs by name.
-
-    Raises:
-        ShapeError: the shapes do not fit.
-    """
-    found = infer(symbol.graph, shapes).shapes
-    seen: set[Node] = set()
-    rows = []
-    for node in symbol.graph.nodes:
-        if node.is_variable:
-            continue
-        count = 0
-        for entry in node.inputs:
-            fresh = entry.node.is_variable and entry.node.name not in shapes
-            if fresh and entry.node not in seen and not entry.node.name.endswith("label"):
-                seen.add(entry.node)
-                size = 1
-                for extent in found[entry]:
-                    size *= extent
-                count += size
-        output = found.get(Entry(node), ())
-        rows.append({"name": node.name, "op": node.op.name, "output": output, "parameters": count})
-    return rows
-
-
-def print_summary(
-    symbol: Symbol,
-    shape: Mapping[str, Any] | None = None,
-    line_length: int = 120,
-    positions: Any = (0.44, 0.64, 0.74, 1.0),
-) -> None:
-    """Print a table of layers, output shapes and numbers of parameters.
-
-    Args:
-        symbol: the network.
-        shape: shapes of its inputs by name.
-        line_length: characters of a line.
-        positions: kept for MXNet programs.
-    """
-    rows = table(symbol, shape or {})
-    print("=" * line_length)
-    print(f"{'Layer (type)':<60}{'Output Shape':<30}{'Param #':>15}")
-    for row in rows:
-        label = f"{row['name']} ({row['op']})"
-        extents = "x".join(map(str, row["output"]))
-        print(f"{label:<60}{extents:<30}{row['parameters']:>15}")
-    print("=" * line_length)
-    print(f"Total params: {sum(row['parameters'] for row in rows)}")
