@@ -15,6 +15,8 @@ import jax
 import numpy as np
 from jax.extend.core import ClosedJaxpr, Literal
 
+from mixnet.ops.threefry import MASK, fold_in, threefry
+
 Rule = Callable[..., Any]
 RULES: dict[str, Rule] = {}
 
@@ -639,44 +641,6 @@ def _scan(
 
 # ---- random numbers: threefry, the same bits as on a device -------------------------------------
 
-_ROTATIONS = ((13, 15, 26, 6), (17, 29, 16, 24))
-_MASK = 0xFFFFFFFF
-
-
-def threefry(key: Any, first: Any, second: Any) -> tuple[Any, Any]:
-    """The block cipher of Salmon et al., "Parallel random numbers: as easy as 1, 2, 3" (2011).
-
-    Args:
-        key: two words.
-        first: uint32 words to encrypt; numbers of Python for one block, which is quicker.
-        second: the other half.
-    """
-    schedule = (int(key[0]), int(key[1]), int(key[0]) ^ int(key[1]) ^ 0x1BD11BDA)
-    if isinstance(first, int):
-        x, y = (first + schedule[0]) & _MASK, (second + schedule[1]) & _MASK
-        for turn in range(5):
-            for by in _ROTATIONS[turn % 2]:
-                x = (x + y) & _MASK
-                y = ((y << by) | (y >> (32 - by))) & _MASK ^ x
-            x = (x + schedule[(turn + 1) % 3]) & _MASK
-            y = (y + schedule[(turn + 2) % 3] + turn + 1) & _MASK
-        return x, y
-    words = [np.uint32(each) for each in schedule]
-    x, y = first + words[0], second + words[1]
-    for turn in range(5):
-        for by in _ROTATIONS[turn % 2]:
-            x = x + y
-            y = (np.left_shift(y, np.uint32(by)) | np.right_shift(y, np.uint32(32 - by))) ^ x
-        x = x + words[(turn + 1) % 3]
-        y = y + words[(turn + 2) % 3] + np.uint32(turn + 1)
-    return x, y
-
-
-def fold_in(key: Any, number: int) -> np.ndarray:
-    """The key that ``jax.random.fold_in`` makes."""
-    number = int(number)
-    return np.array(threefry(key, (number >> 32) & _MASK, number & _MASK), np.uint32)
-
 
 @_rule("random_fold_in")
 def _fold_in(equation: Any, **_: Any) -> Any:
@@ -716,7 +680,7 @@ def _random_split(equation: Any, shape: Any, **_: Any) -> Any:
     size = math.prod(shape)
 
     def run(key: Any) -> Any:
-        made = [threefry(key, i >> 32, i & _MASK) for i in range(size)]
+        made = [threefry(key, i >> 32, i & MASK) for i in range(size)]
         return np.array(made, np.uint32).reshape(*shape, 2)
 
     return run

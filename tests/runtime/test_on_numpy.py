@@ -51,9 +51,12 @@ def test_operators_agree_with_mxnet_on_the_host() -> None:
 def test_random_numbers_are_those_of_the_device() -> None:
     def draw() -> list[np.ndarray]:
         mx.random.seed(7)
+        image = mx.nd.array(np.arange(12).reshape(2, 2, 3), dtype="uint8")
         made = [
             mx.nd.random.uniform(shape=(3,)),
             mx.nd.random.normal(shape=(7, 2)),
+            *[mx.nd.image.random_flip_left_right(image) for _ in range(9)],
+            *[mx.nd.image.random_flip_top_bottom(image) for _ in range(9)],
         ]
         return [each.asnumpy() for each in made]
 
@@ -107,6 +110,8 @@ def test_what_numpy_cannot_do_runs_on_the_device_unless_there_is_none() -> None:
 def test_arrays_of_the_host_go_on_on_the_device() -> None:
     with on_host():
         made = mx.nd.array([[1, 2], [3, 4]])
+        made.wait_to_read()
+        assert jnp.asarray(made).sum() == 10
         part = made[1]
         part[:] = 7  # the host's arrays are never written to: others may hold them
         later = made.T * 2
