@@ -13,9 +13,21 @@ from typing import Any
 
 import numpy as np
 
+from mixnet import context as context
+from mixnet import ndarray as nd  # noqa: F401
 from mixnet.context import Context
 from mixnet.engine import Var, push
 from mixnet.gluon.data.dataset import rows_of
+from mixnet.gluon.data.queues import ConnectionWrapper as ConnectionWrapper
+from mixnet.gluon.data.queues import Queue as Queue
+from mixnet.gluon.data.queues import SimpleQueue as SimpleQueue
+from mixnet.gluon.data.queues import as_in_context as _as_in_context
+from mixnet.gluon.data.queues import fetcher_loop_v1 as fetcher_loop_v1
+from mixnet.gluon.data.queues import rebuild_ndarray as rebuild_ndarray
+from mixnet.gluon.data.queues import rebuild_np_ndarray as rebuild_np_ndarray
+from mixnet.gluon.data.queues import reduce_ndarray as reduce_ndarray
+from mixnet.gluon.data.queues import reduce_np_ndarray as reduce_np_ndarray
+from mixnet.gluon.data.queues import worker_loop_v1 as worker_loop_v1
 from mixnet.gluon.data.sampler import BatchSampler, RandomSampler, Sampler, SequentialSampler
 from mixnet.gluon.data.worker import Workers, empty_shared
 from mixnet.ndarray.ndarray import NDArray
@@ -117,15 +129,6 @@ class _Maker:
             batch = self(numbers)
         put_on_device(batch)
         return batch
-
-
-def _as_in_context(data: Any, ctx: Context) -> Any:
-    """A batch with all of its arrays on a context."""
-    if isinstance(data, NDArray):
-        return data.as_in_context(ctx)
-    if isinstance(data, (list, tuple)):
-        return [_as_in_context(each, ctx) for each in data]
-    return data
 
 
 class _ThreadWorkers:

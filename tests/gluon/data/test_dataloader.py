@@ -292,3 +292,36 @@ def test_a_network_takes_batches_of_workers() -> None:
             loss.backward()
             x *= 2  # it may be written to
             assert x.asnumpy().sum() == 12
+
+
+# ---- building a loader of one's own ---------------------------------------------------------------
+
+
+def test_queues_carry_arrays() -> None:
+    from mixnet.gluon.data import dataloader as old
+
+    keys, batches = old.Queue(), old.SimpleQueue()
+    keys.put((0, [1, 2]))
+    keys.put((None, None))
+    numbers = data.SimpleDataset([mx.nd.full((2,), i) for i in range(3)])
+    old.worker_loop_v1(numbers, keys, batches, data.dataloader.default_batchify_fn)
+    batches.put((None, None))
+    made: dict = {}
+    old.fetcher_loop_v1(batches, made, pin_memory=True)
+    assert made[0].asnumpy().tolist() == [[1, 1], [2, 2]]
+    assert str(made[0].context) == "cpu_pinned(0)"
+    one, other = map(old.ConnectionWrapper, multiprocessing.Pipe())
+    one.send({"a": mx.nd.ones((2,))})
+    assert other.poll(5) and other.recv()["a"].asnumpy().tolist() == [1, 1]
+    keys.close()
+    keys.join_thread()
+
+
+def test_arrays_as_shared_memory() -> None:
+    from mixnet.gluon.data import dataloader as old
+
+    for array in (mx.nd.array([[1, 2]], dtype="int16"), mx.np.array([1.5])):
+        rebuild, facts = old.reduce_ndarray(array)
+        again = rebuild(*facts)
+        assert type(again) is type(array) and again.dtype == array.dtype
+        np.testing.assert_array_equal(again.asnumpy(), array.asnumpy())
