@@ -25,8 +25,12 @@ NAMES = ["here", "threads", "processes"]
 ways = pytest.mark.parametrize("way", WAYS, ids=NAMES)
 
 
-def _children() -> list:
-    return multiprocessing.active_children()
+@pytest.fixture
+def children():
+    """The worker processes that a test has started, and that are there."""
+    gc.collect()
+    before = {each.pid for each in multiprocessing.active_children()}
+    return lambda: [p for p in multiprocessing.active_children() if p.pid not in before]
 
 
 @ways
@@ -175,7 +179,7 @@ def test_an_error_that_cannot_be_pickled_comes_too() -> None:
         list(data.DataLoader(data.SimpleDataset([1]).transform(bad), 1, num_workers=1))
 
 
-def test_a_worker_that_dies_is_told_of() -> None:
+def test_a_worker_that_dies_is_told_of(children) -> None:
     def die(x: int) -> int:
         os.kill(os.getpid(), signal.SIGKILL)
         return x
@@ -183,11 +187,11 @@ def test_a_worker_that_dies_is_told_of() -> None:
     loader = data.DataLoader(data.SimpleDataset([1, 2]).transform(die), 1, num_workers=2)
     with pytest.raises(mx.MXNetError, match="died of signal SIGKILL"):
         list(loader)
-    assert not _children()
+    assert not children()
 
 
 @pytest.mark.parametrize("way", WAYS[1:], ids=NAMES[1:])
-def test_a_worker_that_takes_too_long(way: dict) -> None:
+def test_a_worker_that_takes_too_long(way: dict, children) -> None:
     def slow(x: int) -> int:
         time.sleep(0.5)
         return x
@@ -195,7 +199,7 @@ def test_a_worker_that_takes_too_long(way: dict) -> None:
     loader = data.DataLoader(data.SimpleDataset([1, 2]).transform(slow), 1, timeout=0.1, **way)
     with pytest.raises(multiprocessing.TimeoutError, match=r"more than 0\.1 seconds"):
         list(loader)
-    assert not _children()
+    assert not children()
 
 
 def test_what_needs_a_device_says_so_in_a_worker() -> None:
@@ -210,16 +214,16 @@ def test_what_needs_a_device_says_so_in_a_worker() -> None:
         assert batch.asnumpy().ravel() == [4]
 
 
-def test_workers_end_with_their_loader() -> None:
+def test_workers_end_with_their_loader(children) -> None:
     loader = data.DataLoader(data.SimpleDataset(list(range(40))), 2, num_workers=2)
     for i, _ in enumerate(loader):
         if i == 2:
             break  # in the middle of an epoch
-    assert len(_children()) == 2
+    assert len(children()) == 2
     assert len(list(loader)) == 20, "the next epoch is whole"
     del loader
     gc.collect()
-    assert not _children()
+    assert not children()
 
 
 def test_ctrl_c_leaves_nothing_behind() -> None:
