@@ -151,11 +151,13 @@ def copied(value: Value, context: Context) -> Value | None:
 def on_host(alone: bool = False) -> Iterator[None]:
     """Scope in which this thread computes with NumPy; nothing changes within a trace.
 
+    What autograd records stops here: a tape inside is one of its own.
+
     Args:
         alone: this process has no devices.
     """
     before, recording = state.trace, state.recording
-    if before is not None or (recording and not alone):
+    if before is not None:
         yield
         return
     state.trace, state.recording = HostRun(alone), False

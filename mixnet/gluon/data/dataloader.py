@@ -65,6 +65,7 @@ def _batchify(data: Any, context: Context) -> Any:
     if isinstance(first, tuple):
         return [_batchify(part, context) for part in zip(*data, strict=False)]
     if isinstance(first, NDArray):
+        context = _where(first, context)
         if is_on_host():
             read = state.trace.array
             return _array(_stacked([read(each._read()) for each in data]), context)
@@ -80,6 +81,11 @@ def _batchify(data: Any, context: Context) -> Any:
             f"the DataLoader a batchify_fn that says what a batch of them is."
         )
     return _array(found, context)
+
+
+def _where(samples: NDArray, context: Context) -> Context:
+    """Where a batch goes: samples of a GPU stay there."""
+    return samples.context if samples.context.device_type == "gpu" else context
 
 
 def _stacked(arrays: Sequence[np.ndarray]) -> np.ndarray:
@@ -103,7 +109,8 @@ def _array(data: np.ndarray, context: Context) -> NDArray:
 def _whole(rows: Any, context: Context) -> NDArray:
     """Samples that are together already as a batch."""
     if isinstance(rows, NDArray):
-        return type(rows)._wrap(host_value(state.trace.array(rows._read()), context))
+        array = state.trace.array(rows._read())
+        return type(rows)._wrap(host_value(array, _where(rows, context)))
     return _array(rows, context)
 
 

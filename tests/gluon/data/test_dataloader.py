@@ -118,6 +118,33 @@ def test_contexts_are_mxnets() -> None:
     assert kinds == ["cpu(0)", "cpu_shared(0)", "cpu_pinned(0)"]
 
 
+def test_making_samples_is_not_recorded() -> None:
+    rows = mx.nd.array([[1.0, 2.0], [3.0, 4.0]])
+    pairs = data.ArrayDataset(rows).transform(lambda x: x * 2)
+    weight = mx.nd.ones((2,))
+    weight.attach_grad()
+    with mx.autograd.record():
+        for batch in data.DataLoader(pairs, 2):
+            loss = (batch * weight).sum()
+        for batch in data.DataLoader(data.ArrayDataset(rows), 2):
+            loss = loss + (batch * weight).sum()
+    loss.backward()
+    assert weight.grad.asnumpy().tolist() == [12, 18]
+    image = mx.nd.ones((1, 2, 2))
+    image.attach_grad()
+    with mx.autograd.record():
+        transforms.Normalize(0.5, 0.25)(image).sum().backward()
+    assert image.grad.asnumpy().tolist() == [[[4, 4], [4, 4]]]
+
+
+def test_the_naive_engine_makes_batches_when_they_are_asked_for() -> None:
+    numbers = data.SimpleDataset(list(range(5)))
+    with mx.engine.using("NaiveEngine"):
+        for way in WAYS:
+            found = [each.asnumpy().tolist() for each in data.DataLoader(numbers, 2, **way)]
+            assert found == [[0, 1], [2, 3], [4]]
+
+
 def test_arguments_that_contradict_each_other() -> None:
     numbers = data.SimpleDataset(list(range(4)))
     batches = data.BatchSampler(data.SequentialSampler(4), 2)

@@ -21,7 +21,7 @@ from mixnet.gluon.data.dataset import takes_batches
 from mixnet.gluon.nn import HybridSequential, Sequential
 from mixnet.ndarray.ndarray import NDArray
 from mixnet.runtime.host import on_host, put_on_device
-from mixnet.runtime.state import is_on_host
+from mixnet.runtime.state import is_on_host, state
 from mixnet.runtime.value import from_host
 from mixnet.util import is_np_array
 
@@ -36,7 +36,8 @@ class _OnHost:
 
     def __call__(self, x: Any, *args: Any) -> Any:
         call = super().__call__  # type: ignore[misc]
-        if not isinstance(x, NDArray) or x.context.device_type == "gpu" or is_on_host():
+        elsewhere = is_on_host() or state.recording  # a gradient may be wanted
+        if not isinstance(x, NDArray) or x.context.device_type == "gpu" or elsewhere:
             return call(x, *args)
         with on_host():
             found = call(x, *args)
