@@ -137,13 +137,12 @@ def grad(
         create_graph: record the gradients too, so that they have gradients.
 
     Returns:
-        An array for one variable, else a list.
+        A list, for a single variable too.
 
     Raises:
         GradientError: a head was not recorded, or does not depend on a variable.
     """
-    heads, several = _as_list(heads), isinstance(variables, (list, tuple))
-    variables = _as_list(variables)
+    heads, variables = _as_list(heads), _as_list(variables)
     tape = Tape(heads)
     entries = []
     for i, variable in enumerate(variables):
@@ -163,7 +162,7 @@ def grad(
             results.append(variable._wrap(value))
     if not (create_graph if retain_graph is None else retain_graph):
         tape.release()
-    return results if several else results[0]
+    return results
 
 
 class Tape:
@@ -209,7 +208,13 @@ class Tape:
             known.update(zip(node.inputs, node.values, strict=False))
             first_residual = len(node.values) - len(node.inputs)
             if first_residual:
-                count = node.op.num_outputs(node.statics) + len(node.op.states)
+                keeps = getattr(node.op, "keeps_outputs", False)
+                states = (
+                    first_residual - node.op.num_outputs(node.statics)
+                    if keeps
+                    else (len(node.op.states))
+                )
+                count = node.op.num_outputs(node.statics) + states
                 for i, value in enumerate(node.values[len(node.inputs) :]):
                     known[Entry(node, count + i)] = value
         for node, value in zip(starts, head_gradients, strict=True):

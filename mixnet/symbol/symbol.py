@@ -402,7 +402,7 @@ def output_name(entry: Entry) -> str:
     if node.op is None:
         return node.name
     count = node.op.num_visible(node.statics, len(node.inputs))
-    names = getattr(node.op, "output_names", ("output",))
+    names = node.op.output_names(node.statics) if isinstance(node.op, Op) else ("output",)
     if len(names) > 1:
         return f"{node.name}_{names[entry.index]}"
     if count == 1:
