@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import logging
 import os
 from collections.abc import Sequence
 from typing import Any
@@ -11,6 +12,10 @@ import numpy as np
 
 from mixnet.libinfo import __version__ as __version__
 
+# Programs set the root logger to DEBUG to see their own lines; JAX would add hundreds of its own.
+_jax_logger = logging.getLogger("jax")
+_jax_logger.setLevel(_jax_logger.level or logging.WARNING)
+
 
 class MXNetError(RuntimeError):
     """Base of all errors of the library; the name is MXNet's."""
@@ -18,6 +23,10 @@ class MXNetError(RuntimeError):
 
 class ShapeError(MXNetError, ValueError):
     """Shapes do not fit together."""
+
+
+class CheckError(MXNetError, AssertionError):
+    """What was given fails a check that MXNet makes with ``assert``."""
 
 
 class AttributeValueError(MXNetError, ValueError):

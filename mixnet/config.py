@@ -79,6 +79,19 @@ SETTINGS: dict[str, Setting] = {
             "Operations that are recorded before they run without being asked for.",
         ),
         Setting(
+            "MXNET_UPDATE_ON_KVSTORE",
+            _flag,
+            True,
+            "On several contexts gluon.Trainer lets the KVStore update the parameters, by default.",
+        ),
+        Setting(
+            "MXNET_OPTIMIZER_AGGREGATION_SIZE",
+            int,
+            0,
+            "Parameters that an optimizer is handed together (0: 4, LAMB 45); all are one program "
+            "anyway.",
+        ),
+        Setting(
             "MXNET_BACKWARD_DO_MIRROR",
             _flag,
             False,
@@ -90,6 +103,12 @@ SETTINGS: dict[str, Setting] = {
             _flag,
             False,
             "Start mx.profiler with the process; profile.json is written at its end.",
+        ),
+        Setting(
+            "MXNET_GLUON_REPO",
+            str,
+            "https://apache-mxnet.s3-accelerate.dualstack.amazonaws.com/",
+            "Where Gluon's data sets and pretrained weights are downloaded from.",
         ),
         Setting(
             "MIXNET_CPU_DEVICES",

@@ -9,6 +9,7 @@ import jax
 
 from mixnet import config
 from mixnet.base import ContextError, classproperty
+from mixnet.base import with_metaclass as with_metaclass
 
 _current = threading.local()
 
@@ -68,6 +69,11 @@ class Context:
         if self._device is None:
             self._device = self._find_device()
         return self._device
+
+    @property
+    def compute(self) -> Context:
+        """Where operations on its arrays run: the CPU for pinned and shared memory, else itself."""
+        return self if self.device_typeid in (1, 2) else Context("cpu", self.device_id)
 
     def _find_device(self) -> Any:
         if self.device_type != "gpu":

@@ -1,12 +1,17 @@
 """``mx.gluon``: networks as Python classes, imperative or compiled."""
 
+from mixnet.gluon import block as block
+from mixnet.gluon import contrib as contrib
 from mixnet.gluon import data as data
 from mixnet.gluon import loss as loss
+from mixnet.gluon import model_zoo as model_zoo
 from mixnet.gluon import nn as nn
+from mixnet.gluon import parameter as parameter
+from mixnet.gluon import rnn as rnn
 from mixnet.gluon import utils as utils
 from mixnet.gluon.block import Block as Block
-from mixnet.gluon.hybrid import HybridBlock as HybridBlock
-from mixnet.gluon.hybrid import SymbolBlock as SymbolBlock
+from mixnet.gluon.block import HybridBlock as HybridBlock
+from mixnet.gluon.block import SymbolBlock as SymbolBlock
 from mixnet.gluon.parameter import Constant as Constant
 from mixnet.gluon.parameter import DeferredInitializationError as DeferredInitializationError
 from mixnet.gluon.parameter import Parameter as Parameter

@@ -2,9 +2,61 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
-from mixnet.gluon.hybrid import HybridBlock
+from mixnet.base import CheckError, numeric_types
+from mixnet.gluon.block import HybridBlock
+from mixnet.symbol.symbol import Symbol
+
+__all__ = [
+    "CTCLoss",
+    "CosineEmbeddingLoss",
+    "HingeLoss",
+    "HuberLoss",
+    "KLDivLoss",
+    "L1Loss",
+    "L2Loss",
+    "LogisticLoss",
+    "Loss",
+    "PoissonNLLLoss",
+    "SDMLLoss",
+    "SigmoidBCELoss",
+    "SigmoidBinaryCrossEntropyLoss",
+    "SoftmaxCELoss",
+    "SoftmaxCrossEntropyLoss",
+    "SquaredHingeLoss",
+    "TripletLoss",
+]
+
+
+def _apply_weighting(F: Any, loss: Any, weight: Any = None, sample_weight: Any = None) -> Any:
+    """The loss times the weights of its samples, times a number.
+
+    Args:
+        F: ``mx.nd`` or ``mx.sym``.
+        loss: per element.
+        weight: a number, None for 1.
+        sample_weight: broadcast to the loss.
+
+    Raises:
+        CheckError: ``weight`` is no number.
+    """
+    if sample_weight is not None:
+        loss = F.broadcast_mul(loss, sample_weight)
+    if weight is not None:
+        if not isinstance(weight, numeric_types):
+            raise CheckError(
+                f"weight={weight!r} is not a number; weights of samples go into the call, as "
+                f"sample_weight."
+            )
+        loss = loss * weight
+    return loss
+
+
+def _reshape_like(F: Any, x: Any, y: Any) -> Any:
+    """``x`` in the shape of ``y``."""
+    return F.reshape_like(x, y)
 
 
 class Loss(HybridBlock):
@@ -13,49 +65,120 @@ class Loss(HybridBlock):
     Args:
         weight: factor of the loss, None for 1.
         batch_axis: axis of the samples.
+        kwargs: ``prefix``, ``params``.
     """
 
     def __init__(self, weight: float | None, batch_axis: int, **kwargs: Any):
         super().__init__(**kwargs)
-        self._weight, self._batch_axis = weight, batch_axis
-
-    def _weighted(self, F: Any, loss: Any, sample_weight: Any) -> Any:
-        if sample_weight is not None:
-            loss = F.broadcast_mul(loss, sample_weight)
-        return loss if self._weight is None else loss * self._weight
-
-    def _per_sample(self, F: Any, loss: Any) -> Any:
-        return F.mean(loss, axis=self._batch_axis, exclude=True)
+        self._weight = weight
+        self._batch_axis = batch_axis
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}(batch_axis={self._batch_axis}, w={self._weight})"
 
+    def hybrid_forward(self, F: Any, x: Any, *args: Any, **kwargs: Any) -> Any:
+        """The loss of every sample; to be overridden."""
+        raise NotImplementedError(f"{type(self).__name__} does not define hybrid_forward.")
+
+    def _per_sample(self, F: Any, loss: Any, sample_weight: Any) -> Any:
+        """The weighted loss, its mean over a sample."""
+        loss = _apply_weighting(F, loss, self._weight, sample_weight)
+        return F.mean(loss, axis=self._batch_axis, exclude=True)
+
 
 class L2Loss(Loss):
-    """Half the squared difference: ``weight / 2 · (label - pred)²``, mean over a sample."""
+    """Half the squared difference: ``weight / 2 · (label - pred)²``, mean over a sample.
+
+    Args:
+        weight: factor of the loss.
+        batch_axis: axis of the samples.
+        kwargs: ``prefix``, ``params``.
+    """
 
     def __init__(self, weight: float | None = 1.0, batch_axis: int = 0, **kwargs: Any):
         super().__init__(weight, batch_axis, **kwargs)
 
     def hybrid_forward(self, F: Any, pred: Any, label: Any, sample_weight: Any = None) -> Any:
         """The loss of every sample."""
-        loss = F.square(F.reshape_like(label, pred) - pred)
+        label = _reshape_like(F, label, pred)
+        loss = F.square(label - pred)
         half = None if self._weight is None else self._weight / 2
-        if sample_weight is not None:
-            loss = F.broadcast_mul(loss, sample_weight)
-        return self._per_sample(F, loss if half is None else loss * half)
+        loss = _apply_weighting(F, loss, half, sample_weight)
+        return F.mean(loss, axis=self._batch_axis, exclude=True)
 
 
 class L1Loss(Loss):
-    """The absolute difference: ``weight · |label - pred|``, mean over a sample."""
+    """The absolute difference: ``weight · |label - pred|``, mean over a sample.
+
+    Args:
+        weight: factor of the loss.
+        batch_axis: axis of the samples.
+        kwargs: ``prefix``, ``params``.
+    """
 
     def __init__(self, weight: float | None = None, batch_axis: int = 0, **kwargs: Any):
         super().__init__(weight, batch_axis, **kwargs)
 
     def hybrid_forward(self, F: Any, pred: Any, label: Any, sample_weight: Any = None) -> Any:
         """The loss of every sample."""
-        loss = F.abs(F.reshape_like(label, pred) - pred)
-        return self._per_sample(F, self._weighted(F, loss, sample_weight))
+        label = _reshape_like(F, label, pred)
+        return self._per_sample(F, F.abs(label - pred), sample_weight)
+
+
+def _binary_cross_entropy(F: Any, pred: Any, label: Any) -> Any:
+    """Cross entropy of sigmoid(pred): ``max(pred, 0) - pred · label + log(1 + exp(-|pred|))``."""
+    return F.relu(pred) - pred * label + F.Activation(-F.abs(pred), act_type="softrelu")
+
+
+class SigmoidBinaryCrossEntropyLoss(Loss):
+    """Cross entropy of independent yes-or-no labels, mean over a sample.
+
+    Args:
+        from_sigmoid: predictions are probabilities already.
+        weight: factor of the loss.
+        batch_axis: axis of the samples.
+        kwargs: ``prefix``, ``params``.
+    """
+
+    def __init__(
+        self,
+        from_sigmoid: bool = False,
+        weight: float | None = None,
+        batch_axis: int = 0,
+        **kwargs: Any,
+    ):
+        super().__init__(weight, batch_axis, **kwargs)
+        self._from_sigmoid = from_sigmoid
+
+    def hybrid_forward(
+        self, F: Any, pred: Any, label: Any, sample_weight: Any = None, pos_weight: Any = None
+    ) -> Any:
+        """The loss of every sample.
+
+        Args:
+            F: ``mx.nd`` or ``mx.sym``.
+            pred: predictions.
+            label: 0 or 1, or between.
+            sample_weight: weights of samples.
+            pos_weight: weight of the yes, broadcast to the labels.
+        """
+        label = _reshape_like(F, label, pred)
+        if self._from_sigmoid:
+            least = 1e-12
+            yes = F.log(pred + least) * label
+            if pos_weight is not None:
+                yes = F.broadcast_mul(yes, pos_weight)
+            loss = -(yes + F.log(1.0 - pred + least) * (1.0 - label))
+        elif pos_weight is None:
+            loss = _binary_cross_entropy(F, pred, label)
+        else:
+            factor = 1 + F.broadcast_mul(pos_weight - 1, label)
+            rest = F.Activation(-F.abs(pred), act_type="softrelu") + F.relu(-pred)
+            loss = pred - pred * label + factor * rest
+        return self._per_sample(F, loss, sample_weight)
+
+
+SigmoidBCELoss = SigmoidBinaryCrossEntropyLoss
 
 
 class SoftmaxCrossEntropyLoss(Loss):
@@ -67,6 +190,7 @@ class SoftmaxCrossEntropyLoss(Loss):
         from_logits: predictions are logarithms of probabilities already.
         weight: factor of the loss.
         batch_axis: axis of the samples.
+        kwargs: ``prefix``, ``params``.
     """
 
     def __init__(
@@ -83,12 +207,371 @@ class SoftmaxCrossEntropyLoss(Loss):
 
     def hybrid_forward(self, F: Any, pred: Any, label: Any, sample_weight: Any = None) -> Any:
         """The loss of every sample."""
-        logs = pred if self._from_logits else F.log_softmax(pred, axis=self._axis)
+        if not self._from_logits:
+            pred = F.log_softmax(pred, axis=self._axis)
         if self._sparse_label:
-            loss = -F.pick(logs, label, axis=self._axis, keepdims=True)
+            loss = -F.pick(pred, label, axis=self._axis, keepdims=True)
         else:
-            loss = -F.sum(logs * F.reshape_like(label, logs), axis=self._axis, keepdims=True)
-        return self._per_sample(F, self._weighted(F, loss, sample_weight))
+            label = _reshape_like(F, label, pred)
+            loss = -F.sum(pred * label, axis=self._axis, keepdims=True)
+        return self._per_sample(F, loss, sample_weight)
 
 
 SoftmaxCELoss = SoftmaxCrossEntropyLoss
+
+
+class KLDivLoss(Loss):
+    """Kullback-Leibler divergence of the labels' distribution from the predicted one.
+
+    Args:
+        from_logits: predictions are logarithms of probabilities already.
+        axis: axis of the classes.
+        weight: factor of the loss.
+        batch_axis: axis of the samples.
+        kwargs: ``prefix``, ``params``.
+    """
+
+    def __init__(
+        self,
+        from_logits: bool = True,
+        axis: int = -1,
+        weight: float | None = None,
+        batch_axis: int = 0,
+        **kwargs: Any,
+    ):
+        super().__init__(weight, batch_axis, **kwargs)
+        self._from_logits, self._axis = from_logits, axis
+
+    def hybrid_forward(self, F: Any, pred: Any, label: Any, sample_weight: Any = None) -> Any:
+        """The loss of every sample: a sum, as of a divergence."""
+        if not self._from_logits:
+            pred = F.log_softmax(pred, self._axis)
+        loss = label * (F.log(label + 1e-12) - pred)
+        loss = _apply_weighting(F, loss, self._weight, sample_weight)
+        return F.sum(loss, axis=self._batch_axis, exclude=True)
+
+
+class CTCLoss(Loss):
+    """Connectionist temporal classification: labels of sequences without alignment.
+
+    The last class is the blank. Source: Graves et al., 2006.
+
+    Args:
+        layout: of the predictions: ``NTC`` or ``TNC``.
+        label_layout: of the labels: ``NT`` or ``TN``.
+        weight: factor of the loss.
+        kwargs: ``prefix``, ``params``.
+
+    Raises:
+        CheckError: an unknown layout; it is an AssertionError too.
+    """
+
+    def __init__(
+        self,
+        layout: str = "NTC",
+        label_layout: str = "NT",
+        weight: float | None = None,
+        **kwargs: Any,
+    ):
+        if layout not in ("NTC", "TNC"):
+            raise CheckError(f"CTCLoss: layout={layout!r} is not 'NTC' or 'TNC'.")
+        if label_layout not in ("NT", "TN"):
+            raise CheckError(f"CTCLoss: label_layout={label_layout!r} is not 'NT' or 'TN'.")
+        self._layout, self._label_layout = layout, label_layout
+        super().__init__(weight, label_layout.find("N"), **kwargs)
+
+    def hybrid_forward(
+        self,
+        F: Any,
+        pred: Any,
+        label: Any,
+        pred_lengths: Any = None,
+        label_lengths: Any = None,
+        sample_weight: Any = None,
+    ) -> Any:
+        """The loss of every sample.
+
+        Args:
+            F: ``mx.nd`` or ``mx.sym``.
+            pred: scores of classes, before softmax.
+            label: class numbers; without lengths, -1 fills up.
+            pred_lengths: steps of each sample.
+            label_lengths: labels of each sample.
+            sample_weight: weights of samples.
+        """
+        if self._layout == "NTC":
+            pred = F.swapaxes(pred, 0, 1)
+        if self._batch_axis == 1:
+            label = F.swapaxes(label, 0, 1)
+        loss = F.CTCLoss(
+            pred,
+            label,
+            pred_lengths,
+            label_lengths,
+            use_data_lengths=pred_lengths is not None,
+            use_label_lengths=label_lengths is not None,
+            blank_label="last",
+        )
+        return _apply_weighting(F, loss, self._weight, sample_weight)
+
+
+class HuberLoss(Loss):
+    """Squared difference where it is small, absolute difference beyond ``rho``.
+
+    Args:
+        rho: where the one becomes the other.
+        weight: factor of the loss.
+        batch_axis: axis of the samples.
+        kwargs: ``prefix``, ``params``.
+    """
+
+    def __init__(
+        self, rho: float = 1, weight: float | None = None, batch_axis: int = 0, **kwargs: Any
+    ):
+        super().__init__(weight, batch_axis, **kwargs)
+        self._rho = rho
+
+    def hybrid_forward(self, F: Any, pred: Any, label: Any, sample_weight: Any = None) -> Any:
+        """The loss of every sample."""
+        label = _reshape_like(F, label, pred)
+        loss = F.abs(label - pred)
+        loss = F.where(loss > self._rho, loss - 0.5 * self._rho, (0.5 / self._rho) * F.square(loss))
+        return self._per_sample(F, loss, sample_weight)
+
+
+class HingeLoss(Loss):
+    """``max(0, margin - pred · label)`` for labels -1 and 1, mean over a sample.
+
+    Args:
+        margin: distance from the border.
+        weight: factor of the loss.
+        batch_axis: axis of the samples.
+        kwargs: ``prefix``, ``params``.
+    """
+
+    def __init__(
+        self, margin: float = 1, weight: float | None = None, batch_axis: int = 0, **kwargs: Any
+    ):
+        super().__init__(weight, batch_axis, **kwargs)
+        self._margin = margin
+
+    def hybrid_forward(self, F: Any, pred: Any, label: Any, sample_weight: Any = None) -> Any:
+        """The loss of every sample."""
+        label = _reshape_like(F, label, pred)
+        return self._per_sample(F, F.relu(self._margin - pred * label), sample_weight)
+
+
+class SquaredHingeLoss(Loss):
+    """``max(0, margin - pred · label)²`` for labels -1 and 1, mean over a sample.
+
+    Args:
+        margin: distance from the border.
+        weight: factor of the loss.
+        batch_axis: axis of the samples.
+        kwargs: ``prefix``, ``params``.
+    """
+
+    def __init__(
+        self, margin: float = 1, weight: float | None = None, batch_axis: int = 0, **kwargs: Any
+    ):
+        super().__init__(weight, batch_axis, **kwargs)
+        self._margin = margin
+
+    def hybrid_forward(self, F: Any, pred: Any, label: Any, sample_weight: Any = None) -> Any:
+        """The loss of every sample."""
+        label = _reshape_like(F, label, pred)
+        loss = F.square(F.relu(self._margin - pred * label))
+        return self._per_sample(F, loss, sample_weight)
+
+
+class LogisticLoss(Loss):
+    """``log(1 + exp(-pred · label))``, mean over a sample.
+
+    Args:
+        weight: factor of the loss.
+        batch_axis: axis of the samples.
+        label_format: ``signed``: labels are -1 and 1; ``binary``: 0 and 1.
+        kwargs: ``prefix``, ``params``.
+
+    Raises:
+        ValueError: another label format.
+    """
+
+    def __init__(
+        self,
+        weight: float | None = None,
+        batch_axis: int = 0,
+        label_format: str = "signed",
+        **kwargs: Any,
+    ):
+        super().__init__(weight, batch_axis, **kwargs)
+        if label_format not in ("signed", "binary"):
+            raise ValueError(f"label_format={label_format!r} is not 'signed' or 'binary'.")
+        self._label_format = label_format
+
+    def hybrid_forward(self, F: Any, pred: Any, label: Any, sample_weight: Any = None) -> Any:
+        """The loss of every sample."""
+        label = _reshape_like(F, label, pred)
+        if self._label_format == "signed":
+            label = (label + 1.0) / 2.0
+        return self._per_sample(F, _binary_cross_entropy(F, pred, label), sample_weight)
+
+
+class TripletLoss(Loss):
+    """``max(0, |positive - pred|² - |negative - pred|² + margin)`` of every sample.
+
+    Args:
+        margin: by how much the positive one is to be nearer.
+        weight: factor of the loss.
+        batch_axis: axis of the samples.
+        kwargs: ``prefix``, ``params``.
+    """
+
+    def __init__(
+        self, margin: float = 1, weight: float | None = None, batch_axis: int = 0, **kwargs: Any
+    ):
+        super().__init__(weight, batch_axis, **kwargs)
+        self._margin = margin
+
+    def hybrid_forward(self, F: Any, pred: Any, positive: Any, negative: Any) -> Any:
+        """The loss of every sample."""
+        positive = _reshape_like(F, positive, pred)
+        negative = _reshape_like(F, negative, pred)
+        loss = F.sum(
+            F.square(positive - pred) - F.square(negative - pred),
+            axis=self._batch_axis,
+            exclude=True,
+        )
+        return _apply_weighting(F, F.relu(loss + self._margin), self._weight, None)
+
+
+class PoissonNLLLoss(Loss):
+    """Negative logarithm of the likelihood of counts, a mean over the whole batch.
+
+    Args:
+        weight: factor of the loss.
+        from_logits: predictions are logarithms of the rates.
+        batch_axis: axis of the samples.
+        compute_full: add what does not depend on the predictions, by Stirling's formula.
+        kwargs: ``prefix``, ``params``.
+    """
+
+    def __init__(
+        self,
+        weight: float | None = None,
+        from_logits: bool = True,
+        batch_axis: int = 0,
+        compute_full: bool = False,
+        **kwargs: Any,
+    ):
+        super().__init__(weight, batch_axis, **kwargs)
+        self._from_logits, self._compute_full = from_logits, compute_full
+
+    def hybrid_forward(
+        self, F: Any, pred: Any, target: Any, sample_weight: Any = None, epsilon: float = 1e-08
+    ) -> Any:
+        """The loss of the batch.
+
+        Args:
+            F: ``mx.nd`` or ``mx.sym``.
+            pred: predictions.
+            target: counts.
+            sample_weight: weights of samples.
+            epsilon: added to rates before their logarithm.
+        """
+        target = _reshape_like(F, target, pred)
+        if self._from_logits:
+            loss = F.exp(pred) - target * pred
+        else:
+            loss = pred - target * F.log(pred + epsilon)
+        if self._compute_full:
+            stirling = target * F.log(target) - target + 0.5 * F.log(2 * target * math.pi)
+            loss = loss + stirling * (target > 1)
+        loss = _apply_weighting(F, loss, self._weight, sample_weight)
+        return F.mean(loss)
+
+
+class CosineEmbeddingLoss(Loss):
+    """``1 - cos(input1, input2)`` for label 1, ``max(0, cos - margin)`` for label -1.
+
+    Args:
+        weight: factor of the loss.
+        batch_axis: axis of the samples.
+        margin: cosine below which unlike pairs are far enough apart.
+        kwargs: ``prefix``, ``params``.
+    """
+
+    def __init__(
+        self, weight: float | None = None, batch_axis: int = 0, margin: float = 0, **kwargs: Any
+    ):
+        super().__init__(weight, batch_axis, **kwargs)
+        self._margin = margin
+
+    def hybrid_forward(
+        self, F: Any, input1: Any, input2: Any, label: Any, sample_weight: Any = None
+    ) -> Any:
+        """The loss of every sample, ``(batch, 1)``."""
+        input1 = _reshape_like(F, input1, input2)
+        cosine = self._cosine_similarity(F, input1, input2)
+        label = label.reshape((-1, 1))
+        near = (1 - cosine) * (label == 1)
+        far = F.broadcast_maximum(
+            self._number(F, 0.0, label), (label == -1) * (cosine - self._margin)
+        )
+        return _apply_weighting(F, near + far, self._weight, sample_weight)
+
+    def _cosine_similarity(self, F: Any, x: Any, y: Any, axis: int = -1) -> Any:
+        lengths = F.norm(x, axis=axis).reshape((-1, 1)) * F.norm(y, axis=axis).reshape((-1, 1))
+        product = F.sum(x * y, axis=axis).reshape((-1, 1))
+        return product / F.broadcast_maximum(lengths, self._number(F, 1e-12, x))
+
+    @staticmethod
+    def _number(F: Any, value: float, like: Any) -> Any:
+        """An array or symbol ``(1, 1)`` of a number, of the same kind as another."""
+        if isinstance(like, Symbol):
+            made = F.full((1, 1), value) if value else F.zeros((1, 1))
+            return made.as_np_ndarray() if hasattr(like, "as_nd_ndarray") else made
+        made = F.full((1, 1), value, ctx=like.context, dtype=like.dtype)
+        return made.as_np_ndarray() if hasattr(like, "as_nd_ndarray") else made
+
+
+class SDMLLoss(Loss):
+    """Pairs in a batch belong together, all others do not: smoothed deep metric learning.
+
+    Source: Bonadiman, Kumar and Mittal, 2019.
+
+    Args:
+        smoothing_parameter: probability of the wrong pairs together.
+        weight: factor of the loss.
+        batch_axis: axis of the samples.
+        kwargs: ``prefix``, ``params``.
+    """
+
+    def __init__(
+        self,
+        smoothing_parameter: float = 0.3,
+        weight: float | None = 1.0,
+        batch_axis: int = 0,
+        **kwargs: Any,
+    ):
+        super().__init__(weight, batch_axis, **kwargs)
+        self.kl_loss = KLDivLoss(from_logits=True)
+        self.smoothing_parameter = smoothing_parameter
+
+    def hybrid_forward(self, F: Any, x1: Any, x2: Any) -> Any:
+        """The loss of every sample.
+
+        Args:
+            F: ``mx.nd`` or ``mx.sym``.
+            x1: ``(batch, features)``.
+            x2: what belongs to each row of ``x1``.
+        """
+        batch = x1.shape[0]
+        wrong = self.smoothing_parameter / (batch - 1)
+        same = F.eye(batch, ctx=x1.context, dtype=x1.dtype)
+        labels = same * (1 - self.smoothing_parameter) + (1 - same) * wrong
+        if hasattr(x1, "as_nd_ndarray"):
+            labels = labels.as_np_ndarray()
+        difference = F.broadcast_sub(x1.expand_dims(1), x2.expand_dims(0))
+        distances = F.sum(F.square(difference), axis=2)
+        return self.kl_loss(F.log_softmax(-distances, axis=1), labels) * batch

@@ -107,8 +107,27 @@ def describe(structure: Any) -> str:
     return f"[{inside}]" if kind is list else f"({inside})"
 
 
-class Traced:
-    """A traced block: its graph, the parameters it reads, the structure of its outputs, its key.
+class Program:
+    """What a hybridized block runs: a graph, the parameters it reads, the structure of its outputs.
+
+    ``graph`` takes the arrays among the arguments, then ``parameters``, then what was ``captured``,
+    then a random key if it draws. ``key`` tells what it was made for.
+    """
+
+    graph: Graph
+    parameters: list[Any]
+    captured: list[Value]
+    outputs: Any
+    key: TraceKey
+    context: Context
+
+    def parameter_handles(self, context: Context) -> list[NDArray]:
+        """The parameters' arrays on a context, in the order of the graph's inputs."""
+        return [each._on(context) for each in self.parameters]
+
+
+class Traced(Program):
+    """A block whose forward has run on placeholders.
 
     Args:
         forward: what to run.
@@ -140,7 +159,3 @@ class Traced:
         )
         self.captured = list(trace.captured.values())
         self.context = context
-
-    def parameter_handles(self, context: Context) -> list[NDArray]:
-        """The parameters' arrays on a context, in the order of the graph's inputs."""
-        return [each._on(context) for each in self.parameters]

@@ -2,27 +2,45 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
+from mixnet import config
 from mixnet.autograd.scope import RecordingScope
-from mixnet.base import MXNetError
+from mixnet.base import AttributeTypeError, AttributeValueError, MXNetError
+from mixnet.context import Context
 from mixnet.gluon.parameter import Parameter, ParameterDict
+from mixnet.kvstore import KVStore, KVStoreBase
+from mixnet.kvstore import create as create_kvstore
 from mixnet.ndarray.ndarray import NDArray
-from mixnet.optimizer import Optimizer
+from mixnet.ndarray.params_file import write_whole
+from mixnet.optimizer import Optimizer, Updater, get_updater
 from mixnet.optimizer import create as create_optimizer
+from mixnet.runtime.files import read as read_file
 from mixnet.runtime.record import flush
 from mixnet.runtime.state import state
 
+_LARGE = 1 << 24  # elements of a parameter that a store on the host should not update
+
 
 class Trainer:
-    """Applies an optimizer to parameters after each backward.
+    """Applies an optimizer to parameters after each backward, on one or several contexts.
 
     Args:
         params: a ``ParameterDict``, a dict or a list of parameters.
         optimizer: its name, or an optimizer.
         optimizer_params: arguments of the optimizer.
-        kvstore: how gradients of several contexts are summed; taken as MXNet takes it.
+        kvstore: what sums the gradients of several contexts: a name, a KVStore, or None, which leaves
+            every context to itself.
+        compression_params: compression of gradients, as ``{'type': '2bit', 'threshold': 0.5}``.
+        update_on_kvstore: whether the store updates the parameters and the contexts fetch them, or
+            every context updates its own by the summed gradient. By default the store does, if there
+            are several contexts and the gradients are dense.
+
+    Raises:
+        ValueError: ``params`` are no parameters.
+        AssertionError: parameters are on different contexts, or an optimizer object comes with
+            arguments.
     """
 
     def __init__(
@@ -30,47 +48,176 @@ class Trainer:
         params: Any,
         optimizer: str | Optimizer,
         optimizer_params: Mapping[str, Any] | None = None,
-        kvstore: Any = "device",
-        compression_params: Any = None,
+        kvstore: str | KVStoreBase | None = "device",
+        compression_params: Mapping[str, Any] | None = None,
         update_on_kvstore: bool | None = None,
     ):
-        if isinstance(params, (dict, ParameterDict)):
-            params = [params[name] for name in sorted(params.keys())]
-        self._params: list[Parameter] = []
-        for each in params:
-            if not isinstance(each, Parameter):
-                raise MXNetError(
-                    f"Trainer takes Parameters, not {type(each).__name__}; give it "
-                    f"net.collect_params()."
-                )
-            self._params.append(each)
+        self._params = _as_parameters(params)
+        self._param2idx = {each.name: i for i, each in enumerate(self._params)}
+        self._contains_sparse_weight = any(_stype(each) != "default" for each in self._params)
+        self._contains_sparse_grad = any(each._grad_stype != "default" for each in self._params)
+        for each in self._params:
+            tell = getattr(each, "_set_trainer", None)
+            if tell is not None:
+                tell(self)
+        self._compression_params = compression_params
+        self._contexts = self._check_contexts()
+        self._init_optimizer(optimizer, optimizer_params)
+        self._scale: float = self._optimizer.rescale_grad
+        self._kvstore_params = {"kvstore": kvstore, "update_on_kvstore": update_on_kvstore}
+        self._amp_loss_scaler: Any = None  # see mixnet.contrib.amp
+        self._amp_original_scale = self._scale
+        self._reset_kvstore()
+
+    def _check_contexts(self) -> list[Context]:
+        contexts: list[Context] | None = None
+        for each in self._params:
+            own = each.list_ctx()
+            assert contexts is None or contexts == own, (
+                f"All Parameters must be initialized on the same set of contexts, but Parameter "
+                f"{each.name} is initialized on {own} while previous Parameters are initialized "
+                f"on {contexts}."
+            )
+            contexts = own
+        return contexts or []
+
+    def _init_optimizer(self, optimizer: Any, given: Mapping[str, Any] | None) -> None:
         numbered = dict(enumerate(self._params))
-        given = dict(optimizer_params or {})
         if isinstance(optimizer, Optimizer):
-            if given:
-                raise MXNetError(
-                    "Trainer: optimizer_params must be left out for an optimizer object."
-                )
+            assert not given, (
+                "optimizer_params must be None if optimizer is an instance of Optimizer instead of "
+                "str"
+            )
             self._optimizer = optimizer
             self._optimizer.param_dict = numbered
         else:
-            self._optimizer = create_optimizer(optimizer, param_dict=numbered, **given)
-        self._scale = self._optimizer.rescale_grad
-        self._states: dict[tuple[int, Any], Any] = {}
+            self._optimizer = create_optimizer(optimizer, param_dict=numbered, **(given or {}))
+        self._updaters: list[Updater] = [get_updater(self._optimizer) for _ in self._contexts]
+
+    # ---- the store ------------------------------------------------------------------------------
+
+    def _reset_kvstore(self) -> None:
+        """Forget the store; the next step makes it anew, with the values that there are then."""
+        self._kv_initialized = False
+        self._kvstore: KVStoreBase | None = None
+        self._distributed: bool | None = None
+        self._update_on_kvstore: bool | None = None
+        self._params_to_init = list(self._params)
+
+    def _init_kvstore(self) -> None:
+        """Make the store that was asked for, and decide who updates.
+
+        Raises:
+            TypeError: the store is neither a name nor a KVStore nor None.
+            ValueError: the store or the parameters do not go with ``update_on_kvstore``.
+        """
+        wanted: Any = self._kvstore_params["kvstore"]
+        on_store: Any = self._kvstore_params["update_on_kvstore"]
+        store = self._chosen_store(wanted)
+        self._kvstore, self._distributed = store, store is not None and "dist" in store.type
+        if store is None:
+            if on_store:
+                raise AttributeValueError(
+                    "update_on_kvstore=True needs a store: with one context, or kvstore=None, there "
+                    "is none. Leave it out, or pass a KVStore object."
+                )
+            self._kv_initialized = True
+            return
+        if self._compression_params:
+            store.set_gradient_compression(self._compression_params)  # type: ignore[attr-defined]
+        capable = store.is_capable(KVStoreBase.OPTIMIZER)
+        if on_store is None:
+            on_store = capable and self._is_better_on_store(wanted)
+        if on_store and not capable:
+            raise AttributeValueError(
+                f"update_on_kvstore=True, but a store of type {store.type!r} keeps no optimizer."
+            )
+        if self._contains_sparse_weight and not on_store:
+            raise AttributeValueError(
+                "Cannot set update_on_kvstore=False when sparse weights are present."
+            )
+        self._update_on_kvstore = on_store
+        if on_store:
+            store.set_optimizer(self._optimizer)
+        self._kv_initialized = True
+
+    def _chosen_store(self, wanted: Any) -> KVStoreBase | None:
+        if wanted is None or isinstance(wanted, KVStoreBase):
+            return wanted
+        if not isinstance(wanted, str):
+            raise AttributeTypeError("kvstore must be KVStore, str or None")
+        alone = len(self._contexts) < 2 and not self._contains_sparse_weight
+        if alone and "dist" not in wanted:
+            return None
+        return create_kvstore(wanted)
+
+    def _is_better_on_store(self, wanted: Any) -> bool:
+        if self._contains_sparse_weight:
+            return True
+        if self._contains_sparse_grad or self._amp_loss_scaler is not None:
+            return False  # a step with an overflow is undone where the gradients are
+        large = max((_size(each) for each in self._params), default=0) > _LARGE
+        return config.get("MXNET_UPDATE_ON_KVSTORE") and not (wanted == "local" and large)
+
+    def _init_params(self) -> None:
+        """Put the values of parameters that are known by now into the store."""
+        ready = [each for each in self._params_to_init if _is_made(each)]
+        waiting = [each for each in self._params_to_init if not _is_made(each)]
+        if self._kvstore is not None and ready:
+            with RecordingScope(False, None):
+                keys = [self._param2idx[each.name] for each in ready]
+                arrays = [_arrays(each) for each in ready]
+                self._on_store("broadcast", keys, [each[0] for each in arrays], arrays)
+        self._params_to_init = waiting
+
+    def _on_store(self, method: str, keys: list[int], *arrays: list[Any]) -> None:
+        """Call a method of the store for many keys at once, or for each where it takes no lists."""
+        call = getattr(self._kvstore, method)
+        if isinstance(self._kvstore, KVStore):
+            call(keys, *arrays)
+            return
+        for key, *given in zip(keys, *arrays, strict=True):
+            call(key, *given, priority=-key)
+
+    def _prepare(self) -> None:
+        if not self._kv_initialized:
+            self._init_kvstore()
+        if self._params_to_init:
+            self._init_params()
+
+    def _row_sparse_pull(
+        self, parameter: Parameter, out: Any, row_id: NDArray, full_idx: bool = False
+    ) -> None:
+        """Fetch rows of a row_sparse parameter from the store; with ``full_idx`` all of them."""
+        self._prepare()
+        key = self._param2idx[parameter.name]
+        store: Any = self._kvstore
+        if full_idx:
+            store.pull(key, out=out, priority=-key, ignore_sparse=False)
+        else:
+            store.row_sparse_pull(key, out=out, row_ids=row_id, priority=-key)
+
+    # ---- steps ----------------------------------------------------------------------------------
 
     @property
     def optimizer(self) -> Optimizer:
-        """The optimizer."""
-        return self._optimizer
+        """The optimizer.
+
+        Raises:
+            UserWarning: there is none.
+        """
+        if isinstance(self._optimizer, Optimizer):
+            return self._optimizer
+        raise UserWarning("The Trainer has no optimizer yet.")
 
     @property
     def learning_rate(self) -> float:
         """The learning rate now."""
-        return self._optimizer.learning_rate
+        return self.optimizer.learning_rate
 
     def set_learning_rate(self, lr: float) -> None:
         """Change the learning rate; nothing is compiled anew."""
-        self._optimizer.set_learning_rate(lr)
+        self.optimizer.set_learning_rate(lr)
 
     def step(self, batch_size: int, ignore_stale_grad: bool = False) -> None:
         """Sum gradients over contexts, then update all parameters.
@@ -83,53 +230,195 @@ class Trainer:
         Raises:
             UserWarning: such a gradient, unless it is to be ignored.
         """
-        self.allreduce_grads()
-        self.update(batch_size, ignore_stale_grad)
+        self._rescale(self._scale / batch_size)
+        self._prepare()
+        self._allreduce_grads()
+        self._update(ignore_stale_grad)
 
     def allreduce_grads(self) -> None:
-        """Sum the gradients over the contexts of every parameter."""
-        with RecordingScope(False, None):
-            for each in self._params:
-                if each.grad_req != "null" and len(each.list_ctx()) > 1:
-                    _sum_over_contexts(each.list_grad())
+        """Sum the gradients over the contexts of every parameter; then :meth:`update`.
+
+        Raises:
+            AssertionError: the store updates the parameters.
+        """
+        self._prepare()
+        assert not (self._kvstore and self._update_on_kvstore), (
+            "allreduce_grads() when parameters are updated on kvstore is not supported. Try setting "
+            "`update_on_kvstore` to False when creating trainer."
+        )
+        self._allreduce_grads()
 
     def update(self, batch_size: int, ignore_stale_grad: bool = False) -> None:
-        """Update all parameters: one recorded step, whatever their number."""
-        self._optimizer.rescale_grad = self._scale / batch_size
+        """Update all parameters: one recorded step, whatever their number.
+
+        Args:
+            batch_size: gradients are divided by it.
+            ignore_stale_grad: as of :meth:`step`.
+
+        Raises:
+            AssertionError: the store updates the parameters.
+            UserWarning: as of :meth:`step`.
+        """
+        self._prepare()
+        assert not (self._kvstore and self._update_on_kvstore), (
+            "update() when parameters are updated on kvstore is not supported. Try setting "
+            "`update_on_kvstore` to False when creating trainer."
+        )
+        self._rescale(self._scale / batch_size)
+        self._update(ignore_stale_grad)
+
+    def _rescale(self, scale: float) -> None:
+        if self._update_on_kvstore and self._distributed and self._kv_initialized:
+            if self._optimizer.rescale_grad != scale:
+                raise UserWarning(
+                    "Possible change in the `batch_size` from previous `step` detected. Optimizer "
+                    "gradient normalizing factor will not change w.r.t new batch_size when "
+                    "update_on_kvstore=True and when distributed kvstore is used."
+                )
+        self._optimizer.rescale_grad = scale
+
+    def _learned(self) -> Iterator[tuple[int, Parameter]]:
+        return ((i, each) for i, each in enumerate(self._params) if each.grad_req != "null")
+
+    def _allreduce_grads(self) -> None:
+        if self._kvstore is None:
+            return
+        learned = list(self._learned())
+        keys = [i for i, _ in learned]
+        gradients = [[data.grad for data in _arrays(each)] for _, each in learned]
+        if self._update_on_kvstore and self._amp_loss_scaler is not None:
+            gradients = [self._amp_loss_scaler.unscaled(each) for each in gradients]
         with RecordingScope(False, None):
-            for i, each in enumerate(self._params):
-                if each.grad_req == "null":
+            self._on_store("push" if self._update_on_kvstore else "pushpull", keys, gradients)
+
+    def _update(self, ignore_stale_grad: bool = False) -> None:
+        on_store = self._kvstore is not None and self._update_on_kvstore
+        updates: list[list[tuple[int, Any, Any]]] = [[] for _ in self._updaters]
+        with RecordingScope(False, None):
+            for i, each in self._learned():
+                if not ignore_stale_grad:
+                    self._check_fresh(each)
+                if on_store:
                     continue
-                for data in each.list_data():
-                    if not self._is_fresh(each, data, ignore_stale_grad):
-                        continue
-                    key = (i, data.context)
-                    if key not in self._states:
-                        self._states[key] = self._optimizer.create_state(i, data)
-                    self._optimizer.update(i, data, data.grad, self._states[key])
+                for update, data in zip(updates, _arrays(each), strict=True):
+                    if not ignore_stale_grad or _mark_used(data):
+                        update.append((i, data.grad, data))
+                        _mark_used(data)
+            if on_store:
+                learned = [(i, each) for i, each in self._learned() if _stype(each) == "default"]
+                arrays = [_arrays(each) for _, each in learned]
+                self._kvstore.pull([i for i, _ in learned], out=arrays)  # type: ignore[union-attr]
+            elif self._amp_loss_scaler is not None:
+                self._amp_loss_scaler.update(self._updaters, updates)
+            else:
+                for updater, update in zip(self._updaters, updates, strict=True):
+                    if update:
+                        indices, gradients, weights = zip(*update, strict=True)
+                        updater(indices, gradients, weights)
         flush("Trainer.step")
 
     @staticmethod
-    def _is_fresh(parameter: Parameter, data: NDArray, ignore: bool) -> bool:
-        mark = data._link.mark if data._link is not None else None
-        if mark is None:
-            return True
-        if not mark.fresh and not ignore:
-            raise UserWarning(
-                f"Gradient of Parameter `{parameter.name}` on context {data.context} has not been "
-                f"updated by backward since the last step. Call backward(), take the parameter out "
-                f"of the Trainer, or pass ignore_stale_grad=True to leave it as it is."
+    def _check_fresh(parameter: Parameter) -> None:
+        for data in _arrays(parameter):
+            mark = data._link.mark if data._link is not None else None
+            if mark is not None and not mark.fresh:
+                raise UserWarning(
+                    f"Gradient of Parameter `{parameter.name}` on context {data.context} has not "
+                    f"been updated by backward since last `step`. This could mean a bug in your "
+                    f"model that made it only use a subset of the Parameters (Blocks) for this "
+                    f"iteration. If you are intentionally only using a subset, call step with "
+                    f"ignore_stale_grad=True to suppress this warning and skip updating of "
+                    f"Parameters with stale gradient"
+                )
+
+    # ---- states ---------------------------------------------------------------------------------
+
+    def save_states(self, fname: str) -> None:
+        """Write the optimizer with its states to a file, as MXNet does."""
+        self._prepare()
+        if self._update_on_kvstore:
+            assert not self._params_to_init, (
+                "Cannot save trainer states when some parameters are not yet initialized in kvstore."
             )
-        if state.isolation is not None:
-            state.isolation.note(mark, "fresh", mark.fresh)
-        fresh, mark.fresh = mark.fresh, False
-        return fresh
+            self._kvstore.save_optimizer_states(fname, dump_optimizer=True)  # type: ignore[union-attr]
+        elif self._updaters:
+            write_whole(fname, self._updaters[0].get_states(dump_optimizer=True))
+
+    def load_states(self, fname: str) -> None:
+        """Read the optimizer with its states from a file that ``save_states`` wrote, here or in MXNet.
+
+        The optimizer of the file takes the place of this one.
+        """
+        self._prepare()
+        if self._update_on_kvstore:
+            self._kvstore.load_optimizer_states(fname)  # type: ignore[union-attr]
+            self._optimizer = self._kvstore._updater.optimizer  # type: ignore[union-attr]
+        elif self._updaters:
+            states = read_file(fname, lambda: _content(fname))
+            for updater in self._updaters:
+                updater.set_states(states)
+                updater.optimizer = self._updaters[0].optimizer
+            self._optimizer = self._updaters[0].optimizer
+        self._optimizer.param_dict = dict(enumerate(self._params))
 
 
-def _sum_over_contexts(gradients: list[NDArray]) -> None:
-    first = gradients[0]
-    total = first
-    for each in gradients[1:]:
-        total = total + each.as_in_context(first.context)
-    for each in gradients:
-        each[:] = total.as_in_context(each.context)
+def _content(fname: str) -> bytes:
+    with open(fname, "rb") as file:
+        return file.read()
+
+
+def _as_parameters(params: Any) -> list[Parameter]:
+    """Parameters in the order in which they are numbered: those of dicts by name.
+
+    Raises:
+        ValueError: they are none.
+    """
+    if isinstance(params, (dict, ParameterDict)):
+        params = [params[name] for name in sorted(params.keys())]
+    if not isinstance(params, (list, tuple)):
+        raise AttributeValueError(
+            f"First argument must be a list or dict of Parameters, got {type(params)}."
+        )
+    for each in params:
+        if not isinstance(each, Parameter):
+            raise AttributeValueError(
+                f"First argument must be a list or dict of Parameters, got list of {type(each)}."
+            )
+    return list(params)
+
+
+def _stype(parameter: Parameter) -> str:
+    return getattr(parameter, "_stype", "default")
+
+
+def _size(parameter: Parameter) -> int:
+    size = 1
+    for extent in parameter.shape or ():
+        size *= max(extent, 0)
+    return size
+
+
+def _is_made(parameter: Parameter) -> bool:
+    """Whether a parameter has its arrays; else they wait for the first data."""
+    try:
+        parameter._check()
+    except MXNetError:
+        return False
+    return True
+
+
+def _arrays(parameter: Parameter) -> list[NDArray]:
+    """The very arrays of a parameter, one for each context; of a row_sparse one too."""
+    parameter._check()
+    return list(parameter._arrays.values())
+
+
+def _mark_used(data: NDArray) -> bool:
+    """Whether backward has written the gradient since the last step; it is used up now."""
+    mark = data._link.mark if data._link is not None else None
+    if mark is None:
+        return True
+    if state.isolation is not None:
+        state.isolation.note(mark, "fresh", mark.fresh)
+    fresh, mark.fresh = mark.fresh, False
+    return fresh

@@ -1,44 +1,84 @@
-"""Splitting batches over contexts, clipping gradients."""
+"""Splitting batches over contexts, clipping gradients, downloads, hooks."""
 
 from __future__ import annotations
 
-import math
+import hashlib
+import itertools
+import os
+import ssl
+import time
+import urllib.error
+import urllib.request
 import warnings
-from collections.abc import Sequence
+import weakref
+from collections.abc import Callable, Sequence
 from typing import Any
 
-from mixnet.base import ShapeError
+import numpy as np
+
+from mixnet import config
+from mixnet.base import CheckError, MXNetError
 from mixnet.context import Context
 from mixnet.ndarray.create import array
 from mixnet.ndarray.ndarray import NDArray
+from mixnet.numpy.creation import array as np_array
+from mixnet.util import is_np_array, is_np_shape
+
+__all__ = [
+    "check_sha1",
+    "clip_global_norm",
+    "download",
+    "replace_file",
+    "split_and_load",
+    "split_data",
+]
 
 
 def split_data(
     data: NDArray, num_slice: int, batch_axis: int = 0, even_split: bool = True
 ) -> list[NDArray]:
-    """The batch cut into ``num_slice`` parts.
+    """The batch cut into ``num_slice`` parts; the first ones have a sample more if need be.
+
+    Args:
+        data: any shape.
+        num_slice: parts.
+        batch_axis: axis of the samples.
+        even_split: refuse a batch that does not divide evenly.
 
     Raises:
-        ShapeError: it does not divide evenly and ``even_split`` is set, or has too few samples.
+        ValueError: it does not divide evenly.
     """
     size = data.shape[batch_axis]
-    if (even_split and size % num_slice) or size < num_slice:
-        raise ShapeError(
-            f"split_data: {size} samples do not divide into {num_slice} parts. Take a batch size "
-            f"that does, or pass even_split=False."
+    if even_split and size % num_slice:
+        raise ValueError(
+            f"split_data: {size} samples (axis {batch_axis} of {data.shape}) do not divide into "
+            f"{num_slice} parts. Take a batch size that does, or pass even_split=False."
         )
-    step = size // num_slice
-    bounds = [(i * step, (i + 1) * step if i < num_slice - 1 else size) for i in range(num_slice)]
+    each, extra = divmod(size, num_slice)
+    bounds = np.cumsum([0] + [each + 1] * extra + [each] * (num_slice - extra)).tolist()
+    parts = list(itertools.pairwise(bounds))
     if batch_axis == 0:
-        return [data[begin:end] for begin, end in bounds]
-    return [data.slice_axis(axis=batch_axis, begin=b, end=e) for b, e in bounds]  # type: ignore[attr-defined]
+        return [data[begin:end] for begin, end in parts]
+    return [data.slice_axis(axis=batch_axis, begin=b, end=e) for b, e in parts]  # type: ignore[attr-defined]
 
 
 def split_and_load(
     data: Any, ctx_list: Sequence[Context], batch_axis: int = 0, even_split: bool = True
 ) -> list[NDArray]:
-    """The batch cut into one part for each context, on that context."""
-    data = data if isinstance(data, NDArray) else array(data, ctx_list[0])
+    """The batch cut into one part for each context, on that context.
+
+    Args:
+        data: an array or numbers.
+        ctx_list: contexts.
+        batch_axis: axis of the samples.
+        even_split: refuse a batch that does not divide evenly.
+
+    Raises:
+        ValueError: it does not divide evenly.
+    """
+    if not isinstance(data, NDArray):
+        make: Any = np_array if is_np_array() else array
+        data = make(data, ctx=ctx_list[0])
     if len(ctx_list) == 1:
         return [data.as_in_context(ctx_list[0])]
     parts = split_data(data, len(ctx_list), batch_axis, even_split)
@@ -47,20 +87,227 @@ def split_and_load(
 
 def clip_global_norm(
     arrays: Sequence[NDArray], max_norm: float, check_isfinite: bool = True
-) -> float | NDArray:
+) -> Any:
     """Scale arrays in place so that their Euclidean norm together is at most ``max_norm``.
+
+    Args:
+        arrays: gradients.
+        max_norm: bound.
+        check_isfinite: warn of nan and infinity, which waits for the norm.
 
     Returns:
         The norm before, a number; with ``check_isfinite`` false an array, without waiting for it.
+
+    Raises:
+        CheckError: there are no arrays.
+        UserWarning: as a warning, that the norm is not finite.
     """
+    if len(arrays) == 0:
+        raise CheckError("clip_global_norm takes a list of arrays that is not empty.")
     context = arrays[0].context
     total: Any = sum(((each.as_in_context(context) ** 2).sum() for each in arrays), 0.0)
     norm = total.sqrt()
+    value: Any = norm.reshape((1,)) if norm.shape == () and not is_np_array() else norm
     if check_isfinite:
-        value = float(norm.asscalar())
-        if not math.isfinite(value):
-            warnings.warn("nan or inf in the gradients: nothing was clipped.", stacklevel=2)
+        value = np.float32(norm.asnumpy().reshape(-1)[0])
+        if not np.isfinite(value):
+            warnings.warn(
+                "nan or inf is among the gradients: what clip_global_norm leaves is undefined.",
+                stacklevel=2,
+            )
     scale = (max_norm / (norm + 1e-8)).clip(0.0, 1.0)
     for each in arrays:
         each *= scale.as_in_context(each.context).astype(each.dtype, copy=False)
-    return value if check_isfinite else norm
+    return value
+
+
+def shape_is_known(shape: Any) -> bool:
+    """Whether a shape has no unknown extents: 0, or under NumPy's rules -1.
+
+    Raises:
+        CheckError: an extent is negative and is not NumPy's unknown.
+    """
+    if shape is None:
+        return False
+    unknown = -1 if is_np_shape() else 0
+    for extent in shape:
+        if extent == unknown:
+            return False
+        if extent < unknown:
+            raise CheckError(f"shape {tuple(shape)}: an extent is {unknown} at least.")
+    return True
+
+
+# ---- hooks ---------------------------------------------------------------------------------------
+
+
+class HookHandle:
+    """Removes a hook: ``handle.detach()``, or at the end of ``with handle:``."""
+
+    def __init__(self) -> None:
+        self._hooks_dict_ref: Any = None
+        self._id: int | None = None
+
+    def attach(self, hooks_dict: Any, hook: Callable[..., Any]) -> None:
+        """Put a hook into an ordered dict of hooks.
+
+        Args:
+            hooks_dict: an ``OrderedDict``.
+            hook: what to call.
+
+        Raises:
+            CheckError: the handle holds a hook already.
+        """
+        if self._hooks_dict_ref:
+            raise CheckError("This handle holds a hook already; make another HookHandle.")
+        self._id = id(hook)
+        hooks_dict[self._id] = hook
+        self._hooks_dict_ref = weakref.ref(hooks_dict)
+
+    def detach(self) -> None:
+        """Remove the hook."""
+        hooks = self._hooks_dict_ref() if self._hooks_dict_ref else None
+        if hooks is not None and self._id in hooks:
+            del hooks[self._id]
+
+    def __getstate__(self) -> tuple[Any, int | None]:
+        return (self._hooks_dict_ref() if self._hooks_dict_ref else None, self._id)
+
+    def __setstate__(self, state: tuple[Any, int | None]) -> None:
+        hooks, self._id = state
+        self._hooks_dict_ref = None if hooks is None else weakref.ref(hooks)
+
+    def __enter__(self) -> HookHandle:
+        return self
+
+    def __exit__(self, ptype: Any, value: Any, trace: Any) -> None:
+        self.detach()
+
+
+# ---- downloads -----------------------------------------------------------------------------------
+
+_CHUNK = 1 << 20
+
+
+def check_sha1(filename: str, sha1_hash: str) -> bool:
+    """Whether the content of a file has this SHA-1 hash, in hexadecimal digits."""
+    digest = hashlib.sha1()
+    with open(filename, "rb") as file:
+        while chunk := file.read(_CHUNK):
+            digest.update(chunk)
+    return digest.hexdigest() == sha1_hash
+
+
+def replace_file(src: str, dst: str) -> None:
+    """Rename a file in one step; what was at ``dst`` is gone."""
+    os.replace(src, dst)
+
+
+def download(
+    url: str,
+    path: str | None = None,
+    overwrite: bool = False,
+    sha1_hash: str | None = None,
+    retries: int = 5,
+    verify_ssl: bool = True,
+) -> str:
+    """The file of a URL, downloaded unless it is there.
+
+    A download that breaks off is resumed: what came lies beside the file as ``NAME.part``. The file
+    appears when it is whole and, if there is a hash, right.
+
+    Args:
+        url: address.
+        path: path or folder; by default the last part of the URL in the current folder.
+        overwrite: download it even if it is there.
+        sha1_hash: SHA-1 of the content; a file with another one is downloaded anew.
+        retries: further attempts after a failure.
+        verify_ssl: check the server's certificate.
+
+    Returns:
+        The path.
+
+    Raises:
+        CheckError: no file name follows from the URL, or ``retries`` is negative.
+        OSError: it cannot be had; says where to put the file by hand.
+    """
+    if path is None:
+        path = url.split("/")[-1]
+        if not path:
+            raise CheckError(f"download: {url} ends in no file name; give path.")
+    else:
+        path = os.path.expanduser(path)
+        if os.path.isdir(path):
+            path = os.path.join(path, url.split("/")[-1])
+    if retries < 0:
+        raise CheckError("download: retries is a number of further attempts, at least 0.")
+    if not verify_ssl:
+        warnings.warn(
+            "verify_ssl=False: the server's certificate is not checked, anybody may be answering.",
+            stacklevel=2,
+        )
+    if not overwrite and os.path.exists(path) and (not sha1_hash or check_sha1(path, sha1_hash)):
+        return path
+    folder = os.path.dirname(os.path.abspath(path))
+    os.makedirs(folder, exist_ok=True)
+    part = f"{path}.part"
+    for attempt in range(retries + 1):
+        try:
+            print(f"Downloading {path} from {url}...")
+            _fetch(url, part, verify_ssl)
+            if sha1_hash and not check_sha1(part, sha1_hash):
+                os.unlink(part)
+                raise OSError(
+                    f"the content has another SHA-1 than {sha1_hash}: the file there is another "
+                    f"one, or the download was damaged"
+                )
+            replace_file(part, path)
+            return path
+        except (OSError, urllib.error.URLError) as error:
+            if attempt == retries:
+                raise ConnectionError(
+                    f"download: {url} cannot be had: {error}. Download it by other means and put "
+                    f"it at {os.path.abspath(path)}."
+                ) from error
+            left = retries - attempt
+            print(
+                f"download failed due to {error!r}, retrying, {left} "
+                f"attempt{'s' if left > 1 else ''} left"
+            )
+            time.sleep(min(0.1 * 2**attempt, 5))
+    raise MXNetError("unreachable")
+
+
+def _fetch(url: str, part: str, verify_ssl: bool) -> None:
+    """Download into a file, from where it ends on if the server can."""
+    have = os.path.getsize(part) if os.path.exists(part) else 0
+    request = urllib.request.Request(url, headers={"Range": f"bytes={have}-"} if have else {})
+    context = None if verify_ssl else ssl._create_unverified_context()
+    try:
+        answer = urllib.request.urlopen(request, timeout=60, context=context)
+    except urllib.error.HTTPError as error:
+        if error.code == 416 and have:  # nothing is left to send, or the part is of another file
+            os.unlink(part)
+            return _fetch(url, part, verify_ssl)
+        raise
+    with answer:
+        resumed = have and answer.status == 206
+        expected = answer.headers.get("Content-Length")
+        count = 0
+        with open(part, "ab" if resumed else "wb") as file:
+            while chunk := answer.read(_CHUNK):
+                file.write(chunk)
+                count += len(chunk)
+        if expected is not None and count < int(expected):
+            raise OSError(f"the connection broke off after {count} of {expected} bytes")
+
+
+def _get_repo_url() -> str:
+    """Where Gluon's data sets and weights are downloaded from: the setting MXNET_GLUON_REPO."""
+    url = config.get("MXNET_GLUON_REPO")
+    return url if url.endswith("/") else url + "/"
+
+
+def _get_repo_file_url(namespace: str, filename: str) -> str:
+    """The URL of one of these files."""
+    return f"{_get_repo_url()}{namespace}/{filename}"

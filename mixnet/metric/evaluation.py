@@ -1,89 +1,238 @@
-"""What metrics share: a sum, a count, a name."""
+"""What metrics share: a sum and a count since the last look, and over all time."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from mixnet.base import MXNetError, ShapeError
+import numpy as np
 
-_METRICS: dict[str, type[EvalMetric]] = {}
-
-
-def register(*names: str) -> Any:
-    """Decorator: make a metric class known by these names."""
-
-    def add(klass: type[EvalMetric]) -> type[EvalMetric]:
-        for name in (klass.__name__.lower(), *names):
-            _METRICS[name] = klass
-        return klass
-
-    return add
-
-
-def create(metric: Any, *args: Any, **kwargs: Any) -> EvalMetric:
-    """A metric from itself or its name.
-
-    Raises:
-        MXNetError: no metric has that name.
-    """
-    if isinstance(metric, EvalMetric):
-        return metric
-    if not isinstance(metric, str) or metric.lower() not in _METRICS:
-        raise MXNetError(f"{metric!r} is no metric; take one of {', '.join(sorted(_METRICS))}.")
-    return _METRICS[metric.lower()](*args, **kwargs)
+from mixnet.metric.totals import Totals, as_array
+from mixnet.ndarray.ndarray import NDArray
+from mixnet.runtime.record import flush
 
 
 class EvalMetric:
     """Base of metrics: ``update`` with batches, then ``get``.
 
+    The metrics of the library add up on the device: an update waits for nothing, and reading
+    ``get()``, ``sum_metric`` or ``num_inst`` waits for what was added. A metric of your own
+    changes ``sum_metric`` and ``num_inst`` in ``update``.
+
     Args:
         name: shown beside the value.
-        output_names: kept for MXNet programs.
-        label_names: kept for MXNet programs.
+        output_names: which outputs ``update_dict`` takes; all by default.
+        label_names: which labels ``update_dict`` takes; all by default.
+        kwargs: further entries of ``get_config()``.
     """
 
     def __init__(
         self,
         name: str,
-        output_names: Any = None,
-        label_names: Any = None,
+        output_names: Sequence[str] | None = None,
+        label_names: Sequence[str] | None = None,
         **kwargs: Any,
     ):
-        self.name = name
-        self.output_names, self.label_names = output_names, label_names
+        self.name = str(name)
+        self.output_names = output_names
+        self.label_names = label_names
+        self._has_global_stats = kwargs.pop("has_global_stats", False)
+        self._kwargs = kwargs
         self.reset()
-
-    def reset(self) -> None:
-        """Start anew."""
-        self.num_inst = 0
-        self.sum_metric: float = 0.0
-
-    def update(self, labels: Any, preds: Any) -> None:
-        """Add a batch: labels and predictions, arrays or lists of arrays."""
-        raise MXNetError(f"{type(self).__name__} does not define update(labels, preds).")
-
-    def get(self) -> tuple[str, float]:
-        """Name and mean value; NaN before the first batch."""
-        value = self.sum_metric / self.num_inst if self.num_inst else float("nan")
-        return self.name, value
-
-    def get_name_value(self) -> list[tuple[str, float]]:
-        """Pairs of name and value."""
-        name, value = self.get()
-        return [(name, value)]
 
     def __str__(self) -> str:
         return f"EvalMetric: {dict(self.get_name_value())}"
 
+    # ---- what was added ------------------------------------------------------------------------
 
-def as_pairs(labels: Any, preds: Any) -> list[tuple[Any, Any]]:
-    """Labels and predictions as a list of pairs.
+    _sum: Any = 0.0
+    _num: Any = 0
+    _global_sum: Any = 0.0
+    _global_num: Any = 0
+    _zero: Any = 0
+    """A count of nothing."""
+    _pending: Totals | None = None
+    """On the devices: since the last ``reset_local``."""
+    _earlier: Totals | None = None
+    """On the devices: before that, for all time alone."""
+
+    def _add(self, numbers: NDArray, predictions: Sequence[Any]) -> None:
+        """Add a sum and a count, float64 on a device."""
+        if self._pending is None:
+            self._pending = Totals()
+        self._pending.add(numbers)
+        # In training the step runs what is recorded. Where nothing is learned nobody else would.
+        arrays = [each for each in predictions if isinstance(each, NDArray)]
+        if all(each._value.node is None for each in arrays):
+            flush("metric update")
+
+    def _settle(self) -> None:
+        """Wait for what the devices have added."""
+        for totals, local in ((self._pending, True), (self._earlier, False)):
+            for found in () if totals is None else totals.take():
+                self._absorb(found, local)
+
+    def _absorb(self, found: np.ndarray, local: bool) -> None:
+        total, count = float(found[0]), type(self._zero)(found[1])
+        if local:
+            self._sum += total
+            self._num += count
+        self._global_sum += total
+        self._global_num += count
+
+    @property
+    def sum_metric(self) -> Any:
+        """Sum over what was added since the last ``reset`` or ``reset_local``."""
+        self._settle()
+        return _double(self._sum)
+
+    @sum_metric.setter
+    def sum_metric(self, value: Any) -> None:
+        self._settle()
+        self._sum = value
+
+    @property
+    def num_inst(self) -> Any:
+        """Number of instances that were added since the last ``reset`` or ``reset_local``."""
+        self._settle()
+        return self._num
+
+    @num_inst.setter
+    def num_inst(self, value: Any) -> None:
+        self._settle()
+        self._num = value
+
+    @property
+    def global_sum_metric(self) -> Any:
+        """Sum over what was added since the last ``reset``."""
+        self._settle()
+        return _double(self._global_sum)
+
+    @global_sum_metric.setter
+    def global_sum_metric(self, value: Any) -> None:
+        self._settle()
+        self._global_sum = value
+
+    @property
+    def global_num_inst(self) -> Any:
+        """Number of instances that were added since the last ``reset``."""
+        self._settle()
+        return self._global_num
+
+    @global_num_inst.setter
+    def global_num_inst(self, value: Any) -> None:
+        self._settle()
+        self._global_num = value
+
+    # ---- what a user calls ---------------------------------------------------------------------
+
+    def get_config(self) -> dict[str, Any]:
+        """What ``mx.metric.create`` makes the same metric from."""
+        return {
+            **self._kwargs,
+            "metric": type(self).__name__,
+            "name": self.name,
+            "output_names": self.output_names,
+            "label_names": self.label_names,
+        }
+
+    def update_dict(self, label: Mapping[str, Any], pred: Mapping[str, Any]) -> None:
+        """Add a batch whose labels and outputs have names."""
+        preds = _chosen(pred, self.output_names)
+        self.update(_chosen(label, self.label_names), preds)
+
+    def update(self, labels: Any, preds: Any) -> None:
+        """Add a batch: labels and predictions, arrays or lists of arrays."""
+        raise NotImplementedError(f"{type(self).__name__} does not define update(labels, preds).")
+
+    def reset(self) -> None:
+        """Start anew."""
+        self._pending = self._earlier = None
+        self._num, self._sum = self._zero, 0.0
+        self._global_num, self._global_sum = self._zero, 0.0
+
+    def reset_local(self) -> None:
+        """Start anew what ``get`` tells; ``get_global`` goes on."""
+        if self._pending is not None:
+            self._earlier = self._earlier or Totals()
+            self._earlier.merge(self._pending)
+        self._num, self._sum = self._zero, 0.0
+
+    def get(self) -> tuple[Any, Any]:
+        """Name and mean since the last look; NaN before the first batch."""
+        if self.num_inst == 0:
+            return self.name, float("nan")
+        return self.name, plain(self.sum_metric / self.num_inst)
+
+    def get_global(self) -> tuple[Any, Any]:
+        """Name and mean over all time; for metrics that do not keep it the same as ``get``."""
+        if not self._has_global_stats:
+            return self.get()
+        if self.global_num_inst == 0:
+            return self.name, float("nan")
+        return self.name, plain(self.global_sum_metric / self.global_num_inst)
+
+    def get_name_value(self) -> list[tuple[str, Any]]:
+        """Pairs of name and value."""
+        return _pairs(*self.get())
+
+    def get_global_name_value(self) -> list[tuple[str, Any]]:
+        """Pairs of name and value over all time."""
+        if self._has_global_stats:
+            return _pairs(*self.get_global())
+        return self.get_name_value()
+
+
+def _pairs(names: Any, values: Any) -> list[tuple[str, Any]]:
+    names = names if isinstance(names, list) else [names]
+    values = values if isinstance(values, list) else [values]
+    return list(zip(names, values, strict=False))
+
+
+def _chosen(arrays: Mapping[str, Any], names: Sequence[str] | None) -> list[Any]:
+    return list(arrays.values()) if names is None else [arrays[name] for name in names]
+
+
+def _double(value: Any) -> Any:
+    """NumPy's number for Python's: what is added to it, such as a float32, leaves it float64."""
+    return np.float64(value) if type(value) is float else value
+
+
+def plain(value: Any) -> Any:
+    """A number as Python's, which prints as a number."""
+    return value.item() if isinstance(value, np.generic) else value
+
+
+def check_label_shapes(
+    labels: Any, preds: Any, wrap: bool = False, shape: bool = False
+) -> tuple[Any, Any]:
+    """Labels and predictions, if there are as many of one as of the other.
+
+    Args:
+        labels: an array or a list of arrays.
+        preds: the same.
+        wrap: give lists: an array becomes a list of one.
+        shape: compare the shapes of two arrays rather than lengths.
 
     Raises:
-        ShapeError: there are more of one than of the other.
+        ValueError: they differ.
     """
-    labels = list(labels) if isinstance(labels, (list, tuple)) else [labels]
-    preds = list(preds) if isinstance(preds, (list, tuple)) else [preds]
-    if len(labels) != len(preds):
-        raise ShapeError(f"metric: {len(labels)} label array(s), {len(preds)} prediction array(s).")
-    return list(zip(labels, preds, strict=True))
+    sizes = (labels.shape, preds.shape) if shape else (len(labels), len(preds))
+    if sizes[0] != sizes[1]:
+        raise ValueError(
+            f"Shape of labels {sizes[0]} does not match shape of predictions {sizes[1]}"
+        )
+    if wrap:
+        labels = [labels] if isinstance(labels, (NDArray, np.ndarray)) else labels
+        preds = [preds] if isinstance(preds, (NDArray, np.ndarray)) else preds
+    return labels, preds
+
+
+def pairs(labels: Any, preds: Any) -> list[tuple[NDArray, NDArray]]:
+    """Labels and predictions array by array.
+
+    Raises:
+        ValueError: there are more of one than of the other.
+    """
+    labels, preds = check_label_shapes(labels, preds, wrap=True)
+    return [(as_array(a), as_array(b)) for a, b in zip(labels, preds, strict=True)]

@@ -10,8 +10,10 @@ from mixnet.context import Context, current_context
 from mixnet.ndarray.ndarray import NDArray
 from mixnet.ops.registry import Op
 from mixnet.runtime.keys import next_draw
+from mixnet.runtime.precision import current as precision
+from mixnet.runtime.precision import fitted
 from mixnet.runtime.record import record
-from mixnet.runtime.state import state, updating
+from mixnet.runtime.state import is_tracing, state, updating
 
 # What runs an operator when an input is sparse; mixnet.ndarray.sparse_rules puts it here.
 on_sparse: list[Callable[..., Any]] = []
@@ -60,6 +62,8 @@ def _run(
     cls: type[NDArray],
 ) -> Any:
     values = tuple([each._read() for each in arrays])
+    if precision.rule is not None:
+        values = fitted(op, statics, values)
     if arrays:
         cls = type(arrays[0])
         context = None
@@ -87,7 +91,7 @@ def _measured(op: Op, arrays: Sequence[NDArray], attributes: dict[str, Any]) -> 
     Raises:
         TraceError: a graph is being traced, where there are no values.
     """
-    if state.trace is not None:
+    if is_tracing():
         raise TraceError(
             f"{op.name}: the shape of the result depends on values, which a graph that is being "
             f"traced does not have. Compute it outside of the hybridized block, or take an "

@@ -12,6 +12,8 @@ from mixnet.ndarray.invoke import invoke
 from mixnet.ndarray.ndarray import NDArray
 from mixnet.ops.registry import Op, find
 from mixnet.runtime.call import make_call
+from mixnet.runtime.precision import current as precision
+from mixnet.runtime.precision import fitted, on_change
 from mixnet.runtime.record import record, record_small
 from mixnet.runtime.state import updating
 
@@ -40,13 +42,13 @@ class Binary:
             return invoke(op, (left, right), {})
         a, b = left._read(), right._read()
         op = self.same if a.spec.shape == b.spec.shape else self.broadcast
-        return type(left)._wrap(record(op, (), (), (a, b))[0])
+        return type(left)._wrap(record(op, (), (), fitted(op, (), (a, b)))[0])
 
     def number(self, array: NDArray, number: Any, op: Op) -> Any:
         """Of an array and a number."""
         if array._is_sparse or not op.dynamic:  # an exponent is structure: XLA specialises it
             return invoke(op, (array,), {"scalar": float(number)})
-        values = (array._read(),)
+        values = fitted(op, self._forms[op], (array._read(),))
         return type(array)._wrap(record(op, self._forms[op], (float(number),), values)[0])
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
@@ -90,6 +92,7 @@ class Binary:
 
         by_spec: dict[Any, Any] = {}  # spec -> call with a number
         by_specs: dict[Any, Any] = {}  # spec, spec -> call
+        on_change(by_specs.clear)
 
         def find_call(op: Op, statics: Any, specs: tuple[Any, ...], scalars: int) -> Any:
             known = op.calls.get((statics, specs, None))
@@ -111,7 +114,11 @@ class Binary:
                 call = by_specs.get(specs)
                 if call is None:
                     op = same if a.spec.shape == b.spec.shape else broadcast
-                    call = by_specs[specs] = find_call(op, (), specs, 0)
+                    if precision.rule is not None:
+                        a, b = fitted(op, (), (a, b))
+                    call = find_call(op, (), (a.spec, b.spec), 0)
+                    if (a.spec, b.spec) == specs:
+                        by_specs[specs] = call
                 value = record_small(call, None, a, b)
             elif isinstance(right, _NUMBERS):
                 return self.number(left, right, scalar)

@@ -364,8 +364,10 @@ def _update(op: Op, arrays: Sequence[Any], attributes: dict[str, Any]) -> Any:
     """An optimizer step on the rows that the gradient has; the others are left as they are."""
     weight, gradient = arrays[:2]
     lazy = attributes.get("lazy_update", True)
-    if not isinstance(gradient, RowSparseNDArray) or (_LAZY[op.name] is not None and not lazy):
+    if not isinstance(gradient, RowSparseNDArray):
         return NotImplemented
+    if _LAZY[op.name] is not None and not lazy:
+        return _update_all_rows(op, arrays, attributes)
     rows = gradient._aux[0].asnumpy()
     if not len(rows):
         return weight
@@ -377,6 +379,17 @@ def _update(op: Op, arrays: Sequence[Any], attributes: dict[str, Any]) -> Any:
     for name in op.states:
         i = names.index(name)
         _put_rows(arrays[i], rows, gradient, taken[i - 1])
+    return weight
+
+
+def _update_all_rows(op: Op, arrays: Sequence[Any], attributes: dict[str, Any]) -> Any:
+    """The step of all rows; 0 is the gradient of those that it has not."""
+    weight = arrays[0]
+    dense = [each._dense() if each._is_sparse else each for each in arrays]
+    new = invoke(op, dense, attributes)
+    for array, result in zip(arrays, (new, None, *dense[2:]), strict=True):
+        if result is not None and result is not array:
+            array[:] = result
     return weight
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 import jax.numpy as jnp
+import numpy as np
 
 from mixnet.base import AttributeValueError, ShapeError
 from mixnet.ops.attributes import Scalar
@@ -37,6 +38,17 @@ def _clipped(array: Any, limit: Any) -> Any:
 
 def _as(number: Any, weight: Any) -> Any:
     return jnp.asarray(number).astype(weight.dtype)
+
+
+def _rest(decay: float) -> float:
+    """``1 - decay`` in float32, as MXNet's kernels have it: 1.3e-5 beside 0.001 for 0.999."""
+    return float(np.float32(1) - np.float32(decay))
+
+
+def _correction(decay: float, t: Any, dtype: Any) -> Any:
+    """``1 - decay ** t`` in a precision: what MXNet rounds away shows in small ``t``."""
+    power = jnp.asarray(np.float32(decay), jnp.float64) ** t
+    return 1 - power.astype(dtype)
 
 
 # ---- gradient descent -------------------------------------------------------------------------
@@ -144,7 +156,7 @@ def signum_update(
     Source: MXNet operator ``signum_update``; Bernstein et al., 2018.
     """
     gradient = prepared(grad, weight, rescale_grad, clip_gradient)
-    mom = momentum * mom - (1 - momentum) * (gradient + _as(wd, weight) * weight)
+    mom = momentum * mom - _rest(momentum) * (gradient + _as(wd, weight) * weight)
     lr = _as(lr, weight)
     return (1 - lr * _as(wd_lh, weight)) * weight + lr * jnp.sign(mom), mom
 
@@ -179,8 +191,8 @@ def adam_update(
 
 
 def _moments(gradient: Any, mean: Any, var: Any, beta1: float, beta2: float) -> tuple[Any, Any]:
-    mean = beta1 * mean + (1 - beta1) * gradient
-    return mean, beta2 * var + (1 - beta2) * jnp.square(gradient)
+    mean = beta1 * mean + _rest(beta1) * gradient
+    return mean, beta2 * var + _rest(beta2) * jnp.square(gradient)
 
 
 @op("_adamw_update", states=["mean", "var"], differentiable=False)
@@ -237,7 +249,7 @@ def rmsprop_update(
     Source: MXNet operator ``rmsprop_update``; Tieleman and Hinton, 2012.
     """
     gradient = prepared(grad, weight, rescale_grad, clip_gradient, wd)
-    n = gamma1 * n + (1 - gamma1) * jnp.square(gradient)
+    n = gamma1 * n + _rest(gamma1) * jnp.square(gradient)
     stepped = weight - _as(lr, weight) * gradient / jnp.sqrt(n + epsilon)
     return _clipped(stepped, clip_weights), n
 
@@ -264,8 +276,8 @@ def rmspropalex_update(
     Source: MXNet operator ``rmspropalex_update``; Graves, 2013.
     """
     gradient = prepared(grad, weight, rescale_grad, clip_gradient, wd)
-    n = gamma1 * n + (1 - gamma1) * jnp.square(gradient)
-    g = gamma1 * g + (1 - gamma1) * gradient
+    n = gamma1 * n + _rest(gamma1) * jnp.square(gradient)
+    g = gamma1 * g + _rest(gamma1) * gradient
     delta = gamma2 * delta - _as(lr, weight) * gradient / jnp.sqrt(n - jnp.square(g) + epsilon)
     return _clipped(weight + delta, clip_weights), n, g, delta
 
@@ -318,10 +330,10 @@ def ftml_update(
     Source: MXNet operator ``ftml_update``; Zheng and Kwok, 2017.
     """
     gradient = prepared(grad, weight, rescale_grad, clip_grad, wd)
-    v = beta2 * v + (1 - beta2) * jnp.square(gradient)
-    corrected = jnp.sqrt(v / _as(1 - beta2**t, weight)) + epsilon
-    new_d = _as((1 - beta1**t) / lr, weight) * corrected
-    z = beta1 * z + (1 - beta1) * gradient - (new_d - beta1 * d) * weight
+    v = beta2 * v + _rest(beta2) * jnp.square(gradient)
+    corrected = jnp.sqrt(v / _correction(beta2, t, weight.dtype)) + epsilon
+    new_d = _correction(beta1, t, weight.dtype) / _as(lr, weight) * corrected
+    z = beta1 * z + _rest(beta1) * gradient - (new_d - beta1 * d) * weight
     return -z / new_d, new_d, v, z
 
 
@@ -413,8 +425,8 @@ def lamb_update_phase1(
     mean, var = _moments(gradient, mean, var, beta1, beta2)
     first, second = mean, var
     if bias_correction:
-        first = mean / _as(1 - beta1**t, weight)
-        second = var / _as(1 - beta2**t, weight)
+        first = mean / _as(_correction(beta1, t, jnp.float32), weight)
+        second = var / _as(_correction(beta2, t, jnp.float32), weight)
     return first / (jnp.sqrt(second) + epsilon) + _as(wd, weight) * weight, mean, var
 
 

@@ -5,11 +5,8 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from mixnet.ndarray.create import zeros
-from mixnet.ndarray.invoke import invoke
 from mixnet.ndarray.ndarray import NDArray
-from mixnet.ops.registry import find
-from mixnet.optimizer.optimizer import Optimizer, register
+from mixnet.optimizer.base import Optimizer, register
 
 
 @register
@@ -20,7 +17,7 @@ class Adam(Optimizer):
         var    ← beta2 · var + (1 − beta2) · gradient²
         weight ← weight − lr · √(1 − beta2ᵗ) / (1 − beta1ᵗ) · mean / (√var + epsilon)
 
-    Source: Kingma and Ba, 2015.
+    ``wd · weight`` is part of the gradient. Source: Kingma and Ba, 2015.
 
     Args:
         learning_rate: step length ``lr``.
@@ -28,7 +25,7 @@ class Adam(Optimizer):
         beta2: decay of the square.
         epsilon: keeps the divisor away from 0.
         lazy_update: a row_sparse gradient moves only the rows that it has.
-        common: ``wd``, ``rescale_grad``, ``clip_gradient``; see :class:`Optimizer`.
+        kwargs: ``wd``, ``rescale_grad``, ...; see :class:`Optimizer`.
     """
 
     def __init__(
@@ -38,20 +35,26 @@ class Adam(Optimizer):
         beta2: float = 0.999,
         epsilon: float = 1e-8,
         lazy_update: bool = True,
-        **common: Any,
+        **kwargs: Any,
     ):
-        super().__init__(learning_rate, **common)
-        self.beta1, self.beta2, self.epsilon = beta1, beta2, epsilon
+        super().__init__(learning_rate=learning_rate, **kwargs)
+        self.beta1 = beta1
+        self.beta2 = beta2
+        self.epsilon = epsilon
+        self.lazy_update = lazy_update
 
-    def create_state(self, index: Any, weight: NDArray) -> tuple[NDArray, NDArray]:
+    def create_state(self, index: Any, weight: NDArray) -> Any:
         """Running mean and running square of the gradient."""
-        shape, context, dtype = weight.shape, weight.context, weight.dtype
-        return zeros(shape, context, dtype), zeros(shape, context, dtype)
+        stype = weight.stype if self.lazy_update else "default"
+        return self._zeros(weight, stype=stype), self._zeros(weight, stype=stype)
 
     def update(self, index: Any, weight: NDArray, grad: NDArray, state: Any) -> None:
         """One step."""
-        t = self._update_count(index)
-        given = self._common(index)
-        given["lr"] *= math.sqrt(1 - self.beta2**t) / (1 - self.beta1**t)
-        given |= {"beta1": self.beta1, "beta2": self.beta2, "epsilon": self.epsilon}
-        invoke(find("adam_update"), (weight, grad, *state), given, weight)
+        self._update_count(index)
+        t = self._index_update_count[index]
+        numbers = self._numbers(index)
+        numbers["lr"] *= math.sqrt(1.0 - self.beta2**t) / (1.0 - self.beta1**t)
+        numbers |= {"beta1": self.beta1, "beta2": self.beta2, "epsilon": self.epsilon}
+        if grad._is_sparse:
+            numbers["lazy_update"] = self.lazy_update
+        self._step("adam_update", (weight, grad, *state), numbers)

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from mixnet.ndarray.create import zeros
-from mixnet.ndarray.invoke import invoke
+import numpy as np
+
 from mixnet.ndarray.ndarray import NDArray
-from mixnet.ops.registry import find
-from mixnet.optimizer.optimizer import Optimizer, register
+from mixnet.optimizer.base import Optimizer, aggregation, each_of, register
 
 
 @register
@@ -19,34 +18,60 @@ class SGD(Optimizer):
         weight   ← weight + velocity
 
     Args:
-        learning_rate: step length ``lr``.
         momentum: share of the last step that is kept, in [0, 1).
         lazy_update: a row_sparse gradient moves only the rows that it has.
-        common: ``wd``, ``rescale_grad``, ``clip_gradient``; see :class:`Optimizer`.
+        kwargs: ``learning_rate``, ``wd``, ``rescale_grad``, ...; see :class:`Optimizer`.
     """
 
-    def __init__(
-        self,
-        learning_rate: float | None = None,
-        momentum: float = 0.0,
-        lazy_update: bool = True,
-        **common: Any,
-    ):
-        super().__init__(learning_rate, **common)
+    def __init__(self, momentum: float = 0.0, lazy_update: bool = True, **kwargs: Any):
+        super().__init__(**kwargs)
         self.momentum = momentum
+        self.lazy_update = lazy_update
+        self.aggregate_num = aggregation(4)
 
     def create_state(self, index: Any, weight: NDArray) -> Any:
         """The velocity; None without momentum."""
-        if not self.momentum:
+        if self.momentum == 0.0:
             return None
-        return zeros(weight.shape, weight.context, weight.dtype)
+        return self._zeros(weight, stype=weight.stype if self.lazy_update else "default")
 
-    def update(self, index: Any, weight: NDArray, grad: NDArray, state: Any) -> None:
-        """One step."""
+    def create_state_multi_precision(self, index: Any, weight: NDArray) -> Any:
+        """The velocity; of a half-precision weight the pair of it and the float32 copy."""
+        if self._is_mixed(weight):
+            copy = weight.astype(np.float32)
+            return self.create_state(index, copy), copy
+        self._warn_of_half(weight, "SGD ")
+        return self.create_state(index, weight)
+
+    def update(self, index: Any, weight: Any, grad: Any, state: Any) -> None:
+        """One step of a parameter, or of several."""
+        self._update_each(index, weight, grad, state, False)
+
+    def update_multi_precision(self, index: Any, weight: Any, grad: Any, state: Any) -> None:
+        """One step, through float32 copies where ``create_state_multi_precision`` made them."""
+        first = weight[0] if isinstance(index, (list, tuple)) else weight
+        self._update_each(index, weight, grad, state, self._is_mixed(first))
+
+    def _update_each(self, index: Any, weight: Any, grad: Any, state: Any, mixed: bool) -> None:
         self._update_count(index)
-        given = self._common(index)
-        if state is None:
-            invoke(find("sgd_update"), (weight, grad), given, weight)
-        else:
-            given["momentum"] = self.momentum
-            invoke(find("sgd_mom_update"), (weight, grad, state), given, weight)
+        indices = index if isinstance(index, (list, tuple)) else [index]
+        rates = zip(self._get_lrs(indices), self._get_wds(indices), strict=True)
+        for (_, w, g, s), (lr, wd) in zip(each_of(index, weight, grad, state), rates, strict=True):
+            numbers = self._numbers_at(lr, wd)
+            if g._is_sparse:
+                numbers["lazy_update"] = self.lazy_update
+            velocity, *copy = s if mixed else (s,)
+            if velocity is None:
+                name, arrays = "sgd_update", (w, g, *copy)
+            else:
+                name, arrays = "sgd_mom_update", (w, g, velocity, *copy)
+                numbers["momentum"] = self.momentum
+            self._step("mp_" + name if mixed else name, arrays, numbers)
+
+
+@register
+class ccSGD(SGD):
+    """SGD under the name that old programs use."""
+
+    def __init__(self, *args: Any, **kwargs: Any):
+        super().__init__(*args, **kwargs)

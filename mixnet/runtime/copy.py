@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import weakref
 from collections.abc import Sequence
 from typing import Any
 
@@ -12,14 +11,13 @@ import numpy as np
 from mixnet.context import Context
 from mixnet.engine.current import current
 from mixnet.engine.timeline import timeline
-from mixnet.engine.variable import Var
 from mixnet.graph.node import Entry, Node
 from mixnet.passes.place_devices import CrossDeviceCopy
-from mixnet.runtime.memory import logs
+from mixnet.runtime.host import copied
+from mixnet.runtime.later import later
 from mixnet.runtime.record import array_of
-from mixnet.runtime.state import state
-from mixnet.runtime.value import Spec, Value, check_pending
-from mixnet.source import user_source
+from mixnet.runtime.state import is_on_host, state
+from mixnet.runtime.value import Spec, Value
 
 
 def to_host(value: Value, reason: str) -> np.ndarray:
@@ -43,30 +41,6 @@ def to_host(value: Value, reason: str) -> np.ndarray:
     return found[0]
 
 
-class Copy:
-    """Where a value comes from that is to be copied from another context.
-
-    It stands where a pending value has its segment: who needs the value waits for ``var``.
-    """
-
-    __slots__ = ("__weakref__", "references", "var")
-    finished = True
-
-    def __init__(self, name: str) -> None:
-        self.var = Var(name)
-        self.references: list[weakref.ref[Value]] = []
-
-    def finish(self, reason: str, wait: bool = True) -> None:
-        """Wait for the copy, which was handed to the engine when it was made."""
-        if wait:
-            current.engine.wait_for_var(self.var)
-
-    def alias(self, value: Value) -> Value:
-        """Another value for the same content."""
-        self.finish("alias")
-        return Value(value.spec, value.array)
-
-
 class RecordedCopy(CrossDeviceCopy):
     """The copy as it stands on a tape: it runs between programs, not in one."""
 
@@ -83,6 +57,10 @@ def copy_across(value: Value, context: Context) -> Value:
 
     The gradient of a copy is the copy of the gradient back.
     """
+    if is_on_host():
+        found = copied(value, context)
+        if found is not None:
+            return found
     made = _start(value, context)
     if state.recording and value.node is not None:
         statics = (value.spec.context, context)
@@ -99,30 +77,14 @@ def _start(value: Value, context: Context) -> Value:
         value: computed or pending; of one that is being traced there is nothing to copy.
         context: where to.
     """
-    check_pending(value)
-    made = Value(Spec.of(value.spec.shape, value.spec.dtype, context))
-    made.shared = value.spec.context.device is context.device  # one buffer, two values
-    copy = Copy(f"copy {value.spec.context} to {context}")
-    target = weakref.ref(made)
-    line = user_source() if logs else None
-    made.segment = copy
-    reads = []
-    source = value.segment
-    if value.array is None and source is not None:
-        source.finish("copy to another device", wait=False)
-        reads.append(source.var)
-    elif timeline.on and value.var is not None:
-        reads.append(value.var)
+    spec = Spec.of(value.spec.shape, value.spec.dtype, context)
 
-    def run() -> None:
+    def copy(arrays: list[Any]) -> list[Any]:
         with jax.enable_x64(True):
-            array: Any = jax.device_put(value.array, context.device)
-        for log in logs:
-            log.made(array, "copy", line, context)
-        found = target()
-        if found is not None:
-            found.var, found.array = copy.var, array
-            found.segment = None
+            return [jax.device_put(arrays[0], context.device)]
 
-    current.engine.push(run, reads, (copy.var,), f"copy:{context}", name=copy.var.name)
+    shared = value.spec.context.device is context.device  # one buffer, two values
+    name = f"copy {value.spec.context} to {context}"
+    (made,) = later(name, (value,), (spec,), copy, f"copy:{context}")
+    made.shared = shared
     return made

@@ -55,7 +55,7 @@ class Failed:
 
 
 MOST_AHEAD = 4
-"""Segments of a thread that may wait for a worker: they hold what they read."""
+"""Segments of a thread that may wait for a device: they hold what they read."""
 
 KINDS_TOLD = 6
 """Kinds of operators that the name of a segment tells."""
@@ -177,7 +177,7 @@ class Segment:
     def _hold_back(self, engine: Engine) -> None:
         """Wait for an earlier segment if many have not run: a loop must not outrun the device."""
         assert self.var is not None
-        ahead = state.handed_over
+        ahead = state.handed_over[self.context]
         ahead.append(self.var)
         if len(ahead) > MOST_AHEAD:
             engine.settle(ahead.popleft())

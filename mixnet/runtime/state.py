@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import weakref
-from collections import deque
+from collections import defaultdict, deque
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -34,15 +34,17 @@ class ThreadState(threading.local):
     segments: Segments  # context -> pending segment
     recording: bool = False  # autograd keeps operations
     training: bool = False  # operators behave as in training
-    trace: Any = None  # a graph is being traced: operations become its nodes
-    handed_over: deque[Any]  # variables of segments given to the engine, the oldest first
+    trace: Any = None  # a graph is being traced, or operations run on the host: where they go
+    handed_over: defaultdict[
+        Any, deque[Any]
+    ]  # context -> variables of segments that the engine has
     bulk: int = 0  # operations a segment may hold, 0: the setting's value
     isolation: Any = None  # what is recorded and written is only looked at: see ``isolate``
 
     def __init__(self) -> None:
         self.segments = Segments()
         _all.add(self.segments)
-        self.handed_over = deque()
+        self.handed_over = defaultdict(deque)
 
 
 state = ThreadState()
@@ -68,6 +70,16 @@ def apart() -> Iterator[None]:
     finally:
         for name, value in before.items():
             setattr(state, name, value)
+
+
+def is_tracing() -> bool:
+    """Whether operations of this thread become nodes of a graph, so that values have no numbers."""
+    return state.trace is not None and not state.trace.host
+
+
+def is_on_host() -> bool:
+    """Whether operations of this thread run at once on NumPy arrays."""
+    return state.trace is not None and state.trace.host
 
 
 updating = threading.RLock()

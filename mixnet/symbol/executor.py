@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from mixnet.autograd.scope import RecordingScope
 from mixnet.autograd.tape import Mark
@@ -13,11 +13,13 @@ from mixnet.base import AttributeTypeError, AttributeValueError, MXNetError, Sha
 from mixnet.context import Context, current_context
 from mixnet.dtype import as_dtype
 from mixnet.graph.graph import Graph
-from mixnet.graph.node import Entry
+from mixnet.graph.node import Entry, Node, topological
 from mixnet.ndarray.create import zeros
 from mixnet.ndarray.ndarray import NDArray
 from mixnet.passes import pipeline
 from mixnet.passes.assign_keys import assign_keys
+from mixnet.passes.complete_shapes import complete_shapes
+from mixnet.passes.differentiate import differentiate
 from mixnet.passes.facts import Facts
 from mixnet.passes.infer_shape import infer
 from mixnet.passes.place_devices import group_of, place_devices
@@ -78,36 +80,52 @@ def state_graph(symbol: Symbol) -> Graph:
     return Graph(tuple(heads), inputs, len(symbol._heads), tuple(replaced))
 
 
+class Bound(NamedTuple):
+    """The arrays of an executor by name: arguments, gradients of some, auxiliary states."""
+
+    arguments: Mapping[str, NDArray]
+    gradients: Mapping[str, NDArray]
+    states: Mapping[str, NDArray]
+
+
 class Executor:
     """A bound symbol. Make one with ``symbol.bind`` or ``symbol.simple_bind``.
 
     ``arg_dict``, ``grad_dict`` and ``aux_dict`` hold its arrays by name; ``outputs`` those of the
     last ``forward``.
+
+    Args:
+        handle: its arrays.
+        symbol: what it computes.
+        ctx: device.
+        grad_req: ``write``, ``add`` or ``null`` by argument.
+        group2ctx: device of each group of nodes, see ``bind``.
     """
 
     def __init__(
         self,
+        handle: Bound,
         symbol: Symbol,
-        context: Context,
-        arguments: Mapping[str, NDArray],
-        gradients: Mapping[str, NDArray],
-        requests: Mapping[str, str],
-        states: Mapping[str, NDArray],
-        groups: Mapping[str, Context] | None = None,
+        ctx: Context,
+        grad_req: Mapping[str, str],
+        group2ctx: Mapping[str, Context] | None,
     ):
+        self.handle = handle
         self._symbol = symbol
-        self._groups = dict(groups or {})
+        self._groups = dict(group2ctx or {})
         self._placed: dict[bool, PlacedGraph] = {}
-        self._ctx = context
-        self._arg_dict = dict(arguments)
-        self._grad_dict = {name: gradients.get(name) for name in arguments}
-        self._aux_dict = dict(states)
-        self._requests = dict(requests)
+        self._ctx = ctx
+        self._arg_dict = dict(handle.arguments)
+        self._grad_dict = {name: handle.gradients.get(name) for name in handle.arguments}
+        self._aux_dict = dict(handle.states)
+        self._requests = dict(grad_req)
         self._recompute = default_mode()
         self._ops: dict[bool, GraphOp] = {}
         self._recorded: list[NDArray] = []
         self._outputs: list[NDArray] = []
         self._monitor: tuple[Callable[[str, NDArray], Any], bool] | None = None
+        self._watched: list[Entry] = []
+        self._gradient_op: tuple[GraphOp, list[Entry]] | None = None
         self._output_dict: dict[str, NDArray] = {}
         if self._groups:
             self.placed_graph(False)  # a group without a device is an error here
@@ -168,18 +186,27 @@ class Executor:
             arrays = [*self._arg_dict.values(), *self._aux_dict.values()]
             known = [(array.shape, array._spec.dtype) for array in arrays]
             facts = Facts(self._ctx.device.platform, known)
-            graph = executable_graph(self._symbol, training, facts)
+            graph = executable_graph(self._complete(), training, facts)
             self._ops[training] = GraphOp(
                 graph, self._symbol.name or "group", recompute=self._recompute
             )
         return self._ops[training]
+
+    def _complete(self) -> Symbol:
+        """The symbol with constants of open shapes as the arrays' shapes make them.
+
+        With a monitor, the outputs that it watches are outputs too.
+        """
+        shapes = {n: a.shape for n, a in (*self.arg_dict.items(), *self.aux_dict.items())}
+        symbol = Symbol((*self._symbol._heads, *self._watched))
+        return Symbol(complete_shapes(symbol.graph, shapes).heads)
 
     def placed_graph(self, training: bool) -> PlacedGraph:
         """What runs instead where ``group2ctx`` was given: the graph on its devices."""
         if training not in self._placed:
             arrays = [*self._arg_dict.values(), *self._aux_dict.values()]
             placement = place_devices(
-                unplaced_graph(self._symbol, training),
+                unplaced_graph(self._complete(), training),
                 self._groups,
                 self._ctx,
                 [array.context for array in arrays],
@@ -223,6 +250,7 @@ class Executor:
         for i, value in zip(numbers, states, strict=True):
             value.node = None
             handles[i]._write(value)
+        outputs, watched = outputs[: len(self._symbol)], outputs[len(self._symbol) :]
         self._recorded = [NDArray._wrap(value) for value in outputs] if is_train else []
         plain = [value.alias() for value in outputs]
         if self._outputs:
@@ -231,7 +259,7 @@ class Executor:
         else:
             self._outputs = [NDArray._wrap(value) for value in plain]
         if self._monitor is not None:
-            self._watch(bool(is_train))
+            self._watch(watched)
         return self._outputs
 
     def _feed(self, name: str, array: Any) -> None:
@@ -271,6 +299,8 @@ class Executor:
         ]
         if pairs:
             run_backward([h for h, _ in pairs], [g for _, g in pairs], retain_graph=True)
+            if self._monitor is not None and not self._groups:
+                self._watch_backward(out_grads)
 
     # ---- looking and changing -----------------------------------------------------------------
 
@@ -284,22 +314,52 @@ class Executor:
             monitor_all: the inputs too.
         """
         self._monitor = (callback, monitor_all)
+        nodes = self._symbol.graph.nodes
+        self._watched = [
+            Entry(node, i)
+            for node in nodes
+            for i in range(_num_watched(node))
+            if monitor_all or not node.is_variable
+        ]
+        self._ops.clear()
+        self._placed.clear()
 
-    def _watch(self, training: bool) -> None:
+    def _watch(self, values: Sequence[Value]) -> None:
         assert self._monitor is not None
-        callback, everything = self._monitor
-        internals = self._symbol.get_internals()
-        kept = [e for e in internals._heads if everything or not e.node.is_variable]
-        watched = Executor(
-            Symbol(kept), self._ctx, self._arg_dict, {}, {}, self._aux_dict, self._groups
+        for entry, value in zip(self._watched, values, strict=True):
+            self._monitor[0](_watched_name(entry), NDArray._wrap(value.alias()))
+
+    def _watch_backward(self, out_grads: Sequence[NDArray] | None) -> None:
+        """Show what the operators' backward nodes compute, from the arrays of now."""
+        assert self._monitor is not None
+        if self._gradient_op is None:
+            self._gradient_op = self._watched_gradients()
+        op, entries = self._gradient_op
+        given = out_grads or [each.ones_like() for each in self._outputs]
+        handles = [*self._arg_dict.values(), *self._aux_dict.values(), *given]
+        with RecordingScope(False, True):
+            values, _ = call_graph(op, [handle._read() for handle in handles], self._ctx)
+        for entry, value in zip(entries, values, strict=True):
+            self._monitor[0](output_name(entry), NDArray._wrap(value))
+
+    def _watched_gradients(self) -> tuple[GraphOp, list[Entry]]:
+        graph = unplaced_graph(self._symbol, True)
+        starts = [Node(None, name=f"{name}_grad") for name in self._symbol.list_outputs()]
+        found = differentiate(
+            graph.heads[: graph.num_outputs],
+            [Entry(node) for node in starts],
+            [Entry(node) for node in graph.inputs[: len(self._arg_dict)]],
         )
-        arguments = Symbol(kept).list_arguments()
-        watched._arg_dict = {name: self._arg_dict[name] for name in arguments}
-        handles = [*watched.arg_dict.values(), *self._aux_dict.values()]
-        with RecordingScope(False, training):
-            outputs, _, _ = watched._run(training, [h._read() for h in handles])
-        for entry, value in zip(kept, outputs, strict=True):
-            callback(output_name(entry), NDArray._wrap(value))
+        known = {*graph.nodes, *starts}
+        reached = topological(entry.node for entry in found if entry is not None)
+        entries = [
+            Entry(node, i)
+            for node in reached
+            if node not in known
+            for i in range(node.op.num_outputs(node.statics, len(node.inputs)))
+        ]
+        gradients = Graph(tuple(entries), (*graph.inputs, *starts), len(entries))
+        return GraphOp(assign_keys(gradients), "watched_gradients"), entries
 
     def copy_params_from(
         self,
@@ -349,9 +409,24 @@ class Executor:
             name: array if array.shape == shape else zeros(shape, array.context, array.dtype)
             for (name, array), shape in zip(self._aux_dict.items(), states, strict=True)
         }
-        return Executor(
-            self._symbol, self._ctx, arguments, gradients, self._requests, aux, self._groups
-        )
+        bound = Bound(arguments, gradients, aux)
+        return Executor(bound, self._symbol, self._ctx, self._requests, self._groups)
+
+
+def _num_watched(node: Node) -> int:
+    """How many outputs of a node monitors see: those that have names, hidden ones too."""
+    if node.op is None:
+        return 1
+    count = node.op.num_outputs(node.statics, len(node.inputs))
+    named = len(getattr(node.op, "output_names", ())) == count
+    return count if named else node.op.num_visible(node.statics, len(node.inputs))
+
+
+def _watched_name(entry: Entry) -> str:
+    names = getattr(entry.node.op, "output_names", ())
+    if len(names) > 1 and entry.index < len(names):
+        return f"{entry.node.name}_{names[entry.index]}"
+    return output_name(entry)
 
 
 def bind(
@@ -392,7 +467,7 @@ def bind(
     )
     requests = requests_by_name(names, grad_req)
     groups = _groups("bind", group2ctx)
-    return Executor(self, context, arguments, gradients, requests, states, groups)
+    return Executor(Bound(arguments, gradients, states), self, context, requests, groups)
 
 
 def _named(names: Sequence[str], given: Any, what: str, complete: bool) -> dict[str, NDArray]:
@@ -447,6 +522,11 @@ def simple_bind(
         grad_req: as for ``bind``.
         type_dict: dtypes by name.
         group2ctx: as for ``bind``; the arrays of variables made in a group are on its device.
+        shared_arg_names: arguments whose arrays and gradients are those of ``shared_exec``, where
+            shape and dtype are the same.
+        shared_exec: an executor to share these with, and auxiliary states.
+        shared_buffer: a dict from names to arrays: arguments that are not shared otherwise are
+            taken from it where shape and dtype fit, and put into it where they do not.
         kwargs: shapes by name.
 
     Raises:
@@ -469,18 +549,29 @@ def simple_bind(
     groups = _groups("simple_bind", group2ctx)
     group = {node.name: group_of(node) for node in self.graph.nodes if node.is_variable}
 
-    def made(name: str, shape: tuple[int, ...]) -> NDArray:
+    def made(name: str, shape: tuple[int, ...], known: Mapping[str, Any]) -> NDArray:
         where = groups.get(group[name] or "", context)
-        return zeros(shape, where, by_node.get(name) or "float32")
+        dtype = as_dtype(by_node.get(name) or "float32")
+        found = known.get(name)
+        if found is not None and found.shape == shape and found._spec.dtype == dtype:
+            if found.context is where:
+                return found
+        return zeros(shape, where, dtype)
 
-    arguments = {name: made(name, shape) for name, shape in zip(names, shapes, strict=True)}
-    gradients = {
-        name: made(name, shape)
-        for name, shape in zip(names, shapes, strict=True)
-        if requests[name] != "null"
+    shared = set(shared_arg_names or ()) if shared_exec is not None else set()
+    arguments, gradients = {}, {}
+    for name, shape in zip(names, shapes, strict=True):
+        known = shared_exec.arg_dict if name in shared else shared_buffer or {}
+        arguments[name] = made(name, shape, known)
+        if shared_buffer is not None and name not in shared:
+            shared_buffer[name] = arguments[name]
+        if requests[name] != "null":
+            gradients[name] = made(name, shape, shared_exec.grad_dict if name in shared else {})
+    others = {} if shared_exec is None else shared_exec.aux_dict
+    states = {
+        name: made(name, shape, others) for name, shape in zip(aux_names, aux_shapes, strict=True)
     }
-    states = {name: made(name, shape) for name, shape in zip(aux_names, aux_shapes, strict=True)}
-    return Executor(self, context, arguments, gradients, requests, states, groups)
+    return Executor(Bound(arguments, gradients, states), self, context, requests, groups)
 
 
 def evaluate(self: Symbol, ctx: Context | None = None, **kwargs: NDArray) -> list[NDArray]:

@@ -19,6 +19,8 @@ from mixnet.ops.attributes import to_text
 from mixnet.ops.registry import Op, find
 from mixnet.passes.differentiate import differentiate
 from mixnet.passes.infer_shape import Inference, infer, is_known
+from mixnet.passes.lower_precision import WIDEST, Precision, remove_casts
+from mixnet.runtime.precision import current as precision
 
 
 class Symbol:
@@ -188,7 +190,7 @@ class Symbol:
                 if name and node in heads and len(heads) == 1:
                     copied.name = name
                 made[node] = copied
-        return Symbol([moved(entry) for entry in self._heads])
+        return type(self)([moved(entry) for entry in self._heads])
 
     def _entry(self) -> Entry:
         if len(self._heads) != 1:
@@ -284,11 +286,11 @@ class Symbol:
 
     def tojson(self, remove_amp_cast: bool = True) -> str:
         """The text of a symbol file as MXNet writes it."""
-        return to_json(self.graph)
+        return to_json(remove_casts(self.graph) if remove_amp_cast else self.graph)
 
     def save(self, fname: str | os.PathLike[str], remove_amp_cast: bool = True) -> None:
         """Write a symbol file; it is complete or not there."""
-        write_whole(fname, self.tojson().encode())
+        write_whole(fname, self.tojson(remove_amp_cast).encode())
 
     def debug_str(self) -> str:
         """The graph as text: one line per node."""
@@ -359,7 +361,7 @@ class Symbol:
         return Symbol(self._heads)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return load_json, (self.tojson(),)
+        return load_json, (self.tojson(remove_amp_cast=False),)
 
     def __bool__(self) -> bool:
         raise MXNetError("A symbol has no truth value: it has no numbers until it is bound.")
@@ -549,12 +551,34 @@ def compose(
             else:
                 variable = Node(None, name=f"{name}_{each}", attrs=node_attributes())
                 entries.append(Entry(variable))
+    if precision.rule is not None:
+        entries = _fitted(precision.rule.kind(op, statics), precision.rule, entries)
     node = Node(op, statics, scalars, tuple(entries), name, attrs)
     keep_line(node)
     given = inputs.values() if isinstance(inputs, Mapping) else inputs
     # What is made of symbols by NumPy's rules is one.
     kind = next((type(each) for each in given if type(each) is not Symbol), Symbol)
     return kind([Entry(node, i) for i in range(op.num_visible(statics, len(entries)))])
+
+
+def _fitted(kind: str | None, rule: Precision, entries: list[Entry]) -> list[Entry]:
+    """Inputs behind casts, where an operator wants another dtype than they may have."""
+    if kind is None or (kind == WIDEST and len(entries) < 2):
+        return entries
+    if kind == WIDEST:
+        name = current_names().get(None, "amp_multicast")
+        op = find("amp_multicast")
+        statics, scalars = op.bind({})
+        attrs = {"num_outputs": str(len(entries))}
+        node = Node(op, statics, scalars, tuple(entries), name, attrs)
+        return [Entry(node, i) for i in range(len(entries))]
+    op, dtype = find("amp_cast"), rule.target(kind, ()).name
+    statics, scalars = op.bind({"dtype": dtype})
+    found = []
+    for entry in entries:
+        name = current_names().get(None, "amp_cast")
+        found.append(Entry(Node(op, statics, scalars, (entry,), name, {"dtype": dtype})))
+    return found
 
 
 def _is_user(key: str) -> bool:

@@ -124,7 +124,7 @@ def test_a_loss_scale_may_be_a_number() -> None:
         weight, states = ones(3), [nd.zeros(3), nd.zeros(3)]
         nd.contrib.adamw_update(weight, ones(3), *states, scale, 0.1, 1.0, wd=0.5, out=weight)
         # The first step is 0.1 (1 - beta1) g / sqrt((1 - beta2) g²), and the decay of 0.5.
-        step = 0.1 * 0.1 / np.sqrt(0.001) + 0.5
+        step = 0.1 * 0.1 / np.sqrt(1 - np.float32(0.999)) + 0.5
         np.testing.assert_allclose(weight.asnumpy(), np.full(3, 1 - step), rtol=1e-5)
         np.testing.assert_allclose(states[0].asnumpy(), np.full(3, 0.2), rtol=1e-6)
     half, copy = ones(3, dtype="float16"), ones(3)

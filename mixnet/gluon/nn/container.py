@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator
 from typing import Any
 
-from mixnet.gluon.block import Block
-from mixnet.gluon.hybrid import HybridBlock
+from mixnet.gluon.block import Block, HybridBlock, ParameterDict
+from mixnet.gluon.block.block import indented
 
 
 class _Row:
@@ -30,22 +31,61 @@ class _Row:
         if not isinstance(key, slice):
             return found
         row = type(self)(prefix=self._prefix)  # type: ignore[attr-defined, call-arg]
-        row.add(*found)
+        with row.name_scope():  # type: ignore[attr-defined]
+            row.add(*found)
         return row
 
-    def forward(self, x: Any, *args: Any) -> Any:
-        """Every block on the output of the one before."""
-        for block in self._children.values():
-            x = block(x, *args)
-            args = ()
-            if isinstance(x, (tuple, list)):
-                x, *args = x  # type: ignore[assignment]
-        return (x, *args) if args else x
+    def __repr__(self) -> str:
+        rows = [f"  ({name}): {indented(repr(each))}" for name, each in self._children.items()]
+        return f"{type(self).__name__}(\n" + "\n".join(rows) + "\n)"
 
 
 class Sequential(_Row, Block):
-    """Blocks in a row: each works on the output of the one before."""
+    """Blocks in a row: each works on the output of the one before.
+
+    Args:
+        prefix: text before the names of its parameters.
+        params: parameters to share.
+    """
+
+    def __init__(self, prefix: str | None = None, params: ParameterDict | None = None):
+        super().__init__(prefix=prefix, params=params)
+
+    def forward(self, x: Any) -> Any:
+        """Every block on the output of the one before."""
+        for block in self._children.values():
+            x = block(x)
+        return x
+
+    def hybridize(self, active: bool = True, **kwargs: Any) -> None:
+        """Hybridize the children that can be.
+
+        Args:
+            active: whether to.
+            kwargs: see ``HybridBlock.hybridize``.
+        """
+        if self._children and all(isinstance(c, HybridBlock) for c in self._children.values()):
+            warnings.warn(
+                f"All children of this Sequential ('{self.prefix}') are HybridBlocks: as a "
+                f"HybridSequential it would run as one graph.",
+                stacklevel=2,
+            )
+        super().hybridize(active, **kwargs)
 
 
 class HybridSequential(_Row, HybridBlock):
-    """Hybrid blocks in a row: each works on the output of the one before."""
+    """Hybrid blocks in a row: each works on the output of the one before.
+
+    Args:
+        prefix: text before the names of its parameters.
+        params: parameters to share.
+    """
+
+    def __init__(self, prefix: str | None = None, params: ParameterDict | None = None):
+        super().__init__(prefix=prefix, params=params)
+
+    def hybrid_forward(self, F: Any, x: Any) -> Any:
+        """Every block on the output of the one before."""
+        for block in self._children.values():
+            x = block(x)
+        return x

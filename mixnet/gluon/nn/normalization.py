@@ -5,11 +5,114 @@ from __future__ import annotations
 from typing import Any
 
 from mixnet.dtype import as_dtype
-from mixnet.gluon.hybrid import HybridBlock
-from mixnet.gluon.nn.dense import initializer
+from mixnet.gluon.block import HybridBlock, ParameterDict
 
 
-class BatchNorm(HybridBlock):
+class _Normalization(HybridBlock):
+    """A layer with ``gamma`` and ``beta``, and what it is told in ``_kwargs``."""
+
+    _kwargs: dict[str, Any]
+    gamma: Any
+    beta: Any
+
+    def _scale_and_shift(
+        self,
+        extent: int,
+        center: bool,
+        scale: bool,
+        beta_initializer: Any,
+        gamma_initializer: Any,
+        **options: Any,
+    ) -> None:
+        for name, learned, init in (
+            ("gamma", scale, gamma_initializer),
+            ("beta", center, beta_initializer),
+        ):
+            if "differentiable" in options:
+                options["differentiable"] = learned
+            made = self.params.get(
+                name,
+                grad_req="write" if learned else "null",
+                shape=(extent,),
+                init=init,
+                allow_deferred_init=True,
+                **options,
+            )
+            setattr(self, name, made)
+
+    def _said(self) -> str:
+        return ", ".join(f"{key}={value!r}" for key, value in self._kwargs.items())
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self._said()}, in_channels={self.gamma.shape[0]})"
+
+
+class _BatchNorm(_Normalization):
+    """Every channel shifted and scaled to mean 0 and variance 1, then by learned numbers."""
+
+    def __init__(
+        self,
+        axis: int = 1,
+        momentum: float = 0.9,
+        epsilon: float = 1e-5,
+        center: bool = True,
+        scale: bool = True,
+        use_global_stats: bool = False,
+        fuse_relu: bool = False,
+        beta_initializer: Any = "zeros",
+        gamma_initializer: Any = "ones",
+        running_mean_initializer: Any = "zeros",
+        running_variance_initializer: Any = "ones",
+        in_channels: int = 0,
+        **kwargs: Any,
+    ):
+        super().__init__(**kwargs)
+        self._kwargs = {
+            "axis": axis,
+            "eps": epsilon,
+            "momentum": momentum,
+            "fix_gamma": not scale,
+            "use_global_stats": use_global_stats,
+        }
+        self._axis = axis
+        self.fuse_relu = fuse_relu
+        if in_channels != 0:
+            self.in_channels = in_channels
+        self._scale_and_shift(
+            in_channels, center, scale, beta_initializer, gamma_initializer, differentiable=True
+        )
+        for name, init in (
+            ("running_mean", running_mean_initializer),
+            ("running_var", running_variance_initializer),
+        ):
+            made = self.params.get(
+                name,
+                grad_req="null",
+                shape=(in_channels,),
+                init=init,
+                allow_deferred_init=True,
+                differentiable=False,
+            )
+            setattr(self, name, made)
+
+    def cast(self, dtype: Any) -> None:
+        """Change the dtype; everything stays float32 for float16."""
+        super().cast("float32" if as_dtype(dtype).name == "float16" else dtype)
+
+    def hybrid_forward(
+        self, F: Any, x: Any, gamma: Any, beta: Any, running_mean: Any, running_var: Any
+    ) -> Any:
+        """The normalized data."""
+        normalize = F.contrib.BatchNormWithReLU if self.fuse_relu else F.BatchNorm
+        return normalize(x, gamma, beta, running_mean, running_var, name="fwd", **self._kwargs)
+
+    def __repr__(self) -> str:
+        channels = self.gamma.shape[0]
+        known = channels if channels > 0 else None
+        return f"{type(self).__name__}({self._said()}, in_channels={known})"
+
+
+class BatchNorm(_BatchNorm):
     """Every channel shifted and scaled to mean 0 and variance 1, then by learned numbers.
 
     Source: Ioffe and Szegedy, 2015.
@@ -21,8 +124,15 @@ class BatchNorm(HybridBlock):
         center: whether the shift ``beta`` is learned.
         scale: whether the scale ``gamma`` is learned.
         use_global_stats: use the moving statistics in training too.
+        beta_initializer: initializer of ``beta``.
+        gamma_initializer: initializer of ``gamma``.
+        running_mean_initializer: initializer of the moving mean.
+        running_variance_initializer: initializer of the moving variance.
         in_channels: channels; 0 follows from the first data.
+        kwargs: ``prefix``, ``params``.
     """
+
+    _fuse_relu = False
 
     def __init__(
         self,
@@ -39,42 +149,145 @@ class BatchNorm(HybridBlock):
         in_channels: int = 0,
         **kwargs: Any,
     ):
-        super().__init__(**kwargs)
-        self._kwargs = {
-            "axis": axis,
-            "eps": epsilon,
-            "momentum": momentum,
-            "fix_gamma": not scale,
-            "use_global_stats": use_global_stats,
-        }
-        shape = (in_channels,)
+        super().__init__(
+            axis,
+            momentum,
+            epsilon,
+            center,
+            scale,
+            use_global_stats,
+            self._fuse_relu,
+            beta_initializer,
+            gamma_initializer,
+            running_mean_initializer,
+            running_variance_initializer,
+            in_channels,
+            **kwargs,
+        )
 
-        def get(name: str, init: Any, learned: bool, state: bool = False) -> Any:
-            return self.params.get(
-                name,
-                grad_req="write" if learned else "null",
-                shape=shape,
-                init=initializer(init),
-                allow_deferred_init=True,
-                differentiable=learned or not state,
-            )
 
-        self.gamma = get("gamma", gamma_initializer, scale)
-        self.beta = get("beta", beta_initializer, center)
-        self.running_mean = get("running_mean", running_mean_initializer, False, True)
-        self.running_var = get("running_var", running_variance_initializer, False, True)
+class BatchNormReLU(BatchNorm):
+    """``BatchNorm`` and then a rectifier, as one operator; arguments as ``BatchNorm``."""
 
-    def cast(self, dtype: Any) -> None:
-        """Change the dtype; statistics stay float32 for float16."""
-        super().cast("float32" if as_dtype(dtype).name == "float16" else dtype)
+    _fuse_relu = True
 
-    def hybrid_forward(
-        self, F: Any, x: Any, gamma: Any, beta: Any, running_mean: Any, running_var: Any
-    ) -> Any:
+
+class LayerNorm(_Normalization):
+    """Every sample shifted and scaled along an axis to mean 0 and variance 1.
+
+    Source: Ba, Kiros and Hinton, 2016.
+
+    Args:
+        axis: axis of the statistics.
+        epsilon: added to the variance.
+        center: whether the shift ``beta`` is learned.
+        scale: whether the scale ``gamma`` is learned.
+        beta_initializer: initializer of ``beta``.
+        gamma_initializer: initializer of ``gamma``.
+        in_channels: extent of the axis; 0 follows from the first data.
+        prefix: text before the names of its parameters.
+        params: parameters to share.
+    """
+
+    def __init__(
+        self,
+        axis: int = -1,
+        epsilon: float = 1e-5,
+        center: bool = True,
+        scale: bool = True,
+        beta_initializer: Any = "zeros",
+        gamma_initializer: Any = "ones",
+        in_channels: int = 0,
+        prefix: str | None = None,
+        params: ParameterDict | None = None,
+    ):
+        super().__init__(prefix=prefix, params=params)
+        self._kwargs = {"eps": epsilon, "axis": axis, "center": center, "scale": scale}
+        self._axis, self._epsilon = axis, epsilon
+        self._scale_and_shift(in_channels, center, scale, beta_initializer, gamma_initializer)
+
+    def hybrid_forward(self, F: Any, data: Any, gamma: Any, beta: Any) -> Any:
         """The normalized data."""
-        return F.BatchNorm(x, gamma, beta, running_mean, running_var, name="fwd", **self._kwargs)
+        return F.LayerNorm(data, gamma=gamma, beta=beta, axis=self._axis, eps=self._epsilon)
+
+
+class GroupNorm(_Normalization):
+    """Groups of channels of every sample shifted and scaled to mean 0 and variance 1.
+
+    Source: Wu and He, 2018.
+
+    Args:
+        num_groups: groups.
+        epsilon: added to the variance.
+        center: whether the shift ``beta`` is learned.
+        scale: whether the scale ``gamma`` is learned.
+        beta_initializer: initializer of ``beta``.
+        gamma_initializer: initializer of ``gamma``.
+        prefix: text before the names of its parameters.
+        params: parameters to share.
+    """
+
+    def __init__(
+        self,
+        num_groups: int = 1,
+        epsilon: float = 1e-5,
+        center: bool = True,
+        scale: bool = True,
+        beta_initializer: Any = "zeros",
+        gamma_initializer: Any = "ones",
+        prefix: str | None = None,
+        params: ParameterDict | None = None,
+    ):
+        super().__init__(prefix=prefix, params=params)
+        self._kwargs = {"eps": epsilon, "num_groups": num_groups, "center": center, "scale": scale}
+        self._num_groups, self._epsilon = num_groups, epsilon
+        self._scale_and_shift(num_groups, center, scale, beta_initializer, gamma_initializer)
+
+    def hybrid_forward(self, F: Any, data: Any, gamma: Any, beta: Any) -> Any:
+        """The normalized data."""
+        return F.GroupNorm(
+            data, gamma=gamma, beta=beta, num_groups=self._num_groups, eps=self._epsilon
+        )
 
     def __repr__(self) -> str:
-        channels = self.gamma.shape[0]
-        given = ", ".join(f"{k}={v}" for k, v in self._kwargs.items())
-        return f"BatchNorm({given}, in_channels={channels if channels else None})"
+        return f"{type(self).__name__}({self._said()})"
+
+
+class InstanceNorm(_Normalization):
+    """Every channel of every sample shifted and scaled to mean 0 and variance 1.
+
+    Source: Ulyanov, Vedaldi and Lempitsky, 2016.
+
+    Args:
+        axis: axis of the channels.
+        epsilon: added to the variance.
+        center: whether the shift ``beta`` is learned.
+        scale: whether the scale ``gamma`` is learned.
+        beta_initializer: initializer of ``beta``.
+        gamma_initializer: initializer of ``gamma``.
+        in_channels: channels; 0 follows from the first data.
+        kwargs: ``prefix``, ``params``.
+    """
+
+    def __init__(
+        self,
+        axis: int = 1,
+        epsilon: float = 1e-5,
+        center: bool = True,
+        scale: bool = False,
+        beta_initializer: Any = "zeros",
+        gamma_initializer: Any = "ones",
+        in_channels: int = 0,
+        **kwargs: Any,
+    ):
+        super().__init__(**kwargs)
+        self._kwargs = {"eps": epsilon, "axis": axis, "center": center, "scale": scale}
+        self._axis, self._epsilon = axis, epsilon
+        self._scale_and_shift(in_channels, center, scale, beta_initializer, gamma_initializer)
+
+    def hybrid_forward(self, F: Any, x: Any, gamma: Any, beta: Any) -> Any:
+        """The normalized data."""
+        if self._axis == 1:
+            return F.InstanceNorm(x, gamma, beta, name="fwd", eps=self._epsilon)
+        x = x.swapaxes(1, self._axis)
+        return F.InstanceNorm(x, gamma, beta, name="fwd", eps=self._epsilon).swapaxes(1, self._axis)

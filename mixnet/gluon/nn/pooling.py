@@ -4,16 +4,42 @@ from __future__ import annotations
 
 from typing import Any
 
-from mixnet.gluon.hybrid import HybridBlock
-from mixnet.gluon.nn.convolution import Size, _sizes
+from mixnet.gluon.block import HybridBlock
+from mixnet.gluon.nn.convolution import Size, check_layout, sizes
+
+_LAYOUTS = {1: ("NCW", "NWC"), 2: ("NCHW", "NHWC"), 3: ("NCDHW", "NDHWC")}
 
 
 class _Pooling(HybridBlock):
-    _axes = 2
+    """One number for every window."""
 
-    def __init__(self, given: dict[str, Any], **kwargs: Any):
+    def __init__(
+        self,
+        pool_size: Any,
+        strides: Any,
+        padding: Size,
+        ceil_mode: bool,
+        global_pool: bool,
+        pool_type: str,
+        layout: str,
+        count_include_pad: bool | None = None,
+        **kwargs: Any,
+    ):
         super().__init__(**kwargs)
-        self._kwargs = given
+        count = len(layout) - 2
+        check_layout(type(self).__name__, layout, _LAYOUTS.get(count, _LAYOUTS[2]))
+        kernel = sizes(pool_size, count, "pool_size")
+        self._kwargs = {
+            "kernel": kernel,
+            "stride": kernel if strides is None else sizes(strides, count, "strides"),
+            "pad": sizes(padding, count, "padding"),
+            "global_pool": global_pool,
+            "pool_type": pool_type,
+            "layout": layout,
+            "pooling_convention": "full" if ceil_mode else "valid",
+        }
+        if count_include_pad is not None:
+            self._kwargs["count_include_pad"] = count_include_pad
 
     def _alias(self) -> str:
         return "pool"
@@ -32,24 +58,32 @@ class _Pooling(HybridBlock):
         )
 
 
-def _windows(
-    kind: str, pool_size: Size, strides: Any, padding: Size, ceil_mode: bool, layout: str
-) -> dict[str, Any]:
-    count = len(layout) - 2
-    size = _sizes(pool_size, count)
-    return {
-        "kernel": size,
-        "stride": size if strides is None else _sizes(strides, count),
-        "pad": _sizes(padding, count),
-        "global_pool": False,
-        "pool_type": kind,
-        "layout": layout,
-        "pooling_convention": "full" if ceil_mode else "valid",
-    }
+class MaxPool1D(_Pooling):
+    """The largest element of every window of ``(batch, channels, width)``.
+
+    Args:
+        pool_size: extent of the window.
+        strides: steps, by default that extent.
+        padding: elements around the data, which never win.
+        layout: ``NCW`` or ``NWC``.
+        ceil_mode: a last partial window counts.
+        kwargs: ``prefix``, ``params``.
+    """
+
+    def __init__(
+        self,
+        pool_size: Size = 2,
+        strides: Any = None,
+        padding: Size = 0,
+        layout: str = "NCW",
+        ceil_mode: bool = False,
+        **kwargs: Any,
+    ):
+        super().__init__(pool_size, strides, padding, ceil_mode, False, "max", layout, **kwargs)
 
 
 class MaxPool2D(_Pooling):
-    """The largest element of every window.
+    """The largest element of every window of images.
 
     Args:
         pool_size: extents of the window.
@@ -57,6 +91,7 @@ class MaxPool2D(_Pooling):
         padding: elements around the data, which never win.
         layout: ``NCHW`` or ``NHWC``.
         ceil_mode: a last partial window counts.
+        kwargs: ``prefix``, ``params``.
     """
 
     def __init__(
@@ -68,11 +103,71 @@ class MaxPool2D(_Pooling):
         ceil_mode: bool = False,
         **kwargs: Any,
     ):
-        super().__init__(_windows("max", pool_size, strides, padding, ceil_mode, layout), **kwargs)
+        super().__init__(pool_size, strides, padding, ceil_mode, False, "max", layout, **kwargs)
+
+
+class MaxPool3D(_Pooling):
+    """The largest element of every window of ``(batch, channels, depth, height, width)``.
+
+    Args:
+        pool_size: extents of the window.
+        strides: steps, by default those extents.
+        padding: elements around the data, which never win.
+        ceil_mode: a last partial window counts.
+        layout: ``NCDHW`` or ``NDHWC``.
+        kwargs: ``prefix``, ``params``.
+    """
+
+    def __init__(
+        self,
+        pool_size: Size = (2, 2, 2),
+        strides: Any = None,
+        padding: Size = 0,
+        ceil_mode: bool = False,
+        layout: str = "NCDHW",
+        **kwargs: Any,
+    ):
+        super().__init__(pool_size, strides, padding, ceil_mode, False, "max", layout, **kwargs)
+
+
+class AvgPool1D(_Pooling):
+    """The mean of every window of ``(batch, channels, width)``.
+
+    Args:
+        pool_size: extent of the window.
+        strides: steps, by default that extent.
+        padding: zeros around the data.
+        layout: ``NCW`` or ``NWC``.
+        ceil_mode: a last partial window counts.
+        count_include_pad: whether the zeros around count.
+        kwargs: ``prefix``, ``params``.
+    """
+
+    def __init__(
+        self,
+        pool_size: Size = 2,
+        strides: Any = None,
+        padding: Size = 0,
+        layout: str = "NCW",
+        ceil_mode: bool = False,
+        count_include_pad: bool = True,
+        **kwargs: Any,
+    ):
+        super().__init__(
+            pool_size,
+            strides,
+            padding,
+            ceil_mode,
+            False,
+            "avg",
+            layout,
+            count_include_pad,
+            **kwargs,
+        )
 
 
 class AvgPool2D(_Pooling):
-    """The mean of every window.
+    """The mean of every window of images.
 
     Args:
         pool_size: extents of the window.
@@ -81,6 +176,7 @@ class AvgPool2D(_Pooling):
         ceil_mode: a last partial window counts.
         layout: ``NCHW`` or ``NHWC``.
         count_include_pad: whether the zeros around count.
+        kwargs: ``prefix``, ``params``.
     """
 
     def __init__(
@@ -93,24 +189,92 @@ class AvgPool2D(_Pooling):
         count_include_pad: bool = True,
         **kwargs: Any,
     ):
-        given = _windows("avg", pool_size, strides, padding, ceil_mode, layout)
-        super().__init__({**given, "count_include_pad": count_include_pad}, **kwargs)
+        super().__init__(
+            pool_size,
+            strides,
+            padding,
+            ceil_mode,
+            False,
+            "avg",
+            layout,
+            count_include_pad,
+            **kwargs,
+        )
 
 
-def _everything(kind: str, layout: str) -> dict[str, Any]:
-    given = _windows(kind, 1, None, 0, True, layout)
-    return {**given, "global_pool": True}
+class AvgPool3D(_Pooling):
+    """The mean of every window of ``(batch, channels, depth, height, width)``.
+
+    Args:
+        pool_size: extents of the window.
+        strides: steps, by default those extents.
+        padding: zeros around the data.
+        ceil_mode: a last partial window counts.
+        layout: ``NCDHW`` or ``NDHWC``.
+        count_include_pad: whether the zeros around count.
+        kwargs: ``prefix``, ``params``.
+    """
+
+    def __init__(
+        self,
+        pool_size: Size = (2, 2, 2),
+        strides: Any = None,
+        padding: Size = 0,
+        ceil_mode: bool = False,
+        layout: str = "NCDHW",
+        count_include_pad: bool = True,
+        **kwargs: Any,
+    ):
+        super().__init__(
+            pool_size,
+            strides,
+            padding,
+            ceil_mode,
+            False,
+            "avg",
+            layout,
+            count_include_pad,
+            **kwargs,
+        )
 
 
-class GlobalAvgPool2D(_Pooling):
-    """The mean of every channel."""
+class GlobalMaxPool1D(_Pooling):
+    """The largest element of every channel; ``layout`` is ``NCW`` or ``NWC``."""
 
-    def __init__(self, layout: str = "NCHW", **kwargs: Any):
-        super().__init__(_everything("avg", layout), **kwargs)
+    def __init__(self, layout: str = "NCW", **kwargs: Any):
+        super().__init__(1, None, 0, True, True, "max", layout, **kwargs)
 
 
 class GlobalMaxPool2D(_Pooling):
-    """The largest element of every channel."""
+    """The largest element of every channel; ``layout`` is ``NCHW`` or ``NHWC``."""
 
     def __init__(self, layout: str = "NCHW", **kwargs: Any):
-        super().__init__(_everything("max", layout), **kwargs)
+        super().__init__(1, None, 0, True, True, "max", layout, **kwargs)
+
+
+class GlobalMaxPool3D(_Pooling):
+    """The largest element of every channel; ``layout`` is ``NCDHW`` or ``NDHWC``."""
+
+    def __init__(self, layout: str = "NCDHW", **kwargs: Any):
+        super().__init__(1, None, 0, True, True, "max", layout, **kwargs)
+
+
+class GlobalAvgPool1D(_Pooling):
+    """The mean of every channel; ``layout`` is ``NCW`` or ``NWC``."""
+
+    def __init__(self, layout: str = "NCW", **kwargs: Any):
+        super().__init__(1, None, 0, True, True, "avg", layout, **kwargs)
+
+
+class GlobalAvgPool2D(_Pooling):
+    """The mean of every channel; ``layout`` is ``NCHW`` or ``NHWC``."""
+
+    def __init__(self, layout: str = "NCHW", **kwargs: Any):
+        super().__init__(1, None, 0, True, True, "avg", layout, **kwargs)
+
+
+class GlobalAvgPool3D(_Pooling):
+    """The mean of every channel; ``layout`` is ``NCDHW`` or ``NDHWC``."""
+
+    def __init__(self, layout: str = "NCDHW", **kwargs: Any):
+        super().__init__(1, None, 0, True, True, "avg", layout, **kwargs)

@@ -1,0 +1,376 @@
+"""Mixed precision: ``init`` for what runs from now on, ``convert_*`` for graphs that are there."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+
+from mixnet.base import AttributeTypeError, MXNetError
+from mixnet.context import Context, gpu
+from mixnet.contrib.amp import lists as lists
+from mixnet.contrib.amp.lists import symbol_bf16, symbol_fp16
+from mixnet.contrib.amp.loss_scaler import LossScaler
+from mixnet.dtype import bfloat16
+from mixnet.gluon import HybridBlock, SymbolBlock, Trainer
+from mixnet.ndarray.ndarray import NDArray
+from mixnet.optimizer import Optimizer
+from mixnet.passes.lower_precision import Precision, low_variables, lower_precision
+from mixnet.runtime.precision import use
+from mixnet.symbol import Symbol, Variable
+
+_amp_initialized = False
+
+Names = Sequence[str] | None
+Conditions = Sequence[tuple[str, str, Sequence[str]]] | None
+
+
+# ---- lists ---------------------------------------------------------------------------------------
+
+
+def _is_half(target_dtype: Any) -> bool:
+    """Whether lists for float16 are asked for; else those for bfloat16.
+
+    Raises:
+        AssertionError: another dtype.
+    """
+    half = target_dtype in ("float16", np.float16)
+    assert half or _is_bfloat16(target_dtype), (
+        f"not supported type: {target_dtype}; take 'float16' or 'bfloat16'"
+    )
+    return half
+
+
+def _is_bfloat16(target_dtype: Any) -> bool:
+    return target_dtype in ("bfloat16", bfloat16, bfloat16.type)
+
+
+def list_lp16_ops(target_dtype: Any) -> list[str]:
+    """Names of operators that compute in half precision."""
+    return symbol_fp16.FP16_FUNCS if _is_half(target_dtype) else symbol_bf16.BF16_FUNCS
+
+
+def list_fp32_ops(target_dtype: Any) -> list[str]:
+    """Names of operators that need float32."""
+    return symbol_fp16.FP32_FUNCS if _is_half(target_dtype) else symbol_bf16.FP32_FUNCS
+
+
+def list_lp16_fp32_ops(target_dtype: Any) -> list[str]:
+    """Names of operators that compute in the precision that comes."""
+    return symbol_fp16.FP16_FP32_FUNCS if _is_half(target_dtype) else symbol_bf16.BF16_FP32_FUNCS
+
+
+def list_conditional_fp32_ops(target_dtype: Any) -> list[tuple[str, str, list[str]]]:
+    """Operators that need float32 with certain values of an attribute: name, attribute, values."""
+    lists = symbol_fp16 if _is_half(target_dtype) else symbol_bf16
+    return lists.CONDITIONAL_FP32_FUNCS
+
+
+def list_widest_type_cast(target_dtype: Any) -> list[str]:
+    """Names of operators whose inputs all get the widest precision among them."""
+    lists = symbol_fp16 if _is_half(target_dtype) else symbol_bf16
+    return lists.WIDEST_TYPE_CASTS
+
+
+def list_loss_output_functions(target_dtype: Any) -> list[str]:
+    """Names of operators that are a loss with a gradient of their own."""
+    lists = symbol_fp16 if _is_half(target_dtype) else symbol_bf16
+    return lists.LOSS_OUTPUT_FUNCTIONS
+
+
+def list_lp16_use_fp32_params(target_dtype: Any) -> dict[str, list[str]] | None:
+    """Operators whose parameters stay in float32, with the parameters; None for float16."""
+    return None if _is_half(target_dtype) else symbol_bf16.BF16_USE_FP32_PARAMS
+
+
+def _precision(target_dtype: Any, low: Names, full: Names, conditional: Conditions) -> Precision:
+    return Precision(
+        "float16" if _is_half(target_dtype) else "bfloat16",
+        list_lp16_ops(target_dtype) if low is None else low,
+        list_fp32_ops(target_dtype) if full is None else full,
+        list_widest_type_cast(target_dtype),
+        list_conditional_fp32_ops(target_dtype) if conditional is None else conditional,
+        list_lp16_fp32_ops(target_dtype),
+    )
+
+
+# ---- training --------------------------------------------------------------------------------------
+
+
+def init(
+    target_dtype: Any = "float16",
+    target_precision_ops: Names = None,
+    conditional_fp32_ops: Conditions = None,
+    fp32_ops: Names = None,
+) -> None:
+    """Compute in mixed precision from now on: arrays, symbols and networks alike.
+
+    Operators that gain by it get their inputs cast to half precision, those that need float32 to
+    that. Call it before networks are hybridized; a second call does nothing.
+
+    Args:
+        target_dtype: ``'float16'`` or ``'bfloat16'``.
+        target_precision_ops: names of operators for half precision, in place of the usual ones.
+        conditional_fp32_ops: triples of name, attribute and values with which an operator needs
+            float32, in place of the usual ones.
+        fp32_ops: names of operators that need float32, in place of the usual ones.
+
+    Raises:
+        AssertionError: another dtype.
+    """
+    global _amp_initialized
+    if _amp_initialized:
+        return
+    assert target_dtype in ("float16", np.float16) or _is_bfloat16(target_dtype), (
+        "AMP currently supports only float16 or bfloat16 as a target_dtype"
+    )
+    rule = _precision(target_dtype, target_precision_ops, fp32_ops, conditional_fp32_ops)
+    logging.info("Using AMP")
+    _amp_initialized = True
+    use(rule)
+
+
+def init_trainer(optimizer_or_trainer: Any) -> None:
+    """Let a Trainer scale its loss dynamically, and skip steps with an overflow.
+
+    Raises:
+        AssertionError: ``init`` was not called.
+        TypeError: it is no Trainer.
+    """
+    assert _amp_initialized, "AMP not initialized, did you forget to call amp.init()?"
+    trainer = _as_trainer(optimizer_or_trainer)
+    trainer._amp_loss_scaler = LossScaler()
+    trainer._amp_original_scale = trainer._scale
+
+
+def _as_trainer(given: Any) -> Trainer:
+    if isinstance(given, Trainer):
+        return given
+    if isinstance(given, Optimizer):
+        raise AttributeTypeError("AMP is currently only compatible with Gluon Trainer")
+    raise AttributeTypeError(
+        f"optimizer_or_trainer should be a Gluon Trainer, instead is {type(given).__name__}"
+    )
+
+
+def _scaler(trainer: Trainer) -> LossScaler:
+    found = trainer._amp_loss_scaler
+    if found is None:
+        raise MXNetError("The Trainer scales no loss yet: call amp.init_trainer(trainer) first.")
+    return found
+
+
+@contextmanager
+def scale_loss(loss: Any, optimizer_or_trainer: Any) -> Iterator[Any]:
+    """``with amp.scale_loss(loss, trainer) as scaled: scaled.backward()``, within ``record()``.
+
+    Args:
+        loss: an array or a list of arrays.
+        optimizer_or_trainer: a Trainer that ``init_trainer`` was called with.
+
+    Yields:
+        The loss times the scale, an array or a list.
+    """
+    scaler = _scaler(_as_trainer(optimizer_or_trainer))
+    if isinstance(loss, (list, tuple)):
+        yield [scaler.scaled(each) for each in loss]
+    else:
+        yield scaler.scaled(loss)
+
+
+def unscale(optimizer_or_trainer: Any) -> None:
+    """Take the scale out of the gradients, to clip them for example, before the step.
+
+    Raises:
+        TypeError: it is no Trainer.
+    """
+    trainer = _as_trainer(optimizer_or_trainer)
+    scaler = trainer._amp_loss_scaler
+    if scaler is not None:
+        learned = [each for each in trainer._params if each.grad_req != "null"]
+        scaler.unscale([gradient for each in learned for gradient in each.list_grad()])
+
+
+# ---- graphs ----------------------------------------------------------------------------------------
+
+
+def _check_lists(target_dtype: Any, low: Names, full: Names, conditional: Conditions) -> None:
+    """Names must be known, and in one list each.
+
+    Raises:
+        AssertionError: they are not.
+    """
+    known = {
+        *list_lp16_ops(target_dtype),
+        *list_fp32_ops(target_dtype),
+        *list_lp16_fp32_ops(target_dtype),
+        *(name for name, _, _ in list_conditional_fp32_ops(target_dtype)),
+    }
+    lists = {
+        "target_dtype_ops": set(list_lp16_ops(target_dtype) if low is None else low),
+        "fp32_ops": set(list_fp32_ops(target_dtype) if full is None else full),
+        "conditional_fp32_ops": {name for name, _, _ in conditional or ()},
+    }
+    given = set().union(*lists.values())
+    assert given <= known, (
+        f"Can only choose ops from amp.list_lp16_ops, list_fp32_ops, list_lp16_fp32_ops and "
+        f"list_conditional_fp32_ops of {target_dtype}. Op {given - known} not in any of them"
+    )
+    pairs = [(a, b) for a in lists for b in lists if a > b]
+    for first, second in pairs:
+        common = lists[first] & lists[second]
+        assert not common, (
+            f"Ops cannot be in two or more lists. Common ops in {first} and {second} {common}"
+        )
+
+
+def convert_symbol(
+    sym: Symbol,
+    target_dtype: Any = "float16",
+    target_dtype_ops: Names = None,
+    fp32_ops: Names = None,
+    conditional_fp32_ops: Conditions = None,
+    excluded_sym_names: Names = None,
+    data_names: Names = None,
+    cast_optional_params: bool = False,
+) -> Symbol:
+    """A symbol with casts to half precision where that is of use, and to float32 where needed.
+
+    Args:
+        sym: the symbol.
+        target_dtype: ``'float16'`` or ``'bfloat16'``.
+        target_dtype_ops: names of operators for half precision, in place of the usual ones.
+        fp32_ops: names of operators that need float32, in place of the usual ones.
+        conditional_fp32_ops: triples of name, attribute and values with which an operator needs
+            float32.
+        excluded_sym_names: names of nodes that compute in float32.
+        data_names: names of the variables that are data; they must be there.
+        cast_optional_params: kept for MXNet programs: parameters are cast by ``convert_model``.
+
+    Raises:
+        AssertionError: an argument is of the wrong kind, or names an unknown operator.
+        MXNetError: the symbol has no node or variable of a name.
+    """
+    assert isinstance(sym, Symbol), "First argument to convert_symbol should be Symbol"
+    _check_dtype(target_dtype)
+    for each in (target_dtype_ops, fp32_ops):
+        assert each is None or isinstance(each, list), "operators are given as a list of names"
+    _check_lists(target_dtype, target_dtype_ops, fp32_ops, conditional_fp32_ops)
+    excluded = [] if excluded_sym_names is None else excluded_sym_names
+    assert isinstance(excluded, list), "excluded_sym_names should be a list of strs"
+    nodes = {node.name: node for node in sym.graph.nodes}
+    for name in (*excluded, *(data_names or ())):
+        if name not in nodes:
+            raise MXNetError(f"convert_symbol: the symbol has no {name!r}; see get_internals().")
+    rule = _precision(target_dtype, target_dtype_ops, fp32_ops, conditional_fp32_ops)
+    lowered = lower_precision(sym.graph, rule, frozenset(excluded))
+    return type(sym)(lowered.heads)
+
+
+def _check_dtype(target_dtype: Any) -> None:
+    half = target_dtype in ("float16", np.float16)
+    assert half or _is_bfloat16(target_dtype), (
+        "Only target_dtype float16 and bfloat16 are supported currently"
+    )
+
+
+def convert_model(
+    sym: Symbol,
+    arg_params: dict[str, NDArray],
+    aux_params: dict[str, NDArray],
+    target_dtype: Any = "float16",
+    target_dtype_ops: Names = None,
+    fp32_ops: Names = None,
+    conditional_fp32_ops: Conditions = None,
+    excluded_sym_names: Names = None,
+    cast_optional_params: bool = False,
+) -> tuple[Symbol, dict[str, NDArray], dict[str, NDArray]]:
+    """A symbol as of :func:`convert_symbol`, with its parameters.
+
+    Args:
+        arg_params: parameters by name.
+        aux_params: states by name.
+        cast_optional_params: parameters that are only read in half precision are stored in it.
+
+    Returns:
+        The symbol, the parameters and the states.
+
+    Raises:
+        AssertionError: an argument is of the wrong kind, or names an unknown operator.
+    """
+    assert isinstance(sym, Symbol), "First argument to convert_model should be Symbol"
+    for name, given in (("arg_params", arg_params), ("aux_params", aux_params)):
+        assert isinstance(given, dict), f"{name} should be a dict of names to NDArrays"
+    data = [name for name in sym.list_arguments() if name not in arg_params]
+    converted = convert_symbol(
+        sym,
+        target_dtype,
+        target_dtype_ops,
+        fp32_ops,
+        conditional_fp32_ops,
+        excluded_sym_names,
+        data,
+        cast_optional_params,
+    )
+    low = low_variables(converted.graph, target_dtype) if cast_optional_params else set()
+    arguments, states = (
+        {name: each.astype(target_dtype) if name in low else each for name, each in given.items()}
+        for given in (arg_params, aux_params)
+    )
+    return converted, arguments, states
+
+
+def convert_hybrid_block(
+    block: HybridBlock,
+    target_dtype: Any = "float16",
+    target_dtype_ops: Names = None,
+    fp32_ops: Names = None,
+    conditional_fp32_ops: Conditions = None,
+    excluded_sym_names: Names = None,
+    ctx: Context = gpu(0),
+    cast_optional_params: bool = False,
+) -> SymbolBlock:
+    """A network in mixed precision, from one that was hybridized and called once.
+
+    Args:
+        block: the network.
+        ctx: where its parameters go.
+        cast_optional_params: parameters that are only read in half precision are stored in it.
+
+    Raises:
+        AssertionError: it is no HybridBlock.
+        RuntimeError: it was not hybridized and called.
+    """
+    assert isinstance(block, HybridBlock), "block input should be a HybridBlock"
+    if not block._cache:
+        raise MXNetError(
+            "Please first call block.hybridize() and then run forward with this block at least once "
+            "before calling export."
+        )
+    symbol = block.to_symbol()
+    own = {each.name: each for each in block.collect_params().values()}
+    states = set(symbol.list_auxiliary_states())
+    values = {n: own[n].data() for n in symbol.list_inputs() if n in own}
+    converted, arguments, auxiliary = convert_model(
+        symbol,
+        {name: value for name, value in values.items() if name not in states},
+        {name: value for name, value in values.items() if name in states},
+        target_dtype,
+        target_dtype_ops,
+        fp32_ops,
+        conditional_fp32_ops,
+        excluded_sym_names,
+        cast_optional_params,
+    )
+    inputs = [Variable(name) for name in converted.list_inputs() if name not in own]
+    made = SymbolBlock(converted, inputs)
+    for name, each in made.collect_params().items():
+        value = arguments[name] if name in arguments else auxiliary[name]
+        each.shape = value.shape
+        each.cast(value.dtype)
+        each.initialize(ctx=ctx)
+        each.set_data(value)
+    return made

@@ -1,0 +1,350 @@
+"""SVRGModule: a Module that trains with stochastic variance reduced gradients."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from mixnet import context as ctx
+from mixnet import metric
+from mixnet import ndarray as nd
+from mixnet.base import _as_list
+from mixnet.contrib.svrg_optimization.svrg_optimizer import _SVRGOptimizer
+from mixnet.initializer import Uniform
+from mixnet.model.batch_end import BatchEndParam
+from mixnet.model.update import _create_kvstore
+from mixnet.module.module import Module
+from mixnet.ndarray.ndarray import NDArray
+
+
+class SVRGModule(Module):
+    """A Module whose batch gradients are corrected by the gradient of all data.
+
+    Every ``update_freq`` epochs the parameters of now are kept, and the mean gradient of all
+    batches at them is computed. From then on a batch takes
+
+        gradient(parameters) − gradient(kept parameters) + mean gradient(kept parameters)
+
+    Source: Johnson and Zhang, Accelerating Stochastic Gradient Descent using Predictive Variance
+    Reduction, 2013.
+
+    Args:
+        symbol: the network.
+        data_names: its inputs.
+        label_names: its labels.
+        logger: where messages go.
+        context: a device, or a list.
+        work_load_list: share of the batch of each device, relative to each other.
+        fixed_param_names: parameters that stay as they are.
+        state_names: inputs that keep what was put into them from batch to batch.
+        group2ctxs: devices of groups of nodes.
+        compression_params: how gradients are compressed between devices.
+        update_freq: epochs from one mean gradient to the next.
+
+    Raises:
+        TypeError: ``update_freq`` is no integer.
+        ValueError: it is not positive.
+    """
+
+    def __init__(
+        self,
+        symbol: Any,
+        data_names: Sequence[str] = ("data",),
+        label_names: Sequence[str] | None = ("softmax_label",),
+        logger: Any = logging,
+        context: Any = ctx.cpu(),
+        work_load_list: Sequence[float] | None = None,
+        fixed_param_names: Sequence[str] | None = None,
+        state_names: Sequence[str] | None = None,
+        group2ctxs: Any = None,
+        compression_params: Mapping[str, Any] | None = None,
+        update_freq: int | None = None,
+    ):
+        given = (
+            symbol, data_names, label_names, logger, context, work_load_list, fixed_param_names,
+            state_names, group2ctxs, compression_params,
+        )  # fmt: skip
+        super().__init__(*given)
+        if not isinstance(update_freq, int):
+            raise TypeError(
+                "update_freq in SVRGModule must be an integer to represent the frequency for "
+                "calculating full gradients"
+            )
+        if update_freq <= 0:
+            raise ValueError(
+                "update_freq in SVRGModule must be a positive integer to represent the frequency "
+                "for calculating full gradients"
+            )
+        self.update_freq = update_freq
+        self._mod_aux = Module(*given)
+        self._param_dict: Any = None
+        self._ctx_len = len(self._context)
+
+    def _reset_bind(self) -> None:
+        super()._reset_bind()
+        if getattr(self, "_mod_aux", None) is not None:
+            self._mod_aux._reset_bind()
+
+    # ---- making ready ---------------------------------------------------------------------------
+
+    def bind(
+        self,
+        data_shapes: Any,
+        label_shapes: Any = None,
+        for_training: bool = True,
+        inputs_need_grad: bool = False,
+        force_rebind: bool = False,
+        shared_module: Any = None,
+        grad_req: Any = "write",
+    ) -> None:
+        """Make executors for both sets of parameters; see ``Module``."""
+        given = (
+            data_shapes, label_shapes, for_training, inputs_need_grad, force_rebind, shared_module,
+            grad_req,
+        )  # fmt: skip
+        super().bind(*given)
+        if for_training and not self._mod_aux.binded:
+            self._mod_aux.bind(*given)
+
+    def reshape(self, data_shapes: Any, label_shapes: Any = None) -> None:
+        """Take batches of other shapes from now on; see ``Module``."""
+        super().reshape(data_shapes, label_shapes=label_shapes)
+        if self._mod_aux.binded:
+            self._mod_aux.reshape(data_shapes, label_shapes=label_shapes)
+
+    def init_optimizer(
+        self,
+        kvstore: Any = "local",
+        optimizer: Any = "sgd",
+        optimizer_params: Any = (("learning_rate", 0.01),),
+        force_init: bool = False,
+    ) -> None:
+        """Make the optimizer, and zeros for the mean gradients; see ``Module``."""
+        if self.optimizer_initialized and not force_init:
+            super().init_optimizer(kvstore, optimizer, optimizer_params, force_init)
+            return
+        store, _ = _create_kvstore(kvstore, self._ctx_len, self._arg_params or {})
+        made = self._create_optimizer(_SVRGOptimizer.__name__, optimizer, store, optimizer_params)
+        super().init_optimizer(store, made, (), force_init)
+        group = self._exec_group
+        self._param_dict = [
+            {
+                name: nd.zeros(parts[k].shape, parts[k].context, parts[k].dtype)
+                for name, parts in zip(group.param_names, group.param_arrays, strict=True)
+            }
+            for k in range(self._ctx_len)
+        ]
+        if self._kvstore:
+            for name in group.param_names:
+                self._kvstore.init(f"{name}_full", nd.zeros_like((self._arg_params or {})[name]))
+
+    def _create_optimizer(
+        self, optimizer: str, default_opt: Any, kvstore: Any, optimizer_params: Any
+    ) -> Any:
+        """The optimizer named first, around ``default_opt``, with numbers for all keys."""
+        group = self._exec_group
+        batch_size = group.batch_size
+        if kvstore and "dist" in kvstore.type and "_sync" in kvstore.type:
+            batch_size *= kvstore.num_workers
+        names = [*group.param_names, *(f"{name}_full" for name in group.param_names)]
+        copies = self._ctx_len if kvstore is None else 1
+        idx2name = {i * copies + k: name for k in range(copies) for i, name in enumerate(names)}
+        given = dict(optimizer_params)
+        given.setdefault("rescale_grad", 1.0 / batch_size)
+        assert optimizer == _SVRGOptimizer.__name__, f"{optimizer} is not the optimizer of SVRG."
+        return _SVRGOptimizer(
+            default_optimizer=default_opt, sym=self.symbol, param_idx2name=idx2name, **given
+        )
+
+    # ---- running --------------------------------------------------------------------------------
+
+    def forward(self, data_batch: Any, is_train: bool | None = None) -> None:
+        """Compute the outputs, in training at the kept parameters too."""
+        super().forward(data_batch, is_train)
+        if self.for_training if is_train is None else is_train:
+            self._mod_aux.forward(data_batch, is_train)
+
+    def backward(self, out_grads: Any = None) -> None:
+        """Compute the gradients at both sets of parameters."""
+        super().backward(out_grads)
+        if self._mod_aux.binded:
+            self._mod_aux.backward(out_grads)
+
+    def update(self) -> None:
+        """Correct the gradients, then update the parameters."""
+        self._update_svrg_gradients()
+        super().update()
+
+    def update_full_grads(self, train_data: Any) -> None:
+        """Keep the parameters of now, and compute the mean gradient of all batches at them.
+
+        Args:
+            train_data: the iterator; it is begun anew first.
+        """
+        self._mod_aux.set_params(*self.get_params())
+        train_data.reset()
+        group = self._mod_aux._exec_group
+        sums: list[dict[str, NDArray]] = [{} for _ in range(self._ctx_len)]
+        nbatch, padding = 0, 0
+        for batch in train_data:
+            self._mod_aux.forward(batch, is_train=True)
+            self._mod_aux.backward()
+            nbatch += 1
+            for name, parts in zip(group.param_names, group.grad_arrays, strict=True):
+                for own, gradient in zip(sums, parts, strict=True):
+                    if gradient is not None:
+                        own[name] = own[name] + gradient if name in own else gradient.copy()
+            padding = batch.pad or 0
+        # The samples that only fill up the last batch do not count.
+        batches = nbatch - padding / train_data.batch_size
+        for name in sums[0]:
+            means = [own[name] / batches for own in sums]
+            for own, mean in zip(self._param_dict, means, strict=True):
+                own[name][:] = mean
+            if self._kvstore:
+                self._accumulate_kvstore(name, means)
+
+    def _accumulate_kvstore(self, key: str, value: list[NDArray]) -> None:
+        """Sum mean gradients over devices and workers."""
+        self._kvstore.push(f"{key}_full", value)
+        self._kvstore._barrier()
+        self._kvstore.pull(f"{key}_full", value)
+        self._allocate_gradients(key, value)
+
+    def _allocate_gradients(self, key: str, value: list[NDArray]) -> None:
+        """Give every device its part: the parts are summed again when parameters are updated."""
+        for own, each in zip(self._param_dict, value, strict=True):
+            own[key][:] = each / self._ctx_len
+
+    def _svrg_grads_update_rule(
+        self,
+        g_curr_batch_curr_weight: NDArray,
+        g_curr_batch_special_weight: NDArray,
+        g_special_weight_all_batch: NDArray,
+    ) -> NDArray:
+        """The corrected gradient."""
+        return g_curr_batch_curr_weight - g_curr_batch_special_weight + g_special_weight_all_batch
+
+    def _update_svrg_gradients(self) -> None:
+        """Write the corrected gradients over those of the batch."""
+        group, kept = self._exec_group, self._mod_aux._exec_group
+        rows = zip(group.param_names, group.grad_arrays, kept.grad_arrays, strict=True)
+        for name, now, before in rows:
+            for k, gradient in enumerate(now):
+                if gradient is not None:
+                    gradient[:] = self._svrg_grads_update_rule(
+                        gradient, before[k], self._param_dict[k][name]
+                    )
+
+    def fit(
+        self,
+        train_data: Any,
+        eval_data: Any = None,
+        eval_metric: Any = "acc",
+        epoch_end_callback: Any = None,
+        batch_end_callback: Any = None,
+        kvstore: Any = "local",
+        optimizer: Any = "sgd",
+        optimizer_params: Any = (("learning_rate", 0.01),),
+        eval_end_callback: Any = None,
+        eval_batch_end_callback: Any = None,
+        initializer: Any = Uniform(0.01),
+        arg_params: Any = None,
+        aux_params: Any = None,
+        allow_missing: bool = False,
+        force_rebind: bool = False,
+        force_init: bool = False,
+        begin_epoch: int = 0,
+        num_epoch: int | None = None,
+        validation_metric: Any = None,
+        monitor: Any = None,
+        sparse_row_id_fn: Callable[[Any], Any] | None = None,
+    ) -> None:
+        """Train over an iterator; arguments as of ``Module.fit``.
+
+        The training metric that is logged at the end of an epoch is that since it was last reset.
+        """
+        assert num_epoch is not None, "please specify number of epochs"
+        self.bind(
+            data_shapes=train_data.provide_data,
+            label_shapes=train_data.provide_label,
+            for_training=True,
+            force_rebind=force_rebind,
+        )
+        if monitor is not None:
+            self.install_monitor(monitor)
+        self.init_params(
+            initializer=initializer,
+            arg_params=arg_params,
+            aux_params=aux_params,
+            allow_missing=allow_missing,
+            force_init=force_init,
+        )
+        self.init_optimizer(kvstore=kvstore, optimizer=optimizer, optimizer_params=optimizer_params)
+        if validation_metric is None:
+            validation_metric = eval_metric
+        if not isinstance(eval_metric, metric.EvalMetric):
+            eval_metric = metric.create(eval_metric)
+        for epoch in range(begin_epoch, num_epoch):
+            eval_name_vals: Any = ()
+            tic = time.time()
+            eval_metric.reset()
+            if epoch % self.update_freq == 0:
+                self.update_full_grads(train_data)
+            train_data.reset()
+            data_iter = iter(train_data)
+            nbatch = 0
+            end_of_batch = False
+            next_data_batch = next(data_iter)
+            while not end_of_batch:
+                data_batch = next_data_batch
+                if monitor is not None:
+                    monitor.tic()
+                self.forward_backward(data_batch)
+                self.update()
+                try:
+                    next_data_batch = next(data_iter)
+                    self.prepare(next_data_batch, sparse_row_id_fn=sparse_row_id_fn)
+                except StopIteration:
+                    end_of_batch = True
+                self._update_metric(eval_metric, data_batch)
+                if monitor is not None:
+                    monitor.toc_print()
+                if end_of_batch:
+                    eval_name_vals = eval_metric.get_name_value()
+                if batch_end_callback is not None:
+                    batch_end_params = BatchEndParam(
+                        epoch=epoch, nbatch=nbatch, eval_metric=eval_metric, locals=locals()
+                    )
+                    for callback in _as_list(batch_end_callback):
+                        callback(batch_end_params)
+                nbatch += 1
+            for name, val in eval_name_vals:
+                self.logger.info("Epoch[%d] Train-%s=%f", epoch, name, val)
+            toc = time.time()
+            self.logger.info("Epoch[%d] Time cost=%.3f", epoch, (toc - tic))
+            arg_params, aux_params = self.get_params()
+            self.set_params(arg_params, aux_params)
+            if epoch_end_callback is not None:
+                for callback in _as_list(epoch_end_callback):
+                    callback(epoch, self.symbol, arg_params, aux_params)
+            if eval_data is not None:
+                res = self.score(
+                    eval_data,
+                    validation_metric,
+                    score_end_callback=eval_end_callback,
+                    batch_end_callback=eval_batch_end_callback,
+                    epoch=epoch,
+                )
+                for name, val in res:
+                    self.logger.info("Epoch[%d] Validation-%s=%f", epoch, name, val)
+            train_data.reset()
+
+    def prepare(
+        self, data_batch: Any, sparse_row_id_fn: Callable[[Any], Any] | None = None
+    ) -> None:
+        """Make both sets of parameters ready for a batch; see ``Module``."""
+        super().prepare(data_batch, sparse_row_id_fn=sparse_row_id_fn)
+        self._mod_aux.prepare(data_batch, sparse_row_id_fn=sparse_row_id_fn)

@@ -1,0 +1,282 @@
+"""``mx.executor_manager``: how FeedForward trains on several devices."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from mixnet import ndarray as nd
+from mixnet.context import Context
+from mixnet.context import cpu as cpu
+from mixnet.io import DataDesc as DataDesc
+from mixnet.ndarray.ndarray import NDArray
+
+
+def _split_input_slice(batch_size: int, work_load_list: Sequence[float]) -> list[slice]:
+    """The part of a batch of each device.
+
+    Args:
+        batch_size: samples of the batch.
+        work_load_list: how much each device does, relative to each other.
+
+    Raises:
+        ValueError: a device would get no sample.
+    """
+    total = sum(work_load_list)
+    counts = [round(load * batch_size / total) for load in work_load_list]
+    counts[-1] += max(0, batch_size - sum(counts))
+    slices = []
+    end = 0
+    for count in counts:
+        begin, end = min(end, batch_size), min(end + count, batch_size)
+        if begin >= end:
+            raise ValueError("Too many slices. Some splits are empty.")
+        slices.append(slice(begin, end))
+    return slices
+
+
+def _check_arguments(symbol: Any) -> None:
+    """Refuse a symbol with two arguments, or two states, of one name.
+
+    Raises:
+        ValueError: it has such.
+    """
+    for kind, names in (
+        ("argument", symbol.list_arguments()),
+        ("auxiliary param", symbol.list_auxiliary_states()),
+    ):
+        for name in names:
+            if names.count(name) > 1:
+                raise ValueError(
+                    f'Find duplicated {kind} name "{name}", please make the weight name '
+                    f"non-duplicated(using name arguments), {kind}s are {names}"
+                )
+
+
+def _load_general(data: Sequence[NDArray], targets: Sequence[Any]) -> None:
+    """Copy arrays to one target each, or their slices to the targets of the devices."""
+    for source, places in zip(data, targets, strict=True):
+        if isinstance(places, NDArray):
+            source.copyto(places)
+            continue
+        assert places[-1][0].stop == source.shape[0], (
+            f"Batch size miss match. Expected {places[-1][0].stop}, got {source.shape[0]}"
+        )
+        for part, target in places:
+            whole = part.start == 0 and part.stop == source.shape[0]
+            (source if whole else source[part]).copyto(target)
+
+
+def _load_data(batch: Any, targets: Sequence[Any]) -> None:
+    """Copy the data of a batch."""
+    _load_general(batch.data, targets)
+
+
+def _load_label(batch: Any, targets: Sequence[Any]) -> None:
+    """Copy the labels of a batch."""
+    _load_general(batch.label, targets)
+
+
+class DataParallelExecutorGroup:
+    """Executors of one symbol on several devices.
+
+    Args:
+        sym: the network.
+        arg_names: its arguments.
+        param_names: those that are parameters.
+        ctx: the devices.
+        slices: part of the batch of each device.
+        train_data: an iterator, or a batch, that describes data and labels.
+        shared_group: a group whose parameters this one shares.
+    """
+
+    def __init__(
+        self,
+        sym: Any,
+        arg_names: Sequence[str],
+        param_names: Sequence[str],
+        ctx: Sequence[Context],
+        slices: Sequence[slice],
+        train_data: Any,
+        shared_group: DataParallelExecutorGroup | None = None,
+    ):
+        _check_arguments(sym)
+        self.shared_data_arrays: list[dict[str, NDArray]] = (
+            [{} for _ in ctx] if shared_group is None else shared_group.shared_data_arrays
+        )
+        self.data_names = [each[0] for each in train_data.provide_data]
+        self.label_names = [each[0] for each in train_data.provide_label]
+        self.aux_names = sym.list_auxiliary_states()
+        self.param_idx = [i for i, name in enumerate(arg_names) if name in param_names]
+        self.param_names = [arg_names[i] for i in self.param_idx]
+        self.slices = slices
+        requests = {name: "write" if name in param_names else "null" for name in arg_names}
+        described = [*train_data.provide_data, *train_data.provide_label]
+        self.train_execs: list[Any] = []
+        for i, (context, part) in enumerate(zip(ctx, slices, strict=True)):
+            shapes = {each[0]: (part.stop - part.start, *each[1][1:]) for each in described}
+            types = {each.name: each.dtype for each in described if isinstance(each, DataDesc)}
+            shared = None if shared_group is None else shared_group.train_execs[i]
+            executor = sym.simple_bind(
+                ctx=context,
+                grad_req=requests,
+                type_dict=types,
+                shared_arg_names=self.param_names,
+                shared_exec=shared,
+                shared_buffer=self.shared_data_arrays[i],
+                **shapes,
+            )
+            self.train_execs.append(executor)
+
+        def sliced(names: Sequence[str]) -> list[list[tuple[slice, NDArray]]]:
+            return [
+                [(part, e.arg_dict[name]) for part, e in zip(slices, self.train_execs, strict=True)]
+                for name in names
+            ]
+
+        execs = self.train_execs
+        self.data_arrays = sliced(self.data_names)
+        self.label_arrays = sliced(self.label_names)
+        self.param_arrays = [[e.arg_dict[name] for e in execs] for name in self.param_names]
+        self.grad_arrays = [[e.grad_dict[name] for e in execs] for name in self.param_names]
+        self.aux_arrays = [[e.aux_dict[name] for e in execs] for name in self.aux_names]
+
+    def load_data_batch(self, data_batch: Any) -> None:
+        """Copy a batch to the devices."""
+        _load_data(data_batch, self.data_arrays)
+        _load_label(data_batch, self.label_arrays)
+
+    def forward(self, is_train: bool = False) -> None:
+        """Compute the outputs."""
+        for each in self.train_execs:
+            each.forward(is_train=is_train)
+
+    def backward(self) -> None:
+        """Compute the gradients."""
+        for each in self.train_execs:
+            each.backward()
+
+    def update_metric(self, metric: Any, labels: Any, pre_sliced: bool = False) -> None:
+        """Add the outputs and labels to a metric; with ``pre_sliced`` labels come a device."""
+        for i, (executor, part) in enumerate(zip(self.train_execs, self.slices, strict=True)):
+            own = labels[i] if pre_sliced else [each[part] for each in labels]
+            metric.update(own, executor.outputs)
+
+
+class DataParallelExecutorManager:
+    """Several devices that train one network, with networks by bucket where they are given.
+
+    Args:
+        symbol: the network.
+        ctx: the devices.
+        train_data: the iterator: its batch size is split over the devices.
+        arg_names: arguments of the network.
+        param_names: those that are parameters.
+        aux_names: auxiliary states.
+        work_load_list: share of the batch of each device, relative to each other.
+        logger: where messages go.
+        sym_gen: gives the network of a bucket.
+
+    Raises:
+        AssertionError: there are not as many work loads as devices.
+    """
+
+    def __init__(
+        self,
+        symbol: Any,
+        ctx: Sequence[Context],
+        train_data: Any,
+        arg_names: Sequence[str],
+        param_names: Sequence[str],
+        aux_names: Sequence[str],
+        work_load_list: Sequence[float] | None = None,
+        logger: Any = None,
+        sym_gen: Any = None,
+    ):
+        logger = logging if logger is None else logger
+        logger.info("Start training with %s", str(list(ctx)))
+        loads = [1] * len(ctx) if work_load_list is None else work_load_list
+        assert isinstance(loads, list) and len(loads) == len(ctx), "Invalid settings for work load."
+        self.slices = _split_input_slice(train_data.batch_size, loads)
+        self.arg_names = arg_names
+        self.param_names = param_names
+        self.aux_names = aux_names
+        self.ctx = ctx
+        self.execgrp = DataParallelExecutorGroup(
+            symbol, arg_names, param_names, ctx, self.slices, train_data
+        )
+        self.symbol = symbol
+        self.sym_gen = sym_gen
+        self.curr_execgrp: DataParallelExecutorGroup = self.execgrp
+        self.execgrp_bucket = {}
+        if sym_gen is not None:
+            self.execgrp_bucket = {train_data.default_bucket_key: self.execgrp}
+
+    def install_monitor(self, monitor: Any) -> None:
+        """Let a monitor see what the executors compute.
+
+        Raises:
+            NotImplementedError: there are buckets.
+        """
+        if self.sym_gen is not None:
+            raise NotImplementedError("Monitoring is not implemented for bucketing")
+        for each in self.execgrp.train_execs:
+            monitor.install(each)
+
+    def set_params(self, arg_params: Mapping[str, NDArray], aux_params: Mapping[str, Any]) -> None:
+        """Copy parameters and states to all devices."""
+        for each in self.execgrp.train_execs:
+            each.copy_params_from(arg_params, aux_params)
+
+    def copy_to(self, arg_params: Mapping[str, NDArray], aux_params: Mapping[str, NDArray]) -> None:
+        """Copy parameters and states, averaged over the devices, into these arrays."""
+        group = self.execgrp
+        for names, arrays, targets in (
+            (group.param_names, group.param_arrays, arg_params),
+            (group.aux_names, group.aux_arrays, aux_params),
+        ):
+            for name, parts in zip(names, arrays, strict=True):
+                target = targets[name]
+                here = [each.as_in_context(target.context) for each in parts]
+                mean = nd.add_n(*here) / len(here) if len(here) > 1 else here[0]
+                mean.copyto(target)
+
+    @property
+    def param_arrays(self) -> list[list[NDArray]]:
+        """Parameters: for each one array a device."""
+        return self.execgrp.param_arrays
+
+    @property
+    def grad_arrays(self) -> list[list[NDArray]]:
+        """Their gradients likewise."""
+        return self.execgrp.grad_arrays
+
+    @property
+    def aux_arrays(self) -> list[list[NDArray]]:
+        """Auxiliary states likewise."""
+        return self.execgrp.aux_arrays
+
+    def load_data_batch(self, data_batch: Any) -> None:
+        """Copy a batch to the devices, and take the network of its bucket."""
+        if self.sym_gen is not None:
+            key = data_batch.bucket_key
+            if key not in self.execgrp_bucket:
+                self.execgrp_bucket[key] = DataParallelExecutorGroup(
+                    self.sym_gen(key), self.arg_names, self.param_names, self.ctx, self.slices,
+                    data_batch, shared_group=self.execgrp,
+                )  # fmt: skip
+            self.curr_execgrp = self.execgrp_bucket[key]
+        self.curr_execgrp.load_data_batch(data_batch)
+
+    def forward(self, is_train: bool = False) -> None:
+        """Compute the outputs."""
+        self.curr_execgrp.forward(is_train=is_train)
+
+    def backward(self) -> None:
+        """Compute the gradients."""
+        self.curr_execgrp.backward()
+
+    def update_metric(self, metric: Any, labels: Any, pre_sliced: bool = False) -> None:
+        """Add the outputs and labels to a metric; with ``pre_sliced`` labels come a device."""
+        self.curr_execgrp.update_metric(metric, labels, pre_sliced)

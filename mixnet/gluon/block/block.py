@@ -1,0 +1,378 @@
+"""Block: a part of a network, made of parameters and other blocks."""
+
+from __future__ import annotations
+
+import re
+import warnings
+from collections import OrderedDict
+from collections.abc import Callable
+from typing import Any
+
+from mixnet import initializer
+from mixnet.base import CheckError
+from mixnet.gluon.block.model_file import load_model, save_model
+from mixnet.gluon.block.scope import _BlockScope
+from mixnet.gluon.block.summary import summarize
+from mixnet.gluon.parameter import Parameter, ParameterDict, fill
+from mixnet.gluon.utils import HookHandle
+from mixnet.ndarray.ndarray import NDArray
+from mixnet.ndarray.params_file import load, save
+from mixnet.numpy.ndarray import ndarray as np_ndarray
+from mixnet.runtime.files import Saving
+from mixnet.source import user_source
+from mixnet.util import is_np_array
+
+
+def indented(text: str, spaces: int = 2) -> str:
+    """The text with all lines but the first moved to the right."""
+    return text.replace("\n", "\n" + " " * spaces)
+
+
+class Block:
+    """Base of all layers and networks: override ``forward``.
+
+    Blocks and parameters that are set as attributes become its children.
+
+    Args:
+        prefix: text before the names of its parameters; counted by class by default.
+        params: parameters to share: those of another block, ``other.params`` or
+            ``other.collect_params()``.
+    """
+
+    def __init__(self, prefix: str | None = None, params: ParameterDict | None = None):
+        self._made_at = user_source(making=self)
+        self._empty_prefix = prefix == ""
+        self._prefix, self._params = _BlockScope.create(prefix, params, self._alias())
+        self._name = self._prefix.removesuffix("_")
+        self._scope = _BlockScope(self)
+        self._children: OrderedDict[str, Block] = OrderedDict()
+        self._reg_params: dict[str, Parameter] = {}
+        self._forward_hooks: OrderedDict[int, Callable[..., Any]] = OrderedDict()
+        self._forward_pre_hooks: OrderedDict[int, Callable[..., Any]] = OrderedDict()
+
+    def _alias(self) -> str:
+        return type(self).__name__.lower()
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        """Set an attribute; blocks and parameters become children.
+
+        Raises:
+            TypeError: a block or a parameter is to become something of another class.
+            CheckError: a parameter is to be replaced.
+        """
+        before = self.__dict__.get(name)
+        if isinstance(before, (Parameter, Block)) and not isinstance(value, type(before)):
+            raise TypeError(
+                f"{type(self).__name__}.{name} is a {type(before)}; it cannot become a "
+                f"{type(value)}. Take another name, or make a new {type(self).__name__}."
+            )
+        if isinstance(value, Block):
+            self.register_child(value, name)
+        elif isinstance(value, Parameter):
+            if name in self._reg_params:
+                raise CheckError(
+                    f"{type(self).__name__}.{name} is a parameter already. To share parameters "
+                    f"give a block the other's: params=other.params."
+                )
+            self._reg_params[name] = value
+        super().__setattr__(name, value)
+
+    def __repr__(self) -> str:
+        rows = [
+            f"  ({name}): {indented(repr(each))}"
+            for name, each in self.__dict__.items()
+            if isinstance(each, Block)
+        ]
+        return f"{type(self).__name__}(\n" + "\n".join(rows) + "\n)"
+
+    # ---- names, children, parameters ----------------------------------------------------------
+
+    @property
+    def prefix(self) -> str:
+        """Text before the names of its parameters."""
+        return self._prefix
+
+    @property
+    def name(self) -> str:
+        """The prefix without its last underscore."""
+        return self._name
+
+    @property
+    def params(self) -> ParameterDict:
+        """Its own parameters, without its children's."""
+        return self._params
+
+    def name_scope(self) -> _BlockScope:
+        """Scope in which new blocks are named as parts of this one."""
+        return self._scope
+
+    def register_child(self, block: Block, name: str | None = None) -> None:
+        """Make a block a child, under ``name`` or its number."""
+        self._children[str(len(self._children)) if name is None else name] = block
+
+    def collect_params(self, select: str | None = None) -> ParameterDict:
+        """Its parameters and its children's.
+
+        Args:
+            select: regular expression that names match from their beginning.
+        """
+        self._warn_of_hidden_blocks()
+        found = ParameterDict(self._params.prefix)
+        pattern = re.compile(select or "")
+        own = ParameterDict()
+        own._params.update((n, p) for n, p in self._params.items() if pattern.match(n))
+        found.update(own)
+        for child in self._children.values():
+            found.update(child.collect_params(select=select))
+        return found
+
+    def _warn_of_hidden_blocks(self) -> None:
+        children = set(self._children.values())
+
+        def hidden(value: Any) -> bool:
+            if isinstance(value, (list, tuple)):
+                return any(hidden(each) for each in value)
+            if isinstance(value, dict):
+                return any(hidden(each) for each in value.values())
+            return isinstance(value, Block) and value not in children
+
+        for name, value in self.__dict__.items():
+            if (
+                isinstance(value, (list, tuple, dict))
+                and not name.startswith("__")
+                and name != "_children"
+                and hidden(value)
+            ):
+                warnings.warn(
+                    f'"{type(self).__name__}.{name}" is an unregistered container with Blocks: '
+                    f"Blocks in a list, tuple or dict are no children, and their parameters are "
+                    f"not found. Call register_child() for each, or put them into nn.Sequential or "
+                    f"nn.HybridSequential.",
+                    stacklevel=3,
+                )
+
+    def _walk(self) -> list[Block]:
+        blocks = [self]
+        for child in self._children.values():
+            blocks += [each for each in child._walk() if each not in blocks]
+        return blocks
+
+    def _collect_params_with_prefix(self, prefix: str = "") -> dict[str, Parameter]:
+        """Parameters by their place in the structure, as ``features.0.weight``."""
+        dot = prefix + "." if prefix else ""
+        found = {dot + name: each for name, each in self._reg_params.items()}
+        for name, child in self._children.items():
+            found.update(child._collect_params_with_prefix(dot + name))
+        return found
+
+    def initialize(
+        self,
+        init: Any = initializer.Uniform(),
+        ctx: Any = None,
+        verbose: bool = False,
+        force_reinit: bool = False,
+    ) -> None:
+        """Give all parameters their first values.
+
+        Args:
+            init: initializer of parameters without one of their own; small uniform numbers.
+            ctx: a context or a list; the current one by default.
+            verbose: log each.
+            force_reinit: start anew if they have values.
+        """
+        self.collect_params().initialize(init, ctx, verbose, force_reinit)
+
+    def cast(self, dtype: Any) -> None:
+        """Change the dtype of all parameters."""
+        for child in self._children.values():
+            child.cast(dtype)
+        for each in self._params.values():
+            each.cast(dtype)
+
+    def zero_grad(self) -> None:
+        """Set all gradients to 0."""
+        self.collect_params().zero_grad()
+
+    def apply(self, fn: Callable[[Block], Any]) -> Block:
+        """Call ``fn`` on all children, then on itself."""
+        for child in self._children.values():
+            child.apply(fn)
+        fn(self)
+        return self
+
+    def hybridize(self, active: bool = True, **kwargs: Any) -> None:
+        """Hybridize the children that can be.
+
+        Args:
+            active: whether to.
+            kwargs: see ``HybridBlock.hybridize``.
+        """
+        for child in self._children.values():
+            child.hybridize(active, **kwargs)
+
+    # ---- files --------------------------------------------------------------------------------
+
+    def save_parameters(
+        self, filename: str, deduplicate: bool = False, wait: bool = True
+    ) -> Saving | None:
+        """Write the values to a ``.params`` file, named by their place in the structure.
+
+        Args:
+            filename: path; the file is complete or not there.
+            deduplicate: write a shared parameter once, under the last of its names.
+            wait: return when the file is complete; else at once, with a handle to wait on.
+        """
+        params = self._collect_params_with_prefix()
+        if deduplicate:
+            names = {each: name for name, each in params.items()}
+            params = {name: each for each, name in names.items()}
+        return save(filename, {name: each._reduce() for name, each in params.items()}, wait)
+
+    def load_parameters(
+        self,
+        filename: str,
+        ctx: Any = None,
+        allow_missing: bool = False,
+        ignore_extra: bool = False,
+        cast_dtype: bool = False,
+        dtype_source: str = "current",
+    ) -> None:
+        """Read values that ``save_parameters``, ``export`` or ``ParameterDict.save`` wrote.
+
+        Nothing changes unless all fit.
+
+        Args:
+            filename: path.
+            ctx: where parameters that are not made yet go.
+            allow_missing: leave parameters that the file does not have.
+            ignore_extra: leave out values that the network does not have.
+            cast_dtype: cast where dtypes differ.
+            dtype_source: ``current`` or ``saved``: which dtype a parameter has afterwards.
+
+        Raises:
+            CheckError: names are missing, or a shape or dtype differs.
+            ValueError: names are unknown.
+            FileFormatError: the file is truncated or corrupted.
+        """
+        loaded = load(filename)
+        params = self._collect_params_with_prefix()
+        if not isinstance(loaded, dict):
+            if not loaded and not params:
+                return
+            raise CheckError(f"{filename} holds arrays without names, not parameters.")
+        if loaded and not any("." in name for name in loaded):
+            # a file without structure: names as of collect_params(), with or without the prefix
+            self.collect_params().load(
+                filename, ctx, allow_missing, ignore_extra, self.prefix, cast_dtype, dtype_source
+            )
+            return
+        fill(
+            params,
+            loaded,
+            ctx,
+            allow_missing,
+            ignore_extra,
+            cast_dtype,
+            dtype_source,
+            f"file '{filename}'",
+            ValueError,
+        )
+
+    def save_params(self, filename: str) -> None:
+        """As ``collect_params().save``; :meth:`save_parameters` is its successor."""
+        warnings.warn(
+            "save_params is deprecated: call save_parameters, or export for a SymbolBlock.",
+            stacklevel=2,
+        )
+        self.collect_params().save(filename, strip_prefix=self.prefix)
+
+    def load_params(
+        self,
+        filename: str,
+        ctx: Any = None,
+        allow_missing: bool = False,
+        ignore_extra: bool = False,
+    ) -> None:
+        """As :meth:`load_parameters`, which is its successor."""
+        warnings.warn("load_params is deprecated: call load_parameters.", stacklevel=2)
+        self.load_parameters(filename, ctx, allow_missing, ignore_extra)
+
+    def save(self, prefix: str) -> None:
+        """Write ``prefix-model.json``, how the blocks nest, and ``prefix-model.params``.
+
+        Args:
+            prefix: start of both paths.
+        """
+        save_model(self, prefix)
+
+    def load(self, prefix: str) -> None:
+        """Read what :meth:`save` wrote into a network that was made in the same way.
+
+        Args:
+            prefix: start of both paths.
+        """
+        load_model(self, prefix)
+
+    # ---- calling ------------------------------------------------------------------------------
+
+    def register_forward_hook(self, hook: Callable[..., Any]) -> HookHandle:
+        """Call ``hook(block, inputs, output)`` after every forward."""
+        handle = HookHandle()
+        handle.attach(self._forward_hooks, hook)
+        return handle
+
+    def register_forward_pre_hook(self, hook: Callable[..., Any]) -> HookHandle:
+        """Call ``hook(block, inputs)`` before every forward."""
+        handle = HookHandle()
+        handle.attach(self._forward_pre_hooks, hook)
+        return handle
+
+    def register_op_hook(self, callback: Callable[..., Any], monitor_all: bool = False) -> None:
+        """Call ``callback(name, operator, array)`` for every result in hybridized children.
+
+        Args:
+            callback: gets the name of the result, the operator's name, and the array.
+            monitor_all: for the operators' inputs too.
+        """
+        for child in self._children.values():
+            child.register_op_hook(callback, monitor_all)
+
+    def __call__(self, *args: Any) -> Any:
+        """Run forward and the hooks."""
+        for hook in list(self._forward_pre_hooks.values()):
+            hook(self, args)
+        output = self._run(*args)
+        for hook in list(self._forward_hooks.values()):
+            hook(self, args, output)
+        if is_np_array():
+            _check_numpy(output)
+        return output
+
+    def _run(self, *args: Any) -> Any:
+        return self.forward(*args)
+
+    def forward(self, *args: Any) -> Any:
+        """Outputs from inputs; to be overridden."""
+        raise NotImplementedError(f"{type(self).__name__} does not define forward(self, x).")
+
+    def summary(self, *inputs: Any) -> None:
+        """Print a table of layers, output shapes and numbers of parameters for these inputs.
+
+        Args:
+            inputs: arrays as for a call; parameters must be initialized.
+
+        Raises:
+            CheckError: the network is hybridized already.
+        """
+        summarize(self, inputs)
+
+
+def _check_numpy(output: Any) -> None:
+    if isinstance(output, (list, tuple)):
+        for each in output:
+            _check_numpy(each)
+    elif isinstance(output, NDArray) and not isinstance(output, np_ndarray):
+        raise TypeError(
+            f"Under npx.set_np() a Block returns mx.np.ndarrays; this one returned a "
+            f"{type(output)}. Use mx.np and mx.npx in its forward, or x.as_np_ndarray()."
+        )

@@ -1,0 +1,149 @@
+"""Composing a block on symbols: its graph with the names that MXNet gives it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from mixnet.autograd.scope import RecordingScope
+from mixnet.context import Context
+from mixnet.dtype import as_dtype
+from mixnet.gluon.block.nested import _flatten
+from mixnet.gluon.trace import Program, describe, unflatten, untraced
+from mixnet.graph.graph import Graph
+from mixnet.graph.node import Entry, Node
+from mixnet.ndarray.ndarray import NDArray
+from mixnet.numpy.ndarray import ndarray as np_ndarray
+from mixnet.passes.assign_keys import assign_keys
+from mixnet.passes.complete_shapes import complete_shapes
+from mixnet.passes.infer_shape import Inference, infer
+from mixnet.runtime.trace_key import TraceKey
+from mixnet.runtime.value import Spec
+from mixnet.symbol import Group
+from mixnet.symbol.executor import unplaced_graph
+from mixnet.symbol.numpy.symbol import _Symbol as NumpySymbol
+from mixnet.symbol.symbol import Symbol, Variable
+
+
+class Composition:
+    """A block called once with variables for its arrays.
+
+    Args:
+        forward: what to call.
+        structure: the arguments without their arrays, see ``gluon.trace.flatten``.
+        count: how many arrays there are.
+
+    ``inputs`` are the variables: ``data``, or ``data0``, ``data1`` and so on; ``output`` what
+    forward returned, ``symbol`` the same as one symbol.
+    """
+
+    def __init__(self, forward: Any, structure: Any, count: int):
+        names = ["data"] if count == 1 else [f"data{i}" for i in range(count)]
+        kinds = iter(_leaf_types(structure))
+        self.inputs: list[Symbol] = []
+        for name in names:
+            variable = Variable(name)
+            is_numpy = issubclass(next(kinds), np_ndarray)
+            self.inputs.append(variable.as_np_ndarray() if is_numpy else variable)
+        arguments = unflatten(iter(self.inputs), structure)
+        with untraced(), RecordingScope(False, None):
+            self.output = forward(*arguments)
+        leaves, self.outputs = _flattened(self.output)
+        self.symbol = leaves[0] if len(leaves) == 1 else Group(leaves, type(leaves[0]))
+        self.formats = (_format(list(arguments), "input"), _format(self.output, "output"))
+        self.names = names
+        self.structure = structure
+
+    def infer(self, specs: Sequence[Spec], parameters: Any) -> Inference:
+        """All shapes and dtypes that follow from those of the arrays and the parameters."""
+        shapes: dict[str, Any] = {}
+        dtypes: dict[str, Any] = {}
+        for name, spec in zip(self.names, specs, strict=True):
+            shapes[name], dtypes[name] = spec.shape, spec.dtype
+        for name, each in parameters.items():
+            dtypes.setdefault(name, as_dtype(each.dtype))
+            if each._shape is not None and name not in shapes:
+                shapes[name] = each._shape
+        return infer(self.symbol.graph, shapes, dtypes)
+
+
+class Composed(Program):
+    """What a hybridized block runs, made of the symbol that it composes.
+
+    Args:
+        composition: the composed symbol.
+        parameters: the block's parameters by name, all of known shape.
+        specs: specs of the arrays among the arguments.
+        training: whether operators train.
+        context: where it runs.
+    """
+
+    def __init__(
+        self,
+        composition: Composition,
+        parameters: Any,
+        specs: Sequence[Spec],
+        training: bool,
+        context: Context,
+    ):
+        shapes = {name: each._shape for name, each in parameters.items()}
+        shapes.update({n: s.shape for n, s in zip(composition.names, specs, strict=True)})
+        whole = Symbol(complete_shapes(composition.symbol.graph, shapes).heads)
+        found = unplaced_graph(whole, training)
+        data: dict[str, Node] = {name: Node(None, name=name) for name in composition.names}
+        by_name = {node.name: node for node in found.inputs}
+        data.update({name: by_name[name] for name in data if name in by_name})
+        learned = [node for node in found.inputs if node.name not in data]
+        inputs = (*data.values(), *learned)
+        places = {node: i for i, node in enumerate(inputs)}
+        states = tuple(places[found.inputs[i]] for i in found.states)
+        self.graph = assign_keys(Graph(found.heads, inputs, found.num_outputs, states))
+        self.parameters = [parameters[node.name] for node in learned]
+        self.captured = []
+        self.outputs = composition.outputs
+        self.context = context
+        self.key = TraceKey(
+            tuple(specs),
+            training,
+            tuple(composition.names),
+            describe(composition.structure),
+            {each.name: each._on(context)._spec for each in self.parameters},
+        )
+
+
+def _leaf_types(structure: Any) -> list[type]:
+    """Classes of the arrays of a structure in order."""
+    if isinstance(structure, type):
+        return [structure]
+    if structure[0] == "constant":
+        return []
+    if structure[0] is dict:
+        return _leaf_types(structure[2])
+    return [leaf for part in structure[1] for leaf in _leaf_types(part)]
+
+
+def _flattened(output: Any) -> tuple[list[Symbol], Any]:
+    """Symbols of nested lists, and the structure of the arrays that they stand for."""
+    if isinstance(output, Symbol):
+        kind = np_ndarray if isinstance(output, NumpySymbol) else NDArray
+        return [output], kind if len(output) == 1 else (list, (kind,) * len(output))
+    if isinstance(output, (list, tuple)):
+        parts = [_flattened(each) for each in output]
+        leaves = [leaf for part, _ in parts for leaf in part]
+        return leaves, (type(output), tuple(structure for _, structure in parts))
+    if isinstance(output, dict):
+        leaves, structure = _flattened(list(output.values()))
+        return leaves, (dict, tuple(output), structure)
+    return [], ("constant", output)
+
+
+def _format(nested: Any, what: str) -> Any:
+    try:
+        return _flatten(nested, what)[1]
+    except ValueError:
+        return None
+
+
+def entries_by_name(symbol: Symbol) -> dict[str, Entry]:
+    """The entries of a symbol's variables."""
+    return {node.name: Entry(node) for node in symbol.graph.nodes if node.is_variable}

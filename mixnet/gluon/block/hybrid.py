@@ -1,0 +1,600 @@
+"""HybridBlock: a block whose forward is composed or traced once and run as one compiled graph."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import jax
+
+from mixnet import ndarray as nd
+from mixnet import symbol as sym
+from mixnet.autograd.scope import RecordingScope
+from mixnet.base import MXNetError, ShapeError
+from mixnet.context import current_context
+from mixnet.dtype import as_dtype
+from mixnet.gluon.block.block import Block
+from mixnet.gluon.block.compose import Composed, Composition, entries_by_name
+from mixnet.gluon.block.run_symbol import run_symbol
+from mixnet.gluon.parameter import DeferredInitializationError, Parameter, ParameterDict
+from mixnet.gluon.trace import Program, Traced, flatten, unflatten
+from mixnet.ndarray.ndarray import NDArray
+from mixnet.ndarray.params_file import save
+from mixnet.passes import pipeline
+from mixnet.passes.assign_keys import KEY_SPEC
+from mixnet.passes.facts import Facts
+from mixnet.passes.infer_shape import is_known
+from mixnet.passes.plan_memory import MemoryPlan
+from mixnet.passes.recompute import check_mode
+from mixnet.runtime.graph_op import GraphOp, call_graph
+from mixnet.runtime.lower import lower
+from mixnet.runtime.state import state
+from mixnet.runtime.trace_key import TraceKey
+from mixnet.runtime.value import Spec
+from mixnet.symbol.memory import plan_of
+from mixnet.symbol.numpy.symbol import _Symbol as NumpySymbol
+from mixnet.symbol.spell import spelled_out
+from mixnet.symbol.symbol import Symbol
+
+
+class HybridBlock(Block):
+    """A block that can be hybridized: override ``hybrid_forward(F, x, weight, ...)`` or ``forward``.
+
+    Not hybridized, it runs as any imperative code. After ``hybridize()`` its graph is made at the
+    first call and compiled for each shape; later calls run that. The graph is composed of symbols,
+    as MXNet does (``F`` is ``mx.sym``), where every part defines ``hybrid_forward``; else, or where
+    the code asks for what symbols do not have, forward runs once on arrays without numbers.
+    """
+
+    def __init__(self, prefix: str | None = None, params: ParameterDict | None = None):
+        super().__init__(prefix, params)
+        self._active = False
+        self._flags: dict[str, Any] = {}
+        self._cache: dict[Any, tuple[Program, GraphOp]] = {}
+        self._compositions: dict[Any, Composition | None] = {}
+        self._cached_graph: Any = ()
+        self._formats: tuple[Any, Any] = (None, None)
+        self._op_hook: tuple[Callable[..., Any], bool] | None = None
+        self._last_key: TraceKey | None = None  # of the last trace, to tell why there is another
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        """Set an attribute; blocks and parameters become children, and graphs are made anew."""
+        super().__setattr__(name, value)
+        if isinstance(value, (Block, Parameter)) and "_cache" in self.__dict__:
+            self._clear_cache()
+
+    def register_child(self, block: Block, name: str | None = None) -> None:
+        """Make a block a child, under ``name`` or its number.
+
+        Raises:
+            ValueError: it cannot be hybridized.
+        """
+        if not isinstance(block, HybridBlock):
+            raise ValueError(
+                f"Children of a HybridBlock are HybridBlocks too; {block!r} is a "
+                f"{type(block).__name__}. Derive it from HybridBlock, or this one from Block (put "
+                f"it into nn.Sequential rather than nn.HybridSequential)."
+            )
+        super().register_child(block, name)
+        self._clear_cache()
+
+    def hybridize(
+        self,
+        active: bool = True,
+        backend: str | None = None,
+        clear: bool = True,
+        static_alloc: bool = False,
+        static_shape: bool = False,
+        inline_limit: int = 2,
+        forward_bulk_size: int | None = None,
+        backward_bulk_size: int | None = None,
+        **kwargs: Any,
+    ) -> None:
+        """Run as a compiled graph from now on, or no longer; the children too.
+
+        A compiled graph has static memory and shapes in any case: the arguments below are MXNet's,
+        taken and kept.
+
+        Args:
+            active: whether to.
+            backend: name of a subgraph backend; XLA takes the place of all.
+            clear: forget graphs made so far.
+            static_alloc: memory is planned ahead.
+            static_shape: shapes do not change.
+            inline_limit: graphs of so few operators are inlined.
+            forward_bulk_size: operators that run as one in forward.
+            backward_bulk_size: operators that run as one in backward.
+            kwargs: ``recompute="mirror"`` or ``"sublinear"``: backward computes most activations again,
+                which takes time and saves memory; see :func:`mixnet.passes.recompute.kept_nodes`.
+                Others, as ``partial_shape``, are options of a backend.
+
+        Raises:
+            AttributeValueError: there is no such way to recompute.
+        """
+        check_mode(kwargs.get("recompute"))
+        self._active = active
+        self._flags = {
+            "backend": backend,
+            "static_alloc": static_alloc,
+            "static_shape": static_shape,
+            "inline_limit": inline_limit,
+            "forward_bulk_size": forward_bulk_size,
+            "backward_bulk_size": backward_bulk_size,
+            **kwargs,
+        }
+        if clear:
+            self._clear_cache()
+        if active and (self._forward_hooks or self._forward_pre_hooks):
+            warnings.warn(
+                f'"{self}" is hybridized while it has hooks: as a child of a hybridized block it '
+                f"runs once, when the graph is made, and its hooks too.",
+                stacklevel=2,
+            )
+        super().hybridize(
+            active,
+            static_alloc=static_alloc,
+            static_shape=static_shape,
+            inline_limit=inline_limit,
+            forward_bulk_size=forward_bulk_size,
+            backward_bulk_size=backward_bulk_size,
+            **kwargs,
+        )
+
+    def optimize_for(
+        self,
+        x: Any,
+        *args: Any,
+        backend: str | None = None,
+        clear: bool = False,
+        static_alloc: bool = False,
+        static_shape: bool = False,
+        inline_limit: int = 2,
+        forward_bulk_size: int | None = None,
+        backward_bulk_size: int | None = None,
+        **kwargs: Any,
+    ) -> None:
+        """Hybridize, and make the graph for these inputs without running it.
+
+        Args:
+            x: first input.
+            args: further inputs.
+            backend: name of a subgraph backend; XLA takes the place of all.
+            clear: see :meth:`hybridize`, also for the arguments below.
+
+        Raises:
+            ValueError: no backend is named.
+        """
+        if not backend:
+            raise ValueError(
+                'optimize_for takes backend="NAME"; call hybridize() where there is none.'
+            )
+        self.hybridize(
+            True,
+            backend,
+            clear,
+            static_alloc,
+            static_shape,
+            inline_limit,
+            forward_bulk_size,
+            backward_bulk_size,
+            **kwargs,
+        )
+        leaves, structure = flatten((x, *args))
+        self._program(leaves, structure)
+
+    def _clear_cache(self) -> None:
+        self.__dict__.setdefault("_cache", {}).clear()
+        self.__dict__.setdefault("_compositions", {}).clear()
+        self.__dict__["_cached_graph"] = ()
+
+    def cast(self, dtype: Any) -> None:
+        """Change the dtype of all parameters."""
+        self._clear_cache()
+        super().cast(dtype)
+
+    def register_op_hook(self, callback: Callable[..., Any], monitor_all: bool = False) -> None:
+        """Call ``callback(name, operator, array)`` for every result, once hybridized.
+
+        While there is a hook the operators run one by one.
+
+        Args:
+            callback: gets the name of the result (``dense0_fwd_output``), the operator's name
+                (``FullyConnected``), and the array.
+            monitor_all: for the operators' inputs too.
+        """
+        self._op_hook = (callback, monitor_all)
+        super().register_op_hook(callback, monitor_all)
+
+    # ---- calling ------------------------------------------------------------------------------
+
+    def _run(self, *args: Any) -> Any:
+        """Run forward: as a compiled graph if hybridized, and not within another trace."""
+        if not self._active or state.trace is not None:
+            return self.forward(*args)
+        leaves, structure = flatten(args)
+        if not leaves or any(isinstance(each, Symbol) for each in args):
+            return self.forward(*args)
+        return self._call_graph(leaves, structure)
+
+    def _call_graph(self, leaves: Sequence[NDArray], structure: Any) -> Any:
+        if len({leaf.context for leaf in leaves}) > 1:
+            raise ValueError(
+                f"{self.name}: the inputs of a hybridized block are on one context; these are on "
+                f"{sorted({str(leaf.context) for leaf in leaves})}. Move them: "
+                f"x.as_in_context(ctx)."
+            )
+        program, op = self._program(leaves, structure)
+        if self._op_hook is not None:
+            composition = self._composition(structure, len(leaves))
+            if composition is not None:
+                return self._call_watched(composition, program, leaves)
+        values = [leaf._read() for leaf in leaves]
+        context = values[0].spec.context
+        handles = program.parameter_handles(context)
+        inputs = [*values, *[handle._read() for handle in handles], *program.captured]
+        outputs, states = call_graph(op, inputs, context)
+        for i, value in zip(op.states, states, strict=True):
+            value.node = None
+            with RecordingScope(False, None):
+                handles[i - len(values)]._write(value)
+        return unflatten(iter(outputs), program.outputs, wrap=True)
+
+    def _call_watched(
+        self, composition: Composition, program: Program, leaves: Sequence[NDArray]
+    ) -> Any:
+        given = dict(zip(composition.names, leaves, strict=True))
+        handles = program.parameter_handles(leaves[0].context)
+        given.update({p.name: h for p, h in zip(program.parameters, handles, strict=True)})
+        outputs = run_symbol(composition.symbol, given, type(leaves[0]), self._op_hook)
+        return unflatten(iter(outputs), composition.outputs)
+
+    def _program(self, leaves: Sequence[NDArray], structure: Any) -> tuple[Program, GraphOp]:
+        specs = [leaf._spec for leaf in leaves]
+        key = (tuple(specs), _hashable(structure), state.training)
+        found = self._cache.get(key)
+        if found is None:
+            found = self._cache[key] = self._compile(leaves, structure)
+        return found
+
+    def is_traced(self, specs: Sequence[Spec], structure: Any, training: bool) -> bool:
+        """Whether a call with such inputs finds a compiled graph.
+
+        Args:
+            specs: of the arrays among the arguments.
+            structure: the arguments without their arrays, see ``gluon.trace.flatten``.
+            training: whether operators train.
+        """
+        return self._active and (tuple(specs), _hashable(structure), training) in self._cache
+
+    def _compile(self, leaves: Sequence[NDArray], structure: Any) -> tuple[Program, GraphOp]:
+        specs = [leaf._spec for leaf in leaves]
+        program = self._trace(specs, structure, state.training)
+        context = leaves[0].context
+        specs += [handle._spec for handle in program.parameter_handles(context)]
+        specs += [value.spec for value in program.captured]
+        known = [(spec.shape, spec.dtype) for spec in specs]
+        if len(known) < len(program.graph.inputs):  # the key of a graph that draws
+            known.append(KEY_SPEC)
+        facts = Facts(context.device.platform, known)
+        graph = pipeline.run(program.graph, "graph", facts)
+        self._last_key = program.key
+        return program, GraphOp(graph, self.name, recompute=self._flags.get("recompute"))
+
+    def _trace(self, specs: Sequence[Spec], structure: Any, training: bool) -> Program:
+        """The graph for such inputs: composed of symbols, or traced where that cannot be."""
+        context = specs[0].context
+        composition = self._composition(structure, len(specs))
+        if composition is not None:
+            try:
+                parameters = self._completed(composition, specs)
+                return Composed(composition, parameters, specs, training, context)
+            except ShapeError:
+                pass  # the trace fails too, at the user's line
+        return Traced(self.forward, specs, structure, training, context)
+
+    def _composition(self, structure: Any, count: int) -> Composition | None:
+        """The block on symbols, made at the first call; None where a part takes arrays only."""
+        key = _hashable(structure)
+        if key not in self._compositions:
+            self._compositions[key] = None
+            if all(_takes_symbols(each) for each in self._walk()):
+                try:
+                    made = Composition(self.forward, structure, count)
+                except Exception:
+                    return None  # forward runs on arrays then, and raises its error there
+                self._compositions[key] = made
+                self._cached_graph = (made.inputs, made.symbol)
+                self._formats = made.formats
+        return self._compositions[key]
+
+    def _completed(self, composition: Composition, specs: Sequence[Spec]) -> Any:
+        """The parameters by name, those that waited for the data made."""
+        parameters = self._parameters_of(composition)
+        if any(not each._arrays for each in parameters.values()):
+            self._take_shapes(composition, specs, parameters)
+            for each in parameters.values():
+                each._finish_deferred_init()
+        return parameters
+
+    def _parameters_of(self, composition: Composition) -> dict[str, Parameter]:
+        found = {each.name: each for each in self.collect_params().values()}
+        for block in self._walk():
+            found.update({each.name: each for each in block._reg_params.values()})
+        names = composition.symbol.list_inputs()
+        return {name: found[name] for name in names if name in found}
+
+    @staticmethod
+    def _take_shapes(
+        composition: Composition, specs: Sequence[Spec], parameters: dict[str, Parameter]
+    ) -> None:
+        found = composition.infer(specs, parameters).shapes
+        entries = entries_by_name(composition.symbol)
+        for name, each in parameters.items():
+            shape = found.get(entries[name])
+            if shape is not None and is_known(shape) and not is_known(each._shape):
+                each.shape = shape
+
+    def forward(self, x: Any, *args: Any) -> Any:
+        """Call ``hybrid_forward`` with ``mx.nd`` or ``mx.sym`` and the block's parameters.
+
+        Raises:
+            ValueError: there is neither an array nor a symbol among the inputs, or both.
+        """
+        first = x if isinstance(x, (NDArray, Symbol)) else _first((x, *args))
+        if isinstance(first, Symbol):
+            params: dict[str, Any] = {n: each.var() for n, each in self._reg_params.items()}
+            if isinstance(first, NumpySymbol):
+                params = {name: each.as_np_ndarray() for name, each in params.items()}
+            with self.name_scope():
+                return self.hybrid_forward(sym, x, *args, **params)
+        context = first.context
+        try:
+            params = {name: each.data(context) for name, each in self._reg_params.items()}
+        except DeferredInitializationError:
+            self.infer_shape(x, *args)
+            for each in self._reg_params.values():
+                each._finish_deferred_init()
+            params = {name: each.data(context) for name, each in self._reg_params.items()}
+        return self.hybrid_forward(nd, x, *args, **params)
+
+    def hybrid_forward(self, F: Any, x: Any, *args: Any, **kwargs: Any) -> Any:
+        """Outputs from inputs, with operators from ``F``; parameters come by name."""
+        raise NotImplementedError(
+            f"{type(self).__name__} defines neither forward(self, x) nor "
+            f"hybrid_forward(self, F, x, ...)."
+        )
+
+    # ---- shapes and graphs --------------------------------------------------------------------
+
+    def infer_shape(self, *args: Any) -> None:
+        """Complete the shapes of parameters from these inputs.
+
+        Raises:
+            ShapeError: shapes contradict each other.
+        """
+        leaves, structure = flatten(args)
+        composition = self._composed(structure, len(leaves))
+        specs = [leaf._spec for leaf in leaves]
+        self._take_shapes(composition, specs, self._parameters_of(composition))
+
+    def infer_type(self, *args: Any) -> None:
+        """Set the dtypes of parameters from these inputs."""
+        leaves, structure = flatten(args)
+        composition = self._composed(structure, len(leaves))
+        specs = [leaf._spec for leaf in leaves]
+        found = composition.infer(specs, {}).dtypes
+        entries = entries_by_name(composition.symbol)
+        for name, each in self._parameters_of(composition).items():
+            if entries[name] in found:
+                each.cast(found[entries[name]].type)
+
+    def _composed(self, structure: Any, count: int) -> Composition:
+        """The block on symbols; errors of its code are raised."""
+        made = self._composition(structure, count)
+        if made is None:
+            made = Composition(self.forward, structure, count)
+        elif not self._cached_graph:
+            self._cached_graph = (made.inputs, made.symbol)
+        return made
+
+    def memory_plan(
+        self,
+        *inputs: Any,
+        grad_req: str = "null",
+        inplace: bool = True,
+        co_share: bool = True,
+        recompute: bool | str = False,
+    ) -> MemoryPlan:
+        """What memory a call takes and where in it each array lies; nothing is run or allocated.
+
+        Args:
+            inputs: arrays of the shapes and dtypes of a call; their values are not read.
+            grad_req: ``null``: prediction. ``write`` or ``add``: training, forward and gradients of all
+                parameters that want one.
+            inplace: outputs may take over the memory of inputs that die there.
+            co_share: arrays may lie where others were that are dead.
+            recompute: gradients compute results of forward again rather than keep them.
+
+        Returns:
+            The plan, as of ``Symbol.memory_plan``.
+        """
+        leaves, structure = flatten(inputs)
+        composition = self._composed(structure, len(leaves))
+        names = composition.names
+        shapes = {name: leaf.shape for name, leaf in zip(names, leaves, strict=True)}
+        dtypes = {name: leaf._spec.dtype for name, leaf in zip(names, leaves, strict=True)}
+        for name, each in self.collect_params().items():
+            dtypes[name] = as_dtype(each.dtype)
+        wanted = {n: grad_req for n, p in self.collect_params().items() if p.grad_req != "null"}
+        arguments = set(composition.symbol.list_arguments())
+        requests = {name: each for name, each in wanted.items() if name in arguments}
+        return plan_of(composition.symbol, requests, shapes, dtypes, inplace, co_share, recompute)
+
+    def to_symbol(self, *inputs: Any) -> Symbol:
+        """The graph as a symbol whose variables are the inputs and the parameters.
+
+        Args:
+            inputs: example arrays; needed where the network has not been called yet.
+
+        Raises:
+            MXNetError: there was no call and there are no inputs.
+        """
+        if inputs:
+            leaves, structure = flatten(tuple(inputs))
+            with RecordingScope(False, False):
+                Block.__call__(self, *inputs)  # completes shapes that wait for data
+            composition = self._composition(structure, len(leaves))
+            if composition is not None:
+                return composition.symbol
+            traced = self._trace([leaf._spec for leaf in leaves], structure, False)
+        elif self._cached_graph:
+            return self._cached_graph[1]
+        elif not self._cache:
+            raise MXNetError(
+                "The network has not been traced yet: call hybridize(), then the network once "
+                "with data."
+            )
+        else:
+            specs, structure, _ = next(iter(self._cache))
+            traced = self._trace(list(specs), structure, False)
+        return Symbol(spelled_out(traced.graph).heads[: traced.graph.num_outputs])
+
+    def _get_graph(self, *args: Any) -> tuple[list[Symbol], Symbol]:
+        """Variables of the inputs and the composed symbol."""
+        leaves, structure = flatten(args)
+        made = self._composed(structure, len(leaves))
+        return made.inputs, made.symbol
+
+    def export(self, path: str, epoch: int = 0, remove_amp_cast: bool = True) -> tuple[str, str]:
+        """Write ``path-symbol.json`` and ``path-0000.params`` for deployment.
+
+        Args:
+            path: start of both paths.
+            epoch: number in the parameters' file name.
+            remove_amp_cast: leave out the casts of automatic mixed precision.
+
+        Returns:
+            Both paths.
+
+        Raises:
+            MXNetError: the network was not hybridized and called.
+        """
+        if not self._cached_graph and not self._cache:
+            raise MXNetError(
+                "export: hybridize the network and call it with data first, so that its graph is "
+                "known."
+            )
+        symbol = self.to_symbol()
+        arguments = set(symbol.list_arguments())
+        states = set(symbol.list_auxiliary_states())
+        arrays = {}
+        for name, each in self.collect_params().items():
+            if name in arguments:
+                arrays[f"arg:{name}"] = each._reduce()
+            elif name in states:
+                arrays[f"aux:{name}"] = each._reduce()
+            else:
+                warnings.warn(
+                    f"Parameter {name} is not part of the graph; it is not written.", stacklevel=2
+                )
+        symbol_file, params_file = f"{path}-symbol.json", f"{path}-{epoch:04d}.params"
+        symbol.save(symbol_file, remove_amp_cast)
+        save(params_file, arrays)
+        return symbol_file, params_file
+
+    def functionalize(self, *inputs: Any) -> tuple[Any, dict[str, jax.Array]]:
+        """A pure JAX function of the network, and its parameters as a pytree.
+
+        ``function(params, *arrays, training=False, key=None, states=False)`` computes what the
+        network does, for ``jax.jit``, ``jax.grad``, ``jax.vmap``, optax and the like. With
+        ``states`` it returns the outputs and the parameters with new moving statistics.
+
+        Args:
+            inputs: example arrays, needed if shapes still wait for data.
+
+        Returns:
+            The function, and a dict from names to JAX arrays, which share no buffer that the
+            network would reuse.
+        """
+        if inputs:
+            with RecordingScope(False, False):
+                Block.__call__(self, *inputs)
+        by_name = {each.name: each for each in self.collect_params().values()}
+        params = {
+            name: jax.numpy.array(each.data().__jax_array__()) for name, each in by_name.items()
+        }
+
+        def function(
+            params: dict[str, jax.Array],
+            *arrays: Any,
+            training: bool = False,
+            key: Any = None,
+            states: bool = False,
+        ) -> Any:
+            context = current_context()
+            with jax.enable_x64(True):
+                arrays = tuple(jax.numpy.asarray(each) for each in arrays)
+                specs = [Spec.of(tuple(a.shape), a.dtype, context) for a in arrays]
+                structure = (tuple, (NDArray,) * len(arrays))
+                program = self._trace(specs, structure, training)
+                names = [each.name for each in program.parameters]
+                given = [*arrays, *[params[name] for name in names]]
+                given += [value.array for value in program.captured]
+                if len(given) < len(program.graph.inputs):  # the graph draws
+                    if key is None and not training:  # dropout draws nothing when predicting
+                        key = jax.numpy.zeros(2, jax.numpy.uint32)
+                    if key is None:
+                        raise MXNetError(
+                            "The network draws random numbers: pass key=jax.random.key(0)."
+                        )
+                    typed = jax.numpy.issubdtype(key.dtype, jax.dtypes.prng_key)
+                    given.append(jax.random.key_data(key) if typed else key)
+                results = lower(program.graph)(given, ())
+            count = program.graph.num_outputs
+            output = unflatten(iter(results[:count]), program.outputs)
+            if not states:
+                return output
+            new = dict(params)
+            for i, value in zip(program.graph.states, results[count:], strict=True):
+                new[names[i - len(arrays)]] = value
+            return output, new
+
+        return function, params
+
+
+def _takes_symbols(block: Block) -> bool:
+    """Whether a block's forward takes symbols: the library's own do, also where they override it."""
+    forward = type(block).forward
+    return forward is HybridBlock.forward or forward.__module__.partition(".")[0] == "mixnet"
+
+
+def _first(args: Any) -> Any:
+    """The first array or symbol of nested inputs."""
+
+    def found(value: Any) -> list[Any]:
+        if isinstance(value, (list, tuple)):
+            return [leaf for each in value for leaf in found(each)]
+        if isinstance(value, dict):
+            return found(list(value.values()))
+        return [value] if isinstance(value, (NDArray, Symbol)) else []
+
+    leaves = found(args)
+    if not leaves:
+        raise ValueError(
+            "A HybridBlock takes at least one NDArray or Symbol; there is none among its inputs."
+        )
+    if len({isinstance(leaf, Symbol) for leaf in leaves}) > 1:
+        raise ValueError(
+            "A HybridBlock takes NDArrays or Symbols, not both at a time. Make variables of the "
+            "arrays with mx.sym.var, or bind the symbols first."
+        )
+    return leaves[0]
+
+
+def _hashable(structure: Any) -> Any:
+    try:
+        hash(structure)
+        return structure
+    except TypeError:
+        return repr(structure)

@@ -1,0 +1,69 @@
+"""``Block.save`` and ``Block.load``: how blocks nest, and their parameters, in two files."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+from mixnet.base import CheckError
+from mixnet.ndarray.params_file import write_whole
+
+if TYPE_CHECKING:
+    from mixnet.gluon.block.block import Block
+
+
+def save_model(block: Block, prefix: str) -> None:
+    """Write ``prefix-model.json`` and ``prefix-model.params``."""
+    counts: dict[str, int] = {}
+    named: dict[int, str] = {}
+
+    def unique(each: Block) -> str:
+        if id(each) not in named:
+            kind = type(each).__name__.lower()
+            named[id(each)] = f"{kind}{counts.get(kind, 0)}"
+            counts[kind] = counts.get(kind, 0) + 1
+        return named[id(each)]
+
+    def described(each: Block) -> dict[str, Any]:
+        found: dict[str, Any] = {"orig_name": each.name}
+        graph = getattr(each, "_cached_graph", ())
+        if graph:
+            found["in_format"], found["out_format"] = each._formats  # type: ignore[attr-defined]
+            found["inputs"] = [variable.tojson() for variable in graph[0]]
+            found["symbol"] = graph[1].tojson()
+            found["hybridized"] = True
+        else:
+            found["hybridized"] = False
+        found["children"] = {child.name: name for name, child in each._children.items()}
+        for child in each._children.values():
+            found[unique(child)] = described(child)
+        return found
+
+    model = {unique(block): described(block)}
+    write_whole(f"{prefix}-model.json", json.dumps(model).encode())
+    block.save_parameters(f"{prefix}-model.params")
+
+
+def load_model(block: Block, prefix: str) -> None:
+    """Read them into a block that was made in the same way.
+
+    Raises:
+        CheckError: it was made in another way.
+    """
+    with open(f"{prefix}-model.json") as file:
+        (found,) = json.load(file).values()
+
+    def restore(each: Block, data: dict[str, Any]) -> None:
+        each._name = data["orig_name"]
+        parts = [part for part in data.values() if isinstance(part, dict) and "children" in part]
+        children = list(each._children.values())
+        if len(parts) != len(children):
+            raise CheckError(
+                f"{prefix}-model.json: {data['orig_name']} has {len(parts)} children, "
+                f"{each.name} has {len(children)}. Make the network as it was when it was saved."
+            )
+        for child, part in zip(children, parts, strict=True):
+            restore(child, part)
+
+    restore(block, found)
+    block.load_parameters(f"{prefix}-model.params")

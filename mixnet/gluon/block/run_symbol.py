@@ -1,0 +1,54 @@
+"""Running a symbol operator by operator on arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from mixnet.graph.node import Entry
+from mixnet.ndarray.invoke import invoke
+from mixnet.ndarray.ndarray import NDArray
+from mixnet.numpy.ndarray import share
+from mixnet.passes.complete_shapes import attributes_of, complete_shapes
+from mixnet.symbol.symbol import Symbol, output_name
+
+
+def run_symbol(
+    symbol: Symbol,
+    handles: dict[str, NDArray],
+    cls: Any,
+    hook: tuple[Callable[..., Any], bool] | None = None,
+) -> list[NDArray]:
+    """Record the operations of a symbol one by one; returns its outputs.
+
+    Args:
+        symbol: the symbol.
+        handles: arrays of its variables by name; states are written.
+        cls: class of the results.
+        hook: called with the name, the operator's name and the array of every result; and whether
+            of every input too.
+    """
+    made: dict[Entry, NDArray] = {}
+    graph = complete_shapes(symbol.graph, {name: each.shape for name, each in handles.items()})
+    for node in graph.nodes:
+        if node.is_variable:
+            handle = handles[node.name]
+            made[Entry(node)] = handle if type(handle) is cls else share(handle, cls)
+            continue
+        inputs = [made[entry] for entry in node.inputs]
+        if hook is not None and hook[1]:
+            names = node.op.argument_names(node.statics)
+            several = len(names) > 1 and not node.op.variadic
+            for i, each in enumerate(inputs):
+                label = names[i] if several else f"input{i}"
+                hook[0](f"{node.name}_{label}", node.op.name, each)
+        attributes = attributes_of(node)
+        if "subgraphs" in node.op.attributes:  # a loop or a branch
+            attributes["subgraphs"] = node.op.keywords(node.statics)["subgraphs"]
+        outputs = invoke(node.op, inputs, attributes, cls=cls)
+        outputs = outputs if isinstance(outputs, list) else [outputs]
+        for i, output in enumerate(outputs):
+            made[Entry(node, i)] = output
+            if hook is not None:
+                hook[0](output_name(Entry(node, i)), node.op.name, output)
+    return [made[entry] for entry in graph.heads]

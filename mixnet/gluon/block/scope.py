@@ -1,0 +1,70 @@
+"""Where new blocks, their parameters and their symbols get their names."""
+
+from __future__ import annotations
+
+import threading
+from typing import TYPE_CHECKING
+
+from mixnet.gluon.parameter import ParameterDict
+from mixnet.name import Prefix
+from mixnet.name import current as current_names
+
+if TYPE_CHECKING:
+    from mixnet.gluon.block.block import Block
+
+
+class _BlockScope:
+    """``with block.name_scope():`` blocks made inside are parts of it and count by kind.
+
+    Symbols made inside are named as parts of it too, counted anew each time.
+    """
+
+    _current = threading.local()
+
+    def __init__(self, block: Block):
+        self._block = block
+        self._counter: dict[str, int] = {}
+        self._before: list[tuple[_BlockScope | None, Prefix]] = []
+
+    @staticmethod
+    def create(
+        prefix: str | None, params: ParameterDict | None, hint: str
+    ) -> tuple[str, ParameterDict]:
+        """Prefix and parameters of a new block.
+
+        Args:
+            prefix: as given by the user.
+            params: parameters to share, as given by the user.
+            hint: what blocks of its kind are called.
+        """
+        scope: _BlockScope | None = getattr(_BlockScope._current, "value", None)
+        if scope is None:
+            if prefix is None:
+                prefix = current_names().get(None, hint) + "_"
+            if params is None:
+                return prefix, ParameterDict(prefix)
+            return prefix, ParameterDict(params.prefix, params)
+        if prefix is None:
+            count = scope._counter.get(hint, 0)
+            prefix = f"{hint}{count}_"
+            scope._counter[hint] = count + 1
+        if params is None:
+            parent = scope._block.params
+            own = ParameterDict(parent.prefix + prefix, parent._shared)
+        else:
+            own = ParameterDict(params.prefix, params)
+        return scope._block.prefix + prefix, own
+
+    def __enter__(self) -> _BlockScope:
+        if not self._block._empty_prefix:
+            names = Prefix(self._block.prefix)
+            self._before.append((getattr(_BlockScope._current, "value", None), names))
+            _BlockScope._current.value = self
+            names.__enter__()
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        if not self._block._empty_prefix:
+            before, names = self._before.pop()
+            names.__exit__(*error)
+            _BlockScope._current.value = before

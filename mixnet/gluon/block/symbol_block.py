@@ -1,0 +1,187 @@
+"""SymbolBlock: a block around a symbol."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+from mixnet import symbol as sym
+from mixnet.base import CheckError
+from mixnet.gluon.block.hybrid import HybridBlock, _first
+from mixnet.gluon.block.run_symbol import run_symbol
+from mixnet.gluon.parameter import ParameterDict
+from mixnet.graph.node import Entry
+from mixnet.ndarray.ndarray import NDArray
+from mixnet.passes.infer_shape import infer, is_known
+from mixnet.symbol.symbol import Symbol, Variable
+from mixnet.util import is_np_array
+
+
+def _flat_symbols(nested: Any) -> list[Symbol]:
+    if isinstance(nested, Symbol):
+        return [nested]
+    return [each for part in nested for each in _flat_symbols(part)]
+
+
+class SymbolBlock(HybridBlock):
+    """A block around a symbol.
+
+    Args:
+        outputs: a symbol, or a list.
+        inputs: the variables that are inputs; all others become parameters.
+        params: parameters to share.
+
+    Raises:
+        CheckError: an input is no variable.
+    """
+
+    def __init__(self, outputs: Any, inputs: Any, params: ParameterDict | None = None):
+        super().__init__(prefix=None, params=params)
+        self._prefix = ""
+        self._params = ParameterDict("", params)
+        if isinstance(outputs, (list, tuple)) and len(outputs) == 1:
+            outputs = outputs[0]
+        heads, variables = _flat_symbols(outputs), _flat_symbols(inputs)
+        for each in variables:
+            if len(each) != 1 or not each._heads[0].node.is_variable:
+                raise CheckError(
+                    f"SymbolBlock: an input is a variable, as mx.sym.var('data'); {each!r} is the "
+                    f"output of operators."
+                )
+        self._symbol = heads[0] if len(heads) == 1 else sym.Group(heads, type(heads[0]))
+        self._single = isinstance(outputs, Symbol) and len(outputs) == 1
+        self._inputs = [str(each.name) for each in variables]
+        self._cached_graph = (variables, self._symbol)
+        states = set(self._symbol.list_auxiliary_states())
+        names = [*self._symbol.list_arguments(), *self._symbol.list_auxiliary_states()]
+        dtypes = self._dtypes(names)
+        for name in names:
+            if name not in self._inputs:
+                options: dict[str, Any] = {"grad_req": "null"} if name in states else {}
+                if name in dtypes:
+                    options["dtype"] = dtypes[name]
+                self.params.get(name, allow_deferred_init=True, **options)
+        cut = len(_common_prefix(list(self._params.keys())))
+        self._reg_params = {name[cut:]: each for name, each in self._params.items()}
+
+    def _dtypes(self, names: list[str]) -> dict[str, Any]:
+        """Dtypes of variables that the symbol's attributes say or imply."""
+        graph = self._symbol.graph
+        found = infer(graph, {}, {}, default_dtype=None).dtypes if names else {}
+        entries = {node.name: Entry(node) for node in graph.nodes if node.is_variable}
+        return {n: found[entries[n]].type for n in names if n in entries and entries[n] in found}
+
+    def __repr__(self) -> str:
+        variables, symbol = self._inputs, self._symbol
+        return f"{type(self).__name__}(\n{symbol!r} : {len(variables)} -> {len(symbol)}\n)"
+
+    @staticmethod
+    def imports(
+        symbol_file: str,
+        input_names: Any,
+        param_file: str | None = None,
+        ctx: Any = None,
+        allow_missing: bool = False,
+        ignore_extra: bool = False,
+    ) -> SymbolBlock:
+        """The network that ``export`` wrote.
+
+        Args:
+            symbol_file: path of the symbol.
+            input_names: names of its inputs.
+            param_file: path of the parameters.
+            ctx: where the parameters go.
+            allow_missing: leave parameters that the file does not have.
+            ignore_extra: leave out values that the network does not have.
+
+        Raises:
+            FileFormatError: a file is truncated or corrupted.
+            CheckError: names do not fit.
+        """
+        names = [input_names] if isinstance(input_names, str) else list(input_names)
+        symbol = sym.load(os.fspath(symbol_file))
+        variables = [Variable(name) for name in names]
+        if is_np_array():
+            symbol = symbol.as_np_ndarray()
+            variables = [each.as_np_ndarray() for each in variables]
+        known = symbol.list_inputs()
+        for name in names:
+            if name not in known:
+                raise CheckError(
+                    f"{symbol_file} has no input {name!r}; it has {', '.join(known[:8])}."
+                )
+        block = SymbolBlock(symbol, variables)
+        if param_file is not None:
+            block.collect_params().load(
+                os.fspath(param_file),
+                ctx,
+                allow_missing,
+                ignore_extra,
+                cast_dtype=True,
+                dtype_source="saved",
+            )
+        return block
+
+    def _clear_cache(self) -> None:
+        graph = self.__dict__.get("_cached_graph", ())
+        super()._clear_cache()
+        self.__dict__["_cached_graph"] = graph  # it is what it was made of
+
+    def reset_ctx(self, ctx: Any) -> None:
+        """Move all values to other contexts."""
+        self.collect_params().reset_ctx(ctx)
+
+    def cast(self, dtype: Any) -> None:
+        """Change the dtype of all parameters."""
+        super().cast(dtype)
+
+    def forward(self, x: Any, *args: Any) -> Any:
+        """Outputs of the symbol for its inputs in order."""
+        inputs = _flat((x, *args))
+        if len(inputs) != len(self._inputs):
+            raise CheckError(
+                f"SymbolBlock takes {len(self._inputs)} input(s) ({', '.join(self._inputs)}), not "
+                f"{len(inputs)}."
+            )
+        first = _first(inputs)
+        given: dict[str, Any] = dict(zip(self._inputs, inputs, strict=True))
+        if isinstance(first, Symbol):
+            own = {each.name: each.var() for each in self._params.values()}
+            known = set(self._symbol.list_inputs())
+            composed = self._symbol(**{n: s for n, s in {**given, **own}.items() if n in known})
+            return composed if self._single else list(composed)
+        waiting = [each for each in self._params.values() if not each._arrays]
+        if waiting:
+            shapes = {name: array.shape for name, array in given.items()}
+            found = infer(self._symbol.graph, shapes).shapes
+            for node in self._symbol.graph.nodes:
+                if node.is_variable and node.name in self._params:
+                    each, shape = self._params[node.name], found.get(Entry(node))
+                    if shape is not None and is_known(shape) and not is_known(each._shape):
+                        each.shape = shape
+            for each in waiting:
+                each._finish_deferred_init()
+        handles = {name: each.data(first.context) for name, each in self._params.items()}
+        outputs = run_symbol(self._symbol, given | handles, type(first))
+        return outputs[0] if self._single else outputs
+
+    def hybrid_forward(self, F: Any, x: Any, *args: Any, **kwargs: Any) -> Any:
+        """Not there: the symbol is what it does."""
+        raise NotImplementedError("A SymbolBlock has no hybrid_forward: call it.")
+
+
+def _flat(nested: Any) -> list[Any]:
+    if isinstance(nested, (NDArray, Symbol)):
+        return [nested]
+    return [each for part in nested for each in _flat(part)]
+
+
+def _common_prefix(names: list[str]) -> str:
+    """What all names begin with."""
+    if not names:
+        return ""
+    low, high = min(names), max(names)
+    same = 0
+    while same < len(low) and low[same] == high[same]:
+        same += 1
+    return low[:same]

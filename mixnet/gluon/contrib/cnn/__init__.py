@@ -1,0 +1,7 @@
+"""``mx.gluon.contrib.cnn``: convolutions whose kernels reach where the data says."""
+
+from mixnet.gluon.contrib.cnn import conv_layers as conv_layers
+from mixnet.gluon.contrib.cnn.deformable import DeformableConvolution as DeformableConvolution
+from mixnet.gluon.contrib.cnn.deformable import (
+    ModulatedDeformableConvolution as ModulatedDeformableConvolution,
+)

@@ -1,0 +1,6 @@
+"""``mx.gluon.contrib.cnn.conv_layers``: deformable convolutions, by MXNet's import path."""
+
+from mixnet.gluon.contrib.cnn.deformable import DeformableConvolution as DeformableConvolution
+from mixnet.gluon.contrib.cnn.deformable import (
+    ModulatedDeformableConvolution as ModulatedDeformableConvolution,
+)

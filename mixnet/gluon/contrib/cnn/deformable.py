@@ -1,0 +1,208 @@
+"""Deformable convolutions: a small convolution says where each element of the kernel reaches."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from mixnet.gluon.block import HybridBlock, ParameterDict
+from mixnet.gluon.nn.activation import Activation
+from mixnet.gluon.nn.convolution import Size, convolution_repr, sizes, weight_shape
+
+
+class _Deformable(HybridBlock):
+    """What both have in common: the two convolutions' parameters and attributes."""
+
+    _per_element: int  # numbers that the first convolution gives for an element of the kernel
+    _offset_first = True
+
+    def __init__(
+        self,
+        channels: int,
+        kernel_size: Size = (1, 1),
+        strides: Size = (1, 1),
+        padding: Size = (0, 0),
+        dilation: Size = (1, 1),
+        groups: int = 1,
+        num_deformable_group: int = 1,
+        layout: str = "NCHW",
+        use_bias: bool = True,
+        in_channels: int = 0,
+        activation: Any = None,
+        weight_initializer: Any = None,
+        bias_initializer: Any = "zeros",
+        offset_weight_initializer: Any = "zeros",
+        offset_bias_initializer: Any = "zeros",
+        offset_use_bias: bool = True,
+        op_name: str = "DeformableConvolution",
+        adj: Any = None,
+        prefix: str | None = None,
+        params: ParameterDict | None = None,
+    ):
+        super().__init__(prefix=prefix, params=params)
+        self._channels, self._in_channels = channels, in_channels
+        self._op_name = op_name
+        kernel = sizes(kernel_size, 2)
+        elements = math.prod(kernel) * num_deformable_group
+        self.offset_split_index = 2 * elements
+        common = {
+            "kernel": kernel,
+            "stride": sizes(strides, 2, "strides"),
+            "dilate": sizes(dilation, 2, "dilation"),
+            "pad": sizes(padding, 2, "padding"),
+            "num_group": groups,
+            "layout": layout,
+        }
+        self._kwargs_offset = {
+            **common,
+            "num_filter": self._per_element * elements,
+            "no_bias": not offset_use_bias,
+        }
+        self._kwargs_deformable_conv = {
+            **common,
+            "num_filter": channels,
+            "num_deformable_group": num_deformable_group,
+            "no_bias": not use_bias,
+        }
+        if adj is not None:
+            self._kwargs_offset["adj"] = self._kwargs_deformable_conv["adj"] = adj
+
+        def get(part: str, filters: int, bias: bool, initializers: Any) -> None:
+            shape = weight_shape("Convolution", filters, in_channels, kernel, groups, layout)
+            self._own(f"{part}_weight", shape, initializers[0], True)
+            self._own(f"{part}_bias", (filters,), initializers[1], bias)
+
+        filters = self._per_element * elements
+        inits = (offset_weight_initializer, offset_bias_initializer)
+        offset = ("offset", filters, offset_use_bias, inits)
+        main = ("deformable_conv", channels, use_bias, (weight_initializer, bias_initializer))
+        with self.name_scope():
+            for each in (offset, main) if self._offset_first else (main, offset):
+                get(*each)
+            self.act = None
+            if activation:
+                self.act = Activation(activation, prefix=activation + "_")
+
+    def _own(self, name: str, shape: tuple[int, ...], init: Any, wanted: bool) -> None:
+        made: Any = None
+        if wanted:
+            made = self.params.get(name, shape=shape, init=init, allow_deferred_init=True)
+        setattr(self, name, made)
+
+    def _offsets(self, F: Any, x: Any, weight: Any, bias: Any) -> Any:
+        given = (x, weight) if bias is None else (x, weight, bias)
+        return F.Convolution(*given, cudnn_off=True, **self._kwargs_offset)
+
+    def _deformed(self, F: Any, inputs: tuple[Any, ...], bias: Any) -> Any:
+        given = inputs if bias is None else (*inputs, bias)
+        operator = getattr(F.contrib, self._op_name)
+        out = operator(*given, name="fwd", **self._kwargs_deformable_conv)
+        return out if self.act is None else self.act(out)
+
+
+class DeformableConvolution(_Deformable):
+    """A convolution whose kernel elements are moved by learned offsets. Source: Dai et al., 2017.
+
+    Args:
+        channels: filters.
+        kernel_size: extents of the kernels.
+        strides: steps of the window.
+        padding: zeros around the data.
+        dilation: distance of the kernel's elements.
+        groups: groups of channels that do not mix.
+        num_deformable_group: groups of channels with offsets of their own.
+        layout: ``NCHW``.
+        use_bias: whether there is a bias.
+        in_channels: channels of the data; 0 follows from the first data.
+        activation: name of an activation, None for none.
+        weight_initializer: initializer of the weight.
+        bias_initializer: initializer of the bias.
+        offset_weight_initializer: initializer of the weight that gives the offsets.
+        offset_bias_initializer: initializer of its bias.
+        offset_use_bias: whether it has a bias.
+        op_name: the operator.
+        adj: for a transposed operator.
+        prefix: text before the names of its parameters.
+        params: parameters to share.
+    """
+
+    _per_element = 2
+
+    def _alias(self) -> str:
+        return "deformable_conv"
+
+    def hybrid_forward(
+        self,
+        F: Any,
+        x: Any,
+        offset_weight: Any,
+        deformable_conv_weight: Any,
+        offset_bias: Any = None,
+        deformable_conv_bias: Any = None,
+    ) -> Any:
+        """The convolution, then the activation."""
+        offset = self._offsets(F, x, offset_weight, offset_bias)
+        return self._deformed(F, (x, offset, deformable_conv_weight), deformable_conv_bias)
+
+    def __repr__(self) -> str:
+        return convolution_repr(
+            self,
+            self.deformable_conv_weight,  # type: ignore[attr-defined]
+            self._kwargs_deformable_conv,
+            self.deformable_conv_bias,  # type: ignore[attr-defined]
+        )
+
+
+class ModulatedDeformableConvolution(_Deformable):
+    """A deformable convolution that also weighs each element. Source: Zhu et al., 2018.
+
+    The arguments are those of ``DeformableConvolution``.
+    """
+
+    _per_element = 3
+    _offset_first = False
+
+    def __init__(
+        self,
+        channels: int,
+        kernel_size: Size = (1, 1),
+        strides: Size = (1, 1),
+        padding: Size = (0, 0),
+        dilation: Size = (1, 1),
+        groups: int = 1,
+        num_deformable_group: int = 1,
+        layout: str = "NCHW",
+        use_bias: bool = True,
+        in_channels: int = 0,
+        activation: Any = None,
+        weight_initializer: Any = None,
+        bias_initializer: Any = "zeros",
+        offset_weight_initializer: Any = "zeros",
+        offset_bias_initializer: Any = "zeros",
+        offset_use_bias: bool = True,
+        op_name: str = "ModulatedDeformableConvolution",
+        adj: Any = None,
+        prefix: str | None = None,
+        params: ParameterDict | None = None,
+    ):
+        given = locals()
+        super().__init__(**{k: v for k, v in given.items() if k not in ("self", "__class__")})
+
+    def _alias(self) -> str:
+        return "modulated_deformable_conv"
+
+    def hybrid_forward(
+        self,
+        F: Any,
+        x: Any,
+        offset_weight: Any,
+        deformable_conv_weight: Any,
+        offset_bias: Any = None,
+        deformable_conv_bias: Any = None,
+    ) -> Any:
+        """The convolution, then the activation."""
+        found = self._offsets(F, x, offset_weight, offset_bias)
+        offset = F.slice_axis(found, axis=1, begin=0, end=self.offset_split_index)
+        mask = F.slice_axis(found, axis=1, begin=self.offset_split_index, end=None)
+        mask = F.sigmoid(mask) * 2
+        return self._deformed(F, (x, offset, mask, deformable_conv_weight), deformable_conv_bias)

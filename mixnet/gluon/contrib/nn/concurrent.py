@@ -1,0 +1,65 @@
+"""Blocks side by side, and one that does nothing."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from mixnet import ndarray as nd
+from mixnet.gluon.block import HybridBlock, ParameterDict
+from mixnet.gluon.nn.container import HybridSequential, Sequential
+
+
+class Concurrent(Sequential):
+    """Blocks on the same input, their outputs joined.
+
+    Args:
+        axis: along which they are joined.
+        prefix: text before the names of its parameters.
+        params: parameters to share.
+    """
+
+    def __init__(
+        self, axis: int = -1, prefix: str | None = None, params: ParameterDict | None = None
+    ):
+        super().__init__(prefix=prefix, params=params)
+        self.axis = axis
+
+    def forward(self, x: Any) -> Any:
+        """The outputs of all blocks, joined."""
+        return nd.concat(*[block(x) for block in self._children.values()], dim=self.axis)
+
+
+class HybridConcurrent(HybridSequential):
+    """Hybrid blocks on the same input, their outputs joined.
+
+    Args:
+        axis: along which they are joined.
+        prefix: text before the names of its parameters.
+        params: parameters to share.
+    """
+
+    def __init__(
+        self, axis: int = -1, prefix: str | None = None, params: ParameterDict | None = None
+    ):
+        super().__init__(prefix=prefix, params=params)
+        self.axis = axis
+
+    def hybrid_forward(self, F: Any, x: Any) -> Any:
+        """The outputs of all blocks, joined."""
+        return F.concat(*[block(x) for block in self._children.values()], dim=self.axis)
+
+
+class Identity(HybridBlock):
+    """Its input: the way round in a ``HybridConcurrent``.
+
+    Args:
+        prefix: text before the names of its parameters.
+        params: parameters to share.
+    """
+
+    def __init__(self, prefix: str | None = None, params: ParameterDict | None = None):
+        super().__init__(prefix=prefix, params=params)
+
+    def hybrid_forward(self, F: Any, x: Any) -> Any:
+        """The input."""
+        return x

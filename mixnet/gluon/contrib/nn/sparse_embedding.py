@@ -1,0 +1,59 @@
+"""SparseEmbedding: a table of which each batch fetches the rows that it reads."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from mixnet import ndarray as nd
+from mixnet.dtype import as_dtype
+from mixnet.gluon.block import Block
+
+
+class SparseEmbedding(Block):
+    """Rows of a learned table at whole numbers; table and gradient are row_sparse.
+
+    A Trainer with a kvstore holds the table; each forward fetches the rows that it reads.
+
+    Args:
+        input_dim: rows.
+        output_dim: extent of a row.
+        dtype: dtype of the table.
+        weight_initializer: initializer of the table.
+        kwargs: ``prefix``, ``params``.
+    """
+
+    def __init__(
+        self,
+        input_dim: int,
+        output_dim: int,
+        dtype: Any = "float32",
+        weight_initializer: Any = None,
+        **kwargs: Any,
+    ):
+        super().__init__(**kwargs)
+        self._kwargs = {
+            "input_dim": input_dim,
+            "output_dim": output_dim,
+            "dtype": as_dtype(dtype).name,
+            "sparse_grad": True,
+        }
+        self.weight = self.params.get(
+            "weight",
+            shape=(input_dim, output_dim),
+            init=weight_initializer,
+            dtype=dtype,
+            grad_stype="row_sparse",
+            stype="row_sparse",
+        )
+
+    def forward(self, x: Any) -> Any:
+        """Rows at ``x``."""
+        weight = self.weight.row_sparse_data(x)
+        return nd.Embedding(x, weight, name="fwd", **self._kwargs)
+
+    def __repr__(self) -> str:
+        given = self._kwargs
+        return (
+            f"{type(self).__name__}({given['input_dim']} -> {given['output_dim']}, "
+            f"{given['dtype']})"
+        )

@@ -1,0 +1,79 @@
+"""Batch normalization over the batches of several devices."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+from mixnet.gluon.nn.normalization import BatchNorm
+from mixnet.util import get_gpu_count
+
+
+class SyncBatchNorm(BatchNorm):
+    """``BatchNorm`` whose statistics are those of all devices' batches together.
+
+    Args:
+        in_channels: channels; 0 follows from the first data.
+        num_devices: devices; all GPUs by default.
+        momentum: share of the moving statistics that stays at each step.
+        epsilon: added to the variance.
+        center: whether the shift ``beta`` is learned.
+        scale: whether the scale ``gamma`` is learned.
+        use_global_stats: use the moving statistics in training too.
+        beta_initializer: initializer of ``beta``.
+        gamma_initializer: initializer of ``gamma``.
+        running_mean_initializer: initializer of the moving mean.
+        running_variance_initializer: initializer of the moving variance.
+        kwargs: ``prefix``, ``params``.
+    """
+
+    def __init__(
+        self,
+        in_channels: int = 0,
+        num_devices: int | None = None,
+        momentum: float = 0.9,
+        epsilon: float = 1e-5,
+        center: bool = True,
+        scale: bool = True,
+        use_global_stats: bool = False,
+        beta_initializer: Any = "zeros",
+        gamma_initializer: Any = "ones",
+        running_mean_initializer: Any = "zeros",
+        running_variance_initializer: Any = "ones",
+        **kwargs: Any,
+    ):
+        super().__init__(
+            1,
+            momentum,
+            epsilon,
+            center,
+            scale,
+            use_global_stats,
+            beta_initializer,
+            gamma_initializer,
+            running_mean_initializer,
+            running_variance_initializer,
+            in_channels,
+            **kwargs,
+        )
+        if num_devices is None:
+            warnings.warn(
+                "SyncBatchNorm takes all GPUs; give num_devices where fewer train.", stacklevel=2
+            )
+            num_devices = max(get_gpu_count(), 1)
+        self._kwargs = {
+            "eps": epsilon,
+            "momentum": momentum,
+            "fix_gamma": not scale,
+            "use_global_stats": use_global_stats,
+            "ndev": num_devices,
+            "key": self.prefix,
+        }
+
+    def hybrid_forward(
+        self, F: Any, x: Any, gamma: Any, beta: Any, running_mean: Any, running_var: Any
+    ) -> Any:
+        """The normalized data."""
+        return F.contrib.SyncBatchNorm(
+            x, gamma, beta, running_mean, running_var, name="fwd", **self._kwargs
+        )

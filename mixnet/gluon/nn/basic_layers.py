@@ -1,0 +1,19 @@
+"""``mx.gluon.nn.basic_layers``: layers, by MXNet's import path."""
+
+from mixnet.gluon.block import Block as Block
+from mixnet.gluon.block import HybridBlock as HybridBlock
+from mixnet.gluon.nn.activation import Activation as Activation
+from mixnet.gluon.nn.container import HybridSequential as HybridSequential
+from mixnet.gluon.nn.container import Sequential as Sequential
+from mixnet.gluon.nn.dense import Dense as Dense
+from mixnet.gluon.nn.dense import Dropout as Dropout
+from mixnet.gluon.nn.dense import Flatten as Flatten
+from mixnet.gluon.nn.embedding import Embedding as Embedding
+from mixnet.gluon.nn.function import HybridLambda as HybridLambda
+from mixnet.gluon.nn.function import Lambda as Lambda
+from mixnet.gluon.nn.normalization import BatchNorm as BatchNorm
+from mixnet.gluon.nn.normalization import BatchNormReLU as BatchNormReLU
+from mixnet.gluon.nn.normalization import GroupNorm as GroupNorm
+from mixnet.gluon.nn.normalization import InstanceNorm as InstanceNorm
+from mixnet.gluon.nn.normalization import LayerNorm as LayerNorm
+from mixnet.gluon.nn.normalization import _BatchNorm as _BatchNorm

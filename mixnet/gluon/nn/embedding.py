@@ -1,0 +1,57 @@
+"""Embedding: rows of a learned table."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from mixnet.dtype import as_dtype
+from mixnet.gluon.block import HybridBlock
+
+
+class Embedding(HybridBlock):
+    """Rows of a learned table at whole numbers.
+
+    Args:
+        input_dim: rows.
+        output_dim: extent of a row.
+        dtype: dtype of the table.
+        weight_initializer: initializer of the table.
+        sparse_grad: the gradient holds only the rows that were read (row_sparse).
+        kwargs: ``prefix``, ``params``.
+    """
+
+    def __init__(
+        self,
+        input_dim: int,
+        output_dim: int,
+        dtype: Any = "float32",
+        weight_initializer: Any = None,
+        sparse_grad: bool = False,
+        **kwargs: Any,
+    ):
+        super().__init__(**kwargs)
+        self._kwargs = {
+            "input_dim": input_dim,
+            "output_dim": output_dim,
+            "dtype": as_dtype(dtype).name,
+            "sparse_grad": sparse_grad,
+        }
+        self.weight = self.params.get(
+            "weight",
+            shape=(input_dim, output_dim),
+            init=weight_initializer,
+            dtype=dtype,
+            allow_deferred_init=True,
+            grad_stype="row_sparse" if sparse_grad else "default",
+        )
+
+    def hybrid_forward(self, F: Any, x: Any, weight: Any) -> Any:
+        """Rows at ``x``."""
+        return F.Embedding(x, weight, name="fwd", **self._kwargs)
+
+    def __repr__(self) -> str:
+        given = self._kwargs
+        return (
+            f"{type(self).__name__}({given['input_dim']} -> {given['output_dim']}, "
+            f"{given['dtype']})"
+        )

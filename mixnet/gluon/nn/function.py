@@ -1,0 +1,78 @@
+"""Functions as blocks: Lambda, HybridLambda."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from mixnet import ndarray as nd
+from mixnet import symbol as sym
+from mixnet.base import CheckError
+from mixnet.gluon.block import Block, HybridBlock
+
+
+def _name(given: Any, namespaces: Any) -> str:
+    """What a function is called.
+
+    Raises:
+        CheckError: a name that is not in all namespaces.
+        ValueError: neither a function nor a name.
+    """
+    if isinstance(given, str):
+        for namespace in namespaces:
+            if not hasattr(namespace, given):
+                raise CheckError(
+                    f"{given!r} is no operator of {namespace.__name__}; see its dir()."
+                )
+        return given
+    if not callable(given):
+        raise ValueError(
+            f"A Lambda takes a function or the name of an operator, not {given} of type "
+            f"{type(given)}."
+        )
+    return getattr(given, "__name__", type(given).__name__)
+
+
+class Lambda(Block):
+    """A function as a block.
+
+    Args:
+        function: a function of arrays, or the name of an operator of ``mx.nd``.
+        prefix: text before the names of its parameters.
+    """
+
+    def __init__(self, function: str | Callable[..., Any], prefix: str | None = None):
+        super().__init__(prefix=prefix)
+        self._func_name = _name(function, (nd,))
+        self._func_impl: Any = getattr(nd, function) if isinstance(function, str) else function
+
+    def forward(self, *args: Any) -> Any:
+        """The function of the inputs."""
+        return self._func_impl(*args)
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self._func_name})"
+
+
+class HybridLambda(HybridBlock):
+    """A function of ``F`` and inputs as a hybrid block.
+
+    Args:
+        function: a function ``f(F, x, ...)``, or the name of an operator.
+        prefix: text before the names of its parameters.
+    """
+
+    def __init__(self, function: str | Callable[..., Any], prefix: str | None = None):
+        super().__init__(prefix=prefix)
+        self._func_name = _name(function, (nd, sym))
+        if isinstance(function, str):
+            self._func: Callable[..., Any] = lambda F, *args: getattr(F, function)(*args)
+        else:
+            self._func = function
+
+    def hybrid_forward(self, F: Any, x: Any, *args: Any) -> Any:
+        """The function of the inputs."""
+        return self._func(F, x, *args)
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self._func_name})"

@@ -1,0 +1,542 @@
+"""Parameter: an array that is learned, on every context, made when its shape is known."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+
+from mixnet import initializer
+from mixnet.autograd.scope import RecordingScope
+from mixnet.base import CheckError, MXNetError
+from mixnet.context import Context, cpu, current_context
+from mixnet.gluon.trace import current_trace, untraced
+from mixnet.ndarray.create import array, zeros
+from mixnet.ndarray.ndarray import NDArray
+from mixnet.numpy.ndarray import ndarray as np_ndarray
+from mixnet.passes.infer_shape import is_known
+from mixnet.symbol.symbol import Symbol, Variable
+from mixnet.util import is_np_array, is_np_shape
+
+tensor_types = (Symbol, NDArray)
+
+_REQUESTS = ("write", "add", "null")
+_STORAGE = ("default", "row_sparse", "csr")
+
+
+class DeferredInitializationError(MXNetError):
+    """A parameter waits for its shape, which follows from the first data."""
+
+
+class Parameter:
+    """A learned array: its value on every context, its gradient, how it starts.
+
+    Args:
+        name: unique in a network.
+        grad_req: ``write``, ``add`` or ``null``.
+        shape: 0 stands for an extent that follows from the first data.
+        dtype: dtype.
+        lr_mult: factor of the learning rate.
+        wd_mult: factor of the weight decay.
+        init: its initializer, by default that of ``initialize``.
+        allow_deferred_init: an unknown shape may wait for the first data.
+        differentiable: False for states, which have no gradient.
+        stype: storage type of the value: ``default``, or ``row_sparse`` for one of which a Trainer
+            fetches rows.
+        grad_stype: storage type of the gradient: ``default`` or ``row_sparse``.
+
+    Raises:
+        CheckError: an unknown request or storage type; it is an AssertionError too.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        grad_req: str = "write",
+        shape: Any = None,
+        dtype: Any = np.float32,
+        lr_mult: float = 1.0,
+        wd_mult: float = 1.0,
+        init: Any = None,
+        allow_deferred_init: bool = False,
+        differentiable: bool = True,
+        stype: str = "default",
+        grad_stype: str = "default",
+    ):
+        self.name = name
+        self._shape: tuple[int, ...] | None = None
+        if shape is not None:
+            extents = (shape,) if isinstance(shape, (int, np.integer)) else shape
+            self._shape = tuple(int(extent) for extent in extents)
+        self._dtype = dtype
+        self.lr_mult = lr_mult
+        self.wd_mult = wd_mult
+        self.init = init
+        for label, given in (("stype", stype), ("grad_stype", grad_stype)):
+            if given not in _STORAGE:
+                raise CheckError(
+                    f"{label} for Parameter '{name}' must be one of 'default', 'row_sparse', or "
+                    f"'csr', but got '{given}'"
+                )
+        self._stype = stype
+        self._grad_stype = grad_stype
+        self._allow_deferred_init = allow_deferred_init
+        self._differentiable = differentiable
+        self._arrays: dict[Context, NDArray] = {}
+        # initializer, contexts, initializer of the network, value if it is given already
+        self._deferred_init: tuple[Any, ...] = ()
+        self._var: Symbol | None = None
+        self._trainer: Any = None
+        self._grad_req = "null"
+        self.grad_req = grad_req
+
+    def __repr__(self) -> str:
+        return f"Parameter {self.name} (shape={self.shape}, dtype={self.dtype})"
+
+    # ---- shape, dtype and requests ------------------------------------------------------------
+
+    @property
+    def shape(self) -> Any:
+        """Shape; 0 for extents that are not known yet, by NumPy's rules -1.
+
+        Raises:
+            CheckError: on setting, it contradicts what is known already.
+        """
+        if self._shape is not None and is_np_shape():
+            return tuple(extent or -1 for extent in self._shape)
+        return self._shape
+
+    @shape.setter
+    def shape(self, new_shape: Any) -> None:
+        given = tuple(int(extent) for extent in new_shape)
+        known = self._shape
+        if known is not None and (
+            len(known) != len(given)
+            or any(old not in (-1, 0, new) for old, new in zip(known, given, strict=True))
+        ):
+            raise CheckError(
+                f"Parameter {self.name} has shape {known}, but {given} is needed. Give the data "
+                f"the shape it had before, or make the layer with other sizes."
+            )
+        self._shape = given
+
+    @property
+    def dtype(self) -> Any:
+        """Its dtype, as it was given; setting it casts value and gradient."""
+        return self._dtype
+
+    @dtype.setter
+    def dtype(self, dtype: Any) -> None:
+        self.cast(dtype)
+
+    @property
+    def stype(self) -> str:
+        """Storage type of the value."""
+        return self._stype
+
+    @property
+    def grad_req(self) -> str:
+        """What backward does with its gradient: ``write``, ``add``, ``null``."""
+        return self._grad_req
+
+    @grad_req.setter
+    def grad_req(self, req: str) -> None:
+        if req not in _REQUESTS:
+            raise CheckError(f"grad_req must be one of 'write', 'add', or 'null', but got '{req}'")
+        if not self._differentiable:
+            req = "null"
+        if self._grad_req == req:
+            return
+        self._grad_req = req
+        for each in self._arrays.values():
+            self._mark(each)
+
+    @property
+    def allow_deferred_init(self) -> bool:
+        """Whether an unknown shape may wait for the first data."""
+        return self._allow_deferred_init
+
+    def _mark(self, data: NDArray) -> None:
+        if self._grad_req == "null":
+            data._link = None
+        else:
+            NDArray.attach_grad(data, self._grad_req, self._grad_stype)
+
+    def _set_trainer(self, trainer: Any) -> None:
+        if self._stype != "default" and self._trainer and trainer and self._trainer is not trainer:
+            raise RuntimeError(
+                f"Failed to set the trainer for Parameter '{self.name}' because it was already set. "
+                f"More than one trainers for a {self._stype} Parameter is not supported."
+            )
+        self._trainer = trainer
+
+    # ---- making -------------------------------------------------------------------------------
+
+    def initialize(
+        self,
+        init: Any = None,
+        ctx: Any = None,
+        default_init: Any = initializer.Uniform(),
+        force_reinit: bool = False,
+    ) -> None:
+        """Make the arrays on ``ctx``, now or, if the shape is unknown, with the first data.
+
+        Args:
+            init: initializer of this parameter, by default its own, then ``default_init``.
+            ctx: a context or a list; the current one by default.
+            default_init: initializer of parameters without one.
+            force_reinit: start anew if it is made already.
+
+        Raises:
+            ValueError: the shape is unknown and may not wait.
+        """
+        if self._arrays and not force_reinit:
+            warnings.warn(
+                f"Parameter '{self.name}' is already initialized, ignoring. Set force_reinit=True "
+                f"to re-initialize.",
+                stacklevel=2,
+            )
+            return
+        self._arrays = {}
+        if init is None:
+            init = default_init if self.init is None else self.init
+        if not self._is_shape_known() and not self._allow_deferred_init:
+            raise ValueError(
+                f"Cannot initialize Parameter '{self.name}' because it has invalid shape: "
+                f"{self.shape}. Give the layer its input size (in_units, in_channels)."
+            )
+        self._deferred_init = (init, _contexts(ctx), default_init, None)
+        if self._is_shape_known():
+            self._finish_deferred_init()
+
+    def _is_shape_known(self) -> bool:
+        return is_known(self._shape)
+
+    def _finish_deferred_init(self) -> None:
+        """Make the arrays of a parameter whose shape is known now."""
+        if not self._deferred_init:
+            return
+        if not self._is_shape_known():
+            raise DeferredInitializationError(self._waits())
+        init, contexts, default_init, data = self._deferred_init
+        self._deferred_init = ()
+        with untraced(), RecordingScope(False, None):
+            if data is None:
+                assert self._shape is not None
+                data = zeros(self._shape, contexts[0], self.dtype)
+                if is_np_array():
+                    data = np_ndarray._wrap(data._read())
+                desc = initializer.InitDesc(self.name, {"__init__": init})
+                initializer.create(default_init)(desc, data)
+            self._init_impl(data, contexts)
+
+    def _init_impl(self, data: NDArray, contexts: list[Context]) -> None:
+        """Make the arrays from a value."""
+        self.shape = data.shape
+        if data.stype != self._stype:
+            data = data.tostype(self._stype)
+        self._arrays = {}
+        for context in contexts:
+            # copies: the value may be somebody's array
+            self._arrays[context] = data.copyto(context)
+            self._mark(self._arrays[context])
+
+    def _load_init(
+        self,
+        data: NDArray,
+        ctx: Any = None,
+        cast_dtype: bool = False,
+        dtype_source: str = "current",
+    ) -> None:
+        """Take a value from a file.
+
+        Raises:
+            CheckError: shape, dtype or contexts do not fit.
+        """
+        self._check_loaded(data, ctx, cast_dtype, dtype_source)
+        if cast_dtype and np.dtype(self.dtype) != np.dtype(data.dtype):
+            if dtype_source == "current":
+                data = data.astype(self.dtype)
+            else:
+                self.dtype = data.dtype
+        if self._arrays:
+            self.set_data(data)
+        else:
+            contexts = self._deferred_init[1] if self._deferred_init else None
+            contexts = contexts or ([cpu()] if ctx is None else _contexts(ctx))
+            if is_np_array() and not isinstance(data, np_ndarray):
+                data = np_ndarray._wrap(data._read())
+            with untraced(), RecordingScope(False, None):
+                self._init_impl(data, contexts)
+        self._deferred_init = ()
+
+    def _check_loaded(self, data: NDArray, ctx: Any, cast_dtype: bool, dtype_source: str) -> None:
+        begin = f"Failed loading Parameter '{self.name}' from saved params: "
+        if cast_dtype and dtype_source not in ("current", "saved"):
+            raise CheckError(f"dtype_source={dtype_source!r} is not 'current' or 'saved'.")
+        if self._shape is not None and (
+            len(self._shape) != len(data.shape)
+            or any(
+                old not in (-1, 0, new) for old, new in zip(self._shape, data.shape, strict=True)
+            )
+        ):
+            raise CheckError(
+                f"{begin}shape incompatible expected {self.shape} vs saved {data.shape}. "
+                f"{self.name} of the file has shape {data.shape}, the network's {self.shape}: load "
+                f"a file of the same network."
+            )
+        if not cast_dtype and np.dtype(self.dtype) != np.dtype(data.dtype):
+            raise CheckError(
+                f"{begin}dtype incompatible expected {np.dtype(self.dtype).type} vs saved "
+                f"{data.dtype}. Set cast_dtype=True to cast the dtype of saved params."
+            )
+        have = self.list_ctx() if self._arrays or self._deferred_init else None
+        if ctx is not None and have is not None and set(_contexts(ctx)) != set(have):
+            raise CheckError(
+                f"Failed to load Parameter '{self.name}' on {_contexts(ctx)} because it was "
+                f"previous initialized on {have}."
+            )
+
+    def reset_ctx(self, ctx: Any) -> None:
+        """Move the value to other contexts.
+
+        Raises:
+            ValueError: it has no value and waits for none.
+        """
+        contexts = _contexts(ctx)
+        if self._arrays:
+            with untraced(), RecordingScope(False, None):
+                self._init_impl(self._reduce(), contexts)
+        elif self._deferred_init:
+            init, _, default_init, data = self._deferred_init
+            self._deferred_init = (init, contexts, default_init, data)
+        else:
+            raise ValueError(
+                f"Cannot reset context for Parameter '{self.name}' because it has not been "
+                f"initialized."
+            )
+
+    def cast(self, dtype: Any) -> None:
+        """Change the dtype of value and gradient."""
+        self._dtype = dtype
+        with RecordingScope(False, None):
+            for context, data in self._arrays.items():
+                before = data.grad if self._grad_req != "null" else None
+                self._arrays[context] = data.detach().astype(dtype)
+                self._mark(self._arrays[context])
+                if before is not None:
+                    self._arrays[context].grad[:] = before.astype(dtype)
+
+    # ---- reading ------------------------------------------------------------------------------
+
+    @property
+    def _data(self) -> list[NDArray] | None:
+        return list(self._arrays.values()) or None
+
+    @property
+    def _grad(self) -> list[NDArray] | None:
+        if self._grad_req == "null" or not self._arrays:
+            return None
+        return [each.grad for each in self._arrays.values()]  # type: ignore[misc]
+
+    def data(self, ctx: Context | None = None) -> NDArray:
+        """The value on a context.
+
+        Raises:
+            DeferredInitializationError: it waits for the first data.
+            MXNetError: it was not initialized, or is not on that context.
+        """
+        if self._stype != "default":
+            raise MXNetError(
+                f"Cannot return a copy of Parameter '{self.name}' via data() because its storage "
+                f"type is {self._stype}. Please use row_sparse_data() instead."
+            )
+        trace = current_trace()
+        found = self._on(ctx)
+        return found if trace is None else trace.parameter(self, found)
+
+    def list_data(self) -> list[NDArray]:
+        """The values, one per context."""
+        if self._stype != "default":
+            raise MXNetError(
+                f"Cannot return copies of Parameter '{self.name}' on all contexts via list_data() "
+                f"because its storage type is {self._stype}. Please use row_sparse_data() instead."
+            )
+        self._check()
+        return list(self._arrays.values())
+
+    def row_sparse_data(self, row_id: NDArray) -> NDArray:
+        """The value with the rows ``row_id``, fetched by the Trainer, on the context of ``row_id``.
+
+        Raises:
+            MXNetError: the storage type is not ``row_sparse``, or there is no Trainer.
+        """
+        self._check_row_sparse("row_sparse_data")
+        return self._fetched([self._on(row_id.context)], row_id)[0]
+
+    def list_row_sparse_data(self, row_id: NDArray) -> list[NDArray]:
+        """The values with the rows ``row_id`` on all contexts; see :meth:`row_sparse_data`."""
+        self._check_row_sparse("list_row_sparse_data")
+        self._check()
+        return self._fetched(list(self._arrays.values()), row_id)
+
+    def _check_row_sparse(self, name: str) -> None:
+        if self._stype != "row_sparse":
+            raise MXNetError(
+                f"Cannot return a copy of Parameter '{self.name}' via {name}() because its storage "
+                f"type is {self._stype}. Please use {name.replace('row_sparse_', '')}() instead."
+            )
+
+    def _fetched(self, arrays: list[NDArray], row_id: Any) -> list[NDArray]:
+        if not isinstance(row_id, NDArray):
+            raise TypeError(f"row_id must have NDArray type, but {type(row_id)} is given")
+        if not self._trainer:
+            raise MXNetError(
+                f"Cannot get row_sparse data for Parameter '{self.name}' when no Trainer is "
+                f"created with it. Make gluon.Trainer(net.collect_params(), ...) first."
+            )
+        self._trainer._row_sparse_pull(self, arrays, row_id)
+        return arrays
+
+    def _on(self, ctx: Context | None) -> NDArray:
+        """The very array on a context, traced or not."""
+        self._check()
+        if ctx is None:
+            if len(self._arrays) == 1:
+                return next(iter(self._arrays.values()))
+            ctx = current_context()
+        found = self._arrays.get(ctx)
+        if found is None and ctx.device_type.startswith("cpu"):
+            # pinned and shared memory of the host are the host's
+            found = self._arrays.get(cpu(ctx.device_id))
+        if found is None:
+            raise MXNetError(
+                f"Parameter '{self.name}' was not initialized on context {ctx}. It was only "
+                f"initialized on {list(self._arrays)}: give initialize(ctx=[...]) all contexts."
+            )
+        return found
+
+    def _check(self) -> None:
+        if self._arrays:
+            return
+        if self._deferred_init:
+            raise DeferredInitializationError(self._waits())
+        raise MXNetError(
+            f"Parameter '{self.name}' has not been initialized: it was not initialized by the call "
+            f"of initialize(), or was made after it. Call net.initialize(), and give a Trainer "
+            f"net.collect_params() rather than net.params, which has no parameters of children."
+        )
+
+    def _waits(self) -> str:
+        return (
+            f"Parameter '{self.name}' has not been initialized yet because initialization was "
+            f"deferred: its shape {self._shape} follows from the first data. Call the network once "
+            f"with data, or give the layer its input size (in_units, in_channels)."
+        )
+
+    def grad(self, ctx: Context | None = None) -> NDArray:
+        """The gradient on a context.
+
+        Raises:
+            MXNetError: it has none (``grad_req='null'``).
+        """
+        self._check_grad()
+        return self._on(ctx).grad  # type: ignore[return-value]
+
+    def list_grad(self) -> list[NDArray]:
+        """The gradients, one per context."""
+        self._check_grad()
+        self._check()
+        return [each.grad for each in self._arrays.values()]  # type: ignore[misc]
+
+    def _check_grad(self) -> None:
+        if self._arrays and self._grad_req == "null":
+            raise MXNetError(
+                f"Cannot get gradient array for Parameter '{self.name}' because grad_req='null'"
+            )
+
+    def list_ctx(self) -> list[Context]:
+        """Contexts that hold it, or will."""
+        if not self._arrays and self._deferred_init:
+            return self._deferred_init[1]
+        self._check()
+        return list(self._arrays)
+
+    def _reduce(self) -> NDArray:
+        """The mean of the values over the contexts, on the host: what files hold."""
+        self._check()
+        if self._stype != "default":
+            rows = array(np.arange((self._shape or (0,))[0]), dtype="int64")
+            found = next(iter(self._arrays.values())).copyto(cpu())
+            if self._trainer:
+                self._trainer._row_sparse_pull(self, found, rows, full_idx=True)
+            return found
+        with RecordingScope(False, None):
+            values = list(self._arrays.values())
+            if len(values) == 1:
+                return values[0].copyto(cpu())
+            total: Any = sum((each.copyto(cpu()) for each in values[1:]), values[0].copyto(cpu()))
+            return total / len(values)
+
+    def set_data(self, data: Any) -> None:
+        """Replace the value on all contexts; one that waits for its shape has it then.
+
+        Raises:
+            CheckError: the shape differs, or it was not initialized.
+        """
+        if not isinstance(data, NDArray):
+            data = array(data, dtype=self.dtype)
+        self.shape = data.shape
+        if not self._arrays:
+            if not self._deferred_init:
+                raise CheckError(
+                    f"Parameter '{self.name}' has not been initialized; call initialize() first."
+                )
+            if data.dtype != np.dtype(self.dtype):
+                data = data.astype(self.dtype)
+            if is_np_array() and not isinstance(data, np_ndarray):
+                data = np_ndarray._wrap(data._read())
+            self._deferred_init = (*self._deferred_init[:3], data)
+            return
+        trainer = self._trainer
+        if (
+            trainer is not None
+            and getattr(trainer, "_kv_initialized", False)
+            and getattr(trainer, "_update_on_kvstore", False)
+            and self not in getattr(trainer, "_params_to_init", ())
+        ):
+            trainer._reset_kvstore()  # which holds a value of its own
+        trace = current_trace()
+        for context, own in self._arrays.items():
+            target = own if trace is None else trace.parameter(self, own)
+            with RecordingScope(False, None):
+                target[:] = data.as_in_context(context)
+
+    def zero_grad(self) -> None:
+        """Set the gradients to 0."""
+        if self._grad_req != "null":
+            for each in self._arrays.values():
+                each.grad[:] = 0  # type: ignore[index]
+
+    def var(self) -> Symbol:
+        """A symbol that stands for it."""
+        if self._var is None:
+            self._var = Variable(
+                self.name,
+                shape=self.shape,
+                lr_mult=self.lr_mult,
+                wd_mult=self.wd_mult,
+                dtype=self.dtype,
+                init=self.init,
+                stype=self._stype,
+            )
+            if is_np_array():
+                self._var = self._var.as_np_ndarray()
+        return self._var  # type: ignore[return-value]
+
+
+def _contexts(ctx: Any) -> list[Context]:
+    if ctx is None:
+        return [current_context()]
+    return list(ctx) if isinstance(ctx, (list, tuple)) else [ctx]

@@ -1,0 +1,328 @@
+"""ParameterDict: parameters by name, made on first asking, shared, saved and loaded together."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from mixnet import initializer
+from mixnet.base import CheckError
+from mixnet.context import Context
+from mixnet.gluon.parameter.constant import Constant
+from mixnet.gluon.parameter.parameter import Parameter
+from mixnet.ndarray.ndarray import NDArray
+from mixnet.ndarray.params_file import load, save
+from mixnet.passes.infer_shape import merged
+
+
+class ParameterDict:
+    """Parameters by name; ``get`` makes one whose name begins with ``prefix``.
+
+    Args:
+        prefix: text before the names.
+        shared: where a parameter is looked for before it is made.
+    """
+
+    def __init__(self, prefix: str = "", shared: ParameterDict | None = None):
+        self._prefix = prefix
+        self._params: OrderedDict[str, Parameter] = OrderedDict()
+        self._shared = shared
+
+    @property
+    def prefix(self) -> str:
+        """Text before the names."""
+        return self._prefix
+
+    def __getitem__(self, key: str) -> Parameter:
+        if key not in self._params:
+            raise KeyError(f"there is no parameter {key!r}; there are {', '.join(self._params)}")
+        return self._params[key]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._params)
+
+    def __len__(self) -> int:
+        return len(self._params)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._params
+
+    def keys(self) -> Any:
+        """Names."""
+        return self._params.keys()
+
+    def values(self) -> Any:
+        """Parameters."""
+        return self._params.values()
+
+    def items(self) -> Any:
+        """Pairs of name and parameter."""
+        return self._params.items()
+
+    def __repr__(self) -> str:
+        rows = "\n".join(f"  {each!r}" for each in self.values())
+        return f"{self._prefix + ' ' if self._prefix else ''}(\n{rows}\n)"
+
+    # ---- making and sharing -------------------------------------------------------------------
+
+    def _found(self, name: str) -> Parameter | None:
+        if name not in self._params and self._shared is not None and name in self._shared._params:
+            self._params[name] = self._shared._params[name]
+        return self._params.get(name)
+
+    def get(self, name: str, **kwargs: Any) -> Parameter:
+        """The parameter ``prefix + name``: its own, a shared one, or made with ``kwargs``.
+
+        Raises:
+            CheckError: it is there with another attribute than ``kwargs`` say.
+        """
+        name = self._prefix + name
+        found = self._found(name)
+        if found is None:
+            found = self._params[name] = Parameter(name, **kwargs)
+            return found
+        for key, value in kwargs.items():
+            existing = getattr(found, key, None)
+            if existing is None:
+                setattr(found, key, value)
+            elif key == "shape":
+                extents = (value,) if isinstance(value, (int, np.integer)) else value
+                both = None if extents is None else merged(tuple(extents), found._shape)
+                if extents is not None and both is None:
+                    raise _differs(name, key, value, existing)
+                found._shape = both or found._shape
+            elif key == "dtype" and value is not None and np.dtype(value) == np.dtype(existing):
+                continue
+            elif value is not None and value != existing:
+                raise _differs(name, key, value, existing)
+        return found
+
+    def get_constant(self, name: str, value: Any = None) -> Constant:
+        """The constant ``prefix + name``, made of ``value`` if it is not there.
+
+        Raises:
+            KeyError: it is not there and has no value.
+            CheckError: it is there with another value, or is no constant.
+        """
+        name = self._prefix + name
+        found = self._found(name)
+        if found is None:
+            if value is None:
+                raise KeyError(
+                    f"No constant named '{name}'. Please specify value if you want to create a new "
+                    f"constant."
+                )
+            made = self._params[name] = Constant(name, value)
+            return made
+        if not isinstance(found, Constant):
+            raise CheckError(f"Parameter '{name}' already exists but it is not a constant.")
+        if value is not None:
+            given = value.asnumpy() if isinstance(value, NDArray) else np.asarray(value)
+            if given.shape != found.shape or (given != found.value.asnumpy()).any():
+                raise CheckError(
+                    f"Constant '{name}' already exists but its value doesn't match new value"
+                )
+        return found
+
+    def update(self, other: ParameterDict) -> None:
+        """Take in all parameters of another.
+
+        Raises:
+            CheckError: two different parameters have one name.
+        """
+        for name, each in other.items():
+            if self._params.get(name, each) is not each:
+                raise CheckError(
+                    f"Cannot update self with other because they have different Parameters with "
+                    f"the same name '{name}'"
+                )
+            self._params[name] = each
+
+    # ---- all together -------------------------------------------------------------------------
+
+    def initialize(
+        self,
+        init: Any = initializer.Uniform(),
+        ctx: Any = None,
+        verbose: bool = False,
+        force_reinit: bool = False,
+    ) -> None:
+        """Initialize all parameters.
+
+        Args:
+            init: initializer of parameters without one of their own.
+            ctx: a context or a list; the current one by default.
+            verbose: log each.
+            force_reinit: start anew if they have values.
+        """
+        if init is None:
+            init = initializer.Uniform()
+        if verbose:
+            init = initializer.create(init)
+            init.set_verbosity(verbose=verbose)
+        for each in self.values():
+            each.initialize(None, ctx, init, force_reinit=force_reinit)
+
+    def zero_grad(self) -> None:
+        """Set all gradients to 0."""
+        for each in self.values():
+            each.zero_grad()
+
+    def reset_ctx(self, ctx: Any) -> None:
+        """Move all values to other contexts."""
+        for each in self.values():
+            each.reset_ctx(ctx)
+
+    def list_ctx(self) -> list[Context]:
+        """All contexts that hold one of them."""
+        return list(dict.fromkeys(each for one in self.values() for each in one.list_ctx()))
+
+    def setattr(self, name: str, value: Any) -> None:
+        """Set an attribute of all parameters, as ``grad_req``."""
+        for each in self.values():
+            setattr(each, name, value)
+
+    # ---- files --------------------------------------------------------------------------------
+
+    def save(self, filename: str, strip_prefix: str = "") -> None:
+        """Write all values to a ``.params`` file, the mean over contexts of each.
+
+        Args:
+            filename: path; the file is complete or not there.
+            strip_prefix: what is cut off the beginning of every name.
+
+        Raises:
+            ValueError: a name does not begin so.
+        """
+        arrays = {}
+        for each in self.values():
+            if not each.name.startswith(strip_prefix):
+                raise ValueError(
+                    f"Prefix '{strip_prefix}' is to be striped before saving, but Parameter's name "
+                    f"'{each.name}' does not start with '{strip_prefix}': it is shared from another "
+                    f"block, or its block was made outside of name_scope()."
+                )
+            arrays[each.name[len(strip_prefix) :]] = each._reduce()
+        save(filename, arrays)
+
+    def load(
+        self,
+        filename: str,
+        ctx: Any = None,
+        allow_missing: bool = False,
+        ignore_extra: bool = False,
+        restore_prefix: str = "",
+        cast_dtype: bool = False,
+        dtype_source: str = "current",
+    ) -> None:
+        """Read values from a ``.params`` file; the arguments are those of :meth:`load_dict`."""
+        for name in self.keys() if restore_prefix else ():
+            if not name.startswith(restore_prefix):
+                raise CheckError(
+                    f"restore_prefix is '{restore_prefix}' but Parameters name '{name}' does not "
+                    f"start with '{restore_prefix}'"
+                )
+        self.load_dict(
+            load(filename),
+            ctx,
+            allow_missing,
+            ignore_extra,
+            restore_prefix,
+            filename,
+            cast_dtype,
+            dtype_source,
+        )
+
+    def load_dict(
+        self,
+        param_dict: Any,
+        ctx: Any = None,
+        allow_missing: bool = False,
+        ignore_extra: bool = False,
+        restore_prefix: str = "",
+        filename: str | None = None,
+        cast_dtype: bool = False,
+        dtype_source: str = "current",
+    ) -> None:
+        """Take values from a dict of arrays; nothing changes unless all fit.
+
+        Args:
+            param_dict: arrays by name; ``arg:`` and ``aux:`` are dropped.
+            ctx: where parameters that are not made yet go.
+            allow_missing: leave parameters that it does not have.
+            ignore_extra: leave out values that are no parameter's.
+            restore_prefix: text before the names.
+            filename: for messages.
+            cast_dtype: cast to the parameters' dtypes, or theirs to the values'.
+            dtype_source: ``current`` or ``saved``: which dtype a parameter has afterwards.
+
+        Raises:
+            CheckError: names are missing or unknown, or a shape or dtype differs.
+        """
+        source = f"file: {filename}" if filename else "param_dict"
+        if not isinstance(param_dict, dict):
+            raise CheckError(f"{source} holds arrays without names, not parameters.")
+        loaded = {
+            restore_prefix + (name[4:] if name.startswith(("arg:", "aux:")) else name): value
+            for name, value in param_dict.items()
+        }
+        fill(
+            self._params, loaded, ctx, allow_missing, ignore_extra, cast_dtype, dtype_source, source
+        )
+
+
+def _differs(name: str, key: str, value: Any, existing: Any) -> CheckError:
+    return CheckError(
+        f"Cannot retrieve Parameter '{name}' because desired attribute does not match with stored "
+        f"for attribute '{key}': desired '{value}' vs stored '{existing}'."
+    )
+
+
+def _some(names: Any) -> str:
+    names = list(names)
+    return ", ".join(names[:8]) + (", ..." if len(names) > 8 else "")
+
+
+def fill(
+    params: Any,
+    loaded: dict[str, NDArray],
+    ctx: Any,
+    allow_missing: bool,
+    ignore_extra: bool,
+    cast_dtype: bool,
+    dtype_source: str,
+    source: str,
+    extra_error: type[Exception] = CheckError,
+) -> None:
+    """Give parameters their loaded values; nothing changes unless all fit.
+
+    A parameter that stands under several names is there if one of them is.
+
+    Raises:
+        CheckError: names are missing, or a shape or dtype differs.
+    """
+    names: dict[Any, list[str]] = {}
+    for name, each in params.items():
+        names.setdefault(each, []).append(name)
+    if not allow_missing:
+        for name, each in params.items():
+            if not any(other in loaded for other in names[each]):
+                raise CheckError(
+                    f"Parameter '{name}' is missing in {source}, which has no value for {name}; it "
+                    f"contains parameters: {_some(loaded)}. Set allow_missing=True to ignore "
+                    f"missing parameters."
+                )
+    extra = [name for name in loaded if name not in params]
+    if extra and not ignore_extra:
+        raise extra_error(
+            f"Parameter '{extra[0]}' loaded from {source} is not present in ParameterDict, which "
+            f"contains parameters {_some(params)}. Set ignore_extra=True to ignore."
+        )
+    fitting = {name: value for name, value in loaded.items() if name in params}
+    for name, value in fitting.items():
+        params[name]._check_loaded(value, ctx, cast_dtype, dtype_source)
+    for name, value in fitting.items():
+        params[name]._load_init(value, ctx, cast_dtype, dtype_source)

@@ -1,0 +1,20 @@
+"""``mx.init``: first values of parameters, chosen by the parameter's name or given for it."""
+
+from mixnet.initializer.by_name import Load as Load
+from mixnet.initializer.by_name import Mixed as Mixed
+from mixnet.initializer.constant import Bilinear as Bilinear
+from mixnet.initializer.constant import Constant as Constant
+from mixnet.initializer.constant import LSTMBias as LSTMBias
+from mixnet.initializer.constant import One as One
+from mixnet.initializer.constant import Zero as Zero
+from mixnet.initializer.fused_rnn import FusedRNN as FusedRNN
+from mixnet.initializer.initializer import InitDesc as InitDesc
+from mixnet.initializer.initializer import Initializer as Initializer
+from mixnet.initializer.initializer import alias as alias
+from mixnet.initializer.initializer import create as create
+from mixnet.initializer.initializer import register as register
+from mixnet.initializer.random import MSRAPrelu as MSRAPrelu
+from mixnet.initializer.random import Normal as Normal
+from mixnet.initializer.random import Orthogonal as Orthogonal
+from mixnet.initializer.random import Uniform as Uniform
+from mixnet.initializer.random import Xavier as Xavier

@@ -1,0 +1,240 @@
+"""What initializers have in common: names of parameters, the registry, the choice by name."""
+
+from __future__ import annotations
+
+import json
+import logging
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+from mixnet.base import CheckError
+from mixnet.ndarray.ndarray import NDArray
+
+_INITIALIZERS: dict[str, type] = {}
+
+
+class InitDesc(str):
+    """A parameter's name, with what an initializer may want to know beside it.
+
+    Args:
+        name: the parameter's name.
+        attrs: its attributes; ``__init__`` holds an initializer of its own, or the text of one.
+        global_init: the initializer of the whole network.
+    """
+
+    attrs: dict[str, Any]
+    global_init: Any
+
+    def __new__(
+        cls, name: str, attrs: dict[str, Any] | None = None, global_init: Any = None
+    ) -> Any:
+        self = super().__new__(cls, name)
+        self.attrs = attrs or {}
+        self.global_init = global_init
+        return self
+
+
+def _enter(klass: type, name: str) -> type:
+    before = _INITIALIZERS.get(name.lower())
+    if before is not None and before is not klass:
+        warnings.warn(
+            f"New initializer {klass.__module__}.{klass.__name__} registered with name "
+            f"{name.lower()} is overriding existing initializer "
+            f"{before.__module__}.{before.__name__}",
+            UserWarning,
+            stacklevel=3,
+        )
+    _INITIALIZERS[name.lower()] = klass
+    return klass
+
+
+def register(klass: type) -> Any:
+    """Decorator: make an initializer class known by its name in lower case."""
+    return _enter(klass, klass.__name__)
+
+
+def alias(*aliases: str) -> Callable[[type], Any]:
+    """Decorator: make an initializer class known by further names."""
+
+    def enter(klass: type) -> Any:
+        for name in aliases:
+            _enter(klass, name)
+        return klass
+
+    return enter
+
+
+def create(*args: Any, **kwargs: Any) -> Any:
+    """An initializer from itself, its name and arguments, or the text of ``dumps()``.
+
+    Raises:
+        CheckError: no initializer has that name; it is an AssertionError too.
+    """
+    if not args and "initializer" in kwargs:
+        args = (kwargs.pop("initializer"),)
+    if not args:
+        raise CheckError("mx.init.create takes an initializer, its name or its dumps().")
+    name, *rest = args
+    if isinstance(name, dict):
+        return create(**name)
+    if not isinstance(name, str):
+        if callable(name) and not rest and not kwargs:
+            return name
+        raise CheckError(
+            f"mx.init.create takes an initializer alone, or a name with arguments, not {args!r}."
+        )
+    if name.startswith("["):
+        name, kwargs = json.loads(name)
+    elif name.startswith("{"):
+        return create(**json.loads(name))
+    if name.lower() not in _INITIALIZERS:
+        raise CheckError(
+            f"{name!r} is no initializer; take one of {', '.join(sorted(_INITIALIZERS))}, or "
+            f"register your own class with @mx.init.register."
+        )
+    return _INITIALIZERS[name.lower()](*rest, **kwargs)
+
+
+def _spread(array: NDArray) -> str:
+    """The root of the mean square of an array, as text: what ``set_verbosity`` prints."""
+    return str(float((array.astype("float64") ** 2).mean().asnumpy()) ** 0.5)
+
+
+# How a parameter's name ends, and the method that fills it: the first that fits is taken.
+_BY_ENDING = (
+    ("weight", "_init_weight"),
+    ("bias", "_init_bias"),
+    ("gamma", "_init_gamma"),
+    ("beta", "_init_beta"),
+    ("moving_mean", "_init_zero"),
+    ("running_mean", "_init_zero"),
+    ("moving_var", "_init_one"),
+    ("running_var", "_init_one"),
+    ("moving_inv_var", "_init_zero"),
+    ("moving_avg", "_init_zero"),
+    ("min", "_init_zero"),
+    ("max", "_init_one"),
+    ("weight_quantize", "_init_quantized_weight"),
+    ("bias_quantize", "_init_quantized_bias"),
+)
+
+
+class Initializer:
+    """Base of initializers: called with a name and an array, it fills the array.
+
+    A parameter's own initializer (``attrs['__init__']``) comes first. Else the name decides:
+    ``...weight`` is for ``_init_weight``, which subclasses override; ``...bias`` and ``...beta``
+    become 0, ``...gamma`` 1, moving means 0, moving variances 1.
+
+    Args:
+        kwargs: the arguments of the subclass, for ``dumps``.
+    """
+
+    def __init__(self, **kwargs: Any):
+        self._kwargs = kwargs
+        self._verbose = False
+        self._print_func: Callable[[NDArray], str] | None = None
+
+    def set_verbosity(
+        self, verbose: bool = False, print_func: Callable[[NDArray], str] | None = None
+    ) -> Initializer:
+        """Log every array that is filled, with a number of it.
+
+        Args:
+            verbose: whether to.
+            print_func: text from an array; the root of its mean square by default.
+        """
+        self._verbose = verbose
+        self._print_func = print_func or _spread
+        return self
+
+    def _log(self, desc: str, init: Any, arr: NDArray) -> None:
+        if self._verbose and self._print_func is not None:
+            logging.info("Initialized %s as %s: %s", desc, init, self._print_func(arr))
+
+    def dumps(self) -> str:
+        """Text from which ``create`` makes the same initializer."""
+        return json.dumps([type(self).__name__.lower(), self._kwargs])
+
+    def __call__(self, desc: str, arr: NDArray) -> None:
+        """Fill ``arr`` as the name asks for.
+
+        Raises:
+            ValueError: the name says nothing.
+            TypeError: ``desc`` is no text.
+        """
+        if not isinstance(desc, InitDesc):
+            if not isinstance(desc, str):
+                raise TypeError("an initializer takes a parameter's name, a string, and an array")
+            warnings.warn(
+                "Calling initializer with init(str, NDArray) has been deprecated. "
+                "Please use init(mx.init.InitDesc(...), NDArray) instead.",
+                DeprecationWarning,
+                stacklevel=2,
+            )
+            self._fill_by_name(desc, arr, legacy=True)
+            return
+        if desc.global_init is None:
+            desc.global_init = self
+        own = desc.attrs.get("__init__", "")
+        if own:
+            made = create(own)
+            getattr(made, "_init_weight", made)(desc, arr)
+            self._log(desc, own, arr)
+        else:
+            self._log(desc, self._fill_by_name(desc, arr), arr)
+
+    def _fill_by_name(self, name: str, arr: NDArray, legacy: bool = False) -> str:
+        if legacy and name.startswith("upsampling"):
+            create("bilinear")._init_weight(name, arr)
+            return name
+        if legacy and name.startswith("stn_loc"):
+            if name.endswith("weight"):
+                self._init_zero(name, arr)
+                return name
+            if name.endswith("bias"):
+                arr[:] = [1.0, 0, 0, 0, 1.0, 0]
+                return name
+        for ending, method in _BY_ENDING:
+            if name.endswith(ending):
+                getattr(self, method)(name, arr)
+                return ending
+        self._init_default(name, arr)
+        return "default"
+
+    def _init_zero(self, desc: str, arr: NDArray) -> None:
+        arr[:] = 0.0
+
+    def _init_one(self, desc: str, arr: NDArray) -> None:
+        arr[:] = 1.0
+
+    _init_bias = _init_beta = _init_quantized_bias = _init_zero
+    _init_gamma = _init_one
+
+    def _init_quantized_weight(self, desc: str, arr: NDArray) -> None:
+        create("uniform", 127.0)._init_weight(desc, arr)
+
+    def _init_weight(self, desc: str, arr: NDArray) -> None:
+        raise NotImplementedError(
+            f"{type(self).__name__} does not define _init_weight(self, name, array)."
+        )
+
+    def _init_default(self, desc: str, arr: NDArray) -> None:
+        raise ValueError(
+            f"Nothing says how {str(desc)!r} starts: by name there are weight, bias (0), gamma (1), "
+            f"beta (0) and moving statistics. Give it an initializer of its own: "
+            f"mx.sym.Variable(name, init=mx.init.Zero()), or init= of a gluon parameter."
+        )
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Initializer):
+            return NotImplemented
+        return type(self) is type(other) and self._kwargs == other._kwargs
+
+    def __hash__(self) -> int:
+        return hash(type(self))
+
+    def __repr__(self) -> str:
+        values = ", ".join(f"{k}={v!r}" for k, v in self._kwargs.items())
+        return f"{type(self).__name__}({values})"

@@ -1,0 +1,94 @@
+"""What an iterator hands out: batches, and descriptions of what they hold."""
+
+from __future__ import annotations
+
+from collections import namedtuple
+from typing import Any
+
+from mixnet.base import mx_real_t
+
+
+class DataDesc(namedtuple("DataDesc", ["name", "shape"])):
+    """Name, shape, dtype and layout of one array of a batch; equal to the pair (name, shape).
+
+    Args:
+        name: as the symbol's variable is called.
+        shape: with the batch axis.
+        dtype: of the elements.
+        layout: one letter per axis, ``N`` the batch axis.
+    """
+
+    dtype: Any
+    layout: Any
+
+    def __new__(
+        cls, name: Any, shape: Any, dtype: Any = mx_real_t, layout: Any = "NCHW"
+    ) -> DataDesc:
+        made = super().__new__(cls, name, shape)
+        made.dtype = dtype
+        made.layout = layout
+        return made
+
+    def __repr__(self) -> str:
+        return f"DataDesc[{self.name},{self.shape},{self.dtype},{self.layout}]"
+
+    @staticmethod
+    def get_batch_axis(layout: str | None) -> int:
+        """Where ``N`` stands in a layout; 0 if there is no layout."""
+        return 0 if layout is None else layout.find("N")
+
+    @staticmethod
+    def get_list(shapes: Any, types: Any) -> list[DataDesc]:
+        """Descriptions from pairs of names and shapes.
+
+        Args:
+            shapes: ``[(name, shape), ...]``.
+            types: ``[(name, dtype), ...]``, or None for float32.
+        """
+        if types is None:
+            return [DataDesc(*each) for each in shapes]
+        known = dict(types)
+        return [DataDesc(name, shape, known[name]) for name, shape in shapes]
+
+
+class DataBatch:
+    """One batch of data.
+
+    Args:
+        data: list of arrays.
+        label: list of arrays.
+        pad: how many samples at the end are there only to fill the batch.
+        index: numbers of the samples.
+        bucket_key: which bucket it belongs to, for modules with buckets.
+        provide_data: descriptions of the data, where they change from batch to batch.
+        provide_label: descriptions of the labels.
+
+    Raises:
+        AssertionError: data or label is no list or tuple.
+    """
+
+    def __init__(
+        self,
+        data: Any,
+        label: Any = None,
+        pad: int | None = None,
+        index: Any = None,
+        bucket_key: Any = None,
+        provide_data: Any = None,
+        provide_label: Any = None,
+    ):
+        for name, given in (("Data", data), ("Label", label)):
+            if given is not None and not isinstance(given, (list, tuple)):
+                raise AssertionError(f"{name} must be list of NDArrays")
+        self.data = data
+        self.label = label
+        self.pad = pad
+        self.index = index
+        self.bucket_key = bucket_key
+        self.provide_data = provide_data
+        self.provide_label = provide_label
+
+    def __str__(self) -> str:
+        shapes = [each.shape for each in self.data]
+        labels = [each.shape for each in self.label] if self.label else None
+        return f"{type(self).__name__}: data shapes: {shapes} label shapes: {labels}"

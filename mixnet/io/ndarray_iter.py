@@ -1,0 +1,210 @@
+"""NDArrayIter: batches of arrays in memory."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from mixnet.base import ShapeError
+from mixnet.io.batch import DataBatch, DataDesc
+from mixnet.io.iterator import DataIter
+from mixnet.io.source import is_stored, named_sources, take_rows
+from mixnet.ndarray.create import array
+from mixnet.ndarray.ndarray import NDArray
+from mixnet.ndarray.sparse_array import CSRNDArray
+
+
+class NDArrayIter(DataIter):
+    """Batches of arrays in memory, or of data sets in files that are sliced like arrays.
+
+    Args:
+        data: an array (``NDArray``, NumPy, ``scipy.sparse.csr_matrix``, ``h5py.Dataset``), a list
+            or a dict of arrays, all with the samples along axis 0. What is no ``NDArray`` becomes
+            one of float32.
+        label: the same, or None.
+        batch_size: samples in a batch.
+        shuffle: draw a new order with NumPy's generator at the start and at every reset; the arrays
+            are float32 then.
+        last_batch_handle: what to do with samples that fill no batch at the end of an epoch:
+            ``'pad'`` fills it up with the first ones, ``'discard'`` leaves them out, ``'roll_over'``
+            puts them at the start of the next epoch.
+        data_name: of a single array; arrays of a list are called ``_0_data_name``, ...
+        label_name: the same for labels.
+        layout: of all arrays.
+
+    Raises:
+        TypeError: something is no array.
+        ShapeError: an array has fewer samples than the first.
+        NotImplementedError: sparse data with another ``last_batch_handle`` than ``'discard'``.
+    """
+
+    def __init__(
+        self,
+        data: Any,
+        label: Any = None,
+        batch_size: int = 1,
+        shuffle: bool = False,
+        last_batch_handle: str = "pad",
+        data_name: str = "data",
+        label_name: str = "softmax_label",
+        layout: str = "NCHW",
+    ):
+        super().__init__(batch_size)
+        self._data = named_sources(data, False, data_name)
+        self._label = named_sources(label, True, label_name)
+        sources = self._data + self._label
+        if last_batch_handle != "discard" and any(isinstance(v, CSRNDArray) for _, v in sources):
+            raise NotImplementedError(
+                "NDArrayIter takes sparse data only with last_batch_handle='discard'."
+            )
+        self.num_data = sources[0][1].shape[0]
+        for name, source in sources:
+            if source.shape[0] < self.num_data:
+                raise ShapeError(
+                    f"NDArrayIter: {sources[0][0]!r} has {self.num_data} samples, {name!r} has "
+                    f"{source.shape[0]}; give arrays of one length."
+                )
+        self.idx = np.arange(self.num_data)
+        self.shuffle = shuffle
+        self.last_batch_handle = last_batch_handle
+        self.num_source = len(sources)
+        self.layout = layout
+        self.cursor = -batch_size
+        # Rows stay where they are; `_order` says in which order they come.
+        self._order: np.ndarray | None = None
+        self._shuffled: dict[int, Any] = {}
+        self._rest: np.ndarray | None = None  # rows that roll over
+        if shuffle:
+            self._data = [(name, _fixed(source)) for name, source in self._data]
+            self._label = [(name, _fixed(source)) for name, source in self._label]
+            self._shuffle()
+
+    def _shuffle(self) -> None:
+        np.random.shuffle(self.idx)
+        # A new order shuffles the last one, not the original, as MXNet does.
+        self._order = self.idx.copy() if self._order is None else self._order[self.idx]
+        self._shuffled.clear()
+
+    def _ordered(self, sources: list[tuple[str, Any]]) -> list[tuple[str, Any]]:
+        if self._order is None:
+            return sources
+        found = []
+        for name, source in sources:
+            if not is_stored(source) and id(source) not in self._shuffled:
+                self._shuffled[id(source)] = take_rows(source, self._order)
+            found.append((name, self._shuffled.get(id(source), source)))
+        return found
+
+    @property
+    def data(self) -> list[tuple[str, Any]]:
+        """The data by name, in the order of this epoch."""
+        return self._ordered(self._data)
+
+    @property
+    def label(self) -> list[tuple[str, Any]]:
+        """The labels by name, in the order of this epoch."""
+        return self._ordered(self._label)
+
+    @property
+    def data_list(self) -> list[Any]:
+        """The arrays of data and labels."""
+        return [source for _, source in self.data + self.label]
+
+    def _described(self, sources: list[tuple[str, Any]]) -> list[DataDesc]:
+        return [
+            DataDesc(name, (self.batch_size, *source.shape[1:]), source.dtype, self.layout)
+            for name, source in sources
+        ]
+
+    @property
+    def provide_data(self) -> list[DataDesc]:
+        """Descriptions of the data of a batch."""
+        return self._described(self._data)
+
+    @property
+    def provide_label(self) -> list[DataDesc]:
+        """Descriptions of the labels of a batch."""
+        return self._described(self._label)
+
+    def hard_reset(self) -> None:
+        """Begin an epoch; samples that were to roll over are forgotten."""
+        if self.shuffle:
+            self._shuffle()
+        self._rest = None
+        self.cursor = -self.batch_size
+
+    def reset(self) -> None:
+        """Begin an epoch, with a new order if the iterator shuffles."""
+        left = self.num_data - self.cursor
+        rolls = self.last_batch_handle == "roll_over" and 0 < left < self.batch_size
+        self._rest = self._numbers(self.cursor, self.num_data) if rolls else None
+        if self.shuffle:
+            self._shuffle()
+        self.cursor = -left - self.batch_size if rolls else -self.batch_size
+
+    def iter_next(self) -> bool:
+        """Move to the next batch; whether there are samples."""
+        self.cursor += self.batch_size
+        return self.cursor < self.num_data
+
+    def next(self) -> DataBatch:
+        """The next batch."""
+        if not self.iter_next():
+            raise StopIteration
+        if self.last_batch_handle != "pad" and self.cursor + self.batch_size > self.num_data:
+            raise StopIteration
+        return DataBatch(data=self.getdata(), label=self.getlabel(), pad=self.getpad(), index=None)
+
+    def _numbers(self, begin: int, end: int) -> np.ndarray:
+        """Rows of the sources that come at these places of the epoch."""
+        numbers = np.arange(begin, end) % self.num_data
+        return numbers if self._order is None else self._order[numbers]
+
+    def _batch(self, sources: list[tuple[str, Any]]) -> list[NDArray]:
+        begin, end = self.cursor, self.cursor + self.batch_size
+        if begin >= self.num_data:
+            raise AssertionError("DataIter needs reset.")
+        if begin < 0 and (self._rest is None or end <= 0):
+            raise AssertionError("There is no batch before the first iter_next() or next().")
+        if self.last_batch_handle != "pad":
+            end = min(end, self.num_data)
+        rows: slice | np.ndarray
+        if begin < 0:
+            rows = np.concatenate([self._rest, self._numbers(0, end)])
+        elif self._order is None and end <= self.num_data:
+            rows = slice(begin, end)
+        else:
+            rows = self._numbers(begin, end)
+        return [take_rows(source, rows) for _, source in sources]
+
+    def getdata(self) -> list[NDArray]:
+        """Data of the batch.
+
+        Raises:
+            AssertionError: the epoch is over, or has not begun.
+        """
+        return self._batch(self._data)
+
+    def getlabel(self) -> list[NDArray]:
+        """Labels of the batch.
+
+        Raises:
+            AssertionError: the epoch is over, or has not begun.
+        """
+        return self._batch(self._label)
+
+    def getpad(self) -> int:
+        """How many samples of the batch are there twice in an epoch: padding, or rolled over."""
+        if self.last_batch_handle == "pad" and self.cursor + self.batch_size > self.num_data:
+            return self.cursor + self.batch_size - self.num_data
+        if self.last_batch_handle == "roll_over" and -self.batch_size < self.cursor < 0:
+            return -self.cursor
+        return 0
+
+
+def _fixed(source: Any) -> Any:
+    """A float32 copy, which later writes to the source do not change; files stay files."""
+    if is_stored(source):
+        return source
+    return array(source, source.context, np.float32) if isinstance(source, NDArray) else source

@@ -1,0 +1,114 @@
+"""Where the rows of a batch come from: arrays, sparse matrices and data sets in files."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from mixnet.ndarray.create import array
+from mixnet.ndarray.ndarray import NDArray
+from mixnet.ndarray.sparse import array as sparse_array
+from mixnet.ndarray.sparse import spsp
+from mixnet.ndarray.sparse_array import BaseSparseNDArray
+from mixnet.runtime.record import array_of
+from mixnet.runtime.value import adopt, aligned_empty
+
+KINDS = "NDArray, numpy.ndarray, h5py.Dataset"
+
+
+def is_stored(given: Any) -> bool:
+    """Whether rows are read from a file when they are asked for: an ``h5py.Dataset`` or alike."""
+    return (
+        not isinstance(given, (NDArray, np.ndarray, np.generic))
+        and all(hasattr(given, name) for name in ("shape", "dtype", "__getitem__"))
+        and not (spsp is not None and spsp.issparse(given))
+    )
+
+
+def named_sources(data: Any, allow_empty: bool, default_name: str) -> list[tuple[str, Any]]:
+    """The arrays of an iterator by name: dicts in the order of their names, lists by number.
+
+    Args:
+        data: an array, a list of them, a dict of them, or None.
+        allow_empty: whether there may be none.
+        default_name: of a single array; those of a list are ``_0_name``, ``_1_name``, ...
+
+    Raises:
+        TypeError: something is no array.
+        AssertionError: there is none.
+    """
+    if data is None:
+        data = []
+    if _is_array(data):
+        data = [data]
+    if isinstance(data, (list, tuple)) and not isinstance(data, dict):
+        if not allow_empty and not len(data):
+            raise AssertionError(f"There must be data: got no {default_name!r}.")
+        if len(data) == 1:
+            data = {default_name: data[0]}
+        else:
+            data = {f"_{i}_{default_name}": each for i, each in enumerate(data)}
+    if not isinstance(data, dict):
+        raise TypeError(
+            f"Input must be {KINDS} a list of them or dict with them as values, "
+            f"not {type(data).__name__}."
+        )
+    return [(name, _converted(name, data[name])) for name in sorted(data, key=str)]
+
+
+def _is_array(given: Any) -> bool:
+    return (
+        isinstance(given, (NDArray, np.ndarray))
+        or (spsp is not None and spsp.issparse(given))
+        or is_stored(given)
+    )
+
+
+def _converted(name: str, given: Any) -> Any:
+    if isinstance(given, NDArray) or is_stored(given):
+        return given
+    try:
+        if spsp is not None and spsp.issparse(given):
+            return sparse_array(given, dtype=np.float32)
+        return array(given)
+    except (TypeError, ValueError):
+        raise TypeError(
+            f"Invalid type '{type(given)}' for {name}, should be {KINDS} of numbers."
+        ) from None
+
+
+def take_rows(source: Any, rows: slice | np.ndarray) -> NDArray:
+    """A new array of some rows of a source.
+
+    Args:
+        source: what ``named_sources`` gives.
+        rows: a slice with step 1, or numbers of rows.
+    """
+    if isinstance(source, BaseSparseNDArray):
+        if isinstance(rows, slice) and source.stype == "csr":
+            return source[rows].tostype("default")
+        source = source.tostype("default")
+    if not isinstance(source, NDArray):
+        return array(_read_stored(source, rows), dtype=source.dtype)
+    if source.context.device_type == "gpu":
+        if isinstance(rows, slice):
+            rows = np.arange(rows.start, rows.stop)
+        return source.take(array(rows, source.context, np.int64))
+    # On the host a batch costs one copy, straight into the buffer that XLA will read.
+    host = np.asarray(array_of(source._read(), "batch"))
+    count = rows.stop - rows.start if isinstance(rows, slice) else len(rows)
+    out = aligned_empty((count, *host.shape[1:]), host.dtype)
+    if isinstance(rows, slice):
+        out[...] = host[rows]
+    else:
+        host.take(rows, axis=0, out=out, mode="wrap")  # with 'raise' NumPy copies twice
+    return type(source)._wrap(adopt(out, source.context))
+
+
+def _read_stored(source: Any, rows: slice | np.ndarray) -> np.ndarray:
+    """Rows of a data set in a file, which takes only ascending numbers, each once."""
+    if isinstance(rows, slice):
+        return np.asarray(source[rows])
+    wanted, places = np.unique(rows, return_inverse=True)
+    return np.asarray(source[wanted])[places]

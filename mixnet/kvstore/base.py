@@ -1,0 +1,189 @@
+"""What a KVStore of any kind can do, and how one is made by name."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from typing import Any, ClassVar
+
+from mixnet.base import AttributeValueError, MXNetError
+from mixnet.ndarray.ndarray import NDArray
+
+# What makes the stores of this package by name; ``mixnet.kvstore.kvstore`` puts it here.
+_maker: list[Callable[[str], KVStoreBase]] = []
+
+
+class KVStoreBase(ABC):
+    """Base of KVStores: what ``gluon.Trainer`` needs of one.
+
+    Register another kind with ``@mx.kvstore.KVStoreBase.register``; ``mx.kv.create`` then knows it
+    by its class's name in lower case.
+    """
+
+    OPTIMIZER = "optimizer"
+    kv_registry: ClassVar[dict[str, type[KVStoreBase]]] = {}
+
+    @abstractmethod
+    def broadcast(self, key: Any, value: Any, out: Any, priority: int = 0) -> None:
+        """Give ``value`` of the first worker to ``out``, on every worker and device.
+
+        Args:
+            key: a string or an integer, or a list.
+            value: an array, or one for each key.
+            out: an array or a list; for several keys a list for each.
+            priority: larger runs earlier among what is ready.
+        """
+
+    @abstractmethod
+    def pushpull(self, key: Any, value: Any, out: Any = None, priority: int = 0) -> None:
+        """Sum ``value`` over workers and devices into ``out``.
+
+        Args:
+            key: a string or an integer, or a list.
+            value: an array or one for each device; for several keys a list for each.
+            out: where the sum goes, by default to ``value``.
+            priority: larger runs earlier among what is ready.
+        """
+
+    @abstractmethod
+    def set_optimizer(self, optimizer: Any) -> None:
+        """Update the stored values with an optimizer when gradients are pushed."""
+
+    @staticmethod
+    @abstractmethod
+    def is_capable(capability: str) -> bool:
+        """Whether the store can do something: ``KVStoreBase.OPTIMIZER`` is keeping an optimizer."""
+
+    @abstractmethod
+    def save_optimizer_states(self, fname: str, dump_optimizer: bool = False) -> None:
+        """Write the optimizer's states to a file, with ``dump_optimizer`` the optimizer too."""
+
+    @abstractmethod
+    def load_optimizer_states(self, fname: str) -> None:
+        """Read the optimizer's states from a file."""
+
+    @property
+    @abstractmethod
+    def type(self) -> str:
+        """The name that the store was made by."""
+
+    @property
+    @abstractmethod
+    def rank(self) -> int:
+        """Number of this worker."""
+
+    @property
+    @abstractmethod
+    def num_workers(self) -> int:
+        """How many workers there are."""
+
+    @staticmethod
+    def register(klass: Any) -> Any:
+        """Make a class known to ``mx.kv.create`` by its name in lower case."""
+        KVStoreBase.kv_registry[klass.__name__.lower()] = klass
+        return klass
+
+
+@KVStoreBase.register
+class TestStore(KVStoreBase):
+    """The least that a store can be: sums and copies, no stored values. For tests and as a pattern."""
+
+    __test__ = False  # to pytest: this is no test
+
+    def broadcast(self, key: Any, value: Any, out: Any, priority: int = 0) -> None:
+        """Copy ``value`` to every array of ``out``."""
+        for each in _as_list(out):
+            each[:] = value
+
+    def pushpull(self, key: Any, value: Any, out: Any = None, priority: int = 0) -> None:
+        """Sum the arrays of ``value`` into every array of ``out``, or of ``value`` itself."""
+        context = value.context if isinstance(value, NDArray) else value[0].context
+        values = _as_list(value)
+        total = values[0].as_in_context(context)
+        for each in values[1:]:
+            total = total + each.as_in_context(context)
+        for each in values if out is None else _as_list(out):
+            each[:] = total
+
+    @staticmethod
+    def is_capable(capability: str) -> bool:
+        """Whether the store can do something: it keeps no optimizer.
+
+        Raises:
+            ValueError: nobody knows such a capability.
+        """
+        if capability.lower() == KVStoreBase.OPTIMIZER:
+            return False
+        raise AttributeValueError(f"Unknown capability: {capability}")
+
+    def set_optimizer(self, optimizer: Any) -> None:
+        """Not for this store.
+
+        Raises:
+            NotImplementedError: always.
+        """
+        raise NotImplementedError("TestStore keeps no optimizer; update outside of the store.")
+
+    def save_optimizer_states(self, fname: str, dump_optimizer: bool = False) -> None:
+        """Not for this store.
+
+        Raises:
+            NotImplementedError: always.
+        """
+        raise NotImplementedError("TestStore keeps no optimizer, so there are no states to save.")
+
+    def load_optimizer_states(self, fname: str) -> None:
+        """Not for this store.
+
+        Raises:
+            NotImplementedError: always.
+        """
+        raise NotImplementedError("TestStore keeps no optimizer that could take states.")
+
+    @property
+    def type(self) -> str:
+        """``'teststore'``."""
+        return "teststore"
+
+    @property
+    def rank(self) -> int:
+        """0."""
+        return 0
+
+    @property
+    def num_workers(self) -> int:
+        """1."""
+        return 1
+
+
+def _as_list(arrays: Any) -> Sequence[Any]:
+    return arrays if isinstance(arrays, (list, tuple)) else [arrays]
+
+
+def create(name: str = "local") -> KVStoreBase:
+    """A KVStore by name.
+
+    Args:
+        name: ``local`` sums on the host, ``device`` with collectives over the devices of the process;
+            names of registered classes make those.
+
+    Raises:
+        TypeError: the name is no string.
+        MXNetError: it is a kind that mixnet does not have; says what to take.
+    """
+    if not isinstance(name, str):
+        raise TypeError("name must be a string")
+    found = KVStoreBase.kv_registry.get(name.lower())
+    return _maker[0](name.lower()) if found is None else found()
+
+
+def set_kvstore_handle(handle: Any) -> None:
+    """Not part of mixnet.
+
+    Raises:
+        MXNetError: always; says what to take.
+    """
+    raise MXNetError(
+        "set_kvstore_handle takes a handle of MXNet's C library, which mixnet does not have; make a "
+        "store with mx.kv.create(name)."
+    )

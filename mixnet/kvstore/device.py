@@ -1,0 +1,76 @@
+"""The store that merges with collectives of XLA over the devices of the process."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from mixnet.base import DTypeError
+from mixnet.context import Context
+from mixnet.kvstore.compression import TwoBit
+from mixnet.kvstore.local import Key, LocalStore, _plain
+from mixnet.ndarray.create import zeros
+from mixnet.ndarray.ndarray import NDArray
+from mixnet.runtime.collective import all_reduce, run_on_mesh
+from mixnet.runtime.value import Value
+
+
+class DeviceStore(LocalStore):
+    """Values are kept on the devices that push them, spread evenly over several."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._homes: dict[Key, Context] = {}
+        self._kept: dict[Context, int] = {}  # elements of the values at home on a context
+        self._compression: TwoBit | None = None
+        self._residuals: dict[Key, list[Value]] = {}
+
+    def compress(self, how: TwoBit) -> None:
+        """Send gradients compressed from now on."""
+        self._compression = how
+
+    def home(self, key: Key, values: Sequence[NDArray]) -> Context:
+        """Where the value of a key is kept: of the contexts that push it that with the least to keep.
+
+        A value that nobody has pushed yet stays where it was initialized.
+        """
+        contexts = [value.context for value in values]
+        if key not in self.stored:
+            return contexts[0]
+        found = self._homes.get(key)
+        if found is None or found not in contexts:
+            if found is not None:
+                self._kept[found] -= values[0].size
+            found = min(contexts, key=lambda context: self._kept.get(context, 0))
+            self._kept[found] = self._kept.get(found, 0) + values[0].size
+            self._homes[key] = found
+        return found
+
+    def sum(self, groups: Mapping[Key, Sequence[NDArray]], priority: int) -> list[list[Value]]:
+        """For each key the sum of its dense arrays on all their contexts."""
+        values = {key: [_plain(each) for each in group] for key, group in groups.items()}
+        if self._compression is not None:
+            return [self._compressed_sum(key, group, priority) for key, group in values.items()]
+        many = {key: group for key, group in values.items() if len(group) > 1}
+        sums = dict(zip(many, all_reduce(list(many.values()), priority), strict=True))
+        return [sums.get(key, group) for key, group in values.items()]
+
+    def _compressed_sum(self, key: Key, group: list[Value], priority: int) -> list[Value]:
+        assert self._compression is not None
+        if group[0].spec.dtype.kind != "f":
+            raise DTypeError(
+                f"Gradient compression takes floating-point gradients; that of key {key} is "
+                f"{group[0].spec.dtype.name}."
+            )
+        residuals = self._residuals.get(key)
+        if residuals is None or [r.spec for r in residuals] != [v.spec for v in group]:
+            residuals = [_zeros(value) for value in group]
+        sums, self._residuals[key] = run_on_mesh(
+            self._compression, [group, residuals], priority, "2-bit all-reduce"
+        )
+        return sums
+
+
+def _zeros(value: Value) -> Any:
+    spec = value.spec
+    return zeros(spec.shape, spec.context, spec.dtype)._read()

@@ -1,0 +1,303 @@
+"""KVStore: values by key that devices push to and pull from."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+
+from mixnet.base import AttributeTypeError, AttributeValueError, MXNetError
+from mixnet.kvstore.base import KVStoreBase, _maker
+from mixnet.kvstore.base import create as create
+from mixnet.kvstore.base import set_kvstore_handle as set_kvstore_handle
+from mixnet.kvstore.compression import compression
+from mixnet.kvstore.device import DeviceStore
+from mixnet.kvstore.local import Key, LocalStore
+from mixnet.ndarray.ndarray import NDArray
+from mixnet.ndarray.params_file import write_whole
+from mixnet.optimizer import Optimizer, get_updater
+from mixnet.runtime.files import read as read_file
+
+
+class KVStore(KVStoreBase):
+    """A store of values by key. ``mx.kv.create`` makes one.
+
+    Keys are strings or integers, of one kind in a store. Methods take a key, or a list of keys with
+    as many values; a value is an array, or a list of arrays on several devices. Nothing waits for
+    sums and copies: they run as the engine's tasks, and who reads an array waits for that alone.
+
+    Args:
+        handle: the store behind it.
+    """
+
+    def __init__(self, handle: LocalStore):
+        self.handle = handle
+        self._type = "local"
+        self._updater: Any = None
+        self._is_p3 = False
+
+    def __del__(self) -> None:
+        """Let go of the values."""
+        self.handle = None  # type: ignore[assignment]
+
+    @staticmethod
+    def is_capable(capability: str) -> bool:
+        """Whether the store can do something: it can keep an optimizer.
+
+        Raises:
+            MXNetError: nobody knows such a capability.
+        """
+        if capability.lower() == KVStoreBase.OPTIMIZER:
+            return True
+        raise AttributeValueError(
+            f"Unknown capability: {capability}; ask for KVStoreBase.OPTIMIZER."
+        )
+
+    @property
+    def type(self) -> str:
+        """The name that the store was made by."""
+        return self._type
+
+    @property
+    def rank(self) -> int:
+        """Number of this worker."""
+        return self.handle.rank
+
+    @property
+    def num_workers(self) -> int:
+        """How many workers there are."""
+        return self.handle.num_workers
+
+    # ---- values ---------------------------------------------------------------------------------
+
+    def init(self, key: Any, value: Any) -> None:
+        """Store the first value of keys.
+
+        Args:
+            key: a key or a list.
+            value: an array, or one for each key.
+
+        Raises:
+            MXNetError: a key has a value already, or is of another type than those before.
+        """
+        for name, each in _pairs(key, value):
+            self.handle.init(name, each)
+
+    def push(self, key: Any, value: Any, priority: int = 0) -> None:
+        """Merge arrays into the stored values.
+
+        The arrays of a key are summed. With an optimizer or updater it changes the stored value by
+        the sum, otherwise the sum replaces it.
+
+        Args:
+            key: a key or a list.
+            value: an array or a list for each device; for several keys one of these each.
+            priority: larger runs earlier among what is ready.
+
+        Raises:
+            MXNetError: a key was not initialized.
+        """
+        self.handle.push(_groups(key, value), priority)
+
+    def pull(
+        self, key: Any, out: Any = None, priority: int = 0, ignore_sparse: bool = True
+    ) -> None:
+        """Copy stored values to arrays.
+
+        Args:
+            key: a key or a list.
+            out: an array or a list for each device; for several keys one of these each.
+            priority: larger runs earlier among what is ready.
+            ignore_sparse: leave row_sparse arrays in ``out`` as they are.
+
+        Raises:
+            MXNetError: a key was not initialized.
+        """
+        assert out is not None, "pull: give the arrays to write to, out="
+        outs = _groups(key, out)
+        if ignore_sparse:
+            for name, arrays in outs.items():
+                self.handle.check(name)
+                outs[name] = [each for each in arrays if not each._is_sparse]
+        self.handle.pull(outs, priority)
+
+    def pushpull(self, key: Any, value: Any, out: Any = None, priority: int = 0) -> None:
+        """A push, and a pull to ``out``, or to ``value`` itself.
+
+        Args:
+            key: a key or a list.
+            value: an array or a list for each device; for several keys one of these each.
+            out: the same.
+            priority: larger runs earlier among what is ready.
+
+        Raises:
+            MXNetError: a key was not initialized.
+        """
+        groups = _groups(key, value)
+        outs = groups if out is None else _groups(key, out)
+        self.handle.push_pull(groups, outs, priority)
+
+    def broadcast(self, key: Any, value: Any, out: Any, priority: int = 0) -> None:
+        """Store the first value of keys, and copy it to ``out``.
+
+        Args:
+            key: a key or a list.
+            value: an array, or one for each key.
+            out: an array or a list for each device; for several keys one of these each.
+            priority: larger runs earlier among what is ready.
+
+        Raises:
+            MXNetError: a key has a value already.
+        """
+        self.init(key, value)
+        self.pull(key, out=out, priority=priority, ignore_sparse=False)
+
+    def row_sparse_pull(
+        self, key: Any, out: Any = None, priority: int = 0, row_ids: Any = None
+    ) -> None:
+        """Copy some rows of row_sparse values to row_sparse arrays.
+
+        Args:
+            key: a key or a list.
+            out: a row_sparse array, or a list.
+            priority: larger runs earlier among what is ready.
+            row_ids: numbers of rows, repeated or not: an array for all of ``out``, or one for each.
+
+        Raises:
+            MXNetError: the value or ``out`` is dense, or a key was not initialized.
+        """
+        assert out is not None, "row_sparse_pull: give the arrays to write to, out="
+        assert row_ids is not None, "row_sparse_pull: give the numbers of the rows, row_ids="
+        if isinstance(row_ids, NDArray):
+            row_ids = [row_ids]
+        outs = _groups(key, out)
+        count = sum(len(arrays) for arrays in outs.values())
+        assert len(row_ids) in (1, count), (
+            f"the number of row_ids doesn't match the number of values: {len(row_ids)} for {count}"
+        )
+        rows = [np.unique(each.asnumpy().astype(np.int64)) for each in row_ids]
+        rows = rows * count if len(rows) == 1 else rows
+        for name, arrays in outs.items():
+            self.handle.pull_rows(name, arrays, rows[: len(arrays)])
+            rows = rows[len(arrays) :]
+
+    # ---- how values are changed -----------------------------------------------------------------
+
+    def set_gradient_compression(self, compression_params: Mapping[str, Any]) -> None:
+        """Send what is pushed compressed: ``{'type': '2bit', 'threshold': 0.5}``.
+
+        Each device sends ``+threshold``, ``-threshold`` or 0 for every value, and keeps the
+        difference for the next push.
+
+        Raises:
+            MXNetError: the store merges on the host, or there is no such compression.
+        """
+        assert isinstance(compression_params, Mapping), (
+            f"unexpected type for compression_params: {type(compression_params)}"
+        )
+        self.handle.compress(compression(compression_params))
+
+    def set_optimizer(self, optimizer: Any) -> None:
+        """Change the stored values with an optimizer, by the gradients that are pushed.
+
+        Raises:
+            TypeError: it is no optimizer.
+        """
+        if not isinstance(optimizer, Optimizer):
+            raise AttributeTypeError(
+                f"set_optimizer takes an optimizer, not {optimizer!r}; make one with "
+                f"mx.optimizer.create(name)."
+            )
+        self._set_updater(get_updater(optimizer))
+
+    def _set_updater(self, updater: Callable[[Any, NDArray, NDArray], None]) -> None:
+        """Call ``updater(key, pushed, stored)`` on a push; it changes ``stored``."""
+        self._updater = self.handle.updater = updater
+
+    set_updater = _set_updater
+
+    def save_optimizer_states(self, fname: str, dump_optimizer: bool = False) -> None:
+        """Write the states of the optimizer to a file, with ``dump_optimizer`` the optimizer too."""
+        assert self._updater is not None, "Cannot save states: set_optimizer was not called"
+        write_whole(fname, self._updater.get_states(dump_optimizer))
+
+    def load_optimizer_states(self, fname: str) -> None:
+        """Read the states of the optimizer from a file."""
+        assert self._updater is not None, "Cannot load states: set_optimizer was not called"
+        self._updater.set_states(read_file(fname, lambda: _content(fname)))
+
+    # ---- workers --------------------------------------------------------------------------------
+
+    def _barrier(self) -> None:
+        """Wait until all workers are here."""
+        self.handle.barrier()
+
+    barrier = _barrier
+
+    def _send_command_to_servers(self, head: int, body: Any) -> None:
+        """Send a command to the servers of a ``dist_*`` store.
+
+        Raises:
+            MXNetError: this store has no servers.
+        """
+        raise MXNetError(f"A KVStore of type {self.type!r} has no servers to send commands to.")
+
+
+def _content(fname: str) -> bytes:
+    with open(fname, "rb") as file:
+        return file.read()
+
+
+def _pairs(key: Any, value: Any) -> list[tuple[Key, NDArray]]:
+    """Keys and arrays, one each; a key comes once for each of its arrays.
+
+    Raises:
+        AssertionError: keys and values do not fit together, or are none.
+    """
+    if isinstance(key, (list, tuple)):
+        assert isinstance(value, (list, tuple)) and len(key) == len(value), (
+            f"{len(key)} keys take a list of {len(key)} values"
+        )
+        found = [pair for one, each in zip(key, value, strict=True) for pair in _pairs(one, each)]
+        assert len({type(name) for name, _ in found}) < 2, "inconsistent types of keys detected."
+        return found
+    assert isinstance(key, (str, int, np.integer)) and not isinstance(key, bool), (
+        f"unexpected type for keys: {type(key)}"
+    )
+    name: Key = key if isinstance(key, str) else int(key)
+    if isinstance(value, NDArray):
+        return [(name, value)]
+    for each in value:
+        assert isinstance(each, NDArray), (
+            f"values of a KVStore are NDArrays, not {type(each).__name__}; make one with mx.nd.array"
+        )
+    return [(name, each) for each in value]
+
+
+def _groups(key: Any, value: Any) -> dict[Key, list[NDArray]]:
+    found: dict[Key, list[NDArray]] = {}
+    for name, each in _pairs(key, value):
+        found.setdefault(name, []).append(each)
+    return found
+
+
+def _make(name: str) -> KVStore:
+    """A store of this package.
+
+    Raises:
+        MXNetError: it would reach over several machines.
+    """
+    if "dist" in name:
+        raise MXNetError(
+            f"KVStore {name!r} is not there yet: stores over several machines come later, under "
+            f"this name. Take 'device' for the devices of this process."
+        )
+    # As MXNet has it, a name says what to do by what it contains.
+    on_device = "device" in name or name == "nccl"  # XLA's collectives on GPUs are NCCL's
+    made = KVStore(DeviceStore() if on_device else LocalStore())
+    made._type = name
+    return made
+
+
+_maker.append(_make)

@@ -1,0 +1,241 @@
+"""The store of one process: merges on the host what the devices push, keeps it there."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from mixnet.autograd.scope import RecordingScope
+from mixnet.base import MXNetError, ShapeError
+from mixnet.context import Context, cpu
+from mixnet.kvstore.compression import TwoBit
+from mixnet.ndarray.ndarray import NDArray
+from mixnet.ndarray.sparse_array import RowSparseNDArray, host_indices, sum_of_rows
+from mixnet.runtime.collective import broadcast, sum_on_host
+from mixnet.runtime.value import Value
+
+Key = str | int
+Updater = Callable[[Any, NDArray, NDArray], None]
+
+
+class LocalStore:
+    """Values by key. A push merges arrays of several devices, a pull hands the stored value out.
+
+    Nothing waits here: sums and copies are tasks of the engine, what an updater computes is recorded.
+    Stores of other kinds change :meth:`merge`, :meth:`sum` and :meth:`home`.
+    """
+
+    rank = 0
+    num_workers = 1
+
+    def __init__(self) -> None:
+        self.stored: dict[Key, Any] = {}
+        self.updater: Updater | None = None
+
+    # ---- what is asked of a store -----------------------------------------------------------------
+
+    def init(self, key: Key, value: NDArray) -> None:
+        """Store a copy of the first value of a key.
+
+        Raises:
+            MXNetError: the key has one already, or is of another type than those before.
+        """
+        if key in self.stored:
+            raise MXNetError(
+                f"duplicate init of key {key}: init and broadcast take each key once. Use push to "
+                f"change its value."
+            )
+        first = next(iter(self.stored), key)
+        if type(first) is not type(key):
+            raise MXNetError(
+                f"Mixed key types are not allowed: key {key!r} is a {type(key).__name__}, the keys "
+                f"before are of type {type(first).__name__}."
+            )
+        context = self.home(key, [value])
+        if isinstance(value, RowSparseNDArray):
+            self.stored[key] = value.copyto(context)
+        else:
+            self.stored[key] = value._wrap(_moved(_plain(value), context))
+
+    def push(self, groups: Mapping[Key, Sequence[NDArray]], priority: int) -> None:
+        """Merge each group of arrays, and update the stored values, or replace them."""
+        for key in groups:
+            self.check(key)
+        with RecordingScope(False, None):
+            self._take(self.merge(groups, priority))
+
+    def pull(self, outs: Mapping[Key, Sequence[NDArray]], priority: int) -> None:
+        """Write the stored value of each key to its arrays."""
+        dense: dict[Key, Sequence[NDArray]] = {}
+        with RecordingScope(False, None):
+            for key, arrays in outs.items():
+                stored = self.check(key)
+                for out in arrays:
+                    if out.shape != stored.shape:
+                        raise ShapeError(
+                            f"pull: the value of key {key} has shape {stored.shape}, out has "
+                            f"{out.shape}."
+                        )
+                if stored._is_sparse or any(out._is_sparse for out in arrays):
+                    for out in arrays:
+                        stored.as_in_context(out.context).copyto(out)
+                else:
+                    dense[key] = arrays
+            self._hand_out([self.stored[key]._read() for key in dense], dense.values(), priority)
+
+    def push_pull(
+        self,
+        groups: Mapping[Key, Sequence[NDArray]],
+        outs: Mapping[Key, Sequence[NDArray]],
+        priority: int,
+    ) -> None:
+        """A push and a pull; without an updater the sums go to ``outs`` by the shortest way."""
+        sparse = any(each._is_sparse for group in groups.values() for each in group)
+        if self.updater is not None or sparse:
+            self.push(groups, priority)
+            self.pull(outs, priority)
+            return
+        for key in groups:
+            self.check(key)
+        with RecordingScope(False, None):
+            sums = dict(zip(groups, self.sum(groups, priority), strict=True))
+            for key, group in groups.items():
+                self.stored[key] = group[0]._wrap(sums[key][0])
+            left: dict[Key, Sequence[NDArray]] = {}
+            for key, arrays in outs.items():
+                here = {value.spec.context: value for value in sums[key]}
+                if all(out.context in here for out in arrays):
+                    for out in arrays:
+                        out._store(here[out.context])
+                else:
+                    left[key] = arrays
+            self._hand_out([sums[key][0] for key in left], left.values(), priority)
+
+    def pull_rows(self, key: Key, outs: Sequence[NDArray], rows: Sequence[Any]) -> None:
+        """Write rows of a row_sparse value, 0 where one is not stored, to row_sparse arrays.
+
+        Args:
+            key: of the value.
+            outs: row_sparse arrays.
+            rows: for each the numbers of rows, NumPy int64, ascending.
+        """
+        stored = self.check(key)
+        if not isinstance(stored, RowSparseNDArray):
+            raise MXNetError(
+                f"row_sparse_pull: the value of key {key} is dense; pull() it, or init it with a "
+                f"row_sparse array."
+            )
+        with RecordingScope(False, None):
+            for out, wanted in zip(outs, rows, strict=True):
+                if not isinstance(out, RowSparseNDArray):
+                    raise MXNetError(
+                        f"row_sparse_pull writes to row_sparse arrays; out of key {key} is dense."
+                    )
+                data = stored._rows_at(wanted).as_in_context(out.context)
+                indices = host_indices(wanted, out.context)
+                out._replace(RowSparseNDArray._make(data, (indices,), stored.shape))
+
+    def compress(self, how: TwoBit) -> None:
+        """Send gradients compressed.
+
+        Raises:
+            MXNetError: what is merged on the host is not sent.
+        """
+        raise MXNetError(
+            "Gradient compression is not supported for this type of kvstore; take 'device'."
+        )
+
+    def barrier(self) -> None:
+        """Wait for all workers; there is one."""
+
+    def check(self, key: Key) -> Any:
+        """The stored value of a key.
+
+        Raises:
+            MXNetError: it has none.
+        """
+        if key not in self.stored:
+            first = next(iter(self.stored), key)
+            if type(first) is not type(key):
+                raise MXNetError(
+                    f"Mixed key types are not allowed: key {key!r} is a {type(key).__name__}, the "
+                    f"keys of this store are of type {type(first).__name__}."
+                )
+            raise MXNetError(f"key {key} doesn't exist. Did you init? Call init(key, value) first.")
+        return self.stored[key]
+
+    # ---- what differs between stores --------------------------------------------------------------
+
+    def home(self, key: Key, values: Sequence[NDArray]) -> Context:
+        """Where the value of a key is kept."""
+        return cpu(0)
+
+    def sum(self, groups: Mapping[Key, Sequence[NDArray]], priority: int) -> list[list[Value]]:
+        """For each key the sum of its dense arrays, on one or several contexts, home first."""
+        values = [[_plain(each) for each in group] for group in groups.values()]
+        many = [group for group in values if len(group) > 1]
+        sums = iter(sum_on_host(many, cpu(0), priority) if many else ())
+        return [[next(sums)] if len(group) > 1 else group for group in values]
+
+    def merge(self, groups: Mapping[Key, Sequence[NDArray]], priority: int) -> dict[Key, NDArray]:
+        """For each key the sum of its arrays, where the key is at home."""
+        found: dict[Key, Any] = {}
+        dense: dict[Key, Sequence[NDArray]] = {}
+        for key, group in groups.items():
+            if any(each._is_sparse for each in group):
+                found[key] = _sum_sparse(group, self.home(key, group))
+            else:
+                dense[key] = group
+        homes = {key: self.home(key, group) for key, group in dense.items()}
+        for key, values in zip(dense, self.sum(dense, priority), strict=True):
+            here = {value.spec.context: value for value in values}
+            value = here.get(homes[key])
+            value = _moved(values[0], homes[key]) if value is None else value
+            found[key] = groups[key][0]._wrap(value)
+        return {key: found[key] for key in groups}
+
+    # ---- shared ------------------------------------------------------------------------------------
+
+    def _take(self, merged: Mapping[Key, Any]) -> None:
+        for key, value in merged.items():
+            stored = self.stored[key]
+            if stored.shape != value.shape:
+                raise ShapeError(
+                    f"push: the value of key {key} has shape {stored.shape}, what is pushed has "
+                    f"{value.shape}."
+                )
+            if self.updater is None:
+                self.stored[key] = value
+                continue
+            if stored.context is not value.context:
+                stored = self.stored[key] = stored.as_in_context(value.context)
+            self.updater(key, value, stored)
+
+    def _hand_out(self, values: Sequence[Value], outs: Any, priority: int) -> None:
+        outs = list(outs)
+        targets = [[out.context for out in arrays] for arrays in outs]
+        for arrays, copies in zip(outs, broadcast(values, targets, priority), strict=True):
+            for out, value in zip(arrays, copies, strict=True):
+                out._store(value)
+
+
+def _plain(array: NDArray) -> Value:
+    """The value without its place on a tape."""
+    value = array._read()
+    return value if value.node is None else value.alias()
+
+
+def _moved(value: Value, context: Context) -> Value:
+    return broadcast([value], [[context]])[0][0]
+
+
+def _sum_sparse(group: Sequence[Any], context: Context) -> Any:
+    moved = [each.as_in_context(context) for each in group]
+    if len(moved) == 1:
+        return moved[0].copy()
+    if not all(isinstance(each, RowSparseNDArray) for each in moved):
+        total = moved[0].tostype("default")
+        for each in moved[1:]:
+            total = total + each.tostype("default")
+        return total
+    return sum_of_rows([(each._aux[0], each._data) for each in moved], moved[0].shape)

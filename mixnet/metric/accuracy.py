@@ -1,0 +1,125 @@
+"""How often the predicted class is the right one."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+
+from mixnet.base import ShapeError
+from mixnet.metric.evaluation import EvalMetric, check_label_shapes, pairs
+from mixnet.metric.registry import alias, register
+from mixnet.metric.totals import measure, measured
+
+
+def counted(found: Any, size: int) -> Any:
+    """A sum, of what is true or of numbers, and a count."""
+    return jnp.stack([jnp.sum(found, dtype=jnp.float64), jnp.float64(size)])
+
+
+@measure
+def right_classes(label, pred, *, axis: int):
+    """How many classes are right, of how many."""
+    if pred.shape != label.shape:
+        if not -pred.ndim <= axis < pred.ndim:
+            raise ShapeError(f"Accuracy: predictions {pred.shape} have no axis {axis}.")
+        pred = jnp.argmax(pred, axis)
+    if pred.size != label.size:
+        raise ShapeError(
+            f"Shape of labels {label.size} does not match shape of predictions {pred.size}"
+        )
+    right = pred.astype(jnp.int32).reshape(-1) == label.astype(jnp.int32).reshape(-1)
+    return counted(right, pred.size)
+
+
+@register
+@alias("acc")
+class Accuracy(EvalMetric):
+    """Share of samples whose predicted class is the label.
+
+    Args:
+        axis: axis of the classes, where predictions have one more than labels.
+        name: shown beside the value.
+        output_names: which outputs ``update_dict`` takes; all by default.
+        label_names: which labels ``update_dict`` takes; all by default.
+    """
+
+    def __init__(
+        self,
+        axis: int = 1,
+        name: str = "accuracy",
+        output_names: Sequence[str] | None = None,
+        label_names: Sequence[str] | None = None,
+    ):
+        super().__init__(name, output_names, label_names, axis=axis, has_global_stats=True)
+        self.axis = axis
+
+    def update(self, labels: Any, preds: Any) -> None:
+        """Add a batch of class numbers, and of probabilities or class numbers.
+
+        Raises:
+            ValueError: there are more labels than predictions, or fewer.
+        """
+        for label, pred in pairs(labels, preds):
+            self._add(measured(right_classes, [label, pred], axis=self.axis), [pred])
+
+
+@measure
+def right_among(label, pred, *, top_k: int):
+    """How many labels are among the ``top_k`` most probable classes, of how many."""
+    pred = pred.astype(jnp.float32)
+    label = label.astype(jnp.int32).reshape(-1)
+    if pred.ndim == 1:
+        return counted(jnp.argsort(pred).astype(jnp.int32) == label, pred.size)
+    _, best = jax.lax.top_k(pred, top_k)
+    return counted(best.astype(jnp.int32) == label[:, None], pred.shape[0])
+
+
+@register
+@alias("top_k_accuracy", "top_k_acc")
+class TopKAccuracy(EvalMetric):
+    """Share of samples whose label is among the ``top_k`` most probable classes.
+
+    Args:
+        top_k: how many, above 1.
+        name: shown beside the value, with ``_`` and ``top_k``.
+        output_names: which outputs ``update_dict`` takes; all by default.
+        label_names: which labels ``update_dict`` takes; all by default.
+
+    Raises:
+        AssertionError: ``top_k`` is 1 or less.
+    """
+
+    def __init__(
+        self,
+        top_k: int = 1,
+        name: str = "top_k_accuracy",
+        output_names: Sequence[str] | None = None,
+        label_names: Sequence[str] | None = None,
+    ):
+        super().__init__(name, output_names, label_names, top_k=top_k, has_global_stats=True)
+        self.top_k = top_k
+        if self.top_k <= 1:
+            raise AssertionError("Please use Accuracy if top_k is no more than 1")
+        self.name += f"_{self.top_k}"
+
+    def update(self, labels: Any, preds: Any) -> None:
+        """Add a batch of class numbers and of probabilities ``(samples, classes)``.
+
+        Raises:
+            AssertionError: predictions have more than two axes.
+            ValueError: there are more labels than predictions or fewer, or fewer classes than
+                ``top_k``.
+        """
+        for label, pred in pairs(labels, preds):
+            if pred.ndim > 2:
+                raise AssertionError("Predictions should be no more than 2 dims")
+            check_label_shapes(label, pred)
+            if self.top_k > pred.shape[-1]:
+                raise ValueError(
+                    f"TopKAccuracy: top_k={self.top_k} of {pred.shape[-1]} classes; kth is out of "
+                    f"bounds."
+                )
+            self._add(measured(right_among, [label, pred], top_k=self.top_k), [pred])

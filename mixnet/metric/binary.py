@@ -1,0 +1,198 @@
+"""Metrics of two classes, 1 and the rest: F1 and Matthews' correlation."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import jax.numpy as jnp
+import numpy as np
+
+from mixnet.metric.evaluation import EvalMetric, check_label_shapes, pairs
+from mixnet.metric.registry import register
+from mixnet.metric.totals import known_on_host, measure, measured
+
+_MORE_CLASSES = "_BinaryClassificationMetrics currently only supports binary classification."
+
+
+@measure
+def confusion(label, pred):
+    """True and false positives, true and false negatives, and labels of a third class."""
+    label, found = label.astype(jnp.int32), jnp.argmax(pred, 1)
+    third = (label != jnp.min(label)) & (label != jnp.max(label))
+    positive, known = found == 1, label == 1
+    counts = (
+        positive & known, positive & ~known, ~positive & ~known, ~positive & known, third,
+    )  # fmt: skip
+    return jnp.stack([jnp.sum(each, dtype=jnp.float64) for each in counts])
+
+
+def _ratio(above: Any, below: Any) -> Any:
+    return jnp.where(below > 0, above / jnp.where(below > 0, below, 1), 0.0)
+
+
+def f1_score(counts: Any) -> Any:
+    """Harmonic mean of precision and recall; 0 where one of them is not defined."""
+    true_positives, false_positives, _, false_negatives = counts[:4]
+    precision = _ratio(true_positives, true_positives + false_positives)
+    recall = _ratio(true_positives, true_positives + false_negatives)
+    return _ratio(2 * precision * recall, precision + recall)
+
+
+def mcc_score(counts: Any) -> Any:
+    """Matthews' correlation; sums of the table that are 0 are left out of the divisor."""
+    tp, fp, tn, fn = counts[:4]
+    below: Any = 1.0
+    for term in (tp + fp, tp + fn, tn + fp, tn + fn):
+        below = below * jnp.where(term == 0, 1.0, term)
+    return (tp * tn - fp * fn) / jnp.sqrt(below)
+
+
+@measure
+def f1_of_batch(counts):
+    """The score, one batch, and labels of a third class."""
+    return jnp.stack([f1_score(counts), jnp.float64(1), counts[4]])
+
+
+@measure
+def mcc_of_batch(counts):
+    """The score, one batch, and labels of a third class."""
+    return jnp.stack([mcc_score(counts), jnp.float64(1), counts[4]])
+
+
+class _Binary(EvalMetric):
+    """A score of the table of two classes: the mean over batches, or that of all samples.
+
+    Args:
+        name: shown beside the value.
+        output_names: which outputs ``update_dict`` takes; all by default.
+        label_names: which labels ``update_dict`` takes; all by default.
+        average: ``'macro'`` for the mean over batches, else over samples.
+    """
+
+    _of_batch: Any
+    _score: Callable[[Any], float]
+    _counts: np.ndarray
+    _all_counts: np.ndarray
+
+    def __init__(
+        self,
+        name: str,
+        output_names: Sequence[str] | None,
+        label_names: Sequence[str] | None,
+        average: str,
+    ):
+        self._macro = average == "macro"
+        super().__init__(name, output_names, label_names, has_global_stats=True)
+
+    def update(self, labels: Any, preds: Any) -> None:
+        """Add a batch of labels, 0 and 1, and of probabilities ``(samples, 2)``.
+
+        Raises:
+            ValueError: there are more labels than predictions or fewer, or labels of a third class;
+                that is told by ``get`` if the labels are still being computed.
+        """
+        found = pairs(labels, preds)
+        counts: Any = None
+        for label, pred in found:
+            if pred.ndim < 2:
+                raise np.exceptions.AxisError(1, pred.ndim)
+            check_label_shapes(label, pred)
+            known = known_on_host(label)
+            if known is not None and len(np.unique(known.astype(np.int32))) > 2:
+                raise ValueError(_MORE_CLASSES)
+            each = measured(confusion, [label, pred])
+            counts = each if counts is None else counts + each.as_in_context(counts.context)
+        if counts is not None:
+            numbers = measured(self._of_batch, [counts]) if self._macro else counts
+            self._add(numbers, [pred for _, pred in found])
+
+    def _absorb(self, found: np.ndarray, local: bool) -> None:
+        if found[-1]:
+            raise ValueError(_MORE_CLASSES)
+        if self._macro:
+            super()._absorb(found, local)
+            return
+        self._all_counts = self._all_counts + found[:4]
+        self._global_sum, self._global_num = self._of_samples(self._all_counts)
+        if local:
+            self._counts = self._counts + found[:4]
+            self._sum, self._num = self._of_samples(self._counts)
+
+    def _of_samples(self, counts: np.ndarray) -> tuple[float, int]:
+        count = int(counts.sum())
+        return type(self)._score(counts.tolist()) * count, count
+
+    def reset(self) -> None:
+        """Start anew."""
+        self._counts = self._all_counts = np.zeros(4)
+        super().reset()
+
+    def reset_local(self) -> None:
+        """Start anew what ``get`` tells; ``get_global`` goes on."""
+        self._counts = np.zeros(4)
+        super().reset_local()
+
+
+def _f1(counts: list[float]) -> float:
+    tp, fp, _, fn = counts
+    precision = tp / (tp + fp) if tp + fp > 0 else 0.0
+    recall = tp / (tp + fn) if tp + fn > 0 else 0.0
+    return 2 * precision * recall / (precision + recall) if precision + recall > 0 else 0.0
+
+
+def _mcc(counts: list[float]) -> float:
+    tp, fp, tn, fn = counts
+    below = math.prod(term for term in (tp + fp, tp + fn, tn + fp, tn + fn) if term)
+    return (tp * tn - fp * fn) / math.sqrt(below)
+
+
+@register
+class F1(_Binary):
+    """Harmonic mean of precision and recall of class 1.
+
+    Args:
+        name: shown beside the value.
+        output_names: which outputs ``update_dict`` takes; all by default.
+        label_names: which labels ``update_dict`` takes; all by default.
+        average: ``'macro'`` for the mean over batches, ``'micro'`` for the score of all samples.
+    """
+
+    _of_batch = f1_of_batch
+    _score = staticmethod(_f1)
+
+    def __init__(
+        self,
+        name: str = "f1",
+        output_names: Sequence[str] | None = None,
+        label_names: Sequence[str] | None = None,
+        average: str = "macro",
+    ):
+        self.average = average
+        super().__init__(name, output_names, label_names, average)
+
+
+@register
+class MCC(_Binary):
+    """Matthews' correlation of two classes.
+
+    Args:
+        name: shown beside the value.
+        output_names: which outputs ``update_dict`` takes; all by default.
+        label_names: which labels ``update_dict`` takes; all by default.
+        average: ``'macro'`` for the mean over batches, ``'micro'`` for the score of all samples.
+    """
+
+    _of_batch = mcc_of_batch
+    _score = staticmethod(_mcc)
+    _zero = 0.0
+
+    def __init__(
+        self,
+        name: str = "mcc",
+        output_names: Sequence[str] | None = None,
+        label_names: Sequence[str] | None = None,
+        average: str = "macro",
+    ):
+        super().__init__(name, output_names, label_names, average)

@@ -1,0 +1,139 @@
+"""PCC: Matthews' correlation of any number of classes."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import jax.numpy as jnp
+import numpy as np
+
+from mixnet.metric.evaluation import EvalMetric, pairs
+from mixnet.metric.registry import register
+from mixnet.metric.totals import known_on_host, measure, measured
+
+
+@measure
+def confusion_matrix(label, pred, *, classes: int):
+    """``[i, j]``: how often class ``i`` was predicted where it was ``j``; one row more for others."""
+    if pred.shape != label.shape:
+        pred = jnp.argmax(pred, 1)
+    places = []
+    for each in (pred, label):
+        place = each.astype(jnp.int32).reshape(-1)
+        places.append(jnp.minimum(jnp.where(place < 0, place + classes, place), classes))
+    table = jnp.zeros((classes + 1, classes + 1), jnp.float64)
+    return table.at[tuple(places)].add(1)
+
+
+@register
+class PCC(EvalMetric):
+    """Correlation of predicted and true classes, from the table of all of them.
+
+    For two classes it is ``MCC`` with ``average='micro'``. Source: Gorodkin, 2004.
+
+    Args:
+        name: shown beside the value.
+        output_names: which outputs ``update_dict`` takes; all by default.
+        label_names: which labels ``update_dict`` takes; all by default.
+        has_global_stats: keep the table over all time.
+    """
+
+    _zero = 0.0
+    _own: np.ndarray
+    _all: np.ndarray
+
+    def __init__(
+        self,
+        name: str = "pcc",
+        output_names: Sequence[str] | None = None,
+        label_names: Sequence[str] | None = None,
+        has_global_stats: bool = True,
+    ):
+        self.k = 2
+        super().__init__(name, output_names, label_names, has_global_stats=has_global_stats)
+
+    def update(self, labels: Any, preds: Any) -> None:
+        """Add a batch of class numbers, and of probabilities ``(samples, classes)`` or classes.
+
+        Raises:
+            ValueError: there are more labels than predictions, or fewer; or a label beyond the
+                columns of the predictions, which ``get`` tells if it is still being computed.
+        """
+        for label, pred in pairs(labels, preds):
+            if pred.shape != label.shape and pred.ndim < 2:
+                raise np.exceptions.AxisError(1, pred.ndim)
+            by_column = pred.shape != label.shape
+            classes = pred.shape[1] if by_column else 0
+            # How many classes there are depends on values only where no columns tell it.
+            for each in (label,) if by_column else (label, pred):
+                known = known_on_host(each) if by_column else each.asnumpy()
+                if known is not None and known.size:
+                    classes = max(classes, int(known.max()) + 1)
+            self._add(
+                measured(confusion_matrix, [label, pred], classes=max(classes, self.k)), [pred]
+            )
+        self._num += 1
+        self._global_num += 1
+
+    def _absorb(self, found: np.ndarray, local: bool) -> None:
+        if found[-1].any() or found[:, -1].any():
+            raise ValueError(
+                f"PCC: a label is beyond the {len(found) - 1} columns of the predictions."
+            )
+        seen = np.nonzero(found)
+        self.k = max(self.k, *(int(each.max()) + 1 for each in seen)) if len(seen[0]) else self.k
+        self._all = _sum_of(self._all, found[: self.k, : self.k], self.k)
+        self._own = _sum_of(self._own, found[: self.k, : self.k] * local, self.k)
+
+    @property
+    def lcm(self) -> np.ndarray:
+        """The table since the last ``reset_local``: predicted class, true class."""
+        self._settle()
+        return self._own
+
+    @property
+    def gcm(self) -> np.ndarray:
+        """The table since the last ``reset``."""
+        self._settle()
+        return self._all
+
+    @property  # type: ignore[misc]
+    def sum_metric(self) -> float:
+        """The correlation times the number of updates."""
+        return _correlation(self.lcm) * self._num
+
+    @property  # type: ignore[misc]
+    def global_sum_metric(self) -> float:
+        """The correlation since the last ``reset`` times the number of updates."""
+        return _correlation(self.gcm) * self._global_num
+
+    def reset(self) -> None:
+        """Start anew."""
+        self._pending = self._earlier = None
+        self._num = self._global_num = 0.0
+        self._own = self._all = np.zeros((self.k, self.k))
+
+    def reset_local(self) -> None:
+        """Start anew what ``get`` tells; ``get_global`` goes on."""
+        self._settle()
+        self._num = 0.0
+        self._own = np.zeros((self.k, self.k))
+
+
+def _sum_of(table: np.ndarray, more: np.ndarray, size: int) -> np.ndarray:
+    total = np.zeros((size, size))
+    for each in (table, more):
+        total[: len(each), : len(each)] += each
+    return total
+
+
+def _correlation(table: np.ndarray) -> float:
+    n = table.sum()
+    found, known = table.sum(1), table.sum(0)
+    variances = [float(np.sum(each * (n - each))) for each in (found, known)]
+    if 0 in variances:
+        return float("nan")
+    covariance = float(np.sum(table.diagonal() * n - found * known))
+    return covariance / math.sqrt(variances[0] * variances[1])

@@ -1,0 +1,123 @@
+"""Metrics of numbers: distances between predictions and labels."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import jax.numpy as jnp
+import numpy as np
+
+from mixnet.metric.evaluation import EvalMetric, pairs
+from mixnet.metric.registry import register
+from mixnet.metric.totals import measure, measured
+
+
+def _differences(label: Any, pred: Any) -> Any:
+    """Label minus prediction in the dtype that NumPy gives; vectors are columns."""
+    dtype = np.result_type(label.dtype, pred.dtype)
+    label, pred = (
+        (each.reshape(-1, 1) if each.ndim == 1 else each).astype(dtype) for each in (label, pred)
+    )
+    return label - pred
+
+
+def _mean(array: Any) -> Any:
+    """The mean, added up in float64 and rounded to the dtype."""
+    return (jnp.sum(array, dtype=jnp.float64) / array.size).astype(array.dtype)
+
+
+def _once(value: Any) -> Any:
+    return jnp.stack([value.astype(jnp.float64), jnp.float64(1)])
+
+
+@measure
+def absolute_error(label, pred):
+    """Mean absolute difference; one batch."""
+    return _once(_mean(jnp.abs(_differences(label, pred))))
+
+
+@measure
+def squared_error(label, pred):
+    """Mean squared difference; one batch."""
+    return _once(_mean(jnp.square(_differences(label, pred))))
+
+
+@measure
+def root_of_squared_error(label, pred):
+    """Root of the mean squared difference; one batch."""
+    return _once(jnp.sqrt(_mean(jnp.square(_differences(label, pred)))))
+
+
+class _Error(EvalMetric):
+    """The mean over batches of a distance.
+
+    Args:
+        name: shown beside the value.
+        output_names: which outputs ``update_dict`` takes; all by default.
+        label_names: which labels ``update_dict`` takes; all by default.
+    """
+
+    _rule: Any
+
+    def __init__(
+        self,
+        name: str,
+        output_names: Sequence[str] | None = None,
+        label_names: Sequence[str] | None = None,
+    ):
+        super().__init__(name, output_names, label_names, has_global_stats=True)
+
+    def update(self, labels: Any, preds: Any) -> None:
+        """Add a batch of labels and predictions of shapes that broadcast; vectors are columns.
+
+        Raises:
+            ValueError: the shapes do not fit, or there are more labels than predictions, or fewer.
+        """
+        for label, pred in pairs(labels, preds):
+            self._add(measured(self._rule, [label, pred]), [pred])
+
+
+@register
+class MAE(_Error):
+    """Mean over batches of the mean absolute error."""
+
+    _rule = absolute_error
+
+    def __init__(
+        self,
+        name: str = "mae",
+        output_names: Sequence[str] | None = None,
+        label_names: Sequence[str] | None = None,
+    ):
+        super().__init__(name, output_names, label_names)
+
+
+@register
+class MSE(_Error):
+    """Mean over batches of the mean squared error."""
+
+    _rule = squared_error
+
+    def __init__(
+        self,
+        name: str = "mse",
+        output_names: Sequence[str] | None = None,
+        label_names: Sequence[str] | None = None,
+    ):
+        super().__init__(name, output_names, label_names)
+
+
+@register
+class RMSE(_Error):
+    """Mean over batches of the root of the mean squared error."""
+
+    _rule = root_of_squared_error
+
+    def __init__(
+        self,
+        name: str = "rmse",
+        output_names: Sequence[str] | None = None,
+        label_names: Sequence[str] | None = None,
+    ):
+        super().__init__(name, output_names, label_names)

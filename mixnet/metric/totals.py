@@ -1,0 +1,83 @@
+"""Sums that stay on the devices where they were computed, until somebody asks for them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from mixnet.autograd.scope import RecordingScope
+from mixnet.context import Context, current_context
+from mixnet.ndarray.invoke import invoke
+from mixnet.ndarray.ndarray import NDArray
+from mixnet.ops.registry import Op
+from mixnet.runtime.record import flush
+from mixnet.runtime.value import from_host
+
+
+def measure(function: Callable[..., Any]) -> Op:
+    """Decorator: a pure function of the arrays of a batch that gives float64 numbers to add up."""
+    return Op(function.__name__, function, differentiable=False)
+
+
+def measured(op: Op, arrays: Sequence[Any], **attributes: Any) -> NDArray:
+    """Record a measure of arrays, which are brought to the device of the last of them."""
+    found = [as_array(each) for each in arrays]
+    context = found[-1].context
+    with RecordingScope(False, None):
+        result: NDArray = invoke(op, [each.as_in_context(context) for each in found], attributes)
+    return result
+
+
+def as_array(source: Any) -> NDArray:
+    """A dense array from an array, a NumPy array, or numbers."""
+    if not isinstance(source, NDArray):
+        return NDArray._wrap(from_host(np.asarray(source), current_context()))
+    if source._is_sparse:
+        source = source.tostype("default")
+    return NDArray._wrap(source._read())
+
+
+def known_on_host(source: Any) -> np.ndarray | None:
+    """The content of an array if the host has it already; None if it would have to wait."""
+    if not isinstance(source, NDArray):
+        return np.asarray(source)
+    if source._is_sparse or source.context.device_type != "cpu":
+        return None
+    array = source._read().array
+    return np.asarray(array) if array is not None and array.is_ready() else None
+
+
+class Totals:
+    """Numbers that are added up on each device; arrays of another shape apart."""
+
+    def __init__(self) -> None:
+        self._sums: dict[tuple[Context, tuple[int, ...]], NDArray] = {}
+
+    def add(self, numbers: NDArray) -> None:
+        """Add an array of float64 numbers; nothing waits for them."""
+        key = (numbers.context, numbers.shape)
+        before = self._sums.get(key)
+        if before is None:
+            # Zeros from the host: the first batch then runs the same program as the others.
+            before = NDArray._wrap(from_host(np.zeros(numbers.shape), numbers.context))
+        with RecordingScope(False, None):
+            self._sums[key] = before + numbers
+
+    def merge(self, other: Totals) -> None:
+        """Add what another one holds, and take it from there."""
+        for sums in other._sums.values():
+            self.add(sums)
+        other._sums = {}
+
+    def take(self) -> list[np.ndarray]:
+        """The sums over all devices, one of each shape; they begin at 0 again."""
+        if not self._sums:
+            return []
+        sums, self._sums = self._sums, {}
+        flush("metric read")
+        found: dict[tuple[int, ...], np.ndarray] = {}
+        for (_, shape), each in sums.items():
+            found[shape] = found.get(shape, 0) + each.asnumpy()
+        return list(found.values())

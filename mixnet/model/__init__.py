@@ -1,0 +1,27 @@
+"""``mx.model``: checkpoints, updates of parameters, and FeedForward."""
+
+from mixnet import io as io
+from mixnet import kvstore as kvs
+from mixnet import metric as metric
+from mixnet import ndarray as nd
+from mixnet import optimizer as opt
+from mixnet import symbol as sym
+from mixnet.callback import LogValidationMetricsCallback as LogValidationMetricsCallback
+from mixnet.checkpoint import load_checkpoint as load_checkpoint
+from mixnet.checkpoint import load_params as load_params
+from mixnet.checkpoint import save_checkpoint as save_checkpoint
+from mixnet.context import Context as Context
+from mixnet.context import cpu as cpu
+from mixnet.executor_manager import DataParallelExecutorManager as DataParallelExecutorManager
+from mixnet.initializer import Uniform as Uniform
+from mixnet.io import DataDesc as DataDesc
+from mixnet.model.batch_end import BatchEndParam as BatchEndParam
+from mixnet.model.batch_end import BatchEndParams as BatchEndParams
+from mixnet.model.feed_forward import BASE_ESTIMATOR as BASE_ESTIMATOR
+from mixnet.model.feed_forward import SKLEARN_INSTALLED as SKLEARN_INSTALLED
+from mixnet.model.feed_forward import FeedForward as FeedForward
+from mixnet.model.update import _create_kvstore as _create_kvstore
+from mixnet.model.update import _initialize_kvstore as _initialize_kvstore
+from mixnet.model.update import _update_params as _update_params
+from mixnet.model.update import _update_params_on_kvstore as _update_params_on_kvstore
+from mixnet.optimizer import get_updater as get_updater

@@ -1,0 +1,562 @@
+"""FeedForward: a network that fits, predicts and scores by itself; what came before Module."""
+
+from __future__ import annotations
+
+import logging
+import time
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from mixnet import io as io
+from mixnet import metric as metric
+from mixnet import ndarray as nd
+from mixnet import optimizer as opt
+from mixnet.base import _as_list
+from mixnet.callback import LogValidationMetricsCallback
+from mixnet.checkpoint import load_checkpoint, save_checkpoint
+from mixnet.context import Context, cpu
+from mixnet.executor_manager import (
+    DataParallelExecutorManager,
+    _check_arguments,
+    _load_data,
+)
+from mixnet.initializer import Uniform
+from mixnet.io import DataDesc
+from mixnet.model.batch_end import BatchEndParam
+from mixnet.model.update import (
+    _create_kvstore,
+    _initialize_kvstore,
+    _update_params,
+    _update_params_on_kvstore,
+)
+from mixnet.ndarray.ndarray import NDArray
+from mixnet.runtime.record import flush
+from mixnet.symbol.symbol import Symbol
+
+# MXNet makes FeedForward an estimator of scikit-learn where that is installed; importing mixnet
+# does not load it.
+BASE_ESTIMATOR = object
+SKLEARN_INSTALLED = False
+
+
+def _call(callbacks: Any, *args: Any) -> None:
+    for each in _as_list(callbacks) if callbacks is not None else ():
+        each(*args)
+
+
+class FeedForward(BASE_ESTIMATOR):
+    """A network that fits, predicts and scores by itself.
+
+    Args:
+        symbol: the network, or a function that gives it for a bucket's key.
+        ctx: a device, or a list: each gets a part of every batch.
+        num_epoch: number of the epoch to stop before.
+        epoch_size: batches of an epoch; None is all that the iterator has.
+        optimizer: an optimizer or its name.
+        initializer: gives parameters that ``arg_params`` lacks their first values.
+        numpy_batch_size: samples of a batch where data come as arrays.
+        arg_params: parameters by name.
+        aux_params: auxiliary states by name.
+        allow_extra_params: leave out parameters that the network has not.
+        begin_epoch: number of the first epoch.
+        kwargs: arguments of the optimizer.
+
+    Raises:
+        ValueError: two arguments of the network have one name.
+    """
+
+    def __init__(
+        self,
+        symbol: Any,
+        ctx: Any = None,
+        num_epoch: int | None = None,
+        epoch_size: int | None = None,
+        optimizer: Any = "sgd",
+        initializer: Any = Uniform(0.01),
+        numpy_batch_size: int = 128,
+        arg_params: Mapping[str, NDArray] | None = None,
+        aux_params: Mapping[str, NDArray] | None = None,
+        allow_extra_params: bool = False,
+        begin_epoch: int = 0,
+        **kwargs: Any,
+    ):
+        warnings.warn(
+            "\033[91mmxnet.model.FeedForward has been deprecated. "
+            "Please use mxnet.mod.Module instead.\033[0m",
+            DeprecationWarning,
+            stacklevel=2,
+        )
+        self.symbol: Any = symbol if isinstance(symbol, Symbol) else None
+        self.sym_gen: Any = None if isinstance(symbol, Symbol) else symbol
+        assert self.sym_gen is None or callable(self.sym_gen)
+        self.arg_params: Any = arg_params
+        self.aux_params: Any = aux_params
+        self.allow_extra_params = allow_extra_params
+        self.argument_checked = False
+        if self.sym_gen is None:
+            self._check_arguments()
+        ctx = [cpu()] if ctx is None else ctx
+        self.ctx: Sequence[Context] = [ctx] if isinstance(ctx, Context) else ctx
+        self.num_epoch = num_epoch
+        self.epoch_size = epoch_size
+        self.kwargs = dict(kwargs)
+        self.optimizer = optimizer
+        self.initializer = initializer
+        self.numpy_batch_size = numpy_batch_size
+        self._pred_exec: Any = None
+        self.begin_epoch = begin_epoch
+
+    def _check_arguments(self) -> None:
+        if self.argument_checked:
+            return
+        self.argument_checked = True
+        _check_arguments(self.symbol)
+        if self.allow_extra_params:
+            for given, names in (
+                ("arg_params", self.symbol.list_arguments()),
+                ("aux_params", self.symbol.list_auxiliary_states()),
+            ):
+                found = getattr(self, given)
+                if found:
+                    setattr(self, given, {k: v for k, v in found.items() if k in names})
+
+    def _init_params(
+        self, inputs: Sequence[Any], overwrite: bool = False
+    ) -> tuple[list[str], list[str], list[str]]:
+        """Give parameters and states that are not there yet their first values."""
+        described = [each if isinstance(each, DataDesc) else DataDesc(*each) for each in inputs]
+        shapes = {each.name: each.shape for each in described}
+        types = {each.name: each.dtype for each in described}
+        names, states = self.symbol.list_arguments(), self.symbol.list_auxiliary_states()
+        arg_shapes, _, aux_shapes = self.symbol.infer_shape(**shapes)
+        assert arg_shapes is not None, f"The shapes of all arguments do not follow from {shapes}."
+        arg_types, _, aux_types = self.symbol.infer_type(**types)
+        assert arg_types is not None, f"The dtypes of all arguments do not follow from {types}."
+        inputs_too = dict(zip(names, zip(arg_shapes, arg_types, strict=True), strict=True))
+        wanted = {name: each for name, each in inputs_too.items() if name not in shapes}
+        extra = dict(zip(states, zip(aux_shapes, aux_types, strict=True), strict=True))
+        self.arg_params = self._initial(wanted, self.arg_params, overwrite)
+        self.aux_params = self._initial(extra, self.aux_params, overwrite)
+        return names, list(wanted), states
+
+    def _initial(
+        self, wanted: Mapping[str, Any], given: Mapping[str, NDArray] | None, overwrite: bool
+    ) -> dict[str, NDArray]:
+        found = {}
+        for name, (shape, dtype) in wanted.items():
+            found[name] = nd.zeros(shape, dtype=dtype)
+            if given and name in given and not overwrite:
+                found[name][:] = given[name]
+            else:
+                self.initializer(name, found[name])
+        return found
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "_pred_exec": None}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+
+    # ---- data -----------------------------------------------------------------------------------
+
+    def _init_iter(self, X: Any, y: Any, is_train: bool) -> Any:
+        """An iterator over data that are one, or arrays."""
+        if isinstance(X, (np.ndarray, NDArray)):
+            if y is None:
+                if is_train:
+                    raise ValueError("y must be specified when X is numpy.ndarray")
+                y = np.zeros(X.shape[0])
+            if not isinstance(y, (np.ndarray, NDArray)):
+                raise TypeError("y must be ndarray when X is numpy.ndarray")
+            if X.shape[0] != y.shape[0]:
+                raise ValueError("The numbers of data points and labels not equal")
+            if y.ndim == 2 and y.shape[1] == 1:
+                y = y.reshape((-1,))
+            if y.ndim != 1:
+                raise ValueError("Label must be 1D or 2D (with 2nd dimension being 1)")
+            size = min(X.shape[0], self.numpy_batch_size)
+            last = "roll_over" if is_train else "pad"
+            return io.NDArrayIter(X, y, size, shuffle=is_train, last_batch_handle=last)
+        if not isinstance(X, io.DataIter):
+            raise TypeError("X must be DataIter, NDArray or numpy.ndarray")
+        return X
+
+    def _init_eval_iter(self, eval_data: Any) -> Any:
+        if eval_data is None:
+            return None
+        if isinstance(eval_data, (tuple, list)) and len(eval_data) == 2:
+            if eval_data[0] is None:
+                raise ValueError("Eval data is NONE")
+            if eval_data[1] is None and isinstance(eval_data[0], io.DataIter):
+                return eval_data[0]
+            data, label = (np.array(d) if isinstance(d, list) else d for d in eval_data)
+            return self._init_iter(data, label, is_train=True)
+        if not isinstance(eval_data, io.DataIter):
+            raise TypeError(
+                "Eval data must be DataIter, or NDArray/numpy.ndarray/list pair (i.e. tuple/list "
+                "of length 2)"
+            )
+        return eval_data
+
+    # ---- predicting -----------------------------------------------------------------------------
+
+    def _init_predictor(self, described: Sequence[Any]) -> None:
+        """An executor for inputs of these shapes; that of the last call where they are the same."""
+        shapes = {each[0]: tuple(each[1]) for each in described}
+        if self._pred_exec is not None:
+            arg_shapes, _, _ = self.symbol.infer_shape(**shapes)
+            assert arg_shapes is not None, f"Incomplete input shapes {shapes}"
+            if arg_shapes == [each.shape for each in self._pred_exec.arg_arrays]:
+                return
+        types = {each.name: each.dtype for each in described if isinstance(each, DataDesc)}
+        executor = self.symbol.simple_bind(self.ctx[0], grad_req="null", type_dict=types, **shapes)
+        executor.copy_params_from(self.arg_params, self.aux_params)
+        _check_arguments(self.symbol)
+        self._pred_exec = executor
+
+    def predict(
+        self, X: Any, num_batch: int | None = None, return_data: bool = False, reset: bool = True
+    ) -> Any:
+        """Outputs for an iterator or an array.
+
+        Args:
+            X: the data.
+            num_batch: how many batches; None is all.
+            return_data: give data and labels too.
+            reset: begin the iterator anew first.
+
+        Returns:
+            A NumPy array, a list of them where there are several outputs; with ``return_data``
+            outputs, data and labels.
+        """
+        X = self._init_iter(X, None, is_train=False)
+        if reset:
+            X.reset()
+        self._init_predictor(X.provide_data)
+        targets = [self._pred_exec.arg_dict[each[0]] for each in X.provide_data]
+        outputs: list[list[NDArray]] = [[] for _ in self.symbol.list_outputs()]
+        data: list[list[NDArray]] = [[] for _ in X.provide_data]
+        labels: list[list[NDArray]] = [[] for _ in X.provide_label]
+        for i, batch in enumerate(X):
+            _load_data(batch, targets)
+            self._pred_exec.forward(is_train=False)
+            size = X.batch_size - (batch.pad or 0)
+            told = [(outputs, self._pred_exec.outputs)]
+            if return_data:
+                told += [(data, batch.data), (labels, batch.label)]
+            for kept, arrays in told:
+                for column, array in zip(kept, arrays, strict=False):
+                    column.append(array[:size].copy())
+            flush("FeedForward.predict")
+            if num_batch is not None and i + 1 == num_batch:
+                break
+
+        def merged(columns: Sequence[Sequence[NDArray]]) -> Any:
+            found = [np.concatenate([each.asnumpy() for each in column]) for column in columns]
+            return found[0] if len(found) == 1 else found
+
+        if return_data:
+            return merged(outputs), merged(data), merged(labels)
+        return merged(outputs)
+
+    def score(
+        self,
+        X: Any,
+        eval_metric: Any = "acc",
+        num_batch: int | None = None,
+        batch_end_callback: Any = None,
+        reset: bool = True,
+    ) -> Any:
+        """The metric over an iterator.
+
+        Args:
+            X: the iterator, with labels.
+            eval_metric: a metric, its name, a function, or a list of these.
+            num_batch: how many batches; None is all.
+            batch_end_callback: function or list, called with a ``BatchEndParam`` after a batch.
+            reset: begin the iterator anew first.
+
+        Returns:
+            The value; for several metrics a list.
+        """
+        if not isinstance(eval_metric, metric.EvalMetric):
+            eval_metric = metric.create(eval_metric)
+        X = self._init_iter(X, None, is_train=False)
+        if reset:
+            X.reset()
+        self._init_predictor(X.provide_data)
+        targets = [self._pred_exec.arg_dict[each[0]] for each in X.provide_data]
+        for i, batch in enumerate(X):
+            if num_batch is not None and i == num_batch:
+                break
+            _load_data(batch, targets)
+            self._pred_exec.forward(is_train=False)
+            eval_metric.update(batch.label, self._pred_exec.outputs)
+            flush("FeedForward.score")
+            if batch_end_callback is not None:
+                _call(
+                    batch_end_callback,
+                    BatchEndParam(epoch=0, nbatch=i, eval_metric=eval_metric, locals=locals()),
+                )
+        return eval_metric.get()[1]
+
+    # ---- training -------------------------------------------------------------------------------
+
+    def fit(
+        self,
+        X: Any,
+        y: Any = None,
+        eval_data: Any = None,
+        eval_metric: Any = "acc",
+        epoch_end_callback: Any = None,
+        batch_end_callback: Any = None,
+        kvstore: Any = "local",
+        logger: Any = None,
+        work_load_list: Sequence[float] | None = None,
+        monitor: Any = None,
+        eval_end_callback: Any = LogValidationMetricsCallback(),
+        eval_batch_end_callback: Any = None,
+    ) -> None:
+        """Train.
+
+        Args:
+            X: an iterator, or an array.
+            y: labels, where ``X`` is an array.
+            eval_data: iterator for validation after every epoch, or a pair of arrays.
+            eval_metric: a metric, its name, a function, or a list of these.
+            epoch_end_callback: function or list, called after an epoch with its number, the symbol,
+                parameters and states.
+            batch_end_callback: function or list, called with a ``BatchEndParam`` after a batch.
+            kvstore: how several devices come together: a store, its name, or None.
+            logger: where messages go.
+            work_load_list: share of the batch of each device, relative to each other.
+            monitor: a ``Monitor`` to look at the batches with.
+            eval_end_callback: as ``batch_end_callback``, after a validation.
+            eval_batch_end_callback: the same after a batch of a validation.
+
+        Raises:
+            TypeError: data are neither an iterator nor arrays.
+            ValueError: labels do not fit the data.
+        """
+        data = self._init_iter(X, y, is_train=True)
+        eval_data = self._init_eval_iter(eval_data)
+        if self.sym_gen:
+            self.symbol = self.sym_gen(data.default_bucket_key)
+            self._check_arguments()
+        self.kwargs["sym"] = self.symbol
+        inputs = [*data.provide_data, *data.provide_label]
+        arg_names, param_names, aux_names = self._init_params(inputs)
+        if not isinstance(eval_metric, metric.EvalMetric):
+            eval_metric = metric.create(eval_metric)
+        count = len(self.ctx)
+        store, on_store = _create_kvstore(kvstore, count, self.arg_params)
+        copies = 1 if on_store else count
+        self.kwargs["param_idx2name"] = {
+            i * copies + k: name for i, name in enumerate(param_names) for k in range(copies)
+        }
+        optimizer = self.optimizer
+        if isinstance(optimizer, str):
+            batch_size = data.batch_size
+            if store and "dist" in store.type and "_async" not in store.type:
+                batch_size *= store.num_workers
+            optimizer = opt.create(optimizer, rescale_grad=1.0 / batch_size, **self.kwargs)
+        elif isinstance(optimizer, opt.Optimizer) and not optimizer.idx2name:
+            optimizer.idx2name = dict(self.kwargs["param_idx2name"])
+        logger = logging if logger is None else logger
+        manager = DataParallelExecutorManager(
+            symbol=self.symbol,
+            ctx=self.ctx,
+            train_data=data,
+            arg_names=arg_names,
+            param_names=param_names,
+            aux_names=aux_names,
+            work_load_list=work_load_list,
+            logger=logger,
+            sym_gen=self.sym_gen,
+        )
+        if monitor:
+            manager.install_monitor(monitor)
+        manager.set_params(self.arg_params, self.aux_params)
+        updater = None if on_store else opt.get_updater(optimizer)
+        if store:
+            if on_store:
+                store.set_optimizer(optimizer)
+            _initialize_kvstore(store, manager.param_arrays, self.arg_params, param_names, on_store)
+
+        def update() -> None:
+            if on_store:
+                _update_params_on_kvstore(
+                    manager.param_arrays, manager.grad_arrays, store, param_names
+                )
+            else:
+                _update_params(
+                    manager.param_arrays, manager.grad_arrays, updater, count, store, param_names
+                )
+            flush("FeedForward.fit")
+
+        self._train(
+            manager, update, data, eval_data, eval_metric, epoch_end_callback, batch_end_callback,
+            logger, monitor, eval_end_callback, eval_batch_end_callback,
+        )  # fmt: skip
+        self._pred_exec = None  # its parameters are old
+
+    def _train(
+        self,
+        executor_manager: DataParallelExecutorManager,
+        update: Callable[[], None],
+        train_data: Any,
+        eval_data: Any,
+        eval_metric: Any,
+        epoch_end_callback: Any,
+        batch_end_callback: Any,
+        logger: Any,
+        monitor: Any,
+        eval_end_callback: Any,
+        eval_batch_end_callback: Any,
+    ) -> None:
+        # Callbacks read the local variables by these names.
+        epoch_size = self.epoch_size
+        train_data.reset()
+        for epoch in range(self.begin_epoch, self.num_epoch):  # type: ignore[arg-type]
+            tic = time.time()
+            eval_metric.reset()
+            nbatch = 0
+            while True:
+                do_reset = True
+                for data_batch in train_data:
+                    flush("FeedForward.fit")
+                    executor_manager.load_data_batch(data_batch)
+                    if monitor is not None:
+                        monitor.tic()
+                    executor_manager.forward(is_train=True)
+                    executor_manager.backward()
+                    update()
+                    if monitor is not None:
+                        monitor.toc_print()
+                    executor_manager.update_metric(eval_metric, data_batch.label)
+                    nbatch += 1
+                    if batch_end_callback is not None:
+                        batch_end_params = BatchEndParam(
+                            epoch=epoch, nbatch=nbatch, eval_metric=eval_metric, locals=locals()
+                        )
+                        _call(batch_end_callback, batch_end_params)
+                    if epoch_size is not None and nbatch >= epoch_size:
+                        do_reset = False
+                        break
+                if do_reset:
+                    logger.info("Epoch[%d] Resetting Data Iterator", epoch)
+                    train_data.reset()
+                if epoch_size is None or nbatch >= epoch_size:
+                    break
+            toc = time.time()
+            logger.info("Epoch[%d] Time cost=%.3f", epoch, (toc - tic))
+            if epoch_end_callback or epoch + 1 == self.num_epoch:
+                executor_manager.copy_to(self.arg_params, self.aux_params)
+            _call(epoch_end_callback, epoch, self.symbol, self.arg_params, self.aux_params)
+            if not eval_data:
+                continue
+            eval_metric.reset()
+            eval_data.reset()
+            total_num_batch = 0
+            for i, eval_batch in enumerate(eval_data):
+                executor_manager.load_data_batch(eval_batch)
+                executor_manager.forward(is_train=False)
+                executor_manager.update_metric(eval_metric, eval_batch.label)
+                flush("FeedForward.fit")
+                if eval_batch_end_callback is not None:
+                    batch_end_params = BatchEndParam(
+                        epoch=epoch, nbatch=i, eval_metric=eval_metric, locals=locals()
+                    )
+                    _call(eval_batch_end_callback, batch_end_params)
+                total_num_batch += 1
+            if eval_end_callback is not None:
+                eval_end_params = BatchEndParam(
+                    epoch=epoch, nbatch=total_num_batch, eval_metric=eval_metric, locals=locals()
+                )
+                _call(eval_end_callback, eval_end_params)
+            eval_data.reset()
+
+    # ---- files ----------------------------------------------------------------------------------
+
+    def save(self, prefix: str, epoch: int | None = None, remove_amp_cast: bool = True) -> None:
+        """Write a checkpoint; its files are whole or not there.
+
+        Args:
+            prefix: beginning of the files' paths.
+            epoch: number of the checkpoint, by default ``num_epoch``.
+            remove_amp_cast: leave the casts of mixed precision out of the symbol file.
+        """
+        epoch = self.num_epoch if epoch is None else epoch
+        assert epoch is not None
+        save_checkpoint(
+            prefix, epoch, self.symbol, self.arg_params, self.aux_params, remove_amp_cast
+        )
+
+    @staticmethod
+    def load(prefix: str, epoch: int, ctx: Any = None, **kwargs: Any) -> FeedForward:
+        """A model from a checkpoint.
+
+        Args:
+            prefix: beginning of the files' paths.
+            epoch: number of the checkpoint.
+            ctx: as for :class:`FeedForward`.
+            kwargs: its other arguments.
+        """
+        symbol, arg_params, aux_params = load_checkpoint(prefix, epoch)
+        return FeedForward(
+            symbol,
+            ctx=ctx,
+            arg_params=arg_params,
+            aux_params=aux_params,
+            begin_epoch=epoch,
+            **kwargs,
+        )
+
+    @staticmethod
+    def create(
+        symbol: Any,
+        X: Any,
+        y: Any = None,
+        ctx: Any = None,
+        num_epoch: int | None = None,
+        epoch_size: int | None = None,
+        optimizer: Any = "sgd",
+        initializer: Any = Uniform(0.01),
+        eval_data: Any = None,
+        eval_metric: Any = "acc",
+        epoch_end_callback: Any = None,
+        batch_end_callback: Any = None,
+        kvstore: Any = "local",
+        logger: Any = None,
+        work_load_list: Sequence[float] | None = None,
+        eval_end_callback: Any = LogValidationMetricsCallback(),
+        eval_batch_end_callback: Any = None,
+        **kwargs: Any,
+    ) -> FeedForward:
+        """A model that has been trained: arguments as of :class:`FeedForward` and ``fit``."""
+        model = FeedForward(
+            symbol,
+            ctx=ctx,
+            num_epoch=num_epoch,
+            epoch_size=epoch_size,
+            optimizer=optimizer,
+            initializer=initializer,
+            **kwargs,
+        )
+        model.fit(
+            X,
+            y,
+            eval_data=eval_data,
+            eval_metric=eval_metric,
+            epoch_end_callback=epoch_end_callback,
+            batch_end_callback=batch_end_callback,
+            kvstore=kvstore,
+            logger=logger,
+            work_load_list=work_load_list,
+            eval_end_callback=eval_end_callback,
+            eval_batch_end_callback=eval_batch_end_callback,
+        )
+        return model

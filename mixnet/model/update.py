@@ -1,0 +1,126 @@
+"""Updates of parameters through a KVStore or beside it: what Module and FeedForward share."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from mixnet import kvstore as kvs
+from mixnet.kvstore import KVStore, KVStoreBase
+from mixnet.ndarray.ndarray import NDArray
+
+_MOST_ELEMENTS = 16 * 1024 * 1024  # of a parameter that a local store updates
+Lists = Sequence[Sequence[Any]]
+
+
+def _create_kvstore(
+    kvstore: Any, num_device: int, arg_params: Mapping[str, NDArray]
+) -> tuple[Any, bool]:
+    """The store, or None where none is needed, and whether the store updates parameters.
+
+    Args:
+        kvstore: a store, its name, or None.
+        num_device: how many devices train; one needs no store in the same process.
+        arg_params: parameters by name: a local store leaves updates of big ones to the devices.
+
+    Raises:
+        TypeError: ``kvstore`` is something else.
+    """
+    updates = bool(int(os.environ.get("MXNET_UPDATE_ON_KVSTORE", "1")))
+    store: Any = None
+    if isinstance(kvstore, KVStoreBase):
+        store = kvstore
+    elif isinstance(kvstore, str):
+        if num_device > 1 or "dist" in kvstore:
+            store = kvs.create(kvstore)
+            if kvstore == "local":
+                sizes = [int(np.prod(each.shape)) for each in arg_params.values()]
+                updates = updates and max(sizes, default=0) <= _MOST_ELEMENTS
+    elif kvstore is not None:
+        raise TypeError("kvstore must be KVStore, str or None")
+    if store is None:
+        return None, False
+    return store, updates and store.is_capable(KVStoreBase.OPTIMIZER)
+
+
+def _initialize_kvstore(
+    kvstore: Any,
+    param_arrays: Lists,
+    arg_params: Mapping[str, NDArray],
+    param_names: Sequence[str],
+    update_on_kvstore: bool,
+) -> None:
+    """Put the parameters into the store, and into the arrays of the devices if it updates them."""
+    for name, arrays in zip(param_names, param_arrays, strict=False):
+        if update_on_kvstore and arg_params[name].stype == "default":
+            kvstore.broadcast(name, arg_params[name], out=list(arrays))
+        else:
+            kvstore.init(name, arg_params[name])
+
+
+def _trained(
+    param_arrays: Lists, grad_arrays: Lists, param_names: Sequence[str]
+) -> list[tuple[int, str, list[Any], list[Any]]]:
+    """Number, name, arrays and gradients of every parameter that has gradients."""
+    found = zip(param_names, param_arrays, grad_arrays, strict=False)
+    return [
+        (i, name, list(arrays), list(gradients))
+        for i, (name, arrays, gradients) in enumerate(found)
+        if gradients[0] is not None
+    ]
+
+
+def _update_params_on_kvstore(
+    param_arrays: Lists, grad_arrays: Lists, kvstore: Any, param_names: Sequence[str]
+) -> None:
+    """Let the store sum the gradients, update its parameters and hand them to all devices."""
+    trained = _trained(param_arrays, grad_arrays, param_names)
+    dense = all(a[0].stype == g[0].stype == "default" for _, _, a, g in trained)
+    if dense and isinstance(kvstore, KVStore):  # all at once: few programs
+        names = [name for _, name, _, _ in trained]
+        kvstore.pushpull(names, [g for _, _, _, g in trained], out=[a for _, _, a, _ in trained])
+        return
+    for i, name, arrays, gradients in trained:
+        if arrays[0].stype == gradients[0].stype == "default":
+            kvstore.pushpull(name, gradients, out=arrays, priority=-i)
+        else:
+            kvstore.push(name, gradients, priority=-i)
+            kvstore.pull(name, out=arrays, priority=-i)
+
+
+def _update_params(
+    param_arrays: Lists,
+    grad_arrays: Lists,
+    updater: Any,
+    num_device: int,
+    kvstore: Any = None,
+    param_names: Sequence[str] | None = None,
+) -> None:
+    """Update the parameters of every device, with gradients that the store has summed if there is one.
+
+    Args:
+        param_arrays: for every parameter its arrays, one a device.
+        grad_arrays: its gradients likewise; None where it is not trained.
+        updater: called with numbers, gradients and weights, once a device.
+        num_device: how many devices there are; parameter ``i`` on device ``k`` has the number
+            ``i * num_device + k``.
+        kvstore: sums the gradients over devices; None leaves them as they are.
+        param_names: the keys of the store; numbers by default.
+    """
+    names: Sequence[Any] = range(len(param_arrays)) if param_names is None else param_names
+    trained = _trained(param_arrays, grad_arrays, names)
+    if kvstore is not None:
+        if isinstance(kvstore, KVStore):
+            keys = [name for _, name, _, _ in trained]
+            sums = [each for _, _, _, each in trained]
+            kvstore.pushpull(keys, sums, out=sums)
+        else:
+            for i, name, _, gradients in trained:
+                kvstore.pushpull(name, gradients, out=gradients, priority=-i)
+    for k in range(num_device):
+        updates = [(i * num_device + k, g[k], w[k]) for i, _, w, g in trained]
+        if updates:
+            updater(*(list(column) for column in zip(*updates, strict=True)))

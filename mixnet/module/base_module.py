@@ -1,0 +1,596 @@
+"""What all modules share: training, scoring and predicting over an iterator."""
+
+from __future__ import annotations
+
+import logging
+import time
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from mixnet import metric as metric
+from mixnet import ndarray as ndarray
+from mixnet.base import FileFormatError
+from mixnet.base import _as_list as _as_list
+from mixnet.checkpoint import save_parameters, split_parameters
+from mixnet.context import cpu as cpu
+from mixnet.initializer import Uniform as Uniform
+from mixnet.io import DataBatch as DataBatch
+from mixnet.io import DataDesc as DataDesc
+from mixnet.io import DataIter as DataIter
+from mixnet.model.batch_end import BatchEndParam as BatchEndParam
+from mixnet.ndarray.ndarray import NDArray
+from mixnet.ndarray.params_file import load as load_arrays
+
+_PARAMETER_ENDINGS = ("_weight", "_bias", "_gamma", "_beta")
+
+
+def _check_input_names(symbol: Any, names: Sequence[str], typename: str, throw: bool) -> None:
+    """Refuse, or warn of, names that are no arguments of the symbol.
+
+    Raises:
+        ValueError: there is such a name, if ``throw``.
+    """
+    arguments = symbol.list_arguments()
+    for name in names:
+        if name in arguments:
+            continue
+        inputs = [each for each in arguments if not each.endswith(_PARAMETER_ENDINGS)]
+        message = (
+            f"\033[91mYou created Module with Module(..., {typename}_names={names}) but input with "
+            f"name '{name}' is not found in symbol.list_arguments(). Did you mean one of:\n\t"
+            + "\n\t".join(inputs)
+            + "\033[0m"
+        )
+        if throw:
+            raise ValueError(message)
+        warnings.warn(message, stacklevel=4)
+
+
+def _check_names_match(
+    data_names: Sequence[str], data_shapes: Sequence[Any], name: str, throw: bool
+) -> None:
+    """Refuse, or warn of, descriptions that have other names than the module takes.
+
+    Raises:
+        ValueError: they do, if ``throw``.
+    """
+    if sorted(data_names) == sorted(each[0] for each in data_shapes):
+        return
+    message = (
+        f"Data provided by {name}_shapes don't match names specified by {name}_names "
+        f"({data_shapes} vs. {data_names})"
+    )
+    if throw:
+        raise ValueError(message)
+    warnings.warn(message, stacklevel=4)
+
+
+def _described(given: Any) -> list[DataDesc]:
+    return [each if isinstance(each, DataDesc) else DataDesc(*each) for each in given]
+
+
+def _parse_data_desc(
+    data_names: Sequence[str],
+    label_names: Sequence[str],
+    data_shapes: Any,
+    label_shapes: Any,
+) -> tuple[list[DataDesc], list[DataDesc] | None]:
+    """Descriptions of data and labels; checked against the names that the module takes.
+
+    Raises:
+        ValueError: the data have other names.
+    """
+    data = _described(data_shapes)
+    _check_names_match(data_names, data, "data", True)
+    if label_shapes is None:
+        _check_names_match(label_names, [], "label", False)
+        return data, None
+    labels = _described(label_shapes)
+    _check_names_match(label_names, labels, "label", False)
+    return data, labels
+
+
+def _without_padding(outputs: Sequence[NDArray], pad: int | None) -> list[NDArray]:
+    return [each[: each.shape[0] - (pad or 0)] for each in outputs]
+
+
+class BaseModule:
+    """Base of modules: something with inputs, outputs and parameters that trains and predicts.
+
+    A module is bound to the shapes of a batch, its parameters and its optimizer are initialised, and
+    then it runs batch by batch; ``fit``, ``score`` and ``predict`` do all of that over an iterator.
+
+    Args:
+        logger: where messages go.
+    """
+
+    def __init__(self, logger: Any = logging):
+        self.logger = logger
+        self.binded = False
+        self.for_training = False
+        self.inputs_need_grad = False
+        self.params_initialized = False
+        self.optimizer_initialized = False
+        self._symbol: Any = None
+        self._total_exec_bytes = 0
+
+    # ---- a batch at a time ----------------------------------------------------------------------
+
+    def forward_backward(self, data_batch: Any) -> None:
+        """Compute outputs and gradients of a batch."""
+        self.forward(data_batch, is_train=True)
+        self.backward()
+
+    # ---- over an iterator -----------------------------------------------------------------------
+
+    def score(
+        self,
+        eval_data: Any,
+        eval_metric: Any,
+        num_batch: int | None = None,
+        batch_end_callback: Any = None,
+        score_end_callback: Any = None,
+        reset: bool = True,
+        epoch: int = 0,
+        sparse_row_id_fn: Callable[[Any], Any] | None = None,
+    ) -> list[tuple[str, float]]:
+        """Metrics over an iterator.
+
+        Args:
+            eval_data: the iterator.
+            eval_metric: a metric, its name, a function, or a list of these.
+            num_batch: how many batches; None is all.
+            batch_end_callback: function or list, called with a ``BatchEndParam`` after a batch.
+            score_end_callback: the same, after the last batch.
+            reset: begin the iterator anew first.
+            epoch: number given to callbacks.
+            sparse_row_id_fn: see ``prepare``.
+
+        Returns:
+            Pairs of name and value.
+        """
+        assert self.binded and self.params_initialized
+        if reset:
+            eval_data.reset()
+        if not isinstance(eval_metric, metric.EvalMetric):
+            eval_metric = metric.create(eval_metric)
+        eval_metric.reset()
+        actual_num_batch = 0
+        for nbatch, eval_batch in enumerate(eval_data):
+            if nbatch == num_batch:
+                break
+            self.prepare(eval_batch, sparse_row_id_fn=sparse_row_id_fn)
+            self.forward(eval_batch, is_train=False)
+            self._update_metric(eval_metric, eval_batch)
+            if batch_end_callback is not None:
+                batch_end_params = BatchEndParam(
+                    epoch=epoch, nbatch=nbatch, eval_metric=eval_metric, locals=locals()
+                )
+                for callback in _as_list(batch_end_callback):
+                    callback(batch_end_params)
+            actual_num_batch += 1
+        if score_end_callback:
+            params = BatchEndParam(
+                epoch=epoch, nbatch=actual_num_batch, eval_metric=eval_metric, locals=locals()
+            )
+            for callback in _as_list(score_end_callback):
+                callback(params)
+        return eval_metric.get_name_value()
+
+    def _update_metric(self, eval_metric: Any, batch: Any) -> None:
+        if isinstance(batch, list):
+            self.update_metric(eval_metric, [each.label for each in batch], pre_sliced=True)
+        else:
+            self.update_metric(eval_metric, batch.label)
+
+    def iter_predict(
+        self,
+        eval_data: Any,
+        num_batch: int | None = None,
+        reset: bool = True,
+        sparse_row_id_fn: Callable[[Any], Any] | None = None,
+    ) -> Iterator[tuple[list[NDArray], int, Any]]:
+        """Predict batch by batch.
+
+        Args:
+            eval_data: the iterator.
+            num_batch: how many batches; None is all.
+            reset: begin the iterator anew first.
+            sparse_row_id_fn: see ``prepare``.
+
+        Yields:
+            Outputs without padding, number of the batch, the batch. Copy outputs that shall outlive
+            the next batch.
+        """
+        assert self.binded and self.params_initialized
+        if reset:
+            eval_data.reset()
+        for nbatch, eval_batch in enumerate(eval_data):
+            if nbatch == num_batch:
+                break
+            self.prepare(eval_batch, sparse_row_id_fn=sparse_row_id_fn)
+            self.forward(eval_batch, is_train=False)
+            yield _without_padding(self.get_outputs(), eval_batch.pad), nbatch, eval_batch
+
+    def predict(
+        self,
+        eval_data: Any,
+        num_batch: int | None = None,
+        merge_batches: bool = True,
+        reset: bool = True,
+        always_output_list: bool = False,
+        sparse_row_id_fn: Callable[[Any], Any] | None = None,
+    ) -> Any:
+        """Outputs over an iterator, or for one array.
+
+        Args:
+            eval_data: an iterator, or an array with one batch.
+            num_batch: how many batches; None is all.
+            merge_batches: put the outputs of all batches together.
+            reset: begin the iterator anew first.
+            always_output_list: give a list of outputs also where there is one.
+            sparse_row_id_fn: see ``prepare``.
+
+        Returns:
+            An array, or a list where there are several outputs; without ``merge_batches`` a list of
+            such lists, one a batch.
+
+        Raises:
+            ValueError: ``eval_data`` is neither.
+        """
+        assert self.binded and self.params_initialized
+        if isinstance(eval_data, (NDArray, np.ndarray)):
+            if isinstance(eval_data, np.ndarray):
+                eval_data = ndarray.array(eval_data)
+            self.forward(DataBatch([eval_data]))
+            return self.get_outputs()[0]
+        if not isinstance(eval_data, DataIter):
+            raise ValueError("eval_data must be of type NDArray or DataIter")
+        found = []
+        batches = self.iter_predict(eval_data, num_batch, reset, sparse_row_id_fn)
+        for outputs, _, _ in batches:
+            found.append([each.copy() for each in outputs])
+        if not found or not merge_batches:
+            return found
+        count = len(found[0])
+        assert all(len(outputs) == count for outputs in found), (
+            "Cannot merge batches, as num of outputs is not the same in mini-batches. Maybe "
+            "bucketing is used?"
+        )
+        merged = [ndarray.concatenate(list(parts)) for parts in zip(*found, strict=True)]
+        return merged[0] if count == 1 and not always_output_list else merged
+
+    def fit(
+        self,
+        train_data: Any,
+        eval_data: Any = None,
+        eval_metric: Any = "acc",
+        epoch_end_callback: Any = None,
+        batch_end_callback: Any = None,
+        kvstore: Any = "local",
+        optimizer: Any = "sgd",
+        optimizer_params: Any = (("learning_rate", 0.01),),
+        eval_end_callback: Any = None,
+        eval_batch_end_callback: Any = None,
+        initializer: Any = Uniform(0.01),
+        arg_params: Any = None,
+        aux_params: Any = None,
+        allow_missing: bool = False,
+        force_rebind: bool = False,
+        force_init: bool = False,
+        begin_epoch: int = 0,
+        num_epoch: int | None = None,
+        validation_metric: Any = None,
+        monitor: Any = None,
+        sparse_row_id_fn: Callable[[Any], Any] | None = None,
+    ) -> None:
+        """Train over an iterator.
+
+        Args:
+            train_data: the iterator.
+            eval_data: iterator for validation after every epoch.
+            eval_metric: a metric, its name, a function, or a list of these.
+            epoch_end_callback: function or list, called after an epoch with its number, the symbol,
+                parameters and states.
+            batch_end_callback: function or list, called with a ``BatchEndParam`` after a batch.
+            kvstore: how several devices come together: a store, its name, or None.
+            optimizer: an optimizer or its name.
+            optimizer_params: its arguments, a dict or pairs.
+            eval_end_callback: as ``batch_end_callback``, after a validation.
+            eval_batch_end_callback: the same after a batch of a validation.
+            initializer: gives parameters that ``arg_params`` lacks their first values.
+            arg_params: first values of parameters by name.
+            aux_params: first values of auxiliary states by name.
+            allow_missing: whether these may lack some.
+            force_rebind: bind anew if the module is bound.
+            force_init: initialise anew if the parameters are initialised.
+            begin_epoch: number of the first epoch.
+            num_epoch: number of the epoch to stop before.
+            validation_metric: metric of the validation, by default ``eval_metric``.
+            monitor: a ``Monitor`` to look at the batches with.
+            sparse_row_id_fn: see ``prepare``.
+        """
+        assert num_epoch is not None, "please specify number of epochs"
+        self.bind(
+            data_shapes=train_data.provide_data,
+            label_shapes=train_data.provide_label,
+            for_training=True,
+            force_rebind=force_rebind,
+        )
+        if monitor is not None:
+            self.install_monitor(monitor)
+        self.init_params(
+            initializer=initializer,
+            arg_params=arg_params,
+            aux_params=aux_params,
+            allow_missing=allow_missing,
+            force_init=force_init,
+        )
+        self.init_optimizer(kvstore=kvstore, optimizer=optimizer, optimizer_params=optimizer_params)
+        if validation_metric is None:
+            validation_metric = eval_metric
+        if not isinstance(eval_metric, metric.EvalMetric):
+            eval_metric = metric.create(eval_metric)
+
+        # Callbacks read the local variables by these names.
+        for epoch in range(begin_epoch, num_epoch):
+            tic = time.time()
+            eval_metric.reset()
+            nbatch = 0
+            data_iter = iter(train_data)
+            end_of_batch = False
+            next_data_batch = next(data_iter)
+            while not end_of_batch:
+                data_batch = next_data_batch
+                if monitor is not None:
+                    monitor.tic()
+                self.forward_backward(data_batch)
+                self.update()
+                # Before the metric: while the batch is computed the next one is fetched.
+                try:
+                    next_data_batch = next(data_iter)
+                    self.prepare(next_data_batch, sparse_row_id_fn=sparse_row_id_fn)
+                except StopIteration:
+                    end_of_batch = True
+                self._update_metric(eval_metric, data_batch)
+                if monitor is not None:
+                    monitor.toc_print()
+                if end_of_batch:
+                    eval_name_vals = eval_metric.get_global_name_value()
+                if batch_end_callback is not None:
+                    batch_end_params = BatchEndParam(
+                        epoch=epoch, nbatch=nbatch, eval_metric=eval_metric, locals=locals()
+                    )
+                    for callback in _as_list(batch_end_callback):
+                        callback(batch_end_params)
+                nbatch += 1
+            for name, val in eval_name_vals:
+                self.logger.info("Epoch[%d] Train-%s=%f", epoch, name, val)
+            toc = time.time()
+            self.logger.info("Epoch[%d] Time cost=%.3f", epoch, (toc - tic))
+            # Devices may differ in their states, as moving means: from here on all have the average.
+            arg_params, aux_params = self.get_params()
+            self.set_params(arg_params, aux_params)
+            if epoch_end_callback is not None:
+                for callback in _as_list(epoch_end_callback):
+                    callback(epoch, self.symbol, arg_params, aux_params)
+            if eval_data is not None:
+                res = self.score(
+                    eval_data,
+                    validation_metric,
+                    score_end_callback=eval_end_callback,
+                    batch_end_callback=eval_batch_end_callback,
+                    epoch=epoch,
+                )
+                for name, val in res:
+                    self.logger.info("Epoch[%d] Validation-%s=%f", epoch, name, val)
+            train_data.reset()
+
+    # ---- what it is -----------------------------------------------------------------------------
+
+    @property
+    def data_names(self) -> Any:
+        """Names of the data."""
+        raise NotImplementedError
+
+    @property
+    def output_names(self) -> Any:
+        """Names of the outputs."""
+        raise NotImplementedError
+
+    @property
+    def data_shapes(self) -> Any:
+        """Descriptions of the data."""
+        raise NotImplementedError
+
+    @property
+    def label_shapes(self) -> Any:
+        """Descriptions of the labels."""
+        raise NotImplementedError
+
+    @property
+    def output_shapes(self) -> Any:
+        """Pairs of name and shape of the outputs."""
+        raise NotImplementedError
+
+    @property
+    def symbol(self) -> Any:
+        """The symbol, None if there is none."""
+        return self._symbol
+
+    # ---- parameters -----------------------------------------------------------------------------
+
+    def get_params(self) -> tuple[dict[str, NDArray], dict[str, NDArray]]:
+        """Parameters and auxiliary states by name."""
+        raise NotImplementedError
+
+    def init_params(
+        self,
+        initializer: Any = Uniform(0.01),
+        arg_params: Any = None,
+        aux_params: Any = None,
+        allow_missing: bool = False,
+        force_init: bool = False,
+        allow_extra: bool = False,
+    ) -> None:
+        """Give parameters and states their first values.
+
+        Args:
+            initializer: for what is in neither dict; None leaves it as it is.
+            arg_params: parameters by name.
+            aux_params: auxiliary states by name.
+            allow_missing: whether a dict that is given may lack some.
+            force_init: do it again where it was done.
+            allow_extra: whether they may have names that the network has not.
+
+        Raises:
+            RuntimeError: a parameter is missing.
+        """
+        raise NotImplementedError
+
+    def set_params(
+        self,
+        arg_params: Any,
+        aux_params: Any,
+        allow_missing: bool = False,
+        force_init: bool = True,
+        allow_extra: bool = False,
+    ) -> None:
+        """Set parameters and states; see ``init_params``."""
+        self.init_params(
+            initializer=None,
+            arg_params=arg_params,
+            aux_params=aux_params,
+            allow_missing=allow_missing,
+            force_init=force_init,
+            allow_extra=allow_extra,
+        )
+
+    def save_params(self, fname: str) -> None:
+        """Write parameters and states to a file; it is whole or not there."""
+        save_parameters(fname, *self.get_params())
+
+    def load_params(self, fname: str) -> None:
+        """Read parameters and states from a file.
+
+        Raises:
+            FileFormatError: it is no such file.
+        """
+        arg_params, aux_params, others = split_parameters(load_arrays(fname), fname)
+        if others:
+            raise FileFormatError(f"Invalid param file {fname}")
+        self.set_params(arg_params, aux_params)
+
+    def get_states(self, merge_multi_context: bool = True) -> list[Any]:
+        """States of the inputs named in ``state_names``."""
+        assert self.binded and self.params_initialized
+        assert not merge_multi_context
+        return []
+
+    def set_states(self, states: Any = None, value: Any = None) -> None:
+        """Set the states to arrays or to one number."""
+        assert self.binded and self.params_initialized
+        assert not states and not value
+
+    def install_monitor(self, mon: Any) -> None:
+        """Let a ``Monitor`` see what is computed."""
+        raise NotImplementedError
+
+    # ---- running --------------------------------------------------------------------------------
+
+    def prepare(
+        self, data_batch: Any, sparse_row_id_fn: Callable[[Any], Any] | None = None
+    ) -> None:
+        """Make ready for a batch before it is computed.
+
+        Args:
+            data_batch: the batch.
+            sparse_row_id_fn: gives for a batch a dict from names of row_sparse parameters to the
+                rows that are needed.
+        """
+        if sparse_row_id_fn is not None:
+            warnings.warn("sparse_row_id_fn is not invoked for BaseModule.", stacklevel=2)
+
+    def forward(self, data_batch: Any, is_train: bool | None = None) -> None:
+        """Compute the outputs of a batch.
+
+        Args:
+            data_batch: the batch.
+            is_train: training mode; by default as the module was bound.
+        """
+        raise NotImplementedError
+
+    def backward(self, out_grads: Any = None) -> None:
+        """Compute the gradients of the batch.
+
+        Args:
+            out_grads: gradients of the outputs; loss heads need none.
+        """
+        raise NotImplementedError
+
+    def get_outputs(self, merge_multi_context: bool = True) -> list[Any]:
+        """Outputs of the last batch; merged over the devices, or a list by device for each."""
+        raise NotImplementedError
+
+    def get_input_grads(self, merge_multi_context: bool = True) -> list[Any]:
+        """Gradients of the data; merged over the devices, or a list by device for each."""
+        raise NotImplementedError
+
+    def update(self) -> None:
+        """Let the optimizer update the parameters by the gradients of the last batch."""
+        raise NotImplementedError
+
+    def update_metric(self, eval_metric: Any, labels: Any, pre_sliced: bool = False) -> None:
+        """Add the outputs of the last batch to a metric.
+
+        Args:
+            eval_metric: the metric.
+            labels: labels of the batch.
+            pre_sliced: whether labels come a device.
+        """
+        raise NotImplementedError
+
+    # ---- making ready ---------------------------------------------------------------------------
+
+    def bind(
+        self,
+        data_shapes: Any,
+        label_shapes: Any = None,
+        for_training: bool = True,
+        inputs_need_grad: bool = False,
+        force_rebind: bool = False,
+        shared_module: Any = None,
+        grad_req: Any = "write",
+    ) -> None:
+        """Make executors for batches of these shapes.
+
+        Args:
+            data_shapes: descriptions of the data: ``DataDesc``, or pairs of name and shape.
+            label_shapes: descriptions of the labels.
+            for_training: whether gradients will be computed.
+            inputs_need_grad: whether those of the data will be.
+            force_rebind: do it again where it was done.
+            shared_module: a module whose parameters this one shares.
+            grad_req: ``write``, ``add`` or ``null``: for all, a list or a dict by argument.
+        """
+        raise NotImplementedError
+
+    def init_optimizer(
+        self,
+        kvstore: Any = "local",
+        optimizer: Any = "sgd",
+        optimizer_params: Any = (("learning_rate", 0.01),),
+        force_init: bool = False,
+    ) -> None:
+        """Make the optimizer.
+
+        Args:
+            kvstore: how several devices come together: a store, its name, or None.
+            optimizer: an optimizer or its name.
+            optimizer_params: its arguments, a dict or pairs.
+            force_init: do it again where it was done.
+        """
+        raise NotImplementedError

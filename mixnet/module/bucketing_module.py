@@ -1,0 +1,448 @@
+"""BucketingModule: one network for each of several kinds of batches, with common parameters."""
+
+from __future__ import annotations
+
+import logging
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from mixnet import context as ctx
+from mixnet import ndarray as nd
+from mixnet.checkpoint import load_params
+from mixnet.initializer import Uniform
+from mixnet.module.base_module import BaseModule, _check_input_names
+from mixnet.module.module import Module
+from mixnet.ndarray.ndarray import NDArray
+
+
+class BucketingModule(BaseModule):
+    """A module for each bucket, as sentences of one length, made when its first batch comes.
+
+    All have the parameters, and the optimizer, of the module of ``default_bucket_key``.
+
+    Args:
+        sym_gen: gives for a bucket's key the symbol, the names of its data, and of its labels.
+        default_bucket_key: the bucket whose network has all parameters.
+        logger: where messages go.
+        context: a device, or a list: each gets a part of every batch.
+        work_load_list: share of the batch of each device, relative to each other.
+        fixed_param_names: parameters that stay as they are.
+        state_names: inputs that keep what was put into them from batch to batch.
+        group2ctxs: devices of groups of nodes.
+        compression_params: how gradients are compressed between devices.
+
+    Raises:
+        ValueError: a name is none of the symbol's arguments.
+    """
+
+    def __init__(
+        self,
+        sym_gen: Callable[[Any], Any],
+        default_bucket_key: Any = None,
+        logger: Any = logging,
+        context: Any = ctx.cpu(),
+        work_load_list: Sequence[float] | None = None,
+        fixed_param_names: Sequence[str] | None = None,
+        state_names: Sequence[str] | None = None,
+        group2ctxs: Any = None,
+        compression_params: Mapping[str, Any] | None = None,
+    ):
+        super().__init__(logger=logger)
+        assert default_bucket_key is not None
+        self._default_bucket_key = default_bucket_key
+        self._sym_gen = sym_gen
+        symbol, data_names, label_names = sym_gen(default_bucket_key)
+        self._compression_params = compression_params
+        self._fixed_param_names = list(fixed_param_names or [])
+        self._state_names = list(state_names or [])
+        _check_input_names(symbol, list(data_names or []), "data", True)
+        _check_input_names(symbol, list(label_names or []), "label", False)
+        _check_input_names(symbol, self._state_names, "state", True)
+        _check_input_names(symbol, self._fixed_param_names, "fixed_param", True)
+        self._context = context
+        self._work_load_list = work_load_list
+        self._group2ctxs = group2ctxs
+        self._buckets: dict[Any, Module] = {}
+        self._curr_module: Any = None
+        self._curr_bucket_key: Any = None
+        self._params_dirty = False
+        self._monitor: Any = None
+        self._grad_req: Any = None
+
+    def _reset_bind(self) -> None:
+        self.binded = False
+        self._buckets = {}
+        self._curr_module = None
+        self._curr_bucket_key = None
+
+    def _module(self, symbol: Any, data_names: Any, label_names: Any) -> Module:
+        return Module(
+            symbol,
+            data_names,
+            label_names,
+            logger=self.logger,
+            context=self._context,
+            work_load_list=self._work_load_list,
+            fixed_param_names=self._fixed_param_names,
+            state_names=self._state_names,
+            group2ctxs=self._group2ctxs,
+            compression_params=self._compression_params,
+        )
+
+    # ---- files ----------------------------------------------------------------------------------
+
+    def save_checkpoint(self, prefix: str, epoch: int, remove_amp_cast: bool = False) -> None:
+        """Write the symbol of every bucket, their keys and the parameters; each whole or not.
+
+        Args:
+            prefix: beginning of the files' paths.
+            epoch: number of the checkpoint.
+            remove_amp_cast: leave the casts of mixed precision out of the symbol files.
+        """
+        assert self._buckets, "The module has no bucket yet: call bind()."
+        for key, module in self._buckets.items():
+            module.symbol.save(f"{prefix}-{key}-symbol.json", remove_amp_cast=remove_amp_cast)
+        self.save_params(f"{prefix}-{epoch:04d}.params")
+        nd.save(f"{prefix}.buckets", nd.array(list(self._buckets), dtype="int32"))
+
+    @staticmethod
+    def load(
+        prefix: str,
+        epoch: int,
+        sym_gen: Any = None,
+        default_bucket_key: Any = None,
+        **kwargs: Any,
+    ) -> BucketingModule:
+        """A module from a checkpoint.
+
+        Args:
+            prefix: beginning of the files' paths.
+            epoch: number of the checkpoint.
+            sym_gen: as for :class:`BucketingModule`.
+            default_bucket_key: the same.
+            kwargs: its other arguments.
+
+        Raises:
+            FileNotFoundError: a file is missing.
+        """
+        assert sym_gen is not None, "sym_gen is required for loading BucketingModule"
+        assert default_bucket_key is not None, (
+            "default_bucket_key is required for loading BucketingModule"
+        )
+        keys = [int(key) for key in nd.load(f"{prefix}.buckets")[0].asnumpy()]
+        arg_params, aux_params = load_params(prefix, epoch)
+        symbols = dict.fromkeys(keys)
+        return BucketingModule.load_dict(
+            symbols, sym_gen, default_bucket_key, arg_params, aux_params, **kwargs
+        )
+
+    @staticmethod
+    def load_dict(
+        sym_dict: Any = None,
+        sym_gen: Any = None,
+        default_bucket_key: Any = None,
+        arg_params: Any = None,
+        aux_params: Any = None,
+        **kwargs: Any,
+    ) -> BucketingModule:
+        """A module from symbols and parameters.
+
+        Args:
+            sym_dict: symbols by bucket's key; where one is None ``sym_gen`` gives it.
+            sym_gen: as for :class:`BucketingModule`.
+            default_bucket_key: the same.
+            arg_params: parameters by name.
+            aux_params: auxiliary states by name.
+            kwargs: other arguments of :class:`BucketingModule`.
+        """
+        for given, name in (
+            (sym_dict, "sym_dict needs"),
+            (arg_params, "arg_params need"),
+            (aux_params, "aux_params need"),
+            (sym_gen, "sym_gen needs"),
+            (default_bucket_key, "default_bucket_key needs"),
+        ):
+            assert given is not None, f"{name} to be provided for BucketingModule.load_dict"
+        made = BucketingModule(sym_gen, default_bucket_key, **kwargs)
+        for key, symbol in sym_dict.items():
+            generated, data_names, label_names = sym_gen(key)
+            module = made._module(generated if symbol is None else symbol, data_names, label_names)
+            module._arg_params, module._aux_params = arg_params, aux_params
+            module.params_initialized = True
+            made._buckets[key] = module
+        made._curr_module = made._buckets[default_bucket_key]
+        made.params_initialized = True
+        return made
+
+    # ---- what it is -----------------------------------------------------------------------------
+
+    @property
+    def data_names(self) -> Any:
+        """Names of the data."""
+        if self.binded:
+            return self._curr_module.data_names
+        return self._sym_gen(self._default_bucket_key)[1]
+
+    @property
+    def output_names(self) -> list[str]:
+        """Names of the outputs."""
+        if self.binded:
+            return self._curr_module.output_names
+        return self._sym_gen(self._default_bucket_key)[0].list_outputs()
+
+    @property
+    def data_shapes(self) -> Any:
+        """Descriptions of the data of the bucket of now."""
+        assert self.binded
+        return self._curr_module.data_shapes
+
+    @property
+    def label_shapes(self) -> Any:
+        """Descriptions of the labels of the bucket of now."""
+        assert self.binded
+        return self._curr_module.label_shapes
+
+    @property
+    def output_shapes(self) -> Any:
+        """Pairs of name and shape of the outputs of the bucket of now."""
+        assert self.binded
+        return self._curr_module.output_shapes
+
+    @property
+    def symbol(self) -> Any:
+        """The symbol of the bucket of now."""
+        assert self.binded
+        return self._curr_module.symbol
+
+    # ---- parameters -----------------------------------------------------------------------------
+
+    def get_params(self) -> tuple[dict[str, NDArray], dict[str, NDArray]]:
+        """Parameters and auxiliary states by name."""
+        assert self.params_initialized
+        self._curr_module._params_dirty = self._params_dirty
+        found = (
+            self._curr_module.get_params()
+            if self.binded
+            else (self._curr_module._arg_params, self._curr_module._aux_params)
+        )
+        self._params_dirty = False
+        return found
+
+    def init_params(
+        self,
+        initializer: Any = Uniform(0.01),
+        arg_params: Any = None,
+        aux_params: Any = None,
+        allow_missing: bool = False,
+        force_init: bool = False,
+        allow_extra: bool = False,
+    ) -> None:
+        """Give parameters and states their first values; see :class:`BaseModule`."""
+        if self.params_initialized and not force_init:
+            return
+        assert self.binded, "call bind before initializing the parameters"
+        self._curr_module.init_params(
+            initializer=initializer,
+            arg_params=arg_params,
+            aux_params=aux_params,
+            allow_missing=allow_missing,
+            force_init=force_init,
+            allow_extra=allow_extra,
+        )
+        self._params_dirty = False
+        self.params_initialized = True
+
+    def set_params(
+        self,
+        arg_params: Any,
+        aux_params: Any,
+        allow_missing: bool = False,
+        force_init: bool = True,
+        allow_extra: bool = False,
+    ) -> None:
+        """Set parameters and states; see :class:`BaseModule`."""
+        if not allow_missing:
+            self.init_params(
+                initializer=None,
+                arg_params=arg_params,
+                aux_params=aux_params,
+                allow_missing=allow_missing,
+                force_init=force_init,
+                allow_extra=allow_extra,
+            )
+            return
+        if self.params_initialized and not force_init:
+            warnings.warn(
+                "Parameters already initialized and force_init=False. set_params call ignored.",
+                stacklevel=2,
+            )
+            return
+        self._curr_module.set_params(
+            arg_params, aux_params, allow_missing=allow_missing, force_init=force_init,
+            allow_extra=allow_extra,
+        )  # fmt: skip
+        # The module has them on its devices; what the dicts of the buckets hold is old.
+        self._params_dirty = True
+        self.params_initialized = True
+
+    # ---- states ---------------------------------------------------------------------------------
+
+    def get_states(self, merge_multi_context: bool = True) -> list[Any]:
+        """Arrays of the states of the bucket of now, for every state a list by device."""
+        assert self.binded and self.params_initialized
+        return self._curr_module.get_states(merge_multi_context=merge_multi_context)
+
+    def set_states(self, states: Any = None, value: Any = None) -> None:
+        """Set the states of the bucket of now to arrays or to one number."""
+        assert self.binded and self.params_initialized
+        self._curr_module.set_states(states, value)
+
+    # ---- making ready ---------------------------------------------------------------------------
+
+    def bind(
+        self,
+        data_shapes: Any,
+        label_shapes: Any = None,
+        for_training: bool = True,
+        inputs_need_grad: bool = False,
+        force_rebind: bool = False,
+        shared_module: Any = None,
+        grad_req: Any = "write",
+    ) -> None:
+        """Make the module of the default bucket; see :class:`BaseModule`.
+
+        Args:
+            data_shapes: descriptions of the data of the default bucket.
+            label_shapes: descriptions of its labels.
+            for_training: whether gradients will be computed.
+            inputs_need_grad: whether those of the data will be.
+            force_rebind: do it again where it was done; the other buckets are forgotten.
+            shared_module: not supported.
+            grad_req: ``write``, ``add`` or ``null``.
+        """
+        kept = self.get_params() if self.params_initialized else None
+        if force_rebind:
+            self._reset_bind()
+        if self.binded:
+            self.logger.warning("Already bound, ignoring bind()")
+            return
+        assert shared_module is None, "shared_module for BucketingModule is not supported"
+        self.for_training = for_training
+        self.inputs_need_grad = inputs_need_grad
+        self._grad_req = grad_req
+        self.binded = True
+        key = self._default_bucket_key
+        if key not in self._buckets:
+            self._buckets[key] = self._module(*self._sym_gen(key))
+        module = self._buckets[key]
+        module.bind(
+            data_shapes,
+            label_shapes,
+            for_training,
+            inputs_need_grad,
+            force_rebind=False,
+            shared_module=None,
+            grad_req=grad_req,
+        )
+        self._curr_module, self._curr_bucket_key = module, key
+        if kept is not None:
+            self.set_params(*kept)
+
+    def switch_bucket(self, bucket_key: Any, data_shapes: Any, label_shapes: Any = None) -> None:
+        """Take batches of a bucket from now on; its module is made if it is not there.
+
+        Args:
+            bucket_key: the bucket.
+            data_shapes: descriptions of its data.
+            label_shapes: descriptions of its labels.
+        """
+        assert self.binded, "call bind before switching bucket"
+        module = self._buckets.get(bucket_key)
+        if module is None:
+            module = self._module(*self._sym_gen(bucket_key))
+        if not module.binded:
+            module.bind(
+                data_shapes,
+                label_shapes,
+                self._curr_module.for_training,
+                self._curr_module.inputs_need_grad,
+                force_rebind=False,
+                shared_module=self._buckets[self._default_bucket_key],
+                grad_req=self._grad_req,
+            )
+            if self._monitor is not None:
+                module.install_monitor(self._monitor)
+            self._buckets[bucket_key] = module
+        self._curr_module, self._curr_bucket_key = module, bucket_key
+
+    def init_optimizer(
+        self,
+        kvstore: Any = "local",
+        optimizer: Any = "sgd",
+        optimizer_params: Any = (("learning_rate", 0.01),),
+        force_init: bool = False,
+    ) -> None:
+        """Make the optimizer of all buckets; see :class:`BaseModule`."""
+        assert self.binded and self.params_initialized
+        if self.optimizer_initialized and not force_init:
+            self.logger.warning("optimizer already initialized, ignoring.")
+            return
+        self._curr_module.init_optimizer(
+            kvstore, optimizer, optimizer_params, force_init=force_init
+        )
+        for module in self._buckets.values():
+            if module is not self._curr_module:
+                module.borrow_optimizer(self._curr_module)
+        self.optimizer_initialized = True
+
+    # ---- running --------------------------------------------------------------------------------
+
+    def prepare(
+        self, data_batch: Any, sparse_row_id_fn: Callable[[Any], Any] | None = None
+    ) -> None:
+        """Make the module of a batch's bucket ready; the bucket of now stays."""
+        assert self.binded and self.params_initialized
+        now, module = self._curr_bucket_key, self._curr_module
+        self.switch_bucket(data_batch.bucket_key, data_batch.provide_data, data_batch.provide_label)
+        self._curr_module.prepare(data_batch, sparse_row_id_fn=sparse_row_id_fn)
+        self._curr_bucket_key, self._curr_module = now, module
+
+    def forward(self, data_batch: Any, is_train: bool | None = None) -> None:
+        """Compute the outputs of a batch, in the module of its bucket."""
+        assert self.binded and self.params_initialized
+        self.switch_bucket(data_batch.bucket_key, data_batch.provide_data, data_batch.provide_label)
+        self._curr_module.forward(data_batch, is_train=is_train)
+
+    def backward(self, out_grads: Any = None) -> None:
+        """Compute the gradients of the batch."""
+        assert self.binded and self.params_initialized
+        self._curr_module.backward(out_grads=out_grads)
+
+    def update(self) -> None:
+        """Update all parameters."""
+        assert self.binded and self.params_initialized and self.optimizer_initialized
+        self._params_dirty = True
+        self._curr_module.update()
+
+    def get_outputs(self, merge_multi_context: bool = True) -> list[Any]:
+        """Outputs of the last batch; merged over the devices, or a list by device for each."""
+        assert self.binded and self.params_initialized
+        return self._curr_module.get_outputs(merge_multi_context=merge_multi_context)
+
+    def get_input_grads(self, merge_multi_context: bool = True) -> list[Any]:
+        """Gradients of the data; merged over the devices, or a list by device for each."""
+        assert self.binded and self.params_initialized and self.inputs_need_grad
+        return self._curr_module.get_input_grads(merge_multi_context=merge_multi_context)
+
+    def update_metric(self, eval_metric: Any, labels: Any, pre_sliced: bool = False) -> None:
+        """Add the outputs of the last batch to a metric."""
+        assert self.binded and self.params_initialized
+        self._curr_module.update_metric(eval_metric, labels, pre_sliced)
+
+    def install_monitor(self, mon: Any) -> None:
+        """Let a ``Monitor`` see what all buckets compute."""
+        assert self.binded
+        self._monitor = mon
+        for module in self._buckets.values():
+            module.install_monitor(mon)

@@ -1,0 +1,476 @@
+"""A batch over several devices: one executor each, which computes its slice of the batch."""
+
+from __future__ import annotations
+
+import logging
+from collections import OrderedDict
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from mixnet import context as ctx
+from mixnet import ndarray as nd
+from mixnet.base import MXNetError
+from mixnet.executor_manager import _split_input_slice
+from mixnet.io import DataDesc
+from mixnet.ndarray.ndarray import NDArray
+from mixnet.passes.infer_shape import is_known
+
+Slices = list[slice]
+
+
+def _place(source: NDArray, target: NDArray, axis: int, part: slice) -> None:
+    """Copy a slice of a batch into the array of an executor; the whole batch is not copied."""
+    if axis >= 0 and (part.start != 0 or part.stop != source.shape[axis]):
+        source = _cut(source, axis, part)
+    source.copyto(target)
+
+
+def _cut(array: NDArray, axis: int, part: slice) -> NDArray:
+    if axis == 0:
+        return array[part]
+    return nd.slice_axis(array, axis=axis, begin=part.start, end=part.stop)
+
+
+def _load(sources: Sequence[Any], targets: Sequence[Any], axes: Sequence[int]) -> None:
+    """Copy arrays, or lists of arrays that are sliced already, to the executors."""
+    for source, parts, axis in zip(sources, targets, axes, strict=False):
+        if isinstance(source, (list, tuple)):
+            for each, (_, target) in zip(source, parts, strict=False):
+                each.copyto(target)
+        else:
+            for part, target in parts:
+                _place(source, target, axis, part)
+
+
+def _merge(outputs: Sequence[Sequence[NDArray]], axes: Sequence[int]) -> list[NDArray]:
+    """The parts of every output as one array on the first device."""
+    merged = []
+    for parts, axis in zip(outputs, axes, strict=True):
+        if axis < 0 or len(parts) == 1:  # without a batch axis all devices have the same
+            merged.append(parts[0])
+        else:
+            here = [each.as_in_context(parts[0].context) for each in parts]
+            merged.append(nd.concat(*here, dim=axis))
+    return merged
+
+
+class DataParallelExecutorGroup:
+    """Executors of one symbol on several devices, which train and predict together.
+
+    Args:
+        symbol: the network.
+        contexts: the devices.
+        workload: share of the batch of each device, relative to each other.
+        data_shapes: descriptions of the data: ``DataDesc``, or pairs of name and shape.
+        label_shapes: descriptions of the labels, or None.
+        param_names: arguments that are parameters.
+        for_training: whether gradients are computed.
+        inputs_need_grad: whether those of the data are.
+        shared_group: a group whose parameters this one shares.
+        logger: where messages go.
+        fixed_param_names: parameters without gradients.
+        grad_req: ``write``, ``add`` or ``null``: for all, a list by argument or a dict by name.
+        state_names: inputs that keep what was put into them from batch to batch.
+        group2ctxs: for every device, the devices of groups of nodes.
+    """
+
+    def __init__(
+        self,
+        symbol: Any,
+        contexts: Sequence[Any],
+        workload: Sequence[float],
+        data_shapes: Sequence[Any],
+        label_shapes: Sequence[Any] | None,
+        param_names: Sequence[str],
+        for_training: bool,
+        inputs_need_grad: bool,
+        shared_group: DataParallelExecutorGroup | None = None,
+        logger: Any = logging,
+        fixed_param_names: Sequence[str] | None = None,
+        grad_req: Any = "write",
+        state_names: Sequence[str] | None = None,
+        group2ctxs: Any = None,
+    ):
+        self.param_names = list(param_names)
+        self.arg_names = symbol.list_arguments()
+        self.aux_names = symbol.list_auxiliary_states()
+        self.symbol = symbol
+        self.contexts = list(contexts)
+        self.workload = workload
+        self.group2ctxs = _groups_of_devices(group2ctxs, len(self.contexts))
+        self.for_training = for_training
+        self.inputs_need_grad = inputs_need_grad
+        self.logger = logger
+        self.fixed_param_names = list(fixed_param_names or [])
+        self.state_names = list(state_names or [])
+        self.grad_req = self._requests(grad_req, [_name(each) for each in data_shapes])
+        self.shared_data_arrays: list[dict[str, NDArray]] = (
+            [{} for _ in self.contexts] if shared_group is None else shared_group.shared_data_arrays
+        )
+        self.output_names = symbol.list_outputs()
+        self.output_layouts = [
+            DataDesc.get_batch_axis(symbol[name].attr("__layout__")) for name in self.output_names
+        ]
+        self.num_outputs = len(self.output_names)
+        self.batch_size: int | None = None
+        self.slices: Slices = []
+        self.execs: list[Any] = []
+        self.data_names: list[str] = []
+        self.label_names: list[str] = []
+        self.data_layouts: list[int] = []
+        self.label_layouts: list[int] = []
+        self._by_shapes: dict[Any, list[Any]] = {}
+        self._monitors: list[Any] = []
+        missing = set(self.param_names) - set(shared_group.param_names if shared_group else ())
+        if shared_group is not None and missing:
+            raise MXNetError(
+                f"The module whose parameters are shared has no {', '.join(sorted(missing))}. A "
+                f"BucketingModule needs all parameters in the network of its default bucket."
+            )
+        self.bind_exec(data_shapes, label_shapes, shared_group)
+
+    def _requests(self, given: Any, data_names: Sequence[str]) -> dict[str, str]:
+        if not self.for_training:
+            return dict.fromkeys(self.arg_names, "null")
+        if isinstance(given, (list, tuple)):
+            assert len(given) == len(self.arg_names), "grad_req needs one entry for every argument"
+            return dict(zip(self.arg_names, given, strict=True))
+        if not isinstance(given, (str, Mapping)):
+            raise ValueError("grad_req must be one of str, list, tuple, or dict.")
+        usual = given if isinstance(given, str) else "write"
+        found = {}
+        for name in self.arg_names:
+            if name in self.param_names:
+                found[name] = "null" if name in self.fixed_param_names else usual
+            else:
+                found[name] = usual if name in data_names and self.inputs_need_grad else "null"
+        return found if isinstance(given, str) else {**found, **given}
+
+    # ---- binding --------------------------------------------------------------------------------
+
+    def decide_slices(self, data_shapes: Sequence[Any]) -> list[int]:
+        """Batch axes of arrays; sets ``batch_size`` and the ``slices`` of the devices.
+
+        Raises:
+            AssertionError: the batch sizes differ.
+            ValueError: a device would get no sample.
+        """
+        assert len(data_shapes) > 0
+        axes = [DataDesc.get_batch_axis(getattr(each, "layout", None)) for each in data_shapes]
+        for (name, shape), axis in zip(data_shapes, axes, strict=True):
+            if axis < 0:
+                continue
+            size = shape[axis]
+            assert self.batch_size is None or size == self.batch_size, (
+                f"all data must have the same batch size: batch_size = {self.batch_size}, but "
+                f"{name} has shape {shape}"
+            )
+            if self.batch_size is None:
+                self.batch_size = size
+                self.slices = _split_input_slice(size, self.workload)
+        return axes
+
+    def bind_exec(
+        self,
+        data_shapes: Sequence[Any],
+        label_shapes: Sequence[Any] | None,
+        shared_group: DataParallelExecutorGroup | None = None,
+        reshape: bool = False,
+    ) -> None:
+        """Make the executors.
+
+        Args:
+            data_shapes: descriptions of the data.
+            label_shapes: descriptions of the labels, or None.
+            shared_group: a group whose parameters the executors share.
+            reshape: keep the parameters of the executors that are there.
+        """
+        self.batch_size = None
+        self.data_layouts = self.decide_slices(data_shapes)
+        self.label_layouts = [] if label_shapes is None else self.decide_slices(label_shapes)
+        # Batches of several shapes come again and again: each keeps its executors.
+        key = (_key(data_shapes), _key(label_shapes or ()))
+        if key not in self._by_shapes:
+            self._by_shapes[key] = [
+                self._bind_ith_exec(i, data_shapes, label_shapes, shared_group, reshape)
+                for i in range(len(self.contexts))
+            ]
+            for mon in self._monitors:
+                for each in self._by_shapes[key]:
+                    mon.install(each)
+        self.execs = self._by_shapes[key]
+        self.data_shapes = data_shapes
+        self.label_shapes = label_shapes
+        self.data_names = [_name(each) for each in data_shapes]
+        if label_shapes is not None:
+            self.label_names = [_name(each) for each in label_shapes]
+        self._collect_arrays()
+
+    def reshape(self, data_shapes: Sequence[Any], label_shapes: Sequence[Any] | None) -> None:
+        """Take batches of other shapes from now on; parameters stay."""
+        if data_shapes == self.data_shapes and label_shapes == self.label_shapes:
+            return
+        self.bind_exec(data_shapes, label_shapes, reshape=True)
+
+    def _sliced_shape(self, shapes: Sequence[Any], i: int, axes: Sequence[int]) -> list[DataDesc]:
+        found = []
+        for each, axis in zip(shapes, axes, strict=True):
+            shape = list(each[1])
+            if axis >= 0:
+                shape[axis] = self.slices[i].stop - self.slices[i].start
+            described = each if isinstance(each, DataDesc) else DataDesc(*each)
+            found.append(DataDesc(described.name, tuple(shape), described.dtype, described.layout))
+        return found
+
+    def _bind_ith_exec(
+        self,
+        i: int,
+        data_shapes: Sequence[Any],
+        label_shapes: Sequence[Any] | None,
+        shared_group: DataParallelExecutorGroup | None,
+        reshape: bool,
+    ) -> Any:
+        inputs = self._sliced_shape(data_shapes, i, self.data_layouts)
+        if label_shapes is not None:
+            inputs += self._sliced_shape(label_shapes, i, self.label_layouts)
+        shapes = {each.name: each.shape for each in inputs}
+        if reshape:
+            # Labels that are not given follow the batch; a parameter of another shape is an error.
+            partial, _, _ = self.symbol.infer_shape_partial(**shapes)
+            for name, shape in zip(self.arg_names, partial, strict=True):
+                if name not in self.param_names and is_known(shape) and shape:
+                    shapes.setdefault(name, shape)
+            return self.execs[i].reshape(allow_up_sizing=True, **shapes)
+        return self.symbol.simple_bind(
+            ctx=self.contexts[i],
+            grad_req=self.grad_req,
+            type_dict={each.name: each.dtype for each in inputs},
+            shared_arg_names=self.param_names,
+            shared_exec=None if shared_group is None else shared_group.execs[i],
+            shared_buffer=self.shared_data_arrays[i],
+            group2ctx=self.group2ctxs[i],
+            **shapes,
+        )
+
+    def _collect_arrays(self) -> None:
+        def arrays(names: Sequence[str]) -> list[list[NDArray]]:
+            return [[each.arg_dict[name] for each in self.execs] for name in names]
+
+        def gradients(names: Sequence[str]) -> list[list[NDArray | None]]:
+            return [[each.grad_dict[name] for each in self.execs] for name in names]
+
+        def sliced(names: Sequence[str]) -> list[list[tuple[slice, NDArray]]]:
+            return [list(zip(self.slices, parts, strict=True)) for parts in arrays(names)]
+
+        trained = [name for name in self.arg_names if name in self.param_names]
+        self.data_arrays = sliced(self.data_names)
+        self.state_arrays = arrays(self.state_names)
+        self.label_arrays = None if self.label_shapes is None else sliced(self.label_names)
+        self.param_arrays = arrays(trained)
+        self.grad_arrays = gradients(trained) if self.for_training else None
+        wanted = self.inputs_need_grad and self.for_training
+        self.input_grad_arrays = gradients(self.data_names) if wanted else None
+        self.aux_arrays = [[each.aux_dict[name] for each in self.execs] for name in self.aux_names]
+
+    # ---- parameters -----------------------------------------------------------------------------
+
+    def set_params(
+        self,
+        arg_params: Mapping[str, NDArray],
+        aux_params: Mapping[str, NDArray] | None,
+        allow_extra: bool = False,
+    ) -> None:
+        """Copy parameters and states to all devices.
+
+        Raises:
+            ValueError: a name is none of the network's, unless ``allow_extra``.
+        """
+        for executor in self.execs:
+            for given, own, kind in (
+                (arg_params, executor.arg_dict, "arguments"),
+                (aux_params or {}, executor.aux_dict, "auxiliary states"),
+            ):
+                for name, array in given.items():
+                    if name in own:
+                        array.copyto(own[name])
+                    elif not allow_extra:
+                        raise ValueError(f'Find name "{name}" that is not in the {kind}')
+
+    def get_params(
+        self, arg_params: Mapping[str, NDArray], aux_params: Mapping[str, NDArray]
+    ) -> None:
+        """Copy parameters and states, averaged over the devices, into these arrays."""
+        names = [name for name in self.arg_names if name in self.param_names]
+        for target, parts in [
+            *((arg_params[n], a) for n, a in zip(names, self.param_arrays, strict=True)),
+            *((aux_params[n], a) for n, a in zip(self.aux_names, self.aux_arrays, strict=True)),
+        ]:
+            mean = parts[0]
+            if len(parts) > 1:
+                here = [each.as_in_context(target.context) for each in parts]
+                mean = nd.add_n(*here) / len(parts)
+            mean.copyto(target)
+
+    # ---- states ---------------------------------------------------------------------------------
+
+    def get_states(self, merge_multi_context: bool = True) -> list[list[NDArray]]:
+        """Arrays of the states, for every state a list by device.
+
+        Raises:
+            AssertionError: ``merge_multi_context``.
+        """
+        assert not merge_multi_context, (
+            "merge_multi_context=True is not supported for get_states yet."
+        )
+        return self.state_arrays
+
+    def set_states(self, states: Any = None, value: Any = None) -> None:
+        """Set the states to arrays, for every state a list by device, or to one number.
+
+        Raises:
+            AssertionError: not one of both was given.
+        """
+        if states is not None:
+            assert value is None, "Only one of states & value can be specified."
+            for given, parts in zip(states, self.state_arrays, strict=False):
+                for source, target in zip(given, parts, strict=False):
+                    source.copyto(target)
+        else:
+            assert value is not None, "At least one of states & value must be specified."
+            for parts in self.state_arrays:
+                for target in parts:
+                    target[:] = value
+
+    # ---- running --------------------------------------------------------------------------------
+
+    def forward(self, data_batch: Any, is_train: bool | None = None) -> None:
+        """Compute the outputs for a batch, or for a list of batches, one a device."""
+        batches = data_batch if isinstance(data_batch, list) else None
+        _load(_inputs(data_batch, "data"), self.data_arrays, self.data_layouts)
+        labels = getattr(batches[0] if batches else data_batch, "label", None)
+        if self.label_arrays is not None and labels:
+            _load(_inputs(data_batch, "label"), self.label_arrays, self.label_layouts)
+        training = self.for_training if is_train is None else is_train
+        for executor in self.execs:
+            executor.forward(is_train=training)
+
+    def backward(self, out_grads: Any = None) -> None:
+        """Compute the gradients.
+
+        Args:
+            out_grads: gradients of the outputs for the whole batch; loss heads need none.
+
+        Raises:
+            AssertionError: it was not bound for training.
+        """
+        assert self.for_training, "re-bind with for_training=True to run backward"
+        given = [] if out_grads is None else out_grads
+        given = [given] if isinstance(given, NDArray) else given
+        for executor, part, context in zip(self.execs, self.slices, self.contexts, strict=True):
+            parts = []
+            for each, axis in zip(given, self.output_layouts, strict=True) if given else ():
+                if axis >= 0 and len(self.execs) > 1:
+                    each = _cut(each, axis, part)
+                parts.append(each.as_in_context(context))
+            executor.backward(out_grads=parts or None)
+
+    def get_output_shapes(self) -> list[tuple[str, tuple[int, ...]]]:
+        """Names and shapes of the outputs for the whole batch."""
+        known = {_name(each): tuple(each[1]) for each in self.data_shapes}
+        known |= {_name(each): tuple(each[1]) for each in self.label_shapes or ()}
+        _, shapes, _ = self.symbol.infer_shape(**known)
+        if shapes is None:
+            raise MXNetError(f"The shapes of the outputs do not follow from {known}.")
+        return list(zip(self.output_names, shapes, strict=True))
+
+    def get_outputs(
+        self, merge_multi_context: bool = True, begin: int = 0, end: int | None = None
+    ) -> list[Any]:
+        """Outputs ``begin`` to ``end``; merged over the devices, or a list by device for each."""
+        end = self.num_outputs if end is None else end
+        outputs = [[each.outputs[i] for each in self.execs] for i in range(begin, end)]
+        if not merge_multi_context:
+            return outputs
+        return _merge(outputs, self.output_layouts[begin:end])
+
+    def get_input_grads(self, merge_multi_context: bool = True) -> list[Any]:
+        """Gradients of the data; merged over the devices, or a list by device for each.
+
+        Raises:
+            AssertionError: it was not bound with ``inputs_need_grad``.
+        """
+        assert self.inputs_need_grad
+        found: Any = self.input_grad_arrays
+        return _merge(found, self.data_layouts) if merge_multi_context else found
+
+    def update_metric(self, eval_metric: Any, labels: Any, pre_sliced: bool = False) -> None:
+        """Add the outputs and labels of a batch to a metric.
+
+        Args:
+            eval_metric: the metric.
+            labels: arrays for the whole batch, or with ``pre_sliced`` a list of them a device.
+            pre_sliced: whether labels come a device.
+        """
+        for i, (executor, part) in enumerate(zip(self.execs, self.slices, strict=True)):
+            if pre_sliced:
+                own = labels[i]
+            elif len(self.execs) == 1:
+                own = labels
+            else:
+                axes = self.label_layouts
+                own = [
+                    _cut(each, axis, part) if axis >= 0 else each
+                    for each, axis in zip(labels, axes, strict=False)
+                ]
+            named = OrderedDict(zip(self.label_names, own, strict=False))
+            outputs = OrderedDict(zip(self.output_names, executor.outputs, strict=True))
+            eval_metric.update_dict(named, outputs)
+
+    def install_monitor(self, mon: Any) -> None:
+        """Let a monitor see what the executors compute."""
+        self._monitors.append(mon)
+        for each in self.execs:
+            mon.install(each)
+
+
+def _name(described: Any) -> str:
+    return described[0]
+
+
+def _key(shapes: Sequence[Any]) -> tuple[Any, ...]:
+    return tuple((_name(each), tuple(each[1])) for each in shapes)
+
+
+def _inputs(data_batch: Any, kind: str) -> list[Any]:
+    """``data`` or ``label`` of a batch; of a list of batches, for every array one a device."""
+    if isinstance(data_batch, list):
+        return [list(parts) for parts in zip(*(getattr(b, kind) for b in data_batch), strict=True)]
+    return list(getattr(data_batch, kind))
+
+
+def _groups_of_devices(given: Any, count: int) -> list[dict[str, Any]]:
+    """For every device, the devices of groups of nodes.
+
+    Raises:
+        AssertionError: there are not as many as devices.
+    """
+    if given is None:
+        return [{} for _ in range(count)]
+    if isinstance(given, list):
+        assert len(given) == count, (
+            f"Group2Ctxs should be of the same length as contexts ({count})."
+        )
+        return [dict(each or {}) for each in given]
+    assert isinstance(given, Mapping), (
+        "group2ctxs should be either a dict of str to context, or a list of such dicts."
+    )
+    found: list[dict[str, Any]] = [{} for _ in range(count)]
+    for group, devices in given.items():
+        several = [devices] if isinstance(devices, ctx.Context) else list(devices)
+        several = several * count if len(several) == 1 else several
+        assert len(several) == count, (
+            f"group2ctxs: group {group!r} has {len(several)} devices for {count} contexts."
+        )
+        for own, device in zip(found, several, strict=True):
+            own[group] = device
+    return found

@@ -1,0 +1,577 @@
+"""Module: a symbol that trains and predicts on one or several devices."""
+
+from __future__ import annotations
+
+import logging
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from mixnet import context as ctx
+from mixnet import optimizer as opt
+from mixnet.checkpoint import load_checkpoint
+from mixnet.initializer import InitDesc, Uniform
+from mixnet.io import DataDesc
+from mixnet.model.update import (
+    _create_kvstore,
+    _initialize_kvstore,
+    _update_params,
+    _update_params_on_kvstore,
+)
+from mixnet.module.base_module import BaseModule, _check_input_names, _parse_data_desc
+from mixnet.module.executor_group import DataParallelExecutorGroup
+from mixnet.ndarray.create import arange, zeros
+from mixnet.ndarray.ndarray import NDArray
+from mixnet.ndarray.params_file import write_whole
+from mixnet.runtime.record import flush
+
+
+class Module(BaseModule):
+    """A symbol with parameters, an optimizer and devices.
+
+    Args:
+        symbol: the network.
+        data_names: its inputs.
+        label_names: its labels; None for none.
+        logger: where messages go.
+        context: a device, or a list: each gets a part of every batch.
+        work_load_list: share of the batch of each device, relative to each other.
+        fixed_param_names: parameters that stay as they are.
+        state_names: inputs that keep what was put into them from batch to batch.
+        group2ctxs: devices of groups of nodes: a dict from names to devices, or one a device.
+        compression_params: how gradients are compressed between devices.
+
+    Raises:
+        ValueError: a name is none of the symbol's arguments.
+    """
+
+    def __init__(
+        self,
+        symbol: Any,
+        data_names: Sequence[str] = ("data",),
+        label_names: Sequence[str] | None = ("softmax_label",),
+        logger: Any = logging,
+        context: Any = ctx.cpu(),
+        work_load_list: Sequence[float] | None = None,
+        fixed_param_names: Sequence[str] | None = None,
+        state_names: Sequence[str] | None = None,
+        group2ctxs: Any = None,
+        compression_params: Mapping[str, Any] | None = None,
+    ):
+        super().__init__(logger=logger)
+        self._context = [context] if isinstance(context, ctx.Context) else list(context)
+        self._work_load_list = work_load_list or [1] * len(self._context)
+        assert len(self._work_load_list) == len(self._context)
+        self._group2ctxs = group2ctxs
+        self._symbol = symbol
+        self._data_names = list(data_names or [])
+        self._label_names = list(label_names or [])
+        self._state_names = list(state_names or [])
+        self._fixed_param_names = list(fixed_param_names or [])
+        for names, kind, throw in (
+            (self._data_names, "data", True),
+            (self._label_names, "label", False),
+            (self._state_names, "state", True),
+            (self._fixed_param_names, "fixed_param", True),
+        ):
+            _check_input_names(symbol, names, kind, throw)
+        inputs = {*self._data_names, *self._label_names, *self._state_names}
+        self._param_names = [name for name in symbol.list_arguments() if name not in inputs]
+        self._aux_names = symbol.list_auxiliary_states()
+        self._output_names = symbol.list_outputs()
+        self._arg_params: dict[str, NDArray] | None = None
+        self._aux_params: dict[str, NDArray] | None = None
+        self._params_dirty = False
+        self._compression_params = compression_params
+        self._optimizer: Any = None
+        self._kvstore: Any = None
+        self._update_on_kvstore: bool | None = None
+        self._updater: Any = None
+        self._preload_opt_states: str | None = None
+        self._grad_req: Any = None
+        self._reset_bind()
+
+    # ---- files ----------------------------------------------------------------------------------
+
+    @staticmethod
+    def load(prefix: str, epoch: int, load_optimizer_states: bool = False, **kwargs: Any) -> Module:
+        """A module from a checkpoint.
+
+        Args:
+            prefix: beginning of the files' paths.
+            epoch: number of the checkpoint.
+            load_optimizer_states: read the optimizer's states too, when it is made.
+            kwargs: arguments of :class:`Module`.
+
+        Raises:
+            FileNotFoundError: a file is missing.
+        """
+        symbol, arg_params, aux_params = load_checkpoint(prefix, epoch)
+        made = Module(symbol=symbol, **kwargs)
+        made._arg_params, made._aux_params = arg_params, aux_params
+        made.params_initialized = True
+        if load_optimizer_states:
+            made._preload_opt_states = f"{prefix}-{epoch:04d}.states"
+        return made
+
+    def save_checkpoint(
+        self,
+        prefix: str,
+        epoch: int,
+        save_optimizer_states: bool = False,
+        remove_amp_cast: bool = True,
+    ) -> None:
+        """Write symbol, parameters and, if asked for, the optimizer's states; each whole or not.
+
+        Args:
+            prefix: beginning of the files' paths.
+            epoch: number of the checkpoint.
+            save_optimizer_states: the optimizer's states too.
+            remove_amp_cast: leave the casts of mixed precision out of the symbol file.
+        """
+        self._symbol.save(f"{prefix}-symbol.json", remove_amp_cast=remove_amp_cast)
+        params = f"{prefix}-{epoch:04d}.params"
+        self.save_params(params)
+        logging.info('Saved checkpoint to "%s"', params)
+        if save_optimizer_states:
+            states = f"{prefix}-{epoch:04d}.states"
+            self.save_optimizer_states(states)
+            logging.info('Saved optimizer state to "%s"', states)
+
+    def _reset_bind(self) -> None:
+        self.binded = False
+        self._exec_group: Any = None
+        self._data_shapes: Any = None
+        self._label_shapes: Any = None
+
+    # ---- what it is -----------------------------------------------------------------------------
+
+    @property
+    def data_names(self) -> list[str]:
+        """Names of the data."""
+        return self._data_names
+
+    @property
+    def label_names(self) -> list[str]:
+        """Names of the labels."""
+        return self._label_names
+
+    @property
+    def output_names(self) -> list[str]:
+        """Names of the outputs."""
+        return self._output_names
+
+    @property
+    def data_shapes(self) -> list[DataDesc]:
+        """Descriptions of the data."""
+        assert self.binded
+        return self._data_shapes
+
+    @property
+    def label_shapes(self) -> list[DataDesc] | None:
+        """Descriptions of the labels; None if it was bound without."""
+        assert self.binded
+        return self._label_shapes
+
+    @property
+    def output_shapes(self) -> list[tuple[str, tuple[int, ...]]]:
+        """Pairs of name and shape of the outputs."""
+        assert self.binded
+        return self._exec_group.get_output_shapes()
+
+    # ---- parameters -----------------------------------------------------------------------------
+
+    def get_params(self) -> tuple[dict[str, NDArray], dict[str, NDArray]]:
+        """Parameters and auxiliary states by name, on the CPU."""
+        assert self.binded and self.params_initialized
+        if self._params_dirty:
+            self._sync_params_from_devices()
+        assert self._arg_params is not None and self._aux_params is not None
+        return self._arg_params, self._aux_params
+
+    def init_params(
+        self,
+        initializer: Any = Uniform(0.01),
+        arg_params: Any = None,
+        aux_params: Any = None,
+        allow_missing: bool = False,
+        force_init: bool = False,
+        allow_extra: bool = False,
+    ) -> None:
+        """Give parameters and states their first values; see :class:`BaseModule`."""
+        if self.params_initialized and not force_init:
+            warnings.warn(
+                "Parameters already initialized and force_init=False. init_params call ignored.",
+                stacklevel=2,
+            )
+            return
+        assert self.binded, "call bind before initializing the parameters"
+        attrs = self._symbol.attr_dict()
+        for own, given in ((self._arg_params, arg_params), (self._aux_params, aux_params)):
+            for name, array in sorted((own or {}).items()):
+                desc = InitDesc(name, attrs.get(name))
+                if given is not None and name in given:
+                    if given[name] is not array:
+                        given[name].copyto(array)
+                    continue
+                if given is not None and not allow_missing:
+                    raise RuntimeError(f"{name} is not presented")
+                if initializer is not None:
+                    initializer(desc, array)
+        self.params_initialized = True
+        self._params_dirty = False
+        self._exec_group.set_params(self._arg_params, self._aux_params, allow_extra=allow_extra)
+
+    def set_params(
+        self,
+        arg_params: Any,
+        aux_params: Any,
+        allow_missing: bool = False,
+        force_init: bool = True,
+        allow_extra: bool = False,
+    ) -> None:
+        """Set parameters and states; see :class:`BaseModule`.
+
+        Raises:
+            RuntimeError: one is missing, unless ``allow_missing``.
+            ValueError: with ``allow_missing``, a name is none of the network's.
+        """
+        if not allow_missing:
+            self.init_params(
+                initializer=None,
+                arg_params=arg_params,
+                aux_params=aux_params,
+                allow_missing=allow_missing,
+                force_init=force_init,
+                allow_extra=allow_extra,
+            )
+            return
+        if self.params_initialized and not force_init:
+            warnings.warn(
+                "Parameters already initialized and force_init=False. set_params call ignored.",
+                stacklevel=2,
+            )
+            return
+        self._exec_group.set_params(arg_params, aux_params, allow_extra=allow_extra)
+        self._params_dirty = True
+        self.params_initialized = True
+
+    def _sync_params_from_devices(self) -> None:
+        """Fetch what the devices, or the store, have made of parameters and states."""
+        group = self._exec_group
+        if self._kvstore and self._update_on_kvstore:
+            for name, parts in zip(group.param_names, group.param_arrays, strict=True):
+                if parts[0].stype == "row_sparse":
+                    rows = arange(parts[0].shape[0], dtype="int64")
+                    self._kvstore.row_sparse_pull(name, parts, row_ids=[rows] * len(parts))
+        group.get_params(self._arg_params, self._aux_params)
+        self._params_dirty = False
+
+    # ---- making ready ---------------------------------------------------------------------------
+
+    def bind(
+        self,
+        data_shapes: Any,
+        label_shapes: Any = None,
+        for_training: bool = True,
+        inputs_need_grad: bool = False,
+        force_rebind: bool = False,
+        shared_module: Any = None,
+        grad_req: Any = "write",
+    ) -> None:
+        """Make executors for batches of these shapes; see :class:`BaseModule`.
+
+        Raises:
+            ValueError: the data have other names than ``data_names``.
+        """
+        if force_rebind:
+            self._reset_bind()
+        if self.binded:
+            self.logger.warning("Already bound, ignoring bind()")
+            return
+        self.for_training = for_training
+        self.inputs_need_grad = inputs_need_grad
+        self._grad_req = grad_req
+        assert for_training or not inputs_need_grad
+        data, labels = _parse_data_desc(
+            self.data_names, self.label_names, data_shapes, label_shapes
+        )
+        shared_group = None
+        if shared_module is not None:
+            assert isinstance(shared_module, Module)
+            assert shared_module.binded and shared_module.params_initialized
+            shared_group = shared_module._exec_group
+            assert len(shared_group.execs) >= len(self._context)
+        self._exec_group = DataParallelExecutorGroup(
+            self._symbol,
+            self._context,
+            self._work_load_list,
+            data,
+            labels,
+            self._param_names,
+            for_training,
+            inputs_need_grad,
+            shared_group,
+            logger=self.logger,
+            fixed_param_names=self._fixed_param_names,
+            grad_req=grad_req,
+            group2ctxs=self._group2ctxs,
+            state_names=self._state_names,
+        )
+        self._data_shapes, self._label_shapes = data, labels
+        self.binded = True
+        if shared_module is not None:
+            self.params_initialized = True
+            self._arg_params = shared_module._arg_params
+            self._aux_params = shared_module._aux_params
+        elif self.params_initialized:
+            self._exec_group.set_params(self._arg_params, self._aux_params)
+        else:
+            group = self._exec_group
+            self._arg_params = _alike(self._param_names, group.param_arrays)
+            self._aux_params = _alike(self._aux_names, group.aux_arrays)
+        if shared_module is not None and shared_module.optimizer_initialized:
+            self.borrow_optimizer(shared_module)
+
+    def reshape(self, data_shapes: Any, label_shapes: Any = None) -> None:
+        """Take batches of other shapes from now on; parameters stay."""
+        assert self.binded
+        self._data_shapes, self._label_shapes = _parse_data_desc(
+            self.data_names, self.label_names, data_shapes, label_shapes
+        )
+        self._exec_group.reshape(self._data_shapes, self._label_shapes)
+
+    def init_optimizer(
+        self,
+        kvstore: Any = "local",
+        optimizer: Any = "sgd",
+        optimizer_params: Any = (("learning_rate", 0.01),),
+        force_init: bool = False,
+    ) -> None:
+        """Make the optimizer; gradients are divided by the batch size unless told otherwise.
+
+        See :class:`BaseModule`.
+
+        Raises:
+            ValueError: no optimizer has that name.
+        """
+        assert self.binded and self.params_initialized
+        if self.optimizer_initialized and not force_init:
+            self.logger.warning("optimizer already initialized, ignoring...")
+            return
+        if self._params_dirty:
+            self._sync_params_from_devices()
+        group, count = self._exec_group, len(self._context)
+        store, on_store = _create_kvstore(kvstore, count, self._arg_params or {})
+        batch_size = group.batch_size
+        if store and "dist" in store.type and "_sync" in store.type:
+            batch_size *= store.num_workers
+        rescale_grad = 1.0 / batch_size
+        copies = 1 if on_store else count
+        idx2name = {
+            i * copies + k: name for k in range(copies) for i, name in enumerate(group.param_names)
+        }
+        if isinstance(optimizer, str):
+            given = dict(optimizer_params)
+            given.setdefault("rescale_grad", rescale_grad)
+            optimizer = opt.create(optimizer, sym=self.symbol, param_idx2name=idx2name, **given)
+        else:
+            assert isinstance(optimizer, opt.Optimizer)
+            if optimizer.rescale_grad != rescale_grad:
+                warnings.warn(
+                    "Optimizer created manually outside Module but rescale_grad is not normalized "
+                    f"to 1.0/batch_size/num_workers ({optimizer.rescale_grad} vs. {rescale_grad}). "
+                    "Is this intended?",
+                    stacklevel=2,
+                )
+            if not optimizer.idx2name:
+                optimizer.idx2name = idx2name.copy()
+        self._optimizer, self._kvstore, self._update_on_kvstore = optimizer, store, on_store
+        self._updater = None
+        if store:
+            if self._compression_params:
+                store.set_gradient_compression(self._compression_params)
+            if on_store:
+                store.set_optimizer(optimizer)
+            _initialize_kvstore(
+                kvstore=store,
+                param_arrays=group.param_arrays,
+                arg_params=self._arg_params or {},
+                param_names=self._param_names,
+                update_on_kvstore=on_store,
+            )
+        if not on_store:
+            self._updater = opt.get_updater(optimizer)
+        self.optimizer_initialized = True
+        if self._preload_opt_states is not None:
+            self.load_optimizer_states(self._preload_opt_states)
+            self._preload_opt_states = None
+
+    def borrow_optimizer(self, shared_module: Module) -> None:
+        """Use the optimizer of another module, which shares the parameters."""
+        assert shared_module.optimizer_initialized
+        self._optimizer = shared_module._optimizer
+        self._kvstore = shared_module._kvstore
+        self._update_on_kvstore = shared_module._update_on_kvstore
+        self._updater = shared_module._updater
+        self.optimizer_initialized = True
+
+    # ---- running --------------------------------------------------------------------------------
+
+    def forward(self, data_batch: Any, is_train: bool | None = None) -> None:
+        """Compute the outputs of a batch, or of a list of batches, one a device.
+
+        A batch of another shape makes the module take that shape from now on.
+        """
+        assert self.binded and self.params_initialized
+        # What came before, as a metric, stays a program of its own: this one is the same each time.
+        flush("Module.forward")
+        data, labels = self._shapes_of(data_batch)
+        if data != self._data_shapes or (labels and labels != self._label_shapes):
+            self.reshape(data, labels)
+        self._exec_group.forward(data_batch, is_train)
+
+    def _shapes_of(self, data_batch: Any) -> tuple[Any, Any]:
+        """Descriptions of a batch; those of the module where its shapes are the same."""
+        first = data_batch[0] if isinstance(data_batch, list) else data_batch
+        count = len(data_batch) if isinstance(data_batch, list) else 1
+        if count > 1:
+            for i, each in enumerate(first.data):
+                assert all(batch.data[i].shape == each.shape for batch in data_batch), (
+                    "All data batches in a list need to have the same shape"
+                )
+
+        def whole(array: Any) -> tuple[int, ...]:
+            return (array.shape[0] * count, *array.shape[1:])
+
+        shapes = tuple(whole(each) for each in first.data)
+        if shapes == tuple(tuple(each.shape) for each in self._data_shapes):
+            if self._label_shapes is not None or not self._label_names:
+                return self._data_shapes, self._label_shapes
+        data = getattr(first, "provide_data", None) or [
+            DataDesc(each.name, shape, each.dtype, each.layout)
+            for each, shape in zip(self._data_shapes, shapes, strict=False)
+        ]
+        labels = getattr(first, "label", None)
+        if getattr(first, "provide_label", None):
+            return data, first.provide_label
+        if not labels:
+            return data, None
+        known = self._label_shapes or [DataDesc(name, ()) for name in self._label_names]
+        described = [
+            DataDesc(each.name, whole(label), each.dtype, each.layout)
+            for each, label in zip(known, labels, strict=False)
+        ]
+        return data, described
+
+    def backward(self, out_grads: Any = None) -> None:
+        """Compute the gradients of the batch."""
+        assert self.binded and self.params_initialized
+        self._exec_group.backward(out_grads=out_grads)
+
+    def update(self) -> None:
+        """Update all parameters: forward, backward and update are one program a device."""
+        assert self.binded and self.params_initialized and self.optimizer_initialized
+        self._params_dirty = True
+        group = self._exec_group
+        if self._update_on_kvstore:
+            _update_params_on_kvstore(
+                group.param_arrays, group.grad_arrays, self._kvstore, group.param_names
+            )
+        else:
+            _update_params(
+                group.param_arrays,
+                group.grad_arrays,
+                updater=self._updater,
+                num_device=len(self._context),
+                kvstore=self._kvstore,
+                param_names=group.param_names,
+            )
+        flush("Module.update")
+
+    def get_outputs(self, merge_multi_context: bool = True) -> list[Any]:
+        """Outputs of the last batch; merged over the devices, or a list by device for each."""
+        assert self.binded and self.params_initialized
+        return self._exec_group.get_outputs(merge_multi_context=merge_multi_context)
+
+    def get_input_grads(self, merge_multi_context: bool = True) -> list[Any]:
+        """Gradients of the data; merged over the devices, or a list by device for each."""
+        assert self.binded and self.params_initialized and self.inputs_need_grad
+        return self._exec_group.get_input_grads(merge_multi_context=merge_multi_context)
+
+    def get_states(self, merge_multi_context: bool = True) -> list[Any]:
+        """Arrays of the states, for every state a list by device."""
+        assert self.binded and self.params_initialized
+        return self._exec_group.get_states(merge_multi_context=merge_multi_context)
+
+    def set_states(self, states: Any = None, value: Any = None) -> None:
+        """Set the states to arrays, for every state a list by device, or to one number."""
+        assert self.binded and self.params_initialized
+        self._exec_group.set_states(states, value)
+
+    def update_metric(self, eval_metric: Any, labels: Any, pre_sliced: bool = False) -> None:
+        """Add the outputs of the last batch to a metric."""
+        self._exec_group.update_metric(eval_metric, labels, pre_sliced)
+
+    def install_monitor(self, mon: Any) -> None:
+        """Let a ``Monitor`` see what is computed."""
+        assert self.binded
+        self._exec_group.install_monitor(mon)
+
+    def prepare(
+        self, data_batch: Any, sparse_row_id_fn: Callable[[Any], Any] | None = None
+    ) -> None:
+        """Fetch the rows of row_sparse parameters that a batch needs; see :class:`BaseModule`."""
+        assert self.binded
+        if sparse_row_id_fn is None:
+            return
+        if not self._kvstore or not self._update_on_kvstore:
+            warnings.warn(
+                "Parameters are not updated in the KVStore. No need to call sparse_row_id_fn.",
+                stacklevel=2,
+            )
+            return
+        rows = sparse_row_id_fn(data_batch)
+        assert isinstance(rows, dict), "Expected dict output from sparse_row_id_fn"
+        group = self._exec_group
+        for name, numbers in rows.items():
+            i = group.param_names.index(name)
+            parts = group.param_arrays[i]
+            if parts[0].stype != "row_sparse":
+                self.logger.warning(
+                    "sparse_row_id_fn gave rows of %s, which is %s", name, parts[0].stype
+                )
+            else:
+                self._kvstore.row_sparse_pull(name, parts, row_ids=numbers, priority=-i)
+
+    # ---- states of the optimizer ----------------------------------------------------------------
+
+    def save_optimizer_states(self, fname: str) -> None:
+        """Write the optimizer's states to a file; it is whole or not there."""
+        assert self.optimizer_initialized
+        if self._update_on_kvstore:
+            self._kvstore.save_optimizer_states(fname)
+        else:
+            write_whole(fname, self._updater.get_states())
+
+    def load_optimizer_states(self, fname: str) -> None:
+        """Read the optimizer's states from a file.
+
+        Raises:
+            FileNotFoundError: there is no such file.
+        """
+        assert self.optimizer_initialized
+        if self._update_on_kvstore:
+            self._kvstore.load_optimizer_states(fname)
+        else:
+            with open(fname, "rb") as file:
+                self._updater.set_states(file.read())
+
+
+def _alike(names: Sequence[str], arrays: Sequence[Sequence[NDArray]]) -> dict[str, NDArray]:
+    return {
+        name: zeros(parts[0].shape, ctx.cpu(), parts[0].dtype)
+        if parts[0].stype == "default"
+        else parts[0].copyto(ctx.cpu())
+        for name, parts in zip(names, arrays, strict=True)
+    }

@@ -1,0 +1,205 @@
+"""Modules written in Python: without parameters, most often the loss at the end of others."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from mixnet import ndarray as nd
+from mixnet.initializer import Uniform
+from mixnet.module.base_module import BaseModule
+from mixnet.ndarray.ndarray import NDArray
+
+
+class PythonModule(BaseModule):
+    """Base of modules without parameters: override ``forward``, ``backward`` and what you need.
+
+    Args:
+        data_names: names of the data.
+        label_names: names of the labels, or None.
+        output_names: names of the outputs.
+        logger: where messages go.
+    """
+
+    def __init__(
+        self,
+        data_names: Sequence[str],
+        label_names: Sequence[str] | None,
+        output_names: Sequence[str],
+        logger: Any = logging,
+    ):
+        super().__init__(logger=logger)
+        self._data_names = list(data_names)
+        self._label_names = None if label_names is None else list(label_names)
+        self._output_names = output_names
+        self._data_shapes: Any = None
+        self._label_shapes: Any = None
+        self._output_shapes: Any = None
+
+    @property
+    def data_names(self) -> Any:
+        """Names of the data."""
+        return self._data_names
+
+    @property
+    def output_names(self) -> Any:
+        """Names of the outputs."""
+        return self._output_names
+
+    @property
+    def data_shapes(self) -> Any:
+        """Descriptions of the data."""
+        return self._data_shapes
+
+    @property
+    def label_shapes(self) -> Any:
+        """Descriptions of the labels."""
+        return self._label_shapes
+
+    @property
+    def output_shapes(self) -> Any:
+        """Pairs of name and shape of the outputs."""
+        return self._output_shapes
+
+    def get_params(self) -> tuple[dict[str, NDArray], dict[str, NDArray]]:
+        """Two empty dicts: there are no parameters."""
+        return {}, {}
+
+    def init_params(
+        self,
+        initializer: Any = Uniform(0.01),
+        arg_params: Any = None,
+        aux_params: Any = None,
+        allow_missing: bool = False,
+        force_init: bool = False,
+        allow_extra: bool = False,
+    ) -> None:
+        """Nothing: there are no parameters."""
+
+    def update(self) -> None:
+        """Nothing: there are no parameters."""
+
+    def update_metric(self, eval_metric: Any, labels: Any, pre_sliced: bool = False) -> None:
+        """Add the outputs to a metric, if the module takes labels.
+
+        Raises:
+            RuntimeError: labels come a device, which such a module knows nothing of.
+        """
+        if self._label_shapes is None:
+            return
+        if pre_sliced:
+            raise RuntimeError("PythonModule does not support presliced labels")
+        eval_metric.update(labels, self.get_outputs())
+
+    def bind(
+        self,
+        data_shapes: Any,
+        label_shapes: Any = None,
+        for_training: bool = True,
+        inputs_need_grad: bool = False,
+        force_rebind: bool = False,
+        shared_module: Any = None,
+        grad_req: Any = "write",
+    ) -> None:
+        """Take the shapes of the batches; see :class:`BaseModule`.
+
+        Raises:
+            AssertionError: the descriptions have other names.
+        """
+        if self.binded and not force_rebind:
+            self.logger.warning("Already bound, ignoring bind()")
+            return
+        assert grad_req == "write", "Python module only support write gradient"
+        self.for_training = for_training
+        self.inputs_need_grad = inputs_need_grad
+        assert len(data_shapes) == len(self._data_names)
+        assert [each[0] for each in data_shapes] == self._data_names
+        self._data_shapes, self._label_shapes = data_shapes, label_shapes
+        if label_shapes is not None:
+            assert self._label_names is not None
+            assert [each[0] for each in label_shapes] == self._label_names
+        self._output_shapes = self._compute_output_shapes()
+
+    def _compute_output_shapes(self) -> Any:
+        """Pairs of name and shape of the outputs; to be defined."""
+        raise NotImplementedError
+
+    def init_optimizer(
+        self,
+        kvstore: Any = "local",
+        optimizer: Any = "sgd",
+        optimizer_params: Any = (("learning_rate", 0.01),),
+        force_init: bool = False,
+    ) -> None:
+        """Nothing: there are no parameters."""
+
+
+class PythonLossModule(PythonModule):
+    """A loss whose gradient a Python function gives; its output is its input.
+
+    Args:
+        name: of the module: its output is ``name_output``.
+        data_names: name of the scores.
+        label_names: name of the labels.
+        logger: where messages go.
+        grad_func: gives the gradient of the scores for scores and labels, an NDArray or what can
+            be made one; or override ``_backward_impl``, which sets ``_scores_grad``.
+    """
+
+    def __init__(
+        self,
+        name: str = "pyloss",
+        data_names: Sequence[str] = ("data",),
+        label_names: Sequence[str] = ("softmax_label",),
+        logger: Any = logging,
+        grad_func: Callable[[NDArray, NDArray], Any] | None = None,
+    ):
+        super().__init__(data_names, label_names, [f"{name}_output"], logger=logger)
+        self._name = name
+        assert len(data_names) == 1
+        assert len(label_names) == 1
+        self._scores: Any = None
+        self._labels: Any = None
+        self._scores_grad: Any = None
+        assert grad_func is None or callable(grad_func)
+        self._grad_func = grad_func
+
+    def _compute_output_shapes(self) -> list[tuple[str, Any]]:
+        return [(f"{self._name}_output", self._data_shapes[0][1])]
+
+    def forward(self, data_batch: Any, is_train: bool | None = None) -> None:
+        """Take scores and, in training, labels of a batch."""
+        self._scores = data_batch.data[0]
+        if self.for_training if is_train is None else is_train:
+            self._labels = data_batch.label[0]
+
+    def get_outputs(self, merge_multi_context: bool = True) -> list[Any]:
+        """The scores."""
+        assert merge_multi_context is True
+        return [self._scores]
+
+    def backward(self, out_grads: Any = None) -> None:
+        """Compute the gradient of the scores."""
+        assert out_grads is None, "For a loss module, out_grads should be None"
+        assert self.for_training
+        self._backward_impl()
+
+    def _backward_impl(self) -> None:
+        if self._grad_func is None:
+            raise NotImplementedError
+        grad = self._grad_func(self._scores, self._labels)
+        self._scores_grad = grad if isinstance(grad, NDArray) else nd.array(grad)
+
+    def get_input_grads(self, merge_multi_context: bool = True) -> list[Any]:
+        """The gradient of the scores."""
+        assert merge_multi_context is True
+        return [self._scores_grad]
+
+    def install_monitor(self, mon: Any) -> None:
+        """A loss in Python has nothing to look at.
+
+        Raises:
+            NotImplementedError: always.
+        """
+        raise NotImplementedError

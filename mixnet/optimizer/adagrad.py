@@ -1,0 +1,66 @@
+"""AdaGrad."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import jax.numpy as jnp
+import numpy as np
+
+from mixnet.ndarray.ndarray import NDArray
+from mixnet.ops.attributes import Scalar
+from mixnet.optimizer.base import Optimizer, register
+from mixnet.optimizer.rule import as_kind, rule, scaled
+
+
+@rule("history")
+def adagrad_update(
+    weight,
+    grad,
+    history,
+    *,
+    lr: Scalar,
+    wd: Scalar,
+    rescale_grad: Scalar,
+    epsilon: float,
+    clip_gradient: float | None = None,
+):
+    """One step of the gradient over the root of the sum of its squares; the decay comes apart."""
+    gradient = scaled(grad, weight, rescale_grad, clip_gradient)
+    history = history + jnp.square(gradient)
+    step = gradient / jnp.sqrt(history + epsilon) + weight * as_kind(wd, weight)
+    return (weight - as_kind(lr, weight) * step).astype(weight.dtype), history
+
+
+@register
+class AdaGrad(Optimizer):
+    """AdaGrad: a rate of its own for every element, that falls with what it has moved.
+
+        history ← history + gradient²
+        weight  ← weight − lr · (gradient / √(history + eps) + wd · weight)
+
+    A row_sparse gradient moves only the rows that it has. Source: Duchi et al., 2011.
+
+    Args:
+        eps: keeps the divisor away from 0.
+        kwargs: ``learning_rate``, ``wd``, ``rescale_grad``, ...; see :class:`Optimizer`.
+    """
+
+    def __init__(self, eps: float = 1e-7, **kwargs: Any):
+        super().__init__(**kwargs)
+        self.float_stable_eps = eps
+
+    def create_state(self, index: Any, weight: NDArray) -> Any:
+        """The sum of squares, float32."""
+        return self._zeros(weight, np.float32, weight.stype)
+
+    def update(self, index: Any, weight: NDArray, grad: NDArray, state: Any) -> None:
+        """One step."""
+        self._update_count(index)
+        numbers = self._numbers(index)
+        numbers["epsilon"] = self.float_stable_eps
+        if grad.stype == "row_sparse":
+            self._step("_sparse_adagrad_update", (weight, grad, state), numbers)
+        else:
+            numbers["clip_gradient"] = self.clip_gradient
+            self._step(adagrad_update, (weight, grad, state), numbers)

@@ -1,0 +1,328 @@
+"""Optimizers: what they share, and how one is made by name."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator, Mapping
+from typing import Any, ClassVar
+
+import numpy as np
+
+from mixnet import config
+from mixnet.dtype import bfloat16
+from mixnet.ndarray.create import zeros
+from mixnet.ndarray.invoke import invoke
+from mixnet.ndarray.ndarray import NDArray
+from mixnet.ops.registry import Op, find
+from mixnet.util import is_np_array
+
+_HALF = (np.float16, bfloat16.type)
+
+
+class Optimizer:
+    """Base of optimizers: ``create_state`` for a weight, ``update`` for one step.
+
+    Args:
+        rescale_grad: factor of every gradient, before clipping.
+        param_idx2name: names of parameters by number; where given, only weights and gammas decay.
+        wd: weight decay.
+        clip_gradient: gradients are clipped to ±this.
+        learning_rate: step length; 0.01 by default, or the scheduler's.
+        lr_scheduler: function of the number of updates, gives the learning rate.
+        sym: a symbol whose variables may have ``lr_mult`` and ``wd_mult``.
+        begin_num_update: updates that count as done.
+        multi_precision: half-precision weights are updated through a float32 copy.
+        param_dict: parameters by number, with their ``lr_mult`` and ``wd_mult``.
+    """
+
+    opt_registry: ClassVar[dict[str, type[Optimizer]]] = {}
+    """Optimizers by name in lower case."""
+
+    # The order of the attributes is that of files of optimizer states.
+    def __init__(
+        self,
+        rescale_grad: float = 1.0,
+        param_idx2name: Mapping[int, str] | None = None,
+        wd: float = 0.0,
+        clip_gradient: float | None = None,
+        learning_rate: float | None = None,
+        lr_scheduler: Any = None,
+        sym: Any = None,
+        begin_num_update: int = 0,
+        multi_precision: bool = False,
+        param_dict: Mapping[int, Any] | None = None,
+    ):
+        self.rescale_grad = rescale_grad
+        self.lr_scheduler = lr_scheduler
+        if self.lr_scheduler is None:
+            self.lr: Any = 0.01 if learning_rate is None else learning_rate
+        else:
+            self.lr = learning_rate
+            if learning_rate is not None:
+                if getattr(self.lr_scheduler, "base_lr", None) != learning_rate:
+                    print(
+                        "learning rate from ``lr_scheduler`` has been overwritten by "
+                        "``learning_rate`` in optimizer."
+                    )
+                self.lr_scheduler.base_lr = learning_rate
+        self.wd = wd
+        self.lr_mult: dict[Any, float] = {}
+        self.wd_mult: dict[Any, float] = {}
+        self.begin_num_update = begin_num_update
+        self.num_update = begin_num_update
+        # Updates of each parameter, on each device.
+        self._all_index_update_counts: dict[int, dict[Any, int]] = {0: {}}
+        self._index_update_count = self._all_index_update_counts[0]
+        self.clip_gradient = clip_gradient
+        self.multi_precision = multi_precision
+        self.aggregate_num = 0
+        if param_idx2name is None:
+            param_idx2name = {}
+        if not isinstance(param_idx2name, dict):
+            raise AssertionError(
+                f"param_idx2name should be a dict of param indexes to names, not {param_idx2name!r}."
+            )
+        self.idx2name: dict[Any, str] = param_idx2name.copy()
+        self.sym_info: tuple[Any, ...] = (
+            () if sym is None else (sym.attr_dict(), sym.list_arguments())
+        )
+        self.param_dict: Any = param_dict or {}
+        self.allow_np_array = is_np_array()
+        self.set_lr_mult({})
+        self.set_wd_mult({})
+
+    # ---- by name -------------------------------------------------------------------------------
+
+    @staticmethod
+    def register(klass: type[Optimizer]) -> type[Optimizer]:
+        """Decorator: make an optimizer class known by its name in lower case."""
+        name = klass.__name__.lower()
+        known = Optimizer.opt_registry.get(name)
+        if known is not None:
+            warnings.warn(
+                f"WARNING: New optimizer {klass.__module__}.{klass.__name__} is overriding existing "
+                f"optimizer {known.__module__}.{known.__name__}",
+                stacklevel=2,
+            )
+        Optimizer.opt_registry[name] = klass
+        return klass
+
+    @staticmethod
+    def create_optimizer(name: str, **kwargs: Any) -> Optimizer:
+        """An optimizer by name, in any case.
+
+        Raises:
+            ValueError: no optimizer has that name.
+        """
+        found = Optimizer.opt_registry.get(name.lower())
+        if found is None:
+            raise ValueError(
+                f"Cannot find optimizer {name}; take one of "
+                f"{', '.join(sorted(Optimizer.opt_registry))}."
+            )
+        return found(**kwargs)
+
+    # ---- learning rate and decay of a parameter ------------------------------------------------
+
+    @property
+    def learning_rate(self) -> Any:
+        """The learning rate now."""
+        return self.lr if self.lr_scheduler is None else self.lr_scheduler(self.num_update)
+
+    def set_learning_rate(self, lr: float) -> None:
+        """Change the learning rate.
+
+        Raises:
+            UserWarning: a scheduler sets it.
+        """
+        if self.lr_scheduler is not None:
+            raise UserWarning(
+                "LRScheduler of the optimizer has already been defined: it sets the learning rate. "
+                "Change its base_lr, or make the optimizer without a scheduler."
+            )
+        self.lr = lr
+
+    def set_lr_scale(self, args_lrscale: Any) -> None:
+        """Gone; ``set_lr_mult`` does it.
+
+        Raises:
+            DeprecationWarning: always.
+        """
+        raise DeprecationWarning("Use set_lr_mult instead.")
+
+    def set_lr_mult(self, args_lr_mult: Mapping[Any, float]) -> None:
+        """Factors of the learning rate by name or number of the parameter.
+
+        They come on top of those that the variables of ``sym`` have.
+        """
+        self.lr_mult = {**self._of_symbol("__lr_mult__"), **args_lr_mult}
+
+    def set_wd_mult(self, args_wd_mult: Mapping[Any, float]) -> None:
+        """Factors of the weight decay by name or number of the parameter.
+
+        By default parameters whose names end neither in ``_weight`` nor in ``_gamma`` do not decay.
+        """
+        self.wd_mult = {
+            **{name: 0.0 for name in self.idx2name.values() if not self._decays(name)},
+            **self._of_symbol("__wd_mult__"),
+            **args_wd_mult,
+        }
+
+    @staticmethod
+    def _decays(name: str) -> bool:
+        return name.endswith(("_weight", "_gamma"))
+
+    def _of_symbol(self, attribute: str) -> dict[Any, float]:
+        if not self.sym_info:
+            return {}
+        attributes, names = self.sym_info
+        return {
+            name: float(attributes[name][attribute])
+            for name in names
+            if attribute in attributes.get(name, {})
+        }
+
+    def _mult(self, index: Any, own: str, table: Mapping[Any, float]) -> float:
+        if index in self.param_dict:
+            return getattr(self.param_dict[index], own)  # type: ignore[no-any-return]
+        if index in table:
+            return table[index]
+        if index in self.idx2name:
+            return table.get(self.idx2name[index], 1.0)
+        return 1.0
+
+    def _get_lrs(self, indices: Any) -> list[Any]:
+        """Learning rates of parameters now."""
+        lr = self.learning_rate
+        return [lr * self._mult(index, "lr_mult", self.lr_mult) for index in indices]
+
+    def _get_lr(self, index: Any) -> Any:
+        return self._get_lrs([index])[0]
+
+    def _get_wds(self, indices: Any) -> list[Any]:
+        """Weight decays of parameters."""
+        return [self.wd * self._mult(index, "wd_mult", self.wd_mult) for index in indices]
+
+    def _get_wd(self, index: Any) -> Any:
+        return self._get_wds([index])[0]
+
+    # ---- counting updates ----------------------------------------------------------------------
+
+    def _set_current_context(self, device_id: int) -> None:
+        """Count the updates that follow as those of a device."""
+        self._index_update_count = self._all_index_update_counts.setdefault(device_id, {})
+
+    def _update_count(self, index: Any) -> None:
+        """Count an update of a parameter, or of several."""
+        counts = self._index_update_count
+        for each in index if isinstance(index, (list, tuple)) else (index,):
+            counts[each] = counts.get(each, self.begin_num_update) + 1
+            self.num_update = max(counts[each], self.num_update)
+
+    # ---- states and steps ----------------------------------------------------------------------
+
+    def create_state(self, index: Any, weight: NDArray) -> Any:
+        """Arrays that the rule keeps for a weight: None, an array, or a tuple of these.
+
+        Args:
+            index: number of the parameter.
+            weight: the parameter.
+        """
+
+    def create_state_multi_precision(self, index: Any, weight: NDArray) -> Any:
+        """``create_state``, with a float32 copy of a half-precision weight where asked for.
+
+        Returns:
+            The state; with ``multi_precision`` and a half-precision weight the pair of the copy and
+            the state of the copy.
+        """
+        if self._is_mixed(weight):
+            copy = weight.astype(np.float32)
+            return copy, self.create_state(index, copy)
+        self._warn_of_half(weight)
+        return self.create_state(index, weight)
+
+    def _is_mixed(self, weight: NDArray) -> bool:
+        """Whether a weight is updated through a float32 copy."""
+        return bool(self.multi_precision) and weight.dtype in _HALF
+
+    def _warn_of_half(self, weight: NDArray, whose: str = "") -> None:
+        if weight.dtype in _HALF and not self.multi_precision:
+            warnings.warn(
+                f"Accumulating with {np.dtype(weight.dtype).name} in optimizer can lead to poor "
+                f"accuracy or slow convergence. Consider using multi_precision=True option of the "
+                f"{whose}optimizer",
+                stacklevel=3,
+            )
+
+    def update(self, index: Any, weight: Any, grad: Any, state: Any) -> None:
+        """One step: writes ``weight`` and ``state``.
+
+        Args:
+            index: number of the parameter; where ``aggregate_num`` is above 0 a list of them, and
+                the others lists too.
+            weight: the parameter.
+            grad: its gradient, of the same shape.
+            state: what ``create_state`` gave.
+        """
+        raise NotImplementedError(f"{type(self).__name__} does not define update().")
+
+    def update_multi_precision(self, index: Any, weight: Any, grad: Any, state: Any) -> None:
+        """``update``, through the float32 copy where ``create_state_multi_precision`` made one."""
+        if not self._is_mixed(weight):
+            self.update(index, weight, grad, state)
+            return
+        copy, inner = state
+        self.update(index, copy, grad.astype(np.float32), inner)
+        weight._store(copy._read())
+
+    # ---- for rules -----------------------------------------------------------------------------
+
+    @staticmethod
+    def _zeros(weight: NDArray, dtype: Any = None, stype: str = "default") -> NDArray:
+        """Zeros of the shape of a weight, where it is, in its dtype by default."""
+        kind = weight.dtype if dtype is None else dtype
+        if stype == "default":
+            return zeros(weight.shape, weight.context, kind)
+        made: NDArray = weight._zeros_as(stype)
+        return made.astype(kind, copy=False)
+
+    def _numbers(self, index: Any) -> dict[str, Any]:
+        """What MXNet's update operators take of a parameter that has just been counted."""
+        return self._numbers_at(self._get_lr(index), self._get_wd(index))
+
+    def _numbers_at(self, lr: Any, wd: Any) -> dict[str, Any]:
+        numbers = {"lr": lr, "wd": wd, "rescale_grad": self.rescale_grad}
+        if self.clip_gradient:
+            numbers["clip_gradient"] = self.clip_gradient
+        return numbers
+
+    @staticmethod
+    def _step(rule: Op | str, arrays: Any, numbers: dict[str, Any]) -> None:
+        """Record an update rule on a weight, its gradient and its states, which are written."""
+        invoke(find(rule) if isinstance(rule, str) else rule, arrays, numbers, arrays[0])
+
+    def __getstate__(self) -> dict[str, Any]:
+        """The attributes, without the parameters themselves."""
+        return {name: value for name, value in self.__dict__.items() if name != "param_dict"}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__ = state
+        self.param_dict = {}
+
+
+def each_of(index: Any, weight: Any, grad: Any, state: Any) -> Iterator[tuple[Any, ...]]:
+    """What ``update`` was called with, a parameter at a time; it takes one or lists."""
+    if isinstance(index, (list, tuple)):
+        yield from zip(index, weight, grad, state, strict=True)
+    else:
+        yield index, weight, grad, state
+
+
+def aggregation(default: int) -> int:
+    """Parameters that are handed to ``update`` together: the setting, or an optimizer's own."""
+    return config.get("MXNET_OPTIMIZER_AGGREGATION_SIZE") or default
+
+
+register = Optimizer.register
+create = Optimizer.create_optimizer

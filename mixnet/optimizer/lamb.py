@@ -1,0 +1,82 @@
+"""LAMB: Adam whose steps are as long as the layer's weights allow."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from mixnet.ndarray.ndarray import NDArray
+from mixnet.optimizer.base import Optimizer, aggregation, each_of, register
+
+
+@register
+class LAMB(Optimizer):
+    """Adam's direction, with steps in proportion to the norm of the weight, for large batches.
+
+        direction ← mean / (√var + epsilon) + wd · weight
+        weight    ← weight − lr · |weight| / |direction| · direction
+
+    Source: You et al., 2020; the rule is operator ``multi_lamb_update``.
+
+    Args:
+        learning_rate: step length ``lr``.
+        beta1: decay of the mean.
+        beta2: decay of the square.
+        epsilon: keeps the divisor away from 0.
+        lower_bound: least norm of a weight that counts.
+        upper_bound: greatest norm of a weight that counts.
+        bias_correction: correct mean and square for having begun at 0.
+        kwargs: ``wd``, ``rescale_grad``, ...; see :class:`Optimizer`.
+    """
+
+    def __init__(
+        self,
+        learning_rate: float = 0.001,
+        beta1: float = 0.9,
+        beta2: float = 0.999,
+        epsilon: float = 1e-6,
+        lower_bound: float | None = None,
+        upper_bound: float | None = None,
+        bias_correction: bool = True,
+        **kwargs: Any,
+    ):
+        super().__init__(learning_rate=learning_rate, **kwargs)
+        self.beta1 = beta1
+        self.beta2 = beta2
+        self.epsilon = epsilon
+        self.lower_bound = lower_bound
+        self.upper_bound = upper_bound
+        self.bias_correction = bias_correction
+        self.aggregate_num = max(1, min(45, aggregation(45)))
+
+    def create_state(self, index: Any, weight: NDArray) -> Any:
+        """Running mean and running square of the gradient."""
+        return self._zeros(weight), self._zeros(weight)
+
+    def update(self, index: Any, weight: Any, grad: Any, state: Any) -> None:
+        """One step of a parameter, or of several."""
+        self._update_each(index, weight, grad, state, False)
+
+    def update_multi_precision(self, index: Any, weight: Any, grad: Any, state: Any) -> None:
+        """One step, through float32 copies where ``create_state_multi_precision`` made them."""
+        first = weight[0] if isinstance(index, (list, tuple)) else weight
+        self._update_each(index, weight, grad, state, self._is_mixed(first))
+
+    def _update_each(self, index: Any, weight: Any, grad: Any, state: Any, mixed: bool) -> None:
+        self._update_count(index)
+        indices = index if isinstance(index, (list, tuple)) else [index]
+        rates = zip(self._get_lrs(indices), self._get_wds(indices), strict=True)
+        for (i, w, g, s), (lr, wd) in zip(each_of(index, weight, grad, state), rates, strict=True):
+            numbers = self._numbers_at((lr,), (wd,)) | {
+                "beta1": self.beta1, "beta2": self.beta2, "epsilon": self.epsilon,
+                "bias_correction": self.bias_correction,
+                "step_count": (self._index_update_count[i],), "num_tensors": 1,
+            }  # fmt: skip
+            numbers["learning_rates"], numbers["wds"] = numbers.pop("lr"), numbers.pop("wd")
+            for bound in ("lower_bound", "upper_bound"):
+                if getattr(self, bound) is not None:
+                    numbers[bound] = getattr(self, bound)
+            if mixed:
+                copy, moments = s
+                self._step("_multi_mp_lamb_update", (w, g, *moments, copy), numbers)
+            else:
+                self._step("_multi_lamb_update", (w, g, *s), numbers)

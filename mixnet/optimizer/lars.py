@@ -1,0 +1,145 @@
+"""LARS: gradient descent with a rate for each layer."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import jax.numpy as jnp
+import numpy as np
+
+from mixnet.ndarray.invoke import invoke
+from mixnet.ndarray.ndarray import NDArray
+from mixnet.ops.attributes import Scalar
+from mixnet.optimizer.at_rate import step_at
+from mixnet.optimizer.base import Optimizer, aggregation, each_of, register
+from mixnet.optimizer.rule import as_kind, rule
+
+
+@rule()
+def lars_rate(
+    weight,
+    grad,
+    *,
+    lr: Scalar,
+    wd: Scalar,
+    rescale_grad: Scalar,
+    eta: float,
+    eps: float,
+    by_layer: bool,
+):
+    """The rate of a layer: ``lr eta |w| / (|g| + wd |w| + eps)``, ``lr`` where a norm is 0.
+
+    It is ``lr`` for the others, unless ``by_layer``.
+    """
+    if not by_layer:
+        return jnp.full((1,), lr, jnp.float32)
+    size = jnp.sqrt(jnp.sum(jnp.square(weight.astype(jnp.float32))))
+    slope = jnp.sqrt(jnp.sum(jnp.square(grad.astype(jnp.float32)))) * as_kind(rescale_grad, size)
+    lr, wd = as_kind(lr, size), as_kind(wd, size)
+    rate = lr * eta * size / (slope + wd * size + eps)
+    return jnp.where((size > 0) & (slope > 0), rate, lr).reshape(1)
+
+
+@register
+class LARS(Optimizer):
+    """Layer-wise adaptive rates: each layer moves in proportion to the norm of its weight.
+
+        rate     ← lr · eta · |weight| / (|gradient| + wd · |weight| + eps)
+        velocity ← momentum · velocity − rate · (gradient + wd · weight)
+        weight   ← weight + velocity
+
+    Parameters whose names end in ``gamma``, ``beta`` or ``bias`` move at ``lr``. Source: You et al.,
+    2017.
+
+    Args:
+        momentum: share of the last step that is kept, in [0, 1).
+        lazy_update: kept for MXNet programs.
+        eta: trust in the ratio of the norms.
+        eps: keeps the divisor away from 0.
+        momentum_correction: scale the momentum with the learning rate when it changes.
+        kwargs: ``learning_rate``, ``wd``, ``rescale_grad``, ...; see :class:`Optimizer`.
+    """
+
+    def __init__(
+        self,
+        momentum: float = 0.0,
+        lazy_update: bool = True,
+        eta: float = 0.001,
+        eps: float = 0,
+        momentum_correction: bool = True,
+        **kwargs: Any,
+    ):
+        super().__init__(**kwargs)
+        self.momentum = momentum
+        self.momentum_correction = momentum_correction
+        self.lazy_update = lazy_update
+        self.aggregate_num = aggregation(4)
+        self.eta = eta
+        self.eps = eps
+        self.skip = 0
+        self.last_lr: Any = None
+        self.cur_lr: Any = None
+
+    @staticmethod
+    def _decays(name: str) -> bool:
+        return name.endswith("_weight")
+
+    def _get_lrs(self, indices: Any) -> list[Any]:
+        """Learning rates of parameters now; remembers this rate and the one before."""
+        if self.cur_lr is not None:
+            self.last_lr = self.cur_lr
+        self.cur_lr = self.learning_rate
+        if self.last_lr is None:
+            self.last_lr = self.cur_lr
+        return [self.cur_lr * self._mult(i, "lr_mult", self.lr_mult) for i in indices]
+
+    def create_state(self, index: Any, weight: NDArray) -> Any:
+        """The velocity; None without momentum."""
+        if self.momentum == 0.0:
+            return None
+        return self._zeros(weight, stype=weight.stype if self.lazy_update else "default")
+
+    def create_state_multi_precision(self, index: Any, weight: NDArray) -> Any:
+        """The velocity; of a half-precision weight the pair of it and the float32 copy."""
+        if self._is_mixed(weight):
+            copy = weight.astype(np.float32)
+            return self.create_state(index, copy), copy
+        self._warn_of_half(weight, "SGD ")
+        return self.create_state(index, weight)
+
+    def set_wd_mult(self, args_wd_mult: Any) -> None:
+        """Factors of the weight decay; by default only names that end in ``_weight`` decay."""
+        super().set_wd_mult(args_wd_mult)
+
+    def update(self, index: Any, weight: Any, grad: Any, state: Any) -> None:
+        """One step of a parameter, or of several."""
+        self._update_each(index, weight, grad, state, False)
+
+    def update_multi_precision(self, index: Any, weight: Any, grad: Any, state: Any) -> None:
+        """One step, through float32 copies where ``create_state_multi_precision`` made them."""
+        first = weight[0] if isinstance(index, (list, tuple)) else weight
+        self._update_each(index, weight, grad, state, self._is_mixed(first))
+
+    def _update_each(self, index: Any, weight: Any, grad: Any, state: Any, mixed: bool) -> None:
+        self._update_count(index)
+        indices = index if isinstance(index, (list, tuple)) else [index]
+        rates = zip(self._get_lrs(indices), self._get_wds(indices), strict=True)
+        momentum = self.momentum
+        if self.momentum_correction and self.last_lr != 0:
+            momentum *= self.cur_lr / self.last_lr
+        for (i, w, g, s), (lr, wd) in zip(each_of(index, weight, grad, state), rates, strict=True):
+            rate = invoke(lars_rate, (w, g), {
+                "lr": lr, "wd": wd, "rescale_grad": self.rescale_grad, "eta": self.eta,
+                "eps": self.eps, "by_layer": not self._name(i).endswith(("gamma", "beta", "bias")),
+            })  # fmt: skip
+            velocity, *copy = s if mixed else (s,)
+            numbers = {
+                "wd": wd, "rescale_grad": self.rescale_grad,
+                "clip_gradient": self.clip_gradient or None,
+            }  # fmt: skip
+            if velocity is not None:
+                numbers["momentum"] = momentum
+            step_at(rate, w, g, velocity, copy, numbers)
+
+    def _name(self, index: Any) -> str:
+        return self.idx2name.get(index, str(index))

@@ -1,0 +1,56 @@
+"""SGLD: gradient descent that draws from the posterior."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+
+from mixnet.ndarray.ndarray import NDArray
+from mixnet.ops.attributes import Scalar
+from mixnet.optimizer.base import Optimizer, register
+from mixnet.optimizer.rule import as_kind, rule, scaled
+
+
+@rule()
+def sgld_update(
+    weight,
+    grad,
+    *,
+    lr: Scalar,
+    wd: Scalar,
+    rescale_grad: Scalar,
+    clip_gradient: float | None = None,
+    key: Any = None,
+):
+    """Half a step of gradient descent, and normal noise of variance ``lr``."""
+    gradient = scaled(grad, weight, rescale_grad, clip_gradient)
+    rate = as_kind(lr, weight)
+    noise = jax.random.normal(key, weight.shape, weight.dtype) * jnp.sqrt(rate)
+    return weight - rate / 2 * (gradient + as_kind(wd, weight) * weight) + noise
+
+
+@register
+class SGLD(Optimizer):
+    """Stochastic gradient Langevin dynamics: the weights wander through the posterior.
+
+        weight ← weight − lr / 2 · (gradient + wd · weight) + normal(0, √lr)
+
+    Source: Welling and Teh, 2011.
+
+    Args:
+        kwargs: ``learning_rate``, ``wd``, ``rescale_grad``, ...; see :class:`Optimizer`.
+    """
+
+    def __init__(self, **kwargs: Any):
+        super().__init__(**kwargs)
+
+    def create_state(self, index: Any, weight: NDArray) -> Any:
+        """None."""
+
+    def update(self, index: Any, weight: NDArray, grad: NDArray, state: Any) -> None:
+        """One step; it draws from the random numbers of the weight's device."""
+        self._update_count(index)
+        numbers = self._numbers(index) | {"clip_gradient": self.clip_gradient}
+        self._step(sgld_update, (weight, grad), numbers)

@@ -1,0 +1,52 @@
+"""Signum: steps by the sign of the gradient."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from mixnet.ndarray.ndarray import NDArray
+from mixnet.optimizer.base import Optimizer, register
+
+
+@register
+class Signum(Optimizer):
+    """Steps of equal length by the sign of the gradient, or of its momentum.
+
+        momentum ← momentum · state + (1 − momentum) · (gradient + wd · weight)
+        weight   ← (1 − lr · wd_lh) · weight − lr · sign(momentum)
+
+    Without momentum it is SignSGD. Source: Bernstein et al., 2018.
+
+    Args:
+        learning_rate: step length.
+        momentum: share of the running gradient that is kept, in [0, 1).
+        wd_lh: decay of the weight apart from the gradient, as Loshchilov and Hutter have it.
+        kwargs: ``wd``, ``rescale_grad``, ...; see :class:`Optimizer`.
+    """
+
+    def __init__(
+        self,
+        learning_rate: float = 0.01,
+        momentum: float = 0.9,
+        wd_lh: float = 0.0,
+        **kwargs: Any,
+    ):
+        super().__init__(learning_rate=learning_rate, **kwargs)
+        self.momentum = momentum
+        self.wd_lh = wd_lh
+
+    def create_state(self, index: Any, weight: NDArray) -> Any:
+        """The running gradient; None without momentum."""
+        return None if self.momentum == 0.0 else self._zeros(weight, stype=weight.stype)
+
+    def update(self, index: Any, weight: NDArray, grad: NDArray, state: Any) -> None:
+        """One step."""
+        self._update_count(index)
+        numbers = self._numbers(index)
+        if state is None:
+            self._step("signsgd_update", (weight, grad), numbers)
+            return
+        numbers["momentum"] = self.momentum
+        if self.wd_lh:
+            numbers["wd_lh"] = self.wd_lh
+        self._step("signum_update", (weight, grad, state), numbers)

@@ -1,0 +1,37 @@
+"""An optimizer to test other code with."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from mixnet.ndarray.ndarray import NDArray
+from mixnet.ops.attributes import Scalar
+from mixnet.optimizer.base import Optimizer, register
+from mixnet.optimizer.rule import as_kind, rule
+
+
+@rule("copy")
+def test_update(weight, grad, copy, *, rescale_grad: Scalar):
+    """The gradient is added; the state is what the weight became."""
+    weight = weight + grad * as_kind(rescale_grad, weight)
+    return weight, weight.astype(copy.dtype)
+
+
+@register
+class Test(Optimizer):
+    """Adds the gradient, scaled, and keeps a copy of the weight; rates do not matter.
+
+    Args:
+        kwargs: ``rescale_grad``; see :class:`Optimizer`.
+    """
+
+    def __init__(self, **kwargs: Any):
+        super().__init__(**kwargs)
+
+    def create_state(self, index: Any, weight: NDArray) -> Any:
+        """Zeros; later a copy of the weight."""
+        return self._zeros(weight, "float32")
+
+    def update(self, index: Any, weight: NDArray, grad: NDArray, state: Any) -> None:
+        """One step."""
+        self._step(test_update, (weight, grad, state), {"rescale_grad": self.rescale_grad})

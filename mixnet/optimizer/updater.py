@@ -1,0 +1,100 @@
+"""Updaters: an optimizer together with the states of the parameters it has met."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from typing import Any
+
+from mixnet.autograd.scope import RecordingScope
+from mixnet.context import Context
+from mixnet.ndarray.ndarray import NDArray
+from mixnet.optimizer.base import Optimizer
+from mixnet.optimizer.state_file import dumps, loads
+
+
+class Updater:
+    """Calls an optimizer with the state of each parameter, made at its first update.
+
+    Args:
+        optimizer: the optimizer.
+    """
+
+    def __init__(self, optimizer: Optimizer):
+        self.optimizer = optimizer
+        self.states: dict[Any, Any] = {}
+        self.states_synced: dict[Any, bool] = {}
+        self.aggregate_updates = optimizer.aggregate_num > 0
+
+    def __call__(self, index: Any, grad: Any, weight: Any) -> None:
+        """Update a parameter, or several: what is recorded runs as one program.
+
+        Args:
+            index: number or name of the parameter, or a list of these.
+            grad: its gradient, or a list.
+            weight: the parameter, or a list; written.
+        """
+        if isinstance(index, (list, tuple)):
+            indices, grads, weights = list(index), list(grad), list(weight)
+        else:
+            indices, grads, weights = [index], [grad], [weight]
+        optimizer = self.optimizer
+        with RecordingScope(False, None):
+            if weights:
+                optimizer._set_current_context(weights[0].context.device_id)
+            for i, w in zip(indices, weights, strict=True):
+                if i not in self.states:
+                    self.states[i] = optimizer.create_state_multi_precision(i, w)
+                elif not self.states_synced[i]:
+                    self.states[i] = self.sync_state_context(self.states[i], w.context)
+                self.states_synced[i] = True
+            if not self.aggregate_updates:
+                for i, w, g in zip(indices, weights, grads, strict=True):
+                    optimizer.update_multi_precision(i, w, g, self.states[i])
+                return
+            by_dtype: dict[Any, list[int]] = defaultdict(list)
+            for place, w in enumerate(weights):
+                by_dtype[w.dtype].append(place)
+            size = optimizer.aggregate_num
+            for places in by_dtype.values():
+                for start in range(0, len(places), size):
+                    chunk = places[start : start + size]
+                    optimizer.update_multi_precision(
+                        [indices[p] for p in chunk],
+                        [weights[p] for p in chunk],
+                        [grads[p] for p in chunk],
+                        [self.states[indices[p]] for p in chunk],
+                    )
+
+    def sync_state_context(self, state: Any, context: Context) -> Any:
+        """A state, an array or a tuple or list of these, on a device."""
+        if isinstance(state, NDArray):
+            return state.as_in_context(context)
+        if isinstance(state, (tuple, list)):
+            return type(state)(self.sync_state_context(each, context) for each in state)
+        return state
+
+    def set_states(self, states: bytes) -> None:
+        """Take over what ``get_states`` gave, here or in MXNet: states, or states and optimizer.
+
+        Raises:
+            FileFormatError: the bytes are not optimizer states, or hold what these do not hold.
+        """
+        found = loads(states)
+        if isinstance(found, tuple) and len(found) == 2:
+            self.states, self.optimizer = found
+        else:
+            self.states = found
+        self.states_synced = dict.fromkeys(self.states, False)
+
+    def get_states(self, dump_optimizer: bool = False) -> bytes:
+        """The states as bytes that MXNet reads too.
+
+        Args:
+            dump_optimizer: the optimizer with its counts and settings as well.
+        """
+        return dumps((self.states, self.optimizer) if dump_optimizer else self.states)
+
+
+def get_updater(optimizer: Optimizer) -> Updater:
+    """An updater of an optimizer."""
+    return Updater(optimizer)

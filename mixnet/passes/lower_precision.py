@@ -1,0 +1,206 @@
+"""Lower precision: which operators compute in half precision, and the pass that inserts the casts."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Sequence
+from typing import Any
+
+import numpy as np
+
+from mixnet.dtype import as_dtype
+from mixnet.graph.graph import Graph
+from mixnet.graph.node import Entry, Node
+from mixnet.ops.registry import OPERATORS, Op, find
+
+LOW, FULL, WIDEST = "low", "full", "widest"
+SINGLE = np.dtype("float32")
+Condition = tuple[str, str, Sequence[str]]
+
+
+class Precision:
+    """What operators want their floating-point inputs in.
+
+    Operators in no list take what comes. Where an operator goes by several names, the one that it
+    is registered by counts.
+
+    Args:
+        dtype: the half precision, ``float16`` or ``bfloat16``.
+        low: names of operators that compute in it.
+        full: names of operators that need float32.
+        widest: names of operators whose inputs all get the widest dtype among them.
+        conditional: triples of an operator's name, an attribute, and the values with which it needs
+            float32.
+        either: names of operators that take what comes.
+    """
+
+    def __init__(
+        self,
+        dtype: Any,
+        low: Iterable[str],
+        full: Iterable[str],
+        widest: Iterable[str],
+        conditional: Iterable[Condition] = (),
+        either: Iterable[str] = (),
+    ):
+        self.dtype = as_dtype(dtype)
+        named: dict[str, str | None] = dict.fromkeys(either)
+        for kind, names in ((WIDEST, widest), (FULL, full), (LOW, low)):
+            named.update(dict.fromkeys(names, kind))
+        self._kinds: dict[Op, str | None] = {}
+        for name, found in named.items():
+            if name in OPERATORS:
+                op = OPERATORS[name]
+                if op.name == name or op.name not in named:
+                    self._kinds[op] = found
+        self._conditions: dict[Op, list[tuple[str, frozenset[str]]]] = {}
+        for name, attribute, values in conditional:
+            if name in OPERATORS:
+                conditions = self._conditions.setdefault(OPERATORS[name], [])
+                conditions.append((attribute, frozenset(values)))
+
+    def kind(self, op: Any, statics: Any) -> str | None:
+        """What an operator with these attributes wants: ``LOW``, ``FULL``, ``WIDEST`` or None."""
+        conditions = self._conditions.get(op)
+        if conditions is not None:
+            known = op.keywords(statics)
+            if any(str(known.get(name)) in values for name, values in conditions):
+                return FULL
+        return self._kinds.get(op)
+
+    def target(self, kind: str, dtypes: Iterable[np.dtype]) -> np.dtype:
+        """The dtype that the inputs of an operator of a kind are to have, from those they have."""
+        if kind == LOW or (kind == WIDEST and SINGLE not in dtypes):
+            return self.dtype
+        return SINGLE
+
+    def is_cast(self, dtype: np.dtype, target: np.dtype) -> bool:
+        """Whether an array of a dtype must be cast: integers and float64 stay as they are."""
+        return dtype != target and dtype in (self.dtype, SINGLE)
+
+
+def lower_precision(graph: Graph, precision: Precision, excluded: Collection[str] = ()) -> Graph:
+    """The graph with ``amp_cast`` and ``amp_multicast`` where operators want another dtype.
+
+    Dtypes follow from the operators alone: what stands behind variables is not known. All heads are
+    float32 again.
+
+    Args:
+        graph: of a symbol.
+        precision: what operators want.
+        excluded: names of nodes that compute in float32 in any case.
+    """
+    casts = _Casts(precision)
+
+    def change(node: Node, inputs: tuple[Entry, ...]) -> Node:
+        kind = FULL if node.name in excluded else precision.kind(node.op, node.statics)
+        fixed = len(inputs) - (1 if node.op.takes_key else 0)
+        arrays = casts.fit(kind, inputs[:fixed]) + inputs[fixed:]
+        made = node.replaced(arrays)
+        if node.op.name == "amp_cast":
+            wanted = as_dtype(node.op.keywords(node.statics)["dtype"])
+            casts.kinds[made] = LOW if wanted == precision.dtype else FULL
+        elif kind in (LOW, FULL):
+            casts.kinds[made] = kind
+        elif arrays:  # as its inputs, if these agree
+            kinds = {casts.kind(entry) for entry in arrays if not _is_parameter(entry, node)}
+            casts.kinds[made] = kinds.pop() if len(kinds) == 1 else None
+        return made
+
+    lowered = graph.rebuild(change)
+    heads = [
+        head if casts.kind(head) == FULL else casts.cast(head, SINGLE)
+        for head in lowered.heads[: lowered.num_outputs]
+    ]
+    return lowered.with_heads([*heads, *lowered.heads[lowered.num_outputs :]])
+
+
+class _Casts:
+    """The casts of a graph: one for each entry and dtype."""
+
+    def __init__(self, precision: Precision):
+        self.precision = precision
+        self.kinds: dict[Node, str | None] = {}  # what is known of a node's outputs
+        self._made: dict[tuple[Entry, np.dtype], Entry] = {}
+
+    def kind(self, entry: Entry) -> str | None:
+        return self.kinds.get(entry.node)
+
+    def cast(self, entry: Entry, dtype: np.dtype) -> Entry:
+        key = entry, dtype
+        if key not in self._made:
+            op = find("amp_cast")
+            statics, scalars = op.bind({"dtype": dtype.name})
+            name = f"{output_name(entry)}_amp_cast_{dtype.name}"
+            node = Node(op, statics, scalars, (entry,), name, {"dtype": dtype.name})
+            self.kinds[node] = FULL if dtype == SINGLE else LOW
+            self._made[key] = Entry(node)
+        return self._made[key]
+
+    def fit(self, kind: str | None, inputs: tuple[Entry, ...]) -> tuple[Entry, ...]:
+        """The inputs of an operator of a kind, cast where that is needed."""
+        low, kinds = self.precision.dtype, [self.kind(entry) for entry in inputs]
+        if kind == LOW:
+            return tuple(
+                e if k == LOW else self.cast(e, low) for e, k in zip(inputs, kinds, strict=True)
+            )
+        if kind == FULL:
+            return tuple(
+                self.cast(e, SINGLE) if k == LOW else e for e, k in zip(inputs, kinds, strict=True)
+            )
+        if kind != WIDEST or len(inputs) < 2:
+            return inputs
+        if FULL in kinds:
+            return tuple(
+                e if k == FULL else self.cast(e, SINGLE) for e, k in zip(inputs, kinds, strict=True)
+            )
+        known = [
+            e if k == LOW else self._made.get((e, low)) for e, k in zip(inputs, kinds, strict=True)
+        ]
+        if None not in known:
+            return tuple(known)  # type: ignore[arg-type]
+        op = find("amp_multicast")
+        statics, scalars = op.bind({})
+        name = f"{output_name(inputs[0])}_amp_multicast"
+        node = Node(op, statics, scalars, inputs, name, {"num_outputs": str(len(inputs))})
+        return tuple(Entry(node, i) for i in range(len(inputs)))
+
+
+def _is_parameter(entry: Entry, node: Node) -> bool:
+    """Whether an input is a variable of the node's own, as the statistics of BatchNorm."""
+    return entry.node.is_variable and entry.node.name.startswith(f"{node.name}_")
+
+
+def output_name(entry: Entry) -> str:
+    """What a cast of an entry is named after."""
+    node = entry.node
+    if node.is_variable:
+        return node.name
+    several = node.op.num_visible(node.statics, len(node.inputs)) > 1
+    return f"{node.name}_output{entry.index if several else ''}"
+
+
+def remove_casts(graph: Graph) -> Graph:
+    """The graph without ``amp_cast`` and ``amp_multicast``, as symbol files have it."""
+    if not any(node.op is not None and node.op.name.startswith("amp_") for node in graph.nodes):
+        return graph
+
+    def change(node: Node, inputs: tuple[Entry, ...]) -> Node | tuple[Entry, ...]:
+        if node.op.name in ("amp_cast", "amp_multicast"):
+            return inputs
+        return node.replaced(inputs)
+
+    return graph.rebuild(change)
+
+
+def low_variables(graph: Graph, dtype: Any) -> set[str]:
+    """Names of the variables that are only read by casts to a dtype."""
+    wanted = as_dtype(dtype)
+    read: dict[Node, bool] = {}
+    for node in graph.nodes:
+        for entry in node.inputs:
+            if entry.node.is_variable:
+                cast = node.op.name == "amp_cast"
+                low = cast and as_dtype(node.op.keywords(node.statics)["dtype"]) == wanted
+                read[entry.node] = read.get(entry.node, True) and low
+    heads = {entry.node for entry in graph.heads}
+    return {node.name for node, low in read.items() if low and node not in heads}

@@ -1,0 +1,114 @@
+"""Values that one task of the engine makes outside of programs: copies, reductions over devices."""
+
+from __future__ import annotations
+
+import threading
+import weakref
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from mixnet.engine.current import current
+from mixnet.engine.timeline import timeline
+from mixnet.engine.variable import Var
+from mixnet.runtime.memory import logs
+from mixnet.runtime.value import Spec, Value, check_pending
+from mixnet.source import user_source
+
+Work = Callable[[list[Any]], Sequence[Any]]
+
+
+class Later:
+    """Where values come from that a task makes.
+
+    It stands where a pending value has its segment: who needs the value waits for ``var``.
+    """
+
+    __slots__ = ("__weakref__", "lock", "references", "var")
+    finished = True
+
+    def __init__(self, name: str) -> None:
+        self.var = Var(name)
+        self.lock = threading.Lock()
+        self.references: list[weakref.ref[Value]] = []
+
+    def finish(self, reason: str, wait: bool = True) -> None:
+        """Wait for the task, which was handed over when it was made."""
+        if wait:
+            current.engine.wait_for_var(self.var)
+
+    def alias(self, value: Value) -> Value:
+        """Another value for the same content."""
+        with self.lock:
+            if value.array is not None:
+                return Value(value.spec, value.array)
+            other = Value(value.spec, None, self, value.slot)
+            self.references.append(weakref.ref(other))
+        return other
+
+    def fill(self, arrays: Sequence[Any]) -> None:
+        """Give those values that somebody still holds their arrays."""
+        with self.lock:  # nobody makes an alias meanwhile
+            for reference in self.references:
+                value = reference()
+                if value is not None:
+                    # In this order: who finds no segment must find the array.
+                    value.var, value.array = self.var, arrays[value.slot]
+                    value.segment = None
+            self.references = []
+
+
+def later(
+    name: str,
+    sources: Sequence[Value],
+    specs: Sequence[Spec],
+    work: Work,
+    resource: str,
+    priority: int = 0,
+    kind: str = "copy",
+) -> list[Value]:
+    """Values of ``specs`` that ``work`` makes from the arrays of ``sources``; nothing waits here.
+
+    The task starts when all sources are computed; where one failed, so do the results.
+
+    Args:
+        name: of the task, shown in timelines.
+        sources: computed or pending, on any contexts.
+        specs: of the results.
+        work: gets the JAX arrays of the sources, returns those of the results.
+        resource: the engine's worker, such as ``copy:cpu(0)`` or ``communication``.
+        priority: larger runs earlier among what is ready.
+        kind: what the memory profiler calls the results.
+    """
+    for value in sources:
+        check_pending(value)
+    holder = Later(name)
+    made = []
+    for slot, spec in enumerate(specs):
+        value = Value(spec, None, holder, slot)
+        holder.references.append(weakref.ref(value))
+        made.append(value)
+    line = user_source() if logs else None
+    reads = []
+    for value in sources:
+        segment = value.segment
+        if value.array is None and segment is not None:
+            segment.finish("copy to another device", wait=False)
+            reads.append(segment.var)
+        elif timeline.on and value.var is not None:
+            reads.append(value.var)
+    given = list(sources)
+
+    def run() -> None:
+        found = [value.array for value in given]
+        for value, array in zip(given, found, strict=True):
+            if array is None and value.segment is not None:  # it alone of its segment failed
+                raise value.segment.var.error or RuntimeError(f"{name}: a source has no content")
+        arrays = work(found)
+        given.clear()
+        for log in logs:
+            for spec, array in zip(specs, arrays, strict=True):
+                log.made(array, kind, line, spec.context)
+        holder.fill(arrays)
+
+    current.engine.push(run, reads, (holder.var,), resource, priority=priority, name=name)
+    return made

@@ -1,0 +1,8 @@
+"""``mx.viz``: pictures of graphs, and tables of layers."""
+
+from mixnet.symbol.symbol import Symbol as Symbol
+from mixnet.visualization.drawing import Picture as Picture
+from mixnet.visualization.drawing import draw as draw
+from mixnet.visualization.network import plot_network as plot_network
+from mixnet.visualization.summary import print_summary as print_summary
+from mixnet.visualization.summary import table as table

@@ -1,0 +1,196 @@
+"""``mx.viz.plot_network``: a symbol as a ``graphviz.Digraph``."""
+
+from __future__ import annotations
+
+import ast
+import functools
+import logging
+import os
+import warnings
+from collections import Counter
+from collections.abc import Mapping
+from typing import Any
+
+from mixnet.base import ShapeError
+from mixnet.graph.node import Entry, Node
+from mixnet.symbol.symbol import Symbol
+from mixnet.visualization.drawing import draw
+from mixnet.visualization.summary import shapes_of
+
+_WEIGHTS = ("_weight", "_bias", "_beta", "_gamma", "_moving_var", "_moving_mean", "_running_var",
+            "_running_mean")  # fmt: skip
+_BOX = {"shape": "box", "fixedsize": "true", "width": "1.3", "height": "0.8034", "style": "filled"}
+# ColorBrewer's "Set3", as MXNet's pictures have it.
+_INPUT, _WEIGHTED, _ACTIVATION, _NORMALIZATION, _POOLING, _RESHAPING, _SOFTMAX, _OTHER = (
+    "#8dd3c7", "#fb8072", "#ffffb3", "#bebada", "#80b1d3", "#fdb462", "#b3de69", "#fccde5",
+)  # fmt: skip
+_COLOURS = {
+    "Convolution": _WEIGHTED, "FullyConnected": _WEIGHTED, "BatchNorm": _NORMALIZATION,
+    "Activation": _ACTIVATION, "LeakyReLU": _ACTIVATION, "Pooling": _POOLING,
+    "Concat": _RESHAPING, "Flatten": _RESHAPING, "Reshape": _RESHAPING, "Softmax": _SOFTMAX,
+}  # fmt: skip
+
+
+def _crossed(attrs: Mapping[str, str], name: str) -> str:
+    """``"3x3"`` of the attribute ``(3, 3)``; ``"1"`` where it is not set."""
+    given = ast.literal_eval(attrs.get(name, "1"))
+    extents = given if isinstance(given, tuple) else (given,)
+    return "x".join(map(str, extents))
+
+
+def _label(node: Node) -> str:
+    attrs = node.attrs
+    match node.op.name:
+        case "Convolution":
+            sizes = f"{_crossed(attrs, 'kernel')}/{_crossed(attrs, 'stride')}"
+            return f"Convolution\n{sizes}, {attrs['num_filter']}"
+        case "FullyConnected":
+            return f"FullyConnected\n{attrs['num_hidden']}"
+        case "Activation":
+            return f"Activation\n{attrs['act_type']}"
+        case "LeakyReLU":
+            return f"LeakyReLU\n{attrs.get('act_type', 'Leaky')}"
+        case "Pooling":
+            sizes = f"{_crossed(attrs, 'kernel')}/{_crossed(attrs, 'stride')}"
+            return f"Pooling\n{attrs.get('pool_type', 'max')}, {sizes}"
+        case "Custom":
+            return attrs["op_type"]
+    return node.name
+
+
+def plot_network(
+    symbol: Symbol,
+    title: str = "plot",
+    save_format: str = "pdf",
+    shape: Mapping[str, Any] | None = None,
+    dtype: Mapping[str, Any] | None = None,
+    node_attrs: Mapping[str, str] = {},
+    hide_weights: bool = True,
+) -> Any:
+    """The graph of a symbol for Graphviz: a ``graphviz.Digraph``.
+
+    Where Graphviz's program ``dot`` is not installed, notebooks, ``render()`` and ``pipe("svg")``
+    show the drawing of :func:`mixnet.visualization.draw` instead.
+
+    Args:
+        symbol: the network.
+        title: name of the graph.
+        save_format: file format that ``render()`` writes: ``'pdf'``, ``'png'``, ``'svg'``, ...
+        shape: shapes of inputs by name; with them edges carry shapes, without the batch axis.
+        dtype: dtypes of inputs by name; with them edges carry dtypes.
+        node_attrs: Graphviz attributes of all nodes, over the usual ones.
+        hide_weights: leave out parameters and moving averages.
+
+    Raises:
+        ImportError: the Python package ``graphviz`` is missing.
+        TypeError: ``symbol`` is none.
+        ShapeError: the shapes do not determine all others.
+    """
+    if not isinstance(symbol, Symbol):
+        raise TypeError("symbol must be a Symbol")
+    shapes = shapes_of(symbol, shape) if shape is not None else {}
+    types = _dtypes(symbol, dtype) if dtype is not None else {}
+    nodes = symbol.graph.nodes
+    repeated = [name for name, count in Counter(node.name for node in nodes).items() if count > 1]
+    if repeated:
+        warnings.warn(
+            "There are multiple variables with the same name in your graph, this may result in "
+            f"cyclic graph. Repeated names: {','.join(repeated)}",
+            RuntimeWarning,
+            stacklevel=2,
+        )
+    picture = _digraph()(name=title, format=save_format)
+    picture._drawing = draw(symbol, shape)
+    usual = {**_BOX, **node_attrs}
+    hidden = set()
+    for node in nodes:
+        if node.is_variable:
+            if node.name.endswith(_WEIGHTS):  # Graphviz makes them plain where edges lead to them
+                hidden |= {node.name} if hide_weights else set()
+                continue
+            attr = {**usual, "shape": "oval", "fillcolor": _INPUT}
+            picture.node(name=node.name, label=node.name, **attr)
+        else:
+            colour = _COLOURS.get(node.op.name, _OTHER)
+            attr = {**usual, "fillcolor": colour}
+            picture.node(name=node.name, label=_label(node), **attr)
+    for node in nodes:
+        for entry in node.inputs:
+            if entry.node.name in hidden:
+                continue
+            label = "x".join(map(str, shapes[entry][1:])) if shapes else ""
+            if types:
+                label += f"({types[entry]})"
+            picture.edge(
+                tail_name=node.name, head_name=entry.node.name, dir="back", arrowtail="open",
+                label=label,
+            )  # fmt: skip
+    return picture
+
+
+def _dtypes(symbol: Symbol, given: Mapping[str, Any]) -> dict[Entry, str]:
+    internals = symbol.get_internals()
+    _, found, _ = internals.infer_type(**given)
+    if found is None:
+        raise ShapeError("Input type is incomplete")
+    pairs = zip(internals._heads, found, strict=True)
+    return {entry: getattr(dtype, "__name__", str(dtype)) for entry, dtype in pairs}
+
+
+@functools.cache
+def _digraph() -> Any:
+    """The class of the pictures; made on first use, so that graphviz is loaded on first use."""
+    try:
+        logger = logging.getLogger("graphviz")  # its debug lines are no news to anybody
+        logger.setLevel(logger.level or logging.WARNING)
+        import graphviz
+    except ImportError:
+        raise ImportError(
+            "Draw network requires graphviz library: pip install graphviz. "
+            "mx.viz.draw(symbol) needs no other package."
+        ) from None
+
+    class Network(graphviz.Digraph):
+        """A graph that Graphviz draws, and that is drawn without its programs too."""
+
+        _drawing: Any = None
+
+        def pipe(self, format: Any = None, *args: Any, **kwargs: Any) -> Any:
+            """The picture as bytes, or as text where ``encoding`` is given."""
+            try:
+                return super().pipe(format, *args, **kwargs)
+            except graphviz.ExecutableNotFound:
+                if self._drawing is None or (format or self.format) != "svg":
+                    raise
+                encoding = kwargs.get("encoding")
+                return self._drawing.svg if encoding else self._drawing.svg.encode()
+
+        def render(self, *args: Any, **kwargs: Any) -> str:
+            """Write the source and the picture; returns the path of the picture."""
+            try:
+                return super().render(*args, **kwargs)
+            except graphviz.ExecutableNotFound:
+                if self._drawing is None:
+                    raise
+            path = f"{self.filepath}.svg"
+            warnings.warn(
+                f"Graphviz's program 'dot' was not found: {path} is an SVG picture drawn without "
+                f"it. Install Graphviz for its layout and for format {self.format!r}.",
+                stacklevel=2,
+            )
+            self._drawing.save(path)
+            if kwargs.get("cleanup"):
+                os.unlink(self.filepath)
+            return path
+
+        def _repr_mimebundle_(self, include: Any = None, exclude: Any = None, **_: Any) -> Any:
+            try:
+                return super()._repr_mimebundle_(include, exclude)
+            except graphviz.ExecutableNotFound:
+                return {"image/svg+xml": self._repr_svg_()}
+
+        def _repr_svg_(self) -> str:
+            return self.pipe(format="svg", encoding="utf-8")
+
+    Network.__name__ = Network.__qualname__ = "Digraph"
+    return Network

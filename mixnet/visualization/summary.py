@@ -1,0 +1,155 @@
+"""Tables of a network's layers: as plain data, and printed."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from mixnet.base import ShapeError
+from mixnet.graph.node import Entry, Node
+from mixnet.passes.infer_shape import infer, is_known
+from mixnet.symbol.symbol import Symbol
+
+
+def table(symbol: Symbol, shapes: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """One row per operation: ``name``, ``op``, ``output`` shape, ``parameters`` in number.
+
+    Args:
+        symbol: the network.
+        shapes: shapes of its inputs by name.
+
+    Raises:
+        ShapeError: the shapes do not fit.
+    """
+    found = infer(symbol.graph, shapes).shapes
+    seen: set[Node] = set()
+    rows = []
+    for node in symbol.graph.nodes:
+        if node.is_variable:
+            continue
+        count = 0
+        for entry in node.inputs:
+            fresh = entry.node.is_variable and entry.node.name not in shapes
+            if fresh and entry.node not in seen and not entry.node.name.endswith("label"):
+                seen.add(entry.node)
+                size = 1
+                for extent in found[entry]:
+                    size *= extent
+                count += size
+        output = found.get(Entry(node), ())
+        rows.append({"name": node.name, "op": node.op.name, "output": output, "parameters": count})
+    return rows
+
+
+def shapes_of(symbol: Symbol, given: Mapping[str, Any]) -> Mapping[Entry, Any]:
+    """Shapes of every output of every node.
+
+    Args:
+        symbol: the network.
+        given: shapes of its inputs by name.
+
+    Raises:
+        ShapeError: they do not determine all others, or do not fit.
+    """
+    symbol._shapes_of((), given)  # raises for a name that is not there
+    found = infer(symbol.graph, given).shapes
+    unknown = [n.name for n in symbol.graph.nodes if not is_known(found.get(Entry(n)))]
+    if unknown:
+        raise ShapeError(
+            f"Input shape is incomplete: nothing says the shape of {', '.join(unknown[:6])}."
+        )
+    return found
+
+
+def _filters(node: Node, fed: int) -> int:
+    attrs = node.attrs
+    count = fed * int(attrs["num_filter"]) // int(attrs.get("num_group", "1"))
+    for extent in ast.literal_eval(attrs["kernel"]):
+        count *= extent
+    return count + (0 if _is_on(attrs, "no_bias") else int(attrs["num_filter"]))
+
+
+def _is_on(attrs: Mapping[str, str], name: str) -> bool:
+    return attrs.get(name) in ("True", "1")
+
+
+def _dense(node: Node, fed: int) -> int:
+    return (fed if _is_on(node.attrs, "no_bias") else fed + 1) * int(node.attrs["num_hidden"])
+
+
+# How MXNet's table counts parameters, from the second extent of what a layer is fed.
+_COUNTS: dict[str, Callable[[Node, int], int]] = {
+    "Convolution": _filters,
+    "FullyConnected": _dense,
+    "Embedding": lambda node, fed: int(node.attrs["input_dim"]) * int(node.attrs["output_dim"]),
+}
+
+
+def print_summary(
+    symbol: Symbol,
+    shape: Mapping[str, Any] | None = None,
+    line_length: int = 120,
+    positions: Sequence[float] = [0.44, 0.64, 0.74, 1.0],
+) -> None:
+    """Print MXNet's table of layers: output shape, number of parameters, layers before.
+
+    It counts as MXNet does: weights of ``Convolution``, ``FullyConnected``, ``Embedding`` and
+    ``BatchNorm`` alone, the weights of a dense layer from the second axis of its input.
+    :func:`table` gives exact numbers.
+
+    Args:
+        symbol: the network.
+        shape: shapes of its inputs by name; without them shapes and most counts stay out.
+        line_length: characters of a line.
+        positions: where columns end, as shares of the line.
+
+    Raises:
+        TypeError: ``symbol`` is none.
+        ShapeError: the shapes do not determine those of all layers.
+    """
+    if not isinstance(symbol, Symbol):
+        raise TypeError("symbol must be Symbol")
+    shapes = shapes_of(symbol, shape) if shape is not None else {}
+    ends = [int(line_length * p) for p in positions] if positions[-1] <= 1 else list(positions)
+    nodes = symbol.graph.nodes
+    # MXNet takes the numbers of the first output (its node, its place) for nodes.
+    first = {0, nodes.index(symbol._heads[0].node), symbol._heads[0].index}
+    heads = {nodes[i] for i in first if i < len(nodes)}
+
+    def outputs(entry: Entry) -> tuple[int, ...]:
+        several = entry.node.op is not None and entry.node.op.num_visible(
+            entry.node.statics, len(entry.node.inputs)
+        )
+        return () if several and several > 1 else tuple(shapes.get(entry, ()))[1:]
+
+    def print_row(fields: Sequence[Any]) -> None:
+        line = ""
+        for field, end in zip(fields, ends, strict=False):
+            line = f"{line}{field}"[: int(end)].ljust(int(end))
+        print(line)
+
+    total = 0
+    print("_" * line_length)
+    print_row(["Layer (type)", "Output Shape", "Param #", "Previous Layer"])
+    print("=" * line_length)
+    for i, node in enumerate(nodes):
+        if node.is_variable and i:
+            continue
+        before, fed = [], 0
+        for entry in node.inputs:
+            if not entry.node.is_variable or entry.node in heads:
+                before.append(entry.node.name)
+                fed += next(iter(outputs(entry)), 0)
+        kind = "null" if node.op is None else node.op.name
+        count = _COUNTS[kind](node, fed) if kind in _COUNTS else 0
+        if kind == "BatchNorm" and shapes:
+            count = 2 * shapes[Entry(node)][1]
+        total += count
+        extents = "x".join(map(str, outputs(Entry(node))))
+        print_row([f"{node.name}({kind})", extents, count, before[0] if before else ""])
+        for name in before[1:]:
+            print_row(["", "", "", name])
+        print(("=" if i == len(nodes) - 1 else "_") * line_length)
+    print(f"Total params: {total}")
+    print("_" * line_length)

@@ -1,0 +1,118 @@
+"""LeNet's data-parallel training step on several CPU devices, against a sharded JAX step by hand.
+
+python -m tests.benchmarks.data_parallel [--devices 4] [--batch 256]
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import subprocess
+import sys
+
+SETTING = "MIXNET_CPU_DEVICES"
+
+
+def compare(devices: int, batch: int, repeats: int) -> None:
+    """Print milliseconds a step and the ratios to the hand-written step."""
+    import jax
+    import jax.numpy as jnp
+    import numpy as np
+    from jax.sharding import Mesh, NamedSharding, PartitionSpec
+
+    import mixnet as mx
+    from mixnet import autograd, gluon
+    from mixnet.gluon.utils import split_and_load
+    from tests.benchmarks import lenet
+    from tests.benchmarks.timing import interleaved
+
+    contexts = [mx.cpu(i) for i in range(devices)]
+    rng = np.random.default_rng(0)
+    pictures = rng.random((batch, 1, 28, 28), np.float32)
+    labels = rng.integers(0, 10, batch)
+    loss_of = gluon.loss.SoftmaxCrossEntropyLoss()
+    start: list[np.ndarray] = []
+
+    def contender(kvstore: str, update_on_kvstore: bool):
+        net = lenet.make()
+        net.initialize(mx.init.Xavier(), ctx=contexts, force_reinit=True)
+        net.hybridize(static_alloc=True, static_shape=True)
+        parts = list(
+            zip(
+                split_and_load(mx.nd.array(pictures), contexts),
+                split_and_load(mx.nd.array(labels), contexts),
+                strict=True,
+            )
+        )
+        for x, _ in parts:
+            net(x).wait_to_read()
+        parameters = list(net.collect_params().values())
+        if not start:
+            start.extend(each.data(contexts[0]).asnumpy() for each in parameters)
+        for each, value in zip(parameters, start, strict=True):
+            each.set_data(mx.nd.array(value))
+        trainer = gluon.Trainer(
+            net.collect_params(),
+            "sgd",
+            {"learning_rate": lenet.RATE},
+            kvstore=kvstore,
+            update_on_kvstore=update_on_kvstore,
+        )
+
+        def step() -> float:
+            with autograd.record():
+                losses = [loss_of(net(x), y) for x, y in parts]
+            autograd.backward(losses)
+            trainer.step(batch)
+            return sum(float(each.sum().asscalar()) for each in losses)
+
+        return step
+
+    mesh = Mesh(np.array(jax.local_devices()[:devices]), ("device",))
+    whole = NamedSharding(mesh, PartitionSpec())
+    cut = NamedSharding(mesh, PartitionSpec("device"))
+    store = contender("device", True)
+    steps = {
+        "device, store updates": store,
+        "device, every device updates": contender("device", False),
+        "local, store updates": contender("local", True),
+    }
+    values = [jax.device_put(jnp.asarray(each), whole) for each in start]
+    state = {"params": [(values[i], values[i + 1]) for i in range(0, 8, 2)]}
+    x, y = (jax.device_put(jnp.asarray(each), cut) for each in (pictures, labels))
+    lenet.BATCH = batch  # gradients are divided by it
+    compiled = jax.jit(lenet.jax_step, donate_argnums=0)
+
+    def by_hand() -> float:
+        value, state["params"] = compiled(state["params"], x, y)
+        return float(value)
+
+    first = {name: [run() for _ in range(3)] for name, run in {**steps, "JAX": by_hand}.items()}
+    for name, losses in first.items():
+        assert np.allclose(losses, first["JAX"], rtol=1e-3), (name, losses, first["JAX"])
+    found = interleaved({"sharded JAX by hand": by_hand, **steps}, repeats, 3)
+    for name, seconds in found.items():
+        ratio = seconds / found["sharded JAX by hand"]
+        print(
+            f"LeNet, {devices} devices, batch {batch}: {name:28} {seconds * 1e3:7.2f} ms   ratio to "
+            f"by hand {ratio:.3f}"
+        )
+
+
+def main(arguments: list[str] | None = None) -> None:
+    """Compare, in a process with as many devices as are asked for."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--devices", type=int, default=4)
+    parser.add_argument("--batch", type=int, default=256)
+    parser.add_argument("--repeats", type=int, default=30)
+    given = parser.parse_args(arguments)
+    if os.environ.get(SETTING) == str(given.devices):
+        compare(given.devices, given.batch, given.repeats)
+        return
+    command = [sys.executable, "-m", "tests.benchmarks.data_parallel"]
+    command += [f"--{name}={value}" for name, value in vars(given).items()]
+    subprocess.run(command, env={**os.environ, SETTING: str(given.devices)}, check=True)
+
+
+if __name__ == "__main__":
+    main()

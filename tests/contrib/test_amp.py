@@ -1,0 +1,363 @@
+"""Mixed precision: casts as MXNet 1.9.1 inserts them, loss scaling with its numbers."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+
+import mixnet as mx
+from mixnet import autograd, gluon, nd
+from mixnet.contrib import amp
+from mixnet.runtime import precision
+
+TWO = [mx.cpu(0), mx.cpu(1)]
+
+
+@pytest.fixture
+def half() -> Iterator[None]:
+    """``amp.init()`` for the length of a test."""
+    with precision.using(None):
+        amp.init()
+        yield
+    amp.amp._amp_initialized = False
+
+
+def nodes(symbol: Any) -> list[tuple]:
+    found = json.loads(symbol.tojson(remove_amp_cast=False))["nodes"]
+    return [
+        (n["op"], n["name"], [found[i]["name"] for i, *_ in n["inputs"]])
+        for n in found
+        if n["op"] != "null"
+    ]
+
+
+# ---- arrays ------------------------------------------------------------------------------------------
+
+
+def test_arrays(half: None) -> None:
+    x = nd.array([[1, 2], [3, 4]])
+    h = x.astype("float16")
+    for found in (h + x, x + h, x * h, h > x, nd.broadcast_add(x, h), nd.concat(h, x), 1 / h,
+                  nd.add_n(h, x), nd.exp(h), h.exp(), nd.softmax(h), nd.dot(x, x), h**x):  # fmt: skip
+        assert found.dtype == np.float32
+    for found in (h + h, h * 2, nd.relu(h), nd.FullyConnected(x, x, no_bias=True, num_hidden=2)):
+        assert found.dtype == np.float16
+    assert nd.Activation(h, act_type="relu").dtype == np.float16
+    assert nd.Activation(h, act_type="softrelu").dtype == np.float32
+    assert nd.exp(nd.array([1], dtype="int32")).dtype == np.int32
+    ones = mx.np.ones((2, 2))
+    assert mx.npx.fully_connected(ones, ones, no_bias=True, num_hidden=2).dtype == np.float16
+    assert nd.FullyConnected(x, x, no_bias=True, num_hidden=2).asnumpy().tolist() == [
+        [5, 11], [11, 25],
+    ]  # fmt: skip
+
+
+def test_without_init_nothing_is_cast() -> None:
+    x = nd.ones((2, 2))
+    assert nd.FullyConnected(x, x, no_bias=True, num_hidden=2).dtype == np.float32
+    with pytest.raises(mx.MXNetError, match="one dtype"):
+        x + x.astype("float16")
+
+
+def test_gradients_come_back_in_the_dtype_of_their_variables(half: None) -> None:
+    x, w = nd.array([[1, 2]]), nd.array([[3, 4], [5, 6]])
+    for each in (x, w):
+        each.attach_grad()
+    with autograd.record():
+        y = nd.FullyConnected(x, w, no_bias=True, num_hidden=2)
+        loss = y.softmax().sum() + y.sum()
+    loss.backward()
+    assert y.dtype == np.float16 and loss.dtype == np.float32
+    assert x.grad.dtype == w.grad.dtype == np.float32
+    assert x.grad.asnumpy() == pytest.approx(np.array([[8, 10]]), abs=1e-2)
+
+
+def test_networks(half: None) -> None:
+    net = gluon.nn.HybridSequential()
+    net.add(gluon.nn.Dense(3, in_units=2), gluon.nn.BatchNorm(in_channels=3))
+    net.add(gluon.nn.Activation("relu"), gluon.nn.Dense(2, in_units=3))
+    net.initialize()
+    x = nd.array([[1, 2], [3, 4]])
+    eager = net(x)
+    net.hybridize()
+    traced = net(x)
+    assert eager.dtype == traced.dtype == np.float16
+    assert np.allclose(eager.asnumpy(), traced.asnumpy(), atol=1e-3)
+    assert all(each.dtype == np.float32 for each in net.collect_params().values())
+    names = [op for op, _, _ in nodes(net.to_symbol())]
+    assert names.count("amp_cast") >= 4
+    assert "amp_cast" not in net.to_symbol().tojson()
+
+
+# ---- symbols -----------------------------------------------------------------------------------------
+
+
+def test_symbols_are_composed_with_casts(half: None) -> None:
+    with mx.name.NameManager():
+        a, b = mx.sym.Variable("a"), mx.sym.Variable("b")
+        assert nodes(mx.sym.FullyConnected(a, num_hidden=2, name="fc")) == [
+            ("amp_cast", "amp_cast0", ["a"]),
+            ("amp_cast", "amp_cast1", ["fc_weight"]),
+            ("amp_cast", "amp_cast2", ["fc_bias"]),
+            ("FullyConnected", "fc", ["amp_cast0", "amp_cast1", "amp_cast2"]),
+        ]
+        assert nodes(mx.sym.exp(a)) == [
+            ("amp_cast", "amp_cast3", ["a"]),
+            ("exp", "exp0", ["amp_cast3"]),
+        ]
+        assert nodes(a + b)[0] == ("amp_multicast", "amp_multicast0", ["a", "b"])
+        assert nodes(mx.sym.relu(a)) == [("relu", "relu0", ["a"])]
+
+
+def test_convert_symbol() -> None:
+    def dense(data: Any, name: str) -> Any:
+        return mx.sym.FullyConnected(data, num_hidden=2, name=name)
+
+    data, other = mx.sym.Variable("data"), mx.sym.Variable("other")
+    body = dense(mx.sym.Activation(dense(data, "fc1"), act_type="relu", name="relu"), "fc2")
+    with mx.name.NameManager():
+        symbol = mx.sym.SoftmaxOutput(body + data, name="softmax")
+    converted = amp.convert_symbol(symbol)
+    assert nodes(converted) == [
+        ("amp_cast", "data_amp_cast_float16", ["data"]),
+        ("amp_cast", "fc1_weight_amp_cast_float16", ["fc1_weight"]),
+        ("amp_cast", "fc1_bias_amp_cast_float16", ["fc1_bias"]),
+        ("FullyConnected", "fc1", ["data_amp_cast_float16", "fc1_weight_amp_cast_float16",
+                                   "fc1_bias_amp_cast_float16"]),
+        ("Activation", "relu", ["fc1"]),
+        ("amp_cast", "fc2_weight_amp_cast_float16", ["fc2_weight"]),
+        ("amp_cast", "fc2_bias_amp_cast_float16", ["fc2_bias"]),
+        ("FullyConnected", "fc2", ["relu", "fc2_weight_amp_cast_float16",
+                                   "fc2_bias_amp_cast_float16"]),
+        ("elemwise_add", "_plus0", ["fc2", "data_amp_cast_float16"]),
+        ("amp_cast", "_plus0_output_amp_cast_float32", ["_plus0"]),
+        ("SoftmaxOutput", "softmax", ["_plus0_output_amp_cast_float32", "softmax_label"]),
+    ]  # fmt: skip
+    assert converted.list_arguments() == symbol.list_arguments()
+    assert converted.list_outputs() == ["softmax_output"]
+    assert converted.tojson() == symbol.tojson()  # files have no casts
+    excluded = nodes(amp.convert_symbol(symbol, excluded_sym_names=["fc2"]))
+    assert ("amp_cast", "relu_output_amp_cast_float32", ["relu"]) in excluded
+    assert ("elemwise_add", "_plus0", ["fc2", "data_amp_cast_float32"]) in excluded
+    # The same with what is not known to be of one precision, and float32 at the end.
+    with mx.name.NameManager():
+        assert nodes(amp.convert_symbol(dense(data, "f") + other))[-3:] == [
+            ("amp_multicast", "f_output_amp_multicast", ["f", "other"]),
+            ("elemwise_add", "_plus0", ["f_output_amp_multicast"] * 2),
+            ("amp_cast", "_plus0_output_amp_cast_float32", ["_plus0"]),
+        ]
+        wide = dense(data, "f") + mx.sym.exp(other, name="e")
+        assert nodes(amp.convert_symbol(wide))[-3:] == [
+            ("amp_cast", "f_output_amp_cast_float32", ["f"]),
+            ("exp", "e", ["other"]),
+            ("elemwise_add", "_plus1", ["f_output_amp_cast_float32", "e"]),
+        ]
+    soft = mx.sym.Activation(dense(data, "f"), act_type="softrelu", name="soft")
+    assert nodes(amp.convert_symbol(soft))[-2:] == [
+        ("amp_cast", "f_output_amp_cast_float32", ["f"]),
+        ("Activation", "soft", ["f_output_amp_cast_float32"]),
+    ]
+    assert "data_amp_cast_bfloat16" in str(nodes(amp.convert_symbol(symbol, "bfloat16")))
+
+
+def test_what_convert_symbol_refuses() -> None:
+    symbol = mx.sym.FullyConnected(mx.sym.Variable("data"), num_hidden=2, name="fc")
+    with pytest.raises(AssertionError, match="should be Symbol"):
+        amp.convert_symbol(3)
+    with pytest.raises(AssertionError, match="Only target_dtype float16 and bfloat16"):
+        amp.convert_symbol(symbol, target_dtype="int8")
+    with pytest.raises(AssertionError, match="list of strs"):
+        amp.convert_symbol(symbol, excluded_sym_names="fc")
+    with pytest.raises(AssertionError, match=r"Op \{'nope'\} not in any"):
+        amp.convert_symbol(symbol, target_dtype_ops=["nope"])
+    with pytest.raises(AssertionError, match="Ops cannot be in two or more lists"):
+        amp.convert_symbol(symbol, fp32_ops=["FullyConnected"])
+    with pytest.raises(mx.MXNetError, match="has no 'nope'"):
+        amp.convert_symbol(symbol, excluded_sym_names=["nope"])
+
+
+def test_convert_model_and_bind() -> None:
+    data = mx.sym.Variable("data")
+    symbol = mx.sym.FullyConnected(data, num_hidden=2, name="fc")
+    params = {"fc_weight": nd.array([[1, 2], [3, 4]]), "fc_bias": nd.zeros(2)}
+    converted, arguments, states = amp.convert_model(symbol, params, {})
+    assert {each.dtype for each in arguments.values()} == {np.float32} and states == {}
+    executor = converted.bind(mx.cpu(), {**arguments, "data": nd.array([[1, 1.0004]])})
+    (found,) = executor.forward()
+    assert found.dtype == np.float32 and found.asnumpy().tolist() == [[3, 7]]  # 1.0004 is 1 in half
+    _, arguments, _ = amp.convert_model(symbol, params, {}, cast_optional_params=True)
+    assert {each.dtype for each in arguments.values()} == {np.float16}
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
+def test_convert_hybrid_block(dtype: str) -> None:
+    net = gluon.nn.HybridSequential()
+    net.add(gluon.nn.Dense(3, in_units=2), gluon.nn.BatchNorm(in_channels=3))
+    net.initialize()
+    net.hybridize()
+    x = nd.array([[1, 2], [3, 4]])
+    with pytest.raises(RuntimeError, match="run forward with this block at least once"):
+        amp.convert_hybrid_block(net, dtype, ctx=mx.cpu())
+    expected = net(x).asnumpy()
+    converted = amp.convert_hybrid_block(net, dtype, ctx=mx.cpu(), cast_optional_params=True)
+    found = converted(x)
+    assert found.dtype == np.float32
+    assert np.allclose(found.asnumpy(), expected, atol=0.05)
+    dtypes = {name: str(np.dtype(p.dtype)) for name, p in converted.collect_params().items()}
+    assert all(t == (dtype if "dense" in n else "float32") for n, t in dtypes.items())
+    with pytest.raises(AssertionError, match="should be a HybridBlock"):
+        amp.convert_hybrid_block(3)
+
+
+# ---- lists -------------------------------------------------------------------------------------------
+
+
+def test_lists() -> None:
+    lengths = {
+        "list_lp16_ops": 4, "list_fp32_ops": 136, "list_lp16_fp32_ops": 318,
+        "list_conditional_fp32_ops": 2, "list_widest_type_cast": 113,
+        "list_loss_output_functions": 4,
+    }  # fmt: skip
+    for name, length in lengths.items():
+        assert len(getattr(amp, name)("float16")) == length
+        with pytest.raises(AssertionError, match="not supported type"):
+            getattr(amp, name)("int8")
+    assert amp.list_lp16_use_fp32_params("float16") is None
+    assert amp.lists.symbol_bf16.BF16_FUNCS == ["Convolution", "FullyConnected"]
+    assert len(amp.lists.symbol_bf16.FP32_FUNCS) == 438
+    assert len(amp.lists.symbol_bf16.WIDEST_TYPE_CASTS) == 109
+
+
+# ---- loss scaling --------------------------------------------------------------------------------------
+
+
+def learned(contexts: Any = None, optimizer: str = "sgd") -> tuple[Any, gluon.Trainer]:
+    parameter = gluon.Parameter("w", shape=(2,))
+    parameter.initialize("ones", ctx=contexts)
+    trainer = gluon.Trainer([parameter], optimizer, {"learning_rate": 0.1})
+    amp.init_trainer(trainer)
+    return parameter, trainer
+
+
+def step(parameter: Any, trainer: gluon.Trainer, factor: float = 1.0, size: int = 1) -> None:
+    with autograd.record():
+        losses = [(data * factor).sum() for data in parameter.list_data()]
+        with amp.scale_loss(losses, trainer) as scaled:
+            autograd.backward(scaled)
+    trainer.step(size)
+
+
+@pytest.mark.parametrize("contexts", [None, TWO])
+def test_a_step_with_an_overflow_is_skipped(half: None, contexts: Any) -> None:
+    parameter, trainer = learned(contexts)
+    total = len(contexts or [0])
+    scaler = trainer._amp_loss_scaler
+    expected = 1.0
+    for factor, scale, following in (
+        (1.0, 65536, 65536),
+        (np.inf, 65536, 32768),
+        (1.0, 32768, 32768),
+        (1.0, 32768, 32768),
+    ):
+        step(parameter, trainer, factor)
+        expected -= 0.1 * total if factor == 1 else 0
+        for data in parameter.list_data():
+            assert data.asnumpy() == pytest.approx([expected] * 2)
+        assert (scaler.loss_scale, scaler._next_loss_scale) == (scale, following)
+
+
+def test_the_numbers_of_mxnet(half: None) -> None:
+    """Adam, whose step depends on how many there were before; scale in use, next, steps."""
+    parameter, trainer = learned(optimizer="adam")
+    scaler = trainer._amp_loss_scaler
+    scaler._scale_seq_len = 2
+    inf, nan = np.inf, np.nan
+    rows = [
+        (1.0, 0.8999994, 65536, 65536, 1),
+        (inf, 0.8999994, 65536, 32768, 0),
+        (inf, 0.8999994, 32768, 16384, 0),
+        (1.0, 0.79999876, 16384, 16384, 1),
+        (nan, 0.79999876, 16384, 8192, 0),
+        (1.0, 0.69999814, 8192, 8192, 1),
+        (1.0, 0.5999975, 8192, 16384, 0),
+        (1.0, 0.4999969, 16384, 16384, 1),
+        (1.0, 0.39999628, 16384, 32768, 0),
+    ]
+    for factor, weight, scale, following, steps in rows:
+        step(parameter, trainer, factor, size=2)
+        assert parameter.data().asnumpy() == pytest.approx([weight] * 2, rel=1e-6)
+        assert scaler.loss_scale == scale
+        assert (scaler._next_loss_scale, scaler._unskipped) == (following, steps)
+
+
+def test_a_step_reads_nothing_back(half: None) -> None:
+    parameter, trainer = learned()
+    step(parameter, trainer)
+    nd.waitall()
+    mx.runtime.reset_counters()
+    for _ in range(3):
+        step(parameter, trainer)
+    assert mx.runtime.counters()["flushes"] == {"Trainer.step": 3}
+
+
+def test_unscale(half: None) -> None:
+    parameter, trainer = learned()
+    with autograd.record():
+        loss = parameter.data().sum()
+        with amp.scale_loss(loss, trainer) as scaled:
+            scaled.backward()
+    assert scaled.asscalar() == 131072
+    assert parameter.grad().asnumpy().tolist() == [65536, 65536]
+    for _ in range(2):  # the second time there is nothing left to do
+        amp.unscale(trainer)
+        assert parameter.grad().asnumpy().tolist() == [1, 1]
+    trainer.step(1)
+    assert parameter.data().asnumpy() == pytest.approx([0.9, 0.9])
+
+
+def test_has_overflow(half: None) -> None:
+    parameter, trainer = learned()
+    step(parameter, trainer)
+    scaler = trainer._amp_loss_scaler
+    assert not scaler.has_overflow([parameter]) and scaler._unskipped == 2
+    parameter.grad()[:] = np.inf
+    assert scaler.has_overflow([parameter]) and scaler._next_loss_scale == 32768
+
+
+def test_a_network_learns(half: None) -> None:
+    net = gluon.nn.HybridSequential()
+    net.add(gluon.nn.Dense(8, activation="relu", in_units=4), gluon.nn.Dense(2, in_units=8))
+    net.initialize(mx.init.Xavier())
+    net.hybridize()
+    trainer = gluon.Trainer(net.collect_params(), "adam", {"learning_rate": 0.03})
+    amp.init_trainer(trainer)
+    loss = gluon.loss.SoftmaxCrossEntropyLoss()
+    x = nd.array(np.random.randn(32, 4))
+    y = nd.array((x.asnumpy()[:, 0] > 0).astype(float))
+    totals = []
+    for _ in range(25):
+        with autograd.record():
+            each = loss(net(x), y)
+            with amp.scale_loss(each, trainer) as scaled:
+                scaled.backward()
+        trainer.step(32)
+        totals.append(each.mean())
+    assert totals[-1].asscalar() < 0.4 * totals[0].asscalar()
+
+
+def test_what_is_refused() -> None:
+    with pytest.raises(AssertionError, match=r"did you forget to call amp.init\(\)"):
+        amp.init_trainer(None)
+    with pytest.raises(AssertionError, match="only float16 or bfloat16"):
+        amp.init("int8")
+    parameter = gluon.Parameter("w", shape=(2,))
+    parameter.initialize("ones")
+    trainer = gluon.Trainer([parameter], "sgd")
+    with pytest.raises(mx.MXNetError, match=r"call amp\.init_trainer"):
+        amp.scale_loss(parameter.data(), trainer).__enter__()
+    with pytest.raises(TypeError, match="only compatible with Gluon Trainer"):
+        amp.unscale(mx.optimizer.SGD())

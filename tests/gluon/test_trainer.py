@@ -1,0 +1,291 @@
+"""Trainer: stores, several contexts, stale gradients; numbers of MXNet 1.9.1."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import mixnet as mx
+from mixnet import autograd, gluon, nd
+
+ROOT = Path(__file__).parents[2]
+CONTEXTS = [mx.cpu(i) for i in range(4)]
+TWO = CONTEXTS[:2]
+stores = pytest.mark.parametrize("store", ["device", "local"])
+
+
+def test_on_four_devices() -> None:
+    """The same in a process where the four contexts are four devices."""
+    if "MIXNET_CPU_DEVICES" in os.environ:
+        import jax
+
+        assert len(jax.local_devices(backend="cpu")) == 4
+        return
+    environment = {**os.environ, "MIXNET_CPU_DEVICES": "4", "PYTHONPATH": str(ROOT)}
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", __file__,
+         "-k", "two_contexts or row_sparse or uneven or on_four_devices"],
+        env=environment, cwd=ROOT, capture_output=True, text=True,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stdout
+
+
+def dense(contexts: list | None = None) -> gluon.nn.Dense:
+    net = gluon.nn.Dense(2, in_units=3, prefix="d_")
+    net.initialize("ones", ctx=contexts)
+    return net
+
+
+def backward(net: gluon.Block, contexts: list) -> None:
+    with autograd.record():
+        losses = [net(nd.ones((1, 3), c) * (i + 1)).sum() for i, c in enumerate(contexts)]
+    autograd.backward(losses)
+
+
+def weights(net: gluon.nn.Dense) -> list[float]:
+    return [data.asnumpy()[0, 0] for data in net.weight.list_data()]
+
+
+# ---- several contexts --------------------------------------------------------------------------------
+
+
+@stores
+@pytest.mark.parametrize("on_store, gradients", [(None, [1, 2]), (True, [1, 2]), (False, [3, 3])])
+def test_two_contexts(store: str, on_store: bool | None, gradients: list) -> None:
+    net = dense(TWO)
+    options = {"learning_rate": 0.1, "momentum": 0.9}
+    trainer = gluon.Trainer(
+        net.collect_params(), "sgd", options, kvstore=store, update_on_kvstore=on_store
+    )
+    for _ in range(2):
+        backward(net, TWO)
+        trainer.step(2)
+    assert weights(net) == pytest.approx([0.565, 0.565], abs=1e-6)
+    assert [each.asnumpy()[0, 0] for each in net.weight.list_grad()] == gradients
+    assert trainer._kvstore.type == store and trainer._update_on_kvstore is (on_store is not False)
+
+
+def test_without_a_store_every_context_is_alone() -> None:
+    net = dense(TWO)
+    trainer = gluon.Trainer(
+        net.collect_params(), "sgd", {"learning_rate": 0.1, "momentum": 0.9}, kvstore=None
+    )
+    for _ in range(2):
+        backward(net, TWO)
+        trainer.step(2)
+    assert weights(net) == pytest.approx([0.855, 0.71], abs=1e-6)
+    assert trainer._kvstore is None and trainer._update_on_kvstore is None
+
+
+def test_one_context_needs_no_store() -> None:
+    net = dense()
+    trainer = gluon.Trainer(net.collect_params(), "sgd", {"learning_rate": 0.1})
+    backward(net, [mx.cpu(0)])
+    trainer.step(1)
+    assert trainer._kvstore is None and weights(net) == pytest.approx([0.9])
+    net = dense()
+    trainer = gluon.Trainer(
+        net.collect_params(), "sgd", {"learning_rate": 0.1}, kvstore=mx.kv.create("device")
+    )
+    backward(net, [mx.cpu(0)])
+    trainer.step(2)
+    assert trainer._kvstore.type == "device" and trainer._update_on_kvstore is True
+    assert weights(net) == pytest.approx([0.95])
+
+
+def test_a_store_that_keeps_no_optimizer() -> None:
+    net = dense(TWO)
+    trainer = gluon.Trainer(
+        net.collect_params(), "sgd", {"learning_rate": 0.1}, kvstore="teststore"
+    )
+    backward(net, TWO)
+    trainer.step(2)
+    assert trainer._update_on_kvstore is False and weights(net) == pytest.approx([0.85, 0.85])
+
+
+def test_compressed_gradients() -> None:
+    net = dense(TWO)
+    trainer = gluon.Trainer(
+        net.collect_params(),
+        "sgd",
+        {"learning_rate": 0.1},
+        compression_params={"type": "2bit", "threshold": 0.5},
+    )
+    for _ in range(2):
+        backward(net, TWO)
+        trainer.step(2)
+    assert weights(net) == pytest.approx([0.9, 0.9])
+
+
+def test_the_batch_size_may_change() -> None:
+    net = dense(TWO)
+    trainer = gluon.Trainer(net.collect_params(), "sgd", {"learning_rate": 0.1})
+    for size in (2, 4):
+        backward(net, TWO)
+        trainer.step(size)
+    assert weights(net) == pytest.approx([0.775, 0.775])
+
+
+def test_gradients_by_hand() -> None:
+    net = dense(TWO)
+    trainer = gluon.Trainer(
+        net.collect_params(), "sgd", {"learning_rate": 0.1}, update_on_kvstore=False
+    )
+    backward(net, TWO)
+    trainer.allreduce_grads()
+    for each in net.weight.list_grad():
+        each *= 2
+    trainer.update(1)
+    assert weights(net) == pytest.approx([0.4, 0.4])
+
+
+def test_row_sparse_gradients() -> None:
+    net = gluon.nn.Embedding(4, 2, sparse_grad=True)
+    net.initialize("ones", ctx=TWO)
+    trainer = gluon.Trainer(net.collect_params(), "sgd", {"learning_rate": 0.1})
+    with autograd.record():
+        losses = [net(nd.array([i, i + 1], c)).sum() for i, c in enumerate(TWO)]
+    autograd.backward(losses)
+    trainer.step(1)
+    assert trainer._update_on_kvstore is False
+    for data in net.weight.list_data():
+        assert data.asnumpy()[:, 0] == pytest.approx([0.9, 0.8, 0.9, 1])
+
+
+def train(contexts: list, shares: list[int], steps: int = 4) -> tuple[list, list]:
+    """Losses and final parameters of a small network trained on batches cut into ``shares``."""
+    rng = np.random.RandomState(7)
+    net = gluon.nn.HybridSequential(prefix="net_")
+    with net.name_scope():
+        net.add(gluon.nn.Dense(9, activation="tanh", in_units=5), gluon.nn.Dense(3, in_units=9))
+    net.initialize(ctx=contexts)
+    for each in net.collect_params().values():
+        each.set_data(nd.array(rng.uniform(-0.5, 0.5, each.shape)))
+    net.hybridize()
+    loss = gluon.loss.SoftmaxCrossEntropyLoss()
+    trainer = gluon.Trainer(net.collect_params(), "adam", {"learning_rate": 0.05})
+    totals = []
+    for _ in range(steps):
+        x = rng.standard_normal((20, 5))
+        y = x[:, :3].argmax(1)
+        cuts = np.cumsum(shares)[:-1]
+        parts = zip(np.split(x, cuts), np.split(y, cuts), contexts, strict=True)
+        with autograd.record():
+            losses = [loss(net(nd.array(a, c)), nd.array(b, c)) for a, b, c in parts]
+        autograd.backward(losses)
+        trainer.step(20)
+        totals.append(sum(each.sum().asscalar() for each in losses))
+    return totals, [[d.asnumpy() for d in p.list_data()] for p in net.collect_params().values()]
+
+
+@pytest.mark.parametrize("shares", [[5, 5, 5, 5], [11, 6, 2, 1]], ids=["even", "uneven"])
+def test_four_devices_learn_what_one_learns(shares: list[int]) -> None:
+    """Sums over devices come in another order: float32 leaves 1e-5 of freedom after four steps."""
+    losses, values = train(CONTEXTS, shares)
+    expected_losses, expected = train([mx.cpu(0)], [20])
+    assert losses == pytest.approx(expected_losses, rel=1e-5)
+    assert losses[-1] < losses[0]
+    for arrays, (one,) in zip(values, expected, strict=True):
+        for each in arrays:
+            assert np.allclose(each, one, rtol=1e-5, atol=1e-5)
+            assert np.array_equal(each, arrays[0])  # all devices hold the same
+
+
+# ---- gradients that nobody wrote ---------------------------------------------------------------------
+
+
+def test_stale_gradients() -> None:
+    for contexts in (None, TWO):
+        net = dense(contexts)
+        trainer = gluon.Trainer(net.collect_params(), "sgd")
+        with pytest.raises(UserWarning, match="Gradient of Parameter `d_bias` on context cpu"):
+            trainer.step(1)
+    net = dense()
+    trainer = gluon.Trainer(net.collect_params(), "sgd")
+    trainer.step(1, ignore_stale_grad=True)
+    assert weights(net) == [1]
+
+
+def test_a_context_without_work_keeps_its_values() -> None:
+    net = dense(TWO)
+    trainer = gluon.Trainer(
+        net.collect_params(), "sgd", {"learning_rate": 0.1}, update_on_kvstore=False
+    )
+    backward(net, TWO[:1])
+    trainer.step(1, ignore_stale_grad=True)
+    assert weights(net) == pytest.approx([0.9, 1])
+
+
+# ---- states ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("on_store", [True, False])
+def test_states_go_on_where_they_were(on_store: bool, tmp_path: Path) -> None:
+    path = str(tmp_path / "trainer.states")
+
+    def made() -> tuple[Any, gluon.Trainer]:
+        net = dense(TWO)
+        return net, gluon.Trainer(net.collect_params(), "adam", update_on_kvstore=on_store)
+
+    net, trainer = made()
+    for _ in range(2):
+        backward(net, TWO)
+        trainer.step(2)
+    trainer.save_states(path)
+    other, second = made()
+    other.weight.set_data(net.weight.data(TWO[0]))
+    second.load_states(path)
+    assert second.optimizer is second._optimizer and set(second.optimizer.param_dict) == {0, 1}
+    for each, one in ((net, trainer), (other, second)):
+        backward(each, TWO)
+        one.step(2)
+    assert weights(other) == weights(net)
+
+
+def test_learning_rates() -> None:
+    net = dense()
+    trainer = gluon.Trainer(net.collect_params(), "sgd", {"learning_rate": 0.1})
+    assert trainer.learning_rate == 0.1
+    trainer.set_learning_rate(0.5)
+    backward(net, [mx.cpu(0)])
+    trainer.step(1)
+    assert weights(net) == [0.5] and trainer.optimizer.learning_rate == 0.5
+
+
+# ---- errors ------------------------------------------------------------------------------------------
+
+
+def test_errors() -> None:
+    with pytest.raises(
+        ValueError, match=r"must be a list or dict of Parameters, got <class 'int'>"
+    ):
+        gluon.Trainer(3, "sgd")
+    with pytest.raises(ValueError, match=r"got list of <class 'int'>"):
+        gluon.Trainer([3], "sgd")
+    params = dense().collect_params()
+    with pytest.raises(AssertionError, match="optimizer_params must be None"):
+        gluon.Trainer(params, mx.optimizer.SGD(), {"learning_rate": 0.1})
+    with pytest.raises(RuntimeError, match="initialized"):
+        gluon.Trainer(gluon.nn.Dense(2, in_units=3).collect_params(), "sgd")
+    mixed = [dense(TWO).weight, dense().bias]
+    with pytest.raises(AssertionError, match="on the same set of contexts"):
+        gluon.Trainer(mixed, "sgd")
+    params = dense(TWO).collect_params()
+    for method, arguments in (("allreduce_grads", ()), ("update", (1,))):
+        trainer = gluon.Trainer(params, "sgd")
+        with pytest.raises(AssertionError, match=rf"{method}\(\) when parameters are updated on"):
+            getattr(trainer, method)(*arguments)
+    with pytest.raises(TypeError, match="kvstore must be KVStore, str or None"):
+        gluon.Trainer(params, "sgd", kvstore=3).step(1)
+    with pytest.raises(mx.MXNetError, match="not there yet"):
+        gluon.Trainer(params, "sgd", kvstore="dist_sync").step(1)
+    with pytest.raises(ValueError, match="needs a store"):
+        gluon.Trainer(params, "sgd", kvstore=None, update_on_kvstore=True).step(1)
+    with pytest.raises(ValueError, match="keeps no optimizer"):
+        gluon.Trainer(params, "sgd", kvstore="teststore", update_on_kvstore=True).step(1)

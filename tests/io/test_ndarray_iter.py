@@ -1,0 +1,231 @@
+"""NDArrayIter and what batches are made of, against numbers of MXNet 1.9.1."""
+
+from __future__ import annotations
+
+import pickle
+from pathlib import Path
+
+import numpy as np
+import pytest
+import scipy.sparse
+
+import mixnet as mx
+from mixnet.io import DataBatch, DataDesc, DataIter, NDArrayIter
+
+FIXTURES = Path(__file__).parents[1] / "parity" / "fixtures"
+X = np.arange(20).reshape(10, 2)
+Y = np.arange(10)
+
+
+def labels(iterator: DataIter) -> list[list[float]]:
+    return [batch.label[0].asnumpy().tolist() for batch in iterator]
+
+
+@pytest.mark.parametrize("mode", ["pad", "discard", "roll_over"])
+def test_last_batches_as_recorded(mode: str) -> None:
+    recorded = np.load(FIXTURES / "iterators.npz")
+    data = np.arange(14, dtype=np.float32).reshape(7, 2)
+    iterator = NDArrayIter(data, np.arange(7), 3, last_batch_handle=mode)
+    for epoch in range(2):
+        iterator.reset()
+        batches = list(iterator)
+        prefix = f"nditer_{mode}:e{epoch}:"
+        assert len(batches) == sum(key.startswith(prefix + "pad") for key in recorded)
+        for i, batch in enumerate(batches):
+            np.testing.assert_array_equal(batch.data[0].asnumpy(), recorded[f"{prefix}data{i}"])
+            np.testing.assert_array_equal(batch.label[0].asnumpy(), recorded[f"{prefix}label{i}"])
+            assert batch.pad == recorded[f"{prefix}pad{i}"]
+            assert batch.index is None
+
+
+def test_shuffling_draws_from_numpys_generator() -> None:
+    np.random.seed(0)
+    iterator = NDArrayIter({"x": X, "y": X}, Y, 4, shuffle=True)
+    assert labels(iterator) == [[2, 8, 4, 9], [1, 6, 7, 3], [0, 5, 2, 8]]
+    assert iterator.idx.tolist() == [2, 8, 4, 9, 1, 6, 7, 3, 0, 5]
+    iterator.reset()
+    assert labels(iterator) == [[5, 7, 0, 1], [6, 2, 4, 3], [9, 8, 5, 7]]
+    assert iterator.idx.tolist() == [9, 6, 8, 4, 5, 0, 2, 7, 3, 1]
+    assert iterator.label[0][1].asnumpy().tolist() == [5, 7, 0, 1, 6, 2, 4, 3, 9, 8]
+    np.testing.assert_array_equal(
+        iterator.data[0][1].asnumpy()[:, 0] / 2, [5, 7, 0, 1, 6, 2, 4, 3, 9, 8]
+    )
+    assert [each.shape for each in iterator.data_list] == [(10, 2), (10, 2), (10,)]
+
+
+def test_shuffled_samples_roll_over() -> None:
+    np.random.seed(0)
+    iterator = NDArrayIter(X, Y, 4, shuffle=True, last_batch_handle="roll_over")
+    epochs = []
+    for _ in range(3):
+        epochs.append(labels(iterator))
+        iterator.reset()
+    assert epochs == [
+        [[2, 8, 4, 9], [1, 6, 7, 3]],
+        [[0, 5, 5, 7], [0, 1, 6, 2], [4, 3, 9, 8]],
+        [[9, 6, 1, 2], [5, 4, 8, 0]],
+    ]
+
+
+def test_rolling_over_step_by_step() -> None:
+    iterator = NDArrayIter(X, Y, 3, last_batch_handle="roll_over")
+    assert len(list(iterator)) == 3
+    iterator.reset()
+    assert (iterator.cursor, iterator.getpad()) == (-4, 0)
+    first = iterator.next()
+    assert (first.pad, iterator.cursor) == (1, -1)
+    assert first.label[0].asnumpy().tolist() == [9, 0, 1]
+    iterator.reset()
+    assert labels(iterator)[0] == [0, 1, 2]
+    iterator.reset()
+    iterator.hard_reset()
+    assert iterator.cursor == -3
+    assert labels(iterator)[0] == [0, 1, 2]
+
+
+def test_a_batch_larger_than_the_data_repeats_it() -> None:
+    [batch] = NDArrayIter(X, Y, 25)
+    assert batch.label[0].asnumpy().tolist() == [*range(10), *range(10), *range(5)]
+    assert batch.pad == 15
+    assert list(NDArrayIter(X, Y, 20, last_batch_handle="discard")) == []
+    assert list(NDArrayIter(X, Y, 20, last_batch_handle="roll_over")) == []
+
+
+def test_moving_by_hand() -> None:
+    iterator = NDArrayIter(X, Y, 3)
+    with pytest.raises(AssertionError, match="first"):
+        iterator.getdata()
+    while iterator.iter_next():
+        last = iterator.getlabel()[0].asnumpy().tolist(), iterator.getpad(), iterator.getindex()
+    assert last == ([9, 0, 1], 2, None)
+    with pytest.raises(AssertionError, match="needs reset"):
+        iterator.getdata()
+    with pytest.raises(StopIteration):
+        iterator.next()
+
+
+@pytest.mark.parametrize(
+    ("data", "label", "names"),
+    [
+        (X, None, (["data"], [])),
+        ([X, X], Y, (["_0_data", "_1_data"], ["softmax_label"])),
+        ({"b": X, "a": X}, {"l": Y}, (["a", "b"], ["l"])),
+        ([X], [Y, Y], (["data"], ["_0_softmax_label", "_1_softmax_label"])),
+        (X, {}, (["data"], [])),
+    ],
+)
+def test_names(data: object, label: object, names: tuple[list[str], list[str]]) -> None:
+    iterator = NDArrayIter(data, label, 3)
+    assert [each.name for each in iterator.provide_data] == names[0]
+    assert [each.name for each in iterator.provide_label] == names[1]
+    assert all(each.shape == (3, 2) for each in iterator.provide_data)
+    assert iterator.num_source == len(names[0]) + len(names[1])
+
+
+def test_dtypes() -> None:
+    whole = mx.nd.array(X, dtype="int32"), mx.nd.array(Y, dtype="int64")
+    iterator = NDArrayIter(*whole, 3)
+    assert iterator.provide_data[0].dtype is np.int32
+    assert [each.dtype for each in next(iterator).label] == [np.int64]
+    assert next(NDArrayIter(*whole, 3, shuffle=True)).data[0].dtype is np.float32
+    assert next(NDArrayIter(X.astype("float64"), Y, 3)).data[0].dtype is np.float32
+    assert isinstance(next(NDArrayIter(mx.np.array(X), None, 3)).data[0], mx.np.ndarray)
+
+
+def test_writes_to_the_source_and_to_batches() -> None:
+    source = mx.nd.array(X)
+    iterator = NDArrayIter(source, Y, 3)
+    first = next(iterator)
+    first.data[0][:] = 7
+    assert source.asnumpy()[0].tolist() == [0, 1]
+    source[:] = -1
+    assert next(iterator).data[0].asnumpy().tolist() == [[-1, -1]] * 3
+    assert first.data[0].asnumpy().tolist() == [[7, 7]] * 3
+    host = X.astype("float32")
+    iterator = NDArrayIter(host, Y, 3)
+    host[:] = -1
+    assert next(iterator).data[0].asnumpy().tolist() == [[0, 1], [2, 3], [4, 5]]
+
+
+def test_sparse_data() -> None:
+    dense = np.eye(10, 4, dtype=np.float32)
+    for source in (mx.nd.array(dense).tostype("csr"), scipy.sparse.csr_matrix(dense)):
+        with pytest.raises(NotImplementedError, match="discard"):
+            NDArrayIter(source, Y, 4)
+        for shuffle in (False, True):
+            iterator = NDArrayIter(source, Y, 4, shuffle, "discard")
+            batches = list(iterator)
+            assert len(batches) == 2
+            for batch in batches:
+                rows = batch.label[0].asnumpy().astype(int)
+                np.testing.assert_array_equal(batch.data[0].asnumpy(), dense[rows])
+
+
+class Stored:
+    """Reads like an ``h5py.Dataset``: rows in ascending order, each once."""
+
+    shape, dtype = X.shape, np.dtype("int32")
+
+    def __getitem__(self, rows: object) -> np.ndarray:
+        assert isinstance(rows, slice) or (np.diff(rows) > 0).all()
+        return X[rows].astype("int32")
+
+
+def test_data_in_files_are_read_by_the_batch() -> None:
+    for shuffle in (False, True):
+        iterator = NDArrayIter(Stored(), Y, 4, shuffle)
+        for batch in iterator:
+            assert batch.data[0].dtype is np.int32
+            np.testing.assert_array_equal(
+                batch.data[0].asnumpy()[:, 0] / 2, batch.label[0].asnumpy()
+            )
+
+
+def test_errors() -> None:
+    for bad in ("abc", 5, {"a": "b"}, np.array(["a", "b"])):
+        with pytest.raises(TypeError, match=r"NDArray, numpy.ndarray, h5py.Dataset"):
+            NDArrayIter(bad)
+    for none in (None, []):
+        with pytest.raises(AssertionError):
+            NDArrayIter(none)
+    with pytest.raises(mx.base.ShapeError, match=r"'data' has 10 samples, 'softmax_label' has 9"):
+        NDArrayIter(X, Y[:9])
+
+
+def test_descriptions() -> None:
+    desc = DataDesc("data", (2, 3, 4))
+    assert repr(desc) == "DataDesc[data,(2, 3, 4),<class 'numpy.float32'>,NCHW]"
+    assert desc == ("data", (2, 3, 4)) and desc.layout == "NCHW"
+    copy = pickle.loads(pickle.dumps(DataDesc("a", (1,), "int8", "N")))
+    assert repr(copy) == "DataDesc[a,(1,),int8,N]"
+    assert [DataDesc.get_batch_axis(each) for each in ("NTC", None, "CTN")] == [0, 0, 2]
+    assert DataDesc.get_list([("a", (2,))], [("a", np.int32)])[0].dtype is np.int32
+    assert DataDesc.get_list([("a", (2,))], None)[0].dtype is np.float32
+
+
+def test_batches() -> None:
+    batch = DataBatch([mx.nd.ones((2, 3))], [mx.nd.ones(2)])
+    assert str(batch) == "DataBatch: data shapes: [(2, 3)] label shapes: [(2,)]"
+    assert (
+        str(DataBatch([mx.nd.ones((2, 3))]))
+        == "DataBatch: data shapes: [(2, 3)] label shapes: None"
+    )
+    with pytest.raises(AssertionError, match="Data must be list of NDArrays"):
+        DataBatch(mx.nd.ones(2))
+    with pytest.raises(AssertionError, match="Label must be list of NDArrays"):
+        DataBatch([], mx.nd.ones(2))
+
+
+def test_the_base_class() -> None:
+    class Once(DataIter):
+        def iter_next(self) -> bool:
+            self.batch_size -= 1
+            return self.batch_size >= 0
+
+        def getdata(self) -> list[mx.nd.NDArray]:
+            return [mx.nd.ones(1)]
+
+    [batch] = Once(1)
+    assert (batch.data[0].shape, batch.label, batch.pad, batch.index) == ((1,), None, None, None)
+    with pytest.raises(StopIteration):
+        DataIter(4).next()

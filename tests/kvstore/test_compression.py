@@ -1,0 +1,77 @@
+"""2-bit gradients: bit for bit what MXNet 1.9.1 gave, and laws of the residual."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import mixnet as mx
+from mixnet.kvstore.compression import TwoBit, compression
+
+FOUND = np.load(Path(__file__).parents[1] / "parity" / "fixtures" / "gradient_compression.npz")
+
+
+@pytest.mark.parametrize("count", [1, 2])
+def test_what_is_pulled_is_what_mxnet_gave(count: int) -> None:
+    store = mx.kv.create("device")
+    store.set_gradient_compression({"type": "2bit", "threshold": float(FOUND["threshold"])})
+    store.init("w", mx.nd.zeros(21))
+    for gradients, expected in zip(
+        FOUND[f"dev{count}:grads"], FOUND[f"dev{count}:pulled"], strict=True
+    ):
+        store.push("w", [mx.nd.array(g, mx.cpu(i)) for i, g in enumerate(gradients)])
+        outs = [mx.nd.zeros(21, mx.cpu(i)) for i in range(count)]
+        store.pull("w", out=outs)
+        for out in outs:
+            assert np.array_equal(out.asnumpy(), expected)
+
+
+@pytest.mark.parametrize("count", [1, 2])
+def test_words_values_and_residuals(count: int) -> None:
+    how = TwoBit(float(FOUND["threshold"]))
+    for device in range(count):
+        residual = jnp.zeros(21, jnp.float32)
+        for step in range(6):
+            at = step, device
+            words, residual = how.encode(FOUND[f"dev{count}:grads"][at], residual)
+            packed = np.asarray(words).view(np.uint8)
+            assert np.array_equal(packed, FOUND[f"dev{count}:packed_bytes_model"][at])
+            values = how.decode(words, (21,), jnp.float32)
+            assert np.array_equal(values, FOUND[f"dev{count}:quantized"][at])
+            assert np.array_equal(residual, FOUND[f"dev{count}:residual_after"][at])
+
+
+@settings(max_examples=8, deadline=None)
+@given(st.lists(st.integers(-40, 40), min_size=1, max_size=40), st.sampled_from([0.25, 0.5, 2.0]))
+def test_what_is_sent_and_what_is_kept_is_what_was_given(numbers: list, threshold: float) -> None:
+    gradient = jnp.asarray(numbers, jnp.float32) / 8
+    how = TwoBit(threshold)
+    words, rest = how.encode(gradient, jnp.zeros_like(gradient))
+    sent = how.decode(words, gradient.shape, jnp.float32)
+    assert np.array_equal(sent + rest, gradient)
+    assert set(np.unique(np.abs(sent))) <= {0, threshold}
+    assert words.dtype == jnp.uint32 and words.shape == (-(-len(numbers) // 16),)
+
+
+def test_what_cannot_be_compressed() -> None:
+    for parameters, message in (
+        ({"type": "3bit"}, "Unknown type for gradient compression 3bit"),
+        ({"type": "2bit", "threshold": -1}, "threshold must be greater than 0"),
+        ({"threshold": 0.5}, "needs a type"),
+    ):
+        with pytest.raises(mx.MXNetError, match=message):
+            compression(parameters)
+    with pytest.raises(mx.MXNetError, match="not supported for this type of kvstore"):
+        mx.kv.create("local").set_gradient_compression({"type": "2bit"})
+    store = mx.kv.create("device")
+    with pytest.raises(AssertionError, match="unexpected type"):
+        store.set_gradient_compression(None)
+    store.set_gradient_compression({"type": "2bit"})
+    store.init(0, mx.nd.zeros(2, dtype="int32"))
+    with pytest.raises(mx.MXNetError, match="takes floating-point gradients"):
+        store.push(0, mx.nd.zeros(2, dtype="int32"))

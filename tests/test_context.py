@@ -1,0 +1,65 @@
+"""Contexts: several CPU devices in one process, and what is said where there is no GPU."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import mixnet as mx
+
+ROOT = Path(mx.__file__).parents[1]
+
+
+def run(code: str, **environment: str) -> str:
+    """What a program prints in a process of its own."""
+    done = subprocess.run(
+        [sys.executable, "-c", f"import mixnet as mx\n{code}"],
+        env={**os.environ, "PYTHONPATH": str(ROOT), **environment},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    return done.stdout.strip()
+
+
+DEVICES = "print([mx.nd.ones(1, ctx=mx.cpu(i)).context.device.id for i in range(5)])"
+
+
+def test_the_setting_gives_several_cpu_devices() -> None:
+    assert run(DEVICES, MIXNET_CPU_DEVICES="3") == "[0, 1, 2, 0, 1]"
+
+
+def test_a_call_before_first_use_gives_several_cpu_devices() -> None:
+    code = (
+        "mx.context.set_cpu_devices(2); mx.nd.ones(1); mx.context.set_cpu_devices(2)\n"
+        f"{DEVICES}\n"
+        "try: mx.context.set_cpu_devices(3)\n"
+        "except mx.MXNetError as error: print(error)\n"
+    )
+    assert run(code).splitlines() == [
+        "[0, 1, 0, 1, 0]",
+        "3 CPU devices were asked for, but JAX runs with 2 already. Set MIXNET_CPU_DEVICES=3 before "
+        "the program starts.",
+    ]
+
+
+def test_the_default_context() -> None:
+    assert mx.Context.default_ctx is mx.cpu(0)
+    with mx.cpu(1):
+        assert mx.Context.default_ctx is mx.current_context() is mx.cpu(1)
+
+
+@pytest.mark.skipif(mx.num_gpus() > 0, reason="there is a GPU")
+def test_without_a_gpu() -> None:
+    assert mx.context.num_gpus() == 0 and str(mx.gpu(1)) == "gpu(1)"
+    for use in (
+        lambda: mx.nd.ones(1, ctx=mx.gpu()),
+        lambda: mx.nd.ones(1).as_in_context(mx.gpu()),
+        lambda: mx.gpu_memory_info(0),
+    ):
+        with pytest.raises(mx.MXNetError, match=r"gpu\(0\) does not exist.*Use mx.cpu\(\)"):
+            use()
