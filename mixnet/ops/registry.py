@@ -54,6 +54,8 @@ class Op:
         calls_python: whether it runs Python: by itself, for it may fail, or wait.
         keeps_outputs: whether its gradient reads the outputs of the very call, and never calls
             again. They come once more behind the outputs and states, for backward to find them.
+        initializers: how parameters start that a symbol makes by itself, as ``Initializer.dumps``
+            says it, where that does not follow from their names.
     """
 
     def __init__(
@@ -73,6 +75,7 @@ class Op:
         differentiable: bool = True,
         calls_python: bool = False,
         keeps_outputs: bool = False,
+        initializers: Mapping[str, str] | None = None,
     ):
         self.name = name
         self.function = function
@@ -87,6 +90,7 @@ class Op:
         self.differentiable = differentiable
         self.calls_python = calls_python
         self.keeps_outputs = keeps_outputs
+        self.initializers = dict(initializers or {})
         self._outputs, self._visible, self._arguments = outputs, visible, arguments
         self._check = check
         self._infer_inputs: Callable[..., Mapping[str, Any]] | None = None

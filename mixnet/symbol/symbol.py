@@ -12,7 +12,7 @@ from mixnet.base import AttributeTypeError, AttributeValueError, MXNetError, _Nu
 from mixnet.dtype import as_dtype
 from mixnet.graph.graph import Graph
 from mixnet.graph.node import Entry, Node, keep_line
-from mixnet.graph.symbol_json import from_json, to_json
+from mixnet.graph.symbol_json import from_json, to_json, versions
 from mixnet.name import current as current_names
 from mixnet.ndarray.params_file import write_whole
 from mixnet.ops.attributes import to_text
@@ -296,15 +296,17 @@ class Symbol:
         """The graph as text: one line per node."""
         lines = ["Symbol Outputs:"]
         lines += [
-            f"\toutput[{i}]={n}({e.index})"
-            for i, (n, e) in enumerate(zip(self.list_outputs(), self._heads, strict=True))
+            f"\toutput[{i}]={each.node.name}({each.index})" for i, each in enumerate(self._heads)
         ]
         for node in self.graph.nodes:
             if node.is_variable:
                 lines.append(f"Variable:{node.name}")
                 continue
             lines += ["-" * 20, f"Op:{node.op.name}, Name={node.name}", "Inputs:"]
-            lines += [f"\targ[{i}]={e.node.name}({e.index})" for i, e in enumerate(node.inputs)]
+            lines += [
+                f"\targ[{i}]={e.node.name}({e.index}) version={version}"
+                for i, (e, version) in enumerate(zip(node.inputs, versions(node), strict=True))
+            ]
             if node.attrs:
                 lines += ["Attrs:", *[f"\t{k}={v}" for k, v in sorted(node.attrs.items())]]
         return "\n".join(lines) + "\n"
@@ -412,6 +414,9 @@ def output_name(entry: Entry) -> str:
     return f"{node.name}_{names[0].removesuffix('0')}{entry.index}"
 
 
+_STORAGE_TYPES = {"default": 0, "row_sparse": 1, "csr": 2}
+
+
 def Variable(
     name: str,
     attr: Mapping[str, str] | None = None,
@@ -434,6 +439,7 @@ def Variable(
         wd_mult: factor of the weight decay.
         dtype: dtype if known.
         init: an initializer, or its ``dumps()``.
+        stype: storage type if known: ``'default'``, ``'row_sparse'`` or ``'csr'``.
         kwargs: further attributes named ``__like_this__``.
     """
     if not isinstance(name, str):
@@ -448,6 +454,7 @@ def Variable(
         ("shape", None if shape is None else tuple(shape)),
         ("lr_mult", lr_mult),
         ("wd_mult", wd_mult),
+        ("storage_type", None if stype is None else _STORAGE_TYPES[stype]),
     ):
         if value is not None:
             attrs[f"__{key}__"] = to_text(value)
@@ -474,11 +481,11 @@ def Variable(
     return Symbol((Entry(Node(None, name=name, attrs=attrs)),))
 
 
-def Group(symbols: Sequence[Symbol], create_fn: Any = None) -> Symbol:
-    """A symbol with the outputs of all ``symbols``, of the class ``create_fn`` if it is given."""
+def Group(symbols: Sequence[Symbol], create_fn: Any = Symbol) -> Symbol:
+    """A symbol with the outputs of all ``symbols``, of the class ``create_fn``."""
     if not symbols or any(not isinstance(each, Symbol) for each in symbols):
         raise AttributeTypeError("Group takes a list of symbols that is not empty.")
-    return (create_fn or Symbol)([entry for each in symbols for entry in each._heads])
+    return create_fn([entry for each in symbols for entry in each._heads])
 
 
 def load(fname: str | os.PathLike[str]) -> Symbol:
@@ -540,8 +547,7 @@ def compose(
         if op.num_args:
             attrs.setdefault(op.num_args, str(len(entries)))
         for each in op.argument_names(statics)[len(entries) :]:
-            variable = Node(None, name=f"{name}_{each}", attrs=node_attributes())
-            entries.append(Entry(variable))
+            entries.append(Entry(_own_variable(op, name, each, attrs)))
     else:
         assert isinstance(inputs, Mapping)
         entries = []
@@ -549,8 +555,7 @@ def compose(
             if each in inputs:
                 entries.append(inputs[each]._entry())
             else:
-                variable = Node(None, name=f"{name}_{each}", attrs=node_attributes())
-                entries.append(Entry(variable))
+                entries.append(Entry(_own_variable(op, name, each, attrs)))
     if precision.rule is not None:
         entries = _fitted(precision.rule.kind(op, statics), precision.rule, entries)
     node = Node(op, statics, scalars, tuple(entries), name, attrs)
@@ -581,8 +586,16 @@ def _fitted(kind: str | None, rule: Precision, entries: list[Entry]) -> list[Ent
     return found
 
 
+def _own_variable(op: Op, name: str, parameter: str, attrs: Mapping[str, str]) -> Node:
+    """The variable of a parameter that was not given: it has all that its node has, as MXNet has it."""
+    own = dict(attrs)
+    if parameter in op.initializers:
+        own.setdefault("__init__", op.initializers[parameter])
+    return Node(None, name=f"{name}_{parameter}", attrs=own)
+
+
 def _is_user(key: str) -> bool:
-    return key.startswith("__") and key.endswith("__")
+    return key in HIDDEN or (key.startswith("__") and key.endswith("__"))
 
 
 def make_function(op: Op, name: str) -> Callable[..., Symbol]:
