@@ -16,6 +16,7 @@ from mixnet.ndarray.create import array, zeros
 from mixnet.ndarray.ndarray import NDArray
 from mixnet.numpy.ndarray import ndarray as np_ndarray
 from mixnet.passes.infer_shape import is_known
+from mixnet.runtime.record import flush
 from mixnet.symbol.symbol import Symbol, Variable
 from mixnet.util import is_np_array, is_np_shape, set_module
 
@@ -237,10 +238,12 @@ class Parameter:
             data, fresh = data.tostype(self._stype), True
         self._arrays = {}
         for context in contexts:
-            # what was made here need not be copied; else it may be somebody's array
-            is_own = fresh and data.context is context
-            self._arrays[context] = data if is_own else data.copyto(context)
+            # A copy on the same device would share its buffer, which then no step could reuse: the
+            # second step would be another program than the first.
+            own = fresh and context is contexts[0]
+            self._arrays[context] = data if own else data.copyto(context)
             self._mark(self._arrays[context])
+        flush("initialize")  # the first step shall be the same program as the second
 
     def _load_init(
         self,
