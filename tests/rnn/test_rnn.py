@@ -91,7 +91,7 @@ def test_parameters_are_shared() -> None:
 def test_modifiers_of_modifiers() -> None:
     cell = mx.rnn.ZoneoutCell(mx.rnn.ResidualCell(mx.rnn.GRUCell(4, prefix="g_")), 0.1, 0.1)
     assert [each.name for each in cell.begin_state()] == ["g_begin_state_0"]
-    assert list(cell.params._params)[0] == "g_i2h_weight"
+    assert next(iter(cell.params._params)) == "g_i2h_weight"
     outputs, _ = cell.unroll(2, x)
     assert mx.sym.Group(outputs).infer_shape(data=(3, 2, 4))[1] == [(3, 4)] * 2
 
