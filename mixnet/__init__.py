@@ -11,6 +11,8 @@ from mixnet import engine as engine
 from mixnet import error as error
 from mixnet import executor_manager as executor_manager
 from mixnet import gluon as gluon
+from mixnet import image as image
+from mixnet import image as img
 from mixnet import initializer as init
 from mixnet import initializer as initializer
 from mixnet import io as io
@@ -42,7 +44,9 @@ from mixnet import paths as paths
 from mixnet import profiler as profiler
 from mixnet import random as random
 from mixnet import random as rnd
+from mixnet import recordio as recordio
 from mixnet import registry as registry
+from mixnet import rnn as rnn
 from mixnet import rtc as rtc
 from mixnet import runtime as runtime
 from mixnet import symbol as sym

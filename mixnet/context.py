@@ -70,6 +70,11 @@ class Context:
             self._device = self._find_device()
         return self._device
 
+    @property
+    def compute(self) -> Context:
+        """Where operations on its arrays run: the CPU for pinned and shared memory, else itself."""
+        return self if self.device_typeid in (1, 2) else Context("cpu", self.device_id)
+
     def _find_device(self) -> Any:
         if self.device_type != "gpu":
             devices = jax.local_devices(backend="cpu")

@@ -126,7 +126,7 @@ def grad(
     retain_graph: bool | None = None,
     create_graph: bool = False,
     train_mode: bool = True,
-) -> Any:
+) -> list[Any]:
     """Gradients of ``heads`` with respect to ``variables``, as new arrays.
 
     Args:
@@ -137,13 +137,12 @@ def grad(
         create_graph: record the gradients too, so that they have gradients.
 
     Returns:
-        An array for one variable, else a list.
+        A list, with one array for each variable.
 
     Raises:
         GradientError: a head was not recorded, or does not depend on a variable.
     """
-    heads, several = _as_list(heads), isinstance(variables, (list, tuple))
-    variables = _as_list(variables)
+    heads, variables = _as_list(heads), _as_list(variables)
     tape = Tape(heads)
     entries = []
     for i, variable in enumerate(variables):
@@ -163,7 +162,7 @@ def grad(
             results.append(variable._wrap(value))
     if not (create_graph if retain_graph is None else retain_graph):
         tape.release()
-    return results if several else results[0]
+    return results
 
 
 class Tape:

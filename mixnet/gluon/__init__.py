@@ -4,8 +4,10 @@ from mixnet.gluon import block as block
 from mixnet.gluon import contrib as contrib
 from mixnet.gluon import data as data
 from mixnet.gluon import loss as loss
+from mixnet.gluon import model_zoo as model_zoo
 from mixnet.gluon import nn as nn
 from mixnet.gluon import parameter as parameter
+from mixnet.gluon import rnn as rnn
 from mixnet.gluon import utils as utils
 from mixnet.gluon.block import Block as Block
 from mixnet.gluon.block import HybridBlock as HybridBlock

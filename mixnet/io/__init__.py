@@ -1,6 +1,36 @@
 """``mx.io``: iterators over batches."""
 
+from typing import Any as _Any
+
 from mixnet.io.batch import DataBatch as DataBatch
 from mixnet.io.batch import DataDesc as DataDesc
+from mixnet.io.files import CSVIter as CSVIter
+from mixnet.io.files import LibSVMIter as LibSVMIter
+from mixnet.io.files import MNISTIter as MNISTIter
 from mixnet.io.iterator import DataIter as DataIter
+from mixnet.io.loader import MXDataIter as MXDataIter
 from mixnet.io.ndarray_iter import NDArrayIter as NDArrayIter
+from mixnet.io.wrappers import PrefetchingIter as PrefetchingIter
+from mixnet.io.wrappers import ResizeIter as ResizeIter
+
+_IMAGE_ITERATORS = (
+    "ImageDetRecordIter", "ImageRecordInt8Iter", "ImageRecordIter", "ImageRecordIter_v1",
+    "ImageRecordUInt8Iter", "ImageRecordUInt8Iter_v1",
+)  # fmt: skip
+
+
+def __getattr__(name: str) -> _Any:
+    if name in _IMAGE_ITERATORS:
+        # They belong to the images above, under MXNet's name for them here.
+        from mixnet.image import record_iterator
+
+        return getattr(record_iterator, name)
+    raise AttributeError(f"module 'mixnet.io' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_IMAGE_ITERATORS})
+
+
+from mixnet.io import io as io  # noqa: E402 - MXNet's own import path, made of the names above
+from mixnet.io import utils as utils  # noqa: E402

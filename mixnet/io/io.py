@@ -1,6 +1,21 @@
 """MXNet's import path ``mx.io.io``."""
 
+from typing import Any
+
+import mixnet.io as _io
 from mixnet.io.batch import DataBatch as DataBatch
 from mixnet.io.batch import DataDesc as DataDesc
+from mixnet.io.files import CSVIter as CSVIter
+from mixnet.io.files import LibSVMIter as LibSVMIter
+from mixnet.io.files import MNISTIter as MNISTIter
 from mixnet.io.iterator import DataIter as DataIter
+from mixnet.io.loader import MXDataIter as MXDataIter
 from mixnet.io.ndarray_iter import NDArrayIter as NDArrayIter
+from mixnet.io.wrappers import PrefetchingIter as PrefetchingIter
+from mixnet.io.wrappers import ResizeIter as ResizeIter
+
+
+def __getattr__(name: str) -> Any:
+    if name.startswith("Image"):
+        return getattr(_io, name)
+    raise AttributeError(f"module 'mixnet.io.io' has no attribute {name!r}")

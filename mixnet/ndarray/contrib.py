@@ -20,7 +20,7 @@ from mixnet.ndarray.update import multi_mp_adamw_update as multi_mp_adamw_update
 from mixnet.ndarray.update import multi_mp_lamb_update as multi_mp_lamb_update
 from mixnet.ops.registry import find
 from mixnet.runtime.body import BodyTrace
-from mixnet.runtime.state import state
+from mixnet.runtime.state import is_tracing
 from mixnet.runtime.value import Spec, Value
 
 __getattr__, __dir__ = below("contrib").hooks(globals())
@@ -81,7 +81,7 @@ def foreach(body: Callable[..., Any], data: Any, init_states: Any) -> tuple[Any,
         raise ShapeError(
             f"foreach: first extents {[each.shape[0] for each in slices]} of the data differ."
         )
-    if state.trace is not None:
+    if is_tracing():
         return _traced_foreach(body, slices, data_shape, states, state_shape)
     current = _nested(states, state_shape)
     collected: list[list[Any]] = []
@@ -157,7 +157,7 @@ def while_loop(
     variables, shape = _flat(loop_vars)
     if not variables:
         raise ValueError("while_loop: loop_vars is empty; give an array or a list of arrays.")
-    if state.trace is not None:
+    if is_tracing():
         return _traced_while(cond, func, variables, shape, max_iterations)
     current = list(loop_vars) if isinstance(loop_vars, (list, tuple)) else [loop_vars]
     single = isinstance(loop_vars, NDArray)
@@ -243,7 +243,7 @@ def cond(pred: Any, then_func: Callable[[], Any], else_func: Callable[[], Any]) 
         then_func: returns arrays or nested lists of them.
         else_func: returns arrays of the same shapes and dtypes.
     """
-    if state.trace is None or not isinstance(pred, NDArray):
+    if not is_tracing() or not isinstance(pred, NDArray):
         return then_func() if _is_true(pred) else else_func()
 
     def branch(function: Any) -> tuple[Any, list[Value], int, Any]:

@@ -48,6 +48,8 @@ def array(source_array: Any, ctx: Context | None = None, dtype: Any = None) -> N
 def _filled(op: str, shape: Shape, ctx: Context | None, dtype: Any, **more: Any) -> NDArray:
     out = more.pop("out", None)
     more.pop("name", None)
+    # Attributes of a symbol's node, as the layout that cells tell of their states.
+    more = {name: value for name, value in more.items() if not name.startswith("__")}
     if 0 in ((shape,) if isinstance(shape, (int, np.integer)) else shape) and not is_np_shape():
         raise ShapeError(
             f"{op.strip('_')}: shape {shape} has no elements, which mx.nd does not hold."

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from mixnet.base import FileFormatError, MXNetError
+from mixnet.base import FileFormatError
 from mixnet.ndarray.create import array
 from mixnet.ndarray.ndarray import NDArray
 
@@ -33,12 +33,9 @@ def imdecode(
 
     Raises:
         FileFormatError: the bytes are no image.
-        MXNetError: OpenCV is not installed.
     """
-    try:
-        import cv2
-    except ImportError:
-        raise MXNetError("imdecode needs OpenCV: pip install 'mixnet[image]'.") from None
+    import cv2
+
     flag = cv2.IMREAD_GRAYSCALE if channels == 1 else cv2.IMREAD_COLOR
     pixels = cv2.imdecode(np.frombuffer(str_img, np.uint8), flag) if len(str_img) else None
     if pixels is None:

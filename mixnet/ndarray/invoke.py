@@ -13,7 +13,7 @@ from mixnet.runtime.keys import next_draw
 from mixnet.runtime.precision import current as precision
 from mixnet.runtime.precision import fitted
 from mixnet.runtime.record import record
-from mixnet.runtime.state import state, updating
+from mixnet.runtime.state import is_tracing, state, updating
 
 # What runs an operator when an input is sparse; mixnet.ndarray.sparse_rules puts it here.
 on_sparse: list[Callable[..., Any]] = []
@@ -91,7 +91,7 @@ def _measured(op: Op, arrays: Sequence[NDArray], attributes: dict[str, Any]) -> 
     Raises:
         TraceError: a graph is being traced, where there are no values.
     """
-    if state.trace is not None:
+    if is_tracing():
         raise TraceError(
             f"{op.name}: the shape of the result depends on values, which a graph that is being "
             f"traced does not have. Compute it outside of the hybridized block, or take an "

@@ -6,7 +6,7 @@ from typing import Any
 
 from mixnet.ndarray.ndarray import NDArray
 from mixnet.numpy.call import call
-from mixnet.runtime.state import state
+from mixnet.runtime.state import is_tracing
 
 
 def constraint_check(input: Any, msg: str = "Constraint violated.", **kwargs: Any) -> Any:
@@ -20,6 +20,6 @@ def constraint_check(input: Any, msg: str = "Constraint violated.", **kwargs: An
         ValueError: an element is false. Inside a traced graph the answer stays a value.
     """
     found = call("_npx_constraint_check", input, msg=msg)
-    if isinstance(found, NDArray) and state.trace is None and not bool(found.asnumpy()):
+    if isinstance(found, NDArray) and not is_tracing() and not bool(found.asnumpy()):
         raise ValueError(msg)
     return found

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import math
 from collections.abc import Mapping
 from typing import Any
 
@@ -27,7 +28,11 @@ _SAME_SHAPE = (
     "_grad_add",
     "add_n",
 )
-_CASTS = ("Cast", "amp_cast", "amp_multicast")  # every output has the shape of its input
+_SAME_AS_INPUT = frozenset({
+    "Activation", "BlockGrad", "Cast", "Dropout", "LeakyReLU", "_copy", "amp_cast", "ones_like", "relu", "sigmoid",
+    "softsign", "tanh", "zeros_like",
+})  # fmt: skip
+_KEEPS_BATCH = frozenset({"Convolution", "FullyConnected"})
 
 
 def is_known(shape: Any) -> bool:
@@ -109,18 +114,50 @@ class Inference:
         for name, entry in zip(names, node.inputs, strict=False):
             if name in found:
                 self._set(entry, tuple(found[name]), node)
-        if node.op.name.startswith(_SAME_SHAPE):
-            self._same(node)
-        if node.op.name in _CASTS:
-            for i, entry in enumerate(node.inputs):
-                shape = self.shapes.get(Entry(node, i))
-                if shape is not None and is_known(shape):
-                    self._set(entry, shape, node)
+        self._back(node)
         if all(is_known(self.shapes.get(e)) for e in node.inputs):
             self._forward(node)
 
-    def _same(self, node: Node) -> None:
-        entries = [*node.inputs, Entry(node)]
+    def _back(self, node: Node) -> None:
+        """What the shape of a result says of the inputs."""
+        name = node.op.name
+        if name.startswith(_SAME_SHAPE) or name in _SAME_AS_INPUT:
+            self._same(node, [*node.inputs, Entry(node)])
+        elif name == "where":  # the condition may be one number for each row
+            self._same(node, [*node.inputs[1:], Entry(node)])
+        elif name == "amp_multicast":
+            for i, entry in enumerate(node.inputs):
+                self._same(node, [entry, Entry(node, i)])
+        elif name in _KEEPS_BATCH:
+            self._batch(node)
+        elif name == "_rnn_param_concat":
+            self._recurrent_weights(node)
+
+    def _batch(self, node: Node) -> None:
+        data, out = self.shapes.get(node.inputs[0]), self.shapes.get(Entry(node))
+        if data and out and data[0] <= 0 < out[0]:
+            self._set(node.inputs[0], (out[0], *data[1:]), node)
+
+    def _recurrent_weights(self, node: Node) -> None:
+        """Units of the data of a recurrent layer, from the size of its parameters in all.
+
+        They are the one open extent of the weights of the first layer, in each direction.
+        """
+        total: Any = self.shapes.get(Entry(node))
+        if not is_known(total):
+            return
+        parts = [entry.node.inputs[0] if entry.node.inputs else entry for entry in node.inputs]
+        shapes: list[Any] = [self.shapes.get(each) for each in parts]
+        waiting = [each for each in shapes if each is not None and not is_known(each)]
+        if None in shapes or not waiting or any(rows <= 0 for rows, _ in waiting):
+            return
+        rest = total[0] - sum(math.prod(each) for each in shapes if is_known(each))
+        units = rest // sum(rows for rows, _ in waiting)
+        for entry, shape in zip(parts, shapes, strict=True):
+            if shape is not None and not is_known(shape):
+                self._set(entry, (shape[0], units), node)
+
+    def _same(self, node: Node, entries: list[Entry]) -> None:
         known = next((s for e in entries if is_known(s := self.shapes.get(e))), None)
         for entry in entries:
             if known is not None and not is_known(self.shapes.get(entry)):

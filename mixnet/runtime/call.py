@@ -63,9 +63,9 @@ def make_call(
         ContextError: the inputs are on different devices.
         ShapeError: the operator does not take these shapes and dtypes.
     """
-    where = context or specs[0].context
+    where = context or specs[0].context.compute
     for spec in specs:
-        if spec.context is not where:
+        if spec.context is not where and spec.context.compute is not where.compute:
             raise ContextError(
                 f"{op.name}: inputs are on different devices: "
                 f"{', '.join(str(each.context) for each in specs)}. Move them to one with "

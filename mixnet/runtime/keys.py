@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from mixnet.context import Context
-from mixnet.runtime.state import state
+from mixnet.runtime.state import is_tracing, state
 from mixnet.runtime.value import Value, from_host
 
 _seed = 0
@@ -32,7 +32,7 @@ def seed(number: int, context: Context | None = None) -> None:
 
 def next_draw(context: Context) -> tuple[Value, float]:
     """The context's key and the number of the next draw from it."""
-    if state.trace is not None:
+    if is_tracing():
         return state.trace.next_draw(context)
     found = _keys.get(context)
     if found is None:

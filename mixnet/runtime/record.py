@@ -47,12 +47,15 @@ def record(
         MXNetError: the operator does not take these inputs; nothing was recorded.
     """
     here = state
+    trace = here.trace
+    if trace is not None and trace.host:
+        return trace.run(op, statics, scalars, values, context)
     specs = tuple([value.spec for value in values])
     call = op.calls.get((statics, specs, context))
     if call is None:
         call = make_call(op, statics, specs, len(scalars), context)
-    if here.trace is not None:
-        return here.trace.record(call, scalars, values)
+    if trace is not None:
+        return trace.record(call, scalars, values)
     where = call.context
     segment = here.segment
     if segment is None or segment.context is not where or segment.finished:

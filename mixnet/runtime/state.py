@@ -32,7 +32,7 @@ class ThreadState(threading.local):
     segments: Segments  # context -> pending segment
     recording: bool = False  # autograd keeps operations
     training: bool = False  # operators behave as in training
-    trace: Any = None  # a graph is being traced: operations become its nodes
+    trace: Any = None  # a graph is being traced, or operations run on the host: where they go
     handed_over: defaultdict[
         Any, deque[Any]
     ]  # context -> variables of segments that the engine has
@@ -46,6 +46,17 @@ class ThreadState(threading.local):
 
 
 state = ThreadState()
+
+
+def is_tracing() -> bool:
+    """Whether operations of this thread become nodes of a graph, so that values have no numbers."""
+    return state.trace is not None and not state.trace.host
+
+
+def is_on_host() -> bool:
+    """Whether operations of this thread run at once on NumPy arrays."""
+    return state.trace is not None and state.trace.host
+
 
 updating = threading.RLock()
 """Held from reading an array to writing it: updates of one array by several threads take turns."""

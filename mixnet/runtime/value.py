@@ -12,6 +12,7 @@ from mixnet.base import MXNetError, TraceError
 from mixnet.context import Context
 from mixnet.engine.variable import Var
 from mixnet.runtime.memory import note
+from mixnet.runtime.state import is_on_host
 
 
 class Spec:
@@ -98,10 +99,18 @@ def from_host(data: np.ndarray, context: Context) -> Value:
     The copy is ours alone: the caller may write to ``data`` afterwards.
     """
     spec = Spec.of(data.shape, data.dtype, context)
+    if is_on_host():
+        return _on_host(spec, np.array(data, order="C", copy=True))
     with jax.enable_x64(True):
         array = jax.device_put(np.array(data, order="C", copy=True), context.device)
     note(array, "from host", context)
     return Value(spec, array)
+
+
+def _on_host(spec: Spec, data: np.ndarray) -> Value:
+    value = Value(spec, data)
+    value.shared = True  # operations on the host may hand out parts of the same memory
+    return value
 
 
 def aligned_empty(shape: tuple[int, ...], dtype: Any) -> np.ndarray:
@@ -121,6 +130,8 @@ def adopt(data: np.ndarray, context: Context) -> Value:
         context: device.
     """
     spec = Spec.of(data.shape, data.dtype, context)
+    if is_on_host():
+        return _on_host(spec, data)
     with jax.enable_x64(True):
         array = jax.device_put(data, context.device)
     note(array, "from host", context)

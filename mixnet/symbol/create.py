@@ -11,17 +11,17 @@ from mixnet.symbol.symbol import Symbol
 
 def zeros(shape: Any, dtype: Any = None, **kwargs: Any) -> Symbol:
     """A symbol of zeros."""
-    return apply("_zeros", shape=shape, dtype=as_dtype(dtype).name)
+    return apply("_zeros", shape=shape, dtype=as_dtype(dtype).name, **kwargs)
 
 
 def ones(shape: Any, dtype: Any = None, **kwargs: Any) -> Symbol:
     """A symbol of ones."""
-    return apply("_ones", shape=shape, dtype=as_dtype(dtype).name)
+    return apply("_ones", shape=shape, dtype=as_dtype(dtype).name, **kwargs)
 
 
 def full(shape: Any, val: float, dtype: Any = None, **kwargs: Any) -> Symbol:
     """A symbol of ``val`` everywhere."""
-    return apply("_full", shape=shape, value=float(val), dtype=as_dtype(dtype).name)
+    return apply("_full", shape=shape, value=float(val), dtype=as_dtype(dtype).name, **kwargs)
 
 
 def arange(
@@ -34,13 +34,13 @@ def arange(
     dtype: Any = None,
 ) -> Symbol:
     """A symbol of numbers from ``start`` up to ``stop``."""
-    given = {"start": start, "stop": stop, "step": step, "repeat": repeat}
+    given = {"start": start, "stop": stop, "step": step, "repeat": repeat, "name": name}
     return apply("_arange", **given, infer_range=infer_range, dtype=as_dtype(dtype).name)
 
 
 def eye(N: int, M: int = 0, k: int = 0, dtype: Any = None, **kwargs: Any) -> Symbol:
     """A symbol of a matrix with ones on diagonal ``k``; ``M`` columns, ``N`` if 0."""
-    return apply("_eye", N=N, M=M, k=k, dtype=as_dtype(dtype).name)
+    return apply("_eye", N=N, M=M, k=k, dtype=as_dtype(dtype).name, **kwargs)
 
 
 def linspace(
@@ -52,7 +52,7 @@ def linspace(
     dtype: Any = None,
 ) -> Symbol:
     """A symbol of ``num`` numbers at equal distances from ``start`` to ``stop``."""
-    given = {"start": start, "stop": stop, "num": num, "endpoint": endpoint}
+    given = {"start": start, "stop": stop, "num": num, "endpoint": endpoint, "name": name}
     return apply("_linspace", **given, dtype=as_dtype(dtype).name)
 
 

@@ -18,6 +18,7 @@ from mixnet.ndarray.create import zeros
 from mixnet.ndarray.ndarray import NDArray
 from mixnet.passes import pipeline
 from mixnet.passes.assign_keys import assign_keys
+from mixnet.passes.complete_shapes import complete_shapes
 from mixnet.passes.differentiate import differentiate
 from mixnet.passes.facts import Facts
 from mixnet.passes.infer_shape import infer
@@ -179,28 +180,33 @@ class Executor:
 
     # ---- running ------------------------------------------------------------------------------
 
-    def _run_symbol(self) -> Symbol:
-        """The symbol; with a monitor, the outputs that it watches too."""
-        return Symbol((*self._symbol._heads, *self._watched)) if self._watched else self._symbol
-
     def graph_op(self, training: bool) -> GraphOp:
         """The operator that runs the whole graph."""
         if training not in self._ops:
             arrays = [*self._arg_dict.values(), *self._aux_dict.values()]
             known = [(array.shape, array._spec.dtype) for array in arrays]
             facts = Facts(self._ctx.device.platform, known)
-            graph = executable_graph(self._run_symbol(), training, facts)
+            graph = executable_graph(self._complete(), training, facts)
             self._ops[training] = GraphOp(
                 graph, self._symbol.name or "group", recompute=self._recompute
             )
         return self._ops[training]
+
+    def _complete(self) -> Symbol:
+        """The symbol with constants of open shapes as the arrays' shapes make them.
+
+        With a monitor, the outputs that it watches are outputs too.
+        """
+        shapes = {n: a.shape for n, a in (*self.arg_dict.items(), *self.aux_dict.items())}
+        symbol = Symbol((*self._symbol._heads, *self._watched))
+        return Symbol(complete_shapes(symbol.graph, shapes).heads)
 
     def placed_graph(self, training: bool) -> PlacedGraph:
         """What runs instead where ``group2ctx`` was given: the graph on its devices."""
         if training not in self._placed:
             arrays = [*self._arg_dict.values(), *self._aux_dict.values()]
             placement = place_devices(
-                unplaced_graph(self._run_symbol(), training),
+                unplaced_graph(self._complete(), training),
                 self._groups,
                 self._ctx,
                 [array.context for array in arrays],

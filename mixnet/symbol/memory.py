@@ -12,6 +12,7 @@ from mixnet.dtype import as_dtype
 from mixnet.graph.node import Entry, Node
 from mixnet.ops.dataflow import Known
 from mixnet.passes.assign_keys import KEY_NAME
+from mixnet.passes.complete_shapes import complete_shapes
 from mixnet.passes.facts import Facts
 from mixnet.passes.infer_shape import infer, is_known
 from mixnet.passes.plan_memory import MemoryPlan, plan_memory
@@ -81,6 +82,8 @@ def plan_of(
             f"memory_plan: the shapes of {', '.join(unknown)} do not follow from "
             f"{', '.join(shapes) or 'nothing'}; give them by name."
         )
+    known_shapes = {name: shape for name, (shape, _) in by_name.items()}
+    symbol = Symbol(complete_shapes(symbol.graph, known_shapes).heads)
     graph = executable_graph(symbol, training)
 
     def inputs_of(nodes: tuple[Node, ...]) -> list[Known]:

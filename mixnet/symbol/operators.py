@@ -32,9 +32,10 @@ _COMPARE = {
 def apply(called: str, *symbols: Symbol, **attributes: Any) -> Symbol:
     """An operator by the name it is called by, on symbols in the order of its parameters."""
     op = find(called)
+    name = attributes.pop("name", None)
     if op.variadic:
-        return compose(op, called, list(symbols), attributes)
-    return compose(op, called, dict(zip(op.arrays, symbols, strict=False)), attributes)
+        return compose(op, called, list(symbols), attributes, name)
+    return compose(op, called, dict(zip(op.arrays, symbols, strict=False)), attributes, name)
 
 
 def _method(two: str, number: str) -> Callable[[Symbol, Any], Any]:

@@ -23,9 +23,11 @@ LAYERS = [
     {"random"}, {"numpy"}, {"numpy_extension"}, {"symbol"},
     {"initializer", "lr_scheduler", "metric", "operator", "recordio", "io"}, {"optimizer", "image"}, {"kvstore"},
     {"gluon"}, {"visualization", "profiler", "stages", "torch", "tvmop", "notebook", "onnx"},
-    {"checkpoint"}, {"callback", "monitor", "model", "executor_manager", "module"},
-    {"contrib"}, {"paths"}, {"test_utils"},
+    {"checkpoint"}, {"callback", "monitor", "model", "executor_manager", "module", "rnn"},
+    {"contrib"}, {"tools"}, {"paths"}, {"test_utils"},
 ]  # fmt: skip
+# `mx.io.ImageRecordIter` is an image thing under an io name: found on first use.
+EXCEPTIONS = {"io/__init__.py": {"image"}}
 LEVEL = {room: level for level, rooms in enumerate(LAYERS) for room in rooms}
 # Symbol files are written as whole files by the writer of parameter files; the engine stands apart.
 MODULES = sorted(p for p in PACKAGE.rglob("*.py") if p != PACKAGE / "__init__.py")
@@ -50,7 +52,9 @@ def imported_rooms(path: Path) -> set[str]:
 @pytest.mark.parametrize("path", MODULES, ids=lambda p: str(p.relative_to(PACKAGE)))
 def test_imports_point_down(path: Path) -> None:
     own = room_of(path)
-    for other in imported_rooms(path) - {own}:
+    for other in (
+        imported_rooms(path) - {own} - EXCEPTIONS.get(path.relative_to(PACKAGE).as_posix(), set())
+    ):
         assert LEVEL[other] <= LEVEL[own], f"{own} may not import {other}"
     if own == "engine":
         assert "jax" not in path.read_text(), "the engine knows neither JAX nor graphs"

@@ -55,7 +55,7 @@ def test_second_derivatives() -> None:
     x = variable(1, 2, 3)
     with autograd.record():
         y = x * x * x
-        first = autograd.grad(y, x, create_graph=True)
+        (first,) = autograd.grad(y, x, create_graph=True)
         z = (first * first).sum()
     z.backward()
     np.testing.assert_allclose(first.asnumpy(), [3, 12, 27])
@@ -67,7 +67,7 @@ def test_third_derivative() -> None:
     with autograd.record():
         y = nd.sin(x)
         for _ in range(2):
-            y = autograd.grad(y, x, create_graph=True)
+            (y,) = autograd.grad(y, x, create_graph=True)
     y.backward()
     np.testing.assert_allclose(x.grad.asnumpy(), -np.cos(0.5), rtol=1e-6)
 
@@ -86,7 +86,7 @@ def test_gradient_penalty_of_a_network_is_the_difference_quotient(hybridize: boo
 
     def penalty():
         with autograd.record():
-            slope = autograd.grad(net(x).sum(), x, create_graph=True)
+            (slope,) = autograd.grad(net(x).sum(), x, create_graph=True)
             return (slope * slope).sum()
 
     penalty().backward()
@@ -200,3 +200,13 @@ def test_a_chain_of_10000_operations() -> None:
             y = y * 1.0001
     y.backward()
     assert x.grad.asscalar() == pytest.approx(1.0001**10_000, rel=1e-3)
+
+
+def test_grad_gives_a_list_whatever_it_is_asked_for() -> None:
+    x = variable(1.0, 2.0)
+    with autograd.record():
+        y = mx.nd.sin(x)
+    found = autograd.grad(y, x, retain_graph=True)
+    assert type(found) is list and len(found) == 1
+    np.testing.assert_allclose(found[0].asnumpy(), np.cos([1, 2]), rtol=1e-6)
+    assert type(autograd.grad(y, [x])) is list

@@ -15,6 +15,7 @@ from mixnet.graph.node import Entry, Node
 from mixnet.ndarray.ndarray import NDArray
 from mixnet.numpy.ndarray import ndarray as np_ndarray
 from mixnet.passes.assign_keys import assign_keys
+from mixnet.passes.complete_shapes import complete_shapes
 from mixnet.passes.infer_shape import Inference, infer
 from mixnet.runtime.trace_key import TraceKey
 from mixnet.runtime.value import Spec
@@ -85,7 +86,10 @@ class Composed(Program):
         training: bool,
         context: Context,
     ):
-        found = unplaced_graph(composition.symbol, training)
+        shapes = {name: each._shape for name, each in parameters.items()}
+        shapes.update({n: s.shape for n, s in zip(composition.names, specs, strict=True)})
+        whole = Symbol(complete_shapes(composition.symbol.graph, shapes).heads)
+        found = unplaced_graph(whole, training)
         data: dict[str, Node] = {name: Node(None, name=name) for name in composition.names}
         by_name = {node.name: node for node in found.inputs}
         data.update({name: by_name[name] for name in data if name in by_name})

@@ -9,6 +9,7 @@ from mixnet.graph.node import Entry
 from mixnet.ndarray.invoke import invoke
 from mixnet.ndarray.ndarray import NDArray
 from mixnet.numpy.ndarray import share
+from mixnet.passes.complete_shapes import attributes_of, complete_shapes
 from mixnet.symbol.symbol import Symbol, output_name
 
 
@@ -28,7 +29,8 @@ def run_symbol(
             of every input too.
     """
     made: dict[Entry, NDArray] = {}
-    for node in symbol.graph.nodes:
+    graph = complete_shapes(symbol.graph, {name: each.shape for name, each in handles.items()})
+    for node in graph.nodes:
         if node.is_variable:
             handle = handles[node.name]
             made[Entry(node)] = handle if type(handle) is cls else share(handle, cls)
@@ -40,7 +42,7 @@ def run_symbol(
             for i, each in enumerate(inputs):
                 label = names[i] if several else f"input{i}"
                 hook[0](f"{node.name}_{label}", node.op.name, each)
-        attributes = {k: v for k, v in node.attrs.items() if k in node.op.attributes}
+        attributes = attributes_of(node)
         if "subgraphs" in node.op.attributes:  # a loop or a branch
             attributes["subgraphs"] = node.op.keywords(node.statics)["subgraphs"]
         outputs = invoke(node.op, inputs, attributes, cls=cls)
@@ -49,4 +51,4 @@ def run_symbol(
             made[Entry(node, i)] = output
             if hook is not None:
                 hook[0](output_name(Entry(node, i)), node.op.name, output)
-    return [made[entry] for entry in symbol._heads]
+    return [made[entry] for entry in graph.heads]

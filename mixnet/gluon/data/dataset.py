@@ -2,35 +2,71 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import os
+import threading
+from collections.abc import Callable, Sequence
 from typing import Any
 
-from mixnet.base import ShapeError
+import numpy as np
+
+from mixnet.gluon.data.sampler import FilterSampler, Sampler, SequentialSampler
 from mixnet.ndarray.ndarray import NDArray
+from mixnet.recordio import MXIndexedRecordIO
 
 
 class Dataset:
     """Base of datasets: override ``__getitem__`` and ``__len__``."""
 
-    def __getitem__(self, idx: int) -> Any:
+    def __getitem__(self, idx: Any) -> Any:
         raise NotImplementedError(f"{type(self).__name__} does not define __getitem__.")
 
     def __len__(self) -> int:
         raise NotImplementedError(f"{type(self).__name__} does not define __len__.")
 
+    def filter(self, fn: Callable[[Any], Any]) -> Dataset:
+        """The samples for which ``fn(sample)`` is true; it is asked for all of them now."""
+        return _SampledDataset(self, FilterSampler(fn, self))
+
+    def shard(self, num_shards: int, index: int) -> Dataset:
+        """Part ``index`` of ``num_shards`` parts in a row; the first ones may be one longer.
+
+        Raises:
+            AssertionError: there is no such part.
+        """
+        if not 0 <= index < num_shards:
+            raise AssertionError(f"shard: index={index} is not within 0 to {num_shards - 1}.")
+        size, longer = divmod(len(self), num_shards)
+        start = size * index + min(index, longer)
+        return _SampledDataset(self, SequentialSampler(size + (index < longer), start))
+
+    def take(self, count: int | None) -> Dataset:
+        """The first ``count`` samples; all for None, or if there are fewer."""
+        size = len(self)
+        if count is None or count > size:
+            count = size
+        return _SampledDataset(self, SequentialSampler(count))
+
+    def sample(self, sampler: Sampler) -> Dataset:
+        """The samples whose numbers ``sampler`` gives, in its order; it is asked once, now.
+
+        Raises:
+            TypeError: it is no sampler.
+        """
+        if not isinstance(sampler, Sampler):
+            raise TypeError(
+                f"sample takes a gluon.data.Sampler, not {type(sampler).__name__}; for the first "
+                f"samples there is take(count)."
+            )
+        return _SampledDataset(self, sampler)
+
     def transform(self, fn: Callable[..., Any], lazy: bool = True) -> Dataset:
         """A dataset of ``fn(*sample)``; computed when asked for if ``lazy``, else now."""
-        made = _Transformed(self, fn)
+        made = _LazyTransformDataset(self, fn)
         return made if lazy else SimpleDataset([made[i] for i in range(len(made))])
 
     def transform_first(self, fn: Callable[..., Any], lazy: bool = True) -> Dataset:
         """A dataset whose samples have ``fn`` of their first part."""
-        return self.transform(lambda first, *rest: (fn(first), *rest) if rest else fn(first), lazy)
-
-    def take(self, count: int | None) -> Dataset:
-        """The first ``count`` samples, all for None."""
-        size = len(self) if count is None else min(count, len(self))
-        return SimpleDataset([self[i] for i in range(size)])
+        return self.transform(_TransformFirstClosure(fn), lazy)
 
 
 class SimpleDataset(Dataset):
@@ -46,20 +82,42 @@ class SimpleDataset(Dataset):
     def __len__(self) -> int:
         return len(self._data)
 
-    def __getitem__(self, idx: int) -> Any:
+    def __getitem__(self, idx: Any) -> Any:
         return self._data[idx]
 
 
-class _Transformed(Dataset):
-    def __init__(self, data: Dataset, fn: Callable[..., Any]):
+class _LazyTransformDataset(Dataset):
+    def __init__(self, data: Any, fn: Callable[..., Any]):
         self._data, self._fn = data, fn
 
     def __len__(self) -> int:
         return len(self._data)
 
-    def __getitem__(self, idx: int) -> Any:
+    def __getitem__(self, idx: Any) -> Any:
         sample = self._data[idx]
         return self._fn(*sample) if isinstance(sample, tuple) else self._fn(sample)
+
+
+class _TransformFirstClosure:
+    """``fn`` of the first part of a sample; a class, so that it can be pickled."""
+
+    def __init__(self, fn: Callable[..., Any]):
+        self._fn = fn
+
+    def __call__(self, x: Any, *args: Any) -> Any:
+        return (self._fn(x), *args) if args else self._fn(x)
+
+
+class _SampledDataset(Dataset):
+    def __init__(self, dataset: Dataset, sampler: Sampler):
+        self._dataset, self._sampler = dataset, sampler
+        self._indices = list(iter(sampler))
+
+    def __len__(self) -> int:
+        return len(self._indices)
+
+    def __getitem__(self, idx: Any) -> Any:
+        return self._dataset[self._indices[idx]]
 
 
 class ArrayDataset(Dataset):
@@ -69,17 +127,17 @@ class ArrayDataset(Dataset):
         args: arrays, NumPy arrays, lists or datasets of one length.
 
     Raises:
-        ShapeError: their lengths differ.
+        AssertionError: there are none, or their lengths differ.
     """
 
     def __init__(self, *args: Any):
         if not args:
-            raise ShapeError("ArrayDataset takes at least one array.")
+            raise AssertionError("ArrayDataset takes at least one array.")
         self._length = len(args[0])
         self._data: list[Any] = []
         for i, each in enumerate(args):
             if len(each) != self._length:
-                raise ShapeError(
+                raise AssertionError(
                     f"ArrayDataset: array 0 has {self._length} samples, array {i} has {len(each)}."
                 )
             # One copy to the host here is cheaper than one for each sample later.
@@ -89,19 +147,84 @@ class ArrayDataset(Dataset):
     def __len__(self) -> int:
         return self._length
 
-    def __getitem__(self, idx: int) -> Any:
+    def __getitem__(self, idx: Any) -> Any:
         if len(self._data) == 1:
             return self._data[0][idx]
         return tuple(each[idx] for each in self._data)
 
-    def rows(self, indices: list[int]) -> list[Any] | None:
-        """Several samples at once as NumPy arrays; None if a part is no array."""
+    def rows(self, indices: Sequence[int]) -> list[Any] | None:
+        """Several samples at once, as one NumPy array for each part; None if a part is no array."""
         found = []
         for each in self._data:
-            if isinstance(each, NDArray):
-                found.append(each.asnumpy()[indices])
-            elif hasattr(each, "dtype") and hasattr(each, "shape"):
-                found.append(each[indices])
-            else:
+            if isinstance(each, NDArray) and not each._is_sparse:
+                each = np.asarray(each._array("dataset"))
+            elif type(each) is not np.ndarray or each.dtype.kind not in "fiub":
                 return None
+            found.append(each[np.asarray(indices)])
         return found
+
+
+class RecordFileDataset(Dataset):
+    """The records of a RecordIO file, as bytes.
+
+    Args:
+        filename: path of the ``.rec`` file; its index lies beside it, as ``.idx``.
+    """
+
+    def __init__(self, filename: str):
+        self.filename = filename
+        self.idx_file = os.path.splitext(filename)[0] + ".idx"
+        self._open()
+
+    def _open(self) -> None:
+
+        self._record = MXIndexedRecordIO(self.idx_file, self.filename, "r")
+        self._pid = os.getpid()
+        self._lock = threading.Lock()
+
+    def __getitem__(self, idx: Any) -> Any:
+        if self._pid != os.getpid():
+            self._open()  # a forked process shares the place in the file with its parent
+        with self._lock:
+            return self._record.read_idx(self._record.keys[idx])
+
+    def __len__(self) -> int:
+        return len(self._record.keys)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {k: v for k, v in vars(self).items() if k not in ("_record", "_pid", "_lock")}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update(state)
+        self._open()
+
+
+class _DownloadedDataset(Dataset):
+    """Base of datasets that read all of their files at once.
+
+    Args:
+        root: folder of the files; made if it is not there.
+        transform: called with a sample and its label, gives what the dataset hands out.
+    """
+
+    def __init__(self, root: str, transform: Callable[..., Any] | None):
+        super().__init__()
+        self._transform = transform
+        self._data: Any = None
+        self._label: Any = None
+        self._root = os.path.expanduser(root)
+        if not os.path.isdir(self._root):
+            os.makedirs(self._root)
+        self._get_data()
+
+    def __getitem__(self, idx: Any) -> Any:
+        if self._transform is not None:
+            return self._transform(self._data[idx], self._label[idx])
+        return self._data[idx], self._label[idx]
+
+    def __len__(self) -> int:
+        return len(self._label)
+
+    def _get_data(self) -> None:
+        """Set ``_data`` and ``_label``."""
+        raise NotImplementedError

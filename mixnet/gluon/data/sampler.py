@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
-
-from mixnet.base import MXNetError
 
 
 class Sampler:
     """Base of samplers: iterates over numbers of samples."""
 
-    def __iter__(self) -> Iterator[Any]:
-        raise NotImplementedError(f"{type(self).__name__} does not define __iter__.")
-
     def __len__(self) -> int:
         raise NotImplementedError(f"{type(self).__name__} does not define __len__.")
+
+    def __iter__(self) -> Iterator[Any]:
+        raise NotImplementedError(f"{type(self).__name__} does not define __iter__.")
 
 
 class SequentialSampler(Sampler):
@@ -40,10 +38,31 @@ class RandomSampler(Sampler):
         self._length = length
 
     def __iter__(self) -> Iterator[int]:
-        return iter(np.random.permutation(self._length).tolist())
+        indices = np.arange(self._length)
+        np.random.shuffle(indices)
+        return iter(indices.tolist())
 
     def __len__(self) -> int:
         return self._length
+
+
+class FilterSampler(Sampler):
+    """The numbers of the samples for which ``fn(sample)`` is true, asked for once.
+
+    Args:
+        fn: what a sample must fulfil.
+        dataset: the samples.
+    """
+
+    def __init__(self, fn: Callable[[Any], Any], dataset: Any):
+        self._fn, self._dataset = fn, dataset
+        self._indices = [i for i in range(len(dataset)) if fn(dataset[i])]
+
+    def __iter__(self) -> Iterator[int]:
+        return iter(self._indices)
+
+    def __len__(self) -> int:
+        return len(self._indices)
 
 
 class BatchSampler(Sampler):
@@ -53,28 +72,41 @@ class BatchSampler(Sampler):
         sampler: gives the numbers.
         batch_size: samples per batch.
         last_batch: ``keep`` a shorter last batch, ``discard`` it, or ``rollover`` to the next time.
+
+    An unknown ``last_batch`` is a ValueError when the batches are counted or asked for.
     """
 
-    def __init__(self, sampler: Sampler, batch_size: int, last_batch: str = "keep"):
-        if last_batch not in ("keep", "discard", "rollover"):
-            raise MXNetError(f"last_batch={last_batch!r} is not 'keep', 'discard' or 'rollover'.")
+    def __init__(self, sampler: Any, batch_size: int, last_batch: str = "keep"):
         self._sampler, self._batch_size, self._last_batch = sampler, batch_size, last_batch
-        self._left: list[int] = []
+        self._prev: list[int] = []
 
     def __iter__(self) -> Iterator[list[int]]:
-        batch, self._left = self._left, []
+        batch, self._prev = self._prev, []
         for number in self._sampler:
             batch.append(number)
             if len(batch) == self._batch_size:
                 yield batch
                 batch = []
-        if batch and self._last_batch == "keep":
+        if not batch:
+            return
+        if self._last_batch == "keep":
             yield batch
         elif self._last_batch == "rollover":
-            self._left = batch
+            self._prev = batch
+        elif self._last_batch != "discard":
+            raise self._unknown()
 
     def __len__(self) -> int:
-        count = len(self._sampler)
+        count, size = len(self._sampler), self._batch_size
         if self._last_batch == "keep":
-            return -(-count // self._batch_size)
-        return (count + len(self._left)) // self._batch_size
+            return -(-count // size)
+        if self._last_batch == "discard":
+            return count // size
+        if self._last_batch == "rollover":
+            return (count + len(self._prev)) // size
+        raise self._unknown()
+
+    def _unknown(self) -> ValueError:
+        return ValueError(
+            f"last_batch={self._last_batch!r} is none of 'keep', 'discard' and 'rollover'."
+        )

@@ -15,7 +15,7 @@ import jax.numpy as jnp
 from jax import lax
 
 from mixnet.ops.lowering import onednn
-from mixnet.ops.lowering.lowering import Lowering
+from mixnet.ops.lowering.lowering import Lowering, apart
 
 Pair = tuple[int, int]
 ORDER = ("NHWC", "OIHW", "NHWC")
@@ -212,11 +212,17 @@ def weight_gradient(
         return _gradient_by_products(head, data, kernel, stride, dilate, pad)
     shape = (head.shape[-1], data.shape[-1] // groups, *kernel)
     pads = [(p, p) for p in pad]
-    (found,) = jax.linear_transpose(
-        lambda weight: _xla(data, weight, stride, dilate, pads, groups),
-        jax.ShapeDtypeStruct(shape, head.dtype),
-    )(head)
-    return found
+
+    def gradient(head: Any, data: Any) -> Any:
+        (found,) = jax.linear_transpose(
+            lambda weight: _xla(data, weight, stride, dilate, pads, groups),
+            jax.ShapeDtypeStruct(shape, head.dtype),
+        )(head)
+        return found
+
+    # XLA transposes both. It would fuse what they come from, back to the last convolution, into
+    # the transposes: all of it computed again, element by element across the memory.
+    return apart(gradient, head, data)
 
 
 def weight_gradient_method(data: Sequence[int], weight: Sequence[int], groups: int) -> str:

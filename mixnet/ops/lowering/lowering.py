@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import jax
+from jax.experimental.xla_metadata import set_xla_metadata
+
 from mixnet.ops.operator import PlainOperator
 
 
@@ -41,3 +44,13 @@ class Lowering(PlainOperator):
 
     def __repr__(self) -> str:
         return f"<lowering {self.name!r}>"
+
+
+def apart(function: Callable[..., Any], *arrays: Any) -> Any:
+    """``function(*arrays)`` as a call that XLA does not inline.
+
+    XLA fuses nothing across such a call: what it is given lies in memory once. (Barriers of
+    ``lax.optimization_barrier`` are gone before XLA's CPU backend fuses.)
+    """
+    with set_xla_metadata(inlineable="false"):
+        return jax.jit(function)(*arrays)

@@ -100,9 +100,9 @@ def _gathered(
     """For each element of the data, the sum over the windows that it is in.
 
     Elements of equal residue modulo the stride stand at the same places of their windows; each
-    residue is gathered by itself, and they are interleaved. What is shifted is padded once, in
-    memory: fused into the loop, XLA would ask at every element whether it is in the padding, and
-    compute what the gradient comes from once for each place of a window.
+    residue is gathered by itself, and they are interleaved. What is shifted is padded before and
+    read at an offset, rather than shifted by padding: then XLA would ask at every element whether
+    it is in the padding, and compute what the gradient comes from for each place of a window.
 
     Args:
         winner: the place in each window that its gradient goes to; None: to all of them.
@@ -113,10 +113,9 @@ def _gathered(
         (before, max(0, length - out))
         for before, length, out in zip(reach, lengths, head.shape[1:3], strict=True)
     ]
-    heads = lax.optimization_barrier(jnp.pad(head, ((0, 0), *margin, (0, 0))))
+    heads = jnp.pad(head, ((0, 0), *margin, (0, 0)))
     if winner is not None:
-        padded = jnp.pad(winner, ((0, 0), *margin, (0, 0)), constant_values=-1)
-        winner = lax.optimization_barrier(padded)
+        winner = jnp.pad(winner, ((0, 0), *margin, (0, 0)), constant_values=-1)
     rows = []
     for row in range(stride[0]):
         parts = []

@@ -1,0 +1,3 @@
+"""Vocabularies: numbers for tokens."""
+
+from mixnet.gluon.contrib.data.vocabulary import Vocabulary as Vocabulary

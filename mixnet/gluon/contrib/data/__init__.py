@@ -1,0 +1,5 @@
+"""Samplers and texts beside ``mx.gluon.data``."""
+
+from mixnet.gluon.contrib.data import sampler as sampler
+from mixnet.gluon.contrib.data import text as text
+from mixnet.gluon.contrib.data.sampler import IntervalSampler as IntervalSampler

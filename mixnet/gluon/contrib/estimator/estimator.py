@@ -1,0 +1,331 @@
+"""Estimator: a network, its loss and its data brought together for training."""
+
+from __future__ import annotations
+
+import copy
+import logging
+import sys
+import warnings
+from collections.abc import Iterable
+from typing import Any
+
+from mixnet.context import Context, cpu, gpu, num_gpus
+from mixnet.gluon.contrib.estimator.batch_processor import BatchProcessor
+from mixnet.gluon.contrib.estimator.handlers import (
+    BatchBegin,
+    BatchEnd,
+    EpochBegin,
+    EpochEnd,
+    EventHandler,
+    GradientUpdateHandler,
+    LoggingHandler,
+    MetricHandler,
+    StoppingHandler,
+    TrainBegin,
+    TrainEnd,
+    ValidationHandler,
+)
+from mixnet.gluon.contrib.estimator.utils import (
+    _check_handlers,
+    _check_metrics,
+    _suggest_metric_for_loss,
+)
+from mixnet.gluon.data import DataLoader
+from mixnet.gluon.loss import Loss as GluonLoss
+from mixnet.gluon.trainer import Trainer
+from mixnet.metric import EvalMetric
+from mixnet.metric import Loss as LossMetric
+
+__all__ = ["Estimator"]
+
+
+class Estimator:
+    """Trains and validates a network; what happens on the way is told to handlers.
+
+    Args:
+        net: the network.
+        loss: a Gluon loss.
+        train_metrics: metrics of training; by default the loss, and accuracy for
+            ``SoftmaxCrossEntropyLoss``.
+        val_metrics: metrics of validation; by default as those of training.
+        initializer: gives the parameters their first values, if they have none.
+        trainer: by default SGD with learning rate 0.001.
+        context: where to train, one or several; all GPUs' first by default, else the CPU.
+        val_net: the network that is validated, by default ``net``.
+        val_loss: the loss of validation, by default ``loss``.
+        batch_processor: forward and backward of a batch.
+
+    Raises:
+        ValueError: an argument is of another kind.
+    """
+
+    logger: logging.Logger
+
+    def __init__(
+        self,
+        net: Any,
+        loss: GluonLoss,
+        train_metrics: Any = None,
+        val_metrics: Any = None,
+        initializer: Any = None,
+        trainer: Trainer | None = None,
+        context: Any = None,
+        val_net: Any = None,
+        val_loss: GluonLoss | None = None,
+        batch_processor: BatchProcessor | None = None,
+    ):
+        self.net = net
+        self.loss = self._check_loss(loss)
+        self._train_metrics = [] if train_metrics is None else _check_metrics(train_metrics)
+        self._val_metrics = [] if val_metrics is None else _check_metrics(val_metrics)
+        self._add_default_training_metrics()
+        self._add_validation_metrics()
+        self.val_loss = self.loss if val_loss is None else self._check_loss(val_loss)
+        self.val_net = net if val_net is None else val_net
+
+        self.logger = logging.Logger(name="Estimator", level=logging.INFO)
+        self.logger.addHandler(logging.StreamHandler(sys.stdout))
+
+        self.context = self._check_context(context)
+        self._initialize(initializer)
+        self.trainer = self._check_trainer(trainer)
+        self.batch_processor = self._check_batch_processor(batch_processor)
+
+    # ---- checking what was given --------------------------------------------------------------
+
+    @staticmethod
+    def _check_loss(loss: Any) -> GluonLoss:
+        if not isinstance(loss, GluonLoss):
+            raise ValueError(f"loss must be a loss of gluon.loss, not {loss!r}.")
+        return loss
+
+    @staticmethod
+    def _check_context(context: Any) -> list[Context]:
+        if context is None:
+            if num_gpus() > 1:
+                warnings.warn(
+                    "There are several GPUs and gpu(0) alone is used; name them with context=.",
+                    stacklevel=3,
+                )
+            return [gpu(0)] if num_gpus() else [cpu()]
+        found = [context] if isinstance(context, Context) else context
+        if not isinstance(found, list) or not all(isinstance(each, Context) for each in found):
+            raise ValueError(
+                f"context must be a context or a list of contexts, as mx.cpu() or [mx.gpu(0), "
+                f"mx.gpu(1)], not {context!r}."
+            )
+        return found
+
+    @staticmethod
+    def _check_batch_processor(batch_processor: Any) -> Any:
+        if batch_processor is None:
+            return BatchProcessor()
+        for name in ("fit_batch", "evaluate_batch"):
+            if not callable(getattr(batch_processor, name, None)):
+                raise ValueError(f"batch_processor must have the method {name}; derive it from "
+                                 f"BatchProcessor.")  # fmt: skip
+        return batch_processor
+
+    def _initialize(self, initializer: Any) -> None:
+        parameters = list(self.net.collect_params().values())
+        if not all(_has_values(each) for each in parameters):
+            if initializer is None:
+                self.net.initialize(ctx=self.context)
+            else:
+                self.net.initialize(init=initializer, ctx=self.context)
+            return
+        if initializer is not None:
+            warnings.warn(
+                "The network has values already: the initializer is not used. "
+                "net.initialize(init=..., force_reinit=True) starts anew.",
+                stacklevel=3,
+            )
+        for each in parameters:
+            if each._deferred_init:
+                continue
+            if set(each.list_ctx()) != set(self.context):
+                each.reset_ctx(self.context)
+
+    def _check_trainer(self, trainer: Any) -> Trainer:
+        if trainer is None:
+            warnings.warn(
+                "No trainer was given: SGD with learning rate 0.001 is taken.", stacklevel=3
+            )
+            return Trainer(self.net.collect_params(), "sgd", {"learning_rate": 0.001})
+        if not isinstance(trainer, Trainer):
+            raise ValueError(f"trainer must be a gluon.Trainer, not {trainer!r}.")
+        return trainer
+
+    # ---- metrics ------------------------------------------------------------------------------
+
+    @property
+    def train_metrics(self) -> list[EvalMetric]:
+        """Metrics of training; their names begin with "training"."""
+        return self._train_metrics
+
+    @property
+    def val_metrics(self) -> list[EvalMetric]:
+        """Metrics of validation; their names begin with "validation"."""
+        return self._val_metrics
+
+    def _add_default_training_metrics(self) -> None:
+        if not self._train_metrics:
+            suggested = _suggest_metric_for_loss(self.loss)
+            if suggested is not None:
+                self._train_metrics.append(suggested)
+            name = self.loss.name.rstrip("1234567890")
+            self._train_metrics.append(LossMetric(name))
+        for metric in self._train_metrics:
+            metric.name = "training " + metric.name
+
+    def _add_validation_metrics(self) -> None:
+        if not self._val_metrics:
+            self._val_metrics = [copy.deepcopy(metric) for metric in self._train_metrics]
+        for metric in self._val_metrics:
+            name = metric.name.removeprefix("training ")
+            metric.name = "validation " + name
+
+    # ---- running ------------------------------------------------------------------------------
+
+    def evaluate(self, val_data: Any, batch_axis: int = 0, event_handlers: Any = None) -> None:
+        """Update the metrics of validation with the batches of a loader.
+
+        Args:
+            val_data: a DataLoader of data and labels.
+            batch_axis: axis that is split over the contexts.
+            event_handlers: are told of it.
+
+        Raises:
+            ValueError: ``val_data`` is no DataLoader.
+        """
+        _check_loader(val_data)
+        for metric in self.val_metrics:
+            metric.reset()
+        handlers = _check_handlers(event_handlers, EventHandler)
+        if not any(isinstance(each, MetricHandler) for each in handlers):
+            handlers.append(MetricHandler(metrics=self.val_metrics))
+        if not any(isinstance(each, LoggingHandler) for each in handlers):
+            handlers.append(LoggingHandler(metrics=self.val_metrics))
+        told = _Told(self, handlers)
+        told.epoch_begin()
+        for batch in val_data:
+            told.batch_begin(batch=batch)
+            _, label, pred, loss = self.batch_processor.evaluate_batch(self, batch, batch_axis)
+            told.batch_end(batch=batch, pred=pred, label=label, loss=loss)
+        told.epoch_end()
+
+    def fit(
+        self,
+        train_data: Any,
+        val_data: Any = None,
+        epochs: int | None = None,
+        event_handlers: Any = None,
+        batches: int | None = None,
+        batch_axis: int = 0,
+    ) -> None:
+        """Train for so many epochs or batches.
+
+        Args:
+            train_data: a DataLoader of data and labels.
+            val_data: likewise, to validate with after each epoch.
+            epochs: how many epochs.
+            event_handlers: are told of it; stopping, updating, metrics, validation and logging
+                have handlers by themselves where none is given.
+            batches: how many batches, instead of epochs.
+            batch_axis: axis that is split over the contexts.
+
+        Raises:
+            ValueError: not one of ``epochs`` and ``batches`` was given, or no DataLoader.
+        """
+        _check_loader(train_data)
+        if (epochs is None) == (batches is None):
+            raise ValueError("fit trains for a number of epochs or of batches: give one of both.")
+        self.max_epoch, self.max_batch, self.batch_axis = epochs, batches, batch_axis
+        told = _Told(self, self._prepare_handlers(val_data, event_handlers))
+        told.train_begin()
+        while True:
+            told.epoch_begin()
+            for batch in train_data:
+                told.batch_begin(batch=batch)
+                _, label, pred, loss = self.batch_processor.fit_batch(self, batch, batch_axis)
+                if told.batch_end(batch=batch, pred=pred, label=label, loss=loss):
+                    break
+            if told.epoch_end():
+                break
+        told.train_end()
+
+    def _prepare_handlers(self, val_data: Any, given: Any) -> list[Any]:
+        handlers = _check_handlers(given, EventHandler)
+        made: list[Any] = [StoppingHandler(self.max_epoch, self.max_batch)]
+        defaults = (
+            (GradientUpdateHandler, lambda: GradientUpdateHandler()),
+            (MetricHandler, lambda: MetricHandler(metrics=self.train_metrics)),
+            (
+                ValidationHandler,
+                lambda: ValidationHandler(val_data=val_data, eval_fn=self.evaluate),
+            ),
+            (LoggingHandler, lambda: LoggingHandler(metrics=self.train_metrics)),
+        )
+        for kind, make in defaults:
+            needless = kind is ValidationHandler and not val_data
+            if not needless and not any(isinstance(each, kind) for each in handlers):
+                made.append(make())
+        known = {id(metric) for metric in (*self.train_metrics, *self.val_metrics)}
+        for handler in handlers:
+            for metric in getattr(handler, "metrics", None) or ():
+                if id(metric) not in known:
+                    raise ValueError(
+                        f"{type(handler).__name__} has the metric {metric}, which is none of "
+                        f"estimator.train_metrics and estimator.val_metrics; take it from there."
+                    )
+        return handlers + made
+
+
+class _Told:
+    """Handlers by event, those of lower priority first."""
+
+    def __init__(self, estimator: Estimator, handlers: Iterable[Any]):
+        self._estimator = estimator
+        ordered = sorted(handlers, key=lambda each: getattr(each, "priority", 0))
+        kinds = (TrainBegin, EpochBegin, BatchBegin, BatchEnd, EpochEnd, TrainEnd)
+        self._by_kind: dict[type, list[Any]] = {
+            k: [each for each in ordered if isinstance(each, k)] for k in kinds
+        }
+
+    def train_begin(self) -> None:
+        for each in self._by_kind[TrainBegin]:
+            each.train_begin(self._estimator)
+
+    def epoch_begin(self) -> None:
+        for each in self._by_kind[EpochBegin]:
+            each.epoch_begin(self._estimator)
+
+    def batch_begin(self, **facts: Any) -> None:
+        for each in self._by_kind[BatchBegin]:
+            each.batch_begin(self._estimator, **facts)
+
+    def batch_end(self, **facts: Any) -> bool:
+        # All are told, also after one that wants to stop.
+        found = [each.batch_end(self._estimator, **facts) for each in self._by_kind[BatchEnd]]
+        return any(found)
+
+    def epoch_end(self) -> bool:
+        found = [each.epoch_end(self._estimator) for each in self._by_kind[EpochEnd]]
+        return any(found)
+
+    def train_end(self) -> None:
+        for each in self._by_kind[TrainEnd]:
+            each.train_end(self._estimator)
+
+
+def _check_loader(data: Any) -> None:
+    if not isinstance(data, DataLoader):
+        raise ValueError(
+            f"The estimator takes a gluon.data.DataLoader, not {type(data).__name__}; make one of "
+            f"a dataset."
+        )
+
+
+def _has_values(parameter: Any) -> bool:
+    """Whether a parameter has values, or will have them with the first data."""
+    return bool(parameter._arrays) or bool(parameter._deferred_init)

@@ -1,0 +1,384 @@
+"""Handlers: what is told when training, an epoch or a batch begins or ends."""
+
+from __future__ import annotations
+
+import math
+import time
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from mixnet.gluon.contrib.estimator.utils import _check_metrics
+from mixnet.metric import CompositeEvalMetric, EvalMetric, Loss
+
+
+class EventHandler:
+    """Base of handlers. Those with a lower ``priority`` (0 without one) are told first."""
+
+
+class TrainBegin(EventHandler):
+    """Is told when training begins."""
+
+    def train_begin(self, estimator: Any, *args: Any, **kwargs: Any) -> Any:
+        """Override it."""
+
+
+class TrainEnd(EventHandler):
+    """Is told when training has ended."""
+
+    def train_end(self, estimator: Any, *args: Any, **kwargs: Any) -> Any:
+        """Override it."""
+
+
+class EpochBegin(EventHandler):
+    """Is told when an epoch begins."""
+
+    def epoch_begin(self, estimator: Any, *args: Any, **kwargs: Any) -> Any:
+        """Override it."""
+
+
+class EpochEnd(EventHandler):
+    """Is told when an epoch has ended; training stops if one returns True."""
+
+    def epoch_end(self, estimator: Any, *args: Any, **kwargs: Any) -> Any:
+        """Override it."""
+        return False
+
+
+class BatchBegin(EventHandler):
+    """Is told of a ``batch`` before it is processed."""
+
+    def batch_begin(self, estimator: Any, *args: Any, **kwargs: Any) -> Any:
+        """Override it."""
+
+
+class BatchEnd(EventHandler):
+    """Is told of a ``batch``, its ``pred``, ``label`` and ``loss``; the epoch stops on True."""
+
+    def batch_end(self, estimator: Any, *args: Any, **kwargs: Any) -> Any:
+        """Override it."""
+        return False
+
+
+class StoppingHandler(TrainBegin, BatchEnd, EpochEnd):
+    """Stops after so many epochs or batches, which the estimator's own take the place of.
+
+    Args:
+        max_epoch: number of epochs.
+        max_batch: number of batches.
+    """
+
+    def __init__(self, max_epoch: int | None = None, max_batch: int | None = None):
+        self.max_epoch, self.max_batch = max_epoch, max_batch
+        self.current_batch = self.current_epoch = 0
+        self.stop_training = False
+
+    def train_begin(self, estimator: Any, *args: Any, **kwargs: Any) -> None:
+        """Start to count."""
+        self.max_epoch, self.max_batch = estimator.max_epoch, estimator.max_batch
+        self.current_batch = self.current_epoch = 0
+
+    def batch_end(self, estimator: Any, *args: Any, **kwargs: Any) -> bool:
+        """Count a batch."""
+        self.current_batch += 1
+        if self.current_batch == self.max_batch:
+            self.stop_training = True
+        return self.stop_training
+
+    def epoch_end(self, estimator: Any, *args: Any, **kwargs: Any) -> bool:
+        """Count an epoch."""
+        self.current_epoch += 1
+        if self.current_epoch == self.max_epoch:
+            self.stop_training = True
+        return self.stop_training
+
+
+class MetricHandler(EpochBegin, BatchEnd):
+    """Updates metrics after each batch; an epoch starts them anew.
+
+    Args:
+        metrics: of the estimator; losses are given the loss, the others labels and predictions.
+        priority: low, so that other handlers see the values with the batch.
+    """
+
+    def __init__(self, metrics: Any, priority: float = -1000):
+        self.metrics = _check_metrics(metrics)
+        self.priority = priority
+
+    def epoch_begin(self, estimator: Any, *args: Any, **kwargs: Any) -> None:
+        """Start the metrics anew."""
+        for metric in self.metrics:
+            metric.reset()
+
+    def batch_end(self, estimator: Any, *args: Any, **kwargs: Any) -> None:
+        """Update the metrics."""
+        for metric in self.metrics:
+            if isinstance(metric, Loss):
+                metric.update(0, kwargs["loss"])
+            else:
+                metric.update(kwargs["label"], kwargs["pred"])
+
+
+class ValidationHandler(TrainBegin, BatchEnd, EpochEnd):
+    """Validates after so many epochs or batches.
+
+    Args:
+        val_data: the loader.
+        eval_fn: ``estimator.evaluate``.
+        epoch_period: epochs between two validations; None for none.
+        batch_period: batches between two validations; None for none.
+        priority: low, so that other handlers see what came of it.
+        event_handlers: are told during validation.
+    """
+
+    def __init__(
+        self,
+        val_data: Any,
+        eval_fn: Callable[..., Any],
+        epoch_period: int | None = 1,
+        batch_period: int | None = None,
+        priority: float = -1000,
+        event_handlers: Any = None,
+    ):
+        self.val_data, self.eval_fn = val_data, eval_fn
+        self.epoch_period, self.batch_period = epoch_period, batch_period
+        self.priority, self.event_handlers = priority, event_handlers
+        self.current_batch = self.current_epoch = 0
+
+    def train_begin(self, estimator: Any, *args: Any, **kwargs: Any) -> None:
+        """Start to count."""
+        self.current_batch = self.current_epoch = 0
+
+    def _validate(self, estimator: Any) -> None:
+        self.eval_fn(
+            val_data=self.val_data,
+            batch_axis=estimator.batch_axis,
+            event_handlers=self.event_handlers,
+        )
+
+    def batch_end(self, estimator: Any, *args: Any, **kwargs: Any) -> None:
+        """Count a batch; validate if it is time."""
+        self.current_batch += 1
+        if self.batch_period and self.current_batch % self.batch_period == 0:
+            self._validate(estimator)
+
+    def epoch_end(self, estimator: Any, *args: Any, **kwargs: Any) -> None:
+        """Count an epoch; validate if it is time."""
+        self.current_epoch += 1
+        if self.epoch_period and self.current_epoch % self.epoch_period == 0:
+            self._validate(estimator)
+
+
+class LoggingHandler(TrainBegin, TrainEnd, EpochBegin, EpochEnd, BatchBegin, BatchEnd):
+    """Logs what happens, with ``estimator.logger``.
+
+    Args:
+        log_interval: ``'epoch'``, or a number of batches between two lines.
+        metrics: whose values the lines have.
+        priority: high, so that the values are those after all other handlers.
+
+    Raises:
+        ValueError: another interval, or no metrics.
+    """
+
+    def __init__(
+        self, log_interval: int | str = "epoch", metrics: Any = None, priority: float = np.inf
+    ):
+        if not isinstance(log_interval, int) and log_interval != "epoch":
+            raise ValueError(
+                f"LoggingHandler: log_interval={log_interval!r} is no number of batches, nor "
+                f"'epoch'."
+            )
+        self.metrics = _check_metrics([] if metrics is None else metrics)
+        self.batch_index = self.current_epoch = self.processed_samples = 0
+        self.log_interval = log_interval
+        self.log_interval_time = 0.0
+        self.priority = priority
+
+    def _values(self) -> str:
+        """``name: value, name: value``."""
+        return ", ".join("{}: {:.4f}".format(*metric.get()) for metric in self.metrics)
+
+    def train_begin(self, estimator: Any, *args: Any, **kwargs: Any) -> None:
+        """Log the optimizer, its learning rate, and for how long."""
+        self.train_start = time.time()
+        trainer = estimator.trainer
+        estimator.logger.info(
+            "Training begin: using optimizer %s with current learning rate %.4f ",
+            type(trainer.optimizer).__name__,
+            trainer.learning_rate,
+        )
+        if estimator.max_epoch:
+            estimator.logger.info("Train for %d epochs.", estimator.max_epoch)
+        else:
+            estimator.logger.info("Train for %d batches.", estimator.max_batch)
+        self.batch_index = self.current_epoch = self.processed_samples = 0
+        self.log_interval_time = 0.0
+
+    def train_end(self, estimator: Any, *args: Any, **kwargs: Any) -> None:
+        """Log how long it took, and the metrics."""
+        took = time.time() - self.train_start
+        text = f"Train finished using total {int(took)}s with {self.current_epoch} epochs. "
+        estimator.logger.info((text + self._values()).rstrip(", "))
+
+    def batch_begin(self, estimator: Any, *args: Any, **kwargs: Any) -> None:
+        """Look at the clock."""
+        if isinstance(self.log_interval, int):
+            self.batch_start = time.time()
+
+    def batch_end(self, estimator: Any, *args: Any, **kwargs: Any) -> None:
+        """Log the time and the metrics if it is time."""
+        if not isinstance(self.log_interval, int):
+            return
+        self.log_interval_time += time.time() - self.batch_start
+        self.processed_samples += kwargs["batch"][0].shape[0]
+        if self.batch_index % self.log_interval == 0:
+            text = (
+                f"[Epoch {self.current_epoch}][Batch {self.batch_index}]"
+                f"[Samples {self.processed_samples}] time/interval: {self.log_interval_time:.3f}s "
+            )
+            self.log_interval_time = 0.0
+            estimator.logger.info((text + self._values()).rstrip(", "))
+        self.batch_index += 1
+
+    def epoch_begin(self, estimator: Any, *args: Any, **kwargs: Any) -> None:
+        """Log the learning rate, if the metrics are those of training."""
+        self.epoch_start = time.time()
+        if any("training" in metric.name for metric in self.metrics):
+            estimator.logger.info(
+                "[Epoch %d] Begin, current learning rate: %.4f",
+                self.current_epoch,
+                estimator.trainer.learning_rate,
+            )
+        else:
+            estimator.logger.info("Validation Begin")
+
+    def epoch_end(self, estimator: Any, *args: Any, **kwargs: Any) -> None:
+        """Log the time and the metrics."""
+        text = f"[Epoch {self.current_epoch}] Finished in {time.time() - self.epoch_start:.3f}s, "
+        estimator.logger.info((text + self._values()).rstrip(", "))
+        self.current_epoch += 1
+        self.batch_index = 0
+
+
+def better(monitor: EvalMetric, mode: str, who: str) -> Any:
+    """``np.less`` or ``np.greater``: which way a metric improves.
+
+    Args:
+        monitor: the metric.
+        mode: ``min``, ``max``, or ``auto``: losses shall be small, others large.
+        who: named in warnings.
+    """
+    if mode not in ("auto", "min", "max"):
+        warnings.warn(
+            f"{who}: mode={mode!r} is none of 'min', 'max' and 'auto'; 'auto' is taken.",
+            RuntimeWarning,
+            stacklevel=3,
+        )
+        mode = "auto"
+    name = str(monitor.get()[0])
+    if mode == "auto":
+        if "loss" in name.lower():
+            return np.less
+        warnings.warn(
+            f"{who}: a larger {name} is taken for a better one. Say so with mode='max', or the "
+            f"opposite with mode='min'.",
+            stacklevel=3,
+        )
+    return np.less if mode == "min" else np.greater
+
+
+class EarlyStoppingHandler(TrainBegin, EpochEnd, TrainEnd):
+    """Stops when a metric does not improve any more.
+
+    Args:
+        monitor: a metric of the estimator.
+        min_delta: what counts as an improvement.
+        patience: epochs to wait for one.
+        mode: ``min`` or ``max``, which way it improves; ``auto`` guesses by the name.
+        baseline: value that has to be reached at first.
+
+    Raises:
+        ValueError: ``monitor`` is no metric.
+    """
+
+    def __init__(
+        self,
+        monitor: EvalMetric,
+        min_delta: float = 0,
+        patience: int = 0,
+        mode: str = "auto",
+        baseline: float | None = None,
+    ):
+        if not isinstance(monitor, EvalMetric):
+            raise ValueError(
+                "EarlyStoppingHandler: monitor must be one of the metrics in "
+                "estimator.train_metrics and estimator.val_metrics."
+            )
+        if isinstance(monitor, CompositeEvalMetric):
+            raise ValueError(
+                "EarlyStoppingHandler: monitor has several values; give one of its metrics."
+            )
+        self.monitor, self.baseline, self.patience = monitor, baseline, patience
+        self.min_delta = min_delta
+        self.wait = self.stopped_epoch = self.current_epoch = 0
+        self.stop_training = False
+        self.monitor_op = better(monitor, mode, "EarlyStoppingHandler")
+        if self.monitor_op is np.less:
+            self.min_delta *= -1
+
+    def train_begin(self, estimator: Any, *args: Any, **kwargs: Any) -> None:
+        """Forget what was best."""
+        self.wait = self.stopped_epoch = self.current_epoch = 0
+        self.stop_training = False
+        worst = np.inf if self.monitor_op is np.less else -np.inf
+        self.best: float = worst if self.baseline is None else self.baseline
+
+    def epoch_end(self, estimator: Any, *args: Any, **kwargs: Any) -> bool:
+        """Compare with what was best."""
+        name, value = self.monitor.get()
+        if math.isnan(value):
+            warnings.warn(
+                f"{name} has no value: is it one of estimator.train_metrics and "
+                f"estimator.val_metrics?",
+                RuntimeWarning,
+                stacklevel=2,
+            )
+        elif self.monitor_op(value - self.min_delta, self.best):
+            self.best = value
+            self.wait = 0
+        else:
+            self.wait += 1
+            if self.wait >= self.patience:
+                self.stopped_epoch = self.current_epoch
+                self.stop_training = True
+        self.current_epoch += 1
+        return self.stop_training
+
+    def train_end(self, estimator: Any, *args: Any, **kwargs: Any) -> None:
+        """Log that it was this handler who stopped."""
+        if self.stopped_epoch > 0:
+            estimator.logger.info(
+                "[Epoch %d] EarlyStoppingHanlder: early stopping due to %s not improving",
+                self.stopped_epoch,
+                self.monitor.get()[0],
+            )
+
+
+class GradientUpdateHandler(BatchEnd):
+    """Updates the parameters after a batch: a step of the trainer by the number of losses.
+
+    Args:
+        priority: the lowest: parameters are updated before anything else.
+    """
+
+    def __init__(self, priority: float = -2000):
+        self.priority = priority
+
+    def batch_end(self, estimator: Any, *args: Any, **kwargs: Any) -> None:
+        """Take a step."""
+        loss = kwargs["loss"]
+        batch_size = sum(len(each) for each in (loss if isinstance(loss, list) else [loss]))
+        estimator.trainer.step(batch_size)

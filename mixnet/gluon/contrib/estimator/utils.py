@@ -1,0 +1,49 @@
+"""What the estimator and its handlers share."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from mixnet.metric import EvalMetric
+
+
+def _check_metrics(metrics: Any) -> list[EvalMetric]:
+    """One metric or several as a list.
+
+    Raises:
+        ValueError: something else.
+    """
+    if isinstance(metrics, EvalMetric):
+        return [metrics]
+    found = list(metrics) if isinstance(metrics, Iterable) else [metrics]
+    if isinstance(metrics, str) or not all(isinstance(each, EvalMetric) for each in found):
+        raise ValueError(
+            f"metrics must be a metric or a list of metrics, as mx.metric.Accuracy() makes, not "
+            f"{metrics!r}."
+        )
+    return found
+
+
+def _check_handlers(handlers: Any, kind: type) -> list[Any]:
+    """One handler or several as a new list.
+
+    Raises:
+        ValueError: something else.
+    """
+    if handlers is None:
+        return []
+    found = [handlers] if isinstance(handlers, kind) else list(handlers)
+    if not all(isinstance(each, kind) for each in found):
+        raise ValueError(
+            f"handlers must be an EventHandler or a list of EventHandler, not {handlers!r}."
+        )
+    return found
+
+
+def _suggest_metric_for_loss(loss: Any) -> EvalMetric | None:
+    """The metric that is usual beside a loss; None if there is none."""
+    from mixnet.gluon.loss import SoftmaxCrossEntropyLoss
+    from mixnet.metric import Accuracy
+
+    return Accuracy() if isinstance(loss, SoftmaxCrossEntropyLoss) else None

@@ -1,0 +1,404 @@
+"""DataLoader: batches of a dataset, made ahead by processes or threads if asked."""
+
+from __future__ import annotations
+
+import functools
+import itertools
+import multiprocessing
+import zlib
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future, TimeoutError
+from typing import Any
+
+import numpy as np
+
+from mixnet.context import Context
+from mixnet.engine import Var, push
+from mixnet.gluon.data.dataset import ArrayDataset
+from mixnet.gluon.data.sampler import BatchSampler, RandomSampler, Sampler, SequentialSampler
+from mixnet.gluon.data.worker import Workers, empty_shared
+from mixnet.ndarray.ndarray import NDArray
+from mixnet.numpy.ndarray import ndarray
+from mixnet.runtime.host import host_value, on_device, on_host, put_on_device
+from mixnet.runtime.state import is_on_host, state
+from mixnet.util import is_np_array, is_np_shape, set_np
+
+__all__ = ["DataLoader"]
+
+Batchify = Callable[[list[Any]], Any]
+_CPU, _SHARED = Context("cpu", 0), Context("cpu_shared", 0)
+
+
+def default_batchify_fn(data: Any) -> Any:
+    """Samples stacked to arrays: numbers, arrays, or tuples of them.
+
+    Args:
+        data: a list of samples.
+
+    Raises:
+        TypeError: samples that are no numbers.
+        ValueError: their shapes differ.
+    """
+    return _batchify(data, _CPU)
+
+
+def default_mp_batchify_fn(data: Any) -> Any:
+    """``default_batchify_fn`` into memory that the processes share."""
+    return _batchify(data, _SHARED)
+
+
+def _batchify(data: Any, context: Context) -> Any:
+    first = data[0]
+    if isinstance(first, tuple):
+        return [_batchify(part, context) for part in zip(*data, strict=False)]
+    if isinstance(first, NDArray):
+        if is_on_host():
+            read = state.trace.array
+            return _array(_stacked([read(each._read()) for each in data]), context)
+        return _array(np.stack([each.asnumpy() for each in data]), context)
+    if type(first) is np.ndarray and first.ndim and first.dtype.kind in "fiub":
+        shape, dtype = first.shape, first.dtype
+        if all(type(x) is np.ndarray and (x.shape, x.dtype) == (shape, dtype) for x in data):
+            return _array(_stacked(data), context)
+    found = np.asarray(data)
+    if found.dtype.kind not in "fiub":
+        raise TypeError(
+            f"Samples with parts of type {type(first).__name__} do not stack to an array; give "
+            f"the DataLoader a batchify_fn that says what a batch of them is."
+        )
+    return _array(found, context)
+
+
+def _stacked(arrays: Sequence[np.ndarray]) -> np.ndarray:
+    shape = arrays[0].shape
+    for each in arrays:
+        if each.shape != shape:
+            raise ValueError(
+                f"Samples of shapes {shape} and {each.shape} do not stack to a batch. Bring them "
+                f"to one shape with a transform, or give the DataLoader a batchify_fn that pads."
+            )
+    return np.stack(arrays, out=empty_shared((len(arrays), *shape), arrays[0].dtype))
+
+
+def _array(data: np.ndarray, context: Context) -> NDArray:
+    value = host_value(data, context)
+    return (ndarray if is_np_array() else NDArray)._wrap(
+        value if is_on_host() else on_device(value)
+    )
+
+
+class _Maker:
+    """Makes a batch of numbers of samples; worker processes get it by being forked."""
+
+    def __init__(self, dataset: Any, batchify: Batchify):
+        self.dataset, self.batchify = dataset, batchify
+        whole = batchify in (default_batchify_fn, default_mp_batchify_fn)
+        self._context = _SHARED if batchify is default_mp_batchify_fn else _CPU
+        self._rows = dataset.rows if whole and type(dataset) is ArrayDataset else None
+
+    def __call__(self, numbers: Sequence[int]) -> Any:
+        if self._rows is not None:
+            rows = self._rows(numbers)
+            if rows is not None:
+                made = [_array(row, self._context) for row in rows]
+                return made if len(made) > 1 else made[0]
+        dataset = self.dataset
+        return self.batchify([dataset[i] for i in numbers])
+
+    def here(self, numbers: Sequence[int]) -> Any:
+        """The batch made in this thread, its arrays on their devices."""
+        with on_host():
+            batch = self(numbers)
+        put_on_device(batch)
+        return batch
+
+
+def _as_in_context(data: Any, ctx: Context) -> Any:
+    """A batch with all of its arrays on a context."""
+    if isinstance(data, NDArray):
+        return data.as_in_context(ctx)
+    if isinstance(data, (list, tuple)):
+        return [_as_in_context(each, ctx) for each in data]
+    return data
+
+
+class _ThreadWorkers:
+    """The I/O workers of the engine as makers of batches, ``count`` at a time."""
+
+    def __init__(self, make: _Maker, count: int):
+        self._make = make
+        self._lanes = itertools.cycle([Var(f"DataLoader {i}") for i in range(count)])
+
+    def submit(self, numbers: Sequence[int], seed: int) -> Future[Any]:
+        """Ask for a batch."""
+        future: Future[Any] = Future()
+        work = functools.partial(self._run, future, numbers, (is_np_shape(), is_np_array()))
+        push(work, (), (next(self._lanes),), "io", name="DataLoader batch")
+        return future
+
+    def _run(self, future: Future[Any], numbers: Sequence[int], numpy: tuple[bool, bool]) -> None:
+        if not future.set_running_or_notify_cancel():
+            return
+        before = is_np_shape(), is_np_array()
+        set_np(*numpy)  # threads have settings of their own
+        try:
+            future.set_result(self._make.here(numbers))
+        except BaseException as error:
+            future.set_exception(error)
+        finally:
+            set_np(*before)
+
+    def result(self, job: Future[Any], timeout: float) -> Any:
+        """The batch of a job, or the exception that it ended with.
+
+        Raises:
+            multiprocessing.TimeoutError: it is not there after ``timeout`` seconds.
+        """
+        try:
+            return job.result(timeout)
+        except TimeoutError as error:
+            if job.done() and job.exception() is error:
+                raise  # the dataset's own
+            raise multiprocessing.TimeoutError(
+                f"A thread of a DataLoader took more than {timeout} seconds for a batch. If that "
+                f"is how long its samples take, give the DataLoader a larger timeout."
+            ) from None
+
+    def forget(self, jobs: Sequence[Future[Any]]) -> None:
+        """Nobody wants these any more; those that run come to their end first."""
+        for job in jobs:
+            job.cancel()
+
+    def stop(self) -> None:
+        """Nothing to end: the threads are the engine's."""
+
+
+class _MultiWorkerIter:
+    """The batches of one epoch, some of them asked for ahead."""
+
+    def __init__(self, loader: DataLoader):
+        self._loader = loader
+        self._workers = loader._start_workers()
+        self._batches = iter(loader._batch_sampler)
+        self._seed = loader._next_seed()
+        self._asked = 0
+        self._jobs: deque[Any] = deque()
+        for _ in range(max(1, loader._prefetch)):
+            self._ask()
+
+    def __len__(self) -> int:
+        return len(self._loader._batch_sampler)
+
+    def __iter__(self) -> _MultiWorkerIter:
+        return self
+
+    def _ask(self) -> None:
+        numbers = next(self._batches, None)
+        if numbers is not None:
+            # By the batch, not by the worker: the numbers drawn do not depend on who is quicker.
+            seed = zlib.crc32(f"{self._seed} {self._asked}".encode())
+            self._jobs.append(self._workers.submit(numbers, seed))
+            self._asked += 1
+
+    def __next__(self) -> Any:
+        if not self._jobs:
+            raise StopIteration
+        loader = self._loader
+        try:
+            batch = self._workers.result(self._jobs.popleft(), loader._timeout)
+        except BaseException as error:
+            self.close()
+            # A worker that is stuck or dead is of no use; after Ctrl-C none shall be left.
+            if not isinstance(error, Exception) or error.__cause__ is None:
+                loader._stop_workers()
+            raise
+        self._ask()
+        if loader._pin_memory:
+            batch = _as_in_context(batch, Context("cpu_pinned", loader._pin_device_id))
+        return batch
+
+    def close(self) -> None:
+        """Want no more batches."""
+        jobs, self._jobs = list(self._jobs), deque()
+        self._workers.forget(jobs)
+
+
+class DataLoader:
+    """Iterates over batches of a dataset.
+
+    Samples are made with NumPy, in the main process too: operators of ``mx.nd`` that a dataset, a
+    transform or ``batchify_fn`` calls run at once on the host, whatever the shape of a sample.
+
+    Args:
+        dataset: samples: anything with ``len`` and indexing.
+        batch_size: samples per batch.
+        shuffle: random order, anew in every epoch, by NumPy's global random state.
+        sampler: gives the order instead.
+        last_batch: ``keep`` a shorter last batch (default), ``discard`` it, or ``rollover``.
+        batch_sampler: gives the batches' numbers instead of all of those.
+        batchify_fn: makes a batch of a list of samples; by default they are stacked.
+        num_workers: processes, or threads, that make batches ahead; 0 makes them when asked for.
+        pin_memory: hand out arrays on ``cpu_pinned``.
+        pin_device_id: number of that context.
+        prefetch: batches made ahead, by default twice ``num_workers``.
+        thread_pool: threads rather than processes: for datasets that let others run meanwhile, as
+            decoding does. They are the engine's I/O workers (``MIXNET_IO_NTHREADS``).
+        timeout: seconds to wait for a batch of a worker.
+        auto_reload: ask for the first batches of the next epoch when one has ended.
+
+    Raises:
+        ValueError: arguments contradict each other.
+        AssertionError: ``timeout`` is not positive.
+    """
+
+    def __init__(
+        self,
+        dataset: Any,
+        batch_size: int | None = None,
+        shuffle: bool = False,
+        sampler: Sampler | None = None,
+        last_batch: str | None = None,
+        batch_sampler: Any = None,
+        batchify_fn: Batchify | None = None,
+        num_workers: int = 0,
+        pin_memory: bool = False,
+        pin_device_id: int = 0,
+        prefetch: int | None = None,
+        thread_pool: bool = False,
+        timeout: float = 120,
+        auto_reload: bool = False,
+    ):
+        self._dataset = dataset
+        self._pin_memory, self._pin_device_id = pin_memory, pin_device_id
+        self._thread_pool = thread_pool
+        self._timeout = timeout
+        if timeout <= 0:
+            raise AssertionError(f"DataLoader: timeout={timeout} must be above 0 seconds.")
+        if batch_sampler is None:
+            if batch_size is None:
+                raise ValueError("DataLoader needs batch_size, or a batch_sampler.")
+            if sampler is None:
+                count = len(dataset)
+                sampler = RandomSampler(count) if shuffle else SequentialSampler(count)
+            elif shuffle:
+                raise ValueError("DataLoader: shuffle and sampler exclude each other; give one.")
+            batch_sampler = BatchSampler(sampler, batch_size, last_batch or "keep")
+        elif batch_size is not None or shuffle or sampler is not None or last_batch is not None:
+            raise ValueError(
+                "DataLoader: batch_sampler excludes batch_size, shuffle, sampler and last_batch."
+            )
+        self._batch_sampler = batch_sampler
+        self._num_workers = max(0, num_workers)
+        self._prefetch = max(0, 2 * self._num_workers if prefetch is None else int(prefetch))
+        if batchify_fn is None:
+            batchify_fn = default_mp_batchify_fn if self._num_workers else default_batchify_fn
+        self._batchify_fn = batchify_fn
+        self._worker_pool: Any = None
+        self._epochs = 0
+        self._iter: _MultiWorkerIter | None = None
+        self.auto_reload = auto_reload
+        if auto_reload:
+            self.refresh()
+
+    def __len__(self) -> int:
+        return len(self._batch_sampler)
+
+    def __iter__(self) -> Iterator[Any]:
+        if not self._num_workers:
+            yield from self._same_process()
+            return
+        if self._iter is None:
+            self.refresh()
+        batches, self._iter = self._iter, None
+        assert batches is not None
+        try:
+            yield from batches
+        finally:
+            batches.close()
+        if self.auto_reload:
+            self.refresh()
+
+    def _same_process(self) -> Iterator[Any]:
+        make = _Maker(self._dataset, self._batchify_fn)
+        for numbers in self._batch_sampler:
+            batch = make.here(numbers)
+            if self._pin_memory:
+                batch = _as_in_context(batch, Context("cpu_pinned", self._pin_device_id))
+            yield batch
+
+    def refresh(self) -> None:
+        """Ask for the first batches of an epoch now; the next iteration takes them."""
+        self.clean()
+        if self._num_workers:
+            self._iter = _MultiWorkerIter(self)
+
+    def clean(self) -> None:
+        """Give up what was asked for ahead."""
+        if self._iter is not None:
+            self._iter.close()
+            self._iter = None
+
+    def _start_workers(self) -> Any:
+        if self._worker_pool is None:
+            make = _Maker(self._dataset, self._batchify_fn)
+            if self._thread_pool:
+                self._worker_pool = _ThreadWorkers(make, self._num_workers)
+            else:
+                ahead = max(1, self._prefetch)
+                self._worker_pool = Workers(make, self._num_workers, ahead + _SPARE, _SPARE)
+        return self._worker_pool
+
+    def _stop_workers(self) -> None:
+        if self._worker_pool is not None:
+            self._worker_pool.stop()
+            self._worker_pool = None
+
+    def _next_seed(self) -> str:
+        # Random numbers of the samples follow from np.random.seed, without using any up.
+        self._epochs += 1
+        drawn: Any = np.random.get_state()
+        return f"{zlib.crc32(drawn[1].tobytes())} {drawn[2]} {self._epochs}"
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**vars(self), "_worker_pool": None, "_iter": None}
+
+    def __del__(self) -> None:
+        try:
+            self.clean()
+            self._stop_workers()
+        except (AttributeError, TypeError):  # the constructor failed, or the interpreter ends
+            pass
+
+
+_SPARE = 4  # batches in shared memory that a program may hold before others are copied out of it
+
+
+class DataLoaderV1(DataLoader):
+    """The DataLoader of earlier versions: the same with fewer arguments."""
+
+    def __init__(
+        self,
+        dataset: Any,
+        batch_size: int | None = None,
+        shuffle: bool = False,
+        sampler: Sampler | None = None,
+        last_batch: str | None = None,
+        batch_sampler: Any = None,
+        batchify_fn: Batchify | None = None,
+        num_workers: int = 0,
+        pin_memory: bool = False,
+        pin_device_id: int = 0,
+    ):
+        super().__init__(
+            dataset,
+            batch_size,
+            shuffle,
+            sampler,
+            last_batch,
+            batch_sampler,
+            batchify_fn,
+            num_workers,
+            pin_memory,
+            pin_device_id,
+        )

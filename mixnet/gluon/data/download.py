@@ -1,0 +1,67 @@
+"""Files of datasets: found in a folder, or downloaded there and checked."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tarfile
+import zipfile
+from collections.abc import Sequence
+from typing import IO
+
+from mixnet.base import MXNetError
+from mixnet.gluon import utils
+
+
+def fetch(root: str, name: str, sha1: str, url: str) -> str:
+    """Path of a file in ``root``, downloaded if it is not there with this hash.
+
+    Raises:
+        MXNetError: it cannot be downloaded; the message says where to put it by hand.
+    """
+    path = os.path.join(root, name)
+    if os.path.exists(path) and utils.check_sha1(path, sha1):
+        return path
+    wrong = f" The file that is there has another hash than {sha1}." if os.path.exists(path) else ""
+    try:
+        utils.download(url, path=path, overwrite=bool(wrong), sha1_hash=sha1)
+    except Exception as error:
+        raise MXNetError(
+            f"{name} could not be downloaded from {url}: {error}.{wrong} Get it by another way and "
+            f"put it at {path}; MXNET_GLUON_REPO names another server."
+        ) from error
+    return path
+
+
+def extract(archive: str, root: str, names: Sequence[str]) -> None:
+    """Put the files of these names from a .zip or .tar.gz archive into ``root``, folders left out.
+
+    Raises:
+        MXNetError: a file is not in the archive.
+    """
+    wanted = set(names)
+    if zipfile.is_zipfile(archive):
+        with zipfile.ZipFile(archive) as packed:
+            for info in packed.infolist():
+                base = os.path.basename(info.filename)
+                if base in wanted:
+                    with packed.open(info) as source:
+                        _write(source, os.path.join(root, base))
+                    wanted.discard(base)
+    else:
+        with tarfile.open(archive) as tar:
+            for member in tar:
+                base = os.path.basename(member.name)
+                content = tar.extractfile(member) if base in wanted else None
+                if content is not None:
+                    _write(content, os.path.join(root, base))
+                    wanted.discard(base)
+    if wanted:
+        raise MXNetError(f"{archive} does not contain {', '.join(sorted(wanted))}.")
+
+
+def _write(source: IO[bytes], path: str) -> None:
+    part = f"{path}.part"
+    with open(part, "wb") as target:
+        shutil.copyfileobj(source, target)
+    os.replace(part, path)

@@ -1,0 +1,134 @@
+"""Memory that worker processes fill and the main process reads, without names and without copies."""
+
+from __future__ import annotations
+
+import math
+import mmap
+import os
+import threading
+import weakref
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+ALIGNMENT = 64  # bytes; devices of JAX on the CPU then use the memory as it is
+
+
+def is_supported() -> bool:
+    """Whether the system has memory files that child processes inherit."""
+    return hasattr(os, "memfd_create") and hasattr(os, "fork")
+
+
+class Slot:
+    """A piece of shared memory, made before the processes that share it; it grows when needed.
+
+    The kernel frees it when the last of the processes is gone, however they end.
+    """
+
+    def __init__(self) -> None:
+        self._file = os.memfd_create("mixnet-batch", os.MFD_CLOEXEC)
+        weakref.finalize(self, os.close, self._file)
+        self._map: mmap.mmap | None = None
+        self._used = 0
+
+    @property
+    def capacity(self) -> int:
+        """Bytes that this process sees."""
+        return 0 if self._map is None else len(self._map)
+
+    def see(self, size: int) -> None:
+        """See at least ``size`` bytes, which the file must have."""
+        if self.capacity < size:
+            # The memory seen so far stays as long as there are arrays on it.
+            self._map = mmap.mmap(self._file, os.fstat(self._file).st_size)
+
+    def grow(self, size: int) -> None:
+        """Have at least ``size`` bytes, and some more for batches to come."""
+        if os.fstat(self._file).st_size < size:
+            os.ftruncate(self._file, size + size // 8)
+        self.see(size)
+
+    # ---- the worker's side ----------------------------------------------------------------------
+
+    def clear(self) -> None:
+        """Start to fill it anew."""
+        self._used = 0
+
+    def empty(self, shape: tuple[int, ...], dtype: Any) -> np.ndarray | None:
+        """An array in this memory whose content is open; None if there is too little left."""
+        kind = np.dtype(dtype)
+        size = math.prod(shape) * kind.itemsize
+        if self._map is None or self._used + size > len(self._map) or not size:
+            return None
+        made = self.array(self._used, shape, kind)
+        self._used += -(-size // ALIGNMENT) * ALIGNMENT
+        return made
+
+    def place(self, array: np.ndarray) -> int | None:
+        """Where in this memory an array starts; None if it lies elsewhere."""
+        if self._map is None or not array.flags.c_contiguous or not array.size:
+            return None
+        start = np.frombuffer(self._map, np.uint8, 1).ctypes.data
+        offset = array.ctypes.data - start
+        return offset if offset >= 0 and offset + array.nbytes <= len(self._map) else None
+
+    def store(self, arrays: list[np.ndarray]) -> list[int]:
+        """Put arrays into this memory, those that are not there yet; where they are."""
+        found = [self.place(each) for each in arrays]
+        missing = sum(
+            each.nbytes + ALIGNMENT
+            for each, place in zip(arrays, found, strict=True)
+            if place is None
+        )
+        if missing and self._used + missing > self.capacity:
+            # What is there already is seen under other addresses, and stays where it is.
+            self.grow(self._used + missing)
+        places = []
+        for each, place in zip(arrays, found, strict=True):
+            if place is None:
+                place = self._used
+                target = self.empty(each.shape, each.dtype)
+                if target is not None:
+                    target[...] = each
+            places.append(place)
+        return places
+
+    # ---- both sides -----------------------------------------------------------------------------
+
+    def array(self, offset: int, shape: tuple[int, ...], dtype: Any) -> np.ndarray:
+        """The array that starts at a byte."""
+        assert self._map is not None
+        count = math.prod(shape)
+        return np.frombuffer(self._map, dtype, count, offset).reshape(shape)
+
+
+class Lease:
+    """A slot in use by arrays of the main process; free again when the last of them is gone.
+
+    Args:
+        release: called then, by whatever thread.
+    """
+
+    def __init__(self, slot: Slot, release: Callable[[], None]):
+        self._slot, self._release = slot, release
+        self._arrays = 1  # the one who makes the arrays counts until it is done
+        self._lock = threading.RLock()  # arrays die in any thread, at any line
+
+    def array(self, offset: int, shape: tuple[int, ...], dtype: Any) -> np.ndarray:
+        """An array in the slot, which nobody may write to."""
+        made = self._slot.array(offset, shape, dtype)
+        made.flags.writeable = False
+        with self._lock:
+            self._arrays += 1
+        # What holds the array without this handle, as a device does, holds its base.
+        weakref.finalize(made.base, self.drop).atexit = False
+        return made
+
+    def drop(self) -> None:
+        """One user less."""
+        with self._lock:
+            self._arrays -= 1
+            last = not self._arrays
+        if last:
+            self._release()

@@ -1,0 +1,505 @@
+"""What is done to an image before it is a sample: each is a block, called with an image.
+
+Images are ``(height, width, channels)``, or several with a batch axis before; ``ToTensor`` makes
+``(channels, height, width)`` of them. On the CPU they are computed with NumPy and OpenCV at once:
+images have many sizes, and a program would have to be compiled for each. Inside a network that is
+hybridized they become part of its graph.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from mixnet import image
+from mixnet.base import numeric_types
+from mixnet.gluon.block import Block, HybridBlock
+from mixnet.gluon.nn import HybridSequential, Sequential
+from mixnet.ndarray.ndarray import NDArray
+from mixnet.runtime.host import on_host, put_on_device
+from mixnet.runtime.state import is_on_host
+from mixnet.runtime.value import from_host
+from mixnet.util import is_np_array
+
+
+class _OnHost:
+    """Runs the block on the host if its input is there."""
+
+    def __call__(self, x: Any, *args: Any) -> Any:
+        call = super().__call__  # type: ignore[misc]
+        if not isinstance(x, NDArray) or x.context.device_type == "gpu" or is_on_host():
+            return call(x, *args)
+        with on_host():
+            found = call(x, *args)
+        put_on_device(found)
+        return found
+
+
+class Compose(_OnHost, Sequential):
+    """Transforms one after the other; those in a row that can be are one hybrid block.
+
+    Args:
+        transforms: blocks, or any functions of an image.
+    """
+
+    def __init__(self, transforms: Sequence[Any]):
+        super().__init__()
+        with self.name_scope():
+            row: list[Any] = []
+            for each in [*transforms, None]:
+                if isinstance(each, HybridBlock):
+                    row.append(each)
+                    continue
+                if len(row) == 1:
+                    self.add(row[0])
+                elif row:
+                    together = HybridSequential()
+                    for one in row:
+                        together.add(one)
+                    together.hybridize()
+                    self.add(together)
+                row = []
+                if each is not None:
+                    self.add(each)
+
+
+class HybridCompose(_OnHost, HybridSequential):
+    """Transforms that can be hybridized, one after the other, hybridized.
+
+    Args:
+        transforms: hybrid blocks.
+
+    Raises:
+        ValueError: one of them is none.
+    """
+
+    def __init__(self, transforms: Sequence[Any]):
+        super().__init__()
+        for each in transforms:
+            if not isinstance(each, HybridBlock):
+                raise ValueError(
+                    f"HybridCompose takes hybrid blocks; {each!r} is a {type(each).__name__}. "
+                    f"Compose takes any."
+                )
+            self.add(each)
+        self.hybridize()
+
+
+class Cast(_OnHost, HybridBlock):
+    """Another dtype.
+
+    Args:
+        dtype: the dtype to have.
+    """
+
+    def __init__(self, dtype: Any = "float32"):
+        super().__init__()
+        self._dtype = dtype
+
+    def hybrid_forward(self, F: Any, x: Any) -> Any:
+        """The input in that dtype."""
+        return x.astype(self._dtype) if is_np_array() else F.cast(x, self._dtype)
+
+
+class RandomApply(Sequential):
+    """A transform that is applied to some images only.
+
+    Args:
+        transforms: a block or a function.
+        p: probability with which it is applied.
+    """
+
+    def __init__(self, transforms: Any, p: float = 0.5):
+        super().__init__()
+        self.transforms = transforms
+        self.p = p
+
+    def forward(self, x: Any, *args: Any) -> Any:
+        """The image, transformed or not."""
+        return x if self.p < random.random() else self.transforms(x)
+
+
+class HybridRandomApply(HybridSequential):
+    """:class:`RandomApply` for a transform that can be hybridized.
+
+    Args:
+        transforms: a hybrid block.
+        p: probability with which it is applied.
+    """
+
+    def __init__(self, transforms: Any, p: float = 0.5):
+        if not isinstance(transforms, HybridBlock):
+            raise AssertionError(
+                f"HybridRandomApply takes a hybrid block, not a {type(transforms).__name__}."
+            )
+        super().__init__()
+        self.transforms = transforms
+        self.p = p
+
+    def hybrid_forward(self, F: Any, x: Any, *args: Any) -> Any:
+        """The image, transformed or not."""
+        chance = (F.np if is_np_array() else F).random.uniform(shape=(1,))
+        where = F.np.where if is_np_array() else F.broadcast_like
+        if is_np_array():
+            return where(chance < self.p, self.transforms(x), x)
+        made = self.transforms(x)
+        return F.where(F.broadcast_like(F.reshape(chance, (1,) * 3), made) < self.p, made, x)
+
+
+class ToTensor(_OnHost, HybridBlock):
+    """Images with values up to 255 as float32 up to 1, channels first."""
+
+    def __init__(self) -> None:
+        super().__init__()
+
+    def hybrid_forward(self, F: Any, x: Any) -> Any:
+        """``(..., channels, height, width)``."""
+        return (F.npx if is_np_array() else F).image.to_tensor(x)
+
+
+class Normalize(_OnHost, HybridBlock):
+    """``(image - mean) / std``, after :class:`ToTensor`.
+
+    Args:
+        mean: one number, or one for each channel.
+        std: likewise.
+    """
+
+    def __init__(self, mean: Any = 0.0, std: Any = 1.0):
+        super().__init__()
+        self._mean, self._std = mean, std
+
+    def hybrid_forward(self, F: Any, x: Any) -> Any:
+        """The input's shape."""
+        return (F.npx if is_np_array() else F).image.normalize(x, self._mean, self._std)
+
+
+class Rotate(_OnHost, Block):
+    """Images turned about their centre; float32, channels first.
+
+    Args:
+        rotation_degrees: angle, anticlockwise; what is outside is 0.
+        zoom_in: enlarge until no corner is empty.
+        zoom_out: shrink until no corner is cut off.
+    """
+
+    def __init__(self, rotation_degrees: float, zoom_in: bool = False, zoom_out: bool = False):
+        super().__init__()
+        self._args = (rotation_degrees, zoom_in, zoom_out)
+
+    def forward(self, x: Any) -> Any:
+        """The input's shape.
+
+        Raises:
+            TypeError: it is not float32.
+        """
+        return image.imrotate(x, *self._args)
+
+
+class RandomRotation(_OnHost, Block):
+    """:class:`Rotate` by a random angle.
+
+    Args:
+        angle_limits: least and greatest angle.
+        zoom_in: enlarge until no corner is empty.
+        zoom_out: shrink until no corner is cut off.
+        rotate_with_proba: probability of turning an image at all.
+
+    Raises:
+        ValueError: the limits are in the wrong order, or the probability is none.
+    """
+
+    def __init__(
+        self,
+        angle_limits: tuple[float, float],
+        zoom_in: bool = False,
+        zoom_out: bool = False,
+        rotate_with_proba: float = 1.0,
+    ):
+        super().__init__()
+        lower, upper = angle_limits
+        if lower >= upper:
+            raise ValueError(f"RandomRotation: angle_limits={angle_limits}: give the lower first.")
+        if not 0 <= rotate_with_proba <= 1:
+            raise ValueError(
+                f"RandomRotation: rotate_with_proba={rotate_with_proba} is no probability."
+            )
+        self._args = (angle_limits, zoom_in, zoom_out)
+        self._rotate_with_proba = rotate_with_proba
+
+    def forward(self, x: Any) -> Any:
+        """The input's shape."""
+        if np.random.random() > self._rotate_with_proba:
+            return x
+        return image.random_rotate(x, *self._args)
+
+
+def _size(size: Any) -> Any:
+    return (size, size) if isinstance(size, numeric_types) else size
+
+
+class RandomResizedCrop(_OnHost, Block):
+    """A random part of an image, in another size.
+
+    Args:
+        size: ``(width, height)`` of the result, or one number for both.
+        scale: least and greatest share of the area.
+        ratio: least and greatest width by height of the part.
+        interpolation: 0 nearest, 1 linear, 2 cubic, 3 area, 4 Lanczos, 9 as the sizes suggest, 10
+            a random one.
+    """
+
+    def __init__(
+        self,
+        size: Any,
+        scale: tuple[float, float] = (0.08, 1.0),
+        ratio: tuple[float, float] = (3.0 / 4.0, 4.0 / 3.0),
+        interpolation: int = 1,
+    ):
+        super().__init__()
+        self._args = (_size(size), scale, ratio, interpolation)
+
+    def forward(self, x: Any) -> Any:
+        """``(height, width, channels)``."""
+        return image.random_size_crop(x, *self._args)[0]
+
+
+class RandomCrop(_OnHost, Block):
+    """A random part of an image, which may be padded before.
+
+    Args:
+        size: ``(width, height)`` of the part, or one number for both.
+        pad: rows and columns to add around the image: a number, or ``((top, bottom), (left,
+            right))``.
+        pad_value: what they are filled with.
+        interpolation: as of :class:`RandomResizedCrop`, for images smaller than the part.
+    """
+
+    def __init__(self, size: Any, pad: Any = None, pad_value: float = 0, interpolation: int = 1):
+        super().__init__()
+        self._args = (_size(size), interpolation)
+        if isinstance(pad, int):
+            pad = ((pad, pad), (pad, pad))
+        self._pad = None if pad is None else (*[tuple(each) for each in pad], (0, 0))
+        self._pad_value = pad_value
+
+    def forward(self, x: Any) -> Any:
+        """``(height, width, channels)``."""
+        if self._pad is not None:
+            padded = np.pad(x.asnumpy(), self._pad, constant_values=self._pad_value)
+            x = type(x)._wrap(from_host(padded, x.context))
+        return image.random_crop(x, *self._args)[0]
+
+
+class CropResize(_OnHost, HybridBlock):
+    """A part of an image, in another size if one is given.
+
+    Args:
+        x: column of its upper left corner.
+        y: row.
+        width: columns.
+        height: rows.
+        size: ``(width, height)`` of the result, or one number for both.
+        interpolation: as of :class:`RandomResizedCrop`.
+    """
+
+    def __init__(
+        self, x: int, y: int, width: int, height: int, size: Any = None, interpolation: Any = None
+    ):
+        super().__init__()
+        self._x, self._y, self._width, self._height = x, y, width, height
+        self._size, self._interpolation = size, interpolation
+
+    def hybrid_forward(self, F: Any, x: Any) -> Any:
+        """``(height, width, channels)``, after a batch axis if there is one."""
+        images = (F.npx if is_np_array() else F).image
+        out = images.crop(x, self._x, self._y, self._width, self._height)
+        if self._size:
+            out = images.resize(out, self._size, False, self._interpolation)
+        return out
+
+
+class CenterCrop(_OnHost, Block):
+    """The middle of an image; a smaller image is enlarged.
+
+    Args:
+        size: ``(width, height)``, or one number for both.
+        interpolation: as of :class:`RandomResizedCrop`.
+    """
+
+    def __init__(self, size: Any, interpolation: int = 1):
+        super().__init__()
+        self._args = (_size(size), interpolation)
+
+    def forward(self, x: Any) -> Any:
+        """``(height, width, channels)``."""
+        return image.center_crop(x, *self._args)[0]
+
+
+class Resize(_OnHost, HybridBlock):
+    """Another size.
+
+    Args:
+        size: ``(width, height)``, or one number for both.
+        keep_ratio: one number is the length of the shorter side.
+        interpolation: as of :class:`RandomResizedCrop`, 0 to 4.
+    """
+
+    def __init__(self, size: Any, keep_ratio: bool = False, interpolation: int = 1):
+        super().__init__()
+        self._keep, self._size, self._interpolation = keep_ratio, size, interpolation
+
+    def hybrid_forward(self, F: Any, x: Any) -> Any:
+        """``(height, width, channels)``, after a batch axis if there is one."""
+        images = (F.npx if is_np_array() else F).image
+        return images.resize(x, self._size, self._keep, self._interpolation)
+
+
+class RandomFlipLeftRight(_OnHost, HybridBlock):
+    """An image, or its mirror image, with equal chances."""
+
+    def __init__(self) -> None:
+        super().__init__()
+
+    def hybrid_forward(self, F: Any, x: Any) -> Any:
+        """The input's shape."""
+        return (F.npx if is_np_array() else F).image.random_flip_left_right(x)
+
+
+class RandomFlipTopBottom(_OnHost, HybridBlock):
+    """An image as it is or upside down, with equal chances."""
+
+    def __init__(self) -> None:
+        super().__init__()
+
+    def hybrid_forward(self, F: Any, x: Any) -> Any:
+        """The input's shape."""
+        return (F.npx if is_np_array() else F).image.random_flip_top_bottom(x)
+
+
+class RandomBrightness(_OnHost, HybridBlock):
+    """Another brightness.
+
+    Args:
+        brightness: the factor is drawn from ``[max(0, 1 - brightness), 1 + brightness)``.
+    """
+
+    def __init__(self, brightness: float):
+        super().__init__()
+        self._args = (max(0, 1 - brightness), 1 + brightness)
+
+    def hybrid_forward(self, F: Any, x: Any) -> Any:
+        """The input's shape and dtype."""
+        return (F.npx if is_np_array() else F).image.random_brightness(x, *self._args)
+
+
+class RandomContrast(_OnHost, HybridBlock):
+    """Another contrast.
+
+    Args:
+        contrast: the factor is drawn from ``[max(0, 1 - contrast), 1 + contrast)``.
+    """
+
+    def __init__(self, contrast: float):
+        super().__init__()
+        self._args = (max(0, 1 - contrast), 1 + contrast)
+
+    def hybrid_forward(self, F: Any, x: Any) -> Any:
+        """The input's shape and dtype."""
+        return (F.npx if is_np_array() else F).image.random_contrast(x, *self._args)
+
+
+class RandomSaturation(_OnHost, HybridBlock):
+    """More or less colour.
+
+    Args:
+        saturation: the factor is drawn from ``[max(0, 1 - saturation), 1 + saturation)``.
+    """
+
+    def __init__(self, saturation: float):
+        super().__init__()
+        self._args = (max(0, 1 - saturation), 1 + saturation)
+
+    def hybrid_forward(self, F: Any, x: Any) -> Any:
+        """The input's shape and dtype."""
+        return (F.npx if is_np_array() else F).image.random_saturation(x, *self._args)
+
+
+class RandomHue(_OnHost, HybridBlock):
+    """Other colours.
+
+    Args:
+        hue: the factor is drawn from ``[max(0, 1 - hue), 1 + hue)``.
+    """
+
+    def __init__(self, hue: float):
+        super().__init__()
+        self._args = (max(0, 1 - hue), 1 + hue)
+
+    def hybrid_forward(self, F: Any, x: Any) -> Any:
+        """The input's shape and dtype."""
+        return (F.npx if is_np_array() else F).image.random_hue(x, *self._args)
+
+
+class RandomColorJitter(_OnHost, HybridBlock):
+    """Brightness, contrast, saturation and hue changed in a random order.
+
+    Args:
+        brightness: the factor is drawn from ``[1 - brightness, 1 + brightness)``; none for 0.
+        contrast: likewise.
+        saturation: likewise.
+        hue: the colours turn by ``[-hue, hue)`` rounds of the colour wheel.
+    """
+
+    def __init__(
+        self, brightness: float = 0, contrast: float = 0, saturation: float = 0, hue: float = 0
+    ):
+        super().__init__()
+        self._args = (brightness, contrast, saturation, hue)
+
+    def hybrid_forward(self, F: Any, x: Any) -> Any:
+        """The input's shape and dtype."""
+        return (F.npx if is_np_array() else F).image.random_color_jitter(x, *self._args)
+
+
+class RandomLighting(_OnHost, HybridBlock):
+    """A random colour added, along the principal colours of ImageNet.
+
+    Args:
+        alpha: standard deviation of the amount.
+
+    Source: Krizhevsky, Sutskever and Hinton, "ImageNet classification with deep convolutional
+    neural networks" (2012).
+    """
+
+    def __init__(self, alpha: float):
+        super().__init__()
+        self._alpha = alpha
+
+    def hybrid_forward(self, F: Any, x: Any) -> Any:
+        """The input's shape and dtype."""
+        return (F.npx if is_np_array() else F).image.random_lighting(x, self._alpha)
+
+
+class RandomGray(_OnHost, HybridBlock):
+    """An image in colours or in gray, of as many channels.
+
+    Args:
+        p: probability of gray.
+    """
+
+    def __init__(self, p: float = 0.5):
+        super().__init__()
+        self.p = p
+
+    def hybrid_forward(self, F: Any, x: Any) -> Any:
+        """The input's shape and dtype."""
+        if random.random() >= self.p:
+            return x
+        weights = np.array([0.299, 0.587, 0.114], np.float32).reshape(1, 1, 3)
+        host = x.asnumpy()
+        gray = np.broadcast_to((host * weights).sum(-1, keepdims=True), host.shape)
+        return type(x)._wrap(from_host(gray.astype(host.dtype), x.context))

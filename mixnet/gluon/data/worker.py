@@ -1,0 +1,367 @@
+"""Worker processes that make the batches of a DataLoader.
+
+They are forked: a dataset is not copied and need not be picklable. A forked process has none of
+the threads that JAX works with, so nothing in it may touch a device: operations of ``mx.nd`` run
+on NumPy arrays there (``mixnet.runtime.host``). Batches come back through shared memory.
+"""
+
+from __future__ import annotations
+
+import functools
+import io
+import multiprocessing
+import os
+import pickle
+import random
+import signal
+import threading
+import time
+import traceback
+import warnings
+import weakref
+from collections import deque
+from collections.abc import Callable, Sequence
+from multiprocessing.connection import Connection, wait
+from typing import Any
+
+import numpy as np
+
+from mixnet.base import MXNetError
+from mixnet.context import Context
+from mixnet.gluon.data.shared_memory import Lease, Slot, is_supported
+from mixnet.ndarray.ndarray import NDArray
+from mixnet.random import seed as seed_mx
+from mixnet.runtime.host import on_device, on_host
+from mixnet.runtime.record import wait_for_all
+from mixnet.runtime.state import state
+from mixnet.runtime.value import Spec, Value, aligned_empty
+from mixnet.util import is_np_array, is_np_shape, set_np
+
+Make = Callable[[Sequence[int]], Any]
+_ORPHANED = 5.0  # seconds after which a worker looks whether its parent is still there
+
+
+class RemoteTraceback(Exception):
+    """The traceback of a worker process, as the cause of an error that is raised here."""
+
+    def __init__(self, text: str):
+        super().__init__(text)
+        self.text = text
+
+    def __str__(self) -> str:
+        return f'\n"""\n{self.text}"""'
+
+
+# ---- the worker's side --------------------------------------------------------------------------
+
+
+class _Here:
+    """What a worker process knows; ``slot`` is the memory of the batch that it is making."""
+
+    slot: Slot | None = None
+
+
+here = _Here()
+
+
+def empty_shared(shape: tuple[int, ...], dtype: Any) -> np.ndarray:
+    """An array to fill, in shared memory if this is a worker process that has some."""
+    made = None if here.slot is None else here.slot.empty(shape, dtype)
+    return aligned_empty(shape, dtype) if made is None else made
+
+
+class _Pickler(pickle.Pickler):
+    """Pickles a batch without its arrays, which are listed in ``arrays``."""
+
+    def __init__(self, file: Any):
+        super().__init__(file, protocol=5)
+        self.arrays: list[np.ndarray] = []
+
+    def reducer_override(self, found: Any) -> Any:
+        """Arrays become their number."""
+        if isinstance(found, NDArray) and not found._is_sparse:
+            array = state.trace.array(found._read())
+            return _take_array, (self._number(array), type(found), found.context)
+        if type(found) is np.ndarray and found.dtype.kind in "fiub":
+            return _take_numpy, (self._number(found),)
+        return NotImplemented
+
+    def _number(self, array: np.ndarray) -> int:
+        self.arrays.append(array)
+        return len(self.arrays) - 1
+
+
+def _serve(
+    make: Make,
+    connection: Connection,
+    others: Sequence[Connection],
+    slots: Sequence[Slot],
+    numpy: tuple[bool, bool],
+    parent: int,
+) -> None:
+    """What a worker does: make one batch after the other until the connection ends."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the main process
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    for each in others:
+        each.close()
+    set_np(*numpy)
+    _quiet_libraries()
+    with on_host(alone=True):
+        while True:
+            try:
+                while not connection.poll(_ORPHANED):
+                    if os.getppid() != parent:
+                        return
+                job, indices, place, seed = connection.recv()
+            except (EOFError, OSError):
+                return
+            random.seed(seed)
+            np.random.seed(seed)
+            seed_mx(seed)
+            answer = _answer(make, job, indices, None if place is None else slots[place])
+            try:
+                connection.send_bytes(answer)
+            except OSError:
+                return
+
+
+def _quiet_libraries() -> None:
+    """Libraries with threads of their own take none: there is a process for each core."""
+    try:
+        import cv2
+    except ImportError:
+        return
+    cv2.setNumThreads(0)
+
+
+def _answer(make: Make, job: int, indices: Sequence[int], slot: Slot | None) -> bytes:
+    here.slot = slot
+    try:
+        if slot is not None:
+            slot.clear()
+        file = io.BytesIO()
+        pickler = _Pickler(file)
+        pickler.dump(make(indices))
+        arrays = pickler.arrays
+        facts = [(each.shape, each.dtype.str) for each in arrays]
+        if slot is None:
+            content: Any = [np.ascontiguousarray(each) for each in arrays]
+        else:
+            places = slot.store(arrays)
+            content = [(place, *fact) for place, fact in zip(places, facts, strict=True)]
+        size = 0 if slot is None else slot.capacity
+        return pickle.dumps((job, file.getvalue(), content, size, None), protocol=5)
+    except Exception as error:
+        text = traceback.format_exc()
+        try:
+            pickled = pickle.dumps(error)
+            pickle.loads(pickled)  # some can be written and not read
+        except Exception:
+            pickled = pickle.dumps(MXNetError(f"{type(error).__name__}: {error}"))
+        return pickle.dumps((job, pickled, None, 0, text), protocol=5)
+    finally:
+        here.slot = None
+
+
+# ---- the main process' side ---------------------------------------------------------------------
+
+
+class _Taking(threading.local):
+    """The arrays of the batch that this thread is reading."""
+
+    arrays: Sequence[np.ndarray] = ()
+    stays = False
+
+
+_taking = _Taking()
+
+
+def _take_numpy(number: int) -> np.ndarray:
+    # The program may write to it, and keep it.
+    return np.array(_taking.arrays[number])
+
+
+def _take_array(number: int, cls: type[NDArray], context: Context) -> NDArray:
+    array = _taking.arrays[number]
+    if not _taking.stays:
+        array = np.array(array)
+    spec = Spec.of(array.shape, array.dtype, context)
+    return cls._wrap(on_device(Value(spec, array)))
+
+
+class Workers:
+    """Processes that make batches of numbers of samples.
+
+    Args:
+        make: the batch of samples of these numbers; it is called in the workers.
+        count: how many processes.
+        slots: pieces of shared memory that batches are returned in; when all are in use, a batch
+            comes through a pipe.
+        spare: slots that batches which the program holds may keep; others are copied.
+    """
+
+    def __init__(self, make: Make, count: int, slots: int, spare: int):
+        self._slots = [Slot() for _ in range(slots)] if is_supported() else []
+        self._free = list(range(len(self._slots)))
+        self._spare = spare
+        self._jobs = 0
+        self._places: dict[int, int | None] = {}  # of jobs that are under way
+        self._answers: dict[int, tuple[Any, ...]] = {}
+        self._unwanted: set[int] = set()
+        self._processes: list[Any] = []
+        self._connections: list[Connection] = []
+        self._queues: list[deque[int]] = [deque() for _ in range(count)]
+        self._finalizer = weakref.finalize(
+            self, _end, os.getpid(), self._processes, self._connections
+        )
+        self._start(make, count)
+
+    def _start(self, make: Make, count: int) -> None:
+        # Nothing may be half done in threads that the children will not have.
+        wait_for_all()
+        kind: Any = multiprocessing.get_context("fork" if is_supported() else "spawn")
+        numpy = is_np_shape(), is_np_array()
+        for i in range(count):
+            mine, its = kind.Pipe()
+            self._connections.append(mine)
+            others = list(self._connections) if is_supported() else []
+            process = kind.Process(
+                target=_serve,
+                args=(make, its, others, self._slots, numpy, os.getpid()),
+                name=f"DataLoader worker {i}",
+                daemon=True,
+            )
+            with warnings.catch_warnings():
+                # That a fork beside threads can hang is why workers touch no device.
+                warnings.simplefilter("ignore")
+                process.start()
+            its.close()
+            self._processes.append(process)
+
+    def submit(self, indices: Sequence[int], seed: int) -> int:
+        """Ask for a batch; returns the number of the job."""
+        self._jobs += 1
+        place = self._free.pop() if self._free else None
+        worker = min(range(len(self._queues)), key=lambda i: len(self._queues[i]))
+        try:
+            self._connections[worker].send((self._jobs, indices, place, seed))
+        except OSError:
+            self._died(worker)
+        self._queues[worker].append(self._jobs)
+        self._places[self._jobs] = place
+        return self._jobs
+
+    def result(self, job: int, timeout: float) -> Any:
+        """The batch of a job.
+
+        Raises:
+            multiprocessing.TimeoutError: it is not there after ``timeout`` seconds.
+            MXNetError: a worker process has died.
+            Exception: what the worker raised; its cause is the worker's traceback.
+        """
+        end = time.monotonic() + timeout
+        while job not in self._answers:
+            left = end - time.monotonic()
+            if left <= 0 or not self._receive(left):
+                raise multiprocessing.TimeoutError(
+                    f"A DataLoader worker took more than {timeout} seconds for a batch. If that "
+                    f"is how long its samples take, give the DataLoader a larger timeout or more "
+                    f"workers."
+                )
+        return self._open(job)
+
+    def forget(self, jobs: Sequence[int]) -> None:
+        """Nobody wants these any more."""
+        for job in jobs:
+            if job in self._answers:
+                self._drop(job)
+            else:
+                self._unwanted.add(job)
+
+    def stop(self) -> None:
+        """End the processes."""
+        self._finalizer()
+
+    def _receive(self, timeout: float) -> bool:
+        """Take what has come; whether something has within ``timeout`` seconds."""
+        sentinels = {each.sentinel: i for i, each in enumerate(self._processes)}
+        ready = wait([*self._connections, *sentinels], timeout)
+        dead = None
+        for each in ready:
+            if each in sentinels:
+                dead = sentinels[each]  # type: ignore[index]
+                continue
+            worker = self._connections.index(each)  # type: ignore[arg-type]
+            try:
+                answer = pickle.loads(each.recv_bytes())  # type: ignore[union-attr]
+            except (EOFError, OSError):
+                self._died(worker)
+            job = answer[0]
+            self._queues[worker].remove(job)
+            self._answers[job] = answer
+            if job in self._unwanted:
+                self._unwanted.discard(job)
+                self._drop(job)
+        if dead is not None and len(ready) == 1:
+            self._died(dead)
+        return bool(ready)
+
+    def _died(self, worker: int) -> None:
+        process = self._processes[worker]
+        process.join(1)
+        code = process.exitcode
+        how = f"exit status {code}"
+        if code is not None and code < 0:
+            how = f"signal {signal.Signals(-code).name}"
+            if -code == signal.SIGKILL:
+                how += ", which the system sends when memory runs out"
+        raise MXNetError(
+            f"{process.name} (process {process.pid}) died of {how}. The batch that it was making "
+            f"is lost. num_workers=0 makes samples in this process, where the reason can be seen."
+        )
+
+    def _drop(self, job: int) -> None:
+        del self._answers[job]
+        place = self._places.pop(job)
+        if place is not None:
+            self._free.append(place)
+
+    def _open(self, job: int) -> Any:
+        _, pickled, content, size, text = self._answers.pop(job)
+        place = self._places.pop(job)
+        if text is not None:
+            if place is not None:
+                self._free.append(place)
+            error = pickle.loads(pickled)
+            raise error from RemoteTraceback(text)
+        if place is None:
+            _taking.arrays, _taking.stays = content, False
+            return pickle.loads(pickled)
+        slot = self._slots[place]
+        slot.see(size)
+        stays = len(self._slots) - len(self._free) - len(self._places) <= self._spare
+        lease = Lease(slot, functools.partial(self._free.append, place))
+        try:
+            _taking.arrays = [lease.array(*each) for each in content]
+            _taking.stays = stays
+            return pickle.loads(pickled)
+        finally:
+            _taking.arrays = ()
+            lease.drop()
+
+
+def _end(owner: int, processes: list[Any], connections: list[Connection]) -> None:
+    for connection in connections:
+        connection.close()
+    if os.getpid() != owner:  # a forked process has a copy of this, but no children
+        return
+    for process in processes:
+        process.terminate()
+    for process in processes:
+        process.join(1)
+        if process.is_alive():
+            process.kill()
+            process.join()
+        process.close()
+    processes.clear()
+    connections.clear()

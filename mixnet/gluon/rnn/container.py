@@ -1,0 +1,216 @@
+"""Cells made of cells: one above the other, or in both directions."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from mixnet.gluon.block import Block
+from mixnet.gluon.parameter import ParameterDict
+from mixnet.gluon.rnn.cell import HybridRecurrentCell, RecurrentCell
+from mixnet.gluon.rnn.sequence import (
+    TENSORS,
+    backwards,
+    first_states,
+    masked,
+    sequence,
+)
+
+
+def _state_info(cells: Any, batch_size: int) -> list[Any]:
+    return [info for cell in cells for info in cell.state_info(batch_size)]
+
+
+def _begin_states(cells: Any, **kwargs: Any) -> list[Any]:
+    return [state for cell in cells for state in cell.begin_state(**kwargs)]
+
+
+class _Stack:
+    """What both stacks share."""
+
+    _children: Any
+
+    def add(self, cell: Any) -> None:
+        """Put a cell on top."""
+        self.register_child(cell)  # type: ignore[attr-defined]
+
+    def __len__(self) -> int:
+        return len(self._children)
+
+    def __getitem__(self, i: int) -> Any:
+        return self._children[str(i)]
+
+    def __repr__(self) -> str:
+        rows = [f"({i}): " + repr(c).replace("\n", "\n  ") for i, c in self._children.items()]
+        return f"{type(self).__name__}(\n" + "\n".join(rows) + "\n)"
+
+    def state_info(self, batch_size: int = 0) -> Any:
+        """Shape and layout of all states, the lowest cell's first."""
+        return _state_info(self._children.values(), batch_size)
+
+    def begin_state(self, **kwargs: Any) -> list[Any]:
+        """First states of all cells."""
+        self._check_alone()  # type: ignore[attr-defined]
+        return _begin_states(self._children.values(), **kwargs)
+
+    def unroll(
+        self,
+        length: int,
+        inputs: Any,
+        begin_state: Any = None,
+        layout: str = "NTC",
+        merge_outputs: bool | None = None,
+        valid_length: Any = None,
+    ) -> tuple[Any, list[Any]]:
+        """Each cell over the whole sequence, on what the one below puts out."""
+        self.reset()  # type: ignore[attr-defined]
+        data, _, F, batch = sequence(length, inputs, layout, None)
+        states = first_states(self, F, begin_state, data, batch)
+        after: list[Any] = []
+        at = 0
+        for number, cell in enumerate(self._children.values(), 1):
+            count = len(cell.state_info())
+            data, own = cell.unroll(
+                length,
+                inputs=data,
+                begin_state=states[at : at + count],
+                layout=layout,
+                merge_outputs=merge_outputs if number == len(self) else None,
+                valid_length=valid_length,
+            )
+            at += count
+            after += own
+        return data, after
+
+    def _check_steps(self) -> None:
+        for cell in self._children.values():
+            if isinstance(cell, BidirectionalCell):
+                raise AssertionError(
+                    f"{type(self).__name__} holds a BidirectionalCell, which cannot be stepped: it "
+                    f"needs the whole sequence. Call unroll()."
+                )
+
+    def _step(self, inputs: Any, states: Any) -> Any:
+        after: list[Any] = []
+        at = 0
+        for cell in self._children.values():
+            count = len(cell.state_info())
+            inputs, own = cell(inputs, states[at : at + count])
+            at += count
+            after += own
+        return inputs, after
+
+
+class SequentialRNNCell(_Stack, RecurrentCell):  # type: ignore[misc]
+    """Cells one above the other: each gets the output of the one below."""
+
+    def __init__(self, prefix: str | None = None, params: ParameterDict | None = None):
+        super().__init__(prefix=prefix, params=params)
+
+    def __call__(self, inputs: Any, states: Any) -> Any:  # type: ignore[override]
+        """One step of all cells."""
+        self._counter += 1
+        self._check_steps()
+        return self._step(inputs, states)
+
+    def hybrid_forward(self, *args: Any, **kwargs: Any) -> Any:
+        """Not there: HybridSequentialRNNCell has it."""
+        raise NotImplementedError("SequentialRNNCell is not hybrid; take HybridSequentialRNNCell.")
+
+
+class HybridSequentialRNNCell(_Stack, HybridRecurrentCell):  # type: ignore[misc]
+    """Hybrid cells one above the other: each gets the output of the one below."""
+
+    def __init__(self, prefix: str | None = None, params: ParameterDict | None = None):
+        super().__init__(prefix=prefix, params=params)
+
+    def __call__(self, inputs: Any, states: Any) -> Any:  # type: ignore[override]
+        """One step of all cells."""
+        self._check_steps()
+        return super().__call__(inputs, states)
+
+    def hybrid_forward(self, F: Any, inputs: Any, states: Any) -> Any:  # type: ignore[override]
+        """Output of the top cell, and all new states."""
+        return self._step(inputs, states)
+
+
+class BidirectionalCell(HybridRecurrentCell):
+    """Two cells over a sequence, one of them backwards; outputs stand side by side.
+
+    Source: Schuster and Paliwal, 1997.
+
+    Args:
+        l_cell: from the first step to the last.
+        r_cell: from the last step to the first.
+        output_prefix: text before the names of the outputs.
+    """
+
+    def __init__(self, l_cell: RecurrentCell, r_cell: RecurrentCell, output_prefix: str = "bi_"):
+        super().__init__(prefix="", params=None)
+        self.register_child(l_cell, "l_cell")
+        self.register_child(r_cell, "r_cell")
+        self._output_prefix = output_prefix
+
+    def __call__(self, inputs: Any, states: Any) -> Any:  # type: ignore[override]
+        """Not possible: it needs the whole sequence."""
+        raise NotImplementedError("BidirectionalCell cannot be stepped. Call unroll().")
+
+    def __repr__(self) -> str:
+        ahead, back = self._children.values()
+        return f"{type(self).__name__}(forward={ahead}, backward={back})"
+
+    def state_info(self, batch_size: int = 0) -> Any:
+        """Shape and layout of the states of both cells."""
+        return _state_info(self._children.values(), batch_size)
+
+    def begin_state(self, **kwargs: Any) -> list[Any]:  # type: ignore[override]
+        """First states of both cells."""
+        self._check_alone()
+        return _begin_states(self._children.values(), **kwargs)
+
+    def unroll(
+        self,
+        length: int,
+        inputs: Any,
+        begin_state: Any = None,
+        layout: str = "NTC",
+        merge_outputs: bool | None = None,
+        valid_length: Any = None,
+    ) -> tuple[Any, list[Any]]:
+        """Both cells over the whole sequence."""
+        self.reset()
+        steps, time, F, batch = sequence(length, inputs, layout, False)
+        turned = backwards(F, steps, length, valid_length)
+        states = first_states(self, F, begin_state, steps, batch)
+        ahead, back = self._children.values()
+        count = len(ahead.state_info(batch))  # type: ignore[attr-defined]
+        given: Any = {"layout": layout, "valid_length": valid_length}
+        left, left_states = ahead.unroll(  # type: ignore[attr-defined]
+            length, steps, states[:count], merge_outputs=merge_outputs, **given
+        )
+        right, right_states = back.unroll(  # type: ignore[attr-defined]
+            length, turned, states[count:], merge_outputs=False, **given
+        )
+        if merge_outputs is None:
+            merge_outputs = isinstance(left, TENSORS)
+        right = backwards(F, right, length, valid_length)
+        name = self._output_prefix
+        outputs: Any
+        if merge_outputs:
+            right = sequence(length, right, layout, True).data
+            outputs = F.concat(left, right, dim=2, name=name + "out")
+        else:
+            left = sequence(length, left, layout, False).data
+            outputs = [
+                F.concat(each, other, dim=1, name=f"{name}t{i}")
+                for i, (each, other) in enumerate(zip(left, right, strict=True))
+            ]
+        if valid_length is not None:
+            outputs = masked(F, outputs, length, valid_length, time, merge_outputs)
+        return outputs, left_states + right_states
+
+
+def holds_bidirectional(cell: Block) -> bool:
+    """Whether a cell, or one within it, needs the whole sequence."""
+    return isinstance(cell, BidirectionalCell) or any(
+        map(holds_bidirectional, cell._children.values())
+    )

@@ -1,0 +1,423 @@
+"""Recurrent layers: whole sequences through several layers in one operator."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from mixnet import ndarray as nd
+from mixnet import symbol as sym
+from mixnet.gluon.block import HybridBlock
+from mixnet.gluon.parameter import Parameter
+from mixnet.gluon.rnn.sequence import TENSORS
+from mixnet.ops.recurrent import GATES
+from mixnet.symbol.symbol import Symbol
+from mixnet.util import is_np_array
+
+
+class _Zeros(tuple[Any, ...]):
+    """States that the layer made itself: the caller gets none back."""
+
+    def __new__(cls, *states: Any) -> _Zeros:
+        return super().__new__(cls, states)
+
+
+class _RNNLayer(HybridBlock):
+    """Base of the recurrent layers; arguments as of ``LSTM``."""
+
+    def __init__(
+        self,
+        hidden_size: int,
+        num_layers: int,
+        layout: str,
+        dropout: float,
+        bidirectional: bool,
+        input_size: int,
+        i2h_weight_initializer: Any,
+        h2h_weight_initializer: Any,
+        i2h_bias_initializer: Any,
+        h2h_bias_initializer: Any,
+        mode: str,
+        projection_size: int | None,
+        h2r_weight_initializer: Any,
+        lstm_state_clip_min: float | None,
+        lstm_state_clip_max: float | None,
+        lstm_state_clip_nan: bool,
+        dtype: Any,
+        use_sequence_length: bool = False,
+        **kwargs: Any,
+    ):
+        super().__init__(**kwargs)
+        if layout not in ("TNC", "NTC"):
+            raise AssertionError(f"Invalid layout {layout!r}; it must be 'TNC' or 'NTC'.")
+        self._hidden_size, self._num_layers = hidden_size, num_layers
+        self._projection_size = projection_size or None
+        self._mode, self._layout, self._dropout = mode, layout, dropout
+        self._dir = 2 if bidirectional else 1
+        self._input_size, self._dtype = input_size, dtype
+        self._clip = {
+            "lstm_state_clip_min": lstm_state_clip_min,
+            "lstm_state_clip_max": lstm_state_clip_max,
+            "lstm_state_clip_nan": lstm_state_clip_nan,
+        }
+        self._use_sequence_length = use_sequence_length
+        self.skip_states: bool | None = None
+        self._gates = GATES[mode]
+        initializers = {
+            "i2h_weight": i2h_weight_initializer,
+            "h2h_weight": h2h_weight_initializer,
+            "i2h_bias": i2h_bias_initializer,
+            "h2h_bias": h2h_bias_initializer,
+            "h2r_weight": h2r_weight_initializer,
+        }
+        rows, out = self._gates * hidden_size, projection_size or hidden_size
+        for layer in range(num_layers):
+            units = input_size if layer == 0 else out * self._dir
+            shapes = {
+                "i2h_weight": (rows, units),
+                "h2h_weight": (rows, out),
+                "i2h_bias": (rows,),
+                "h2h_bias": (rows,),
+            }
+            if projection_size:
+                shapes["h2r_weight"] = (projection_size, hidden_size)
+            for side in "lr"[: self._dir]:
+                for kind, shape in shapes.items():
+                    name = f"{side}{layer}_{kind}"
+                    parameter = self.params.get(
+                        name,
+                        shape=shape,
+                        init=initializers[kind],
+                        allow_deferred_init=True,
+                        dtype=dtype,
+                    )
+                    setattr(self, name, parameter)
+
+    def __repr__(self) -> str:
+        units = self._reg_params["l0_i2h_weight"].shape[1]
+        parts = [f"{units or None} -> {self._hidden_size}", self._layout]
+        if self._num_layers != 1:
+            parts.append(f"num_layers={self._num_layers}")
+        if self._dropout != 0:
+            parts.append(f"dropout={self._dropout}")
+        if self._dir == 2:
+            parts.append("bidirectional")
+        return f"{type(self).__name__}({', '.join(parts)})"
+
+    def _collect_params_with_prefix(self, prefix: str = "") -> dict[str, Parameter]:
+        """Parameters named as those of a stack of cells, which is how files name them."""
+        dot = prefix + "." if prefix else ""
+        found = {}
+        for name, each in self._reg_params.items():
+            side, _, kind = name.partition("_")
+            cell = f"{side[0]}_cell." if self._dir == 2 else ""
+            found[f"{dot}_unfused.{side[1:]}.{cell}{kind}"] = each
+        return found
+
+    def state_info(self, batch_size: int = 0) -> list[dict[str, Any]]:
+        """Shape, layout and dtype of each state."""
+        raise NotImplementedError(f"{type(self).__name__} does not define state_info.")
+
+    def _state(self, batch_size: int, units: int) -> dict[str, Any]:
+        shape = (self._num_layers * self._dir, batch_size, units)
+        return {"shape": shape, "__layout__": "LNC", "dtype": self._dtype}
+
+    def cast(self, dtype: Any) -> None:
+        """Change the dtype of the parameters and of first states."""
+        super().cast(dtype)
+        self._dtype = dtype
+
+    def begin_state(self, batch_size: int = 0, func: Any = nd.zeros, **kwargs: Any) -> list[Any]:
+        """First states: ``(layers * directions, batch, units)`` each.
+
+        Args:
+            batch_size: samples of a batch.
+            func: makes a state: ``mx.nd.zeros``, ``mx.sym.zeros``, ``mx.nd.ones`` and the like.
+            kwargs: further arguments for ``func``, as ``ctx`` or ``dtype``.
+        """
+        states = []
+        for i, info in enumerate(self.state_info(batch_size)):
+            state = func(name=f"{self.prefix}h0_{i}", **{**info, **kwargs})
+            states.append(state.as_np_ndarray() if is_np_array() else state)
+        return states
+
+    def __call__(  # type: ignore[override]
+        self, inputs: Any, states: Any = None, sequence_length: Any = None, **kwargs: Any
+    ) -> Any:
+        """Outputs, and the last states if first states were given.
+
+        Args:
+            inputs: ``(time, batch, units)``, or as the layout says.
+            states: first states, as ``begin_state`` makes them; zeros by default.
+            sequence_length: ``(batch,)``, with ``use_sequence_length``.
+
+        Raises:
+            ValueError: a state does not have the shape that follows from the inputs.
+        """
+        self.skip_states = states is None
+        if states is None:
+            if isinstance(inputs, Symbol):
+                states = _Zeros(*self.begin_state(0, func=sym.zeros))
+            elif isinstance(inputs, TENSORS):
+                batch = inputs.shape[self._layout.find("N")]
+                made = self.begin_state(batch, ctx=inputs.context, dtype=inputs.dtype)
+                states = _Zeros(*made)
+            else:
+                raise AssertionError(
+                    f"{type(self).__name__} takes an array or a symbol, not "
+                    f"{type(inputs).__name__}."
+                )
+        elif isinstance(states, TENSORS):
+            states = [states]
+        if not self._use_sequence_length:
+            return super().__call__(inputs, states, **kwargs)
+        return super().__call__(inputs, states, sequence_length, **kwargs)
+
+    def infer_shape(self, *args: Any) -> None:
+        """Complete the shapes of parameters from the inputs."""
+        inputs = args[0]
+        if isinstance(inputs, Symbol) or len(inputs.shape) != 3:
+            super().infer_shape(*args)
+            return
+        for side in "lr"[: self._dir]:
+            each = self._reg_params[f"{side}0_i2h_weight"]
+            each.shape = (self._gates * self._hidden_size, inputs.shape[2])
+
+    def hybrid_forward(  # type: ignore[override]
+        self, F: Any, inputs: Any, states: Any, sequence_length: Any = None, **kwargs: Any
+    ) -> Any:
+        """The operator ``RNN`` on the parameters joined to one vector."""
+        numpy = is_np_array()
+        if not isinstance(inputs, Symbol):
+            batch = inputs.shape[self._layout.find("N")]
+            for state, info in zip(states, self.state_info(batch), strict=False):
+                if state.shape != info["shape"]:
+                    raise ValueError(
+                        f"Invalid recurrent state shape. Expecting {info['shape']}, got "
+                        f"{state.shape}."
+                    )
+        swap = F.np.swapaxes if numpy else F.swapaxes
+        if self._layout == "NTC":
+            inputs = swap(inputs, 0, 1)
+        arrays = [inputs, self._vector(F, kwargs), *states]
+        named = {"sequence_length": sequence_length} if self._use_sequence_length else {}
+        run = F.npx.rnn if numpy else F.RNN
+        outputs, *after = run(
+            *arrays,
+            **named,
+            use_sequence_length=self._use_sequence_length,
+            state_size=self._hidden_size,
+            projection_size=self._projection_size,
+            num_layers=self._num_layers,
+            bidirectional=self._dir == 2,
+            p=self._dropout,
+            state_outputs=True,
+            mode=self._mode,
+            **self._clip,
+        )
+        if self._layout == "NTC":
+            outputs = swap(outputs, 0, 1)
+        return outputs if isinstance(states, _Zeros) else (outputs, after)
+
+    def _vector(self, F: Any, given: dict[str, Any]) -> Any:
+        """All parameters as the one vector that the operator takes: weights, then biases."""
+        weights = ("i2h_weight", "h2h_weight", *(["h2r_weight"] if self._projection_size else []))
+        parts = [
+            given[f"{side}{layer}_{kind}"]
+            for kinds in (weights, ("i2h_bias", "h2h_bias"))
+            for layer in range(self._num_layers)
+            for side in "lr"[: self._dir]
+            for kind in kinds
+        ]
+        if is_np_array():
+            return F._internal._npi_rnn_param_concat(*[p.reshape(-1) for p in parts], dim=0)
+        return F._internal._rnn_param_concat(*[F.reshape(p, shape=-1) for p in parts], dim=0)
+
+
+class RNN(_RNNLayer):
+    """Elman's network in several layers. Source: Elman, 1990.
+
+    Args:
+        hidden_size: units of a layer.
+        num_layers: layers, each on the outputs of the one below.
+        activation: ``relu`` or ``tanh``.
+        layout: axes of inputs and outputs: ``TNC`` (time, batch, units) or ``NTC``.
+        dropout: probability that an output of a layer does not reach the one above, in training.
+        bidirectional: whether each layer also runs backwards.
+        i2h_weight_initializer: initializer of the weights of the inputs.
+        h2h_weight_initializer: initializer of the weights of the states.
+        i2h_bias_initializer: initializer of the biases of the inputs.
+        h2h_bias_initializer: initializer of the biases of the states.
+        input_size: units of the inputs; 0 follows from the first data.
+        dtype: dtype of the parameters.
+        kwargs: ``prefix``, ``params``, ``use_sequence_length``.
+    """
+
+    def __init__(
+        self,
+        hidden_size: int,
+        num_layers: int = 1,
+        activation: str = "relu",
+        layout: str = "TNC",
+        dropout: float = 0,
+        bidirectional: bool = False,
+        i2h_weight_initializer: Any = None,
+        h2h_weight_initializer: Any = None,
+        i2h_bias_initializer: Any = "zeros",
+        h2h_bias_initializer: Any = "zeros",
+        input_size: int = 0,
+        dtype: Any = "float32",
+        **kwargs: Any,
+    ):
+        super().__init__(
+            hidden_size,
+            num_layers,
+            layout,
+            dropout,
+            bidirectional,
+            input_size,
+            i2h_weight_initializer,
+            h2h_weight_initializer,
+            i2h_bias_initializer,
+            h2h_bias_initializer,
+            "rnn_" + activation,
+            None,
+            None,
+            None,
+            None,
+            False,
+            dtype,
+            **kwargs,
+        )
+
+    def state_info(self, batch_size: int = 0) -> list[dict[str, Any]]:
+        """Shape, layout and dtype of the state."""
+        return [self._state(batch_size, self._hidden_size)]
+
+
+class LSTM(_RNNLayer):
+    """Long short-term memory in several layers. Source: Hochreiter and Schmidhuber, 1997.
+
+    Args:
+        hidden_size: units of a layer.
+        num_layers: layers, each on the outputs of the one below.
+        layout: axes of inputs and outputs: ``TNC`` (time, batch, units) or ``NTC``.
+        dropout: probability that an output of a layer does not reach the one above, in training.
+        bidirectional: whether each layer also runs backwards.
+        input_size: units of the inputs; 0 follows from the first data.
+        i2h_weight_initializer: initializer of the weights of the inputs.
+        h2h_weight_initializer: initializer of the weights of the states.
+        i2h_bias_initializer: initializer of the biases of the inputs.
+        h2h_bias_initializer: initializer of the biases of the states.
+        projection_size: units that outputs and states are projected to. Source: Sak et al., 2014.
+        h2r_weight_initializer: initializer of the weights of the projection.
+        state_clip_min: least value of a cell state, with ``state_clip_max``.
+        state_clip_max: greatest value of a cell state.
+        state_clip_nan: NaN in a cell state becomes the least value.
+        dtype: dtype of the parameters.
+        kwargs: ``prefix``, ``params``, ``use_sequence_length``.
+    """
+
+    def __init__(
+        self,
+        hidden_size: int,
+        num_layers: int = 1,
+        layout: str = "TNC",
+        dropout: float = 0,
+        bidirectional: bool = False,
+        input_size: int = 0,
+        i2h_weight_initializer: Any = None,
+        h2h_weight_initializer: Any = None,
+        i2h_bias_initializer: Any = "zeros",
+        h2h_bias_initializer: Any = "zeros",
+        projection_size: int | None = None,
+        h2r_weight_initializer: Any = None,
+        state_clip_min: float | None = None,
+        state_clip_max: float | None = None,
+        state_clip_nan: bool = False,
+        dtype: Any = "float32",
+        **kwargs: Any,
+    ):
+        super().__init__(
+            hidden_size,
+            num_layers,
+            layout,
+            dropout,
+            bidirectional,
+            input_size,
+            i2h_weight_initializer,
+            h2h_weight_initializer,
+            i2h_bias_initializer,
+            h2h_bias_initializer,
+            "lstm",
+            projection_size,
+            h2r_weight_initializer,
+            state_clip_min,
+            state_clip_max,
+            state_clip_nan,
+            dtype,
+            **kwargs,
+        )
+
+    def state_info(self, batch_size: int = 0) -> list[dict[str, Any]]:
+        """Shape, layout and dtype of the state and of the cell state."""
+        out = self._projection_size or self._hidden_size
+        return [self._state(batch_size, units) for units in (out, self._hidden_size)]
+
+
+class GRU(_RNNLayer):
+    """Gated recurrent units in several layers. Source: Cho et al., 2014.
+
+    Args:
+        hidden_size: units of a layer.
+        num_layers: layers, each on the outputs of the one below.
+        layout: axes of inputs and outputs: ``TNC`` (time, batch, units) or ``NTC``.
+        dropout: probability that an output of a layer does not reach the one above, in training.
+        bidirectional: whether each layer also runs backwards.
+        input_size: units of the inputs; 0 follows from the first data.
+        i2h_weight_initializer: initializer of the weights of the inputs.
+        h2h_weight_initializer: initializer of the weights of the states.
+        i2h_bias_initializer: initializer of the biases of the inputs.
+        h2h_bias_initializer: initializer of the biases of the states.
+        dtype: dtype of the parameters.
+        kwargs: ``prefix``, ``params``, ``use_sequence_length``.
+    """
+
+    def __init__(
+        self,
+        hidden_size: int,
+        num_layers: int = 1,
+        layout: str = "TNC",
+        dropout: float = 0,
+        bidirectional: bool = False,
+        input_size: int = 0,
+        i2h_weight_initializer: Any = None,
+        h2h_weight_initializer: Any = None,
+        i2h_bias_initializer: Any = "zeros",
+        h2h_bias_initializer: Any = "zeros",
+        dtype: Any = "float32",
+        **kwargs: Any,
+    ):
+        super().__init__(
+            hidden_size,
+            num_layers,
+            layout,
+            dropout,
+            bidirectional,
+            input_size,
+            i2h_weight_initializer,
+            h2h_weight_initializer,
+            i2h_bias_initializer,
+            h2h_bias_initializer,
+            "gru",
+            None,
+            None,
+            None,
+            None,
+            False,
+            dtype,
+            **kwargs,
+        )
+
+    def state_info(self, batch_size: int = 0) -> list[dict[str, Any]]:
+        """Shape, layout and dtype of the state."""
+        return [self._state(batch_size, self._hidden_size)]

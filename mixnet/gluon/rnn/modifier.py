@@ -1,0 +1,216 @@
+"""Cells that change what other cells do: dropout, zoneout, residual connections."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from mixnet import symbol as sym
+from mixnet.gluon.parameter import ParameterDict
+from mixnet.gluon.rnn.cell import HybridRecurrentCell, RecurrentCell
+from mixnet.gluon.rnn.container import holds_bidirectional
+from mixnet.gluon.rnn.sequence import TENSORS, masked, sequence
+
+
+class DropoutCell(HybridRecurrentCell):
+    """Dropout of the inputs, as a cell without states to put between others.
+
+    Args:
+        rate: probability that an element becomes 0.
+        axes: axes along which elements share their fate.
+        prefix: text before the names of its operations.
+        params: parameters to share; it has none.
+
+    Raises:
+        AssertionError: ``rate`` is no number.
+    """
+
+    def __init__(
+        self,
+        rate: float,
+        axes: Any = (),
+        prefix: str | None = None,
+        params: ParameterDict | None = None,
+    ):
+        super().__init__(prefix, params)
+        if isinstance(rate, bool) or not isinstance(rate, (int, float)):
+            raise AssertionError(f"DropoutCell: rate must be a number, not {rate!r}.")
+        self._rate, self._axes = rate, axes
+
+    def _alias(self) -> str:
+        return "dropout"
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}(rate={self._rate}, axes={self._axes})"
+
+    def state_info(self, batch_size: int = 0) -> Any:
+        """It has no states."""
+        return []
+
+    def hybrid_forward(self, F: Any, inputs: Any, states: Any) -> Any:  # type: ignore[override]
+        """The inputs with elements dropped."""
+        if self._rate > 0:
+            inputs = F.Dropout(
+                data=inputs, p=self._rate, axes=self._axes, name=f"t{self._counter}_fwd"
+            )
+        return inputs, states
+
+    def unroll(
+        self,
+        length: int,
+        inputs: Any,
+        begin_state: Any = None,
+        layout: str = "NTC",
+        merge_outputs: bool | None = None,
+        valid_length: Any = None,
+    ) -> tuple[Any, list[Any]]:
+        """Dropout of all steps, at once where they are one array."""
+        self.reset()
+        data, _, F, _ = sequence(length, inputs, layout, merge_outputs)
+        if isinstance(data, TENSORS):
+            return self.hybrid_forward(F, data, begin_state or [])
+        return super().unroll(length, data, begin_state, layout, merge_outputs, valid_length)
+
+
+class ModifierCell(HybridRecurrentCell):
+    """Base of cells that change what another does; parameters and states are the other's.
+
+    Args:
+        base_cell: the other, which can be called through this one only.
+    """
+
+    base_cell: Any
+
+    def __init__(self, base_cell: RecurrentCell):
+        base_cell._modified = True
+        super().__init__(prefix=base_cell.prefix + self._alias(), params=None)
+        self.base_cell = base_cell
+
+    @property
+    def params(self) -> ParameterDict:
+        """Parameters of the other cell."""
+        return self.base_cell.params
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.base_cell})"
+
+    def state_info(self, batch_size: int = 0) -> Any:
+        """Shape and layout of the other cell's states."""
+        return self.base_cell.state_info(batch_size)
+
+    def begin_state(self, func: Any = sym.zeros, **kwargs: Any) -> list[Any]:  # type: ignore[override]
+        """First states of the other cell."""
+        self._check_alone()
+        return self._with_base(lambda cell: cell.begin_state(func=func, **kwargs))
+
+    def _with_base(self, call: Any) -> Any:
+        """Call a function with the other cell, which may be called for as long."""
+        self.base_cell._modified = False
+        try:
+            return call(self.base_cell)
+        finally:
+            self.base_cell._modified = True
+
+    def hybrid_forward(self, F: Any, inputs: Any, states: Any) -> Any:  # type: ignore[override]
+        """Output and new states; to be overridden."""
+        raise NotImplementedError(
+            f"{type(self).__name__} does not define hybrid_forward(self, F, inputs, states)."
+        )
+
+
+class ZoneoutCell(ModifierCell):
+    """Elements of outputs and states that keep their last value at random. Krueger et al., 2016.
+
+    Args:
+        base_cell: the cell.
+        zoneout_outputs: probability that an element of the output stays as it was.
+        zoneout_states: probability that an element of a state stays as it was.
+
+    Raises:
+        AssertionError: the cell is bidirectional, which has no steps.
+    """
+
+    def __init__(
+        self,
+        base_cell: RecurrentCell,
+        zoneout_outputs: float = 0.0,
+        zoneout_states: float = 0.0,
+    ):
+        if holds_bidirectional(base_cell):
+            raise AssertionError(
+                "ZoneoutCell takes no BidirectionalCell, which cannot be stepped. Put a "
+                "ZoneoutCell around each of its two cells."
+            )
+        super().__init__(base_cell)
+        self.zoneout_outputs, self.zoneout_states = zoneout_outputs, zoneout_states
+        self._prev_output: Any = None
+        self._carries = zoneout_outputs != 0
+
+    def _alias(self) -> str:
+        return "zoneout"
+
+    def __repr__(self) -> str:
+        return (
+            f"{type(self).__name__}(p_out={self.zoneout_outputs}, p_state={self.zoneout_states}, "
+            f"{self.base_cell})"
+        )
+
+    def reset(self) -> None:
+        """Forget the last output."""
+        super().reset()
+        self._prev_output = None
+
+    def hybrid_forward(self, F: Any, inputs: Any, states: Any) -> Any:  # type: ignore[override]
+        """Output and states of the cell, some of whose elements stay."""
+        output, after = self.base_cell(inputs, states)
+
+        def mixed(rate: float, new: Any, old: Any) -> Any:
+            return F.where(F.Dropout(F.ones_like(new), p=rate), new, old)
+
+        if self.zoneout_outputs != 0:
+            before = self._prev_output
+            before = F.zeros_like(output) if before is None else before
+            output = mixed(self.zoneout_outputs, output, before)
+            self._prev_output = output
+        if self.zoneout_states != 0:
+            after = [
+                mixed(self.zoneout_states, new, old) for new, old in zip(after, states, strict=True)
+            ]
+        return output, after
+
+
+class ResidualCell(ModifierCell):
+    """The output of a cell plus its inputs. Source: Wu et al., 2016.
+
+    Args:
+        base_cell: a cell whose output has the shape of its inputs.
+    """
+
+    def hybrid_forward(self, F: Any, inputs: Any, states: Any) -> Any:  # type: ignore[override]
+        """Output plus inputs, and the states of the cell."""
+        output, states = self.base_cell(inputs, states)
+        return F.elemwise_add(output, inputs, name=f"t{self._counter}_fwd"), states
+
+    def unroll(
+        self,
+        length: int,
+        inputs: Any,
+        begin_state: Any = None,
+        layout: str = "NTC",
+        merge_outputs: bool | None = None,
+        valid_length: Any = None,
+    ) -> tuple[Any, list[Any]]:
+        """The cell over the whole sequence, plus the inputs."""
+        self.reset()
+        outputs, states = self._with_base(
+            lambda cell: cell.unroll(
+                length, inputs, begin_state, layout, merge_outputs, valid_length
+            )
+        )
+        if merge_outputs is None:
+            merge_outputs = isinstance(outputs, TENSORS)
+        data, time, F, _ = sequence(length, inputs, layout, merge_outputs)
+        if valid_length is not None:
+            data = masked(F, data, length, valid_length, time, merge_outputs)
+        if merge_outputs:
+            return F.elemwise_add(outputs, data), states
+        return [F.elemwise_add(o, i) for o, i in zip(outputs, data, strict=True)], states

@@ -1,0 +1,14 @@
+"""The recurrent cells under MXNet's module path."""
+
+from mixnet.gluon.rnn.cell import GRUCell as GRUCell
+from mixnet.gluon.rnn.cell import HybridRecurrentCell as HybridRecurrentCell
+from mixnet.gluon.rnn.cell import LSTMCell as LSTMCell
+from mixnet.gluon.rnn.cell import RecurrentCell as RecurrentCell
+from mixnet.gluon.rnn.cell import RNNCell as RNNCell
+from mixnet.gluon.rnn.container import BidirectionalCell as BidirectionalCell
+from mixnet.gluon.rnn.container import HybridSequentialRNNCell as HybridSequentialRNNCell
+from mixnet.gluon.rnn.container import SequentialRNNCell as SequentialRNNCell
+from mixnet.gluon.rnn.modifier import DropoutCell as DropoutCell
+from mixnet.gluon.rnn.modifier import ModifierCell as ModifierCell
+from mixnet.gluon.rnn.modifier import ResidualCell as ResidualCell
+from mixnet.gluon.rnn.modifier import ZoneoutCell as ZoneoutCell

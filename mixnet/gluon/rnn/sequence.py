@@ -1,0 +1,127 @@
+"""Sequences as unrolled cells take them: one array with a time axis, or a list with a step each."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from mixnet import ndarray as nd
+from mixnet import symbol as sym
+from mixnet.ndarray.ndarray import NDArray
+from mixnet.symbol.symbol import Symbol
+
+TENSORS = (Symbol, NDArray)
+
+
+class Sequence(NamedTuple):
+    """A sequence in the form that was asked for, and what is known of it."""
+
+    data: Any  # an array or symbol, or a list of them
+    time: int  # the axis of time
+    F: Any  # mx.nd or mx.sym
+    batch: int  # 0 where it is not known
+
+
+def operators_of(data: Any) -> Any:
+    """``mx.sym`` for symbols, ``mx.nd`` for arrays; also of nested lists of them."""
+    while isinstance(data, (list, tuple)):
+        data = data[0]
+    return sym if isinstance(data, Symbol) else nd
+
+
+def as_list(given: Any) -> list[Any]:
+    """A list of what may be one array or several."""
+    return list(given) if isinstance(given, (list, tuple)) else [given]
+
+
+def split(F: Any, data: Any, length: int, axis: int, squeeze: Any = 1) -> list[Any]:
+    """The steps of a sequence, without the axis of time."""
+    parts = F.split(data, axis=axis, num_outputs=length, squeeze_axis=squeeze)
+    return list(parts) if isinstance(parts, (list, tuple, Symbol)) else [parts]
+
+
+def sequence(
+    length: int | None,
+    data: Any,
+    layout: str,
+    merge: bool | None,
+    in_layout: str | None = None,
+) -> Sequence:
+    """A sequence as one array (``merge``), as a list of steps (``False``), or as it is (``None``).
+
+    Args:
+        length: steps; None if the data says it.
+        data: an array or symbol with an axis of time, or a list of steps without it.
+        layout: where the axes are in the result, as ``NTC``: batch, time, channels.
+        merge: the form of the result.
+        in_layout: where they are in ``data``, by default the same.
+
+    Raises:
+        AssertionError: there are not ``length`` steps, or the layout has no axis of time or batch.
+    """
+    if data is None:
+        raise AssertionError(
+            "unroll: inputs=None; give the sequence, or a list with an array for each step."
+        )
+    axes = {"T": layout.find("T"), "N": layout.find("N")}
+    if min(axes.values()) < 0:
+        raise AssertionError(f"layout={layout!r} needs both N (batch) and T (time), as 'NTC'.")
+    time, batch = axes["T"], 0
+    time_in = time if in_layout is None else in_layout.find("T")
+    F = operators_of(data)
+    if isinstance(data, TENSORS):
+        if isinstance(data, Symbol):
+            if len(data) != 1 and merge is False:
+                raise AssertionError(
+                    f"unroll takes a symbol of one output, not of {len(data)}. Make a list of it, "
+                    f"list(symbol), to give each step as one output."
+                )
+        else:
+            batch = data.shape[axes["N"]]
+            if length is not None and length != data.shape[time_in]:
+                raise AssertionError(
+                    f"unroll over {length} steps, but data {data.shape} has {data.shape[time_in]} "
+                    f"along axis {time_in} (layout {in_layout or layout})."
+                )
+            length = data.shape[time_in]
+        if merge is False:
+            assert length is not None
+            return Sequence(split(F, data, length, time_in), time, F, batch)
+        if time != time_in:
+            data = F.swapaxes(data, dim1=time, dim2=time_in)
+        return Sequence(data, time, F, batch)
+    steps = list(data)
+    if length is not None and len(steps) != length:
+        raise AssertionError(f"unroll over {length} steps, but inputs has {len(steps)}.")
+    if not isinstance(steps[0], Symbol):
+        batch = steps[0].shape[0]
+    if merge:
+        return Sequence(F.stack(*steps, axis=time), time, F, batch)
+    return Sequence(steps, time, F, batch)
+
+
+def masked(F: Any, data: Any, length: int, valid_length: Any, time: int, merge: bool | None) -> Any:
+    """A sequence with zeros after the valid length of each sample, merged or a list."""
+    if not isinstance(data, TENSORS):
+        data = F.stack(*data, axis=time)
+    data = F.SequenceMask(data, sequence_length=valid_length, use_sequence_length=True, axis=time)
+    return data if merge else split(F, data, length, time)
+
+
+def backwards(F: Any, steps: list[Any], length: int, valid_length: Any) -> list[Any]:
+    """Steps from the last to the first; with valid lengths, those after them stay at the end."""
+    if valid_length is None:
+        return steps[::-1]
+    turned = F.SequenceReverse(
+        F.stack(*steps, axis=0), sequence_length=valid_length, use_sequence_length=True
+    )
+    return split(F, turned, length, 0, True)
+
+
+def first_states(cell: Any, F: Any, given: Any, data: Any, batch: int) -> Any:
+    """The states that are given, or zeros where the data is."""
+    if given is not None:
+        return given
+    if F is sym:
+        return cell.begin_state(func=sym.zeros, batch_size=batch)
+    with as_list(data)[0].context:
+        return cell.begin_state(func=nd.zeros, batch_size=batch)

@@ -1,0 +1,36 @@
+"""``mx.image``: decoding images, augmenters, iterators over images; OpenCV does the work."""
+
+from mixnet.image import image as image
+from mixnet.image.augment import Augmenter as Augmenter
+from mixnet.image.augment import BrightnessJitterAug as BrightnessJitterAug
+from mixnet.image.augment import CastAug as CastAug
+from mixnet.image.augment import CenterCropAug as CenterCropAug
+from mixnet.image.augment import ColorJitterAug as ColorJitterAug
+from mixnet.image.augment import ColorNormalizeAug as ColorNormalizeAug
+from mixnet.image.augment import ContrastJitterAug as ContrastJitterAug
+from mixnet.image.augment import CreateAugmenter as CreateAugmenter
+from mixnet.image.augment import ForceResizeAug as ForceResizeAug
+from mixnet.image.augment import HorizontalFlipAug as HorizontalFlipAug
+from mixnet.image.augment import HueJitterAug as HueJitterAug
+from mixnet.image.augment import LightingAug as LightingAug
+from mixnet.image.augment import RandomCropAug as RandomCropAug
+from mixnet.image.augment import RandomGrayAug as RandomGrayAug
+from mixnet.image.augment import RandomOrderAug as RandomOrderAug
+from mixnet.image.augment import RandomSizedCropAug as RandomSizedCropAug
+from mixnet.image.augment import ResizeAug as ResizeAug
+from mixnet.image.augment import SaturationJitterAug as SaturationJitterAug
+from mixnet.image.augment import SequentialAug as SequentialAug
+from mixnet.image.iterator import ImageIter as ImageIter
+from mixnet.image.transform import center_crop as center_crop
+from mixnet.image.transform import color_normalize as color_normalize
+from mixnet.image.transform import copyMakeBorder as copyMakeBorder
+from mixnet.image.transform import fixed_crop as fixed_crop
+from mixnet.image.transform import imdecode as imdecode
+from mixnet.image.transform import imread as imread
+from mixnet.image.transform import imresize as imresize
+from mixnet.image.transform import imrotate as imrotate
+from mixnet.image.transform import random_crop as random_crop
+from mixnet.image.transform import random_rotate as random_rotate
+from mixnet.image.transform import random_size_crop as random_size_crop
+from mixnet.image.transform import resize_short as resize_short
+from mixnet.image.transform import scale_down as scale_down

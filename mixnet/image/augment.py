@@ -1,0 +1,519 @@
+"""Augmenters: callables that change an image, and the usual chain of them."""
+
+from __future__ import annotations
+
+import json
+import random
+from typing import Any
+
+import numpy as np
+
+from mixnet.base import DTypeError
+from mixnet.image.host import Size, as_array, interpolation, pixels_of
+from mixnet.image.transform import (
+    _area_range,
+    center_crop,
+    color_normalize,
+    imresize,
+    random_crop,
+    random_size_crop,
+    resize_short,
+)
+from mixnet.ndarray.create import array
+from mixnet.ndarray.ndarray import NDArray
+
+GREY = np.array([[[0.299, 0.587, 0.114]]], np.float32)  # luma of ITU-R BT.601
+PCA_VALUES = np.array([55.46, 4.794, 1.148])  # of the colours of ImageNet (Krizhevsky et al. 2012)
+PCA_VECTORS = np.array(
+    [[-0.5675, 0.7192, 0.4009], [-0.5808, -0.0045, -0.8140], [-0.5836, -0.6948, 0.4203]]
+)
+IMAGENET_MEAN = np.array([123.68, 116.28, 103.53])
+IMAGENET_STD = np.array([58.395, 57.12, 57.375])
+
+
+class Augmenter:
+    """Base of augmenters: override ``__call__``.
+
+    Args:
+        kwargs: what :meth:`dumps` shows; arrays become lists.
+    """
+
+    def __init__(self, **kwargs: Any):
+        for key, value in kwargs.items():
+            if isinstance(value, NDArray):
+                value = value.asnumpy()
+            kwargs[key] = value.tolist() if isinstance(value, np.ndarray) else value
+        self._kwargs = kwargs
+
+    def dumps(self) -> Any:
+        """JSON of the name in small letters and the arguments."""
+        return json.dumps([self.__class__.__name__.lower(), self._kwargs])
+
+    def __call__(self, src: Any) -> Any:
+        """The image, changed; an array for an array, NumPy for NumPy.
+
+        Args:
+            src: ``(height, width, channels)``.
+        """
+        raise NotImplementedError("Must override implementation.")
+
+
+class SequentialAug(Augmenter):
+    """Augmenters one after another.
+
+    Args:
+        ts: list of augmenters.
+    """
+
+    def __init__(self, ts: list[Augmenter]):
+        super().__init__()
+        self.ts = ts
+
+    def dumps(self) -> Any:
+        """Name and the parts' own."""
+        return [self.__class__.__name__.lower(), [each.dumps() for each in self.ts]]
+
+    def __call__(self, src: Any) -> Any:
+        for each in self.ts:
+            src = each(src)
+        return src
+
+
+class RandomOrderAug(Augmenter):
+    """Augmenters one after another in an order that is drawn each time.
+
+    Args:
+        ts: list of augmenters.
+    """
+
+    def __init__(self, ts: list[Augmenter]):
+        super().__init__()
+        self.ts = ts
+
+    def dumps(self) -> Any:
+        """Name and the parts' own."""
+        return [self.__class__.__name__.lower(), [each.dumps() for each in self.ts]]
+
+    def __call__(self, src: Any) -> Any:
+        random.shuffle(self.ts)
+        for each in self.ts:
+            src = each(src)
+        return src
+
+
+class ResizeAug(Augmenter):
+    """Shorter side to a size.
+
+    Args:
+        size: pixels of the shorter side.
+        interp: interpolation code.
+    """
+
+    def __init__(self, size: int, interp: int = 2):
+        super().__init__(size=size, interp=interp)
+        self.size = size
+        self.interp = interp
+
+    def __call__(self, src: Any) -> Any:
+        return resize_short(src, self.size, self.interp)
+
+
+class ForceResizeAug(Augmenter):
+    """To a size, whatever the aspect ratio.
+
+    Args:
+        size: (width, height).
+        interp: interpolation code.
+    """
+
+    def __init__(self, size: Size, interp: int = 2):
+        super().__init__(size=size, interp=interp)
+        self.size = size
+        self.interp = interp
+
+    def __call__(self, src: Any) -> Any:
+        h, w = src.shape[:2]
+        width, height = self.size
+        from_to = (h, w, height, width)
+        return imresize(src, width, height, interp=interpolation(self.interp, from_to))
+
+
+class RandomCropAug(Augmenter):
+    """A rectangle at a random place.
+
+    Args:
+        size: (width, height).
+        interp: interpolation code, where the image is smaller.
+    """
+
+    def __init__(self, size: Size, interp: int = 2):
+        super().__init__(size=size, interp=interp)
+        self.size = size
+        self.interp = interp
+
+    def __call__(self, src: Any) -> Any:
+        return random_crop(src, self.size, self.interp)[0]
+
+
+class RandomSizedCropAug(Augmenter):
+    """A rectangle of random area, shape and place, resized.
+
+    Args:
+        size: (width, height).
+        area: least share of the image, or least and greatest.
+        ratio: least and greatest ratio of width to height.
+        interp: interpolation code.
+        kwargs: ``min_area``, an older name of ``area``.
+    """
+
+    def __init__(
+        self, size: Size, area: Any, ratio: tuple[float, float], interp: int = 2, **kwargs: Any
+    ):
+        super().__init__(size=size, area=area, ratio=ratio, interp=interp)
+        self.size = size
+        self.area = _area_range("RandomSizedCropAug", area, kwargs)
+        self.ratio = ratio
+        self.interp = interp
+
+    def __call__(self, src: Any) -> Any:
+        return random_size_crop(src, self.size, self.area, self.ratio, self.interp)[0]
+
+
+class CenterCropAug(Augmenter):
+    """The rectangle in the middle.
+
+    Args:
+        size: (width, height).
+        interp: interpolation code, where the image is smaller.
+    """
+
+    def __init__(self, size: Size, interp: int = 2):
+        super().__init__(size=size, interp=interp)
+        self.size = size
+        self.interp = interp
+
+    def __call__(self, src: Any) -> Any:
+        return center_crop(src, self.size, self.interp)[0]
+
+
+class _ColourAugmenter(Augmenter):
+    """Changes the colours of a float image in place, as MXNet does."""
+
+    def __call__(self, src: Any) -> Any:
+        pixels = np.array(pixels_of(src))
+        if isinstance(src, np.ndarray):
+            pixels = src if src.flags.writeable else pixels
+        elif pixels.dtype.kind != "f" and not self._takes_integers:
+            raise DTypeError(
+                f"{type(self).__name__} takes images of floats, not {pixels.dtype.name}; put "
+                f"CastAug() before it."
+            )
+        self._change(pixels)
+        if isinstance(src, np.ndarray):
+            return pixels
+        src[:] = as_array(pixels, src)
+        return src
+
+    _takes_integers = False
+
+    def _change(self, pixels: np.ndarray) -> None:
+        raise NotImplementedError
+
+
+class BrightnessJitterAug(_ColourAugmenter):
+    """Brightness times ``1 + uniform(-brightness, brightness)``.
+
+    Args:
+        brightness: greatest change, 0 to 1.
+    """
+
+    _takes_integers = True
+
+    def __init__(self, brightness: float):
+        super().__init__(brightness=brightness)
+        self.brightness = brightness
+
+    def _change(self, pixels: np.ndarray) -> None:
+        alpha = 1.0 + random.uniform(-self.brightness, self.brightness)
+        pixels *= np.asarray(alpha).astype(pixels.dtype)
+
+
+class ContrastJitterAug(_ColourAugmenter):
+    """Mixes the image with its mean grey.
+
+    Args:
+        contrast: greatest change, 0 to 1.
+    """
+
+    def __init__(self, contrast: float):
+        super().__init__(contrast=contrast)
+        self.contrast = contrast
+        self.coef = array(GREY)
+
+    def _change(self, pixels: np.ndarray) -> None:
+        alpha = 1.0 + random.uniform(-self.contrast, self.contrast)
+        grey = pixels.reshape(-1, 3).sum(axis=0, dtype=np.float64) @ GREY[0, 0]
+        pixels *= np.float32(alpha)
+        pixels += np.float32(3.0 * (1.0 - alpha) / pixels.size * grey)
+
+
+class SaturationJitterAug(_ColourAugmenter):
+    """Mixes the image with its grey version.
+
+    Args:
+        saturation: greatest change, 0 to 1.
+    """
+
+    def __init__(self, saturation: float):
+        super().__init__(saturation=saturation)
+        self.saturation = saturation
+        self.coef = array(GREY)
+
+    def _change(self, pixels: np.ndarray) -> None:
+        alpha = 1.0 + random.uniform(-self.saturation, self.saturation)
+        grey = (pixels @ GREY[0, 0])[:, :, None]
+        grey *= np.float32(1.0 - alpha)
+        pixels *= np.float32(alpha)
+        pixels += grey
+
+
+class HueJitterAug(Augmenter):
+    """Turns the colours about the grey axis, in the YIQ colour space.
+
+    Args:
+        hue: greatest change; 1 is half a turn.
+    """
+
+    def __init__(self, hue: float):
+        super().__init__(hue=hue)
+        self.hue = hue
+        self.tyiq = np.array(
+            [[0.299, 0.587, 0.114], [0.596, -0.274, -0.321], [0.211, -0.523, 0.311]]
+        )
+        self.ityiq = np.array([[1.0, 0.956, 0.621], [1.0, -0.272, -0.647], [1.0, -1.107, 1.705]])
+
+    def __call__(self, src: Any) -> Any:
+        alpha = random.uniform(-self.hue, self.hue)
+        u, w = np.cos(alpha * np.pi), np.sin(alpha * np.pi)
+        turn = np.array([[1.0, 0.0, 0.0], [0.0, u, -w], [0.0, w, u]])
+        return _mixed(src, (self.ityiq @ turn @ self.tyiq).T.astype(np.float32), self)
+
+
+def _mixed(src: Any, matrix: np.ndarray, augmenter: Augmenter) -> Any:
+    """Colours times a matrix."""
+    pixels = pixels_of(src)
+    if pixels.dtype.kind != "f":
+        raise DTypeError(
+            f"{type(augmenter).__name__} takes images of floats, not {pixels.dtype.name}; put "
+            f"CastAug() before it."
+        )
+    made = pixels @ matrix
+    return made if isinstance(src, np.ndarray) else as_array(made, src)
+
+
+class ColorJitterAug(RandomOrderAug):
+    """Brightness, contrast and saturation in random order.
+
+    Args:
+        brightness: greatest change, 0 to leave it out.
+        contrast: the same.
+        saturation: the same.
+    """
+
+    def __init__(self, brightness: float, contrast: float, saturation: float):
+        parts: list[Augmenter] = []
+        if brightness > 0:
+            parts.append(BrightnessJitterAug(brightness))
+        if contrast > 0:
+            parts.append(ContrastJitterAug(contrast))
+        if saturation > 0:
+            parts.append(SaturationJitterAug(saturation))
+        super().__init__(parts)
+
+
+class LightingAug(_ColourAugmenter):
+    """Noise along the principal axes of colours (Krizhevsky et al. 2012, section 4.1).
+
+    Args:
+        alphastd: standard deviation of the noise.
+        eigval: ``(3,)``.
+        eigvec: ``(3, 3)``, in columns.
+    """
+
+    def __init__(self, alphastd: float, eigval: Any, eigvec: Any):
+        super().__init__(alphastd=alphastd, eigval=eigval, eigvec=eigvec)
+        self.alphastd = alphastd
+        self.eigval = eigval
+        self.eigvec = eigvec
+
+    def _change(self, pixels: np.ndarray) -> None:
+        alpha = np.random.normal(0, self.alphastd, size=(3,))
+        pixels += np.dot(self.eigvec * alpha, self.eigval).astype(np.float32)
+
+
+class ColorNormalizeAug(Augmenter):
+    """Takes a mean off and divides by a standard deviation, in place.
+
+    Args:
+        mean: for each channel; None leaves it out.
+        std: the same.
+    """
+
+    def __init__(self, mean: Any, std: Any):
+        super().__init__(mean=mean, std=std)
+        self.mean = mean if mean is None or isinstance(mean, NDArray) else array(mean)
+        self.std = std if std is None or isinstance(std, NDArray) else array(std)
+        self._host = tuple(None if v is None else v.asnumpy() for v in (self.mean, self.std))
+
+    def __call__(self, src: Any) -> Any:
+        if isinstance(src, np.ndarray):
+            return color_normalize(src if src.flags.writeable else src.copy(), *self._host)
+        changed = color_normalize(np.array(pixels_of(src)), *self._host)
+        src[:] = as_array(changed, src)
+        return src
+
+
+class RandomGrayAug(Augmenter):
+    """Grey with probability ``p``, in three channels.
+
+    Args:
+        p: probability.
+    """
+
+    def __init__(self, p: float):
+        super().__init__(p=p)
+        self.p = p
+        self.mat = array([[0.21, 0.21, 0.21], [0.72, 0.72, 0.72], [0.07, 0.07, 0.07]])
+
+    def __call__(self, src: Any) -> Any:
+        if random.random() < self.p:
+            src = _mixed(src, self.mat.asnumpy(), self)
+        return src
+
+
+class HorizontalFlipAug(Augmenter):
+    """Mirrored left to right with probability ``p``.
+
+    Args:
+        p: probability.
+    """
+
+    def __init__(self, p: float):
+        super().__init__(p=p)
+        self.p = p
+
+    def __call__(self, src: Any) -> Any:
+        if random.random() < self.p:
+            made = pixels_of(src)[:, ::-1]
+            src = made if isinstance(src, np.ndarray) else as_array(made, src)
+        return src
+
+
+class CastAug(Augmenter):
+    """To a dtype.
+
+    Args:
+        typ: dtype.
+    """
+
+    def __init__(self, typ: Any = "float32"):
+        super().__init__(type=typ)
+        self.typ = typ
+
+    def __call__(self, src: Any) -> Any:
+        return src.astype(self.typ)
+
+
+def _normalizer(mean: Any, std: Any) -> list[Augmenter]:
+    """What ``mean`` and ``std`` of the chains ask for; True stands for those of ImageNet."""
+    given = []
+    for value, default in ((mean, IMAGENET_MEAN), (std, IMAGENET_STD)):
+        if value is True:
+            value = array(default)
+        elif value is not None:
+            shape = getattr(value, "shape", None)
+            if shape is None or shape[0] not in (1, 3):
+                raise AssertionError(
+                    f"mean and std are arrays of 1 or 3 numbers, True or None, not {value!r}."
+                )
+        given.append(value)
+    return [] if all(value is None for value in given) else [ColorNormalizeAug(*given)]
+
+
+def CreateAugmenter(
+    data_shape: tuple[int, int, int],
+    resize: int = 0,
+    rand_crop: bool = False,
+    rand_resize: bool = False,
+    rand_mirror: bool = False,
+    mean: Any = None,
+    std: Any = None,
+    brightness: float = 0,
+    contrast: float = 0,
+    saturation: float = 0,
+    hue: float = 0,
+    pca_noise: float = 0,
+    rand_gray: float = 0,
+    inter_method: int = 2,
+) -> list[Augmenter]:
+    """The usual chain of augmenters for classification.
+
+    Args:
+        data_shape: ``(channels, height, width)`` of the result.
+        resize: shorter side, before cropping; 0 leaves it out.
+        rand_crop: crop at a random place, else in the middle.
+        rand_resize: crop a random size too; needs ``rand_crop``.
+        rand_mirror: mirror half of the images.
+        mean: taken off each channel; True for ImageNet's.
+        std: divides each channel; True for ImageNet's.
+        brightness: greatest change, 0 to 1.
+        contrast: the same.
+        saturation: the same.
+        hue: the same.
+        pca_noise: standard deviation of the noise of colours.
+        rand_gray: probability of grey.
+        inter_method: interpolation code.
+
+    Raises:
+        AssertionError: ``rand_resize`` without ``rand_crop``; a mean that is none.
+    """
+    chain: list[Augmenter] = []
+    if resize > 0:
+        chain.append(ResizeAug(resize, inter_method))
+    size = (data_shape[2], data_shape[1])
+    if rand_resize:
+        if not rand_crop:
+            raise AssertionError("rand_resize needs rand_crop=True.")
+        chain.append(RandomSizedCropAug(size, 0.08, (3.0 / 4.0, 4.0 / 3.0), inter_method))
+    elif rand_crop:
+        chain.append(RandomCropAug(size, inter_method))
+    else:
+        chain.append(CenterCropAug(size, inter_method))
+    if rand_mirror:
+        chain.append(HorizontalFlipAug(0.5))
+    chain.append(CastAug())
+    return chain + _colour_chain(
+        brightness, contrast, saturation, hue, pca_noise, rand_gray, mean, std
+    )
+
+
+def _colour_chain(
+    brightness: float,
+    contrast: float,
+    saturation: float,
+    hue: float,
+    pca_noise: float,
+    rand_gray: float,
+    mean: Any,
+    std: Any,
+) -> list[Augmenter]:
+    chain: list[Augmenter] = []
+    if brightness or contrast or saturation:
+        chain.append(ColorJitterAug(brightness, contrast, saturation))
+    if hue:
+        chain.append(HueJitterAug(hue))
+    if pca_noise > 0:
+        chain.append(LightingAug(pca_noise, PCA_VALUES, PCA_VECTORS))
+    if rand_gray > 0:
+        chain.append(RandomGrayAug(rand_gray))
+    return chain + _normalizer(mean, std)

@@ -1,0 +1,171 @@
+"""Images are worked on by the host: from arrays to NumPy and back, decoding, OpenCV's resizing."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from mixnet.base import AttributeValueError, DTypeError, FileFormatError, ShapeError
+from mixnet.context import current_context
+from mixnet.ndarray.ndarray import NDArray
+from mixnet.numpy.ndarray import ndarray as np_ndarray
+from mixnet.runtime.record import array_of
+from mixnet.runtime.value import adopt, aligned_empty
+from mixnet.util import is_np_array
+
+Size = tuple[int, int]
+NEAREST, LINEAR, CUBIC, AREA, LANCZOS = range(5)
+_RESIZABLE = ("uint8", "int16", "uint16", "float32", "float64")
+
+
+def pixels_of(src: Any) -> np.ndarray:
+    """The content of an image as NumPy; not to be written to.
+
+    Raises:
+        TypeError: it is no array.
+    """
+    if isinstance(src, np.ndarray):
+        return src
+    if not isinstance(src, NDArray):
+        raise TypeError(f"Argument src must have NDArray type, but got {type(src).__name__}.")
+    return np.asarray(array_of(src._read(), "image"))
+
+
+def as_array(pixels: np.ndarray, like: Any = None) -> NDArray:
+    """A new array of the class and on the device of ``like``; without it, as NumPy mode says."""
+    made = aligned_empty(pixels.shape, pixels.dtype)
+    made[...] = pixels
+    if isinstance(like, NDArray):
+        return type(like)._wrap(adopt(made, like.context))
+    return given_away(made)
+
+
+def given_away(data: np.ndarray) -> NDArray:
+    """An array around data of ``aligned_empty``, which nobody may write to any more."""
+    kind = np_ndarray if is_np_array() else NDArray
+    return kind._wrap(adopt(data, current_context()))
+
+
+def on_host(function: Callable[..., np.ndarray], src: Any, *args: Any) -> Any:
+    """``function`` of the pixels of ``src``: NumPy for NumPy, an array for an array."""
+    made = function(pixels_of(src), *args)
+    return made if isinstance(src, np.ndarray) else as_array(made, src)
+
+
+def decode(content: bytes | np.ndarray | memoryview, flag: int, to_rgb: Any) -> np.ndarray:
+    """``(height, width, channels)`` of uint8 from the bytes of an image file.
+
+    Args:
+        content: of the file.
+        flag: 0 for grey, with one channel; 1 for three channels; -1 as stored.
+        to_rgb: red first, else blue first.
+
+    Raises:
+        FileFormatError: the bytes are no image.
+    """
+    import cv2
+
+    data = np.frombuffer(content, np.uint8)
+    if not data.size:
+        raise FileFormatError("Decoding failed: the buffer of the image is empty.")
+    mode = {0: cv2.IMREAD_GRAYSCALE, 1: cv2.IMREAD_COLOR}.get(flag, cv2.IMREAD_UNCHANGED)
+    if flag == 1 and to_rgb and hasattr(cv2, "IMREAD_COLOR_RGB"):
+        # Red first straight from the decoder: no pass over the pixels to change their order.
+        mode, to_rgb = cv2.IMREAD_COLOR_RGB, False
+    pixels = cv2.imdecode(data, mode)
+    if pixels is None:
+        raise FileFormatError(f"Decoding failed: {data.size} bytes are no image that OpenCV reads.")
+    if to_rgb and pixels.ndim == 3:
+        codes = {3: cv2.COLOR_BGR2RGB, 4: cv2.COLOR_BGRA2RGBA}
+        pixels = cv2.cvtColor(pixels, codes[pixels.shape[2]])
+    return pixels if pixels.ndim == 3 else pixels[:, :, None]
+
+
+def resize(pixels: np.ndarray, width: int, height: int, interp: int) -> np.ndarray:
+    """An image ``(height, width, channels)`` in another size, by OpenCV.
+
+    Raises:
+        ShapeError: it is no image, or the size is none.
+        DTypeError: OpenCV does not resize this dtype.
+        AttributeValueError: OpenCV does not know the interpolation.
+    """
+    import cv2
+
+    if pixels.ndim != 3 or 0 in pixels.shape:
+        raise ShapeError(f"An image is (height, width, channels), not {pixels.shape}.")
+    if width < 1 or height < 1:
+        raise ShapeError(f"An image of {width} x {height} pixels cannot be made.")
+    if pixels.dtype.name not in _RESIZABLE:
+        raise DTypeError(
+            f"Images of {pixels.dtype.name} are not resized; take one of {', '.join(_RESIZABLE)}."
+        )
+    try:
+        with _portable(cv2, interp):
+            made = cv2.resize(pixels, (width, height), interpolation=interp)
+    except cv2.error as error:
+        raise AttributeValueError(
+            f"Unknown interpolation method {interp}: 0 nearest, 1 bilinear, 2 bicubic, 3 area, "
+            f"4 Lanczos. OpenCV says: {str(error).strip()}"
+        ) from None
+    return made if made.ndim == 3 else made[:, :, None]
+
+
+class _portable:
+    """OpenCV's own bilinear and bicubic kernels, which round as those of MXNet's OpenCV.
+
+    Those of Intel's IPP, which OpenCV takes by default on some processors, give other last bits. The
+    switch belongs to the thread.
+    """
+
+    def __init__(self, cv2: Any, interp: int):
+        self._ipp = getattr(cv2, "ipp", None) if interp in (LINEAR, CUBIC) else None
+
+    def __enter__(self) -> None:
+        if self._ipp is not None:
+            self._before = self._ipp.useIPP()
+            self._ipp.setUseIPP(False)
+
+    def __exit__(self, *error: object) -> None:
+        if self._ipp is not None:
+            self._ipp.setUseIPP(self._before)
+
+
+def interpolation(
+    interp: int, sizes: tuple[int, int, int, int] | None = None, draw: Any = random
+) -> int:
+    """OpenCV's interpolation for a code.
+
+    Args:
+        interp: 0 to 4 as they are; 9 chooses by the sizes: area to shrink, bicubic to enlarge,
+            bilinear where one side shrinks and the other grows; 10 draws one.
+        sizes: old height and width, new height and width.
+        draw: the generator.
+
+    Raises:
+        ValueError: another code.
+    """
+    if interp == 9:
+        if not sizes:
+            return CUBIC
+        old_h, old_w, new_h, new_w = sizes
+        if new_h > old_h and new_w > old_w:
+            return CUBIC
+        return AREA if new_h < old_h and new_w < old_w else LINEAR
+    if interp == 10:
+        return draw.randint(0, 4)
+    if interp not in (NEAREST, LINEAR, CUBIC, AREA, LANCZOS):
+        raise ValueError(f"Unknown interp method {interp}")
+    return interp
+
+
+def crop(
+    pixels: np.ndarray, x0: int, y0: int, w: int, h: int, size: Size | None, interp: int
+) -> np.ndarray:
+    """A rectangle of an image, resized to ``size`` (width, height) if that is another."""
+    out = pixels[y0 : y0 + h, x0 : x0 + w]
+    if size is None or (w, h) == tuple(size):
+        return out
+    return resize(out, size[0], size[1], interpolation(interp, (h, w, size[1], size[0])))

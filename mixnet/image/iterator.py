@@ -1,0 +1,390 @@
+"""ImageIter: batches of images from records, lists of files or lists in memory."""
+
+from __future__ import annotations
+
+import logging
+import os
+import random
+from collections.abc import Callable, Sequence
+from functools import partial
+from numbers import Number
+from typing import Any
+
+import numpy as np
+
+from mixnet import engine
+from mixnet.base import FileFormatError, MXNetError, ShapeError
+from mixnet.engine.variable import Var
+from mixnet.image import augment, host
+from mixnet.image.augment import Augmenter, CreateAugmenter
+from mixnet.image.host import given_away
+from mixnet.image.transform import imdecode
+from mixnet.io.batch import DataBatch
+from mixnet.io.iterator import DataIter
+from mixnet.ndarray.create import array
+from mixnet.ndarray.ndarray import NDArray
+from mixnet.recordio import MXIndexedRecordIO, MXRecordIO, unpack
+from mixnet.runtime.value import aligned_empty
+
+_IMAGES_PER_TASK = 8  # below that a task costs more than it saves
+
+
+def in_parallel(work: Callable[[Any], Any], items: Sequence[Any], name: str) -> list[Any]:
+    """``work`` of each item, by the engine's I/O workers; the first error is raised."""
+    found: list[Any] = [None] * len(items)
+
+    def run(begin: int) -> None:
+        for i in range(begin, min(begin + _IMAGES_PER_TASK, len(items))):
+            found[i] = work(items[i])
+
+    variables = []
+    for begin in range(0, len(items), _IMAGES_PER_TASK):
+        variables.append(Var(name))
+        engine.push(partial(run, begin), (), variables[-1:], "io", name=name)
+    for variable in variables:
+        engine.wait_for_var(variable)
+    return found
+
+
+def read_image_list(path: str) -> dict[int, tuple[np.ndarray, str]]:
+    """Labels and file names by number from lines of number, labels and file name.
+
+    Raises:
+        FileNotFoundError: there is no such file.
+        FileFormatError: a line is something else.
+    """
+    found = {}
+    with open(path) as file:
+        for number, line in enumerate(file, 1):
+            parts = line.strip().split("\t")
+            if not line.strip():
+                continue
+            try:
+                if len(parts) < 3:
+                    raise ValueError
+                labels = np.array(parts[1:-1], np.float32)
+                found[int(parts[0])] = (labels, parts[-1])
+            except ValueError:
+                raise FileFormatError(
+                    f"{path}, line {number}: takes a number, labels and a file name with tabs in "
+                    f"between, not {line.rstrip()!r:.100}."
+                ) from None
+    return found
+
+
+class ImageIter(DataIter):
+    """Batches of augmented images.
+
+    Decoding is done by the engine's I/O workers. Methods may be overridden: ``next_sample``,
+    ``imdecode``, ``augmentation_transform``, ``postprocess_data``; they take and give arrays.
+
+    Args:
+        batch_size: images in a batch.
+        data_shape: ``(3, height, width)``.
+        label_width: labels of an image.
+        path_imgrec: record file.
+        path_imglist: file of numbers, labels and file names; with records its labels count.
+        path_root: folder of the files.
+        path_imgidx: index of the record file; needed to shuffle and for parts.
+        shuffle: a new order at every reset, by Python's generator.
+        part_index: which part.
+        num_parts: how many parts; what is left over is in none.
+        aug_list: augmenters; by default what :func:`CreateAugmenter` makes of ``kwargs``.
+        imglist: ``[label(s) ..., file name]`` for each image.
+        data_name: of the data.
+        label_name: of the labels.
+        dtype: of the labels of ``imglist``.
+        last_batch_handle: ``'pad'`` fills the last batch up with the first images, ``'discard'``
+            leaves it out, ``'roll_over'`` puts its images at the start of the next epoch.
+        kwargs: for :func:`CreateAugmenter`.
+
+    Raises:
+        AssertionError: there is no source, or shuffling and parts without an index.
+        ValueError: ``data_shape`` is none of a colour image.
+    """
+
+    def __init__(
+        self,
+        batch_size: int,
+        data_shape: tuple[int, int, int],
+        label_width: int = 1,
+        path_imgrec: str | None = None,
+        path_imglist: str | None = None,
+        path_root: str | None = None,
+        path_imgidx: str | None = None,
+        shuffle: bool = False,
+        part_index: int = 0,
+        num_parts: int = 1,
+        aug_list: list[Augmenter] | None = None,
+        imglist: Any = None,
+        data_name: str = "data",
+        label_name: str = "softmax_label",
+        dtype: Any = "float32",
+        last_batch_handle: str = "pad",
+        **kwargs: Any,
+    ):
+        super().__init__()
+        if not (path_imgrec or path_imglist or isinstance(imglist, list)):
+            raise AssertionError("ImageIter needs path_imgrec, path_imglist or a list imglist.")
+        if dtype not in ("int32", "float32", "int64", "float64"):
+            raise AssertionError(f"{dtype} label not supported")
+        name = self.__class__.__name__
+        self.imgrec: Any = None
+        self.imgidx: list[Any] | None = None
+        self.imglist: dict[Any, tuple[Any, str]] | None = None
+        self.seq: list[Any] | None = None
+        if path_imgrec:
+            logging.info("%s: loading recordio %s...", name, path_imgrec)
+            if path_imgidx:
+                self.imgrec = MXIndexedRecordIO(path_imgidx, path_imgrec, "r")
+                self.imgidx = list(self.imgrec.keys)
+            else:
+                self.imgrec = MXRecordIO(path_imgrec, "r")
+        if path_imglist:
+            logging.info("%s: loading image list %s...", name, path_imglist)
+            self.imglist = {
+                key: (array(labels), path)
+                for key, (labels, path) in read_image_list(path_imglist).items()
+            }
+            self.seq = list(self.imglist)
+        elif isinstance(imglist, list):
+            logging.info("%s: loading image list...", name)
+            self.imglist = {
+                str(i): (array(_labels_of(entry), dtype=dtype), entry[-1])
+                for i, entry in enumerate(imglist, 1)
+            }
+            self.seq = list(self.imglist)
+        elif self.imgidx is not None:
+            self.seq = self.imgidx
+        self.path_root = path_root
+        self.check_data_shape(data_shape)
+        self.provide_data = [(data_name, (batch_size, *data_shape))]
+        labels = (batch_size, label_width) if label_width > 1 else (batch_size,)
+        self.provide_label = [(label_name, labels)]
+        self.batch_size = batch_size
+        self.data_shape = data_shape
+        self.label_width = label_width
+        self.shuffle = shuffle
+        if num_parts > 1 or shuffle:
+            if self.seq is None:
+                raise AssertionError("Shuffling and parts of a record file need path_imgidx.")
+        if num_parts > 1:
+            if not 0 <= part_index < num_parts:
+                raise AssertionError(f"part_index {part_index} is not below num_parts {num_parts}.")
+            size = len(self.seq or ()) // num_parts
+            self.seq = (self.seq or [])[part_index * size : (part_index + 1) * size]
+        self.auglist = CreateAugmenter(data_shape, **kwargs) if aug_list is None else aug_list
+        self.cur = 0
+        self.last_batch_handle = last_batch_handle
+        self.num_image = None if self.seq is None else len(self.seq)
+        self._ended = False
+        self._rest: tuple[np.ndarray, np.ndarray] | None = None
+        self.reset()
+
+    # ---- epochs ---------------------------------------------------------------------------------
+
+    def reset(self) -> None:
+        """Begin an epoch; images that roll over are kept."""
+        if self.seq is not None and self.shuffle:
+            random.shuffle(self.seq)
+        if self.last_batch_handle != "roll_over":
+            self._rest = None
+        self._rewind()
+        self._ended = False
+
+    def hard_reset(self) -> None:
+        """Begin an epoch; images that were to roll over are forgotten."""
+        self._rest = None
+        self.reset()
+
+    def _rewind(self) -> None:
+        if self.imgrec is not None:
+            self.imgrec.reset()
+        self.cur = 0
+
+    # ---- samples --------------------------------------------------------------------------------
+
+    def next_sample(self) -> tuple[Any, bytes]:
+        """Label and encoded image of the next sample.
+
+        Raises:
+            StopIteration: there is none.
+        """
+        if self.seq is None:
+            record = self.imgrec.read()
+            if record is None:
+                raise StopIteration
+            header, content = unpack(record)
+            return header.label, content
+        if self.cur >= len(self.seq):
+            raise StopIteration
+        key = self.seq[self.cur]
+        self.cur += 1
+        if self.imgrec is None:
+            assert self.imglist is not None
+            label, name = self.imglist[key]
+            return label, self.read_image(name)
+        header, content = unpack(self.imgrec.read_idx(key))
+        return header.label if self.imglist is None else self.imglist[key][0], content
+
+    def _place(self) -> str:
+        """Which sample was read last, for messages."""
+        if self.seq is None:
+            return "in the record file"
+        key = self.seq[self.cur - 1]
+        if self.imgrec is not None:
+            return f"index: {key}"
+        assert self.imglist is not None
+        return f"filename: {os.path.join(self.path_root or '', self.imglist[key][1])}"
+
+    def read_image(self, fname: str) -> bytes:
+        """Content of a file below ``path_root``."""
+        with open(os.path.join(self.path_root or "", fname), "rb") as file:
+            return file.read()
+
+    def imdecode(self, s: bytes) -> Any:
+        """The image ``(height, width, 3)`` in the bytes of a file."""
+        return imdecode(s)
+
+    def check_data_shape(self, data_shape: tuple[int, ...]) -> None:
+        """Raise ValueError unless the shape is ``(3, height, width)``."""
+        if not len(data_shape) == 3:
+            raise ValueError("data_shape should have length 3, with dimensions CxHxW")
+        if not data_shape[0] == 3:
+            raise ValueError("This iterator expects inputs to have 3 channels.")
+
+    def check_valid_image(self, data: Any) -> None:
+        """Raise RuntimeError if the image, the first of ``data``, has no axes."""
+        if len(data[0].shape) == 0:
+            raise RuntimeError("Data shape is wrong")
+
+    def augmentation_transform(self, data: Any) -> Any:
+        """The image, changed by all augmenters."""
+        for each in self.auglist:
+            data = each(data)
+        return data
+
+    def postprocess_data(self, datum: Any) -> Any:
+        """Channels first."""
+        if isinstance(datum, np.ndarray):
+            return datum.transpose(2, 0, 1)
+        return datum.transpose((2, 0, 1))
+
+    # ---- batches --------------------------------------------------------------------------------
+
+    def _in_numpy(self) -> bool:
+        """Whether everything here is ours, so that arrays need not be made for each image."""
+        kind = type(self)
+        ours = all(
+            getattr(kind, name) is getattr(ImageIter, name)
+            for name in (
+                "imdecode",
+                "check_valid_image",
+                "augmentation_transform",
+                "postprocess_data",
+            )
+        )
+        return ours and all(_is_ours(each) for each in self.auglist)
+
+    def _read(self, data: np.ndarray, label: np.ndarray, begin: int) -> int:
+        """Fill a batch from place ``begin`` on; returns how far the samples went."""
+        samples = []
+        for _ in range(begin, self.batch_size):
+            try:
+                sample = self.next_sample()
+            except StopIteration:
+                break
+            samples.append((*sample, self._place()))
+        fast = self._in_numpy()
+        images: list[Any] = [None] * len(samples)
+        if fast:
+            images = in_parallel(_decoded, samples, "decode images")
+        for i, (given, content, place) in enumerate(samples, begin):
+            image = images[i - begin]
+            if not fast:
+                try:
+                    image = self.imdecode(content)
+                except MXNetError as error:
+                    raise _broken(place, error) from None
+                self.check_valid_image([image])
+            image = self.postprocess_data(self.augmentation_transform(image))
+            pixels = host.pixels_of(image)
+            if pixels.shape != data.shape[1:]:
+                raise ShapeError(
+                    f"The augmenters made an image of shape {pixels.shape}, data_shape is "
+                    f"{data.shape[1:]}."
+                )
+            data[i] = pixels
+            label[i] = self._checked_label(given, place)
+        return begin + len(samples)
+
+    def _checked_label(self, given: Any, place: str) -> Any:
+        values = given.asnumpy() if isinstance(given, NDArray) else np.asarray(given)
+        if values.size != self.label_width:
+            raise ShapeError(
+                f"Image {place} has {values.size} label(s), label_width is {self.label_width}."
+            )
+        return values.reshape(self.label_width) if self.label_width > 1 else values.reshape(())
+
+    def _buffers(self) -> tuple[np.ndarray, np.ndarray]:
+        shapes = self.provide_data[0][1], self.provide_label[0][1]
+        return aligned_empty(shapes[0], np.float32), aligned_empty(shapes[1], np.float32)
+
+    def next(self) -> DataBatch:
+        """The next batch.
+
+        Raises:
+            RuntimeError: an image is broken.
+            ShapeError: an image or a label has another size than asked for.
+        """
+        if self._ended:
+            raise StopIteration
+        data, label = self._buffers()
+        begin = 0
+        rest, self._rest = self._rest, None
+        if rest is not None:
+            begin = len(rest[0])
+            data[:begin], label[:begin] = rest
+        pad = self.batch_size - begin if begin else 0
+        filled = self._read(data, label, begin)
+        if filled < self.batch_size:
+            self._ended = True
+            if filled == 0 or self.last_batch_handle == "discard":
+                raise StopIteration
+            if self.last_batch_handle == "roll_over" and rest is None:
+                self._rest = data[:filled].copy(), label[:filled].copy()
+                raise StopIteration
+            pad = self.batch_size - filled
+            self._fill(data, label, filled)
+        return DataBatch([given_away(data)], [given_away(label)], pad=pad)
+
+    def _fill(self, data: np.ndarray, label: np.ndarray, filled: int) -> None:
+        while filled < self.batch_size:
+            self._rewind()
+            more = self._read(data, label, filled)
+            if more == filled:
+                raise MXNetError("There are no images to fill the batch with.")
+            filled = more
+
+
+def _labels_of(entry: Sequence[Any]) -> Any:
+    if len(entry) > 2:
+        return entry[:-1]
+    return [entry[0]] if isinstance(entry[0], Number) else entry[0]
+
+
+def _decoded(sample: tuple[Any, bytes, str]) -> np.ndarray:
+    try:
+        return host.decode(sample[1], 1, True)
+    except MXNetError as error:
+        raise _broken(sample[2], error) from None
+
+
+def _broken(place: str, error: Exception) -> MXNetError:
+    return FileFormatError(f"Broken image {place}, {error}")
+
+
+def _is_ours(augmenter: Any) -> bool:
+    if isinstance(augmenter, (augment.SequentialAug, augment.RandomOrderAug)):
+        return all(_is_ours(each) for each in augmenter.ts)
+    return type(augmenter).__module__ == augment.__name__

@@ -1,0 +1,391 @@
+"""What record iterators do to an image: the default augmenter, and the way to numbers."""
+
+from __future__ import annotations
+
+import math
+import random
+from typing import Any
+
+import numpy as np
+
+from mixnet.image.augment import GREY, PCA_VALUES, PCA_VECTORS
+from mixnet.image.host import AREA, NEAREST, interpolation, resize
+from mixnet.io.parameters import Parameters
+
+
+class AugmentParameters(Parameters):
+    """Parameters of the default augmenter, in the order in which they are applied.
+
+    Args:
+        resize: shorter side, first of all; -1 leaves it out.
+        rand_crop: crop at a random place, else in the middle.
+        random_resized_crop: crop a random area and shape, and resize it.
+        max_rotate_angle: greatest random angle, degrees.
+        max_aspect_ratio: greatest change of the aspect ratio, or the greatest ratio of
+            ``random_resized_crop``.
+        min_aspect_ratio: least ratio of ``random_resized_crop``.
+        max_shear_ratio: greatest random shear.
+        max_crop_size: greatest side of a random square that is cropped and resized; -1 for none.
+        min_crop_size: least side of it.
+        max_random_scale: greatest random scale.
+        min_random_scale: least random scale.
+        max_random_area: greatest share of the area in ``random_resized_crop``.
+        min_random_area: least share.
+        max_img_size: greatest width and height after scaling.
+        min_img_size: least width and height after scaling.
+        brightness: greatest change of brightness, 0 to 1.
+        contrast: the same of contrast.
+        saturation: the same of saturation.
+        pca_noise: standard deviation of the noise of colours.
+        random_h: greatest change of the hue, 0 to 180.
+        random_s: greatest change of the saturation, 0 to 255.
+        random_l: greatest change of the lightness, 0 to 255.
+        rotate: angle in degrees; -1 for none.
+        fill_value: of pixels that the image does not cover.
+        data_shape: ``(channels, height, width)``.
+        inter_method: interpolation code.
+        pad: width of a border, before cropping.
+    """
+
+    resize: int = -1
+    rand_crop: bool = False
+    random_resized_crop: bool = False
+    max_rotate_angle: int = 0
+    max_aspect_ratio: float = 0.0
+    min_aspect_ratio: float | None = None
+    max_shear_ratio: float = 0.0
+    max_crop_size: int = -1
+    min_crop_size: int = -1
+    max_random_scale: float = 1.0
+    min_random_scale: float = 1.0
+    max_random_area: float = 1.0
+    min_random_area: float = 1.0
+    max_img_size: float = 1e10
+    min_img_size: float = 0.0
+    brightness: float = 0.0
+    contrast: float = 0.0
+    saturation: float = 0.0
+    pca_noise: float = 0.0
+    random_h: int = 0
+    random_s: int = 0
+    random_l: int = 0
+    rotate: int = -1
+    fill_value: int = 255
+    inter_method: int = 1
+    pad: int = 0
+
+
+def warp(
+    pixels: np.ndarray, matrix: np.ndarray, size: tuple[int, int], fill: int, interp: int
+) -> Any:
+    """An affine map of an image, with places to 1/32 of a pixel as in MXNet's OpenCV.
+
+    Args:
+        pixels: ``(height, width, channels)``.
+        matrix: ``(2, 3)``, from places in the image to places in the result.
+        size: (width, height) of the result.
+        fill: of pixels that the image does not cover.
+        interp: interpolation code.
+    """
+    import cv2
+
+    inverse = cv2.invertAffineTransform(matrix.astype(np.float64))
+    width, height = size
+    one, half = 1024, 512 if interp == NEAREST else 16
+    x, y = np.arange(width), np.arange(height)[:, None]
+    places = [
+        np.rint((row[1] * y + row[2]) * one).astype(np.int64)
+        + half
+        + np.rint(row[0] * x * one).astype(np.int64)
+        for row in inverse
+    ]
+    border = {"borderMode": cv2.BORDER_CONSTANT, "borderValue": (fill,) * 4}
+    if interp == NEAREST:
+        whole = np.stack([each >> 10 for each in places], -1).astype(np.int16)
+        return cv2.remap(pixels, whole, None, cv2.INTER_NEAREST, **border)  # type: ignore[call-overload]
+    u, v = (each >> 5 for each in places)
+    whole = np.stack([u >> 5, v >> 5], -1).astype(np.int16)
+    parts = ((v & 31) * 32 + (u & 31)).astype(np.uint16)
+    code = cv2.INTER_LINEAR if interp == AREA else interp  # there is no area to average in a map
+    return cv2.remap(pixels, whole, parts, code, **border)  # type: ignore[call-overload]
+
+
+class DefaultAugmenter:
+    """The chain of operations that the parameters ask for, on images ``(height, width, channels)``.
+
+    Args:
+        given: the parameters.
+        height: of the result.
+        width: of the result.
+    """
+
+    def __init__(self, given: AugmentParameters, height: int, width: int):
+        self.given = given
+        self.height, self.width = height, width
+        self._affine = (
+            given.max_rotate_angle > 0
+            or given.max_shear_ratio > 0
+            or given.rotate > 0
+            or given.max_random_scale != 1
+            or given.min_random_scale != 1
+            or (given.max_aspect_ratio != 0 and not given.random_resized_crop)
+            or given.max_img_size != 1e10
+            or given.min_img_size != 0
+        )
+        self._squares = given.max_crop_size != -1 or given.min_crop_size != -1
+        self._jitters = [
+            name for name in ("brightness", "contrast", "saturation") if getattr(given, name) > 0
+        ]
+        self.is_random = bool(
+            given.rand_crop or given.random_resized_crop or self._affine or self._squares
+            or self._jitters or given.pca_noise or given.random_h or given.random_s
+            or given.random_l or given.inter_method == 10
+        )  # fmt: skip
+
+    def __call__(self, pixels: np.ndarray, draw: random.Random) -> np.ndarray:
+        """The image, changed; of uint8.
+
+        Args:
+            pixels: red first.
+            draw: the generator.
+        """
+        given = self.given
+        if given.resize > 0:
+            h, w = pixels.shape[:2]
+            wide = (w, given.resize * h // w), (given.resize * w // h, given.resize)
+            size = (given.resize, wide[0][1]) if h > w else wide[1]
+            pixels = self._resize(pixels, size[1], size[0], draw)
+        if self._affine:
+            pixels = self._warped(pixels, draw)
+        if given.pad > 0:
+            pixels = self._padded(pixels)
+        pixels = self._cropped(pixels, draw)
+        if (
+            self._jitters
+            or given.pca_noise > 0
+            or given.random_h
+            or given.random_s
+            or given.random_l
+        ):
+            pixels = self._coloured(pixels, draw)
+        return pixels
+
+    def _resize(self, pixels: np.ndarray, height: int, width: int, draw: random.Random) -> Any:
+        h, w = pixels.shape[:2]
+        code = interpolation(self.given.inter_method, (h, w, height, width), draw)
+        return resize(pixels, width, height, code)
+
+    def _warped(self, pixels: np.ndarray, draw: random.Random) -> np.ndarray:
+        given = self.given
+        h, w = pixels.shape[:2]
+        shear = draw.uniform(-given.max_shear_ratio, given.max_shear_ratio)
+        degrees = draw.randint(-given.max_rotate_angle, given.max_rotate_angle)
+        if given.rotate > 0:
+            degrees = given.rotate
+        cos, sin = math.cos(math.radians(degrees)), math.sin(math.radians(degrees))
+        scale = draw.uniform(given.min_random_scale, given.max_random_scale)
+        change = 0.0 if given.random_resized_crop else given.max_aspect_ratio
+        ratio = draw.uniform(-change, change) + 1
+        high = 2 * scale / (1 + ratio)
+        wide = ratio * high
+        new_w = max(given.min_img_size, min(given.max_img_size, scale * w))
+        new_h = max(given.min_img_size, min(given.max_img_size, scale * h))
+        matrix = np.array(
+            [
+                [high * cos - shear * sin * wide, high * sin + shear * cos * wide, 0],
+                [-sin * wide, cos * wide, 0],
+            ],
+            np.float32,
+        )
+        matrix[:, 2] = (
+            np.array([new_w, new_h], np.float32) - matrix[:, :2] @ np.array([w, h], np.float32)
+        ) / 2
+        code = interpolation(given.inter_method, (h, w, int(new_h), int(new_w)), draw)
+        made = warp(pixels, matrix, (int(new_w), int(new_h)), given.fill_value, code)
+        return made if made.ndim == 3 else made[:, :, None]
+
+    def _padded(self, pixels: np.ndarray) -> np.ndarray:
+        import cv2
+
+        border, fill = self.given.pad, (self.given.fill_value,) * 4
+        made = cv2.copyMakeBorder(
+            pixels, border, border, border, border, cv2.BORDER_CONSTANT, value=fill
+        )
+        return made if made.ndim == 3 else made[:, :, None]
+
+    def _cropped(self, pixels: np.ndarray, draw: random.Random) -> np.ndarray:
+        given = self.given
+        if given.random_resized_crop:
+            area = self._random_area(pixels, draw)
+            if area is not None:
+                return self._resize(area, self.height, self.width, draw)
+        h, w = pixels.shape[:2]
+        if self._squares:
+            largest = given.max_crop_size if given.max_crop_size != -1 else min(h, w)
+            least = given.min_crop_size if given.min_crop_size != -1 else largest
+            side = min(draw.randint(min(least, largest), largest), h, w)
+            square = self._placed(pixels, side, side, draw)
+            return self._resize(square, self.height, self.width, draw)
+        if h < self.height or w < self.width:
+            scale = max(self.height / h, self.width / w)
+            new_h, new_w = max(self.height, int(h * scale)), max(self.width, int(w * scale))
+            pixels = self._resize(pixels, new_h, new_w, draw)
+        return self._placed(pixels, self.height, self.width, draw)
+
+    def _placed(
+        self, pixels: np.ndarray, height: int, width: int, draw: random.Random
+    ) -> np.ndarray:
+        room_y, room_x = pixels.shape[0] - height, pixels.shape[1] - width
+        if self.given.rand_crop or self.given.random_resized_crop:
+            y, x = draw.randint(0, room_y), draw.randint(0, room_x)
+        else:
+            y, x = room_y // 2, room_x // 2
+        return pixels[y : y + height, x : x + width]
+
+    def _random_area(self, pixels: np.ndarray, draw: random.Random) -> np.ndarray | None:
+        """Szegedy et al. 2015, "Going deeper with convolutions"; None after ten that do not fit."""
+        given = self.given
+        h, w = pixels.shape[:2]
+        greatest = given.max_aspect_ratio or 1.0
+        least = 1 / greatest if given.min_aspect_ratio is None else given.min_aspect_ratio
+        for _ in range(10):
+            area = draw.uniform(given.min_random_area, given.max_random_area) * h * w
+            ratio = draw.uniform(least, greatest)
+            width, height = round(math.sqrt(area * ratio)), round(math.sqrt(area / ratio))
+            if draw.random() < 0.5:
+                width, height = height, width
+            if 0 < width <= w and 0 < height <= h:
+                y, x = draw.randint(0, h - height), draw.randint(0, w - width)
+                return pixels[y : y + height, x : x + width]
+        return None
+
+    def _coloured(self, pixels: np.ndarray, draw: random.Random) -> np.ndarray:
+        import cv2
+
+        given = self.given
+        if pixels.shape[2] != 3:
+            return pixels
+        if self._jitters or given.pca_noise > 0:
+            made = pixels.astype(np.float32)
+            names = list(self._jitters)
+            draw.shuffle(names)
+            for name in names:
+                alpha = np.float32(1 + draw.uniform(-getattr(given, name), getattr(given, name)))
+                made *= alpha
+                if name == "contrast":
+                    made += (1 - alpha) * float(pixels.mean(axis=(0, 1)) @ GREY[0, 0])
+                elif name == "saturation":
+                    made += (1 - alpha) * (pixels @ GREY[0, 0])[:, :, None]
+                np.clip(made, 0, 255, out=made)
+            if given.pca_noise > 0:
+                noise = [draw.gauss(0, given.pca_noise) for _ in range(3)]
+                made += (PCA_VECTORS * noise @ PCA_VALUES).astype(np.float32)
+            pixels = np.clip(made, 0, 255).astype(np.uint8)
+        if given.random_h or given.random_s or given.random_l:
+            hls = cv2.cvtColor(np.ascontiguousarray(pixels), cv2.COLOR_RGB2HLS).astype(np.int16)
+            limits = ((given.random_h, 180), (given.random_l, 255), (given.random_s, 255))
+            for channel, (most, top) in enumerate(limits):
+                hls[:, :, channel] += draw.randint(-most, most)
+                np.clip(hls[:, :, channel], 0, top, out=hls[:, :, channel])
+            pixels = cv2.cvtColor(hls.astype(np.uint8), cv2.COLOR_HLS2RGB)
+        return pixels
+
+
+class NormalizeParameters(Parameters):
+    """How pixels become numbers: ``((pixel - mean) * contrast + illumination) * scale / std``.
+
+    Args:
+        mirror: all images left to right.
+        rand_mirror: half of the images.
+        mean_img: file of a mean image; computed and written where it is missing.
+        mean_r: mean of red, or of the first channel.
+        mean_g: of green.
+        mean_b: of blue.
+        mean_a: of the fourth channel.
+        std_r: standard deviation of red.
+        std_g: of green.
+        std_b: of blue.
+        std_a: of the fourth channel.
+        scale: factor.
+        max_random_contrast: greatest change of the contrast.
+        max_random_illumination: greatest value added.
+    """
+
+    mirror: bool = False
+    rand_mirror: bool = False
+    mean_img: str = ""
+    mean_r: float = 0.0
+    mean_g: float = 0.0
+    mean_b: float = 0.0
+    mean_a: float = 0.0
+    std_r: float = 1.0
+    std_g: float = 1.0
+    std_b: float = 1.0
+    std_a: float = 1.0
+    scale: float = 1.0
+    max_random_contrast: float = 0.0
+    max_random_illumination: float = 0.0
+
+
+class Normalizer:
+    """Writes pixels as numbers with the channels first.
+
+    There are 256 values a channel can have, so what becomes of them stands in a table.
+
+    Args:
+        given: the parameters.
+        dtype: of the result: float32, or uint8 and int8, which take no mean and no scale.
+    """
+
+    def __init__(self, given: NormalizeParameters, dtype: np.dtype):
+        self.given = given
+        self.dtype = dtype
+        self.mean_image: np.ndarray | None = None  # (channels, height, width)
+        means = (given.mean_r, given.mean_g, given.mean_b, given.mean_a)
+        self._mean = np.array(means, np.float32)
+        std = [each or 1.0 for each in (given.std_r, given.std_g, given.std_b, given.std_a)]
+        self._factor = np.float32(given.scale) / np.array(std, np.float32)
+        self._varies = given.max_random_contrast > 0 or given.max_random_illumination > 0
+        self.is_random = given.rand_mirror or self._varies
+        self._table = self._values(1.0, 0.0)
+
+    def _values(self, contrast: float, illumination: float) -> np.ndarray:
+        """``(4, 256)``: what becomes of each pixel value."""
+        pixel = np.arange(256)
+        if self.dtype != np.float32:
+            top = np.iinfo(self.dtype).max
+            return np.tile(np.minimum(pixel, top).astype(self.dtype), (4, 1))
+        mean = np.float32(0) if self.mean_image is not None else self._mean[:, None]
+        made = (pixel.astype(np.float32) - mean) * np.float32(contrast) + np.float32(illumination)
+        return made * self._factor[:, None]
+
+    def __call__(self, pixels: np.ndarray, out: np.ndarray, draw: random.Random) -> None:
+        """Write an image.
+
+        Args:
+            pixels: ``(height, width, channels)`` of uint8.
+            out: ``(channels, height, width)``.
+            draw: the generator.
+        """
+        import cv2
+
+        given = self.given
+        table, contrast = self._table, 1.0
+        if self._varies:
+            contrast += draw.uniform(-given.max_random_contrast, given.max_random_contrast)
+            light = draw.uniform(-given.max_random_illumination, given.max_random_illumination)
+            table = self._values(contrast, light)
+        mirrored = given.mirror or (given.rand_mirror and draw.random() < 0.5)
+        planes = cv2.split(pixels)
+        for plane, values, target in zip(planes, table, out, strict=False):
+            if mirrored:
+                plane = cv2.flip(plane, 1)
+            if self.dtype == np.uint8:
+                target[...] = plane
+            elif self.dtype == np.int8:
+                np.minimum(plane, 127, out=target, casting="unsafe")
+            else:
+                cv2.LUT(plane, values, dst=target)
+        if self.mean_image is not None and self.dtype == np.float32:
+            factor = self._factor[: len(out), None, None] * np.float32(contrast)
+            out -= self.mean_image * factor

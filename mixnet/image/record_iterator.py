@@ -1,0 +1,306 @@
+"""Iterators over record files of images: decoded, augmented and batched by the engine's I/O workers."""
+
+from __future__ import annotations
+
+import os
+import random
+import threading
+import warnings
+from collections.abc import Sequence
+from typing import Any, Literal
+
+import numpy as np
+
+from mixnet.base import FileFormatError, MXNetError, ShapeError
+from mixnet.image import host
+from mixnet.image.iterator import read_image_list
+from mixnet.image.record_augment import (
+    AugmentParameters,
+    DefaultAugmenter,
+    NormalizeParameters,
+    Normalizer,
+)
+from mixnet.image.record_source import Records
+from mixnet.io.files import _names
+from mixnet.io.loader import BatchSource, MXDataIter, to_array
+from mixnet.io.parameters import REQUIRED, BatchParameters, Shape
+from mixnet.ndarray.params_file import load, save
+from mixnet.recordio import unpack
+
+
+class RecordParameters(BatchParameters):
+    """Where images come from.
+
+    Args:
+        path_imglist: file of labels that replace those of the records, by their numbers.
+        path_imgrec: record file.
+        path_imgidx: index of the record file.
+        aug_seq: the default augmenter is the only one.
+        label_width: labels of an image.
+        data_shape: ``(channels, height, width)``: 3 channels, 1 for grey or 4 with opacity.
+        preprocess_threads: tasks that share the work of a batch.
+        verbose: accepted.
+        num_parts: how many parts.
+        part_index: which part.
+        device_id: accepted.
+        shuffle_chunk_size: accepted; the whole file is shuffled.
+        shuffle_chunk_seed: accepted.
+        seed_aug: of random augmentation; ``seed`` by default.
+        shuffle: another order in each epoch.
+        seed: of the orders.
+        corrupt: what to do with a record that is none or an image that cannot be decoded: raise,
+            or leave it out, warn and count it in ``handle.skipped``; the batch has more padding.
+    """
+
+    path_imglist: str = ""
+    path_imgrec: str = ""
+    path_imgidx: str = ""
+    aug_seq: str = "aug_default"
+    label_width: int = 1
+    data_shape: Shape = REQUIRED
+    preprocess_threads: int = 4
+    verbose: bool = True
+    num_parts: int = 1
+    part_index: int = 0
+    device_id: int = 0
+    shuffle_chunk_size: int = 0
+    shuffle_chunk_seed: int = 0
+    seed_aug: int | None = None
+    shuffle: bool = False
+    seed: int = 0
+    corrupt: Literal["raise", "skip"] = "raise"
+
+
+class ImageRecordParameters(AugmentParameters, NormalizeParameters, RecordParameters):
+    """All parameters of :func:`ImageRecordIter`."""
+
+
+class RecordSource(BatchSource):
+    """Images of a record file.
+
+    Args:
+        given: the parameters.
+        name: of the iterator.
+        dtype: of the data.
+        label: shape of the label of an image.
+    """
+
+    def __init__(self, given: RecordParameters, name: str, dtype: np.dtype, label: tuple[int, ...]):
+        shape = tuple(given.data_shape)
+        if len(shape) != 3 or shape[0] not in (1, 3, 4):
+            raise ShapeError(f"{name}: data_shape is (channels, height, width), not {shape}.")
+        super().__init__(
+            name, given.batch_size, given.round_batch, (shape, dtype), (label, np.float32),
+            prefetch=max(given.prefetch_buffer, 1), workers=given.preprocess_threads,
+        )  # fmt: skip
+        if not given.path_imgrec:
+            raise MXNetError(f"{name}: path_imgrec names the record file; it was not given.")
+        self.records = Records(
+            given.path_imgrec, given.path_imgidx, given.shuffle, given.seed, given.num_parts,
+            given.part_index, given.corrupt == "skip",
+        )  # fmt: skip
+        self.given = given
+        self.labels = read_image_list(given.path_imglist) if given.path_imglist else None
+        self._seed = given.seed if given.seed_aug is None else given.seed_aug
+        self._undecoded = self._told = 0
+        self._counting = threading.Lock()
+
+    @property
+    def skipped(self) -> int:
+        """Records and images left out so far, where ``corrupt='skip'``."""
+        return self.records.skipped + self._undecoded
+
+    def begin(self, epoch: int) -> None:
+        self.records.begin(epoch)
+
+    def take(self, count: int) -> Sequence[bytes]:
+        return self.records.take(count)
+
+    def allocate(self) -> Any:
+        data, label = super().allocate()
+        return data, label, np.zeros(self.batch_size, bool)  # which are left out
+
+    def blank(self, room: Any, first: int) -> None:
+        super().blank(room[:2], first)
+
+    def draw(self, seed: tuple[int, int], place: int) -> random.Random:
+        """The generator of an image: the same whatever the number of workers."""
+        epoch, batch = seed
+        number = batch * self.batch_size + place
+        return random.Random((self._seed << 64) ^ (epoch << 40) ^ number)
+
+    def fill(self, room: Any, samples: Sequence[bytes], first: int, seed: tuple[int, int]) -> None:
+        for place, record in enumerate(samples, first):
+            header, content = unpack(record)
+            try:
+                self.write(room, place, header, content, seed)
+            except FileFormatError as error:
+                if self.given.corrupt == "raise":
+                    raise FileFormatError(
+                        f"{self.records.path}, image {header.id}: {error}"
+                    ) from None
+                with self._counting:
+                    self._undecoded += 1
+                room[2][place] = True
+
+    def write(
+        self, room: Any, place: int, header: Any, content: bytes, seed: tuple[int, int]
+    ) -> None:
+        """Write an image and its label."""
+        raise NotImplementedError
+
+    def decoded(self, content: bytes) -> np.ndarray:
+        """The image, red first, with the channels of ``data_shape``."""
+        channels = self.given.data_shape[0]
+        flag = {1: 0, 3: 1, 4: -1}[channels]
+        pixels = host.decode(content, flag, True)
+        if pixels.shape[2] != channels:
+            raise FileFormatError(f"the image has {pixels.shape[2]} channel(s), not {channels}.")
+        return pixels
+
+    def label_of(self, header: Any) -> Any:
+        """Labels of an image.
+
+        Raises:
+            MXNetError: the list has none.
+        """
+        if self.labels is None:
+            return header.label
+        found = self.labels.get(header.id)
+        if found is None:
+            raise MXNetError(f"{self.given.path_imglist} has no image {header.id}.")
+        return found[0]
+
+    def finish(self, room: Any, samples: Sequence[bytes]) -> tuple[Any, Any]:
+        data, label, left_out = room
+        if left_out.any():
+            good = np.flatnonzero(~left_out[: len(samples)])
+            if not len(good):
+                raise FileFormatError(f"{self.records.path}: no image of a batch can be decoded.")
+            order = np.resize(good, self.batch_size)
+            data[...], label[...] = data[order], label[order]
+        if self.skipped > self._told:
+            self._told = self.skipped
+            warnings.warn(
+                f"{self.records.path}: {self.skipped} record(s) left out so far.", stacklevel=4
+            )
+        return to_array(data), to_array(label)
+
+    def padding(self, room: Any) -> int:
+        return int(room[2].sum())
+
+
+class ImageSource(RecordSource):
+    """Images for classification.
+
+    Args:
+        given: the parameters.
+        name: of the iterator.
+        dtype: of the data.
+    """
+
+    given: ImageRecordParameters
+
+    def __init__(self, given: ImageRecordParameters, name: str, dtype: np.dtype):
+        width = given.label_width
+        super().__init__(given, name, dtype, () if width == 1 else (width,))
+        if given.aug_seq != "aug_default":
+            raise MXNetError(f"{name}: the only aug_seq is 'aug_default', not {given.aug_seq!r}.")
+        self._augment = DefaultAugmenter(given, *given.data_shape[1:])
+        self._normalize = Normalizer(given, dtype)
+        self._is_random = self._augment.is_random or self._normalize.is_random
+        self._fixed = random.Random(0)
+        if given.mean_img and dtype == np.float32:
+            self._normalize.mean_image = self._mean_image(given)
+
+    def _mean_image(self, given: ImageRecordParameters) -> np.ndarray:
+        if not os.path.exists(given.mean_img):
+            found = self._computed_mean()
+            save(given.mean_img, {"mean_img": to_array(found)})
+            return found
+        loaded = load(given.mean_img)
+        mean = next(iter(loaded.values() if isinstance(loaded, dict) else loaded)).asnumpy()
+        if mean.shape != tuple(given.data_shape):
+            raise ShapeError(
+                f"{given.mean_img} has a mean of shape {mean.shape}, data_shape is "
+                f"{given.data_shape}."
+            )
+        return mean
+
+    def _computed_mean(self) -> np.ndarray:
+        """The mean of all images as they are cropped, pixel by pixel."""
+        total, count = np.zeros(self.given.data_shape, np.float64), 0
+        self.begin(0)
+        room = self.allocate()
+        plain = Normalizer(NormalizeParameters(self.name, (), {}), np.dtype(np.float32))
+        while records := self.take(self.batch_size):
+            for record in records:
+                pixels = self._augment(self.decoded(unpack(record)[1]), self._fixed)
+                plain(pixels, room[0][0], self._fixed)
+                total += room[0][0]
+            count += len(records)
+        if not count:
+            raise MXNetError(f"{self.records.path} has no images to take the mean of.")
+        return (total / count).astype(np.float32)
+
+    def write(
+        self, room: Any, place: int, header: Any, content: bytes, seed: tuple[int, int]
+    ) -> None:
+        draw = self.draw(seed, place) if self._is_random else self._fixed
+        pixels = self._augment(self.decoded(content), draw)
+        self._normalize(pixels, room[0][place], draw)
+        label = np.asarray(self.label_of(header))
+        if label.size != self.given.label_width:
+            raise ShapeError(
+                f"{self.records.path}: image {header.id} has {label.size} label(s), label_width "
+                f"is {self.given.label_width}."
+            )
+        room[1][place] = label if self.given.label_width > 1 else label.reshape(())
+
+
+def _image_iterator(name: str, kind: str | None, args: Any, kwargs: dict[str, Any]) -> MXDataIter:
+    names = _names(kwargs)
+    given = ImageRecordParameters(name, args, kwargs)
+    dtype = np.dtype(kind or given.dtype or "float32")
+    if dtype.name not in ("float32", "uint8", "int8"):
+        raise MXNetError(f"unknown dtype for {name}: {dtype.name}; take float32, uint8 or int8.")
+    return MXDataIter(ImageSource(given, name, dtype), **names)
+
+
+def ImageRecordIter(*args: Any, **kwargs: Any) -> MXDataIter:
+    """Batches of the images of a record file, decoded, augmented and normalised.
+
+    Batches are made ahead by the engine's I/O workers; random augmentation depends on the seed, the
+    epoch and the place of the image, not on the number of workers.
+
+    Args:
+        args: none; parameters are given by name.
+        kwargs: see :class:`RecordParameters`, :class:`~mixnet.io.parameters.BatchParameters`,
+            :class:`~mixnet.image.record_augment.AugmentParameters` and
+            :class:`~mixnet.image.record_augment.NormalizeParameters`; ``data_name``,
+            ``label_name``.
+
+    Raises:
+        MXNetError: a required parameter is missing or has no sense, or a file cannot be read.
+    """
+    return _image_iterator("ImageRecordIter", None, args, kwargs)
+
+
+def ImageRecordIter_v1(*args: Any, **kwargs: Any) -> MXDataIter:
+    """An older name of :func:`ImageRecordIter`."""
+    return _image_iterator("ImageRecordIter_v1", None, args, kwargs)
+
+
+def ImageRecordUInt8Iter(*args: Any, **kwargs: Any) -> MXDataIter:
+    """:func:`ImageRecordIter` with pixels of uint8 as they are."""
+    return _image_iterator("ImageRecordUInt8Iter", "uint8", args, kwargs)
+
+
+def ImageRecordUInt8Iter_v1(*args: Any, **kwargs: Any) -> MXDataIter:
+    """An older name of :func:`ImageRecordUInt8Iter`."""
+    return _image_iterator("ImageRecordUInt8Iter_v1", "uint8", args, kwargs)
+
+
+def ImageRecordInt8Iter(*args: Any, **kwargs: Any) -> MXDataIter:
+    """:func:`ImageRecordIter` with pixels of int8; brighter ones than 127 are 127."""
+    return _image_iterator("ImageRecordInt8Iter", "int8", args, kwargs)

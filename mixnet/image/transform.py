@@ -1,0 +1,335 @@
+"""Decoding, resizing, cropping and rotating images ``(height, width, channels)``."""
+
+from __future__ import annotations
+
+import math
+import os
+import random
+import warnings
+from numbers import Number
+from typing import Any
+
+import numpy as np
+
+from mixnet.base import FileFormatError, MXNetError
+from mixnet.image import host
+from mixnet.image.host import Size, as_array, interpolation, on_host
+from mixnet.ndarray.create import array
+from mixnet.ndarray.invoke import invoke
+from mixnet.ndarray.ndarray import NDArray
+from mixnet.ops.registry import find
+
+
+def _into(out: Any, made: Any) -> Any:
+    if out is None:
+        return made
+    out[:] = made
+    return out
+
+
+def _decoded(buf: Any, flag: int = 1, to_rgb: Any = True, out: Any = None) -> Any:
+    if flag not in (0, 1):
+        raise MXNetError(f"imdecode: flag is 0 for grey or 1 for colour, not {flag!r}.")
+    return _into(out, as_array(host.decode(buf, flag, to_rgb)))
+
+
+def imdecode(buf: Any, *args: Any, **kwargs: Any) -> Any:
+    """The pixels of an encoded image.
+
+    Args:
+        buf: content of a JPEG, PNG, ... file: bytes, bytearray, NumPy array or array of uint8.
+        args: ``flag``, 1 for three channels or 0 for one; ``to_rgb``, red first (the default) or
+            blue first; ``out``, an array to write to.
+        kwargs: the same by name.
+
+    Returns:
+        ``(height, width, channels)`` of uint8.
+
+    Raises:
+        ValueError: ``buf`` is no buffer.
+        FileFormatError: the bytes are no image.
+    """
+    if isinstance(buf, NDArray):
+        if buf.dtype != np.uint8:
+            raise MXNetError(f"imdecode: the buffer is of uint8, not {np.dtype(buf.dtype).name}.")
+        buf = buf.asnumpy()
+    elif not isinstance(buf, (bytes, bytearray, memoryview, np.ndarray)):
+        raise ValueError(
+            "buf must be of type bytes, bytearray or numpy.ndarray, if you would like to input "
+            "type str, please convert to bytes"
+        )
+    return _decoded(buf, *args, **kwargs)
+
+
+def imread(filename: str, *args: Any, **kwargs: Any) -> Any:
+    """The pixels of an image file; arguments as :func:`imdecode`.
+
+    Raises:
+        MXNetError: the file cannot be read.
+        FileFormatError: it is no image.
+    """
+    try:
+        with open(str(filename) if not isinstance(filename, os.PathLike) else filename, "rb") as f:
+            content = f.read()
+    except OSError as error:
+        raise MXNetError(f"{str(filename)!r} couldn't open file: {error.strerror}") from None
+    try:
+        return _decoded(content, *args, **kwargs)
+    except FileFormatError as error:
+        raise FileFormatError(f"{filename}: {error}") from None
+
+
+def imresize(src: Any, w: int, h: int, *args: Any, **kwargs: Any) -> Any:
+    """An image in another size.
+
+    Args:
+        src: ``(height, width, channels)``.
+        w: new width.
+        h: new height.
+        args: ``interp``, OpenCV's code, 1 (bilinear) by default; ``out``.
+        kwargs: the same by name.
+    """
+    return _resized(src, w, h, *args, **kwargs)
+
+
+def _resized(src: Any, w: int, h: int, interp: int = 1, out: Any = None) -> Any:
+    return _into(out, on_host(host.resize, src, int(w), int(h), int(interp)))
+
+
+def scale_down(src_size: Size, size: Size) -> Size:
+    """A size (width, height) shrunk, with its aspect ratio, until it fits into ``src_size``."""
+    w, h = size
+    sw, sh = src_size
+    if sh < h:
+        w, h = float(w * sh) / h, sh  # type: ignore[assignment]
+    if sw < w:
+        w, h = sw, float(h * sw) / w  # type: ignore[assignment]
+    return int(w), int(h)
+
+
+def resize_short(src: Any, size: int, interp: int = 2) -> Any:
+    """The image resized so that its shorter side has ``size`` pixels."""
+    h, w = src.shape[:2]
+    if h > w:
+        new_h, new_w = size * h // w, size
+    else:
+        new_h, new_w = size, size * w // h
+    return imresize(src, new_w, new_h, interp=interpolation(interp, (h, w, new_h, new_w)))
+
+
+def copyMakeBorder(
+    src: Any,
+    top: int,
+    bot: int,
+    left: int,
+    right: int,
+    type: int = 0,
+    value: float = 0.0,
+    values: Any = (),
+    out: Any = None,
+) -> Any:
+    """The image with a border.
+
+    Args:
+        src: ``(height, width, channels)``.
+        top: rows above.
+        bot: rows below.
+        left: columns before.
+        right: columns after.
+        type: OpenCV's border type: 0 constant, 1 replicate, 2 reflect, 3 wrap, 4 reflect without
+            the edge.
+        value: of all channels of a constant border.
+        values: of each channel.
+        out: array to write to.
+    """
+    import cv2
+
+    def border(pixels: np.ndarray) -> np.ndarray:
+        given = tuple(values) if len(values) else (value,) * 4
+        try:
+            made = cv2.copyMakeBorder(pixels, top, bot, left, right, type, value=given)
+        except cv2.error as error:
+            raise MXNetError(f"copyMakeBorder: {str(error).strip()}") from None
+        return made if made.ndim == 3 else made[:, :, None]
+
+    return _into(out, on_host(border, src))
+
+
+def fixed_crop(
+    src: Any, x0: int, y0: int, w: int, h: int, size: Size | None = None, interp: int = 2
+) -> Any:
+    """The rectangle of ``w`` times ``h`` pixels from ``(x0, y0)``, resized to ``size`` if given.
+
+    Args:
+        src: ``(height, width, channels)``.
+        x0: left edge.
+        y0: upper edge.
+        w: width.
+        h: height.
+        size: (width, height) of the result.
+        interp: see :func:`mixnet.image.host.interpolation`.
+    """
+    return on_host(host.crop, src, int(x0), int(y0), int(w), int(h), size, interp)
+
+
+def random_crop(src: Any, size: Size, interp: int = 2) -> tuple[Any, tuple[int, int, int, int]]:
+    """A rectangle of ``size`` at a random place, or the largest of its shape, enlarged.
+
+    Returns:
+        The image and ``(x0, y0, width, height)`` of where it stood.
+    """
+    h, w = src.shape[:2]
+    new_w, new_h = scale_down((w, h), size)
+    x0 = random.randint(0, w - new_w)
+    y0 = random.randint(0, h - new_h)
+    return fixed_crop(src, x0, y0, new_w, new_h, size, interp), (x0, y0, new_w, new_h)
+
+
+def center_crop(src: Any, size: Size, interp: int = 2) -> tuple[Any, tuple[int, int, int, int]]:
+    """The rectangle of ``size`` in the middle, or the largest of its shape, enlarged.
+
+    Returns:
+        The image and ``(x0, y0, width, height)`` of where it stood.
+    """
+    h, w = src.shape[:2]
+    new_w, new_h = scale_down((w, h), size)
+    x0, y0 = int((w - new_w) / 2), int((h - new_h) / 2)
+    return fixed_crop(src, x0, y0, new_w, new_h, size, interp), (x0, y0, new_w, new_h)
+
+
+def color_normalize(src: Any, mean: Any, std: Any = None) -> Any:
+    """``(src - mean) / std`` of a float image, in place; None leaves a step out."""
+    if mean is not None:
+        src -= mean
+    if std is not None:
+        src /= std
+    return src
+
+
+def _area_range(name: str, area: Any, kwargs: dict[str, Any]) -> Any:
+    if "min_area" in kwargs:
+        warnings.warn(
+            "`min_area` is deprecated. Please use `area` instead.", DeprecationWarning, stacklevel=3
+        )
+        area = kwargs.pop("min_area")
+    if kwargs:
+        raise AssertionError(f"unexpected keyword arguments for `{name}`: {sorted(kwargs)}.")
+    return area
+
+
+def random_size_crop(
+    src: Any, size: Size, area: Any, ratio: tuple[float, float], interp: int = 2, **kwargs: Any
+) -> tuple[Any, tuple[int, int, int, int]]:
+    """A rectangle of random area, shape and place, resized (Szegedy et al. 2015, "Going deeper").
+
+    Args:
+        src: ``(height, width, channels)``.
+        size: (width, height) of the result.
+        area: least share of the image, or least and greatest.
+        ratio: least and greatest ratio of width to height.
+        interp: see :func:`mixnet.image.host.interpolation`.
+        kwargs: ``min_area``, an older name of ``area``.
+
+    Returns:
+        The image and ``(x0, y0, width, height)`` of where it stood. After ten rectangles that do
+        not fit it is the one in the middle.
+    """
+    area = _area_range("random_size_crop", area, kwargs)
+    if isinstance(area, Number):
+        area = (area, 1.0)
+    h, w = src.shape[:2]
+    for _ in range(10):
+        target = random.uniform(area[0], area[1]) * (h * w)
+        log_ratio = [float(np.log(each)) for each in ratio]
+        shape = float(np.exp(random.uniform(*log_ratio)))
+        new_w = round(math.sqrt(target * shape))
+        new_h = round(math.sqrt(target / shape))
+        if new_w <= w and new_h <= h:
+            x0 = random.randint(0, w - new_w)
+            y0 = random.randint(0, h - new_h)
+            return fixed_crop(src, x0, y0, new_w, new_h, size, interp), (x0, y0, new_w, new_h)
+    return center_crop(src, size, interp)
+
+
+def _rotation_grid(h: int, w: int, degrees: float, zoom_in: bool, zoom_out: bool) -> np.ndarray:
+    """Where each pixel of the result is read, ``(2, h, w)`` from -1 to 1."""
+    angle = math.radians(degrees)
+    cos, sin = math.cos(angle), math.sin(angle)
+    y, x = np.mgrid[0:h, 0:w].astype(np.float32)
+    x -= (w - 1) / 2
+    y -= (h - 1) / 2
+    scale = 1.0
+    if zoom_in or zoom_out:
+        # Width and height of the rotated frame, in those of the image.
+        wide = (w * abs(cos) + h * abs(sin)) / w
+        high = (w * abs(sin) + h * abs(cos)) / h
+        scale = 1 / max(wide, high) if zoom_in else max(wide, high)
+    return np.stack([
+        (x * cos - y * sin) * scale / ((w - 1) / 2),
+        (x * sin + y * cos) * scale / ((h - 1) / 2),
+    ]).astype(np.float32)  # fmt: skip
+
+
+def imrotate(src: Any, rotation_degrees: Any, zoom_in: bool = False, zoom_out: bool = False) -> Any:
+    """Images rotated about their centres, zeros where they do not reach.
+
+    Args:
+        src: ``(channels, height, width)``, or a batch of them, of float32.
+        rotation_degrees: a number, or an array of one number for each image of a batch.
+        zoom_in: enlarge until no corner is empty.
+        zoom_out: shrink until the whole image is seen.
+
+    Raises:
+        ValueError: both zooms, or not as many angles as images.
+        TypeError: the dtype is another, or one image has an array of angles.
+    """
+    if zoom_in and zoom_out:
+        raise ValueError("`zoom_in` and `zoom_out` cannot be both True")
+    if src.dtype != np.float32:
+        raise TypeError("Only `float32` images are supported by this function")
+    single = src.ndim == 3
+    if single and not isinstance(rotation_degrees, Number):
+        raise TypeError(
+            "When a single image is passed the rotation angle is required to be a scalar."
+        )
+    if not single and src.ndim != 4:
+        raise ValueError(f"Only 3D and 4D are supported by this function, not {src.ndim}D.")
+    h, w = src.shape[-2:]
+    count = 1 if single else src.shape[0]
+    if isinstance(rotation_degrees, Number):
+        angles = [float(rotation_degrees)] * count  # type: ignore[arg-type]
+    else:
+        angles = [float(each) for each in np.ravel(_plain(rotation_degrees))]
+    if len(angles) != count:
+        raise ValueError("The number of images must be equal to the number of rotation angles")
+    grids = np.stack([_rotation_grid(h, w, each, zoom_in, zoom_out) for each in angles])
+    batch = src.expand_dims(axis=0) if single else src
+    grid = array(grids, src.context)
+    made = invoke(find("BilinearSampler"), (batch, type(src)._wrap(grid._read())), {})
+    return made[0] if single else made
+
+
+def _plain(values: Any) -> np.ndarray:
+    return values.asnumpy() if isinstance(values, NDArray) else np.asarray(values)
+
+
+def random_rotate(
+    src: Any, angle_limits: tuple[float, float], zoom_in: bool = False, zoom_out: bool = False
+) -> Any:
+    """Images rotated by angles from ``angle_limits`` (degrees), drawn by NumPy's generator.
+
+    Arguments as :func:`imrotate`.
+    """
+    angles: Any
+    if src.ndim == 3:
+        angles = np.random.uniform(*angle_limits)
+    else:
+        angles = array(np.random.uniform(*angle_limits, size=src.shape[0]))
+    return imrotate(src, angles, zoom_in=zoom_in, zoom_out=zoom_out)
+
+
+__all__ = [
+    "center_crop", "color_normalize", "copyMakeBorder", "fixed_crop", "imdecode", "imread",
+    "imresize", "imrotate", "random_crop", "random_rotate", "random_size_crop", "resize_short",
+    "scale_down",
+]  # fmt: skip

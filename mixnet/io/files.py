@@ -1,0 +1,399 @@
+"""CSVIter, LibSVMIter and MNISTIter: files that fit into memory."""
+
+from __future__ import annotations
+
+import gzip
+import struct
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from mixnet.base import FileFormatError, MXNetError, ShapeError
+from mixnet.io.loader import BatchSource, MXDataIter
+from mixnet.io.parameters import REQUIRED, BatchParameters, Parameters, Shape
+from mixnet.io.shuffle import Shuffler
+from mixnet.ndarray.create import array
+from mixnet.ndarray.sparse import csr_matrix
+
+
+def _names(kwargs: dict[str, Any]) -> dict[str, Any]:
+    """Take the names of data and label out of the arguments."""
+    return {name: kwargs.pop(name) for name in ("data_name", "label_name") if name in kwargs}
+
+
+def _opened(path: str, mode: str = "rt") -> Any:
+    """An open file, unpacked if it is gzipped."""
+    try:
+        plain = open(path, "rb")  # noqa: SIM115 - closed by the caller
+    except OSError as error:
+        raise MXNetError(f"Open {path!r}: {error.strerror}") from None
+    if plain.peek(2)[:2] == b"\x1f\x8b":
+        return gzip.open(plain, mode)
+    if "b" in mode:
+        return plain
+    plain.close()
+    return open(path, mode)
+
+
+def part_of(size: int, num_parts: int, part_index: int, name: str) -> tuple[int, int]:
+    """Begin and end of a part, of the same size for all but the last."""
+    if not 0 <= part_index < num_parts:
+        raise MXNetError(f"{name}: part_index {part_index} is not below num_parts {num_parts}.")
+    step = -(-size // num_parts)
+    return min(step * part_index, size), min(step * (part_index + 1), size)
+
+
+class Rows(BatchSource):
+    """Samples in memory, taken by their numbers."""
+
+    count = 0
+
+    def begin(self, epoch: int) -> None:
+        """Go to the first row."""
+        self._at = 0
+
+    def take(self, count: int) -> Sequence[int]:
+        """Numbers of the next rows."""
+        begin, self._at = self._at, min(self._at + count, self.count)
+        return range(begin, self._at)
+
+    def index(self, samples: Sequence[int]) -> np.ndarray:
+        """Numbers of the rows."""
+        found = np.zeros(self.batch_size, np.uint64)
+        found[: len(samples)] = samples
+        return found
+
+
+# ---- CSV ----------------------------------------------------------------------------------------
+
+
+class CSVParameters(BatchParameters):
+    """Parameters of :func:`CSVIter`.
+
+    Args:
+        data_csv: file with a sample in each line.
+        data_shape: of a sample.
+        label_csv: file with a label in each line; without it labels are 0.
+        label_shape: of a label.
+    """
+
+    data_csv: str = REQUIRED
+    data_shape: Shape = REQUIRED
+    label_csv: str = "NULL"
+    label_shape: Shape = (1,)
+
+
+def read_csv(path: str, columns: int, dtype: np.dtype) -> np.ndarray:
+    """Numbers with commas in between, ``(lines, columns)``; empty lines are left out.
+
+    Raises:
+        MXNetError: the file cannot be read.
+        FileFormatError: a line has another number of columns, or something that is no number.
+    """
+    with _opened(path) as file:
+        lines = [line for line in file if line.strip()]
+    try:
+        found = np.loadtxt(lines, dtype, delimiter=",", ndmin=2, comments=None)
+        if found.shape[1] == columns or not lines:
+            return found
+    except ValueError:
+        pass
+    for number, line in enumerate(lines, 1):  # slowly, to say where
+        cells = line.split(",")
+        try:
+            if len(cells) == columns:
+                [dtype.type(cell) for cell in cells]
+                continue
+        except (ValueError, OverflowError):
+            pass
+        raise FileFormatError(
+            f"{path}, line {number}: a sample has {columns} number(s) of {dtype.name}, this line "
+            f"is {line.strip()!r:.80}. The data size in CSV do not match size of shape."
+        )
+    raise FileFormatError(f"{path}: not a file of {columns} columns of {dtype.name}.")
+
+
+class _CSV(Rows):
+    def __init__(self, given: CSVParameters):
+        dtype = np.dtype(given.dtype or "float32")
+        if dtype.name not in ("float32", "int32", "int64"):
+            raise MXNetError(f"{dtype.name} is not supported for CSVIter")
+        labels = () if given.label_shape in ((1,), ()) else tuple(given.label_shape)
+        super().__init__(
+            "CSVIter",
+            given.batch_size,
+            given.round_batch,
+            (given.data_shape, dtype),
+            (labels, dtype),
+        )
+        columns = int(np.prod(given.data_shape, dtype=np.int64))
+        self._rows = read_csv(given.data_csv, columns, dtype).reshape(-1, *given.data_shape)
+        self.count = len(self._rows)
+        if given.label_csv == "NULL":
+            self._labels = np.zeros((self.count, *labels), dtype)
+            return
+        width = int(np.prod(given.label_shape, dtype=np.int64))
+        self._labels = read_csv(given.label_csv, width, dtype).reshape(-1, *labels)
+        if len(self._labels) < self.count:
+            raise ShapeError(
+                f"CSVIter: {given.data_csv} has {self.count} samples, {given.label_csv} has "
+                f"{len(self._labels)} labels."
+            )
+
+    def fill(self, room: Any, samples: Sequence[int], first: int, seed: tuple[int, int]) -> None:
+        end = first + len(samples)
+        room[0][first:end] = self._rows[samples]
+        room[1][first:end] = self._labels[samples]
+
+
+def CSVIter(*args: Any, **kwargs: Any) -> MXDataIter:
+    """Batches of the lines of CSV files.
+
+    Args:
+        args: none; parameters are given by name.
+        kwargs: see :class:`CSVParameters` and :class:`~mixnet.io.parameters.BatchParameters`;
+            ``data_name``, ``label_name``. The dtype is float32, int32 or int64.
+    """
+    names = _names(kwargs)
+    return MXDataIter(_CSV(CSVParameters("CSVIter", args, kwargs)), **names)
+
+
+# ---- LibSVM -------------------------------------------------------------------------------------
+
+
+class LibSVMParameters(BatchParameters):
+    """Parameters of :func:`LibSVMIter`.
+
+    Args:
+        data_libsvm: file of lines ``label column:value column:value ...``; columns count from 0.
+        data_shape: number of columns.
+        label_libsvm: file of the same form whose values are the labels; by default the first
+            number of each line of data is.
+        label_shape: of a label.
+        num_parts: how many parts.
+        part_index: which part.
+    """
+
+    data_libsvm: str = REQUIRED
+    data_shape: Shape = REQUIRED
+    label_libsvm: str = "NULL"
+    label_shape: Shape = (1,)
+    num_parts: int = 1
+    part_index: int = 0
+
+
+class SparseLines:
+    """Lines of a LibSVM file: first numbers, starts, columns and values.
+
+    Args:
+        path: of the file.
+        columns: how many there are.
+
+    Raises:
+        FileFormatError: a line is of another form, or a column is too large.
+    """
+
+    def __init__(self, path: str, columns: int):
+        labels: list[float] = []
+        starts, where, values = [0], [], []
+        with _opened(path) as file:
+            for number, line in enumerate(file, 1):
+                parts = line.split("#")[0].split()
+                if not parts:
+                    continue
+                try:
+                    if ":" not in parts[0]:
+                        labels.append(float(parts.pop(0)))
+                    else:
+                        labels.append(0.0)
+                    for part in parts:
+                        column, _, value = part.partition(":")
+                        where.append(int(column))
+                        values.append(float(value))
+                        if not 0 <= where[-1] < columns:
+                            raise ValueError
+                except ValueError:
+                    raise FileFormatError(
+                        f"{path}, line {number}: takes a label and column:value with columns from "
+                        f"0 to {columns - 1}, not {line.strip()!r:.80}."
+                    ) from None
+                starts.append(len(values))
+        self.labels = np.array(labels, np.float32)
+        self.starts = np.array(starts, np.int64)
+        self.columns = np.array(where, np.int64)
+        self.values = np.array(values, np.float32)
+
+    def rows(self, numbers: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Values, columns and starts of some lines."""
+        lengths = self.starts[numbers + 1] - self.starts[numbers]
+        starts = np.concatenate([[0], np.cumsum(lengths)])
+        places = np.arange(starts[-1]) + np.repeat(self.starts[numbers] - starts[:-1], lengths)
+        return self.values[places], self.columns[places], starts
+
+    def dense(self, width: int) -> np.ndarray:
+        """All lines as ``(lines, width)``."""
+        found = np.zeros((len(self.labels), width), np.float32)
+        found[np.repeat(np.arange(len(self.labels)), np.diff(self.starts)), self.columns] = (
+            self.values
+        )
+        return found
+
+
+class _LibSVM(Rows):
+    def __init__(self, given: LibSVMParameters):
+        if not given.round_batch:
+            raise MXNetError("LibSVMIter: sparse batches are made with round_batch=True only.")
+        if len(given.data_shape) != 1:
+            raise ShapeError(f"LibSVMIter: data_shape is (columns,), not {given.data_shape}.")
+        labels = () if given.label_shape in ((1,), ()) else tuple(given.label_shape)
+        super().__init__(
+            "LibSVMIter",
+            given.batch_size,
+            True,
+            (given.data_shape, np.float32),
+            (labels, np.float32),
+        )
+        self._lines = SparseLines(given.data_libsvm, given.data_shape[0])
+        size = len(self._lines.labels)
+        self._labels = self._lines.labels.reshape(-1)
+        if given.label_libsvm != "NULL":
+            width = int(np.prod(given.label_shape, dtype=np.int64))
+            read = SparseLines(given.label_libsvm, width).dense(width)
+            if len(read) < size:
+                raise ShapeError(
+                    f"LibSVMIter: {given.data_libsvm} has {size} rows, {given.label_libsvm} "
+                    f"has {len(read)}."
+                )
+            self._labels = read.reshape(-1, *labels)
+        self._first, end = part_of(size, given.num_parts, given.part_index, self.name)
+        self.count = end - self._first
+
+    def allocate(self) -> Any:
+        return ()
+
+    def fill(self, room: Any, samples: Sequence[int], first: int, seed: tuple[int, int]) -> None:
+        """Nothing: a sparse batch is made at once."""
+
+    def finish(self, room: Any, samples: Sequence[int]) -> tuple[Any, Any]:
+        numbers = np.asarray(samples) + self._first
+        data = csr_matrix(self._lines.rows(numbers), self.data[0])
+
+        return data, array(self._labels[numbers])
+
+
+def LibSVMIter(*args: Any, **kwargs: Any) -> MXDataIter:
+    """Batches of csr matrices from LibSVM files.
+
+    Args:
+        args: none; parameters are given by name.
+        kwargs: see :class:`LibSVMParameters` and :class:`~mixnet.io.parameters.BatchParameters`;
+            ``data_name``, ``label_name``.
+    """
+    names = _names(kwargs)
+    return MXDataIter(_LibSVM(LibSVMParameters("LibSVMIter", args, kwargs)), **names)
+
+
+# ---- MNIST --------------------------------------------------------------------------------------
+
+
+class MNISTParameters(Parameters):
+    """Parameters of :func:`MNISTIter`.
+
+    Args:
+        image: file of images, gzipped or not.
+        label: file of labels.
+        batch_size: samples in a batch; a last one that is not full is left out.
+        shuffle: one order for all epochs, drawn with ``seed``.
+        flat: ``(784,)`` rather than ``(1, 28, 28)``.
+        seed: of the order.
+        silent: accepted.
+        num_parts: how many parts.
+        part_index: which part.
+        prefetch_buffer: accepted; the files are in memory.
+        ctx: accepted.
+        dtype: float32.
+    """
+
+    image: str = "./train-images-idx3-ubyte"
+    label: str = "./train-labels-idx1-ubyte"
+    batch_size: int = 128
+    shuffle: bool = True
+    flat: bool = False
+    seed: int = 0
+    silent: bool = False
+    num_parts: int = 1
+    part_index: int = 0
+    prefetch_buffer: int = 4
+    ctx: str = "gpu"
+    dtype: str = "float32"
+
+
+def read_idx(path: str, axes: int) -> np.ndarray:
+    """An array of uint8 from a file of the MNIST format (LeCun, "The MNIST database").
+
+    Raises:
+        MXNetError: the file cannot be read.
+        FileFormatError: it is of another kind, or cut off.
+    """
+    with _opened(path, "rb") as file:
+        content = file.read()
+    magic = 0x0800 | axes
+    if len(content) < 4 + 4 * axes or struct.unpack_from(">I", content)[0] != magic:
+        raise FileFormatError(f"{path}: no idx file of {axes} axes (it begins with {magic}).")
+    shape = struct.unpack_from(f">{axes}I", content, 4)
+    data = np.frombuffer(content, np.uint8, offset=4 + 4 * axes)
+    if data.size != int(np.prod(shape, dtype=np.int64)):
+        raise FileFormatError(
+            f"{path}: the header says {' x '.join(map(str, shape))}, there are {data.size} bytes."
+        )
+    return data.reshape(shape)
+
+
+class _MNIST(Rows):
+    def __init__(self, given: MNISTParameters):
+        images = read_idx(given.image, 3)
+        labels = read_idx(given.label, 1)
+        if len(images) != len(labels):
+            raise ShapeError(
+                f"MNISTIter: {given.image} has {len(images)} images, {given.label} has "
+                f"{len(labels)} labels."
+            )
+        if given.dtype not in ("float32", "None"):
+            raise MXNetError(f"MNISTIter makes float32, not {given.dtype}.")
+        shape = (images[0].size,) if given.flat else (1, *images.shape[1:])
+        super().__init__(
+            "MNISTIter", given.batch_size, False, (shape, np.float32), ((), np.float32)
+        )
+        # Shuffled as a whole, then cut into parts.
+        order = np.arange(len(images))
+        if given.shuffle:
+            order = Shuffler(given.seed).permutation(len(images))
+        begin, end = _equal_part(len(images), given.num_parts, given.part_index)
+        self._order = order[begin:end]
+        self._images, self._labels = images.reshape(-1, *shape), labels
+        self.count = len(self._order) // given.batch_size * given.batch_size
+
+    def fill(self, room: Any, samples: Sequence[int], first: int, seed: tuple[int, int]) -> None:
+        rows = self._order[samples]
+        np.multiply(self._images[rows], np.float32(1 / 256), out=room[0])
+        room[1][:] = self._labels[rows]
+
+    def index(self, samples: Sequence[int]) -> np.ndarray:
+        return np.zeros(self.batch_size, np.uint64)
+
+
+def _equal_part(size: int, num_parts: int, part_index: int) -> tuple[int, int]:
+    part_of(size, num_parts, part_index, "MNISTIter")
+    return size * part_index // num_parts, size * (part_index + 1) // num_parts
+
+
+def MNISTIter(*args: Any, **kwargs: Any) -> MXDataIter:
+    """Batches of the MNIST files, from 0 to 1.
+
+    Args:
+        args: none; parameters are given by name.
+        kwargs: see :class:`MNISTParameters`; ``data_name``, ``label_name``.
+    """
+    names = _names(kwargs)
+    return MXDataIter(_MNIST(MNISTParameters("MNISTIter", args, kwargs)), **names)

@@ -1,0 +1,76 @@
+"""Parameters of iterators: declared by annotations, given as values or as text."""
+
+from __future__ import annotations
+
+import typing
+import warnings
+from typing import Any, Literal
+
+from mixnet.base import AttributeTypeError
+from mixnet.ops.attributes import REQUIRED, Attribute, Shape, attribute
+
+DTypeName = Literal[
+    None, "bfloat16", "float16", "float32", "float64", "int32", "int64", "int8", "uint8"
+]
+
+
+class Parameters:
+    """Values of an iterator's parameters; a subclass declares them as ``name: type = default``.
+
+    Args:
+        iterator: name of the iterator, for messages.
+        args: there must be none.
+        given: by name. Names that the iterator does not have are told and left out, as MXNet
+            leaves them out: programs pass one set of parameters to several iterators.
+
+    Raises:
+        TypeError: a parameter is given by position.
+        MXNetError: a required parameter is missing, or a value is of another type.
+    """
+
+    def __init__(self, iterator: str, args: tuple[Any, ...], given: dict[str, Any]):
+        if args:
+            raise TypeError(f"{iterator} can only accept keyword arguments")
+        table = self.table()
+        unknown = sorted(set(given) - set(table))
+        if unknown:
+            warnings.warn(
+                f"{iterator} has no parameter {', '.join(unknown)}; left out.", stacklevel=4
+            )
+        for name, each in table.items():
+            if name in given and given[name] is not None:
+                setattr(self, name, each.parse(given[name], iterator))
+            elif each.required:
+                kind = each.description().removesuffix(", required")
+                raise AttributeTypeError(
+                    f"{iterator}: Required parameter {name} of {kind} is not presented"
+                )
+            else:
+                setattr(self, name, each.default)
+
+    @classmethod
+    def table(cls) -> dict[str, Attribute]:
+        """The parameters by name."""
+        hints = typing.get_type_hints(cls, include_extras=True)
+        return {name: attribute(name, hint, getattr(cls, name)) for name, hint in hints.items()}
+
+
+class BatchParameters(Parameters):
+    """What all iterators over files have.
+
+    Args:
+        batch_size: samples in a batch.
+        round_batch: fill the last batch up with samples of the next epoch.
+        prefetch_buffer: batches that are made ahead.
+        ctx: where batches are meant to go; they are always made on the host.
+        dtype: of the data.
+    """
+
+    batch_size: int = REQUIRED
+    round_batch: bool = True
+    prefetch_buffer: int = 4
+    ctx: Literal["cpu", "gpu"] = "gpu"
+    dtype: DTypeName = None
+
+
+__all__ = ["REQUIRED", "BatchParameters", "Parameters", "Shape"]

@@ -1,0 +1,7 @@
+"""MXNet's import path ``mx.io.utils``."""
+
+from mixnet.ndarray.create import array as array
+from mixnet.ndarray.ndarray import NDArray as NDArray
+from mixnet.ndarray.sparse_array import CSRNDArray as CSRNDArray
+
+h5py = None

@@ -1,0 +1,204 @@
+"""Iterators over iterators: another number of batches, batches made ahead."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from mixnet import engine
+from mixnet.base import MXNetError
+from mixnet.engine.variable import Var
+from mixnet.io.batch import DataBatch, DataDesc
+from mixnet.io.iterator import DataIter
+
+
+class ResizeIter(DataIter):
+    """An iterator with another number of batches in an epoch.
+
+    Args:
+        data_iter: is reset and goes on where its own epochs end.
+        size: batches in an epoch.
+        reset_internal: whether ``reset`` resets ``data_iter`` too.
+    """
+
+    def __init__(self, data_iter: Any, size: int, reset_internal: bool = True):
+        super().__init__()
+        self.data_iter = data_iter
+        self.size = size
+        self.reset_internal = reset_internal
+        self.cur = 0
+        self.current_batch: DataBatch | None = None
+        self.provide_data = data_iter.provide_data
+        self.provide_label = data_iter.provide_label
+        self.batch_size = data_iter.batch_size
+        if hasattr(data_iter, "default_bucket_key"):
+            self.default_bucket_key = data_iter.default_bucket_key
+
+    def reset(self) -> None:
+        """Begin an epoch."""
+        self.cur = 0
+        if self.reset_internal:
+            self.data_iter.reset()
+
+    def iter_next(self) -> bool:
+        """Move to the next batch; whether there is one."""
+        if self.cur == self.size:
+            return False
+        try:
+            self.current_batch = self.data_iter.next()
+        except StopIteration:
+            self.data_iter.reset()
+            self.current_batch = self.data_iter.next()
+        self.cur += 1
+        return True
+
+    def next(self) -> DataBatch:
+        """The next batch, as ``data_iter`` made it."""
+        if not self.iter_next():
+            raise StopIteration
+        assert self.current_batch is not None
+        return self.current_batch
+
+    def getdata(self) -> Any:
+        """Data of the batch."""
+        return None if self.current_batch is None else self.current_batch.data
+
+    def getlabel(self) -> Any:
+        """Labels of the batch."""
+        return None if self.current_batch is None else self.current_batch.label
+
+    def getindex(self) -> Any:
+        """Numbers of the samples."""
+        return None if self.current_batch is None else self.current_batch.index
+
+    def getpad(self) -> Any:
+        """How many samples at the end of the batch only fill it up."""
+        return None if self.current_batch is None else self.current_batch.pad
+
+
+class PrefetchingIter(DataIter):
+    """Makes the next batch of one or several iterators while this one is used.
+
+    The engine's I/O workers do it; no thread belongs to the iterator.
+
+    Args:
+        iters: an iterator, or a list of them whose batches are put together.
+        rename_data: for each a dict from its names of data to new ones.
+        rename_label: the same for labels.
+
+    Raises:
+        AssertionError: there is no iterator.
+    """
+
+    def __init__(self, iters: Any, rename_data: Any = None, rename_label: Any = None):
+        super().__init__()
+        self.iters = list(iters) if isinstance(iters, (list, tuple)) else [iters]
+        self.n_iter = len(self.iters)
+        if not self.iters:
+            raise AssertionError("PrefetchingIter takes at least one iterator.")
+        self.rename_data = rename_data
+        self.rename_label = rename_label
+        self.batch_size = self.provide_data[0][1][0]
+        self.current_batch: DataBatch | None = None
+        self.next_batch: list[Any] = [None] * self.n_iter
+        self._variables = [Var(f"batch of {type(each).__name__}") for each in self.iters]
+        self.started = True
+        self._prefetch()
+
+    def _prefetch(self) -> None:
+        for i, (iterator, variable) in enumerate(zip(self.iters, self._variables, strict=True)):
+            room = self.next_batch
+
+            def work(i: int = i, iterator: Any = iterator) -> None:
+                room[i] = None
+                try:
+                    room[i] = iterator.next()
+                except StopIteration:
+                    pass
+
+            engine.push(work, (), (variable,), "io", name=f"{type(iterator).__name__}.next")
+
+    def _described(self, kind: str, renames: Any) -> list[Any]:
+        found = []
+        for i, iterator in enumerate(self.iters):
+            described = getattr(iterator, kind)
+            if renames is None:
+                found += described
+                continue
+            for each in described:
+                desc = each if isinstance(each, DataDesc) else DataDesc(*each)
+                name = renames[i].get(desc.name, desc.name)
+                found.append(DataDesc(name, desc.shape, desc.dtype, desc.layout))
+        return found
+
+    @property
+    def provide_data(self) -> list[Any]:
+        """Descriptions of the data of all iterators."""
+        return self._described("provide_data", self.rename_data)
+
+    @property
+    def provide_label(self) -> list[Any]:
+        """Descriptions of the labels of all iterators."""
+        return self._described("provide_label", self.rename_label)
+
+    def _settle(self) -> None:
+        for variable in self._variables:
+            engine.wait_for_var(variable)
+
+    def reset(self) -> None:
+        """Reset all iterators."""
+        self._settle()
+        for each in self.iters:
+            each.reset()
+        self._prefetch()
+
+    def iter_next(self) -> bool:
+        """Move to the next batch; whether there is one.
+
+        Raises:
+            MXNetError: some iterators have ended and others have not, or their padding differs.
+        """
+        self._settle()
+        batches = list(self.next_batch)
+        if all(each is None for each in batches):
+            return False
+        if any(each is None for each in batches) or len({each.pad for each in batches}) > 1:
+            raise MXNetError("PrefetchingIter: the iterators have different numbers of samples.")
+        first = batches[0]
+        self.current_batch = DataBatch(
+            [array for each in batches for array in each.data],
+            [array for each in batches for array in each.label or ()],
+            first.pad,
+            first.index,
+            bucket_key=first.bucket_key,
+            provide_data=self.provide_data,
+            provide_label=self.provide_label,
+        )
+        self._prefetch()
+        return True
+
+    def next(self) -> DataBatch:
+        """The next batch."""
+        if not self.iter_next():
+            raise StopIteration
+        assert self.current_batch is not None
+        return self.current_batch
+
+    def getdata(self) -> Any:
+        """Data of the batch."""
+        return None if self.current_batch is None else self.current_batch.data
+
+    def getlabel(self) -> Any:
+        """Labels of the batch."""
+        return None if self.current_batch is None else self.current_batch.label
+
+    def getindex(self) -> Any:
+        """Numbers of the samples."""
+        return None if self.current_batch is None else self.current_batch.index
+
+    def getpad(self) -> Any:
+        """How many samples at the end of the batch only fill it up."""
+        return None if self.current_batch is None else self.current_batch.pad
+
+    def __del__(self) -> None:
+        """Nothing to end: the workers are the engine's."""
+        self.started = False

@@ -1,0 +1,52 @@
+"""Constants whose shape is partly open, as the first states of cells, get the one that follows."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from mixnet.graph.graph import Graph
+from mixnet.graph.node import Entry, Node
+from mixnet.ops.attributes import to_text
+from mixnet.passes.infer_shape import infer, is_known
+from mixnet.util import is_np_shape
+
+CONSTANTS = frozenset({"_zeros", "_ones", "_full"})
+
+
+def complete_shapes(graph: Graph, shapes: Mapping[str, Any]) -> Graph:
+    """The graph with every constant of shape ``(0, 5)`` or the like at its full shape.
+
+    By NumPy's rules 0 is an extent as any other, and nothing changes.
+
+    Args:
+        graph: a symbol's.
+        shapes: shapes of its variables by name.
+    """
+    open_ones = {node for node in graph.nodes if not node.is_variable and _is_open(node)}
+    if not open_ones or is_np_shape():
+        return graph
+    found = infer(graph, shapes).shapes
+
+    def change(node: Node, inputs: tuple[Entry, ...]) -> Node:
+        shape = found.get(Entry(node)) if node in open_ones else None
+        if not is_known(shape):
+            return node.replaced(inputs)
+        attributes = {**attributes_of(node), "shape": shape}
+        statics, _ = node.op.bind(attributes)
+        attrs = {**node.attrs, "shape": to_text(shape)}
+        made = Node(node.op, statics, node.scalars, inputs, node.name, attrs)
+        return made.made_from(node)
+
+    return graph.rebuild(change)
+
+
+def attributes_of(node: Node) -> dict[str, Any]:
+    """The operator's attributes of a symbol's node, without the user's."""
+    return {name: value for name, value in node.attrs.items() if name in node.op.attributes}
+
+
+def _is_open(node: Node) -> bool:
+    if node.op.name not in CONSTANTS:
+        return False
+    return not is_known(node.op.keywords(node.statics)["shape"])

@@ -1,0 +1,398 @@
+"""Record files: byte strings one after another, with an index beside them if wanted.
+
+A record is one or more parts: the magic word, a word with a flag in its 3 high bits and the length
+in the others, the bytes, zeros up to a multiple of 4; all little-endian. A payload that contains the
+magic word at a multiple of 4 is cut there and the word left out, so that readers can find the start of
+a record from anywhere: flag 0 is a whole record, 1 its first part, 2 one in between, 3 the last.
+"""
+
+from __future__ import annotations
+
+import numbers
+import os
+import struct
+from collections.abc import Callable, Iterator
+from typing import IO, Any, NamedTuple
+
+import numpy as np
+
+from mixnet.base import FileFormatError, MXNetError
+
+MAGIC = 0xCED7230A
+_MAGIC_BYTES = struct.pack("<I", MAGIC)
+_HEAD = struct.Struct("<II")
+_LENGTH_BITS = 29
+_WHOLE, _FIRST, _MIDDLE, _LAST = range(4)
+
+
+class HEADER(NamedTuple):
+    """What stands before the image in its record.
+
+    ``flag`` is 0 for a single label, else how many labels there are; ``label`` is a number or a
+    float32 array; ``id`` and ``id2`` number the image.
+    """
+
+    flag: int
+    label: Any
+    id: int
+    id2: int
+
+
+IRHeader = HEADER
+_IR_FORMAT = "IfQQ"
+_IR_SIZE = struct.calcsize(_IR_FORMAT)
+
+
+def parts_of(payload: bytes) -> Iterator[tuple[int, bytes]]:
+    """Flag and content of each part that a payload is written in."""
+    cuts = []
+    at = payload.find(_MAGIC_BYTES)
+    while at >= 0:
+        if at % 4 == 0:
+            cuts.append(at)
+            at = payload.find(_MAGIC_BYTES, at + 4)
+        else:
+            at = payload.find(_MAGIC_BYTES, at + 1)
+    if not cuts:
+        yield _WHOLE, payload
+        return
+    begin = 0
+    for at in cuts:
+        yield (_MIDDLE if begin else _FIRST), payload[begin:at]
+        begin = at + 4
+    yield _LAST, payload[begin:]
+
+
+def read_record(file: IO[bytes], name: str) -> bytes | None:
+    """The next record of an open file, None at the end.
+
+    Raises:
+        FileFormatError: the record is cut off, or there is something else.
+    """
+    head = file.read(8)
+    if not head:
+        return None
+    found: list[bytes] = []
+    while True:
+        if len(head) < 8:
+            raise _truncated(file, name)
+        magic, word = _HEAD.unpack(head)
+        flag, length = word >> _LENGTH_BITS, word & ((1 << _LENGTH_BITS) - 1)
+        expected = (_MIDDLE, _LAST) if found else (_WHOLE, _FIRST)
+        if magic != MAGIC or flag not in expected:
+            raise FileFormatError(
+                f"{name}: there is no record at byte {file.tell() - 8}; the file is corrupted or "
+                f"no record file."
+            )
+        padded = -(-length // 4) * 4
+        body = file.read(padded)
+        if len(body) < padded:
+            raise _truncated(file, name)
+        found.append(body if padded == length else body[:length])
+        if flag in (_WHOLE, _LAST):
+            return found[0] if flag == _WHOLE else _MAGIC_BYTES.join(found)
+        head = file.read(8)
+
+
+def _truncated(file: IO[bytes], name: str) -> FileFormatError:
+    return FileFormatError(f"{name}: the last record is cut off at byte {file.tell()}.")
+
+
+class MXRecordIO:
+    """Reads or writes the records of a file one after another.
+
+    A pickled reader begins at the start of the file again. A forked process may call ``reset`` to
+    have a place in the file of its own.
+
+    Args:
+        uri: path of the file.
+        flag: ``'r'`` to read, ``'w'`` to write.
+
+    Raises:
+        ValueError: the flag is another.
+        MXNetError: the file cannot be opened.
+    """
+
+    def __init__(self, uri: str, flag: str):
+        self.uri = os.fspath(uri)
+        self.flag = flag
+        self.handle: Any = None
+        self.pid: int | None = None
+        self.is_open = False
+        self.open()
+
+    def open(self) -> None:
+        """Open the file, at its start."""
+        if self.flag not in ("r", "w"):
+            raise ValueError(f"Invalid flag {self.flag}; take 'r' or 'w'.")
+        self.writable = self.flag == "w"
+        try:
+            # A writer has no buffer: a forked process would write its copy of it a second time.
+            size = 0 if self.writable else 1 << 18
+            self.handle = open(self.uri, self.flag + "b", buffering=size)  # noqa: SIM115
+        except OSError as error:
+            raise MXNetError(f"Open {self.uri!r}: {error.strerror}") from None
+        self.pid = os.getpid()
+        self.is_open = True
+
+    def __del__(self) -> None:
+        if getattr(self, "is_open", False):
+            self.close()
+
+    def __getstate__(self) -> dict[str, Any]:
+        state = dict(self.__dict__)
+        state["handle"] = state["pid"] = None
+        return state
+
+    def __setstate__(self, d: dict[str, Any]) -> None:
+        self.__dict__.update(d)
+        if self.is_open:
+            if self.writable:
+                self.is_open = False
+                raise MXNetError(
+                    f"A writer of {self.uri!r} was pickled; opening it again would empty the file."
+                )
+            self.open()
+
+    def _check_pid(self, allow_reset: bool = False) -> None:
+        if not self.is_open:
+            raise MXNetError(f"The record file {self.uri!r} is closed.")
+        if self.pid != os.getpid():
+            if not allow_reset:
+                raise RuntimeError(
+                    "Forbidden operation in multiple processes: call reset() first in this one."
+                )
+            self.reset()
+
+    def close(self) -> None:
+        """Close the file; what was written is complete then."""
+        if not self.is_open:
+            return
+        self.is_open = False
+        self.handle.close()
+        self.pid = None
+
+    def reset(self) -> None:
+        """Go to the start: a reader reads again, a writer begins a new file."""
+        self.close()
+        self.open()
+
+    def write(self, buf: bytes) -> None:
+        """Append a record.
+
+        Raises:
+            AssertionError: the file is open for reading.
+            ShapeError: the record has 512 MiB or more.
+        """
+        if not self.writable:
+            raise AssertionError(f"{self.uri!r} is open for reading.")
+        self._check_pid()
+        if isinstance(buf, str):
+            raise TypeError("write takes bytes; encode the text first.")
+        payload = bytes(buf)
+        if len(payload) >> _LENGTH_BITS:
+            raise MXNetError(f"A record holds less than 512 MiB, not {len(payload)} bytes.")
+        pieces = []
+        for flag, part in parts_of(payload):
+            head = _HEAD.pack(MAGIC, flag << _LENGTH_BITS | len(part))
+            pieces += [head, part, b"\0" * (-len(part) % 4)]
+        rest = memoryview(b"".join(pieces))
+        while rest:
+            rest = rest[self.handle.write(rest) :]
+
+    def read(self) -> bytes | None:
+        """The next record, None at the end of the file.
+
+        Raises:
+            AssertionError: the file is open for writing.
+            FileFormatError: the record is cut off, or there is something else.
+        """
+        if self.writable:
+            raise AssertionError(f"{self.uri!r} is open for writing.")
+        self._check_pid()
+        return read_record(self.handle, self.uri)
+
+
+class MXIndexedRecordIO(MXRecordIO):
+    """Record files with an index: lines of key, tab and byte offset of the record.
+
+    Args:
+        idx_path: path of the index.
+        uri: path of the records.
+        flag: ``'r'`` to read, ``'w'`` to write.
+        key_type: of the keys.
+
+    Raises:
+        FileNotFoundError: there is no such index.
+        FileFormatError: a line of the index is something else.
+    """
+
+    def __init__(self, idx_path: str, uri: str, flag: str, key_type: Callable[[Any], Any] = int):
+        self.idx_path = os.fspath(idx_path)
+        self.idx: dict[Any, int] = {}
+        self.keys: list[Any] = []
+        self.key_type = key_type
+        self.fidx: Any = None
+        super().__init__(uri, flag)
+
+    def open(self) -> None:
+        """Open both files; a reader reads the index."""
+        super().open()
+        self.idx, self.keys = {}, []
+        try:
+            self.fidx = open(self.idx_path, self.flag, buffering=1)  # noqa: SIM115
+            if not self.writable:
+                self._read_index()
+        except BaseException:
+            self.close()
+            raise
+
+    def _read_index(self) -> None:
+        for number, line in enumerate(self.fidx, 1):
+            if not line.strip():
+                continue
+            try:
+                key, offset = line.rstrip("\n").split("\t")[:2]
+                self.idx[self.key_type(key)] = int(offset)
+                self.keys.append(self.key_type(key))
+            except ValueError:
+                raise FileFormatError(
+                    f"{self.idx_path}, line {number}: takes a key of type "
+                    f"{getattr(self.key_type, '__name__', self.key_type)}, a tab and an offset, "
+                    f"not {line!r}."
+                ) from None
+
+    def close(self) -> None:
+        """Close both files."""
+        if not self.is_open:
+            return
+        super().close()
+        if self.fidx is not None:
+            self.fidx.close()
+            self.fidx = None
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**super().__getstate__(), "fidx": None}
+
+    def seek(self, idx: Any) -> None:
+        """Go to the record with a key.
+
+        Raises:
+            AssertionError: the file is open for writing.
+            KeyError: there is no such key.
+        """
+        if self.writable:
+            raise AssertionError(f"{self.uri!r} is open for writing.")
+        self._check_pid(allow_reset=True)
+        self.handle.seek(self.idx[idx])
+
+    def tell(self) -> int:
+        """Byte offset of the next record."""
+        self._check_pid()
+        return self.handle.tell()
+
+    def read_idx(self, idx: Any) -> bytes | None:
+        """The record with a key.
+
+        Raises:
+            KeyError: there is no such key.
+            FileFormatError: there is no record at that offset.
+        """
+        self.seek(idx)
+        return self.read()
+
+    def write_idx(self, idx: Any, buf: bytes) -> None:
+        """Append a record under a key."""
+        key = self.key_type(idx)
+        offset = self.tell()
+        self.write(buf)
+        self.fidx.write(f"{key}\t{offset}\n")
+        self.idx[key] = offset
+        self.keys.append(key)
+
+
+def pack(header: Any, s: bytes) -> bytes:
+    """Bytes of a record: a header before ``s``.
+
+    Args:
+        header: an :class:`IRHeader`; its flag follows from its label.
+        s: content, such as an encoded image.
+    """
+    header = IRHeader(*header)
+    if isinstance(header.label, numbers.Number):
+        labels = b""
+        header = header._replace(flag=0)
+    else:
+        label = header.label.asnumpy() if hasattr(header.label, "asnumpy") else header.label
+        values = np.asarray(label, dtype=np.float32)
+        labels = values.tobytes()
+        header = header._replace(flag=values.size, label=0)
+    return struct.pack(_IR_FORMAT, *header) + labels + s
+
+
+def unpack(s: bytes) -> tuple[IRHeader, bytes]:
+    """Header and content of a record.
+
+    Raises:
+        FileFormatError: the record is shorter than its header says.
+    """
+    if len(s) < _IR_SIZE:
+        raise FileFormatError(f"unpack: a header has {_IR_SIZE} bytes, the record {len(s)}.")
+    header = IRHeader(*struct.unpack_from(_IR_FORMAT, s))
+    if header.flag == 0:
+        return header, s[_IR_SIZE:]
+    end = _IR_SIZE + 4 * header.flag
+    if len(s) < end:
+        raise FileFormatError(
+            f"unpack: the header says {header.flag} labels, the record has {len(s)} bytes."
+        )
+    label = np.frombuffer(s, np.float32, header.flag, _IR_SIZE)
+    return header._replace(label=label), s[end:]
+
+
+def _opencv() -> Any:
+    import cv2
+
+    return cv2
+
+
+def pack_img(header: Any, img: Any, quality: int = 95, img_fmt: str = ".jpg") -> bytes:
+    """Bytes of a record: a header before an image, which is encoded.
+
+    Args:
+        header: an :class:`IRHeader`.
+        img: ``(height, width)`` or ``(height, width, channels)``, blue first.
+        quality: 1 to 100 for JPEG, 0 to 9 (how hard to compress) for PNG.
+        img_fmt: ``'.jpg'`` or ``'.png'``.
+    """
+    cv2 = _opencv()
+    options = []
+    if img_fmt.lower() in (".jpg", ".jpeg"):
+        options = [cv2.IMWRITE_JPEG_QUALITY, quality]
+    elif img_fmt.lower() == ".png":
+        options = [cv2.IMWRITE_PNG_COMPRESSION, quality]
+    pixels = img.asnumpy() if hasattr(img, "asnumpy") else img
+    done, encoded = cv2.imencode(img_fmt, pixels, options)
+    if not done:
+        raise MXNetError(f"pack_img: OpenCV could not encode the image as {img_fmt!r}.")
+    return pack(header, encoded.tobytes())
+
+
+def unpack_img(s: bytes, iscolor: int = -1) -> tuple[IRHeader, Any]:
+    """Header and image of a record.
+
+    Args:
+        s: a record.
+        iscolor: 1 for 3 channels, 0 for grey, -1 as it was stored.
+
+    Returns:
+        The header and ``(height, width, channels)`` of uint8, blue first; None if the content is no
+        image.
+
+    Raises:
+        FileFormatError: the record has no content.
+    """
+    header, content = unpack(s)
+    if not content:
+        raise FileFormatError(f"unpack_img: the record with {header} has no image.")
+    return header, _opencv().imdecode(np.frombuffer(content, np.uint8), iscolor)

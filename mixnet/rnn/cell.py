@@ -1,0 +1,351 @@
+"""Recurrent cells of symbols: one step of a recurrent network, which ``unroll`` repeats."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from mixnet import initializer
+from mixnet import symbol as sym
+from mixnet.ndarray import concatenate
+from mixnet.symbol.symbol import Symbol, Variable
+
+
+class RNNParams:
+    """Variables of cells by name, made when they are first asked for.
+
+    Args:
+        prefix: text before the names.
+    """
+
+    def __init__(self, prefix: str = ""):
+        self._prefix = prefix
+        self._params: dict[str, Symbol] = {}
+
+    def get(self, name: str, **kwargs: Any) -> Symbol:
+        """The variable ``prefix + name``; ``kwargs`` as of ``mx.sym.Variable`` if it is made."""
+        full = self._prefix + name
+        if full not in self._params:
+            self._params[full] = Variable(full, **kwargs)
+        return self._params[full]
+
+
+def cells_state_info(cells: Any) -> list[Any]:
+    """Shape and layout of the states of several cells."""
+    return [info for cell in cells for info in cell.state_info]
+
+
+def steps_of(length: int, inputs: Any, layout: str, merge: bool | None) -> tuple[Any, int]:
+    """A sequence as one symbol (``merge``), as a list (``False``) or as it is; its axis of time.
+
+    Raises:
+        AssertionError: there are not ``length`` steps, or several outputs in one symbol.
+    """
+    if inputs is None:
+        raise AssertionError(
+            "unroll: inputs=None; make the inputs outside and give them: a symbol with an axis of "
+            "time, or a list with one for each step."
+        )
+    axis = layout.find("T")
+    if isinstance(inputs, Symbol):
+        if merge is not False:
+            return inputs, axis
+        if len(inputs) != 1:
+            raise AssertionError(
+                f"unroll takes a symbol of one output, not of {len(inputs)}; make a list of it, "
+                f"list(inputs), to give each step as one output."
+            )
+        return list(sym.split(inputs, axis=axis, num_outputs=length, squeeze_axis=1)), axis
+    if length is not None and len(inputs) != length:
+        raise AssertionError(f"unroll over {length} steps, but inputs has {len(inputs)}.")
+    if merge:
+        parts = [sym.expand_dims(each, axis=axis) for each in inputs]
+        return sym.Concat(*parts, dim=axis), axis
+    return inputs, axis
+
+
+class BaseRNNCell:
+    """Base of cells of symbols: ``output, states = cell(inputs, states)``.
+
+    Args:
+        prefix: text before the names of its variables and operations.
+        params: variables to share.
+    """
+
+    def __init__(self, prefix: str = "", params: RNNParams | None = None):
+        self._own_params = params is None
+        self._prefix = prefix
+        self._params = RNNParams(prefix) if params is None else params
+        self._modified = False
+        self.reset()
+
+    def reset(self) -> None:
+        """Forget steps that were made: called before another graph."""
+        self._init_counter = -1
+        self._counter = -1
+        for cell in getattr(self, "_cells", ()):
+            cell.reset()
+
+    def __call__(self, inputs: Any, states: Any) -> Any:
+        """One step: output and new states."""
+        raise NotImplementedError(
+            f"{type(self).__name__} does not define __call__(self, inputs, states)."
+        )
+
+    @property
+    def params(self) -> RNNParams:
+        """Its variables."""
+        self._own_params = False
+        return self._params
+
+    @property
+    def state_info(self) -> Any:
+        """Shape and layout of each state; 0 stands for the batch."""
+        raise NotImplementedError(
+            f"{type(self).__name__} does not define state_info: a list with a dict "
+            f"{{'shape': (0, units), '__layout__': 'NC'}} for each state."
+        )
+
+    @property
+    def state_shape(self) -> Any:
+        """Shape of each state; 0 stands for the batch."""
+        return [info["shape"] for info in self.state_info]
+
+    @property
+    def _gate_names(self) -> Any:
+        return ()
+
+    def begin_state(self, func: Any = sym.zeros, **kwargs: Any) -> list[Any]:
+        """First states.
+
+        Args:
+            func: makes a state: ``mx.sym.zeros``, ``mx.sym.Variable`` and the like.
+            kwargs: further arguments for ``func``.
+
+        Raises:
+            AssertionError: the cell is within a modifier.
+        """
+        self._check_alone()
+        states = []
+        for info in self.state_info:
+            self._init_counter += 1
+            given = {**(info or {}), **kwargs}
+            states.append(func(name=f"{self._prefix}begin_state_{self._init_counter}", **given))
+        return states
+
+    def _check_alone(self) -> None:
+        if self._modified:
+            raise AssertionError(
+                f"{type(self).__name__} {self._prefix!r} is within a modifier cell (as ZoneoutCell) "
+                f"and cannot be called itself any more. Call the modifier cell."
+            )
+
+    def unpack_weights(self, args: dict[str, Any]) -> dict[str, Any]:
+        """Arrays by name with the joined gates taken apart: ``i2h_weight`` to ``i2h_i_weight``, ..."""
+        args = dict(args)
+        if not self._gate_names:
+            return args
+        units = self._num_hidden  # type: ignore[attr-defined]
+        for part in ("i2h", "h2h"):
+            weight = args.pop(f"{self._prefix}{part}_weight")
+            bias = args.pop(f"{self._prefix}{part}_bias")
+            for i, gate in enumerate(self._gate_names):
+                rows = slice(i * units, (i + 1) * units)
+                args[f"{self._prefix}{part}{gate}_weight"] = weight[rows].copy()
+                args[f"{self._prefix}{part}{gate}_bias"] = bias[rows].copy()
+        return args
+
+    def pack_weights(self, args: dict[str, Any]) -> dict[str, Any]:
+        """Arrays by name with the gates joined again, the reverse of ``unpack_weights``."""
+        args = dict(args)
+        if not self._gate_names:
+            return args
+        for part in ("i2h", "h2h"):
+            for kind in ("weight", "bias"):
+                names = [f"{self._prefix}{part}{gate}_{kind}" for gate in self._gate_names]
+                joined = concatenate([args.pop(name) for name in names])
+                args[f"{self._prefix}{part}_{kind}"] = joined
+        return args
+
+    def unroll(
+        self,
+        length: int,
+        inputs: Any,
+        begin_state: Any = None,
+        layout: str = "NTC",
+        merge_outputs: bool | None = None,
+    ) -> tuple[Any, list[Any]]:
+        """The cell over all steps of a sequence.
+
+        Args:
+            length: steps.
+            inputs: a symbol as ``layout`` says, or a list with one for each step.
+            begin_state: states before the first step, by default zeros.
+            layout: axes of ``inputs`` and of merged outputs: ``NTC`` or ``TNC``.
+            merge_outputs: outputs as one symbol (True) or as a list (False, None).
+
+        Returns:
+            Outputs, and the states after the last step.
+
+        Raises:
+            AssertionError: the inputs do not have ``length`` steps.
+        """
+        self.reset()
+        steps, _ = steps_of(length, inputs, layout, False)
+        states = self.begin_state() if begin_state is None else begin_state
+        outputs = []
+        for step in steps:
+            output, states = self(step, states)
+            outputs.append(output)
+        return steps_of(length, outputs, layout, merge_outputs)[0], states
+
+    def _get_activation(self, inputs: Any, activation: Any, **kwargs: Any) -> Any:
+        if isinstance(activation, str):
+            return sym.Activation(inputs, act_type=activation, **kwargs)
+        return activation(inputs, **kwargs)
+
+
+class _GatedCell(BaseRNNCell):
+    """A cell of one affine map of the inputs and one of the state."""
+
+    def __init__(
+        self,
+        num_hidden: int,
+        prefix: str,
+        params: RNNParams | None,
+        bias_init: Any = None,
+    ):
+        super().__init__(prefix=prefix, params=params)
+        self._num_hidden = num_hidden
+        self._iW = self.params.get("i2h_weight")
+        own = {} if bias_init is None else {"init": bias_init}
+        self._iB = self.params.get("i2h_bias", **own)
+        self._hW = self.params.get("h2h_weight")
+        self._hB = self.params.get("h2h_bias")
+
+    @property
+    def state_info(self) -> Any:
+        """Shape and layout of the state."""
+        return [{"shape": (0, self._num_hidden), "__layout__": "NC"}]
+
+    def _maps(self, inputs: Any, state: Any, name: str) -> tuple[Any, Any]:
+        rows = self._num_hidden * max(1, len(self._gate_names))
+        i2h = sym.FullyConnected(
+            data=inputs, weight=self._iW, bias=self._iB, num_hidden=rows, name=name + "i2h"
+        )
+        h2h = sym.FullyConnected(
+            data=state, weight=self._hW, bias=self._hB, num_hidden=rows, name=name + "h2h"
+        )
+        return i2h, h2h
+
+
+class RNNCell(_GatedCell):
+    """Elman's cell: ``activation(W_i x + b_i + W_h h + b_h)``. Source: Elman, 1990.
+
+    Args:
+        num_hidden: units.
+        activation: name of an activation, or a function of a symbol and ``name``.
+        prefix: text before the names of its variables and operations.
+        params: variables to share.
+    """
+
+    def __init__(
+        self,
+        num_hidden: int,
+        activation: Any = "tanh",
+        prefix: str = "rnn_",
+        params: RNNParams | None = None,
+    ):
+        super().__init__(num_hidden, prefix, params)
+        self._activation = activation
+
+    @property
+    def _gate_names(self) -> Any:
+        return ("",)
+
+    def __call__(self, inputs: Any, states: Any) -> Any:
+        """Output and new state, which are the same."""
+        self._counter += 1
+        name = f"{self._prefix}t{self._counter}_"
+        i2h, h2h = self._maps(inputs, states[0], name)
+        output = self._get_activation(i2h + h2h, self._activation, name=name + "out")
+        return output, [output]
+
+
+class LSTMCell(_GatedCell):
+    """Long short-term memory. Source: Hochreiter and Schmidhuber, 1997; Gers et al., 1999.
+
+    Args:
+        num_hidden: units.
+        prefix: text before the names of its variables and operations.
+        params: variables to share.
+        forget_bias: first value of the bias of the gate forget.
+    """
+
+    def __init__(
+        self,
+        num_hidden: int,
+        prefix: str = "lstm_",
+        params: RNNParams | None = None,
+        forget_bias: float = 1.0,
+    ):
+        bias = initializer.LSTMBias(forget_bias=forget_bias)
+        super().__init__(num_hidden, prefix, params, bias)
+
+    @property
+    def state_info(self) -> Any:
+        """Shape and layout of the state and of the cell state."""
+        return [{"shape": (0, self._num_hidden), "__layout__": "NC"} for _ in range(2)]
+
+    @property
+    def _gate_names(self) -> Any:
+        return ["_i", "_f", "_c", "_o"]
+
+    def __call__(self, inputs: Any, states: Any) -> Any:
+        """Output, and the new state and cell state."""
+        self._counter += 1
+        name = f"{self._prefix}t{self._counter}_"
+        i2h, h2h = self._maps(inputs, states[0], name)
+        parts = sym.SliceChannel(i2h + h2h, num_outputs=4, name=name + "slice")
+        enter, forget, new, leave = [
+            sym.Activation(part, act_type="tanh" if gate == "c" else "sigmoid", name=name + gate)
+            for part, gate in zip(parts, "ifco", strict=True)
+        ]
+        cell = sym.elemwise_add(forget * states[1], enter * new, name=name + "state")
+        shown = sym.Activation(cell, act_type="tanh")
+        output = sym.elemwise_mul(leave, shown, name=name + "out")
+        return output, [output, cell]
+
+
+class GRUCell(_GatedCell):
+    """Gated recurrent unit, with the reset gate after the product. Source: Cho et al., 2014.
+
+    Args:
+        num_hidden: units.
+        prefix: text before the names of its variables and operations.
+        params: variables to share.
+    """
+
+    def __init__(self, num_hidden: int, prefix: str = "gru_", params: RNNParams | None = None):
+        super().__init__(num_hidden, prefix, params)
+
+    @property
+    def _gate_names(self) -> Any:
+        return ["_r", "_z", "_o"]
+
+    def __call__(self, inputs: Any, states: Any) -> Any:
+        """Output and new state, which are the same."""
+        self._counter += 1
+        name = f"{self._prefix}t{self._counter}_"
+        i2h, h2h = self._maps(inputs, states[0], name + "_")
+        output = gru_step(i2h, h2h, states[0], name, "tanh", self._get_activation)
+        return output, [output]
+
+
+def gru_step(i2h: Any, h2h: Any, before: Any, name: str, activation: Any, activate: Any) -> Any:
+    """The gates of a GRU: the new state from the maps of the inputs and of the state before."""
+    reset_in, update_in, new_in = sym.SliceChannel(i2h, num_outputs=3, name=name + "_i2h_slice")
+    reset_h, update_h, new_h = sym.SliceChannel(h2h, num_outputs=3, name=name + "_h2h_slice")
+    reset = sym.Activation(reset_in + reset_h, act_type="sigmoid", name=name + "_r_act")
+    update = sym.Activation(update_in + update_h, act_type="sigmoid", name=name + "_z_act")
+    new = activate(new_in + reset * new_h, activation, name=name + "_h_act")
+    return sym.elemwise_add((1.0 - update) * new, update * before, name=name + "out")

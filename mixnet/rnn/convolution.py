@@ -1,0 +1,287 @@
+"""Recurrent cells of symbols whose maps are convolutions. Source: Shi et al., 2015."""
+
+from __future__ import annotations
+
+import functools
+from typing import Any
+
+from mixnet import symbol as sym
+from mixnet.rnn.cell import BaseRNNCell, RNNParams, gru_step
+
+_leaky = functools.partial(sym.LeakyReLU, act_type="leaky", slope=0.2)
+
+
+class BaseConvRNNCell(BaseRNNCell):
+    """Base of the convolutional cells.
+
+    Args:
+        input_shape: shape of a batch of inputs, ``(batch, channels, height, width)`` or as the
+            layout says; the batch does not matter.
+        num_hidden: channels of the state.
+        h2h_kernel: extents of the kernel of the state, odd.
+        h2h_dilate: distance of the elements of the state's kernel.
+        i2h_kernel: extents of the kernel of the inputs.
+        i2h_stride: steps of the inputs' kernel.
+        i2h_pad: zeros around the inputs.
+        i2h_dilate: distance of the elements of the inputs' kernel.
+        i2h_weight_initializer: initializer of the weight of the inputs.
+        h2h_weight_initializer: initializer of the weight of the state.
+        i2h_bias_initializer: initializer of the bias of the inputs.
+        h2h_bias_initializer: initializer of the bias of the state.
+        activation: name of an activation, or a function of a symbol and ``name``.
+        prefix: text before names.
+        params: variables to share.
+        conv_layout: axes of the arrays.
+
+    Raises:
+        AssertionError: an even extent of ``h2h_kernel``.
+    """
+
+    def __init__(
+        self,
+        input_shape: Any,
+        num_hidden: int,
+        h2h_kernel: Any,
+        h2h_dilate: Any,
+        i2h_kernel: Any,
+        i2h_stride: Any,
+        i2h_pad: Any,
+        i2h_dilate: Any,
+        i2h_weight_initializer: Any,
+        h2h_weight_initializer: Any,
+        i2h_bias_initializer: Any,
+        h2h_bias_initializer: Any,
+        activation: Any,
+        prefix: str = "",
+        params: RNNParams | None = None,
+        conv_layout: str = "NCHW",
+    ):
+        super().__init__(prefix=prefix, params=params)
+        if any(extent % 2 == 0 for extent in h2h_kernel):
+            raise AssertionError(
+                f"h2h_kernel={h2h_kernel}: only odd extents keep the shape of the state."
+            )
+        self._num_hidden, self._activation, self._layout = num_hidden, activation, conv_layout
+        self._iW = self.params.get("i2h_weight", init=i2h_weight_initializer)
+        self._hW = self.params.get("h2h_weight", init=h2h_weight_initializer)
+        self._iB = self.params.get("i2h_bias", init=i2h_bias_initializer)
+        self._hB = self.params.get("h2h_bias", init=h2h_bias_initializer)
+        rows = num_hidden * max(1, len(self._gate_names))
+        self._i2h = {
+            "num_filter": rows,
+            "kernel": i2h_kernel,
+            "stride": i2h_stride,
+            "pad": i2h_pad,
+            "dilate": i2h_dilate,
+            "layout": conv_layout,
+        }
+        around = tuple(d * (k - 1) // 2 for d, k in zip(h2h_dilate, h2h_kernel, strict=True))
+        self._h2h = {
+            "num_filter": rows,
+            "kernel": h2h_kernel,
+            "stride": (1,) * len(h2h_kernel),
+            "pad": around,
+            "dilate": h2h_dilate,
+            "layout": conv_layout,
+        }
+        one = sym.Convolution(sym.Variable("data"), **{**self._i2h, "num_filter": num_hidden})
+        _, shapes, _ = one.infer_shape(data=tuple(input_shape))
+        assert shapes is not None
+        self._state_shape = (0, *shapes[0][1:])
+
+    @property
+    def state_info(self) -> Any:
+        """Shape and layout of the state."""
+        return [{"shape": self._state_shape, "__layout__": self._layout}]
+
+    def __call__(self, inputs: Any, states: Any) -> Any:
+        """One step: output and new states."""
+        raise NotImplementedError(
+            f"{type(self).__name__} does not define __call__(self, inputs, states)."
+        )
+
+    def _maps(self, inputs: Any, state: Any, name: str) -> tuple[Any, Any]:
+        i2h = sym.Convolution(
+            data=inputs, weight=self._iW, bias=self._iB, name=name + "i2h", **self._i2h
+        )
+        h2h = sym.Convolution(
+            data=state, weight=self._hW, bias=self._hB, name=name + "h2h", **self._h2h
+        )
+        return i2h, h2h
+
+
+class ConvRNNCell(BaseConvRNNCell):
+    """A cell as ``RNNCell`` whose maps are convolutions; arguments as of ``BaseConvRNNCell``."""
+
+    def __init__(
+        self,
+        input_shape: Any,
+        num_hidden: int,
+        h2h_kernel: Any = (3, 3),
+        h2h_dilate: Any = (1, 1),
+        i2h_kernel: Any = (3, 3),
+        i2h_stride: Any = (1, 1),
+        i2h_pad: Any = (1, 1),
+        i2h_dilate: Any = (1, 1),
+        i2h_weight_initializer: Any = None,
+        h2h_weight_initializer: Any = None,
+        i2h_bias_initializer: Any = "zeros",
+        h2h_bias_initializer: Any = "zeros",
+        activation: Any = _leaky,
+        prefix: str = "ConvRNN_",
+        params: RNNParams | None = None,
+        conv_layout: str = "NCHW",
+    ):
+        super().__init__(
+            input_shape,
+            num_hidden,
+            h2h_kernel,
+            h2h_dilate,
+            i2h_kernel,
+            i2h_stride,
+            i2h_pad,
+            i2h_dilate,
+            i2h_weight_initializer,
+            h2h_weight_initializer,
+            i2h_bias_initializer,
+            h2h_bias_initializer,
+            activation,
+            prefix,
+            params,
+            conv_layout,
+        )
+
+    @property
+    def _gate_names(self) -> Any:
+        return ("",)
+
+    def __call__(self, inputs: Any, states: Any) -> Any:
+        """Output and new state, which are the same."""
+        self._counter += 1
+        name = f"{self._prefix}t{self._counter}_"
+        i2h, h2h = self._maps(inputs, states[0], name)
+        output = self._get_activation(i2h + h2h, self._activation, name=name + "out")
+        return output, [output]
+
+
+class ConvLSTMCell(BaseConvRNNCell):
+    """A cell as ``LSTMCell`` whose maps are convolutions; arguments as of ``BaseConvRNNCell``."""
+
+    def __init__(
+        self,
+        input_shape: Any,
+        num_hidden: int,
+        h2h_kernel: Any = (3, 3),
+        h2h_dilate: Any = (1, 1),
+        i2h_kernel: Any = (3, 3),
+        i2h_stride: Any = (1, 1),
+        i2h_pad: Any = (1, 1),
+        i2h_dilate: Any = (1, 1),
+        i2h_weight_initializer: Any = None,
+        h2h_weight_initializer: Any = None,
+        i2h_bias_initializer: Any = "zeros",
+        h2h_bias_initializer: Any = "zeros",
+        activation: Any = _leaky,
+        prefix: str = "ConvLSTM_",
+        params: RNNParams | None = None,
+        conv_layout: str = "NCHW",
+    ):
+        super().__init__(
+            input_shape,
+            num_hidden,
+            h2h_kernel,
+            h2h_dilate,
+            i2h_kernel,
+            i2h_stride,
+            i2h_pad,
+            i2h_dilate,
+            i2h_weight_initializer,
+            h2h_weight_initializer,
+            i2h_bias_initializer,
+            h2h_bias_initializer,
+            activation,
+            prefix,
+            params,
+            conv_layout,
+        )
+
+    @property
+    def _gate_names(self) -> Any:
+        return ["_i", "_f", "_c", "_o"]
+
+    @property
+    def state_info(self) -> Any:
+        """Shape and layout of the state and of the cell state."""
+        return [{"shape": self._state_shape, "__layout__": self._layout} for _ in range(2)]
+
+    def __call__(self, inputs: Any, states: Any) -> Any:
+        """Output, and the new state and cell state."""
+        self._counter += 1
+        name = f"{self._prefix}t{self._counter}_"
+        i2h, h2h = self._maps(inputs, states[0], name)
+        parts = sym.SliceChannel(
+            i2h + h2h, num_outputs=4, axis=self._layout.find("C"), name=name + "slice"
+        )
+        enter, forget, leave = [
+            sym.Activation(parts[index], act_type="sigmoid", name=name + gate)
+            for index, gate in ((0, "i"), (1, "f"), (3, "o"))
+        ]
+        new = self._get_activation(parts[2], self._activation, name=name + "c")
+        cell = sym.elemwise_add(forget * states[1], enter * new, name=name + "state")
+        shown = self._get_activation(cell, self._activation)
+        output = sym.elemwise_mul(leave, shown, name=name + "out")
+        return output, [output, cell]
+
+
+class ConvGRUCell(BaseConvRNNCell):
+    """A cell as ``GRUCell`` whose maps are convolutions; arguments as of ``BaseConvRNNCell``."""
+
+    def __init__(
+        self,
+        input_shape: Any,
+        num_hidden: int,
+        h2h_kernel: Any = (3, 3),
+        h2h_dilate: Any = (1, 1),
+        i2h_kernel: Any = (3, 3),
+        i2h_stride: Any = (1, 1),
+        i2h_pad: Any = (1, 1),
+        i2h_dilate: Any = (1, 1),
+        i2h_weight_initializer: Any = None,
+        h2h_weight_initializer: Any = None,
+        i2h_bias_initializer: Any = "zeros",
+        h2h_bias_initializer: Any = "zeros",
+        activation: Any = _leaky,
+        prefix: str = "ConvGRU_",
+        params: RNNParams | None = None,
+        conv_layout: str = "NCHW",
+    ):
+        super().__init__(
+            input_shape,
+            num_hidden,
+            h2h_kernel,
+            h2h_dilate,
+            i2h_kernel,
+            i2h_stride,
+            i2h_pad,
+            i2h_dilate,
+            i2h_weight_initializer,
+            h2h_weight_initializer,
+            i2h_bias_initializer,
+            h2h_bias_initializer,
+            activation,
+            prefix,
+            params,
+            conv_layout,
+        )
+
+    @property
+    def _gate_names(self) -> Any:
+        return ["_r", "_z", "_o"]
+
+    def __call__(self, inputs: Any, states: Any) -> Any:
+        """Output and new state, which are the same."""
+        self._counter += 1
+        name = f"{self._prefix}t{self._counter}_"
+        i2h, h2h = self._maps(inputs, states[0], name)
+        output = gru_step(i2h, h2h, states[0], name, self._activation, self._get_activation)
+        return output, [output]

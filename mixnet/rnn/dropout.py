@@ -1,0 +1,54 @@
+"""Dropout between cells of symbols."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from mixnet import symbol as sym
+from mixnet.rnn.cell import BaseRNNCell, RNNParams, steps_of
+from mixnet.symbol.symbol import Symbol
+
+
+class DropoutCell(BaseRNNCell):
+    """Dropout of the inputs, as a cell without states to put between others.
+
+    Args:
+        dropout: probability that an element becomes 0.
+        prefix: text before names.
+        params: variables to share; it has none.
+
+    Raises:
+        AssertionError: ``dropout`` is no number.
+    """
+
+    def __init__(self, dropout: float, prefix: str = "dropout_", params: RNNParams | None = None):
+        super().__init__(prefix, params)
+        if isinstance(dropout, bool) or not isinstance(dropout, (int, float)):
+            raise AssertionError(f"DropoutCell: dropout must be a number, not {dropout!r}.")
+        self.dropout = dropout
+
+    @property
+    def state_info(self) -> Any:
+        """It has no states."""
+        return []
+
+    def __call__(self, inputs: Any, states: Any) -> Any:
+        """The inputs with elements dropped."""
+        if self.dropout > 0:
+            inputs = sym.Dropout(data=inputs, p=self.dropout)
+        return inputs, states
+
+    def unroll(
+        self,
+        length: int,
+        inputs: Any,
+        begin_state: Any = None,
+        layout: str = "NTC",
+        merge_outputs: bool | None = None,
+    ) -> tuple[Any, list[Any]]:
+        """Dropout of all steps, at once where they are one symbol."""
+        self.reset()
+        steps, _ = steps_of(length, inputs, layout, merge_outputs)
+        if isinstance(steps, Symbol):
+            return self(steps, [])
+        return super().unroll(length, steps, begin_state, layout, merge_outputs)

@@ -1,0 +1,18 @@
+"""The cells of symbols under MXNet's module path."""
+
+from mixnet.rnn.cell import BaseRNNCell as BaseRNNCell
+from mixnet.rnn.cell import GRUCell as GRUCell
+from mixnet.rnn.cell import LSTMCell as LSTMCell
+from mixnet.rnn.cell import RNNCell as RNNCell
+from mixnet.rnn.cell import RNNParams as RNNParams
+from mixnet.rnn.container import BidirectionalCell as BidirectionalCell
+from mixnet.rnn.container import SequentialRNNCell as SequentialRNNCell
+from mixnet.rnn.convolution import BaseConvRNNCell as BaseConvRNNCell
+from mixnet.rnn.convolution import ConvGRUCell as ConvGRUCell
+from mixnet.rnn.convolution import ConvLSTMCell as ConvLSTMCell
+from mixnet.rnn.convolution import ConvRNNCell as ConvRNNCell
+from mixnet.rnn.dropout import DropoutCell as DropoutCell
+from mixnet.rnn.fused import FusedRNNCell as FusedRNNCell
+from mixnet.rnn.modifier import ModifierCell as ModifierCell
+from mixnet.rnn.modifier import ResidualCell as ResidualCell
+from mixnet.rnn.modifier import ZoneoutCell as ZoneoutCell

@@ -1,0 +1,176 @@
+"""ImageIter: where images come from, epochs, overriding, and what is broken."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import mixnet as mx
+from mixnet import image
+from tests.image.files import write_files, write_records
+
+SHAPE = (3, 24, 20)
+EPOCHS = {  # labels and pads of two epochs of 7 images in batches of 3, as MXNet gives them
+    "pad": [[([0, 1, 2], 0), ([3, 4, 5], 0), ([6, 0, 1], 2)]] * 2,
+    "discard": [[([0, 1, 2], 0), ([3, 4, 5], 0)]] * 2,
+    "roll_over": [[([0, 1, 2], 0), ([3, 4, 5], 0)], [([6, 0, 1], 2), ([2, 3, 4], 0)]],
+}
+
+
+def epochs(iterator: image.ImageIter, count: int) -> list:
+    found = []
+    for _ in range(count):
+        found.append([])
+        for batch in iterator:
+            data, label = batch.data[0].asnumpy(), batch.label[0].asnumpy()
+            assert (data.shape[1:], data.dtype, label.dtype) == (SHAPE, np.float32, np.float32)
+            first = label if label.ndim == 1 else label[:, 0]
+            np.testing.assert_array_equal(data, 10 * first[:, None, None, None] + 0 * data)
+            found[-1].append((first.tolist(), batch.pad))
+        iterator.reset()
+    return found
+
+
+def listed(folder: Path) -> dict[str, Any]:
+    write_files(folder, 7)
+    return {"imglist": [[i, f"{i}.png"] for i in range(7)], "path_root": str(folder)}
+
+
+def without_index(folder: Path) -> dict[str, Any]:
+    return {"path_imgrec": write_records(folder, 7)["path_imgrec"]}
+
+
+SOURCES = {
+    "records": without_index,
+    "indexed": lambda folder: write_records(folder, 7),
+    "files": lambda folder: write_files(folder, 7),
+    "list": listed,
+}
+
+
+@pytest.mark.parametrize("mode", EPOCHS)
+@pytest.mark.parametrize("source", SOURCES)
+def test_epochs(source: str, mode: str, tmp_path: Path) -> None:
+    iterator = image.ImageIter(3, SHAPE, last_batch_handle=mode, **SOURCES[source](tmp_path))
+    assert epochs(iterator, 2) == EPOCHS[mode]
+    assert iterator.provide_data == [("data", (3, *SHAPE))]
+    assert iterator.provide_label == [("softmax_label", (3,))]
+
+
+def test_several_labels(tmp_path: Path) -> None:
+    lists = (
+        [[[i, i + 0.5], f"{i}.png"] for i in range(7)],
+        [[i, i + 0.5, f"{i}.png"] for i in range(7)],
+    )
+    sources = [write_records(tmp_path, 7, 2), write_files(tmp_path, 7, 2)]
+    sources += [{"imglist": each, "path_root": str(tmp_path)} for each in lists]
+    for source in sources:
+        iterator = image.ImageIter(3, SHAPE, label_width=2, **source)
+        assert iterator.provide_label == [("softmax_label", (3, 2))]
+        assert next(iterator).label[0].asnumpy().tolist() == [[0, 0.5], [1, 1.5], [2, 2.5]]
+
+
+def test_shuffling_draws_from_pythons_generator(tmp_path: Path) -> None:
+    source = write_records(tmp_path, 7)
+    random.seed(3)
+    iterator = image.ImageIter(3, SHAPE, shuffle=True, **source)
+    assert iterator.seq == [0, 2, 3, 6, 5, 4, 1]
+    assert epochs(iterator, 2) == [
+        [([0, 2, 3], 0), ([6, 5, 4], 0), ([1, 0, 2], 2)],
+        [([6, 3, 2], 0), ([1, 0, 5], 0), ([4, 6, 3], 2)],
+    ]
+    random.seed(3)
+    iterator = image.ImageIter(3, SHAPE, shuffle=True, last_batch_handle="roll_over", **source)
+    assert epochs(iterator, 3) == [
+        [([0, 2, 3], 0), ([6, 5, 4], 0)],
+        [([1, 6, 3], 2), ([2, 1, 0], 0)],
+        [([5, 4, 6], 1), ([4, 2, 1], 0), ([5, 3, 0], 0)],
+    ]
+    iterator.hard_reset()
+    assert len(epochs(iterator, 1)[0]) == 2
+
+
+def test_parts(tmp_path: Path) -> None:
+    source = write_records(tmp_path, 7)
+    parts = [image.ImageIter(1, SHAPE, num_parts=3, part_index=i, **source).seq for i in range(3)]
+    assert parts == [[0, 1], [2, 3], [4, 5]]
+
+
+def test_a_list_gives_labels_for_records(tmp_path: Path) -> None:
+    records = write_records(tmp_path, 7)
+    files = write_files(tmp_path, 7)
+    text = (tmp_path / "a.lst").read_text().replace("3.0\t", "30\t")
+    (tmp_path / "a.lst").write_text(text)
+    iterator = image.ImageIter(7, SHAPE, **records, path_imglist=files["path_imglist"])
+    assert next(iterator).label[0].asnumpy().tolist() == [0, 1, 2, 30, 4, 5, 6]
+
+
+def test_methods_are_overridden(tmp_path: Path) -> None:
+    seen = []
+
+    class Halved(image.ImageIter):
+        def imdecode(self, s: bytes) -> Any:
+            made = super().imdecode(s)
+            seen.append((type(s), type(made), made.shape))
+            return made
+
+        def augmentation_transform(self, data: Any) -> Any:
+            return super().augmentation_transform(data) / 2
+
+    batch = next(Halved(2, SHAPE, **write_records(tmp_path, 2)))
+    assert seen == [(bytes, mx.nd.NDArray, (30, 40, 3)), (bytes, mx.nd.NDArray, (31, 40, 3))]
+    assert batch.data[0].asnumpy().max(axis=(1, 2, 3)).tolist() == [0, 5]
+
+
+def test_own_augmenters_get_arrays(tmp_path: Path) -> None:
+    class Negative(image.Augmenter):
+        def __call__(self, src: Any) -> Any:
+            assert isinstance(src, mx.nd.NDArray)
+            return 255 - src
+
+    chain = [image.CenterCropAug((20, 24)), Negative()]
+    batch = next(image.ImageIter(2, SHAPE, aug_list=chain, **write_records(tmp_path, 2)))
+    assert batch.data[0].asnumpy().min(axis=(1, 2, 3)).tolist() == [255, 245]
+
+
+@pytest.mark.parametrize("overridden", [False, True])
+def test_broken_images_are_named(overridden: bool, tmp_path: Path) -> None:
+    kind = type("Own", (image.ImageIter,), {"imdecode": lambda self, s: image.imdecode(s)})
+    iterator = (kind if overridden else image.ImageIter)(
+        2, SHAPE, **write_records(tmp_path, 5, junk=2)
+    )
+    next(iterator)
+    with pytest.raises(RuntimeError, match="Broken image index: 2, Decoding failed"):
+        next(iterator)
+    mx.nd.waitall()
+
+
+def test_errors(tmp_path: Path) -> None:
+    records = write_records(tmp_path, 3)
+    with pytest.raises(AssertionError, match="path_imgrec"):
+        image.ImageIter(3, SHAPE)
+    with pytest.raises(ValueError, match="CxHxW"):
+        image.ImageIter(3, (24, 20), **records)
+    with pytest.raises(ValueError, match="3 channels"):
+        image.ImageIter(3, (1, 24, 20), **records)
+    with pytest.raises(AssertionError, match="path_imgidx"):
+        image.ImageIter(3, SHAPE, path_imgrec=records["path_imgrec"], shuffle=True)
+    with pytest.raises(AssertionError, match="uint8 label not supported"):
+        image.ImageIter(3, SHAPE, dtype="uint8", **records)
+    with pytest.raises(TypeError, match="unexpected keyword argument 'foo'"):
+        image.ImageIter(3, SHAPE, foo=1, **records)
+    with pytest.raises(ValueError, match=r"has 1 label\(s\), label_width is 3"):
+        image.ImageIter(3, SHAPE, label_width=3, **records).next()
+    with pytest.raises(ValueError, match=r"index: 0 has 2 label\(s\), label_width is 1"):
+        image.ImageIter(3, SHAPE, **write_records(tmp_path, 3, 2, name="b")).next()
+    with pytest.raises(ValueError, match=r"data_shape is \(3, 24, 20\)"):
+        image.ImageIter(3, SHAPE, aug_list=[], **records).next()
+    with pytest.raises(FileNotFoundError):
+        image.ImageIter(1, SHAPE, imglist=[[1, "no.png"]], path_root=str(tmp_path)).next()
+    (tmp_path / "bad.lst").write_text("0\tx.png\n")
+    with pytest.raises(mx.base.FileFormatError, match="line 1"):
+        image.ImageIter(1, SHAPE, path_imglist=str(tmp_path / "bad.lst"), path_root=".")

@@ -1,0 +1,252 @@
+"""ImageRecordIter: numbers and orders of MXNet 1.9.1, damage, and leaving early."""
+
+from __future__ import annotations
+
+import gc
+import threading
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import mixnet as mx
+from mixnet.io import ImageRecordIter
+from tests.image.files import write_records
+
+FIXTURES = Path(__file__).parents[1] / "parity" / "fixtures"
+RECORDED = np.load(FIXTURES / "augment.npz")
+CASES: dict[str, dict[str, Any]] = {
+    "plain": {}, "resize20": {"resize": 20}, "resize40": {"resize": 40},
+    "large": {"data_shape": (3, 40, 38)}, "wide": {"data_shape": (3, 20, 38)},
+    "tall": {"data_shape": (3, 38, 18)}, "pad": {"pad": 3, "data_shape": (3, 32, 32)},
+    "pad_fill": {"pad": 3, "fill_value": 7, "data_shape": (3, 32, 32)}, "rotate30": {"rotate": 30},
+    "rotate30_fill": {"rotate": 30, "fill_value": 7, "data_shape": (3, 26, 30)},
+    "rotate90": {"rotate": 90}, "scale15": {"max_random_scale": 1.5, "min_random_scale": 1.5},
+    "scale05": {"max_random_scale": 0.5, "min_random_scale": 0.5}, "mirror": {"mirror": True},
+    "grey": {"data_shape": (1, 20, 18)}, "mean": {"mean_r": 123.68, "mean_g": 116.779, "mean_b": 103.939},
+    "meanstd": {"mean_r": 10, "mean_g": 20, "mean_b": 30, "std_r": 2, "std_g": 3, "std_b": 4, "scale": 0.5},
+    "mirror_mean": {
+        "mirror": 1, "mean_r": 10, "mean_g": 20, "mean_b": 30, "std_r": 2, "std_g": 3, "std_b": 4,
+    },
+    "std": {"std_r": 58.4, "std_g": 57.1, "std_b": 57.4}, "scale": {"scale": 1 / 255.0},
+    "crop24": {"max_crop_size": 24, "min_crop_size": 24}, "minsize": {"min_img_size": 64},
+    "maxsize": {"max_img_size": 12}, "uint8": {"dtype": "uint8", "resize": 40}, "int8": {"dtype": "int8"},
+    **{f"resize_interp{k}": {"resize": 24, "inter_method": k, "data_shape": (3, 24, 20)}
+       for k in (0, 1, 2, 3, 4, 9)},
+    "resize_interp9_up": {"resize": 44, "inter_method": 9, "data_shape": (3, 24, 20)},
+}  # fmt: skip
+
+
+def augmented(**more: Any) -> mx.io.MXDataIter:
+    path = str(FIXTURES / "augment.rec")
+    return ImageRecordIter(
+        **{"path_imgrec": path, "data_shape": (3, 20, 18), "batch_size": 3, **more}
+    )
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_pixels_are_those_of_mxnet(case: str) -> None:
+    made = augmented(**CASES[case]).next().data[0].asnumpy()
+    assert made.dtype == RECORDED[case].dtype
+    np.testing.assert_array_equal(made, RECORDED[case])
+
+
+def test_mean_image(tmp_path: Path) -> None:
+    path = tmp_path / "mean.bin"
+    made = augmented(mean_img=str(path)).next().data[0].asnumpy()
+    np.testing.assert_allclose(made, RECORDED["mean_img"], atol=2e-5)
+    mean = mx.nd.load(str(path))["mean_img"].asnumpy()
+    np.testing.assert_allclose(mean, RECORDED["mean_file"], rtol=1e-6)
+    again = augmented(mean_img=str(path)).next().data[0].asnumpy()
+    np.testing.assert_array_equal(again, made)
+    theirs = augmented(mean_img=str(FIXTURES / "augment_mean.bin")).next().data[0].asnumpy()
+    np.testing.assert_array_equal(theirs, RECORDED["mean_img2"])
+    with pytest.raises(mx.base.ShapeError, match="mean of shape"):
+        augmented(mean_img=str(path), data_shape=(3, 10, 10))
+
+
+@pytest.mark.parametrize(
+    ("case", "more"),
+    [
+        ("plain", {}), ("mirror", {"mirror": True}), ("discard", {"round_batch": False}),
+        ("meanstd", {"mean_r": 10, "mean_g": 20, "mean_b": 30, "std_r": 2, "std_g": 3, "std_b": 4,
+                     "scale": 0.5}),
+    ],
+)  # fmt: skip
+def test_epochs_as_recorded(case: str, more: dict[str, Any]) -> None:
+    recorded = np.load(FIXTURES / "iter.npz")
+    path = str(FIXTURES / "iter.rec")
+    batches = list(ImageRecordIter(path_imgrec=path, data_shape=(3, 8, 8), batch_size=2, **more))
+    assert len(batches) == 3
+    for i, batch in enumerate(batches):
+        # Without round_batch MXNet leaves in the last batch what was in the memory before.
+        rows = 1 if case == "discard" and i == 2 else 2
+        data, label = batch.data[0].asnumpy(), batch.label[0].asnumpy()
+        np.testing.assert_array_equal(data[:rows], recorded[f"{case}:data{i}"][:rows])
+        np.testing.assert_array_equal(label[:rows], recorded[f"{case}:label{i}"][:rows])
+        assert batch.pad == (1 if i == 2 else 0)
+
+
+@pytest.fixture
+def ten(tmp_path: Path) -> dict[str, Any]:
+    paths = write_records(tmp_path, 10)
+    return {"path_imgrec": paths["path_imgrec"], "data_shape": (3, 8, 8), "batch_size": 4}
+
+
+def labels(iterator: mx.io.MXDataIter, epochs: int = 2) -> list:
+    found = []
+    for _ in range(epochs):
+        found.append([])
+        for batch in iterator:
+            label = batch.label[0].asnumpy()
+            np.testing.assert_array_equal(batch.data[0].asnumpy()[:, 0, 0, 0] / 10, label)
+            found[-1].append((label.astype(int).tolist(), batch.pad))
+        iterator.reset()
+    return found
+
+
+def test_orders(ten: dict[str, Any]) -> None:
+    index = ten["path_imgrec"].replace(".rec", ".idx")
+    plain = [[([0, 1, 2, 3], 0), ([4, 5, 6, 7], 0), ([8, 9, 0, 1], 2)],
+             [([2, 3, 4, 5], 0), ([6, 7, 8, 9], 0)]]  # fmt: skip
+    seven = [[([5, 1, 6, 8], 0), ([2, 4, 9, 7], 0), ([0, 3, 7, 1], 2)],
+             [([3, 2, 6, 0], 0), ([9, 8, 4, 5], 0)]]  # fmt: skip
+    shuffled = [[([3, 4, 9, 2], 0), ([1, 6, 7, 0], 0), ([5, 8, 4, 0], 2)],
+                [([8, 5, 7, 2], 0), ([1, 9, 6, 3], 0)]]  # fmt: skip
+    assert labels(ImageRecordIter(**ten)) == plain
+    assert labels(ImageRecordIter(**ten, path_imgidx=index)) == plain
+    assert labels(ImageRecordIter(**ten, shuffle=True)) == shuffled
+    assert labels(ImageRecordIter(**ten, shuffle=True, path_imgidx=index)) == shuffled
+    assert labels(ImageRecordIter(**ten, shuffle=True, path_imgidx=index, seed=7)) == seven
+
+
+def test_parts(ten: dict[str, Any]) -> None:
+    index = ten["path_imgrec"].replace(".rec", ".idx")
+
+    def part(count: int, number: int, **more: Any) -> list:
+        return labels(ImageRecordIter(**ten, num_parts=count, part_index=number, **more))
+
+    assert part(2, 1, path_imgidx=index) == [
+        [([5, 6, 7, 8], 0), ([9, 5, 6, 7], 3)], [([8, 9, 5, 6], 2)]]  # fmt: skip
+    assert part(3, 2, path_imgidx=index) == [[([8, 9, 8, 9], 2)], []]
+    seen = [label for i in range(3) for batch, pad in part(3, i)[0] for label in batch[: 4 - pad]]
+    assert sorted(seen) == list(range(10))
+    with pytest.raises(mx.MXNetError, match="part_index 2 is not below num_parts 2"):
+        part(2, 2)
+
+
+def test_random_augmentation_depends_on_the_seed_alone(ten: dict[str, Any]) -> None:
+    asked: dict[str, Any] = {
+        "rand_crop": True, "rand_mirror": True, "max_rotate_angle": 20, "brightness": 0.3,
+        "contrast": 0.3, "saturation": 0.3, "pca_noise": 0.1, "random_h": 10, "random_s": 10,
+        "random_l": 10, "max_shear_ratio": 0.1, "max_aspect_ratio": 0.2, "shuffle": True,
+        "max_random_contrast": 0.1, "max_random_illumination": 5, "data_shape": (3, 12, 10),
+    }  # fmt: skip
+
+    def epochs(**more: Any) -> np.ndarray:
+        iterator = ImageRecordIter(**{**ten, **asked, **more})
+        found = [batch.data[0].asnumpy() for batch in iterator]
+        iterator.reset()
+        return np.stack(found + [batch.data[0].asnumpy() for batch in iterator])
+
+    first = epochs(preprocess_threads=1)
+    np.testing.assert_array_equal(first, epochs(preprocess_threads=4, prefetch_buffer=1))
+    assert (first != epochs(seed_aug=3)).any()
+    resized = epochs(random_resized_crop=True, max_aspect_ratio=1.3, min_random_area=0.2)
+    assert resized.shape == first.shape
+
+
+def test_several_labels(tmp_path: Path) -> None:
+    path = write_records(tmp_path, 6, 2)["path_imgrec"]
+    given: dict[str, Any] = {"path_imgrec": path, "data_shape": (3, 8, 8), "batch_size": 4}
+    iterator = ImageRecordIter(**given, label_width=2)
+    assert iterator.provide_label[0].shape == (4, 2)
+    assert iterator.next().label[0].asnumpy().tolist() == [[0, 0.5], [1, 1.5], [2, 2.5], [3, 3.5]]
+    for width in (1, 3):
+        with pytest.raises(mx.MXNetError, match=rf"has 2 label\(s\), label_width is {width}"):
+            ImageRecordIter(**given, label_width=width).next()
+    listed = tmp_path / "a.lst"
+    listed.write_text("".join(f"{i}\t{i + 100}\tx\n" for i in range(5)))
+    iterator = ImageRecordIter(**given, path_imglist=str(listed))
+    assert iterator.next().label[0].asnumpy().tolist() == [100, 101, 102, 103]
+    with pytest.raises(mx.MXNetError, match=r"a.lst has no image 5"):
+        iterator.next()
+
+
+def test_other_kinds(ten: dict[str, Any]) -> None:
+    for kind, dtype in (("UInt8Iter", np.uint8), ("Int8Iter", np.int8), ("UInt8Iter_v1", np.uint8)):
+        iterator = getattr(mx.io, f"ImageRecord{kind}")(**ten)
+        assert iterator.provide_data[0].dtype is dtype
+        assert iterator.next().data[0].dtype is dtype
+    assert mx.io.ImageRecordIter_v1(**ten).next().data[0].dtype is np.float32
+    assert mx.io.io.ImageRecordIter is ImageRecordIter
+
+
+def test_damaged_files(ten: dict[str, Any], tmp_path: Path) -> None:
+    path = Path(ten["path_imgrec"])
+    whole = path.read_bytes()
+    path.write_bytes(whole[:-10])
+    iterator = ImageRecordIter(**ten)
+    iterator.next(), iterator.next()
+    with pytest.raises(mx.base.FileFormatError, match="cut off"):
+        iterator.next()
+    with pytest.warns(UserWarning, match=r"1 record\(s\) left out"):
+        junk = ImageRecordIter(
+            **{**ten, **write_records(tmp_path, 10, junk=2, name="j")}, corrupt="skip"
+        )
+        batches = list(junk)
+    assert [batch.pad for batch in batches] == [1, 0, 2]
+    assert batches[0].label[0].asnumpy().tolist() == [0, 1, 3, 0]
+    assert junk.handle.skipped == 1
+    strict = ImageRecordIter(**{**ten, **write_records(tmp_path, 10, junk=2, name="j")})
+    with pytest.raises(mx.base.FileFormatError, match=r"j.rec, image 2: Decoding failed"):
+        strict.next()
+    mx.nd.waitall()
+
+
+def test_records_that_are_none_are_left_out_if_asked(ten: dict[str, Any]) -> None:
+    index = Path(ten["path_imgrec"].replace(".rec", ".idx")).read_text().split()
+    offset = int(index[7])  # of record 3
+    path = Path(ten["path_imgrec"])
+    content = bytearray(path.read_bytes())
+    content[offset : offset + 4] = b"oops"
+    path.write_bytes(content)
+    with pytest.raises(mx.base.FileFormatError, match=f"no record at byte {offset}"):
+        ImageRecordIter(**ten).next()
+    iterator = ImageRecordIter(**ten, corrupt="skip", round_batch=False)
+    with pytest.warns(UserWarning, match=r"1 record\(s\) left out"):
+        found = labels(iterator, 1)
+    assert found == [[([0, 1, 2, 4], 0), ([5, 6, 7, 8], 0), ([9, 0, 0, 0], 3)]]
+    assert iterator.handle.skipped == 1
+
+
+def test_wrong_parameters(ten: dict[str, Any]) -> None:
+    with pytest.raises(mx.MXNetError, match="No such file"):
+        ImageRecordIter(**{**ten, "path_imgrec": "no.rec"})
+    with pytest.raises(mx.MXNetError, match="path_imgrec"):
+        ImageRecordIter(data_shape=(3, 8, 8), batch_size=4)
+    with pytest.raises(mx.MXNetError, match="data_shape"):
+        ImageRecordIter(**{**ten, "data_shape": (8, 8)})
+    with pytest.raises(mx.MXNetError, match="unknown dtype"):
+        ImageRecordIter(**ten, dtype="float64")
+    with pytest.raises(mx.MXNetError, match="aug_default"):
+        ImageRecordIter(**ten, aug_seq="other")
+    with pytest.raises(ValueError, match="Unknown interp method 7"):
+        ImageRecordIter(**ten, resize=9, inter_method=7).next()
+
+
+def test_leaving_early_leaves_nothing_behind(ten: dict[str, Any]) -> None:
+    def workers() -> set[threading.Thread]:
+        return {each for each in threading.enumerate() if each.name.startswith("mixnet io")}
+
+    before = workers()
+    with mx.engine.using("ThreadedEngine"):
+        iterator = ImageRecordIter(**{**ten, "batch_size": 1}, prefetch_buffer=3)
+        iterator.next()
+        assert workers() > before
+        reader = iterator._reader
+        del iterator
+        gc.collect()
+        assert reader.generation > 1  # what is on its way does nothing
+    assert workers() <= before

@@ -1,0 +1,264 @@
+"""CSVIter, LibSVMIter, MNISTIter and the iterators over iterators, against MXNet 1.9.1's batches."""
+
+from __future__ import annotations
+
+import gzip
+import struct
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import mixnet as mx
+
+FIXTURES = Path(__file__).parents[1] / "parity" / "fixtures"
+RECORDED = np.load(FIXTURES / "iterators.npz")
+
+
+def rows(iterator: mx.io.DataIter) -> list:
+    """Label, pad and index of the batches of an epoch."""
+    found = []
+    for batch in iterator:
+        index = None if batch.index is None else batch.index.tolist()
+        found.append((batch.label[0].asnumpy().tolist(), batch.pad, index))
+    return found
+
+
+@pytest.fixture
+def csv(tmp_path: Path) -> dict[str, Any]:
+    (tmp_path / "d.csv").write_text("".join(f"{2 * i},{2 * i + 1}\n" for i in range(7)))
+    (tmp_path / "l.csv").write_text("\n".join(str(i) for i in range(7)))
+    return {
+        "data_csv": str(tmp_path / "d.csv"),
+        "label_csv": str(tmp_path / "l.csv"),
+        "data_shape": (2,),
+        "batch_size": 3,
+    }
+
+
+def test_csv_as_recorded() -> None:
+    path = str(FIXTURES / "data.csv")
+    batches = list(mx.io.CSVIter(data_csv=path, data_shape=(2,), batch_size=3))
+    for i, batch in enumerate(batches):
+        np.testing.assert_array_equal(batch.data[0].asnumpy(), RECORDED[f"csv:data{i}"])
+        assert batch.label[0].asnumpy().tolist() == [0, 0, 0]
+        assert batch.pad == RECORDED[f"csv:pad{i}"]
+    assert i == 2
+
+
+def test_an_epoch_begins_behind_what_filled_up_the_last(csv: dict[str, Any]) -> None:
+    iterator = mx.io.CSVIter(**csv)
+    first = [([0, 1, 2], 0, [0, 1, 2]), ([3, 4, 5], 0, [3, 4, 5]), ([6, 0, 1], 2, [6, 0, 1])]
+    assert rows(iterator) == first
+    iterator.reset()
+    assert rows(iterator) == [([2, 3, 4], 0, [2, 3, 4]), ([5, 6, 0], 1, [5, 6, 0])]
+    iterator.reset()
+    assert rows(iterator)[0][0] == [1, 2, 3]
+    iterator.reset()
+    next(iterator)
+    iterator.reset()  # in the middle: from the start
+    assert rows(iterator) == first
+    iterator = mx.io.CSVIter(round_batch=False, **csv)
+    for _ in range(2):
+        assert [(label[:1], pad) for label, pad, _ in rows(iterator)] == [
+            ([0], 0),
+            ([3], 0),
+            ([6], 2),
+        ]
+        iterator.reset()
+
+
+def test_csv_types_and_shapes(csv: dict[str, Any]) -> None:
+    iterator = mx.io.CSVIter(**{**csv, "data_shape": "(1, 2)"}, dtype="int64", data_name="x")
+    assert repr(iterator.provide_data) == "[DataDesc[x,(3, 1, 2),<class 'numpy.int64'>,NCHW]]"
+    assert next(iterator).data[0].dtype is np.int64
+    assert isinstance(iterator, mx.io.MXDataIter)
+    assert mx.io.CSVIter(**csv, label_shape=(1,)).provide_label[0].shape == (3,)
+    with pytest.raises(mx.MXNetError, match="float64 is not supported"):
+        mx.io.CSVIter(**csv, dtype="float64")
+
+
+def test_moving_by_hand(csv: dict[str, Any]) -> None:
+    iterator = mx.io.CSVIter(**csv)
+    with pytest.raises(mx.MXNetError, match="call next"):
+        iterator.getdata()
+    count = 0
+    while iterator.iter_next():
+        count += 1
+        assert iterator.getdata().shape == (3, 2) and iterator.getlabel().shape == (3,)
+    assert count == 3
+    iterator.reset()
+    first = next(iterator)
+    iterator.debug_skip_load()
+    assert next(iterator) is first and next(iterator) is first
+
+
+def test_csv_errors(csv: dict[str, Any], tmp_path: Path) -> None:
+    with pytest.raises(mx.MXNetError, match="No such file"):
+        mx.io.CSVIter(**{**csv, "data_csv": str(tmp_path / "no.csv")})
+    for text, line in (("1,2\n3\n", 2), ("1,2\nx,5\n", 2), ("1,2,3\n", 1)):
+        (tmp_path / "bad.csv").write_text(text)
+        with pytest.raises(mx.base.FileFormatError, match=f"bad.csv, line {line}: .* 2 number"):
+            mx.io.CSVIter(**{**csv, "data_csv": str(tmp_path / "bad.csv")})
+    (tmp_path / "short.csv").write_text("1\n2\n")
+    with pytest.raises(mx.base.ShapeError, match=r"7 samples, .*short.csv has 2 labels"):
+        mx.io.CSVIter(**{**csv, "label_csv": str(tmp_path / "short.csv")})
+
+
+def test_parameters(csv: dict[str, Any]) -> None:
+    with pytest.raises(mx.MXNetError, match=r"Required parameter data_shape of Shape\(tuple\)"):
+        mx.io.CSVIter(data_csv=csv["data_csv"], batch_size=3)
+    with pytest.raises(mx.MXNetError, match="batch_size='x' is not a whole number"):
+        mx.io.CSVIter(**{**csv, "batch_size": "x"})
+    with pytest.raises(TypeError, match="keyword arguments"):
+        mx.io.CSVIter(csv["data_csv"])
+    with pytest.warns(UserWarning, match="CSVIter has no parameter shufle"):
+        mx.io.CSVIter(**csv, shufle=True)
+    with pytest.raises(mx.MXNetError, match="batch_size is at least 1"):
+        mx.io.CSVIter(**{**csv, "batch_size": 0})
+    with pytest.raises(mx.MXNetError, match="no C handles"):
+        mx.io.MXDataIter(object())
+
+
+def test_libsvm_as_recorded() -> None:
+    path = str(FIXTURES / "data.libsvm")
+    iterator = mx.io.LibSVMIter(data_libsvm=path, data_shape=(4,), batch_size=2)
+    for i, batch in enumerate(iterator):
+        assert isinstance(batch.data[0], mx.nd.sparse.CSRNDArray)
+        np.testing.assert_array_equal(batch.data[0].asnumpy(), RECORDED[f"libsvm:data{i}"])
+        np.testing.assert_array_equal(batch.label[0].asnumpy(), RECORDED[f"libsvm:label{i}"])
+    assert i == 1
+
+
+def test_libsvm(tmp_path: Path) -> None:
+    data, label = tmp_path / "d.svm", tmp_path / "l.svm"
+    data.write_text("1 0:1.5 3:2\n0 1:0.5\n1 2:3 3:4\n0 0:1\n1 1:1\n")
+    label.write_text("0 0:1\n0 1:2\n0 0:3 1:4\n0 0:0\n0 0:5\n")
+    given: dict[str, Any] = {"data_libsvm": str(data), "data_shape": (4,), "batch_size": 2}
+    iterator = mx.io.LibSVMIter(**given, label_libsvm=str(label), label_shape=(2,))
+    assert rows(iterator) == [
+        ([[1, 0], [0, 2]], 0, [0, 1]), ([[3, 4], [0, 0]], 0, [2, 3]), ([[5, 0], [1, 0]], 1, [4, 0]),
+    ]  # fmt: skip
+    iterator.reset()
+    assert len(rows(iterator)) == 2
+    first = next(mx.io.LibSVMIter(**given)).data[0]
+    assert first.indices.asnumpy().tolist() == [0, 3, 1]
+    assert first.indptr.asnumpy().tolist() == [0, 2, 3]
+    part = mx.io.LibSVMIter(**given, num_parts=2, part_index=1)
+    assert next(part).label[0].asnumpy().tolist() == [0, 1]
+    for bad in ("1 0:x\n", "1 4:1\n", "1 0 1\n"):
+        data.write_text(bad)
+        with pytest.raises(mx.base.FileFormatError, match="line 1"):
+            mx.io.LibSVMIter(**given)
+    with pytest.raises(mx.MXNetError, match="round_batch"):
+        mx.io.LibSVMIter(**given, round_batch=False)
+
+
+@pytest.fixture
+def mnist(tmp_path: Path) -> dict[str, Any]:
+    images = np.arange(10 * 28 * 28).reshape(10, 28, 28).astype("u1")
+    (tmp_path / "img").write_bytes(struct.pack(">IIII", 2051, 10, 28, 28) + images.tobytes())
+    (tmp_path / "lab").write_bytes(struct.pack(">II", 2049, 10) + bytes(range(10)))
+    return {"image": str(tmp_path / "img"), "label": str(tmp_path / "lab"), "batch_size": 3}
+
+
+def test_mnist(mnist: dict[str, Any], tmp_path: Path) -> None:
+    iterator = mx.io.MNISTIter(**mnist, shuffle=False)
+    batches = list(iterator)
+    assert [batch.label[0].asnumpy().tolist() for batch in batches] == [
+        [0, 1, 2],
+        [3, 4, 5],
+        [6, 7, 8],
+    ]
+    pixels = batches[1].data[0].asnumpy()
+    assert (pixels.shape, pixels.dtype) == ((3, 1, 28, 28), np.float32)
+    assert pixels.ravel()[:4].tolist() == [0.1875, 0.19140625, 0.1953125, 0.19921875]
+    assert next(mx.io.MNISTIter(**mnist, flat=True)).data[0].shape == (3, 784)
+    part = mx.io.MNISTIter(**mnist, shuffle=0, num_parts=2, part_index=1)
+    assert rows(part) == [([5, 6, 7], 0, [0, 0, 0])]
+    packed = tmp_path / "img.gz"
+    packed.write_bytes(gzip.compress(Path(mnist["image"]).read_bytes()))
+    zipped = mx.io.MNISTIter(**{**mnist, "image": str(packed)}, shuffle=False)
+    np.testing.assert_array_equal(next(zipped).data[0].asnumpy(), batches[0].data[0].asnumpy())
+
+
+@pytest.mark.parametrize(
+    ("seed", "order"), [(0, [0, 2, 3, 5, 9, 1, 6, 8, 4]), (1, [6, 9, 7, 2, 4, 1, 5, 3, 8])]
+)
+def test_mnist_is_shuffled_as_mxnet_does(mnist: dict[str, Any], seed: int, order: list) -> None:
+    iterator = mx.io.MNISTIter(**mnist, seed=seed)
+    for _ in range(2):
+        assert [each for label, _, _ in rows(iterator) for each in label] == order
+        iterator.reset()
+
+
+def test_mnist_errors(mnist: dict[str, Any], tmp_path: Path) -> None:
+    with pytest.raises(mx.MXNetError, match="No such file"):
+        mx.io.MNISTIter(**{**mnist, "image": "no"})
+    with pytest.raises(mx.base.FileFormatError, match="no idx file of 3 axes"):
+        mx.io.MNISTIter(**{**mnist, "image": mnist["label"]})
+    path = Path(mnist["image"])
+    path.write_bytes(path.read_bytes()[:-5])
+    with pytest.raises(mx.base.FileFormatError, match="10 x 28 x 28, there are 7835"):
+        mx.io.MNISTIter(**mnist)
+
+
+def arrays(count: int = 10, factor: int = 1, batch: int = 4) -> mx.io.NDArrayIter:
+    data = factor * np.arange(2 * count).reshape(count, 2)
+    return mx.io.NDArrayIter(data, np.arange(count), batch)
+
+
+def firsts(iterator: mx.io.DataIter) -> list[float]:
+    return [batch.label[0].asnumpy()[0] for batch in iterator]
+
+
+def test_resize_iter() -> None:
+    iterator = mx.io.ResizeIter(arrays(), 5)
+    assert iterator.provide_data == arrays().provide_data and iterator.batch_size == 4
+    for _ in range(2):
+        assert firsts(iterator) == [0, 4, 8, 0, 4]
+        iterator.reset()
+    iterator = mx.io.ResizeIter(arrays(), 2, reset_internal=False)
+    found = []
+    for _ in range(3):
+        found.append(firsts(iterator))
+        iterator.reset()
+    assert found == [[0, 4], [8, 0], [4, 8]]
+    assert iterator.getpad() == 2 and iterator.getdata()[0].shape == (4, 2)
+
+
+def test_prefetching_iter() -> None:
+    iterator = mx.io.PrefetchingIter(arrays())
+    for _ in range(2):
+        assert firsts(iterator) == [0, 4, 8]
+        iterator.reset()
+    both = mx.io.PrefetchingIter(
+        [arrays(), arrays(factor=2)],
+        rename_data=[{"data": "a"}, {"data": "b"}],
+        rename_label=[{"softmax_label": "c"}, {"softmax_label": "d"}],
+    )
+    assert [each.name for each in both.provide_data + both.provide_label] == ["a", "b", "c", "d"]
+    batch = next(both)
+    np.testing.assert_array_equal(batch.data[1].asnumpy(), 2 * batch.data[0].asnumpy())
+    assert len(batch.label) == 2 and batch.pad == 0
+    assert both.iter_next() and both.getpad() == 0
+
+
+def test_prefetching_errors() -> None:
+    with pytest.raises(AssertionError):
+        mx.io.PrefetchingIter([])
+    uneven = mx.io.PrefetchingIter([arrays(), arrays(4)])
+    next(uneven)
+    with pytest.raises(mx.MXNetError, match="different numbers of samples"):
+        next(uneven)
+
+    class Broken(mx.io.DataIter):
+        provide_data = [("data", (4, 2))]
+        provide_label: list = []
+
+        def next(self) -> mx.io.DataBatch:
+            raise OSError("the disk is gone")
+
+    with pytest.raises(OSError, match="the disk is gone"):
+        next(mx.io.PrefetchingIter(Broken()))
