@@ -139,7 +139,7 @@ def grad(
         create_graph: record the gradients too, so that they have gradients.
 
     Returns:
-        A list, with one array for each variable.
+        A list, for a single variable too.
 
     Raises:
         GradientError: a head was not recorded, or does not depend on a variable.
@@ -211,7 +211,13 @@ class Tape:
             known.update(zip(node.inputs, node.values, strict=False))
             first_residual = len(node.values) - len(node.inputs)
             if first_residual:
-                count = node.op.num_outputs(node.statics) + len(node.op.states)
+                keeps = getattr(node.op, "keeps_outputs", False)
+                states = (
+                    first_residual - node.op.num_outputs(node.statics)
+                    if keeps
+                    else (len(node.op.states))
+                )
+                count = node.op.num_outputs(node.statics) + states
                 for i, value in enumerate(node.values[len(node.inputs) :]):
                     known[Entry(node, count + i)] = value
         for node, value in zip(starts, head_gradients, strict=True):

@@ -239,7 +239,11 @@ def _(head, out, data, label, *, margin, regularization_coefficient, use_linear)
     return regularization_coefficient * side * slope, None
 
 
-@op("IdentityAttachKLSparseReg", states=["moving_avg"])
+@op(
+    "IdentityAttachKLSparseReg",
+    states=["moving_avg"],
+    initializers={"moving_avg": '["zero", {}]'},
+)
 def identity_attach_kl_sparse_reg(
     data,
     moving_avg,

@@ -19,6 +19,7 @@ from mixnet.ndarray.create import zeros
 from mixnet.ndarray.ndarray import NDArray
 from mixnet.ndarray.params_file import STORAGE
 from mixnet.ndarray.sparse_array import zeros_of
+from mixnet.ops.registry import Op
 from mixnet.passes import pipeline
 from mixnet.passes.assign_keys import assign_keys
 from mixnet.passes.complete_shapes import complete_shapes
@@ -440,12 +441,16 @@ def _num_watched(node: Node) -> int:
     if node.op is None:
         return 1
     count = node.op.num_outputs(node.statics, len(node.inputs))
-    named = len(getattr(node.op, "output_names", ())) == count
+    named = len(_names(node)) == count
     return count if named else node.op.num_visible(node.statics, len(node.inputs))
 
 
+def _names(node: Node) -> tuple[str, ...]:
+    return node.op.output_names(node.statics) if isinstance(node.op, Op) else ()
+
+
 def _watched_name(entry: Entry) -> str:
-    names = getattr(entry.node.op, "output_names", ())
+    names = _names(entry.node)
     if len(names) > 1 and entry.index < len(names):
         return f"{entry.node.name}_{names[entry.index]}"
     return output_name(entry)

@@ -250,3 +250,24 @@ def test_rows_of_a_sparse_gradient_move_a_dense_weight(
     wanted = onp.full((5, 3), still)
     wanted[[0, 3]] = moved
     onp.testing.assert_allclose(weight.asnumpy(), wanted, rtol=1e-5)
+
+
+@pytest.mark.parametrize("name", ["sgd", "adam"])
+def test_the_first_step_is_the_same_program_as_the_second(name: str) -> None:
+    net = mx.gluon.nn.Dense(128, in_units=64)  # a weight that is large enough to be reused
+    net.initialize()
+    net.hybridize()
+    trainer = mx.gluon.Trainer(net.collect_params(), name, {**SETTINGS[name], "wd": 0.01})
+    data = nd.ones((2, 64))
+    compiled = []
+    for _ in range(3):
+        nd.waitall()
+        mx.runtime.reset_counters()
+        with mx.autograd.record():
+            loss = net(data).sum()
+        loss.backward()
+        trainer.step(2)
+        nd.waitall()
+        compiled.append(mx.runtime.counters()["programs_compiled"])
+    assert compiled[0] > 0
+    assert compiled[1:] == [0, 0]
