@@ -255,14 +255,11 @@ class Executor:
             self._feed(name, array)
         handles = [*self._arg_dict.values(), *self._aux_dict.values()]
         values = [handle._read() for handle in handles]
-        if is_train:
-            for i, name in enumerate(self._arg_dict):
-                gradient, request = self._grad_dict[name], self._requests.get(name, "null")
-                if gradient is not None and request != "null":
-                    values[i] = values[i].alias()
-                    Mark(gradient, request).on(values[i])
+        before = self._mark(values) if is_train else []
         with RecordingScope(bool(is_train), bool(is_train)):
             outputs, states, numbers = self._run(bool(is_train), values)
+        for value, node in before:
+            value.node = node
         for i, value in zip(numbers, states, strict=True):
             value.node = None
             handles[i]._write(value)
@@ -277,6 +274,27 @@ class Executor:
         if self._monitor is not None:
             self._watch(watched)
         return self._outputs
+
+    def _mark(self, values: list[Value]) -> list[tuple[Value, Any]]:
+        """Make the arguments with gradients variables of the tape; returns what they were.
+
+        The values are marked themselves: an alias would hold their buffers, which the update of
+        parameters takes over.
+        """
+        before: dict[int, tuple[Value, Any]] = {}
+        for i, name in enumerate(self._arg_dict):
+            gradient, request = self._grad_dict[name], self._requests.get(name, "null")
+            if gradient is None or request == "null":
+                continue
+            if id(values[i]) in before:  # two arguments with one content
+                values[i] = values[i].alias()
+            before[id(values[i])] = values[i], values[i].node
+            Mark(gradient, request).on(values[i])
+        return list(before.values())
+
+    def release(self) -> None:
+        """Drop what ``backward`` needs, now rather than at the next ``forward``."""
+        self._recorded = []
 
     def _feed(self, name: str, array: Any) -> None:
         if name not in self._arg_dict:
