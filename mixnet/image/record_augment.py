@@ -249,7 +249,8 @@ class DefaultAugmenter:
     ) -> np.ndarray:
         room_y, room_x = pixels.shape[0] - height, pixels.shape[1] - width
         if self.given.rand_crop or self.given.random_resized_crop:
-            y, x = draw.randint(0, room_y), draw.randint(0, room_x)
+            # As randint, at a tenth of its time.
+            y, x = int(draw.random() * (room_y + 1)), int(draw.random() * (room_x + 1))
         else:
             y, x = room_y // 2, room_x // 2
         return pixels[y : y + height, x : x + width]
@@ -301,6 +302,9 @@ class DefaultAugmenter:
                 np.clip(hls[:, :, channel], 0, top, out=hls[:, :, channel])
             pixels = cv2.cvtColor(hls.astype(np.uint8), cv2.COLOR_HLS2RGB)
         return pixels
+
+
+_SMALL = 3 * 64 * 64
 
 
 class NormalizeParameters(Parameters):
@@ -393,7 +397,15 @@ class Normalizer:
             light = draw.uniform(-given.max_random_illumination, given.max_random_illumination)
             table = self._values(contrast, light)
         mirrored = given.mirror or (given.rand_mirror and draw.random() < 0.5)
-        planes = cv2.split(pixels)
+        if self.dtype == np.float32 and out.size <= _SMALL:
+            # Few pixels: what counts is the number of calls.
+            made = cv2.LUT(pixels, np.ascontiguousarray(table[: len(out)].T)[None])
+            out[...] = (
+                (made[:, ::-1] if mirrored else made).reshape(*pixels.shape).transpose(2, 0, 1)
+            )
+            planes: Any = ()
+        else:
+            planes = cv2.split(pixels)
         for plane, values, target in zip(planes, table, out, strict=False):
             if mirrored:
                 plane = cv2.flip(plane, 1)
