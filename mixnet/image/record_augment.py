@@ -367,6 +367,21 @@ class Normalizer:
         self._varies = given.max_random_contrast > 0 or given.max_random_illumination > 0
         self.is_random = given.rand_mirror or self._varies
         self._table = self._values(1.0, 0.0)
+        self._tables: dict[int, np.ndarray] = {}  # by channels, with the channels last
+
+    def use_mean_image(self, mean: np.ndarray) -> None:
+        """Take off an image ``(channels, height, width)`` rather than a number of each channel."""
+        self.mean_image = mean
+        self._table = self._values(1.0, 0.0)
+        self._tables.clear()
+
+    def _table_for(self, channels: int, table: np.ndarray) -> np.ndarray:
+        if table is not self._table:
+            return np.ascontiguousarray(table[:channels].T)[None]
+        found = self._tables.get(channels)
+        if found is None:
+            found = self._tables[channels] = np.ascontiguousarray(table[:channels].T)[None]
+        return found
 
     def _values(self, contrast: float, illumination: float) -> np.ndarray:
         """``(4, 256)``: what becomes of each pixel value."""
@@ -399,7 +414,7 @@ class Normalizer:
         mirrored = given.mirror or (given.rand_mirror and draw.random() < 0.5)
         if self.dtype == np.float32 and out.size <= _SMALL:
             # Few pixels: what counts is the number of calls.
-            made = cv2.LUT(pixels, np.ascontiguousarray(table[: len(out)].T)[None])
+            made = cv2.LUT(pixels, self._table_for(len(out), table))
             out[...] = (
                 (made[:, ::-1] if mirrored else made).reshape(*pixels.shape).transpose(2, 0, 1)
             )
