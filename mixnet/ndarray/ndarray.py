@@ -275,9 +275,8 @@ class NDArray:
     @property
     def grad(self) -> Any:
         """The array that backward writes the gradient to; None without ``attach_grad``."""
-        if self._link is None or self._link.mark is None:
-            return None
-        return self._link.mark.gradient
+        mark = None if self._link is None else self._link.mark
+        return None if mark is None or mark.request == "null" else mark.gradient
 
     def attach_grad(self, grad_req: str = "write", stype: str | None = None) -> None:
         """Make this a variable: backward leaves its gradient in ``grad``.
