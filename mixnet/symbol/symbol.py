@@ -22,7 +22,6 @@ from mixnet.passes.infer_shape import Inference, infer, is_known
 from mixnet.passes.lower_precision import WIDEST, Precision, remove_casts
 from mixnet.runtime.precision import current as precision
 
-
 # Two numbers that stand for an unknown extent; large and with common divisors, for strides.
 _TRIALS = (960, 1920)
 
