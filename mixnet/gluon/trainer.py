@@ -7,7 +7,7 @@ from typing import Any
 
 from mixnet import config
 from mixnet.autograd.scope import RecordingScope
-from mixnet.base import AttributeTypeError, AttributeValueError, MXNetError
+from mixnet.base import AttributeTypeError, AttributeValueError, CheckError
 from mixnet.context import Context
 from mixnet.gluon.parameter import Parameter, ParameterDict
 from mixnet.kvstore import KVStore, KVStoreBase
@@ -39,7 +39,7 @@ class Trainer:
 
     Raises:
         ValueError: ``params`` are no parameters.
-        AssertionError: parameters are on different contexts, or an optimizer object comes with
+        CheckError: parameters are on different contexts, or an optimizer object comes with
             arguments.
     """
 
@@ -54,12 +54,10 @@ class Trainer:
     ):
         self._params = _as_parameters(params)
         self._param2idx = {each.name: i for i, each in enumerate(self._params)}
-        self._contains_sparse_weight = any(_stype(each) != "default" for each in self._params)
+        self._contains_sparse_weight = any(each._stype != "default" for each in self._params)
         self._contains_sparse_grad = any(each._grad_stype != "default" for each in self._params)
         for each in self._params:
-            tell = getattr(each, "_set_trainer", None)
-            if tell is not None:
-                tell(self)
+            each._set_trainer(self)
         self._compression_params = compression_params
         self._contexts = self._check_contexts()
         self._init_optimizer(optimizer, optimizer_params)
@@ -73,21 +71,23 @@ class Trainer:
         contexts: list[Context] | None = None
         for each in self._params:
             own = each.list_ctx()
-            assert contexts is None or contexts == own, (
-                f"All Parameters must be initialized on the same set of contexts, but Parameter "
-                f"{each.name} is initialized on {own} while previous Parameters are initialized "
-                f"on {contexts}."
-            )
+            if contexts not in (None, own):
+                raise CheckError(
+                    f"All Parameters must be initialized on the same set of contexts, but Parameter "
+                    f"{each.name} is initialized on {own} while previous Parameters are initialized "
+                    f"on {contexts}."
+                )
             contexts = own
         return contexts or []
 
     def _init_optimizer(self, optimizer: Any, given: Mapping[str, Any] | None) -> None:
         numbered = dict(enumerate(self._params))
         if isinstance(optimizer, Optimizer):
-            assert not given, (
-                "optimizer_params must be None if optimizer is an instance of Optimizer instead of "
-                "str"
-            )
+            if given:
+                raise CheckError(
+                    "optimizer_params must be None if optimizer is an instance of Optimizer instead of "
+                    "str"
+                )
             self._optimizer = optimizer
             self._optimizer.param_dict = numbered
         else:
@@ -139,6 +139,8 @@ class Trainer:
         self._update_on_kvstore = on_store
         if on_store:
             store.set_optimizer(self._optimizer)
+        elif isinstance(store, KVStore) and store is not wanted:
+            store.handle.keeps_sums = False  # nobody reads them there
         self._kv_initialized = True
 
     def _chosen_store(self, wanted: Any) -> KVStoreBase | None:
@@ -161,23 +163,34 @@ class Trainer:
 
     def _init_params(self) -> None:
         """Put the values of parameters that are known by now into the store."""
-        ready = [each for each in self._params_to_init if _is_made(each)]
-        waiting = [each for each in self._params_to_init if not _is_made(each)]
+        ready = [each for each in self._params_to_init if each._arrays]
+        waiting = [each for each in self._params_to_init if not each._arrays]
         if self._kvstore is not None and ready:
             with RecordingScope(False, None):
                 keys = [self._param2idx[each.name] for each in ready]
                 arrays = [_arrays(each) for each in ready]
-                self._on_store("broadcast", keys, [each[0] for each in arrays], arrays)
+                self._on_store(
+                    "broadcast", keys, [each[0] for each in arrays], arrays, in_order=False
+                )
         self._params_to_init = waiting
 
-    def _on_store(self, method: str, keys: list[int], *arrays: list[Any]) -> None:
-        """Call a method of the store for many keys at once, or for each where it takes no lists."""
+    def _on_store(
+        self, method: str, keys: list[int], *arrays: list[Any], in_order: bool = True
+    ) -> None:
+        """Call a method of the store for many keys at once, or for each where it takes no lists.
+
+        Args:
+            method: its name.
+            keys: the parameters' numbers.
+            arrays: for each array argument one entry a key.
+            in_order: the first parameters are the most urgent.
+        """
         call = getattr(self._kvstore, method)
         if isinstance(self._kvstore, KVStore):
             call(keys, *arrays)
             return
         for key, *given in zip(keys, *arrays, strict=True):
-            call(key, *given, priority=-key)
+            call(key, *given, **({"priority": -key} if in_order else {}))
 
     def _prepare(self) -> None:
         if not self._kv_initialized:
@@ -239,13 +252,14 @@ class Trainer:
         """Sum the gradients over the contexts of every parameter; then :meth:`update`.
 
         Raises:
-            AssertionError: the store updates the parameters.
+            CheckError: the store updates the parameters.
         """
         self._prepare()
-        assert not (self._kvstore and self._update_on_kvstore), (
-            "allreduce_grads() when parameters are updated on kvstore is not supported. Try setting "
-            "`update_on_kvstore` to False when creating trainer."
-        )
+        if self._kvstore and self._update_on_kvstore:
+            raise CheckError(
+                "allreduce_grads() when parameters are updated on kvstore is not supported. Try setting "
+                "`update_on_kvstore` to False when creating trainer."
+            )
         self._allreduce_grads()
 
     def update(self, batch_size: int, ignore_stale_grad: bool = False) -> None:
@@ -256,14 +270,15 @@ class Trainer:
             ignore_stale_grad: as of :meth:`step`.
 
         Raises:
-            AssertionError: the store updates the parameters.
+            CheckError: the store updates the parameters.
             UserWarning: as of :meth:`step`.
         """
         self._prepare()
-        assert not (self._kvstore and self._update_on_kvstore), (
-            "update() when parameters are updated on kvstore is not supported. Try setting "
-            "`update_on_kvstore` to False when creating trainer."
-        )
+        if self._kvstore and self._update_on_kvstore:
+            raise CheckError(
+                "update() when parameters are updated on kvstore is not supported. Try setting "
+                "`update_on_kvstore` to False when creating trainer."
+            )
         self._rescale(self._scale / batch_size)
         self._update(ignore_stale_grad)
 
@@ -305,9 +320,9 @@ class Trainer:
                         update.append((i, data.grad, data))
                         _mark_used(data)
             if on_store:
-                learned = [(i, each) for i, each in self._learned() if _stype(each) == "default"]
+                learned = [(i, each) for i, each in self._learned() if each._stype == "default"]
                 arrays = [_arrays(each) for _, each in learned]
-                self._kvstore.pull([i for i, _ in learned], out=arrays)  # type: ignore[union-attr]
+                self._on_store("pull", [i for i, _ in learned], arrays)
             elif self._amp_loss_scaler is not None:
                 self._amp_loss_scaler.update(self._updaters, updates)
             else:
@@ -337,9 +352,10 @@ class Trainer:
         """Write the optimizer with its states to a file, as MXNet does."""
         self._prepare()
         if self._update_on_kvstore:
-            assert not self._params_to_init, (
-                "Cannot save trainer states when some parameters are not yet initialized in kvstore."
-            )
+            if self._params_to_init:
+                raise CheckError(
+                    "Cannot save trainer states when some parameters are not yet initialized in kvstore."
+                )
             self._kvstore.save_optimizer_states(fname, dump_optimizer=True)  # type: ignore[union-attr]
         elif self._updaters:
             write_whole(fname, self._updaters[0].get_states(dump_optimizer=True))
@@ -387,24 +403,11 @@ def _as_parameters(params: Any) -> list[Parameter]:
     return list(params)
 
 
-def _stype(parameter: Parameter) -> str:
-    return getattr(parameter, "_stype", "default")
-
-
 def _size(parameter: Parameter) -> int:
     size = 1
     for extent in parameter.shape or ():
         size *= max(extent, 0)
     return size
-
-
-def _is_made(parameter: Parameter) -> bool:
-    """Whether a parameter has its arrays; else they wait for the first data."""
-    try:
-        parameter._check()
-    except MXNetError:
-        return False
-    return True
 
 
 def _arrays(parameter: Parameter) -> list[NDArray]:

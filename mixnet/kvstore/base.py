@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from typing import Any, ClassVar
 
@@ -13,7 +12,7 @@ from mixnet.ndarray.ndarray import NDArray
 _maker: list[Callable[[str], KVStoreBase]] = []
 
 
-class KVStoreBase(ABC):
+class KVStoreBase:
     """Base of KVStores: what ``gluon.Trainer`` needs of one.
 
     Register another kind with ``@mx.kvstore.KVStoreBase.register``; ``mx.kv.create`` then knows it
@@ -23,7 +22,6 @@ class KVStoreBase(ABC):
     OPTIMIZER = "optimizer"
     kv_registry: ClassVar[dict[str, type[KVStoreBase]]] = {}
 
-    @abstractmethod
     def broadcast(self, key: Any, value: Any, out: Any, priority: int = 0) -> None:
         """Give ``value`` of the first worker to ``out``, on every worker and device.
 
@@ -33,8 +31,8 @@ class KVStoreBase(ABC):
             out: an array or a list; for several keys a list for each.
             priority: larger runs earlier among what is ready.
         """
+        raise _left_out(type(self), "broadcast")
 
-    @abstractmethod
     def pushpull(self, key: Any, value: Any, out: Any = None, priority: int = 0) -> None:
         """Sum ``value`` over workers and devices into ``out``.
 
@@ -44,44 +42,49 @@ class KVStoreBase(ABC):
             out: where the sum goes, by default to ``value``.
             priority: larger runs earlier among what is ready.
         """
+        raise _left_out(type(self), "pushpull")
 
-    @abstractmethod
     def set_optimizer(self, optimizer: Any) -> None:
         """Update the stored values with an optimizer when gradients are pushed."""
+        raise _left_out(type(self), "set_optimizer")
 
     @staticmethod
-    @abstractmethod
     def is_capable(capability: str) -> bool:
         """Whether the store can do something: ``KVStoreBase.OPTIMIZER`` is keeping an optimizer."""
+        raise _left_out(KVStoreBase, "is_capable")
 
-    @abstractmethod
     def save_optimizer_states(self, fname: str, dump_optimizer: bool = False) -> None:
         """Write the optimizer's states to a file, with ``dump_optimizer`` the optimizer too."""
+        raise _left_out(type(self), "save_optimizer_states")
 
-    @abstractmethod
     def load_optimizer_states(self, fname: str) -> None:
         """Read the optimizer's states from a file."""
+        raise _left_out(type(self), "load_optimizer_states")
 
     @property
-    @abstractmethod
     def type(self) -> str:
         """The name that the store was made by."""
+        raise _left_out(type(self), "type")
 
     @property
-    @abstractmethod
     def rank(self) -> int:
         """Number of this worker."""
+        raise _left_out(type(self), "rank")
 
     @property
-    @abstractmethod
     def num_workers(self) -> int:
         """How many workers there are."""
+        raise _left_out(type(self), "num_workers")
 
     @staticmethod
     def register(klass: Any) -> Any:
         """Make a class known to ``mx.kv.create`` by its name in lower case."""
         KVStoreBase.kv_registry[klass.__name__.lower()] = klass
         return klass
+
+
+def _left_out(klass: type, name: str) -> NotImplementedError:
+    return NotImplementedError(f"{klass.__name__} does not define {name}.")
 
 
 @KVStoreBase.register

@@ -14,6 +14,8 @@ from mixnet.ndarray.ndarray import NDArray
 from mixnet.runtime.collective import all_reduce, run_on_mesh
 from mixnet.runtime.value import Value
 
+_LARGE = 1 << 18  # elements of a value that is kept apart from others
+
 
 class DeviceStore(LocalStore):
     """Values are kept on the devices that push them, spread evenly over several."""
@@ -21,7 +23,7 @@ class DeviceStore(LocalStore):
     def __init__(self) -> None:
         super().__init__()
         self._homes: dict[Key, Context] = {}
-        self._kept: dict[Context, int] = {}  # elements of the values at home on a context
+        self._kept: dict[Context, int] = {}  # elements of the large values on a context
         self._compression: TwoBit | None = None
         self._residuals: dict[Key, list[Value]] = {}
 
@@ -32,17 +34,20 @@ class DeviceStore(LocalStore):
     def home(self, key: Key, values: Sequence[NDArray]) -> Context:
         """Where the value of a key is kept: of the contexts that push it that with the least to keep.
 
-        A value that nobody has pushed yet stays where it was initialized.
+        Small values are all kept on the first one, so that one program updates them. A value that
+        nobody has pushed yet stays where it was initialized.
         """
         contexts = [value.context for value in values]
         if key not in self.stored:
             return contexts[0]
         found = self._homes.get(key)
         if found is None or found not in contexts:
-            if found is not None:
-                self._kept[found] -= values[0].size
-            found = min(contexts, key=lambda context: self._kept.get(context, 0))
-            self._kept[found] = self._kept.get(found, 0) + values[0].size
+            size = values[0].size
+            if size < _LARGE:
+                found = contexts[0]
+            else:
+                found = min(contexts, key=lambda context: self._kept.get(context, 0))
+                self._kept[found] = self._kept.get(found, 0) + size
             self._homes[key] = found
         return found
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from mixnet.base import AttributeTypeError, AttributeValueError, MXNetError
+from mixnet.base import AttributeTypeError, AttributeValueError, CheckError, MXNetError
 from mixnet.kvstore.base import KVStoreBase, _maker
 from mixnet.kvstore.base import create as create
 from mixnet.kvstore.base import set_kvstore_handle as set_kvstore_handle
@@ -114,7 +114,8 @@ class KVStore(KVStoreBase):
         Raises:
             MXNetError: a key was not initialized.
         """
-        assert out is not None, "pull: give the arrays to write to, out="
+        if out is None:
+            raise CheckError("pull: give the arrays to write to, out=")
         outs = _groups(key, out)
         if ignore_sparse:
             for name, arrays in outs.items():
@@ -167,15 +168,18 @@ class KVStore(KVStoreBase):
         Raises:
             MXNetError: the value or ``out`` is dense, or a key was not initialized.
         """
-        assert out is not None, "row_sparse_pull: give the arrays to write to, out="
-        assert row_ids is not None, "row_sparse_pull: give the numbers of the rows, row_ids="
+        if out is None:
+            raise CheckError("row_sparse_pull: give the arrays to write to, out=")
+        if row_ids is None:
+            raise CheckError("row_sparse_pull: give the numbers of the rows, row_ids=")
         if isinstance(row_ids, NDArray):
             row_ids = [row_ids]
         outs = _groups(key, out)
         count = sum(len(arrays) for arrays in outs.values())
-        assert len(row_ids) in (1, count), (
-            f"the number of row_ids doesn't match the number of values: {len(row_ids)} for {count}"
-        )
+        if len(row_ids) not in (1, count):
+            raise CheckError(
+                f"the number of row_ids doesn't match the number of values: {len(row_ids)} for {count}"
+            )
         rows = [np.unique(each.asnumpy().astype(np.int64)) for each in row_ids]
         rows = rows * count if len(rows) == 1 else rows
         for name, arrays in outs.items():
@@ -193,9 +197,8 @@ class KVStore(KVStoreBase):
         Raises:
             MXNetError: the store merges on the host, or there is no such compression.
         """
-        assert isinstance(compression_params, Mapping), (
-            f"unexpected type for compression_params: {type(compression_params)}"
-        )
+        if not isinstance(compression_params, Mapping):
+            raise CheckError(f"unexpected type for compression_params: {type(compression_params)}")
         self.handle.compress(compression(compression_params))
 
     def set_optimizer(self, optimizer: Any) -> None:
@@ -219,12 +222,14 @@ class KVStore(KVStoreBase):
 
     def save_optimizer_states(self, fname: str, dump_optimizer: bool = False) -> None:
         """Write the states of the optimizer to a file, with ``dump_optimizer`` the optimizer too."""
-        assert self._updater is not None, "Cannot save states: set_optimizer was not called"
+        if self._updater is None:
+            raise CheckError("Cannot save states: set_optimizer was not called")
         write_whole(fname, self._updater.get_states(dump_optimizer))
 
     def load_optimizer_states(self, fname: str) -> None:
         """Read the states of the optimizer from a file."""
-        assert self._updater is not None, "Cannot load states: set_optimizer was not called"
+        if self._updater is None:
+            raise CheckError("Cannot load states: set_optimizer was not called")
         self._updater.set_states(read_file(fname, lambda: _content(fname)))
 
     # ---- workers --------------------------------------------------------------------------------
@@ -253,25 +258,25 @@ def _pairs(key: Any, value: Any) -> list[tuple[Key, NDArray]]:
     """Keys and arrays, one each; a key comes once for each of its arrays.
 
     Raises:
-        AssertionError: keys and values do not fit together, or are none.
+        CheckError: keys and values do not fit together, or are none.
     """
     if isinstance(key, (list, tuple)):
-        assert isinstance(value, (list, tuple)) and len(key) == len(value), (
-            f"{len(key)} keys take a list of {len(key)} values"
-        )
+        if not (isinstance(value, (list, tuple)) and len(key) == len(value)):
+            raise CheckError(f"{len(key)} keys take a list of {len(key)} values")
         found = [pair for one, each in zip(key, value, strict=True) for pair in _pairs(one, each)]
-        assert len({type(name) for name, _ in found}) < 2, "inconsistent types of keys detected."
+        if len({type(name) for name, _ in found}) > 1:
+            raise CheckError("inconsistent types of keys detected.")
         return found
-    assert isinstance(key, (str, int, np.integer)) and not isinstance(key, bool), (
-        f"unexpected type for keys: {type(key)}"
-    )
+    if not (isinstance(key, (str, int, np.integer)) and not isinstance(key, bool)):
+        raise CheckError(f"unexpected type for keys: {type(key)}")
     name: Key = key if isinstance(key, str) else int(key)
     if isinstance(value, NDArray):
         return [(name, value)]
     for each in value:
-        assert isinstance(each, NDArray), (
-            f"values of a KVStore are NDArrays, not {type(each).__name__}; make one with mx.nd.array"
-        )
+        if not isinstance(each, NDArray):
+            raise CheckError(
+                f"values of a KVStore are NDArrays, not {type(each).__name__}; make one with mx.nd.array"
+            )
     return [(name, each) for each in value]
 
 

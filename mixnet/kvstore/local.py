@@ -31,6 +31,7 @@ class LocalStore:
     def __init__(self) -> None:
         self.stored: dict[Key, Any] = {}
         self.updater: Updater | None = None
+        self.keeps_sums = True  # whether a pushpull without an updater changes the stored values
 
     # ---- what is asked of a store -----------------------------------------------------------------
 
@@ -99,8 +100,9 @@ class LocalStore:
             self.check(key)
         with RecordingScope(False, None):
             sums = dict(zip(groups, self.sum(groups, priority), strict=True))
-            for key, group in groups.items():
-                self.stored[key] = group[0]._wrap(sums[key][0])
+            if self.keeps_sums:
+                for key, group in groups.items():
+                    self.stored[key] = group[0]._wrap(sums[key][0])
             left: dict[Key, Sequence[NDArray]] = {}
             for key, arrays in outs.items():
                 here = {value.spec.context: value for value in sums[key]}

@@ -13,6 +13,7 @@ from mixnet.checkpoint import load_params
 from mixnet.initializer import Uniform
 from mixnet.module.base_module import BaseModule, _check_input_names
 from mixnet.module.module import Module
+from mixnet.name import NameManager
 from mixnet.ndarray.ndarray import NDArray
 
 
@@ -52,7 +53,7 @@ class BucketingModule(BaseModule):
         assert default_bucket_key is not None
         self._default_bucket_key = default_bucket_key
         self._sym_gen = sym_gen
-        symbol, data_names, label_names = sym_gen(default_bucket_key)
+        symbol, data_names, label_names = self._call_sym_gen(default_bucket_key)
         self._compression_params = compression_params
         self._fixed_param_names = list(fixed_param_names or [])
         self._state_names = list(state_names or [])
@@ -166,7 +167,7 @@ class BucketingModule(BaseModule):
             assert given is not None, f"{name} to be provided for BucketingModule.load_dict"
         made = BucketingModule(sym_gen, default_bucket_key, **kwargs)
         for key, symbol in sym_dict.items():
-            generated, data_names, label_names = sym_gen(key)
+            generated, data_names, label_names = made._call_sym_gen(key)
             module = made._module(generated if symbol is None else symbol, data_names, label_names)
             module._arg_params, module._aux_params = arg_params, aux_params
             module.params_initialized = True
@@ -177,19 +178,24 @@ class BucketingModule(BaseModule):
 
     # ---- what it is -----------------------------------------------------------------------------
 
+    def _call_sym_gen(self, bucket_key: Any) -> Any:
+        # Names are counted from 0, so that layers without a name share parameters over buckets.
+        with NameManager():
+            return self._sym_gen(bucket_key)
+
     @property
     def data_names(self) -> Any:
         """Names of the data."""
         if self.binded:
             return self._curr_module.data_names
-        return self._sym_gen(self._default_bucket_key)[1]
+        return self._call_sym_gen(self._default_bucket_key)[1]
 
     @property
     def output_names(self) -> list[str]:
         """Names of the outputs."""
         if self.binded:
             return self._curr_module.output_names
-        return self._sym_gen(self._default_bucket_key)[0].list_outputs()
+        return self._call_sym_gen(self._default_bucket_key)[0].list_outputs()
 
     @property
     def data_shapes(self) -> Any:
@@ -334,7 +340,7 @@ class BucketingModule(BaseModule):
         self.binded = True
         key = self._default_bucket_key
         if key not in self._buckets:
-            self._buckets[key] = self._module(*self._sym_gen(key))
+            self._buckets[key] = self._module(*self._call_sym_gen(key))
         module = self._buckets[key]
         module.bind(
             data_shapes,
@@ -360,7 +366,7 @@ class BucketingModule(BaseModule):
         assert self.binded, "call bind before switching bucket"
         module = self._buckets.get(bucket_key)
         if module is None:
-            module = self._module(*self._sym_gen(bucket_key))
+            module = self._module(*self._call_sym_gen(bucket_key))
         if not module.binded:
             module.bind(
                 data_shapes,

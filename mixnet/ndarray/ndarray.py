@@ -329,7 +329,7 @@ class NDArray:
 
     def wait_to_read(self) -> None:
         """Return when the value is computed; raises what went wrong in computing it."""
-        self._array("wait_to_read").block_until_ready()
+        jax.block_until_ready(self._array("wait_to_read"))
 
     wait_to_write = wait_to_read
 
@@ -377,7 +377,9 @@ class NDArray:
     def __jax_array__(self) -> jax.Array:
         value = self._read()
         value.shared = True  # JAX may keep the buffer: never donate it
-        return array_of(value)
+        found = array_of(value)
+        with jax.enable_x64(True):  # what was computed on the host is an array of NumPy
+            return found if isinstance(found, jax.Array) else jax.numpy.asarray(found)
 
     def __dlpack__(self, **kwargs: Any) -> Any:
         return self.__jax_array__().__dlpack__(**kwargs)

@@ -94,6 +94,8 @@ def _own_dtypes(node: Node, names: Sequence[str]) -> dict[int, np.dtype | None]:
         found.update(dict.fromkeys(range(arrays, len(node.inputs)), FLOAT32))
     if node.op.name in _NORMS:
         found.update(dict.fromkeys(range(1, len(node.inputs))))
+    if node.op.name in ("amp_cast", "amp_multicast"):
+        found.update(dict.fromkeys(range(len(node.inputs))))
     return found
 
 

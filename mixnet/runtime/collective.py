@@ -6,6 +6,7 @@ collectives reduce: nothing passes through the host, and a bucket of groups is o
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Sequence
 from functools import lru_cache, reduce
 from typing import Any
@@ -24,6 +25,8 @@ BUCKET_BYTES = 4 << 20
 
 _SMALL_BYTES = 1 << 16  # arrays below travel together in one message
 _AXIS = "device"
+
+_one_at_a_time = threading.Lock()
 
 Groups = list[list[Value]]
 Exchange = Callable[[Sequence[Any]], tuple[Any, ...]]
@@ -84,7 +87,14 @@ def _on_mesh(exchange: Exchange, rows: list[list[Any]], devices: tuple[Any, ...]
         shards = [jnp.reshape(each, (1,)) for each in row] if not row[0].ndim else row
         shape = (shards[0].shape[0] * len(devices), *shards[0].shape[1:])
         whole.append(jax.make_array_from_single_device_arrays(shape, sharding, shards))
-    results = _program(exchange, devices)(*whole)
+    program = _program(exchange, devices)
+    if devices[0].platform == "cpu":
+        # Devices of a CPU share threads, and each that waits for the others holds one: two exchanges at
+        # a time could wait for each other's threads for ever.
+        with _one_at_a_time:
+            results = jax.block_until_ready(program(*whole))
+    else:
+        results = program(*whole)
     found = []
     for row, result in zip(rows, results, strict=True):
         by_device = {shard.device: shard.data for shard in result.addressable_shards}

@@ -14,7 +14,7 @@ from mixnet.graph.graph import Graph
 from mixnet.graph.node import Entry, Node, keep_line
 from mixnet.graph.symbol_json import from_json, to_json, versions
 from mixnet.name import current as current_names
-from mixnet.ndarray.params_file import write_whole
+from mixnet.ndarray.params_file import STORAGE, write_whole
 from mixnet.ops.attributes import to_text
 from mixnet.ops.registry import Op, find
 from mixnet.passes.differentiate import differentiate
@@ -464,7 +464,8 @@ def Variable(
         wd_mult: factor of the weight decay.
         dtype: dtype if known.
         init: an initializer, or its ``dumps()``.
-        stype: storage type if known: ``'default'``, ``'row_sparse'`` or ``'csr'``.
+        stype: storage type of the array that is bound: ``default``, ``row_sparse`` or ``csr``.
+        profiler_scope: kept for MXNet programs.
         kwargs: further attributes named ``__like_this__``.
     """
     if not isinstance(name, str):
@@ -475,6 +476,12 @@ def Variable(
                 f"Variable {name!r}: attribute {key}={given!r} must be a string; give {str(given)!r}."
             )
     attrs = node_attributes(attr)
+    if stype is not None:
+        if stype not in STORAGE:
+            raise AttributeValueError(
+                f"Variable {name!r}: stype={stype!r} is not one of {', '.join(STORAGE)}."
+            )
+        attrs["__storage_type__"] = str(STORAGE[stype])
     for key, value in (
         ("shape", None if shape is None else tuple(shape)),
         ("lr_mult", lr_mult),
@@ -497,6 +504,8 @@ def Variable(
         attrs["__dtype__"] = str(codes.get(from_dtype.name, from_dtype.name))
     if init is not None:
         attrs["__init__"] = init if isinstance(init, str) else init.dumps()
+    if stype is not None:
+        attrs["__storage_type__"] = str(STORAGE.get(stype, stype))
     for key, text in kwargs.items():
         if not (key.startswith("__") and key.endswith("__")):
             raise AttributeTypeError(
@@ -565,7 +574,8 @@ def compose(
                 f"is not taken for one of the operator's."
             )
     attrs = {k: to_text(v) for k, v in own.items()}
-    attrs.update(node_attributes({**(attr or {}), **users}))
+    said = node_attributes({**(attr or {}), **users})
+    attrs.update(said)
     if op.variadic:
         assert not isinstance(inputs, Mapping)
         entries = [entry for each in inputs for entry in each._heads]

@@ -200,3 +200,35 @@ def test_a_chain_of_10000_operations() -> None:
             y = y * 1.0001
     y.backward()
     assert x.grad.asscalar() == pytest.approx(1.0001**10_000, rel=1e-3)
+
+
+def test_what_an_earlier_backward_freed_is_a_constant() -> None:
+    # As MXNet: a program that goes on from the states of the batch before needs no detach().
+    x, w = mx.nd.array([1.0, 2.0]), mx.nd.array([3.0, 4.0])
+    x.attach_grad(), w.attach_grad()
+    with mx.autograd.record():
+        y = x * 2
+        z = (y * w).sum()
+    z.backward()
+    x.grad[:] = -1
+    with mx.autograd.record():
+        v = (y * w * 5).sum()
+    v.backward()
+    assert w.grad.asnumpy().tolist() == [10, 20]
+    assert x.grad.asnumpy().tolist() == [-1, -1]
+    with pytest.raises(mx.MXNetError, match="freed by an earlier backward"):
+        z.backward()
+    with mx.autograd.record():
+        alone = (y * 5).sum()
+    with pytest.raises(mx.MXNetError, match="freed by an earlier backward"):
+        alone.backward()
+
+
+def test_grad_gives_a_list_whatever_it_is_asked_for() -> None:
+    x = variable(1.0, 2.0)
+    with autograd.record():
+        y = mx.nd.sin(x)
+    found = autograd.grad(y, x, retain_graph=True)
+    assert type(found) is list and len(found) == 1
+    np.testing.assert_allclose(found[0].asnumpy(), np.cos([1, 2]), rtol=1e-6)
+    assert type(autograd.grad(y, [x])) is list

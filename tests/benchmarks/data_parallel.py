@@ -1,4 +1,6 @@
-"""LeNet's data-parallel training step on several CPU devices, against a sharded JAX step by hand.
+"""Data-parallel training steps on several CPU devices, against sharded JAX steps by hand.
+
+LeNet is mostly arithmetic; a small perceptron shows what a step costs beside it.
 
 python -m tests.benchmarks.data_parallel [--devices 4] [--batch 256]
 """
@@ -13,7 +15,7 @@ import sys
 SETTING = "MIXNET_CPU_DEVICES"
 
 
-def compare(devices: int, batch: int, repeats: int) -> None:
+def compare(network: str, devices: int, batch: int, repeats: int) -> None:
     """Print milliseconds a step and the ratios to the hand-written step."""
     import jax
     import jax.numpy as jnp
@@ -33,8 +35,28 @@ def compare(devices: int, batch: int, repeats: int) -> None:
     loss_of = gluon.loss.SoftmaxCrossEntropyLoss()
     start: list[np.ndarray] = []
 
+    def perceptron():
+        net = gluon.nn.HybridSequential()
+        net.add(gluon.nn.Dense(128, activation="relu"), gluon.nn.Dense(10))
+        return net
+
+    def perceptron_step(params, x, y):
+        def loss(params):
+            (w1, b1), (w2, b2) = params
+            hidden = jax.nn.relu(x.reshape(x.shape[0], -1) @ w1.T + b1)
+            logs = jax.nn.log_softmax(hidden @ w2.T + b2)
+            return -jnp.take_along_axis(logs, y[:, None], 1).sum()
+
+        value, grads = jax.value_and_grad(loss)(params)
+        return value, jax.tree.map(lambda p, g: p - lenet.RATE / batch * g, params, grads)
+
+    make, jax_step = {
+        "lenet": (lenet.make, lenet.jax_step),
+        "perceptron": (perceptron, perceptron_step),
+    }[network]
+
     def contender(kvstore: str, update_on_kvstore: bool):
-        net = lenet.make()
+        net = make()
         net.initialize(mx.init.Xavier(), ctx=contexts, force_reinit=True)
         net.hybridize(static_alloc=True, static_shape=True)
         parts = list(
@@ -63,8 +85,9 @@ def compare(devices: int, batch: int, repeats: int) -> None:
             with autograd.record():
                 losses = [loss_of(net(x), y) for x, y in parts]
             autograd.backward(losses)
+            totals = [each.sum() for each in losses]
             trainer.step(batch)
-            return sum(float(each.sum().asscalar()) for each in losses)
+            return sum(float(each.asscalar()) for each in totals)
 
         return step
 
@@ -78,10 +101,10 @@ def compare(devices: int, batch: int, repeats: int) -> None:
         "local, store updates": contender("local", True),
     }
     values = [jax.device_put(jnp.asarray(each), whole) for each in start]
-    state = {"params": [(values[i], values[i + 1]) for i in range(0, 8, 2)]}
+    state = {"params": [(values[i], values[i + 1]) for i in range(0, len(values), 2)]}
     x, y = (jax.device_put(jnp.asarray(each), cut) for each in (pictures, labels))
     lenet.BATCH = batch  # gradients are divided by it
-    compiled = jax.jit(lenet.jax_step, donate_argnums=0)
+    compiled = jax.jit(jax_step, donate_argnums=0)
 
     def by_hand() -> float:
         value, state["params"] = compiled(state["params"], x, y)
@@ -94,7 +117,7 @@ def compare(devices: int, batch: int, repeats: int) -> None:
     for name, seconds in found.items():
         ratio = seconds / found["sharded JAX by hand"]
         print(
-            f"LeNet, {devices} devices, batch {batch}: {name:28} {seconds * 1e3:7.2f} ms   ratio to "
+            f"{network}, {devices} devices, batch {batch}: {name:28} {seconds * 1e3:7.2f} ms   ratio to "
             f"by hand {ratio:.3f}"
         )
 
@@ -107,7 +130,8 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--repeats", type=int, default=30)
     given = parser.parse_args(arguments)
     if os.environ.get(SETTING) == str(given.devices):
-        compare(given.devices, given.batch, given.repeats)
+        for network in ("lenet", "perceptron"):
+            compare(network, given.devices, given.batch, given.repeats)
         return
     command = [sys.executable, "-m", "tests.benchmarks.data_parallel"]
     command += [f"--{name}={value}" for name, value in vars(given).items()]

@@ -87,7 +87,7 @@ def test_networks(half: None) -> None:
     traced = net(x)
     assert eager.dtype == traced.dtype == np.float16
     assert np.allclose(eager.asnumpy(), traced.asnumpy(), atol=1e-3)
-    assert all(each.dtype == np.float32 for each in net.collect_params().values())
+    assert all(np.dtype(p.dtype) == np.float32 for p in net.collect_params().values())
     names = [op for op, _, _ in nodes(net.to_symbol())]
     assert names.count("amp_cast") >= 4
     assert "amp_cast" not in net.to_symbol().tojson()
@@ -211,6 +211,32 @@ def test_convert_hybrid_block(dtype: str) -> None:
     assert all(t == (dtype if "dense" in n else "float32") for n, t in dtypes.items())
     with pytest.raises(AssertionError, match="should be a HybridBlock"):
         amp.convert_hybrid_block(3)
+
+
+def test_convert_bucketing_module() -> None:
+    def buckets(key: int) -> tuple:
+        data = mx.sym.reshape(mx.sym.Variable("data"), shape=(-1, 4))
+        dense = mx.sym.FullyConnected(data, num_hidden=3, name="fc")
+        return mx.sym.SoftmaxOutput(dense, name="softmax"), ("data",), ("softmax_label",)
+
+    module = mx.mod.BucketingModule(buckets, default_bucket_key=4)
+    with pytest.raises(AssertionError, match="should not be empty"):
+        amp.amp.convert_bucketing_module(module)
+    with pytest.raises(AssertionError, match="instance of bucketing module"):
+        amp.amp.convert_bucketing_module(3)
+    shapes = [("data", (2, 4))], [("softmax_label", (2,))]
+    module.bind(*shapes)
+    module.init_params(mx.init.One())
+    converted = amp.amp.convert_bucketing_module(module, cast_optional_params=True)
+    assert not converted.binded and converted.params_initialized
+    dtypes = {name: each.dtype for name, each in converted.get_params()[0].items()}
+    assert dtypes == {"fc_weight": np.float16, "fc_bias": np.float16}
+    converted = amp.amp.convert_bucketing_module(module)
+    converted.bind(*shapes, for_training=False)
+    batch = mx.io.DataBatch([nd.array([[1, 1.0004, 0, 0], [2, 1, 0, 0]])], [nd.zeros(2)])
+    batch.bucket_key, batch.provide_data, batch.provide_label = 4, *shapes
+    converted.forward(batch, is_train=False)
+    assert converted.get_outputs()[0].asnumpy() == pytest.approx(np.full((2, 3), 1 / 3), rel=1e-3)
 
 
 # ---- lists -------------------------------------------------------------------------------------------

@@ -158,6 +158,31 @@ def test_row_sparse_gradients() -> None:
         assert data.asnumpy()[:, 0] == pytest.approx([0.9, 0.8, 0.9, 1])
 
 
+@pytest.mark.parametrize(
+    "options, expected",
+    [
+        ({"optimizer": "sgd"}, [0.8, 0.6, 0.8, 1]),
+        ({"optimizer": "sgd", "momentum": 0.9}, [0.71, 0.42, 0.71, 1]),
+        ({"optimizer": "adam"}, [0.79999876, 0.79999876, 0.79999876, 1]),
+    ],
+)
+def test_row_sparse_parameters(options: dict, expected: list) -> None:
+    """The store keeps the values and hands out rows."""
+    net = gluon.contrib.nn.SparseEmbedding(4, 2)
+    net.initialize("ones", ctx=TWO)
+    name, own = options["optimizer"], {k: v for k, v in options.items() if k != "optimizer"}
+    trainer = gluon.Trainer(net.collect_params(), name, {"learning_rate": 0.1, **own})
+    for _ in range(2):
+        with autograd.record():
+            losses = [net(nd.array([i, i + 1], c)).sum() for i, c in enumerate(TWO)]
+        autograd.backward(losses)
+        assert [g.indices.asnumpy().tolist() for g in net.weight.list_grad()] == [[0, 1], [1, 2]]
+        trainer.step(1)
+    for found in net.weight.list_row_sparse_data(nd.arange(4)):
+        assert found.asnumpy()[:, 0] == pytest.approx(expected, abs=1e-6)
+    assert trainer._update_on_kvstore is True and trainer._kvstore.type == "device"
+
+
 def train(contexts: list, shares: list[int], steps: int = 4) -> tuple[list, list]:
     """Losses and final parameters of a small network trained on batches cut into ``shares``."""
     rng = np.random.RandomState(7)
@@ -287,5 +312,36 @@ def test_errors() -> None:
         gluon.Trainer(params, "sgd", kvstore="dist_sync").step(1)
     with pytest.raises(ValueError, match="needs a store"):
         gluon.Trainer(params, "sgd", kvstore=None, update_on_kvstore=True).step(1)
+    sparse = gluon.contrib.nn.SparseEmbedding(4, 2)
+    sparse.initialize()
+    with pytest.raises(ValueError, match="when sparse weights are present"):
+        gluon.Trainer(sparse.collect_params(), "sgd", update_on_kvstore=False).step(1)
     with pytest.raises(ValueError, match="keeps no optimizer"):
         gluon.Trainer(params, "sgd", kvstore="teststore", update_on_kvstore=True).step(1)
+
+
+@pytest.mark.parametrize(
+    "name, options",
+    [
+        ("sgd", {"learning_rate": 0.1, "momentum": 0.9, "wd": 0.001}),
+        ("adam", {"learning_rate": 0.01}),
+    ],
+)
+def test_states_that_mxnet_wrote(name: str, options: dict) -> None:
+    fixtures = ROOT / "tests" / "parity" / "fixtures"
+    stored = np.load(fixtures / f"trainer_{name}.npz")
+    x, y = nd.array(stored["X"]), nd.array(stored["Y"])
+    net = gluon.nn.Dense(2, in_units=x.shape[1])
+    net.initialize()
+    net.weight.set_data(nd.array(stored["W2"]))
+    net.bias.set_data(nd.array(stored["B2"]))
+    trainer = gluon.Trainer(net.collect_params(), name, options)
+    trainer.load_states(str(fixtures / f"trainer_{name}.states"))
+    for step in (3, 4):
+        with autograd.record():
+            loss = gluon.loss.L2Loss()(net(x), y)
+        loss.backward()
+        trainer.step(4)
+        assert np.allclose(net.weight.data().asnumpy(), stored[f"W{step}"], atol=1e-6)
+        assert np.allclose(net.bias.data().asnumpy(), stored[f"B{step}"], atol=1e-6)
+    assert trainer.optimizer.num_update == 4

@@ -158,11 +158,24 @@ def test_many_keys_of_all_sizes_on_four_devices() -> None:
                 assert np.array_equal(array.asnumpy(), sum(row))
 
 
-def test_values_at_home_are_spread_over_the_devices() -> None:
+def test_large_values_are_spread_over_the_devices() -> None:
     store = mx.kv.create("device")
-    store.init([0, 1, 2, 3], [nd.zeros(8)] * 4)
-    store.push([0, 1, 2, 3], [on_each(1, 1, 1, 1, shape=(8,))] * 4)
-    assert [store.handle.stored[key].context for key in range(4)] == CONTEXTS
+    shape = (1 << 18,)
+    store.init([0, 1, 2, 3, 4, 5], [nd.zeros(shape)] * 4 + [nd.zeros(8)] * 2)
+    values = [on_each(1, 1, 1, 1, shape=shape)] * 4 + [on_each(1, 1, 1, 1, shape=(8,))] * 2
+    store.push([0, 1, 2, 3, 4, 5], values)
+    found = [store.handle.stored[key].context for key in range(6)]
+    assert found == [*CONTEXTS, CONTEXTS[0], CONTEXTS[0]]
+
+
+def test_many_sums_on_their_way_do_not_wait_for_each_other() -> None:
+    """Devices of a CPU share threads: exchanges that ran at one time could lock each other out."""
+    store = mx.kv.create("device")
+    store.init(list(range(100)), [nd.zeros(3)] * 100)
+    values = [on_each(1, 2, 3, 4, shape=(3,)) for _ in range(100)]
+    for key, each in enumerate(values):
+        store.pushpull(key, each)
+    assert all(each[i].asnumpy().tolist() == [10] * 3 for each in values for i in range(4))
 
 
 # ---- row_sparse ------------------------------------------------------------------------------------
@@ -227,6 +240,19 @@ def test_a_store_of_ones_own() -> None:
         assert type(mx.kv.create("silent")) is Silent
     finally:
         del mx.kvstore.KVStoreBase.kv_registry["silent"]
+
+
+def test_what_a_store_leaves_out_says_so() -> None:
+    store = mx.kvstore.KVStoreBase()
+    for use in (
+        lambda: store.broadcast(1, nd.ones(1), nd.ones(1)),
+        lambda: store.pushpull(1, nd.ones(1)),
+        lambda: store.is_capable("optimizer"),
+        lambda: store.type,
+        lambda: store.rank,
+    ):
+        with pytest.raises(NotImplementedError, match="KVStoreBase does not define"):
+            use()
 
 
 def test_the_test_store() -> None:

@@ -9,13 +9,14 @@ from typing import Any
 
 import numpy as np
 
-from mixnet.base import AttributeTypeError, MXNetError
+from mixnet.base import AttributeTypeError, CheckError, MXNetError
 from mixnet.context import Context, gpu
 from mixnet.contrib.amp import lists as lists
 from mixnet.contrib.amp.lists import symbol_bf16, symbol_fp16
 from mixnet.contrib.amp.loss_scaler import LossScaler
 from mixnet.dtype import bfloat16
 from mixnet.gluon import HybridBlock, SymbolBlock, Trainer
+from mixnet.module import BucketingModule
 from mixnet.ndarray.ndarray import NDArray
 from mixnet.optimizer import Optimizer
 from mixnet.passes.lower_precision import Precision, low_variables, lower_precision
@@ -35,12 +36,11 @@ def _is_half(target_dtype: Any) -> bool:
     """Whether lists for float16 are asked for; else those for bfloat16.
 
     Raises:
-        AssertionError: another dtype.
+        CheckError: another dtype.
     """
     half = target_dtype in ("float16", np.float16)
-    assert half or _is_bfloat16(target_dtype), (
-        f"not supported type: {target_dtype}; take 'float16' or 'bfloat16'"
-    )
+    if not (half or _is_bfloat16(target_dtype)):
+        raise CheckError(f"not supported type: {target_dtype}; take 'float16' or 'bfloat16'")
     return half
 
 
@@ -119,14 +119,13 @@ def init(
         fp32_ops: names of operators that need float32, in place of the usual ones.
 
     Raises:
-        AssertionError: another dtype.
+        CheckError: another dtype.
     """
     global _amp_initialized
     if _amp_initialized:
         return
-    assert target_dtype in ("float16", np.float16) or _is_bfloat16(target_dtype), (
-        "AMP currently supports only float16 or bfloat16 as a target_dtype"
-    )
+    if not (target_dtype in ("float16", np.float16) or _is_bfloat16(target_dtype)):
+        raise CheckError("AMP currently supports only float16 or bfloat16 as a target_dtype")
     rule = _precision(target_dtype, target_precision_ops, fp32_ops, conditional_fp32_ops)
     logging.info("Using AMP")
     _amp_initialized = True
@@ -137,10 +136,11 @@ def init_trainer(optimizer_or_trainer: Any) -> None:
     """Let a Trainer scale its loss dynamically, and skip steps with an overflow.
 
     Raises:
-        AssertionError: ``init`` was not called.
+        CheckError: ``init`` was not called.
         TypeError: it is no Trainer.
     """
-    assert _amp_initialized, "AMP not initialized, did you forget to call amp.init()?"
+    if not _amp_initialized:
+        raise CheckError("AMP not initialized, did you forget to call amp.init()?")
     trainer = _as_trainer(optimizer_or_trainer)
     trainer._amp_loss_scaler = LossScaler()
     trainer._amp_original_scale = trainer._scale
@@ -201,7 +201,7 @@ def _check_lists(target_dtype: Any, low: Names, full: Names, conditional: Condit
     """Names must be known, and in one list each.
 
     Raises:
-        AssertionError: they are not.
+        CheckError: they are not.
     """
     known = {
         *list_lp16_ops(target_dtype),
@@ -215,16 +215,18 @@ def _check_lists(target_dtype: Any, low: Names, full: Names, conditional: Condit
         "conditional_fp32_ops": {name for name, _, _ in conditional or ()},
     }
     given = set().union(*lists.values())
-    assert given <= known, (
-        f"Can only choose ops from amp.list_lp16_ops, list_fp32_ops, list_lp16_fp32_ops and "
-        f"list_conditional_fp32_ops of {target_dtype}. Op {given - known} not in any of them"
-    )
+    if not given <= known:
+        raise CheckError(
+            f"Can only choose ops from amp.list_lp16_ops, list_fp32_ops, list_lp16_fp32_ops and "
+            f"list_conditional_fp32_ops of {target_dtype}. Op {given - known} not in any of them"
+        )
     pairs = [(a, b) for a in lists for b in lists if a > b]
     for first, second in pairs:
         common = lists[first] & lists[second]
-        assert not common, (
-            f"Ops cannot be in two or more lists. Common ops in {first} and {second} {common}"
-        )
+        if common:
+            raise CheckError(
+                f"Ops cannot be in two or more lists. Common ops in {first} and {second} {common}"
+            )
 
 
 def convert_symbol(
@@ -251,16 +253,19 @@ def convert_symbol(
         cast_optional_params: kept for MXNet programs: parameters are cast by ``convert_model``.
 
     Raises:
-        AssertionError: an argument is of the wrong kind, or names an unknown operator.
+        CheckError: an argument is of the wrong kind, or names an unknown operator.
         MXNetError: the symbol has no node or variable of a name.
     """
-    assert isinstance(sym, Symbol), "First argument to convert_symbol should be Symbol"
+    if not isinstance(sym, Symbol):
+        raise CheckError("First argument to convert_symbol should be Symbol")
     _check_dtype(target_dtype)
     for each in (target_dtype_ops, fp32_ops):
-        assert each is None or isinstance(each, list), "operators are given as a list of names"
+        if each is not None and not isinstance(each, list):
+            raise CheckError("operators are given as a list of names")
     _check_lists(target_dtype, target_dtype_ops, fp32_ops, conditional_fp32_ops)
     excluded = [] if excluded_sym_names is None else excluded_sym_names
-    assert isinstance(excluded, list), "excluded_sym_names should be a list of strs"
+    if not isinstance(excluded, list):
+        raise CheckError("excluded_sym_names should be a list of strs")
     nodes = {node.name: node for node in sym.graph.nodes}
     for name in (*excluded, *(data_names or ())):
         if name not in nodes:
@@ -272,9 +277,8 @@ def convert_symbol(
 
 def _check_dtype(target_dtype: Any) -> None:
     half = target_dtype in ("float16", np.float16)
-    assert half or _is_bfloat16(target_dtype), (
-        "Only target_dtype float16 and bfloat16 are supported currently"
-    )
+    if not (half or _is_bfloat16(target_dtype)):
+        raise CheckError("Only target_dtype float16 and bfloat16 are supported currently")
 
 
 def convert_model(
@@ -299,11 +303,13 @@ def convert_model(
         The symbol, the parameters and the states.
 
     Raises:
-        AssertionError: an argument is of the wrong kind, or names an unknown operator.
+        CheckError: an argument is of the wrong kind, or names an unknown operator.
     """
-    assert isinstance(sym, Symbol), "First argument to convert_model should be Symbol"
+    if not isinstance(sym, Symbol):
+        raise CheckError("First argument to convert_model should be Symbol")
     for name, given in (("arg_params", arg_params), ("aux_params", aux_params)):
-        assert isinstance(given, dict), f"{name} should be a dict of names to NDArrays"
+        if not isinstance(given, dict):
+            raise CheckError(f"{name} should be a dict of names to NDArrays")
     data = [name for name in sym.list_arguments() if name not in arg_params]
     converted = convert_symbol(
         sym,
@@ -341,11 +347,12 @@ def convert_hybrid_block(
         cast_optional_params: parameters that are only read in half precision are stored in it.
 
     Raises:
-        AssertionError: it is no HybridBlock.
+        CheckError: it is no HybridBlock.
         RuntimeError: it was not hybridized and called.
     """
-    assert isinstance(block, HybridBlock), "block input should be a HybridBlock"
-    if not block._cache:
+    if not isinstance(block, HybridBlock):
+        raise CheckError("block input should be a HybridBlock")
+    if not block._active or not (block._cached_graph or block._cache):
         raise MXNetError(
             "Please first call block.hybridize() and then run forward with this block at least once "
             "before calling export."
@@ -374,3 +381,58 @@ def convert_hybrid_block(
         each.initialize(ctx=ctx)
         each.set_data(value)
     return made
+
+
+def convert_bucketing_module(
+    bucketing_mod: BucketingModule,
+    target_dtype: Any = "float16",
+    target_dtype_ops: Names = None,
+    fp32_ops: Names = None,
+    conditional_fp32_ops: Conditions = None,
+    excluded_sym_names: Names = None,
+    cast_optional_params: bool = False,
+) -> BucketingModule:
+    """The buckets of a module in mixed precision, with its parameters; not bound.
+
+    Args:
+        bucketing_mod: a module that was bound or loaded.
+        cast_optional_params: parameters that are only read in half precision are stored in it.
+
+    Raises:
+        CheckError: it is no BucketingModule, or has no buckets.
+    """
+    if not isinstance(bucketing_mod, BucketingModule):
+        raise CheckError("module should be instance of bucketing module")
+    if not bucketing_mod._buckets:
+        raise CheckError("Bucketing Module should not be empty")
+    arguments, states = bucketing_mod.get_params()
+    symbols, low_arguments, low_states = {}, {}, {}
+    for key, module in bucketing_mod._buckets.items():
+        known = set(module.symbol.list_inputs())
+        symbols[key], found, auxiliary = convert_model(
+            module.symbol,
+            {name: each for name, each in arguments.items() if name in known},
+            {name: each for name, each in states.items() if name in known},
+            target_dtype,
+            target_dtype_ops,
+            fp32_ops,
+            conditional_fp32_ops,
+            excluded_sym_names,
+            cast_optional_params,
+        )
+        low_arguments.update(found)
+        low_states.update(auxiliary)
+    return BucketingModule.load_dict(
+        symbols,
+        sym_gen=bucketing_mod._sym_gen,
+        default_bucket_key=bucketing_mod._default_bucket_key,
+        arg_params=low_arguments,
+        aux_params=low_states,
+        logger=bucketing_mod.logger,
+        context=bucketing_mod._context,
+        work_load_list=bucketing_mod._work_load_list,
+        fixed_param_names=bucketing_mod._fixed_param_names,
+        state_names=bucketing_mod._state_names,
+        group2ctxs=bucketing_mod._group2ctxs,
+        compression_params=bucketing_mod._compression_params,
+    )
