@@ -46,7 +46,7 @@ class Player(gluon.HybridBlock):
             self.body.add(nn.Dense(hidden, "relu", in_units=18), nn.Dense(hidden, "relu"))
             self.scores, self.outcome = nn.Dense(9), nn.Dense(1)
 
-    def hybrid_forward(self, F, boards):  # noqa: N803
+    def hybrid_forward(self, F, boards):
         both = F.concat(boards == 1, boards == -1, dim=1)
         x = self.body(both)
         barred = F.abs(boards) * 1e9

@@ -12,16 +12,35 @@ import math
 import numpy as np
 
 import mixnet as mx
-from mixnet import autograd, gluon, init, np as mnp, npx
+from mixnet import autograd, gluon, init, npx
+from mixnet import np as mnp
 from mixnet.gluon import nn
 
 npx.set_np()
 
-ONES = (
-    "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen "
-    "sixteen seventeen eighteen nineteen"
-).split()
-TENS = "twenty thirty forty fifty sixty seventy eighty ninety".split()
+ONES = [
+    "zero",
+    "one",
+    "two",
+    "three",
+    "four",
+    "five",
+    "six",
+    "seven",
+    "eight",
+    "nine",
+    "ten",
+    "eleven",
+    "twelve",
+    "thirteen",
+    "fourteen",
+    "fifteen",
+    "sixteen",
+    "seventeen",
+    "eighteen",
+    "nineteen",
+]
+TENS = ["twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety"]
 PAD, BEGIN, END = 0, 1, 2
 
 
@@ -46,11 +65,11 @@ class Attention(nn.HybridBlock):
             for name in ("query", "key", "value", "out"):
                 setattr(self, name, nn.Dense(size, flatten=False, use_bias=False, in_units=size))
 
-    def _split(self, F, x):  # noqa: N803
+    def _split(self, F, x):
         x = F.npx.reshape(x, (-2, -2, self._heads, -1))
         return F.np.transpose(x, (0, 2, 1, 3))
 
-    def hybrid_forward(self, F, queries, memory, mask):  # noqa: N803
+    def hybrid_forward(self, F, queries, memory, mask):
         """``mask`` is 1 where there is something to look at: ``(batch, 1, queries or 1, memory)``."""
         query, key, value = (
             self._split(F, made)
@@ -78,7 +97,7 @@ class Layer(nn.HybridBlock):
             for _ in range(3 if with_memory else 2):
                 self.norms.add(nn.LayerNorm(in_channels=size))
 
-    def hybrid_forward(self, F, x, mask, memory=None, memory_mask=None):  # noqa: N803
+    def hybrid_forward(self, F, x, mask, memory=None, memory_mask=None):
         x = self.norms[0](x + self.itself(x, x, mask))
         if self.memory is not None:
             x = self.norms[1](x + self.memory(x, memory, memory_mask))
@@ -102,11 +121,11 @@ class Transformer(nn.HybridBlock):
                 self.decoder.add(Layer(size, heads, with_memory=True))
             self.scores = nn.Dense(digits, flatten=False)
 
-    def _placed(self, F, embedded, waves):  # noqa: N803
+    def _placed(self, F, embedded, waves):
         place = F.np.expand_dims(F.npx.arange_like(embedded, axis=1), 1) * waves
         return embedded + F.np.concatenate([F.np.sin(place), F.np.cos(place)], axis=-1)
 
-    def hybrid_forward(self, F, words, digits, earlier, waves):  # noqa: N803
+    def hybrid_forward(self, F, words, digits, earlier, waves):
         """``earlier`` is 1 where a digit may look at another: itself and those before it."""
         seen = F.np.expand_dims(F.np.expand_dims(words != PAD, 1), 1)
         memory = self._placed(F, self.words(words), waves)

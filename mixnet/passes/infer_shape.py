@@ -34,7 +34,6 @@ _SAME_AS_INPUT = frozenset({
     "softsign", "tanh", "zeros_like",
 })  # fmt: skip
 _KEEPS_BATCH = frozenset({"Convolution", "FullyConnected"})
-_CASTS = ("Cast", "amp_cast", "amp_multicast")  # every output has the shape of its input
 
 
 def is_known(shape: Any) -> bool:
@@ -141,7 +140,7 @@ class Inference:
             self._same(node, [*node.inputs, Entry(node)])
         elif name == "where":  # the condition may be one number for each row
             self._same(node, [*node.inputs[1:], Entry(node)])
-        elif name in _CASTS:
+        elif name == "amp_multicast":
             for i, entry in enumerate(node.inputs):
                 self._same(node, [entry, Entry(node, i)])
         elif name in _KEEPS_BATCH:
