@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+import pickle
 import warnings
 
 import numpy as np
@@ -395,3 +397,21 @@ def test_results_are_arrays_of_their_own() -> None:
     for each in net(x):
         each[:] = 7
     assert x.asnumpy().tolist() == net.scale.data().asnumpy().tolist() == [1, 1]
+
+
+@pytest.mark.parametrize("copied", [copy.deepcopy, lambda net: pickle.loads(pickle.dumps(net))])
+def test_copies_learn_on_their_own(copied) -> None:
+    net, x = perceptron(), nd.ones((2, 4))
+    net.initialize(mx.init.Xavier())
+    expected = net(x).asnumpy()
+    net.hybridize()
+    net(x)
+    other = copied(net)
+    np.testing.assert_allclose(other(x).asnumpy(), expected, rtol=1e-6)
+    with autograd.record():
+        loss = other(x).sum()
+    loss.backward()
+    assert other[2].bias.grad().asnumpy().tolist() == [2, 2]
+    assert net[2].bias.grad().asnumpy().tolist() == [0, 0]
+    other[2].bias.set_data(nd.ones((2,)))
+    np.testing.assert_allclose(net(x).asnumpy(), expected, rtol=1e-6)

@@ -190,6 +190,10 @@ class HybridBlock(Block):
         self.__dict__.setdefault("_compositions", {}).clear()
         self.__dict__["_cached_graph"] = ()
 
+    def __getstate__(self) -> dict[str, Any]:
+        # a copy makes its graphs anew: compiled ones belong to the parameters of this block
+        return {**self.__dict__, "_cache": {}, "_compositions": {}, "_cached_graph": ()}
+
     def cast(self, dtype: Any) -> None:
         """Change the dtype of all parameters."""
         self._clear_cached_op()

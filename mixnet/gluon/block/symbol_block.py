@@ -128,6 +128,9 @@ class SymbolBlock(HybridBlock):
         super()._clear_cached_op()
         self.__dict__["_cached_graph"] = graph  # it is what it was made of
 
+    def __getstate__(self) -> dict[str, Any]:
+        return {**super().__getstate__(), "_cached_graph": self._cached_graph}
+
     def reset_ctx(self, ctx: Any) -> None:
         """Move all values to other contexts."""
         self.collect_params().reset_ctx(ctx)

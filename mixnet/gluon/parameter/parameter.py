@@ -97,6 +97,14 @@ class Parameter:
     def __repr__(self) -> str:
         return f"Parameter {self.name} (shape={self.shape}, dtype={self.dtype})"
 
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "_var": None, "_trainer": None}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        for each in self._arrays.values():
+            self._mark(each)  # copies of arrays are no variables yet
+
     # ---- shape, dtype and requests ------------------------------------------------------------
 
     @property
