@@ -231,6 +231,7 @@ def test_what_is_set_takes_the_place_of_what_was_added() -> None:
     made.update([nd.array([0, 1])], [nd.array([0, 0])])
     assert made.get() == ("accuracy", 8 / 12)
     assert made.get_global() == ("accuracy", 0.5)
+    assert str((made.sum_metric, made.num_inst)) == "(8.0, 12)"
 
 
 def test_metrics_are_copied_with_what_they_added() -> None:
