@@ -12,7 +12,7 @@ import jax.numpy as jnp
 from mixnet.base import ShapeError
 from mixnet.metric.evaluation import EvalMetric, check_label_shapes, pairs
 from mixnet.metric.registry import alias, register
-from mixnet.metric.totals import measure, measured
+from mixnet.metric.totals import as_classes, measure, measured
 
 
 def counted(found: Any, size: int) -> Any:
@@ -25,8 +25,8 @@ def right_classes(label, pred, *, axis: int):
     """How many classes are right, of how many."""
     if pred.shape != label.shape:
         pred = jnp.argmax(pred, axis)
-    right = pred.astype(jnp.int32).reshape(-1) == label.astype(jnp.int32).reshape(-1)
-    return counted(right, pred.size)
+    found, known = (as_classes(each).reshape(-1) for each in (pred, label))
+    return counted(found == known, pred.size)
 
 
 @register
@@ -78,7 +78,7 @@ class Accuracy(EvalMetric):
 def right_among(label, pred, *, top_k: int):
     """How many labels are among the ``top_k`` most probable classes, of how many."""
     pred = pred.astype(jnp.float32)
-    label = label.astype(jnp.int32).reshape(-1)
+    label = as_classes(label).reshape(-1)
     if pred.ndim == 1:
         return counted(jnp.argsort(pred).astype(jnp.int32) == label, pred.size)
     _, best = jax.lax.top_k(pred, top_k)

@@ -11,7 +11,7 @@ import numpy as np
 
 from mixnet.metric.evaluation import EvalMetric, check_label_shapes, pairs
 from mixnet.metric.registry import register
-from mixnet.metric.totals import known_on_host, measure, measured
+from mixnet.metric.totals import as_classes, classes_on_host, measure, measured
 
 _MORE_CLASSES = "_BinaryClassificationMetrics currently only supports binary classification."
 
@@ -19,7 +19,7 @@ _MORE_CLASSES = "_BinaryClassificationMetrics currently only supports binary cla
 @measure
 def confusion(label, pred):
     """True and false positives, true and false negatives, and labels of a third class."""
-    label, found = label.astype(jnp.int32), jnp.argmax(pred, 1)
+    label, found = as_classes(label), jnp.argmax(pred, 1)
     third = (label != jnp.min(label)) & (label != jnp.max(label))
     positive, known = found == 1, label == 1
     counts = (
@@ -99,8 +99,8 @@ class _Binary(EvalMetric):
             if pred.ndim < 2:
                 raise np.exceptions.AxisError(1, pred.ndim)
             check_label_shapes(label, pred)
-            known = known_on_host(label)
-            if known is not None and len(np.unique(known.astype(np.int32))) > 2:
+            known = classes_on_host(label)
+            if known is not None and len(np.unique(known)) > 2:
                 raise ValueError(_MORE_CLASSES)
             each = measured(confusion, [label, pred])
             counts = each if counts is None else counts + each.as_in_context(counts.context)

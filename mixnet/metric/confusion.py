@@ -11,7 +11,7 @@ import numpy as np
 
 from mixnet.metric.evaluation import EvalMetric, pairs
 from mixnet.metric.registry import register
-from mixnet.metric.totals import known_on_host, measure, measured
+from mixnet.metric.totals import as_classes, classes_on_host, measure, measured
 
 
 @measure
@@ -21,7 +21,7 @@ def confusion_matrix(label, pred, *, classes: int):
         pred = jnp.argmax(pred, 1)
     places = []
     for each in (pred, label):
-        place = each.astype(jnp.int32).reshape(-1)
+        place = as_classes(each).reshape(-1)
         places.append(jnp.minimum(jnp.where(place < 0, place + classes, place), classes))
     table = jnp.zeros((classes + 1, classes + 1), jnp.float64)
     return table.at[tuple(places)].add(1)
@@ -68,7 +68,7 @@ class PCC(EvalMetric):
             classes = pred.shape[1] if by_column else 0
             # How many classes there are depends on values only where no columns tell it.
             for each in (label,) if by_column else (label, pred):
-                known = known_on_host(each) if by_column else each.asnumpy()
+                known = classes_on_host(each) if by_column else each.asnumpy()
                 if known is not None and known.size:
                     classes = max(classes, int(known.max()) + 1)
             self._add(

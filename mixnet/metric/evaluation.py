@@ -219,9 +219,15 @@ def _chosen(arrays: Mapping[str, Any], names: Sequence[str] | None) -> list[Any]
     return list(arrays.values()) if names is None else [arrays[name] for name in names]
 
 
+class _Double(np.float64):
+    """A float64 that stays one whatever is added to it, and prints as a number."""
+
+    def __repr__(self) -> str:
+        return float.__repr__(self)
+
+
 def _double(value: Any) -> Any:
-    """NumPy's number for Python's: what is added to it, such as a float32, leaves it float64."""
-    return np.float64(value) if type(value) is float else value
+    return _Double(value) if isinstance(value, float) else value
 
 
 def plain(value: Any) -> Any:

@@ -11,14 +11,14 @@ import numpy as np
 
 from mixnet.metric.evaluation import EvalMetric, pairs
 from mixnet.metric.registry import alias, register
-from mixnet.metric.totals import known_on_host, measure, measured
+from mixnet.metric.totals import as_classes, classes_on_host, measure, measured
 from mixnet.ops.registry import find
 
 
 @measure
 def cross_entropy(label, pred, *, eps: float):
     """Sum of ``-log(probability + eps)``, number of samples, and labels beyond the classes."""
-    places = label.reshape(-1).astype(jnp.int64)
+    places = as_classes(label).reshape(-1)
     classes = pred.shape[1]
     beyond = (places < -classes) | (places >= classes)
     found = pred[jnp.arange(len(places)), jnp.where(beyond, 0, places)]
@@ -66,7 +66,7 @@ class _CrossEntropy(EvalMetric):
         for label, pred in pairs(labels, preds):
             if label.size != pred.shape[0]:
                 raise AssertionError((label.size, pred.shape[0]))
-            known = known_on_host(label)
+            known = classes_on_host(label)
             if known is not None and known.size and pred.ndim > 1:
                 low, high = int(known.min()), int(known.max())
                 if high >= pred.shape[1] or low < -pred.shape[1]:

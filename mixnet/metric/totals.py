@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import jax.numpy as jnp
 import numpy as np
 
 from mixnet.autograd.scope import RecordingScope
@@ -39,14 +40,27 @@ def as_array(source: Any) -> NDArray:
     return NDArray._wrap(source._read())
 
 
-def known_on_host(source: Any) -> np.ndarray | None:
-    """The content of an array if the host has it already; None if it would have to wait."""
-    if not isinstance(source, NDArray):
-        return np.asarray(source)
+_NO_CLASS = int(np.iinfo(np.int32).min)
+
+
+def as_classes(numbers: Any) -> Any:
+    """Class numbers, int32: fractions are cut off, and what is not a number is no class."""
+    if jnp.issubdtype(numbers.dtype, jnp.floating):
+        numbers = jnp.where(numbers == numbers, numbers.astype(jnp.float64), _NO_CLASS)
+    return numbers.astype(jnp.int32)
+
+
+def classes_on_host(source: NDArray) -> np.ndarray | None:
+    """``as_classes`` of an array if the host has it already; None if it would have to wait."""
     if source._is_sparse or source.context.device_type != "cpu":
         return None
     array = source._read().array
-    return np.asarray(array) if array is not None and array.is_ready() else None
+    if array is None or not array.is_ready():
+        return None
+    found = np.asarray(array)
+    if jnp.issubdtype(found.dtype, jnp.floating):
+        found = np.where(found == found, found.astype(np.float64), _NO_CLASS)
+    return found.astype(np.int32)
 
 
 class Totals:

@@ -102,6 +102,20 @@ def test_labels_that_cannot_be() -> None:
     assert made.lcm.sum() == 3
 
 
+def test_a_label_that_is_not_a_number_is_never_right() -> None:
+    label, pred = [onp.nan, 1.0], nd.array([[0.9, 0.1], [0.2, 0.8]])
+    for made in (metric.Accuracy(), metric.TopKAccuracy(2)):
+        made.update([nd.array(label)], [pred])
+        made.update([_pending(label)], [pred])
+        assert made.get()[1] == 0.5
+    with pytest.raises(IndexError, match="out of bounds"):
+        metric.CrossEntropy().update([nd.array(label)], [pred])
+    lost = metric.CrossEntropy()
+    lost.update([_pending(label)], [pred])
+    with pytest.raises(IndexError, match="out of bounds"):
+        lost.get()
+
+
 def test_shapes_that_do_not_fit() -> None:
     one, two = nd.array([0, 1]), nd.array([[0.3, 0.7], [0.2, 0.8]])
     for made in (metric.Accuracy(), metric.F1(), metric.CrossEntropy(), metric.MSE(), metric.PCC()):
@@ -137,6 +151,11 @@ def test_arrays_of_every_kind_and_place() -> None:
             made = metric.Accuracy()
             made.update(wrap(face(label)), wrap(face(pred)))
             assert made.get() == ("accuracy", 2 / 3)
+    for dtype in ("uint8", "int32", "float16", "float64"):
+        for made in (metric.Accuracy(), metric.CrossEntropy(), metric.F1(), metric.PCC()):
+            made.update([nd.array(label, dtype=dtype)], [nd.array(pred)])
+            wanted = {"accuracy": 2 / 3, "cross-entropy": 0.510826, "f1": 2 / 3, "pcc": 0.5}
+            assert made.get()[1] == pytest.approx(wanted[made.name], rel=1e-5)
     half = metric.MAE()
     half.update([nd.array([1, 2], dtype="int32")], [nd.array([1, 3], dtype="float16")])
     assert half.get() == ("mae", 0.5)
@@ -212,6 +231,7 @@ def test_what_is_set_takes_the_place_of_what_was_added() -> None:
     made.update([nd.array([0, 1])], [nd.array([0, 0])])
     assert made.get() == ("accuracy", 8 / 12)
     assert made.get_global() == ("accuracy", 0.5)
+    assert str((made.sum_metric, made.num_inst)) == "(8.0, 12)"
 
 
 def test_metrics_are_copied_with_what_they_added() -> None:
