@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Callable, Sequence
+import itertools
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from mixnet.autograd.scope import RecordingScope
-from mixnet.base import MXNetError, ShapeError
-from mixnet.dtype import as_dtype
+from mixnet.base import ShapeError
+from mixnet.context import cpu
+from mixnet.dtype import CODES, as_dtype
 from mixnet.ndarray.create import array, zeros
 from mixnet.ndarray.ndarray import NDArray
 from mixnet.ops.custom import FACTORIES
 from mixnet.ops.registry import OPERATORS, find
+from mixnet.runtime.state import apart
 from mixnet.symbol.custom import Custom
 
 
@@ -71,7 +76,7 @@ class CustomOpProp:
         return ["output"]
 
     def list_auxiliary_states(self) -> list[str]:
-        """Names of states; operators with states are not supported."""
+        """Names of states, which are arrays that ``forward`` may change."""
         return []
 
     def infer_shape(self, in_shape: list[Any]) -> tuple[Any, ...]:
@@ -80,7 +85,11 @@ class CustomOpProp:
 
     def infer_type(self, in_type: list[Any]) -> tuple[Any, ...]:
         """Dtypes of inputs, outputs and states; by default all are as the first input."""
-        return in_type, [in_type[0]] * len(self.list_outputs()), []
+        return (
+            in_type,
+            [in_type[0]] * len(self.list_outputs()),
+            [in_type[0]] * len(self.list_auxiliary_states()),
+        )
 
     def infer_storage_type(self, in_stype: list[str]) -> tuple[list[str], list[str], list[str]]:
         """Storage types of inputs, outputs and states: all dense."""
@@ -113,22 +122,33 @@ class CustomOpProp:
         return CustomOp()
 
 
+# Calls whose gradient has not come yet, in training and otherwise: the oldest go first, so that a
+# program that never calls backward does not grow.
+_WAITING = {True: 1024, False: 16}
+_WRAP = 1 << 24  # float32 holds whole numbers below exactly
+
+
 class PropRunner:
     """Runs the operator that a ``CustomOpProp`` describes on host arrays."""
 
     def __init__(self, prop: CustomOpProp):
         self.prop = prop
         self.arguments, self.outputs = list(prop.list_arguments()), list(prop.list_outputs())
-        if prop.list_auxiliary_states():
-            raise MXNetError(
-                f"{type(prop).__name__} has auxiliary states, which Custom does not support; keep "
-                f"them as attributes of the operator."
-            )
+        self.states = list(prop.list_auxiliary_states())
         self._operators: dict[Any, CustomOp] = {}
+        self._waiting: dict[bool, OrderedDict[int, tuple[CustomOp, dict[str, Any]]]] = {
+            training: OrderedDict() for training in _WAITING
+        }
+        self._tickets = itertools.count(1)
+        self._lock = threading.RLock()
 
-    def input_shapes(self, shapes: Sequence[Any]) -> list[tuple[int, ...]]:
-        """Shapes of all inputs from those of some."""
-        return [tuple(each) for each in self.prop.infer_shape([list(s) for s in shapes])[0]]
+    def input_shapes(self, shapes: Mapping[str, Any]) -> dict[str, tuple[int, ...]]:
+        """Shapes of arguments and states from those of some arguments."""
+        given = [list(shapes.get(each, ())) for each in self.arguments]
+        inferred = self.prop.infer_shape(given)
+        names = [*self.arguments, *self.states]
+        found = [*inferred[0], *(inferred[2] if len(inferred) > 2 else ())]
+        return {name: tuple(shape) for name, shape in zip(names, found, strict=False) if len(shape)}
 
     def structs(self, inputs: Sequence[Any]) -> tuple[list[tuple[int, ...]], list[np.dtype]]:
         """Shapes and dtypes of the outputs.
@@ -145,39 +165,64 @@ class PropRunner:
         dtypes = self.prop.infer_type([np.dtype(each.dtype).type for each in inputs])[1]
         return [tuple(each) for each in shapes], [as_dtype(each) for each in dtypes]
 
-    def _operator(self, inputs: Sequence[np.ndarray]) -> CustomOp:
-        # One operator for forward and backward: it may keep things between the two.
-        key = tuple((each.shape, each.dtype) for each in inputs)
+    def _operator(self, instance: int, inputs: Sequence[np.ndarray]) -> CustomOp:
+        shapes = [list(each.shape) for each in inputs]
+        dtypes = [CODES[each.dtype] for each in inputs]
+        if not instance:
+            return self.prop.create_operator(_HOST, shapes, dtypes)
+        key = (instance, *map(tuple, shapes), *dtypes)
         if key not in self._operators:
-            shapes, dtypes = [e.shape for e in inputs], [e.dtype.type for e in inputs]
-            self._operators[key] = self.prop.create_operator("cpu", shapes, dtypes)
+            self._operators[key] = self.prop.create_operator(_HOST, shapes, dtypes)
         return self._operators[key]
 
-    def forward(self, training: bool, inputs: Sequence[np.ndarray]) -> list[np.ndarray]:
-        """Outputs on the host."""
+    def forward(
+        self,
+        training: bool,
+        instance: int,
+        inputs: Sequence[np.ndarray],
+        states: Sequence[np.ndarray],
+    ) -> tuple[list[np.ndarray], float, list[np.ndarray]]:
+        """Outputs on the host, what ``backward`` finds the operator by, and new states."""
         shapes, dtypes = self.structs(inputs)
-        outputs = [zeros(s, dtype=d) for s, d in zip(shapes, dtypes, strict=True)]
-        with RecordingScope(False, training):
-            self._operator(inputs).forward(
-                training, ["write"] * len(outputs), _arrays(inputs), outputs, []
-            )
-        return [each.asnumpy() for each in outputs]
+        with self._lock, apart(), RecordingScope(False, training):
+            outputs = [zeros(s, _HOST, d) for s, d in zip(shapes, dtypes, strict=True)]
+            kept = _arrays(states)
+            operator = self._operator(instance, inputs)
+            operator.forward(training, ["write"] * len(outputs), _arrays(inputs), outputs, kept)
+            ticket = next(self._tickets) % _WRAP
+            waiting = self._waiting[training]
+            waiting[ticket] = operator, dict(vars(operator))
+            if len(waiting) > _WAITING[training]:
+                waiting.popitem(last=False)
+            return [e.asnumpy() for e in outputs], ticket, [e.asnumpy() for e in kept]
 
     def backward(
-        self, heads: Sequence[np.ndarray], inputs: Sequence[np.ndarray], outputs: Sequence[Any]
+        self,
+        ticket: float,
+        heads: Sequence[np.ndarray],
+        inputs: Sequence[np.ndarray],
+        outputs: Sequence[np.ndarray],
+        states: Sequence[np.ndarray],
     ) -> list[np.ndarray]:
         """Gradients of the inputs on the host."""
-        gradients = [zeros(each.shape, dtype=each.dtype) for each in inputs]
-        with RecordingScope(False, True):
-            self._operator(inputs).backward(
+        with self._lock, apart(), RecordingScope(False, True):
+            gradients = [zeros(each.shape, _HOST, each.dtype) for each in inputs]
+            # What the operator kept in forward is that call's: others may have come since.
+            found = [self._waiting[each].get(int(ticket)) for each in _WAITING]
+            operator, kept = found[0] or found[1] or (self._operator(0, inputs), {})
+            vars(operator).update(kept)
+            operator.backward(
                 ["write"] * len(gradients), _arrays(heads), _arrays(inputs), _arrays(outputs),
-                gradients, [],
+                gradients, _arrays(states),
             )  # fmt: skip
-        return [each.asnumpy() for each in gradients]
+            return [each.asnumpy() for each in gradients]
+
+
+_HOST = cpu(0)
 
 
 def _arrays(data: Sequence[np.ndarray]) -> list[NDArray]:
-    return [array(each, dtype=each.dtype) for each in data]
+    return [array(each, ctx=_HOST, dtype=each.dtype) for each in data]
 
 
 def register(reg_name: str) -> Callable[[type[CustomOpProp]], type[CustomOpProp]]:

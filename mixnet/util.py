@@ -8,9 +8,11 @@ import os
 import threading
 from collections.abc import Callable
 from types import TracebackType
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeVar
 
 from mixnet.context import gpu_memory_info, num_gpus
+
+_Named = TypeVar("_Named")
 
 
 class _Flags(threading.local):
@@ -134,10 +136,10 @@ def use_np(func: Any) -> Any:
     return use_np_shape(use_np_array(func))
 
 
-def set_module(module: str) -> Callable[[Any], Any]:
+def set_module(module: str) -> Callable[[_Named], _Named]:
     """Decorator: say ``module`` where the function is defined."""
 
-    def set_it(func: Any) -> Any:
+    def set_it(func: _Named) -> _Named:
         if module is not None:
             func.__module__ = module
         return func

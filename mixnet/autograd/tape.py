@@ -20,6 +20,8 @@ from mixnet.runtime.value import Value
 
 REQUESTS = ("write", "add", "null")
 
+_FREED = object()  # in place of a variable's mark: what was computed on a tape that is gone
+
 
 class Mark:
     """A variable: where its gradient goes (``gradient``, a handle) and how (``request``).
@@ -137,7 +139,7 @@ def grad(
         create_graph: record the gradients too, so that they have gradients.
 
     Returns:
-        A list, with one array for each variable.
+        A list, for a single variable too.
 
     Raises:
         GradientError: a head was not recorded, or does not depend on a variable.
@@ -181,12 +183,13 @@ class Tape:
             self.heads.append(Entry(value.node, value.index))
         self.nodes = topological(entry.node for entry in self.heads)
         self.positions = {node: i for i, node in enumerate(self.nodes)}
-        for node in self.nodes:
-            if node.op is not None and node.values is None:
-                raise GradientError(
-                    f"The graph of {node.name} was freed by an earlier backward(). Pass "
-                    f"retain_graph=True to the earlier one to differentiate the graph again."
-                )
+        freed = next((node for node in self.nodes if node.statics is _FREED), None)
+        marked = any(isinstance(node.statics, Mark) for node in self.nodes if node.op is None)
+        if freed is not None and (not marked or any(e.node.statics is _FREED for e in self.heads)):
+            raise GradientError(
+                f"The graph of {freed.name} was freed by an earlier backward(). Pass "
+                f"retain_graph=True to the earlier one to differentiate the graph again."
+            )
 
     def gradients(
         self,
@@ -208,7 +211,13 @@ class Tape:
             known.update(zip(node.inputs, node.values, strict=False))
             first_residual = len(node.values) - len(node.inputs)
             if first_residual:
-                count = node.op.num_outputs(node.statics) + len(node.op.states)
+                keeps = getattr(node.op, "keeps_outputs", False)
+                states = (
+                    first_residual - node.op.num_outputs(node.statics)
+                    if keeps
+                    else (len(node.op.states))
+                )
+                count = node.op.num_outputs(node.statics) + states
                 for i, value in enumerate(node.values[len(node.inputs) :]):
                     known[Entry(node, count + i)] = value
         for node, value in zip(starts, head_gradients, strict=True):
@@ -224,11 +233,14 @@ class Tape:
         return found
 
     def release(self) -> None:
-        """Drop the values that the tape holds; a second backward is an error afterwards."""
+        """Drop the values that the tape holds; a second backward is an error afterwards.
+
+        What was computed is a constant from now on: a recurrent network that goes on from the last
+        states of one batch learns from the next batch alone.
+        """
         for node in self.nodes:
             if node.op is not None:
-                node.values = None
-                node.inputs = ()
+                node.op, node.statics, node.values, node.inputs = None, _FREED, None, ()
 
 
 def _evaluate(

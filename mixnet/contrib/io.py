@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from mixnet import ndarray as nd  # noqa: F401
 from mixnet.io import DataDesc, DataIter
 from mixnet.ndarray.create import zeros
 

@@ -5,9 +5,13 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from mixnet import ndarray as ndarray
 from mixnet.base import CheckError, numeric_types
 from mixnet.gluon.block import HybridBlock
+from mixnet.numpy.ndarray import ndarray as np_ndarray
+from mixnet.symbol.numpy.symbol import _Symbol as NumpySymbol
 from mixnet.symbol.symbol import Symbol
+from mixnet.util import is_np_array as is_np_array
 
 __all__ = [
     "CTCLoss",
@@ -57,6 +61,11 @@ def _apply_weighting(F: Any, loss: Any, weight: Any = None, sample_weight: Any =
 def _reshape_like(F: Any, x: Any, y: Any) -> Any:
     """``x`` in the shape of ``y``."""
     return F.reshape_like(x, y)
+
+
+def _as_kind(made: Any, like: Any) -> Any:
+    """An array or symbol by the rules, NumPy's or MXNet's, of another."""
+    return made.as_np_ndarray() if isinstance(like, (np_ndarray, NumpySymbol)) else made
 
 
 class Loss(HybridBlock):
@@ -530,9 +539,9 @@ class CosineEmbeddingLoss(Loss):
         """An array or symbol ``(1, 1)`` of a number, of the same kind as another."""
         if isinstance(like, Symbol):
             made = F.full((1, 1), value) if value else F.zeros((1, 1))
-            return made.as_np_ndarray() if hasattr(like, "as_nd_ndarray") else made
-        made = F.full((1, 1), value, ctx=like.context, dtype=like.dtype)
-        return made.as_np_ndarray() if hasattr(like, "as_nd_ndarray") else made
+        else:
+            made = F.full((1, 1), value, ctx=like.context, dtype=like.dtype)
+        return _as_kind(made, like)
 
 
 class SDMLLoss(Loss):
@@ -570,8 +579,7 @@ class SDMLLoss(Loss):
         wrong = self.smoothing_parameter / (batch - 1)
         same = F.eye(batch, ctx=x1.context, dtype=x1.dtype)
         labels = same * (1 - self.smoothing_parameter) + (1 - same) * wrong
-        if hasattr(x1, "as_nd_ndarray"):
-            labels = labels.as_np_ndarray()
+        labels = _as_kind(labels, x1)
         difference = F.broadcast_sub(x1.expand_dims(1), x2.expand_dims(0))
         distances = F.sum(F.square(difference), axis=2)
-        return self.kl_loss(F.log_softmax(-distances, axis=1), labels) * batch
+        return self.kl_loss(F.log_softmax(-distances, axis=1), labels)

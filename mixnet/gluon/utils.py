@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from mixnet import config
+from mixnet import ndarray as ndarray
 from mixnet.base import CheckError, MXNetError
 from mixnet.context import Context
 from mixnet.ndarray.create import array
@@ -57,8 +58,8 @@ def split_data(
     each, extra = divmod(size, num_slice)
     bounds = np.cumsum([0] + [each + 1] * extra + [each] * (num_slice - extra)).tolist()
     parts = list(itertools.pairwise(bounds))
-    if batch_axis == 0:
-        return [data[begin:end] for begin, end in parts]
+    if batch_axis == 0 and size >= num_slice:
+        return [data[begin:end] for begin, end in parts]  # views
     return [data.slice_axis(axis=batch_axis, begin=b, end=e) for b, e in parts]  # type: ignore[attr-defined]
 
 

@@ -19,7 +19,28 @@ def to_json(graph: Graph) -> str:
     """The text of a symbol file."""
     facts = {"is_np_shape": ["int", 1]} if is_np_shape() else {}
     whole = {**_rows(graph), "attrs": {**facts, "mxnet_version": ["int", VERSION]}}
-    return json.dumps(whole, indent=2)
+    return _text(whole)
+
+
+_LONGEST_LINE = 10  # items of a list that stand on one line
+
+
+def _text(value: Any, depth: int = 0) -> str:
+    """JSON with the line breaks of MXNet's writer, so that files compare equal as text."""
+    if isinstance(value, dict):
+        items = [f"{json.dumps(key)}: {_text(each, depth + 1)}" for key, each in value.items()]
+        broken, (begin, end) = len(items) > 1, "{}"
+    elif isinstance(value, list):
+        items = [_text(each, depth + 1) for each in value]
+        holds_objects = any(isinstance(each, dict) for each in value)
+        broken, (begin, end) = holds_objects or len(items) > _LONGEST_LINE, "[]"
+    else:
+        return json.dumps(value)
+    if not broken:
+        return begin + ", ".join(items) + end
+    inner = "  " * (depth + 1)
+    lines = ", \n".join(inner + each for each in items)
+    return f"{begin}\n{lines}\n{'  ' * depth}{end}"
 
 
 def _rows(graph: Graph) -> dict[str, Any]:
@@ -34,7 +55,7 @@ def _rows(graph: Graph) -> dict[str, Any]:
             row["attrs"] = {key: node.attrs[key] for key in sorted(node.attrs)}
         row["inputs"] = [
             [number[e.node], e.index, version]
-            for e, version in zip(node.inputs, _versions(node), strict=True)
+            for e, version in zip(node.inputs, versions(node), strict=True)
         ]
         bodies = _subgraphs(node)
         if bodies:
@@ -56,7 +77,7 @@ def _subgraphs(node: Node) -> tuple[SubGraph, ...]:
     return node.op.keywords(node.statics)["subgraphs"]
 
 
-def _versions(node: Node) -> list[int]:
+def versions(node: Node) -> list[int]:
     """MXNet writes 1 behind an input that the operator writes, else 0."""
     if node.op is None or not node.op.states:
         return [0] * len(node.inputs)

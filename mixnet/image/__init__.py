@@ -1,5 +1,10 @@
 """``mx.image``: decoding images, augmenters, iterators over images; OpenCV does the work."""
 
+from mixnet import io as io
+from mixnet import ndarray as nd
+from mixnet import recordio as recordio
+from mixnet.image import detection as det
+from mixnet.image import detection as detection
 from mixnet.image import image as image
 from mixnet.image.augment import Augmenter as Augmenter
 from mixnet.image.augment import BrightnessJitterAug as BrightnessJitterAug
@@ -20,6 +25,17 @@ from mixnet.image.augment import RandomSizedCropAug as RandomSizedCropAug
 from mixnet.image.augment import ResizeAug as ResizeAug
 from mixnet.image.augment import SaturationJitterAug as SaturationJitterAug
 from mixnet.image.augment import SequentialAug as SequentialAug
+from mixnet.image.detection_augment import CreateDetAugmenter as CreateDetAugmenter
+from mixnet.image.detection_augment import (
+    CreateMultiRandCropAugmenter as CreateMultiRandCropAugmenter,
+)
+from mixnet.image.detection_augment import DetAugmenter as DetAugmenter
+from mixnet.image.detection_augment import DetBorrowAug as DetBorrowAug
+from mixnet.image.detection_augment import DetHorizontalFlipAug as DetHorizontalFlipAug
+from mixnet.image.detection_augment import DetRandomCropAug as DetRandomCropAug
+from mixnet.image.detection_augment import DetRandomPadAug as DetRandomPadAug
+from mixnet.image.detection_augment import DetRandomSelectAug as DetRandomSelectAug
+from mixnet.image.detection_iterator import ImageDetIter as ImageDetIter
 from mixnet.image.iterator import ImageIter as ImageIter
 from mixnet.image.transform import center_crop as center_crop
 from mixnet.image.transform import color_normalize as color_normalize
@@ -34,3 +50,4 @@ from mixnet.image.transform import random_rotate as random_rotate
 from mixnet.image.transform import random_size_crop as random_size_crop
 from mixnet.image.transform import resize_short as resize_short
 from mixnet.image.transform import scale_down as scale_down
+from mixnet.util import is_np_array as is_np_array

@@ -13,6 +13,7 @@ from mixnet.context import current_context
 from mixnet.ndarray.ndarray import NDArray
 from mixnet.numpy.ndarray import ndarray as np_ndarray
 from mixnet.runtime.record import array_of
+from mixnet.runtime.state import is_on_host
 from mixnet.runtime.value import adopt, aligned_empty
 from mixnet.util import is_np_array
 
@@ -36,8 +37,9 @@ def pixels_of(src: Any) -> np.ndarray:
 
 def as_array(pixels: np.ndarray, like: Any = None) -> NDArray:
     """A new array of the class and on the device of ``like``; without it, as NumPy mode says."""
-    made = aligned_empty(pixels.shape, pixels.dtype)
-    made[...] = pixels
+    made = pixels if is_on_host() else aligned_empty(pixels.shape, pixels.dtype)
+    if made is not pixels:  # on the host arrays may lie anywhere, and are never written to
+        made[...] = pixels
     if isinstance(like, NDArray):
         return type(like)._wrap(adopt(made, like.context))
     return given_away(made)

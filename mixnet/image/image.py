@@ -1,5 +1,7 @@
 """MXNet's import path ``mx.image.image``."""
 
+from mixnet import io as io
+from mixnet import recordio as recordio
 from mixnet.image.augment import Augmenter as Augmenter
 from mixnet.image.augment import BrightnessJitterAug as BrightnessJitterAug
 from mixnet.image.augment import CastAug as CastAug
@@ -33,3 +35,4 @@ from mixnet.image.transform import random_rotate as random_rotate
 from mixnet.image.transform import random_size_crop as random_size_crop
 from mixnet.image.transform import resize_short as resize_short
 from mixnet.image.transform import scale_down as scale_down
+from mixnet.util import is_np_array as is_np_array

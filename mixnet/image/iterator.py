@@ -15,8 +15,9 @@ import numpy as np
 from mixnet import engine
 from mixnet.base import FileFormatError, MXNetError, ShapeError
 from mixnet.engine.variable import Var
-from mixnet.image import augment, host
+from mixnet.image import host
 from mixnet.image.augment import Augmenter, CreateAugmenter
+from mixnet.image.detection_augment import DetBorrowAug
 from mixnet.image.host import given_away
 from mixnet.image.transform import imdecode
 from mixnet.io.batch import DataBatch
@@ -26,6 +27,7 @@ from mixnet.ndarray.ndarray import NDArray
 from mixnet.recordio import MXIndexedRecordIO, MXRecordIO, unpack
 from mixnet.runtime.value import aligned_empty
 
+_OURS = "mixnet.image."
 _IMAGES_PER_TASK = 8  # below that a task costs more than it saves
 
 
@@ -158,8 +160,12 @@ class ImageIter(DataIter):
             self.seq = self.imgidx
         self.path_root = path_root
         self.check_data_shape(data_shape)
-        self.provide_data = [(data_name, (batch_size, *data_shape))]
-        labels = (batch_size, label_width) if label_width > 1 else (batch_size,)
+        self.provide_data: list[tuple[str, tuple[int, ...]]] = [
+            (data_name, (batch_size, *data_shape))
+        ]
+        labels: tuple[int, ...] = (batch_size,)
+        if label_width > 1:
+            labels = (batch_size, label_width)
         self.provide_label = [(label_name, labels)]
         self.batch_size = batch_size
         self.data_shape = data_shape
@@ -173,7 +179,7 @@ class ImageIter(DataIter):
                 raise AssertionError(f"part_index {part_index} is not below num_parts {num_parts}.")
             size = len(self.seq or ()) // num_parts
             self.seq = (self.seq or [])[part_index * size : (part_index + 1) * size]
-        self.auglist = CreateAugmenter(data_shape, **kwargs) if aug_list is None else aug_list
+        self.auglist: Any = CreateAugmenter(data_shape, **kwargs) if aug_list is None else aug_list
         self.cur = 0
         self.last_batch_handle = last_batch_handle
         self.num_image = None if self.seq is None else len(self.seq)
@@ -274,49 +280,53 @@ class ImageIter(DataIter):
 
     def _in_numpy(self) -> bool:
         """Whether everything here is ours, so that arrays need not be made for each image."""
-        kind = type(self)
-        ours = all(
-            getattr(kind, name) is getattr(ImageIter, name)
-            for name in (
-                "imdecode",
-                "check_valid_image",
-                "augmentation_transform",
-                "postprocess_data",
-            )
-        )
+        names = ("imdecode", "check_valid_image", "augmentation_transform", "postprocess_data")
+        ours = all(getattr(type(self), name).__module__.startswith(_OURS) for name in names)
         return ours and all(_is_ours(each) for each in self.auglist)
 
     def _read(self, data: np.ndarray, label: np.ndarray, begin: int) -> int:
         """Fill a batch from place ``begin`` on; returns how far the samples went."""
-        samples = []
-        for _ in range(begin, self.batch_size):
-            try:
-                sample = self.next_sample()
-            except StopIteration:
-                break
-            samples.append((*sample, self._place()))
         fast = self._in_numpy()
-        images: list[Any] = [None] * len(samples)
-        if fast:
-            images = in_parallel(_decoded, samples, "decode images")
-        for i, (given, content, place) in enumerate(samples, begin):
-            image = images[i - begin]
-            if not fast:
+        while begin < self.batch_size:
+            samples = []
+            for _ in range(begin, self.batch_size):
                 try:
-                    image = self.imdecode(content)
-                except MXNetError as error:
-                    raise _broken(place, error) from None
-                self.check_valid_image([image])
-            image = self.postprocess_data(self.augmentation_transform(image))
-            pixels = host.pixels_of(image)
-            if pixels.shape != data.shape[1:]:
-                raise ShapeError(
-                    f"The augmenters made an image of shape {pixels.shape}, data_shape is "
-                    f"{data.shape[1:]}."
-                )
-            data[i] = pixels
-            label[i] = self._checked_label(given, place)
-        return begin + len(samples)
+                    sample = self.next_sample()
+                except StopIteration:
+                    break
+                samples.append((*sample, self._place()))
+            if not samples:
+                break
+            images: list[Any] = [None] * len(samples)
+            if fast:
+                images = in_parallel(_decoded, samples, "decode images")
+            for image, (given, content, place) in zip(images, samples, strict=True):
+                if not fast:
+                    try:
+                        image = self.imdecode(content)
+                    except MXNetError as error:
+                        raise _broken(place, error) from None
+                    self.check_valid_image([image])
+                made = self._augmented(image, given, place)
+                if made is None:
+                    continue
+                pixels = host.pixels_of(self.postprocess_data(made[0]))
+                if pixels.shape != data.shape[1:]:
+                    raise ShapeError(
+                        f"The augmenters made an image of shape {pixels.shape}, data_shape is "
+                        f"{data.shape[1:]}."
+                    )
+                data[begin] = pixels
+                self._write_label(label[begin : begin + 1], made[1])
+                begin += 1
+        return begin
+
+    def _augmented(self, image: Any, given: Any, place: str) -> tuple[Any, Any] | None:
+        """Image and label, changed; None for a sample to leave out."""
+        return self.augmentation_transform(image), self._checked_label(given, place)
+
+    def _write_label(self, row: np.ndarray, label: Any) -> None:
+        row[0] = label
 
     def _checked_label(self, given: Any, place: str) -> Any:
         values = given.asnumpy() if isinstance(given, NDArray) else np.asarray(given)
@@ -385,6 +395,8 @@ def _broken(place: str, error: Exception) -> MXNetError:
 
 
 def _is_ours(augmenter: Any) -> bool:
-    if isinstance(augmenter, (augment.SequentialAug, augment.RandomOrderAug)):
-        return all(_is_ours(each) for each in augmenter.ts)
-    return type(augmenter).__module__ == augment.__name__
+    """Whether an augmenter and its parts take NumPy arrays as well."""
+    parts = [*getattr(augmenter, "ts", ()), *getattr(augmenter, "aug_list", ())]
+    if isinstance(augmenter, DetBorrowAug):
+        parts.append(augmenter.augmenter)
+    return type(augmenter).__module__.startswith(_OURS) and all(_is_ours(each) for each in parts)

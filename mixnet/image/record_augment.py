@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from mixnet.base import MXNetError
 from mixnet.image.augment import GREY, PCA_VALUES, PCA_VECTORS
 from mixnet.image.host import AREA, NEAREST, interpolation, resize
 from mixnet.io.parameters import Parameters
@@ -117,9 +118,20 @@ class DefaultAugmenter:
         given: the parameters.
         height: of the result.
         width: of the result.
+
+    Raises:
+        MXNetError: two ways of cropping are asked for.
     """
 
     def __init__(self, given: AugmentParameters, height: int, width: int):
+        crops = given.min_crop_size != -1 or given.max_crop_size != -1 or given.rand_crop
+        if given.random_resized_crop and (
+            crops or given.min_random_scale != 1 or given.max_random_scale != 1
+        ):
+            raise MXNetError(
+                "Setting random_resized_crop to true conflicts with min_random_scale, "
+                "max_random_scale, min_crop_size, max_crop_size, and rand_crop."
+            )
         self.given = given
         self.height, self.width = height, width
         self._affine = (
@@ -335,9 +347,11 @@ class Normalizer:
     Args:
         given: the parameters.
         dtype: of the result: float32, or uint8 and int8, which take no mean and no scale.
+        divides: by the standard deviation at the end; else ``scale / std`` is one factor. MXNet
+            has both, which differ in the last bit.
     """
 
-    def __init__(self, given: NormalizeParameters, dtype: np.dtype):
+    def __init__(self, given: NormalizeParameters, dtype: np.dtype, divides: bool = False):
         self.given = given
         self.dtype = dtype
         self.mean_image: np.ndarray | None = None  # (channels, height, width)
@@ -345,6 +359,7 @@ class Normalizer:
         self._mean = np.array(means, np.float32)
         std = [each or 1.0 for each in (given.std_r, given.std_g, given.std_b, given.std_a)]
         self._factor = np.float32(given.scale) / np.array(std, np.float32)
+        self._std = np.array(std, np.float32) if divides else None
         self._varies = given.max_random_contrast > 0 or given.max_random_illumination > 0
         self.is_random = given.rand_mirror or self._varies
         self._table = self._values(1.0, 0.0)
@@ -357,6 +372,8 @@ class Normalizer:
             return np.tile(np.minimum(pixel, top).astype(self.dtype), (4, 1))
         mean = np.float32(0) if self.mean_image is not None else self._mean[:, None]
         made = (pixel.astype(np.float32) - mean) * np.float32(contrast) + np.float32(illumination)
+        if self._std is not None:
+            return made * np.float32(self.given.scale) / self._std[:, None]
         return made * self._factor[:, None]
 
     def __call__(self, pixels: np.ndarray, out: np.ndarray, draw: random.Random) -> None:

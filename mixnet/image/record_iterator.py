@@ -20,7 +20,7 @@ from mixnet.image.record_augment import (
     NormalizeParameters,
     Normalizer,
 )
-from mixnet.image.record_source import Records
+from mixnet.image.record_source import SHUFFLE_SEED, Records
 from mixnet.io.files import _names
 from mixnet.io.loader import BatchSource, MXDataIter, to_array
 from mixnet.io.parameters import REQUIRED, BatchParameters, Shape
@@ -83,9 +83,19 @@ class RecordSource(BatchSource):
         name: of the iterator.
         dtype: of the data.
         label: shape of the label of an image.
+        counts: hand out the numbers of the images as their index.
+        shuffle_seed: what is added to the seed of the orders.
     """
 
-    def __init__(self, given: RecordParameters, name: str, dtype: np.dtype, label: tuple[int, ...]):
+    def __init__(
+        self,
+        given: RecordParameters,
+        name: str,
+        dtype: np.dtype,
+        label: tuple[int, ...],
+        counts: bool = False,
+        shuffle_seed: int = SHUFFLE_SEED,
+    ):
         shape = tuple(given.data_shape)
         if len(shape) != 3 or shape[0] not in (1, 3, 4):
             raise ShapeError(f"{name}: data_shape is (channels, height, width), not {shape}.")
@@ -96,10 +106,12 @@ class RecordSource(BatchSource):
         if not given.path_imgrec:
             raise MXNetError(f"{name}: path_imgrec names the record file; it was not given.")
         self.records = Records(
-            given.path_imgrec, given.path_imgidx, given.shuffle, given.seed, given.num_parts,
+            given.path_imgrec, given.path_imgidx, given.shuffle, given.seed + shuffle_seed, given.num_parts,
             given.part_index, given.corrupt == "skip",
         )  # fmt: skip
         self.given = given
+        self._counts = counts
+        self._index = np.zeros(self.batch_size, np.uint64)
         self.labels = read_image_list(given.path_imglist) if given.path_imglist else None
         self._seed = given.seed if given.seed_aug is None else given.seed_aug
         self._undecoded = self._told = 0
@@ -118,7 +130,8 @@ class RecordSource(BatchSource):
 
     def allocate(self) -> Any:
         data, label = super().allocate()
-        return data, label, np.zeros(self.batch_size, bool)  # which are left out
+        left_out = np.zeros(self.batch_size, bool)
+        return data, label, left_out, np.zeros(self.batch_size, np.uint64)
 
     def blank(self, room: Any, first: int) -> None:
         super().blank(room[:2], first)
@@ -142,6 +155,8 @@ class RecordSource(BatchSource):
                 with self._counting:
                     self._undecoded += 1
                 room[2][place] = True
+            if self._counts:
+                room[3][place] = header.id
 
     def write(
         self, room: Any, place: int, header: Any, content: bytes, seed: tuple[int, int]
@@ -172,13 +187,14 @@ class RecordSource(BatchSource):
         return found[0]
 
     def finish(self, room: Any, samples: Sequence[bytes]) -> tuple[Any, Any]:
-        data, label, left_out = room
+        data, label, left_out, self._index = room
         if left_out.any():
             good = np.flatnonzero(~left_out[: len(samples)])
             if not len(good):
                 raise FileFormatError(f"{self.records.path}: no image of a batch can be decoded.")
             order = np.resize(good, self.batch_size)
             data[...], label[...] = data[order], label[order]
+            self._index = self._index[order]
         if self.skipped > self._told:
             self._told = self.skipped
             warnings.warn(
@@ -188,6 +204,9 @@ class RecordSource(BatchSource):
 
     def padding(self, room: Any) -> int:
         return int(room[2].sum())
+
+    def index(self, samples: Sequence[bytes]) -> np.ndarray:
+        return self._index
 
 
 class ImageSource(RecordSource):
@@ -203,11 +222,12 @@ class ImageSource(RecordSource):
 
     def __init__(self, given: ImageRecordParameters, name: str, dtype: np.dtype):
         width = given.label_width
-        super().__init__(given, name, dtype, () if width == 1 else (width,))
+        older = name.endswith("_v1")
+        super().__init__(given, name, dtype, () if width == 1 else (width,), counts=older)
         if given.aug_seq != "aug_default":
             raise MXNetError(f"{name}: the only aug_seq is 'aug_default', not {given.aug_seq!r}.")
         self._augment = DefaultAugmenter(given, *given.data_shape[1:])
-        self._normalize = Normalizer(given, dtype)
+        self._normalize = Normalizer(given, dtype, divides=older)
         self._is_random = self._augment.is_random or self._normalize.is_random
         self._fixed = random.Random(0)
         if given.mean_img and dtype == np.float32:

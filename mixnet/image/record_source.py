@@ -13,7 +13,7 @@ from mixnet.io.shuffle import Shuffler
 from mixnet.recordio import MAGIC, MXIndexedRecordIO, read_record
 
 _MAGIC_BYTES = struct.pack("<I", MAGIC)
-_SHUFFLE_SEED = 111  # what MXNet adds to the seed
+SHUFFLE_SEED = 111  # what MXNet adds to the seed; it is another number for detection
 
 
 class Records:
@@ -27,7 +27,7 @@ class Records:
         path: record file.
         index: index file, or nothing.
         shuffle: another order in each epoch.
-        seed: of the orders.
+        seed: of the orders, with what MXNet adds to it.
         num_parts: how many parts; by bytes without an index, by records with one.
         part_index: which part.
         skip: leave out what is no record, and count it in ``skipped``, rather than raise.
@@ -66,7 +66,7 @@ class Records:
         else:
             self._begin, self._end = self._byte_part(size, num_parts, part_index)
         self._order: np.ndarray | None = None
-        self._shuffler = Shuffler(seed + _SHUFFLE_SEED) if shuffle else None
+        self._shuffler = Shuffler(seed) if shuffle else None
         self._drawn: list[np.ndarray] = []  # orders, the last of which are kept
         self._orders = 0
         self._at = 0

@@ -1,5 +1,8 @@
 """``mx.init``: first values of parameters, chosen by the parameter's name or given for it."""
 
+from mixnet import ndarray as ndarray
+from mixnet import random as random
+from mixnet import registry as registry
 from mixnet.initializer.by_name import Load as Load
 from mixnet.initializer.by_name import Mixed as Mixed
 from mixnet.initializer.constant import Bilinear as Bilinear
@@ -13,8 +16,11 @@ from mixnet.initializer.initializer import Initializer as Initializer
 from mixnet.initializer.initializer import alias as alias
 from mixnet.initializer.initializer import create as create
 from mixnet.initializer.initializer import register as register
-from mixnet.initializer.random import MSRAPrelu as MSRAPrelu
-from mixnet.initializer.random import Normal as Normal
-from mixnet.initializer.random import Orthogonal as Orthogonal
-from mixnet.initializer.random import Uniform as Uniform
-from mixnet.initializer.random import Xavier as Xavier
+from mixnet.initializer.random_numbers import MSRAPrelu as MSRAPrelu
+from mixnet.initializer.random_numbers import Normal as Normal
+from mixnet.initializer.random_numbers import Orthogonal as Orthogonal
+from mixnet.initializer.random_numbers import Uniform as Uniform
+from mixnet.initializer.random_numbers import Xavier as Xavier
+from mixnet.ndarray import NDArray as NDArray
+from mixnet.ndarray import load as load
+from mixnet.util import is_np_array as is_np_array

@@ -45,8 +45,7 @@ class Load:
             found = self.param[name]
             if arr.shape != found.shape:
                 raise CheckError(
-                    f"Parameter {name} cannot be initialized from loading. Shape mismatch, target "
-                    f"{arr.shape} vs loaded {found.shape}"
+                    f"mx.init.Load: {name} has shape {arr.shape}, the loaded one {found.shape}."
                 )
             arr[:] = found
             if self.verbose:
@@ -54,8 +53,8 @@ class Load:
             return
         if self.default_init is None:
             raise CheckError(
-                f"Cannot Initialize {name}. Not found in loaded param and no default Initializer "
-                f"is provided."
+                f"mx.init.Load: there is no {name} among what was loaded; give default_init for "
+                f"such names."
             )
         self.default_init(name, arr)
         if self.verbose:
@@ -88,6 +87,6 @@ class Mixed:
                 initializer(name, arr)
                 return
         raise ValueError(
-            f'Parameter name {name} did not match any pattern. Consider adding a ".*" pattern at '
-            f"the end with default Initializer."
+            f'mx.init.Mixed: no pattern matches {name}. Let ".*" be the last, with an initializer '
+            f"for the rest."
         )

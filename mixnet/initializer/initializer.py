@@ -8,10 +8,8 @@ import warnings
 from collections.abc import Callable
 from typing import Any
 
-from mixnet.base import CheckError
+from mixnet import registry
 from mixnet.ndarray.ndarray import NDArray
-
-_INITIALIZERS: dict[str, type] = {}
 
 
 class InitDesc(str):
@@ -35,70 +33,9 @@ class InitDesc(str):
         return self
 
 
-def _enter(klass: type, name: str) -> type:
-    before = _INITIALIZERS.get(name.lower())
-    if before is not None and before is not klass:
-        warnings.warn(
-            f"New initializer {klass.__module__}.{klass.__name__} registered with name "
-            f"{name.lower()} is overriding existing initializer "
-            f"{before.__module__}.{before.__name__}",
-            UserWarning,
-            stacklevel=3,
-        )
-    _INITIALIZERS[name.lower()] = klass
-    return klass
-
-
-def register(klass: type) -> Any:
-    """Decorator: make an initializer class known by its name in lower case."""
-    return _enter(klass, klass.__name__)
-
-
-def alias(*aliases: str) -> Callable[[type], Any]:
-    """Decorator: make an initializer class known by further names."""
-
-    def enter(klass: type) -> Any:
-        for name in aliases:
-            _enter(klass, name)
-        return klass
-
-    return enter
-
-
-def create(*args: Any, **kwargs: Any) -> Any:
-    """An initializer from itself, its name and arguments, or the text of ``dumps()``.
-
-    Raises:
-        CheckError: no initializer has that name; it is an AssertionError too.
-    """
-    if not args and "initializer" in kwargs:
-        args = (kwargs.pop("initializer"),)
-    if not args:
-        raise CheckError("mx.init.create takes an initializer, its name or its dumps().")
-    name, *rest = args
-    if isinstance(name, dict):
-        return create(**name)
-    if not isinstance(name, str):
-        if callable(name) and not rest and not kwargs:
-            return name
-        raise CheckError(
-            f"mx.init.create takes an initializer alone, or a name with arguments, not {args!r}."
-        )
-    if name.startswith("["):
-        name, kwargs = json.loads(name)
-    elif name.startswith("{"):
-        return create(**json.loads(name))
-    if name.lower() not in _INITIALIZERS:
-        raise CheckError(
-            f"{name!r} is no initializer; take one of {', '.join(sorted(_INITIALIZERS))}, or "
-            f"register your own class with @mx.init.register."
-        )
-    return _INITIALIZERS[name.lower()](*rest, **kwargs)
-
-
 def _spread(array: NDArray) -> str:
     """The root of the mean square of an array, as text: what ``set_verbosity`` prints."""
-    return str(float((array.astype("float64") ** 2).mean().asnumpy()) ** 0.5)
+    return str((array.norm() / array.size**0.5).asnumpy().item())
 
 
 # How a parameter's name ends, and the method that fills it: the first that fits is taken.
@@ -168,8 +105,7 @@ class Initializer:
             if not isinstance(desc, str):
                 raise TypeError("an initializer takes a parameter's name, a string, and an array")
             warnings.warn(
-                "Calling initializer with init(str, NDArray) has been deprecated. "
-                "Please use init(mx.init.InitDesc(...), NDArray) instead.",
+                "An initializer takes mx.init.InitDesc(name); a plain string is deprecated.",
                 DeprecationWarning,
                 stacklevel=2,
             )
@@ -238,3 +174,19 @@ class Initializer:
     def __repr__(self) -> str:
         values = ", ".join(f"{k}={v!r}" for k, v in self._kwargs.items())
         return f"{type(self).__name__}({values})"
+
+
+register = registry.get_register_func(Initializer, "initializer")
+alias = registry.get_alias_func(Initializer, "initializer")
+_create = registry.get_create_func(Initializer, "initializer")
+
+
+def create(*args: Any, **kwargs: Any) -> Any:
+    """An initializer from itself, its name and arguments, or the text of ``dumps()``.
+
+    Raises:
+        AssertionError: no initializer has that name.
+    """
+    if args and callable(args[0]) and not isinstance(args[0], Initializer):
+        return args[0]  # Mixed, Load, or a function of a name and an array
+    return _create(*args, **kwargs)

@@ -13,23 +13,27 @@ from mixnet.io.ndarray_iter import NDArrayIter as NDArrayIter
 from mixnet.io.wrappers import PrefetchingIter as PrefetchingIter
 from mixnet.io.wrappers import ResizeIter as ResizeIter
 
+# They belong to the images above, under MXNet's name for them here: found on first use.
 _IMAGE_ITERATORS = (
-    "ImageDetRecordIter", "ImageRecordInt8Iter", "ImageRecordIter", "ImageRecordIter_v1",
-    "ImageRecordUInt8Iter", "ImageRecordUInt8Iter_v1",
+    "ImageRecordInt8Iter", "ImageRecordIter", "ImageRecordIter_v1", "ImageRecordUInt8Iter",
+    "ImageRecordUInt8Iter_v1",
 )  # fmt: skip
 
 
 def __getattr__(name: str) -> _Any:
     if name in _IMAGE_ITERATORS:
-        # They belong to the images above, under MXNet's name for them here.
-        from mixnet.image import record_iterator
+        import mixnet.image.record_iterator as record_iterator
 
         return getattr(record_iterator, name)
+    if name == "ImageDetRecordIter":
+        from mixnet.image.detection_record import ImageDetRecordIter
+
+        return ImageDetRecordIter
     raise AttributeError(f"module 'mixnet.io' has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *_IMAGE_ITERATORS})
+    return sorted({*globals(), *_IMAGE_ITERATORS, "ImageDetRecordIter"})
 
 
 from mixnet.io import io as io  # noqa: E402 - MXNet's own import path, made of the names above

@@ -1,7 +1,9 @@
 """MXNet's import path ``mx.io.utils``."""
 
+from mixnet.ndarray import sparse as _sparse
 from mixnet.ndarray.create import array as array
 from mixnet.ndarray.ndarray import NDArray as NDArray
 from mixnet.ndarray.sparse_array import CSRNDArray as CSRNDArray
 
+sparse_array = _sparse.array
 h5py = None

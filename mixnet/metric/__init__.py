@@ -1,5 +1,6 @@
 """Metrics: sums over batches that stay on the device, read as means."""
 
+from mixnet import ndarray as ndarray
 from mixnet.metric.accuracy import Accuracy as Accuracy
 from mixnet.metric.accuracy import TopKAccuracy as TopKAccuracy
 from mixnet.metric.binary import F1 as F1

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -23,13 +24,7 @@ def counted(found: Any, size: int) -> Any:
 def right_classes(label, pred, *, axis: int):
     """How many classes are right, of how many."""
     if pred.shape != label.shape:
-        if not -pred.ndim <= axis < pred.ndim:
-            raise ShapeError(f"Accuracy: predictions {pred.shape} have no axis {axis}.")
         pred = jnp.argmax(pred, axis)
-    if pred.size != label.size:
-        raise ShapeError(
-            f"Shape of labels {label.size} does not match shape of predictions {pred.size}"
-        )
     right = pred.astype(jnp.int32).reshape(-1) == label.astype(jnp.int32).reshape(-1)
     return counted(right, pred.size)
 
@@ -63,7 +58,20 @@ class Accuracy(EvalMetric):
             ValueError: there are more labels than predictions, or fewer.
         """
         for label, pred in pairs(labels, preds):
+            self._check(label.shape, pred.shape)
             self._add(measured(right_classes, [label, pred], axis=self.axis), [pred])
+
+    def _check(self, label: tuple[int, ...], pred: tuple[int, ...]) -> None:
+        """Raise unless there is one class number for each label."""
+        sizes = math.prod(label), math.prod(pred)
+        if label != pred:
+            if not -len(pred) <= self.axis < len(pred):
+                raise ShapeError(f"Accuracy: predictions {pred} have no axis {self.axis}.")
+            sizes = sizes[0], sizes[1] // max(pred[self.axis], 1)
+        if sizes[0] != sizes[1]:
+            raise ShapeError(
+                f"Shape of labels {sizes[0]} does not match shape of predictions {sizes[1]}"
+            )
 
 
 @measure

@@ -51,7 +51,7 @@ class PCC(EvalMetric):
         label_names: Sequence[str] | None = None,
         has_global_stats: bool = True,
     ):
-        self.k = 2
+        self._k = 2
         super().__init__(name, output_names, label_names, has_global_stats=has_global_stats)
 
     def update(self, labels: Any, preds: Any) -> None:
@@ -72,7 +72,7 @@ class PCC(EvalMetric):
                 if known is not None and known.size:
                     classes = max(classes, int(known.max()) + 1)
             self._add(
-                measured(confusion_matrix, [label, pred], classes=max(classes, self.k)), [pred]
+                measured(confusion_matrix, [label, pred], classes=max(classes, self._k)), [pred]
             )
         self._num += 1
         self._global_num += 1
@@ -83,9 +83,15 @@ class PCC(EvalMetric):
                 f"PCC: a label is beyond the {len(found) - 1} columns of the predictions."
             )
         seen = np.nonzero(found)
-        self.k = max(self.k, *(int(each.max()) + 1 for each in seen)) if len(seen[0]) else self.k
-        self._all = _sum_of(self._all, found[: self.k, : self.k], self.k)
-        self._own = _sum_of(self._own, found[: self.k, : self.k] * local, self.k)
+        self._k = max(self._k, *(int(each.max()) + 1 for each in seen)) if len(seen[0]) else self._k
+        self._all = _sum_of(self._all, found[: self._k, : self._k], self._k)
+        self._own = _sum_of(self._own, found[: self._k, : self._k] * local, self._k)
+
+    @property
+    def k(self) -> int:
+        """Number of classes that there were, at least 2."""
+        self._settle()
+        return self._k
 
     @property
     def lcm(self) -> np.ndarray:
@@ -113,13 +119,13 @@ class PCC(EvalMetric):
         """Start anew."""
         self._pending = self._earlier = None
         self._num = self._global_num = 0.0
-        self._own = self._all = np.zeros((self.k, self.k))
+        self._own = self._all = np.zeros((self._k, self._k))
 
     def reset_local(self) -> None:
         """Start anew what ``get`` tells; ``get_global`` goes on."""
         self._settle()
         self._num = 0.0
-        self._own = np.zeros((self.k, self.k))
+        self._own = np.zeros((self._k, self._k))
 
 
 def _sum_of(table: np.ndarray, more: np.ndarray, size: int) -> np.ndarray:

@@ -20,7 +20,11 @@ def correlation(label, pred):
     """Pearson's correlation of all elements; one batch."""
     x, y = (each.reshape(-1).astype(jnp.float64) for each in (pred, label))
     x, y = x - jnp.mean(x), y - jnp.mean(y)
-    found = jnp.sum(x * y) / (jnp.sqrt(jnp.sum(x * x)) * jnp.sqrt(jnp.sum(y * y)))
+    # In the order of numpy.corrcoef, so that what is exactly 1 there is exactly 1 here.
+    share = 1 / jnp.float64(x.size - 1)
+    found = jnp.sum(x * y) * share
+    for each in (x, y):
+        found = found / jnp.sqrt(jnp.sum(each * each) * share)
     return jnp.stack([jnp.clip(found, -1, 1), jnp.float64(1)])
 
 

@@ -7,6 +7,8 @@ import warnings
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+import numpy as np
+
 from mixnet import context as ctx
 from mixnet import optimizer as opt
 from mixnet.checkpoint import load_checkpoint
@@ -18,7 +20,12 @@ from mixnet.model.update import (
     _update_params,
     _update_params_on_kvstore,
 )
-from mixnet.module.base_module import BaseModule, _check_input_names, _parse_data_desc
+from mixnet.module.base_module import (
+    BaseModule,
+    _check_input_names,
+    _described,
+    _parse_data_desc,
+)
 from mixnet.module.executor_group import DataParallelExecutorGroup
 from mixnet.ndarray.create import arange, zeros
 from mixnet.ndarray.ndarray import NDArray
@@ -216,8 +223,12 @@ class Module(BaseModule):
                     continue
                 if given is not None and not allow_missing:
                     raise RuntimeError(f"{name} is not presented")
-                if initializer is not None:
+                if initializer is not None and array.stype == "default":
                     initializer(desc, array)
+                elif initializer is not None:
+                    dense = zeros(array.shape, array.context, array.dtype)
+                    initializer(desc, dense)
+                    dense.copyto(array)
         self.params_initialized = True
         self._params_dirty = False
         self._exec_group.set_params(self._arg_params, self._aux_params, allow_extra=allow_extra)
@@ -424,12 +435,33 @@ class Module(BaseModule):
         A batch of another shape makes the module take that shape from now on.
         """
         assert self.binded and self.params_initialized
+        training = self.for_training if is_train is None else is_train
+        if training and self._updater is not None and not self._updater.states:
+            self._make_states()
         # What came before, as a metric, stays a program of its own: this one is the same each time.
         flush("Module.forward")
         data, labels = self._shapes_of(data_batch)
         if data != self._data_shapes or (labels and labels != self._label_shapes):
-            self.reshape(data, labels)
+            self._data_shapes = _described(data)
+            self._label_shapes = _described(labels) if labels else None
+            self._exec_group.reshape(self._data_shapes, self._label_shapes)
         self._exec_group.forward(data_batch, is_train)
+
+    def _make_states(self) -> None:
+        """Make the optimizer's states now: made in the first step, they would be part of its program,
+        and the second step would be compiled anew."""
+        group, updater, count = self._exec_group, self._updater, len(self._context)
+        for i, (weights, gradients) in enumerate(
+            zip(group.param_arrays, group.grad_arrays or (), strict=False)
+        ):
+            for k, (weight, gradient) in enumerate(zip(weights, gradients, strict=True)):
+                if gradient is None or weight.dtype is not np.float32 or weight.stype != "default":
+                    continue  # states of other dtypes may hold the weight itself
+                number = i * count + k
+                updater.states[number] = self._optimizer.create_state_multi_precision(
+                    number, weight
+                )
+                updater.states_synced[number] = True
 
     def _shapes_of(self, data_batch: Any) -> tuple[Any, Any]:
         """Descriptions of a batch; those of the module where its shapes are the same."""

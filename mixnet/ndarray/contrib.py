@@ -178,7 +178,7 @@ def while_loop(
 
 
 def _is_true(found: Any) -> bool:
-    return bool(found.asnumpy().reshape(-1)[0]) if isinstance(found, NDArray) else bool(found)
+    return bool(found.asscalar() if isinstance(found, NDArray) else found)
 
 
 def _padded(rows: list[Any], count: int) -> Any:
@@ -242,6 +242,9 @@ def cond(pred: Any, then_func: Callable[[], Any], else_func: Callable[[], Any]) 
         pred: an array of one element.
         then_func: returns arrays or nested lists of them.
         else_func: returns arrays of the same shapes and dtypes.
+
+    Raises:
+        ShapeError: ``pred`` has more elements, or the branches return other numbers of arrays.
     """
     if not is_tracing() or not isinstance(pred, NDArray):
         return then_func() if _is_true(pred) else else_func()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from mixnet.base import ShapeError
 from mixnet.ndarray.invoke import invoke
 from mixnet.ndarray.ndarray import NDArray
 from mixnet.ops.custom import runner_of
@@ -14,16 +15,22 @@ def Custom(*data: NDArray, op_type: str, **kwargs: Any) -> Any:
     """Call an operator written in Python.
 
     Args:
-        data: its arguments in order; or by name.
+        data: its arguments in order, then its auxiliary states; or by name.
         op_type: name it was registered under.
         kwargs: its parameters, which reach it as strings.
 
     Raises:
         MXNetError: nothing is registered under that name.
+        ShapeError: there are more arrays than it takes, or fewer.
     """
     kwargs.pop("name", None)
     named = {k: kwargs.pop(k) for k in list(kwargs) if isinstance(kwargs[k], NDArray)}
     parameters = tuple(sorted((k, str(v)) for k, v in kwargs.items()))
-    arguments = runner_of(op_type, parameters).arguments
-    arrays = [*data, *[named[name] for name in arguments[len(data) :] if name in named]]
+    runner = runner_of(op_type, parameters)
+    names = [*runner.arguments, *runner.states]
+    arrays = [*data, *[named[name] for name in names[len(data) :] if name in named]]
+    if len(arrays) != len(names):
+        raise ShapeError(
+            f"Custom: {op_type!r} takes {', '.join(names)}; {len(arrays)} array(s) were given."
+        )
     return invoke(find("Custom"), arrays, {"op_type": op_type, "parameters": parameters})

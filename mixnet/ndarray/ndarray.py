@@ -275,9 +275,8 @@ class NDArray:
     @property
     def grad(self) -> Any:
         """The array that backward writes the gradient to; None without ``attach_grad``."""
-        if self._link is None or self._link.mark is None:
-            return None
-        return self._link.mark.gradient
+        mark = None if self._link is None else self._link.mark
+        return None if mark is None or mark.request == "null" else mark.gradient
 
     def attach_grad(self, grad_req: str = "write", stype: str | None = None) -> None:
         """Make this a variable: backward leaves its gradient in ``grad``.
@@ -330,7 +329,7 @@ class NDArray:
 
     def wait_to_read(self) -> None:
         """Return when the value is computed; raises what went wrong in computing it."""
-        self._array("wait_to_read").block_until_ready()
+        jax.block_until_ready(self._array("wait_to_read"))
 
     wait_to_write = wait_to_read
 
@@ -378,7 +377,9 @@ class NDArray:
     def __jax_array__(self) -> jax.Array:
         value = self._read()
         value.shared = True  # JAX may keep the buffer: never donate it
-        return array_of(value)
+        found = array_of(value)
+        with jax.enable_x64(True):  # what was computed on the host is an array of NumPy
+            return found if isinstance(found, jax.Array) else jax.numpy.asarray(found)
 
     def __dlpack__(self, **kwargs: Any) -> Any:
         return self.__jax_array__().__dlpack__(**kwargs)

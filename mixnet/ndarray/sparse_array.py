@@ -196,6 +196,11 @@ class BaseSparseNDArray(NDArray):
         aux = tuple(each.asnumpy() for each in self._aux)
         return _unpickle, (type(self), self._data.asnumpy(), aux, self.shape, self.context)
 
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        found: Any = self._from_bytes(state["handle"])
+        self._value, self._link = found._value, found._link
+        self._data, self._aux = found._data, found._aux
+
     def to_dict(self) -> dict[str, Any]:
         """Plain data: shape, dtype, context, storage type, number of stored values."""
         return {
@@ -341,7 +346,31 @@ def _starts(rows: Any, count: int, context: Context) -> NDArray:
 class RowSparseNDArray(BaseSparseNDArray):
     """An array of which some rows, slices along the first axis, are stored; the others are 0."""
 
-    __slots__ = ()
+    __slots__ = ("_room", "_stored")
+
+    _room: tuple[NDArray, NDArray] | None
+    """Rows and their numbers with room for more: see :func:`sum_of_rows`."""
+    _stored: NDArray | None
+    """The stored rows; None until somebody asks, where there is room for more."""
+
+    @property
+    def _data(self) -> NDArray:  # type: ignore[override]
+        if self._stored is None:
+            assert self._room is not None
+            count = self._aux[0].shape[0]
+            self._stored = invoke(
+                find("slice_axis"), (self._room[0],), {"axis": 0, "begin": 0, "end": count}
+            )
+        return self._stored
+
+    @_data.setter
+    def _data(self, data: NDArray) -> None:
+        self._stored, self._room = data, None
+
+    @property
+    def _roomy(self) -> tuple[NDArray, NDArray]:
+        """Rows and numbers; some numbers may lie behind the last row, and theirs are to be dropped."""
+        return self._room or (self._data, self._aux[0])
 
     @property
     def stype(self) -> str:
@@ -349,7 +378,15 @@ class RowSparseNDArray(BaseSparseNDArray):
         return "row_sparse"
 
     def _dense(self) -> NDArray:
-        return invoke(find("_rows_to_dense"), (self._data, self._aux[0]), {"shape": self.shape})
+        return invoke(find("_rows_to_dense"), self._roomy, {"shape": self.shape})
+
+    def _replace(self, other: BaseSparseNDArray) -> None:
+        room = getattr(other, "_room", None)
+        if room is None or state.isolation is not None:
+            super()._replace(other)
+        else:
+            self._aux, self._stored, self._room = other._aux, None, room
+            self._variable = None
 
     @classmethod
     def _from_dense(cls, dense: NDArray) -> RowSparseNDArray:
@@ -421,7 +458,12 @@ class RowSparseNDArray(BaseSparseNDArray):
 
 
 def sum_of_rows(pairs: Any, shape: tuple[int, ...]) -> RowSparseNDArray:
-    """A row_sparse array from pairs of row numbers, in any order and repeated, and rows."""
+    """A row_sparse array from pairs of row numbers, in any order and repeated, and rows.
+
+    How many different rows there are changes from batch to batch. So that programs do not, the
+    result has room for as many rows as were given, and numbers behind the last row where it is
+    not used; it is cut to size when somebody looks at the rows themselves.
+    """
     context = pairs[0][1].context
     numbers = np.concatenate([rows.asnumpy() for rows, _ in pairs]).astype(np.int64)
     # Negative numbers count from the end, as indexing has it.
@@ -432,8 +474,14 @@ def sum_of_rows(pairs: Any, shape: tuple[int, ...]) -> RowSparseNDArray:
     if len(pairs) > 1:
         data = invoke(find("Concat"), [each for _, each in pairs], {"dim": 0})
     where = host_indices(places.reshape(-1), context)
-    total = invoke(find("_sum_rows"), (data, where), {"count": len(union)})
-    return RowSparseNDArray._make(total, (host_indices(union, context),), shape)
+    room = len(numbers)
+    total = invoke(find("_sum_rows"), (data, where), {"count": room})
+    made: RowSparseNDArray = RowSparseNDArray._make(total, (host_indices(union, context),), shape)
+    if room > len(union):
+        spare = np.full(room - len(union), shape[0])
+        made._room = (total, host_indices(np.concatenate([union, spare]), context))
+        made._stored = None
+    return made
 
 
 def zeros_of(stype: str, shape: Any, context: Context, dtype: Any) -> Any:

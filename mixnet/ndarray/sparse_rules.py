@@ -21,6 +21,7 @@ from mixnet.ndarray.sparse_array import (
     sum_of_rows,
 )
 from mixnet.ops.registry import OPERATORS, Op, find
+from mixnet.runtime.state import state
 
 Rule = Callable[[Op, Sequence[Any], dict[str, Any]], Any]
 RULES: dict[str, Rule] = {}
@@ -62,6 +63,10 @@ _KEEP_ZERO = [
 
 def run(op: Op, arrays: Sequence[Any], attributes: dict[str, Any], out: Any = None) -> Any:
     """An operator with sparse inputs: by its rule, else on dense copies, with a warning."""
+    if state.recording and any(each._is_sparse and each.grad is not None for each in arrays):
+        # a variable: the dense array that stands for it is on the tape
+        dense = [NDArray._wrap(each._read()) if each._is_sparse else each for each in arrays]
+        return invoke(op, dense, attributes, out)
     rule = RULES.get(op.name)
     found = rule(op, arrays, attributes) if rule is not None else NotImplemented
     if found is NotImplemented:
@@ -366,6 +371,9 @@ _LAZY = {
     "_contrib_group_adagrad_update": None,
 }
 
+# Of these MXNet has no rule for a dense weight, whose every row then moves.
+_OF_SPARSE_WEIGHTS = {"ftrl_update"}
+
 
 def _update(op: Op, arrays: Sequence[Any], attributes: dict[str, Any]) -> Any:
     """An optimizer step on the rows that the gradient has; the others are left as they are."""
@@ -373,19 +381,24 @@ def _update(op: Op, arrays: Sequence[Any], attributes: dict[str, Any]) -> Any:
     lazy = attributes.get("lazy_update", True)
     if not isinstance(gradient, RowSparseNDArray):
         return NotImplemented
-    if _LAZY[op.name] is not None and not lazy:
+    if (_LAZY[op.name] is not None and not lazy) or (
+        op.name in _OF_SPARSE_WEIGHTS and not weight._is_sparse
+    ):
         return _update_all_rows(op, arrays, attributes)
-    rows = gradient._aux[0].asnumpy()
-    if not len(rows):
+    if not gradient._aux[0].shape[0]:
         return weight
     holders = [weight, *arrays[2:]]
-    taken = [_rows_at(each, rows, gradient) for each in holders]
-    new = invoke(op, (taken[0], gradient._data, *taken[1:]), attributes)
-    _put_rows(weight, rows, gradient, new)
+    if any(each._is_sparse for each in holders):
+        data, numbers = gradient._data, gradient._aux[0]
+    else:
+        data, numbers = gradient._roomy
+    taken = [_rows_at(each, numbers) for each in holders]
+    new = invoke(op, (taken[0], data, *taken[1:]), attributes)
+    _put_rows(weight, numbers, new)
     names = op.argument_names(op.bind(attributes)[0])
     for name in op.states:
         i = names.index(name)
-        _put_rows(arrays[i], rows, gradient, taken[i - 1])
+        _put_rows(arrays[i], numbers, taken[i - 1])
     return weight
 
 
@@ -400,17 +413,17 @@ def _update_all_rows(op: Op, arrays: Sequence[Any], attributes: dict[str, Any]) 
     return weight
 
 
-def _rows_at(array: Any, rows: Any, gradient: RowSparseNDArray) -> NDArray:
+def _rows_at(array: Any, numbers: NDArray) -> NDArray:
     if isinstance(array, RowSparseNDArray):
-        return array._rows_at(rows)
-    return invoke(find("_take_rows"), (array, gradient._aux[0]), {})
+        return array._rows_at(numbers.asnumpy())
+    return invoke(find("_take_rows"), (array, numbers), {})
 
 
-def _put_rows(array: Any, rows: Any, gradient: RowSparseNDArray, data: NDArray) -> None:
+def _put_rows(array: Any, numbers: NDArray, data: NDArray) -> None:
     if isinstance(array, RowSparseNDArray):
-        array._put_rows(rows, data)
+        array._put_rows(numbers.asnumpy(), data)
     else:
-        array._write(invoke(find("_put_rows"), (array, gradient._aux[0], data), {})._read())
+        array._write(invoke(find("_put_rows"), (array, numbers, data), {})._read())
 
 
 def install_updates() -> None:

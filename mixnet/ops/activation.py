@@ -40,7 +40,11 @@ def _leaky_arguments(act_type: str) -> tuple[str, ...]:
     return ("data", "gamma") if act_type == "prelu" else ("data",)
 
 
-@op("LeakyReLU", arguments=_leaky_arguments)
+@op(
+    "LeakyReLU",
+    arguments=_leaky_arguments,
+    initializers={"gamma": '["Constant", {"value": 0.25}]'},
+)
 def leaky_relu(
     data,
     gamma=None,

@@ -20,6 +20,7 @@ _COMMON: dict[str, Any] = {
     "outputs": 3,
     "visible": _visible,
     "output_names": ["output", "mean", "var"],
+    "initializers": {"moving_mean": '["zero", {}]', "moving_var": '["one", {}]'},
 }
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, Protocol
 
@@ -16,22 +16,37 @@ from mixnet.ops.registry import op
 
 
 class Runner(Protocol):
-    """What an operator of a user offers to the node; see ``mixnet.operator``."""
+    """What an operator of a user offers to the node; see ``mixnet.operator``.
+
+    ``ticket`` is what a run gives for its gradient to find what the operator has kept.
+    """
 
     arguments: list[str]
     outputs: list[str]
+    states: list[str]
 
     def structs(self, inputs: Sequence[Any]) -> tuple[list[tuple[int, ...]], list[np.dtype]]:
-        """Shapes and dtypes of the outputs for inputs of known ones."""
+        """Shapes and dtypes of the outputs for arguments of known ones."""
 
-    def input_shapes(self, shapes: Sequence[Any]) -> list[tuple[int, ...]]:
-        """Shapes of all inputs from those of some."""
+    def input_shapes(self, shapes: Mapping[str, Any]) -> dict[str, tuple[int, ...]]:
+        """Shapes of arguments and states from those of some arguments."""
 
-    def forward(self, training: bool, inputs: Sequence[np.ndarray]) -> list[np.ndarray]:
-        """Outputs."""
+    def forward(
+        self,
+        training: bool,
+        instance: int,
+        inputs: Sequence[np.ndarray],
+        states: Sequence[np.ndarray],
+    ) -> tuple[list[np.ndarray], float, list[np.ndarray]]:
+        """Outputs, ticket, new states."""
 
     def backward(
-        self, heads: Sequence[np.ndarray], inputs: Sequence[np.ndarray], outputs: Sequence[Any]
+        self,
+        ticket: float,
+        heads: Sequence[np.ndarray],
+        inputs: Sequence[np.ndarray],
+        outputs: Sequence[np.ndarray],
+        states: Sequence[np.ndarray],
     ) -> list[np.ndarray]:
         """Gradients of the inputs."""
 
@@ -83,46 +98,90 @@ def runner_of(op_type: str, parameters: tuple[tuple[str, str], ...]) -> Runner:
     return _made[key]
 
 
-def _count(op_type: str, parameters: tuple) -> int:
+def _arguments(op_type: str, parameters: tuple) -> list[str]:
+    runner = runner_of(op_type, parameters)
+    return [*runner.arguments, *runner.states]
+
+
+def _states(op_type: str, parameters: tuple) -> range:
+    runner = runner_of(op_type, parameters)
+    count = len(runner.arguments)
+    return range(count, count + len(runner.states))
+
+
+def _visible(op_type: str, parameters: tuple) -> int:
     return len(runner_of(op_type, parameters).outputs)
 
 
-@op("Custom", outputs=_count, num_args="num_args_", calls_python=True)
-def custom(*data, op_type: str, parameters: tuple = (), training):
+# The output behind the visible ones is the ticket, a number that floats hold exactly.
+_TICKET = jax.ShapeDtypeStruct((1,), np.dtype("float32"))
+
+
+@op(
+    "Custom",
+    arguments=_arguments,
+    outputs=lambda op_type, parameters: _visible(op_type, parameters) + 1,
+    visible=_visible,
+    output_names=lambda op_type, parameters: runner_of(op_type, parameters).outputs,
+    states=_states,
+    num_args="num_args_",
+    calls_python=True,
+    keeps_outputs=True,
+)
+def custom(*data, op_type: str, parameters: tuple = (), instance: int = 0, training):
     """The operator registered as ``op_type``; it runs in Python, on the host.
 
     Args:
-        data: its arguments in order.
+        data: its arguments in order, then its auxiliary states.
+        instance: runs with the same number, other than 0, share one operator, as those of an
+            executor do.
 
     Source: MXNet operator ``Custom``.
     """
     runner = runner_of(op_type, parameters)
-    shapes, dtypes = runner.structs(data)
+    count = len(runner.arguments)
+    shapes, dtypes = runner.structs(data[:count])
     structs = [jax.ShapeDtypeStruct(s, d) for s, d in zip(shapes, dtypes, strict=True)]
+    structs += [_TICKET, *[jax.ShapeDtypeStruct(e.shape, e.dtype) for e in data[count:]]]
 
-    def call(*inputs: Any) -> list[np.ndarray]:
+    def call(*given: Any) -> list[np.ndarray]:
+        arrays = [np.asarray(each) for each in given]
         with _kept(op_type):
-            return runner.forward(training, [np.asarray(each) for each in inputs])
+            outputs, ticket, states = runner.forward(
+                training, instance, arrays[:count], arrays[count:]
+            )
+        return [*outputs, np.array([ticket], np.float32), *states]
 
     return tuple(jax.pure_callback(call, structs, *data))
 
 
-@custom.set_gradient
-def _(heads, outputs, *data, op_type, parameters, training):
+@custom.infer_inputs
+def _(op_type, parameters, **shapes):
     runner = runner_of(op_type, parameters)
-    heads = heads if isinstance(heads, tuple) else (heads,)
-    outputs = outputs if isinstance(outputs, tuple) else (outputs,)
-    structs = [jax.ShapeDtypeStruct(each.shape, each.dtype) for each in data]
-    count = len(data)
+    return runner.input_shapes(shapes) if runner.arguments[0] in shapes else {}
+
+
+@custom.set_gradient
+def _(heads, outputs, *data, op_type, parameters, instance, training):
+    runner = runner_of(op_type, parameters)
+    made, count = len(runner.outputs), len(runner.arguments)
+    structs = [jax.ShapeDtypeStruct(each.shape, each.dtype) for each in data[:count]]
 
     def call(*given: Any) -> list[np.ndarray]:
-        arrays = [np.asarray(each) for each in given]
-        inputs, results = arrays[len(heads) : len(heads) + count], arrays[len(heads) + count :]
+        arrays = iter([np.asarray(each) for each in given])
+        ticket = float(next(arrays)[0])
+        parts = [
+            [next(arrays) for _ in range(each)] for each in (made, count, made, len(runner.states))
+        ]
         with _kept(op_type):
-            return runner.backward(arrays[: len(heads)], inputs, results)
+            return runner.backward(ticket, *parts)
 
-    found = jax.pure_callback(call, structs, *heads, *data, *outputs)
+    # The states that the gradient sees are those that forward has left.
+    found = jax.pure_callback(
+        call, structs, outputs[made], *heads[:made], *data[:count], *outputs[:made],
+        *outputs[made + 1 :],
+    )  # fmt: skip
     return tuple(
         g if jnp.issubdtype(d.dtype, jnp.floating) else None
-        for g, d in zip(found, data, strict=True)
+        for g, d in zip(found, data, strict=False)
     )

@@ -14,6 +14,8 @@ from typing import Any
 
 import numpy as np
 
+from mixnet.ops.threefry import threefry
+
 ON_HOST: dict[str, Callable[..., Any]] = {}
 
 
@@ -112,3 +114,16 @@ def _resize(data: Any, *, size: tuple[int, ...], keep_ratio: bool, interp: int) 
         if before:
             ipp.setUseIPP(True)
     return made.reshape(height, width, data.shape[2])
+
+
+def _declare_random_flip(name: str, axis: int) -> None:
+    @_of(name)
+    def flip(data: Any, *, key: Any) -> Any:
+        if data.ndim != 3:
+            return NotImplemented
+        # As jax.random.bernoulli: below a half if the first of 64 random bits is 0.
+        return data if int(threefry(key, 0, 0)[0]) >> 31 else np.flip(data, axis)
+
+
+_declare_random_flip("_image_random_flip_left_right", 1)
+_declare_random_flip("_image_random_flip_top_bottom", 0)

@@ -44,8 +44,14 @@ def softmax_output(
 
 
 @softmax_output.infer_inputs
-def _(data, *, multi_output):
-    return {"label": (data[0], *data[2:]) if multi_output else data[:-1]}
+def _(data, label, *, multi_output):
+    if not multi_output:
+        return {"label": label if label == data else data[:-1]}
+    flat = (data[0], math.prod(data[2:]))
+    # MXNet makes a flat label where nothing is known, and takes any of these.
+    return {
+        "label": label if label in (data, (data[0], *data[2:]), (data[0], 1, *data[2:])) else flat
+    }
 
 
 @softmax_output.set_gradient
@@ -110,8 +116,8 @@ def _regression(name: str, text: str, forward: Any, slope: Any) -> None:
 
     @operator.infer_inputs
     def _(data, label):
-        if label is not None and math.prod(label) == math.prod(data):
-            return {}
+        if label and label[0] == data[0] and math.prod(label) == math.prod(data):
+            return {"label": label}
         return {"label": data[:1] if len(data) == 2 and data[1] == 1 else data}
 
     @operator.set_gradient
@@ -233,7 +239,11 @@ def _(head, out, data, label, *, margin, regularization_coefficient, use_linear)
     return regularization_coefficient * side * slope, None
 
 
-@op("IdentityAttachKLSparseReg", states=["moving_avg"])
+@op(
+    "IdentityAttachKLSparseReg",
+    states=["moving_avg"],
+    initializers={"moving_avg": '["zero", {}]'},
+)
 def identity_attach_kl_sparse_reg(
     data,
     moving_avg,

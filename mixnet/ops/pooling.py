@@ -246,7 +246,11 @@ def _bilinear_kernel(scale: int) -> tuple[int, int]:
     return 2 * scale - scale % 2, math.ceil((scale - 1) / 2)
 
 
-@op("UpSampling", arguments=_upsampling_arguments)
+@op(
+    "UpSampling",
+    arguments=_upsampling_arguments,
+    initializers={"weight": '["bilinear", {}]'},
+)
 def upsampling(
     *data,
     scale: int,

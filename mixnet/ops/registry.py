@@ -40,7 +40,8 @@ class Op:
             the inputs' places.
         outputs: number of outputs (states left out), or a function of the attributes.
         visible: number of outputs a caller sees, or a function of the attributes.
-        output_names: suffixes of the outputs' names in a symbol.
+        output_names: suffixes of the outputs' names in a symbol, or a function of the attributes
+            that lists those of all visible ones.
         arguments: function of the attributes that lists the array parameters a call needs; by
             default all, without ``bias`` where ``no_bias`` is set. A number that is an input of the
             program is a ``Dynamic`` there, None if it is not given.
@@ -50,6 +51,11 @@ class Op:
         num_args: attribute in symbol files that counts variadic inputs; None where the number of
             inputs follows from the other attributes.
         differentiable: False stops gradients, as for comparisons.
+        calls_python: whether it runs Python: by itself, for it may fail, or wait.
+        keeps_outputs: whether its gradient reads the outputs of the very call, and never calls
+            again. They come once more behind the outputs and states, for backward to find them.
+        initializers: how parameters start that a symbol makes by itself, as ``Initializer.dumps``
+            says it, where that does not follow from their names.
     """
 
     def __init__(
@@ -61,13 +67,15 @@ class Op:
         states: Sequence[str] | Callable[..., Sequence[int]] = (),
         outputs: int | Callable[..., int] = 1,
         visible: int | Callable[..., int] | None = None,
-        output_names: Sequence[str] = ("output",),
+        output_names: Sequence[str] | Callable[..., Sequence[str]] = ("output",),
         arguments: Callable[..., Sequence[str]] | None = None,
         check: Callable[..., None] | None = None,
         method: bool = False,
         num_args: str | None = "num_args",
         differentiable: bool = True,
         calls_python: bool = False,
+        keeps_outputs: bool = False,
+        initializers: Mapping[str, str] | None = None,
     ):
         self.name = name
         self.function = function
@@ -75,11 +83,14 @@ class Op:
         self.aliases = tuple(aliases)
         self._states = states if callable(states) else None
         self.states: tuple[str, ...] = () if callable(states) else tuple(states)
-        self.output_names = tuple(output_names)
+        self._name_outputs = output_names if callable(output_names) else None
+        self._output_names = () if callable(output_names) else tuple(output_names)
         self.method = method
         self.num_args = num_args
         self.differentiable = differentiable
-        self.calls_python = calls_python  # it runs by itself: it may fail, or wait
+        self.calls_python = calls_python
+        self.keeps_outputs = keeps_outputs
+        self.initializers = dict(initializers or {})
         self._outputs, self._visible, self._arguments = outputs, visible, arguments
         self._check = check
         self._infer_inputs: Callable[..., Mapping[str, Any]] | None = None
@@ -123,10 +134,13 @@ class Op:
         """Decorator: shapes of parameters that follow from the data.
 
         The rule names the array parameters whose shapes it reads and the attributes it needs, and
-        returns ``{parameter: shape}``. It is called once the shape of the first one is known.
+        returns ``{parameter: shape}``. It is called once the shape of the first one is known. All
+        known shapes reach a parameter ``**shapes``.
         """
         self._infer_inputs = rule
-        self._infer_names = tuple(inspect.signature(rule).parameters)
+        parameters = inspect.signature(rule).parameters
+        self._infer_all = any(each.kind is each.VAR_KEYWORD for each in parameters.values())
+        self._infer_names = tuple(name for name in parameters if name != "shapes")
         return rule
 
     def set_gradient(self, rule: Callable[..., Any]) -> Callable[..., Any]:
@@ -267,6 +281,14 @@ class Op:
             return self.num_outputs(statics, num_inputs)
         return self._ask(self._visible, statics, num_inputs)
 
+    def output_names(self, statics: Statics) -> tuple[str, ...]:
+        """Suffixes of the outputs' names; a single one is numbered where there are more outputs."""
+        if self._name_outputs is None:
+            return self._output_names
+        known = self.keywords(statics)
+        names = inspect.signature(self._name_outputs).parameters
+        return tuple(self._name_outputs(**{name: known[name] for name in names}))
+
     def argument_names(self, statics: Statics) -> tuple[str, ...]:
         """Array parameters that a call with these attributes takes."""
         known = self.keywords(statics)
@@ -294,6 +316,12 @@ class Op:
             if name in arguments
         }
 
+    def num_residuals(self, statics: Statics, num_inputs: int = 0) -> int:
+        """Outputs behind all others that only backward reads."""
+        if not self.keeps_outputs:
+            return 0
+        return self.num_outputs(statics, num_inputs) + len(self.written(statics, num_inputs))
+
     def infer_input_shapes(self, statics: Statics, shapes: Mapping[str, Any]) -> dict[str, Any]:
         """Shapes of parameters that follow from the known ``shapes`` (name -> shape or None)."""
         if self._infer_inputs is None:
@@ -303,7 +331,7 @@ class Op:
         first = self._infer_names[0]
         if arguments[first] is None:
             return {}
-        return dict(self._infer_inputs(**arguments))
+        return dict(self._infer_inputs(**arguments, **(shapes if self._infer_all else {})))
 
     # ---- computing ----------------------------------------------------------------------------
 
@@ -318,9 +346,18 @@ class Op:
             key = jax.random.fold_in(jax.random.wrap_key_data(key), jnp.uint32(draw))
         else:
             key = None
-        if self._gradient is not None:
-            return self._apply_with_gradient(statics, tuple(arrays), tuple(scalars), key)
-        return self._call(statics, arrays, scalars, key)
+        if self._gradient is None:
+            return self._call(statics, arrays, scalars, key)
+        found = self._apply_with_gradient(statics, tuple(arrays), tuple(scalars), key)
+        return (*found, *found) if self.keeps_outputs else found
+
+    def gradient_of_call(
+        self, statics: Statics, heads: Arrays, outputs: Arrays, arrays: Arrays
+    ) -> tuple[Any, ...]:
+        """Gradients of the arrays of a call whose outputs are known, None where there is none."""
+        assert self._gradient is not None
+        found = self._gradient(tuple(heads), tuple(outputs), *arrays, **self.keywords(statics))
+        return (*found, *[None] * (len(arrays) - len(found)))
 
     def _call(self, statics: Statics, arrays: Arrays, scalars: Arrays, key: Any) -> tuple:
         keywords = self.keywords(statics, scalars)

@@ -22,8 +22,8 @@ def _whole(numbers: Any) -> Any:
 
 @op("_rows_to_dense")
 def rows_to_dense(data, indices, *, shape: Shape):
-    """The dense array of a row_sparse one."""
-    return jnp.zeros(shape, data.dtype).at[_whole(indices)].set(data)
+    """The dense array of a row_sparse one; numbers behind the last row are dropped."""
+    return jnp.zeros(shape, data.dtype).at[_whole(indices)].set(data, mode="drop")
 
 
 @op("_csr_to_dense")
@@ -34,14 +34,14 @@ def csr_to_dense(data, indices, rows, *, shape: Shape):
 
 @op("_take_rows")
 def take_rows(dense, indices):
-    """The rows with these numbers."""
-    return dense[_whole(indices)]
+    """The rows with these numbers; for numbers behind the last row, the last."""
+    return dense.at[_whole(indices)].get(mode="clip")
 
 
 @op("_put_rows")
 def put_rows(dense, indices, data):
-    """``dense`` with the rows with these numbers replaced."""
-    return dense.at[_whole(indices)].set(data.astype(dense.dtype))
+    """``dense`` with the rows with these numbers replaced; those behind the last row are dropped."""
+    return dense.at[_whole(indices)].set(data.astype(dense.dtype), mode="drop")
 
 
 @op("_sum_rows")

@@ -9,11 +9,11 @@ from typing import Any, ClassVar
 import numpy as np
 
 from mixnet import config
-from mixnet.dtype import bfloat16
-from mixnet.ndarray.create import zeros
+from mixnet.dtype import as_dtype, bfloat16
 from mixnet.ndarray.invoke import invoke
 from mixnet.ndarray.ndarray import NDArray
 from mixnet.ops.registry import Op, find
+from mixnet.runtime.value import from_host
 from mixnet.util import is_np_array
 
 _HALF = (np.float16, bfloat16.type)
@@ -280,10 +280,14 @@ class Optimizer:
 
     @staticmethod
     def _zeros(weight: NDArray, dtype: Any = None, stype: str = "default") -> NDArray:
-        """Zeros of the shape of a weight, where it is, in its dtype by default."""
-        kind = weight.dtype if dtype is None else dtype
+        """Zeros of the shape of a weight, where it is, in its dtype by default.
+
+        They come from the host: recorded, they would be part of the first step's program, and the
+        second step would compile another.
+        """
+        kind = as_dtype(weight.dtype if dtype is None else dtype)
         if stype == "default":
-            return zeros(weight.shape, weight.context, kind)
+            return NDArray._wrap(from_host(np.zeros(weight.shape, kind), weight.context))
         made: NDArray = weight._zeros_as(stype)
         return made.astype(kind, copy=False)
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Sequence
 from typing import Any, NamedTuple
 
+import jax.numpy as jnp
+
 from mixnet.graph.node import Entry, Node, topological
 from mixnet.ops.backward import gradients
 from mixnet.ops.registry import find
@@ -70,6 +72,27 @@ class BackwardOp:
         return f"<gradient of {self.forward!r}>"
 
 
+class KeptBackwardOp(BackwardOp):
+    """The same for an operator that keeps its outputs: heads, inputs and these come in.
+
+    The forward operator is not called again.
+    """
+
+    _made: dict[Any, BackwardOp] = {}
+
+    def apply(self, statics: Any, arrays: Sequence[Any], scalars: Sequence[Any] = ()) -> tuple:
+        """Gradients of the inputs asked for, in their order."""
+        forward_statics, headed, wanted = statics
+        count = self.forward.num_residuals(forward_statics)
+        heads, inputs = arrays[: len(headed)], arrays[len(headed) : -count]
+        outputs = arrays[-count:]
+        placed = [jnp.zeros_like(each) for each in outputs]
+        for i, head in zip(headed, heads, strict=True):
+            placed[i] = head
+        found = self.forward.gradient_of_call(forward_statics, placed, outputs, inputs)
+        return tuple(jnp.zeros_like(inputs[i]) if found[i] is None else found[i] for i in wanted)
+
+
 def backward_node(node: Node, heads: Sequence[Entry | None], wanted: Sequence[int]) -> Node:
     """The node with the gradients of ``node``'s inputs ``wanted``, from those of its outputs."""
     custom = getattr(node.op, "backward_node", None)
@@ -78,11 +101,15 @@ def backward_node(node: Node, heads: Sequence[Entry | None], wanted: Sequence[in
         if found is not None:
             return found.made_from(node)
     headed = tuple(i for i, head in enumerate(heads) if head is not None)
+    kept: tuple[Entry, ...] = ()
+    if getattr(node.op, "keeps_outputs", False):
+        count = node.op.num_residuals(node.statics, len(node.inputs))
+        kept = tuple(Entry(node, count + i) for i in range(count))
     made = Node(
-        BackwardOp(node.op),
+        KeptBackwardOp(node.op) if kept else BackwardOp(node.op),
         (node.statics, headed, tuple(wanted)),
         node.scalars,
-        (*[head for head in heads if head is not None], *node.inputs),
+        (*[head for head in heads if head is not None], *node.inputs, *kept),
         f"{node.name}_backward",
     )
     return made.made_from(node)

@@ -29,10 +29,11 @@ _SAME_SHAPE = (
     "add_n",
 )
 _SAME_AS_INPUT = frozenset({
-    "Activation", "BlockGrad", "Cast", "Dropout", "LeakyReLU", "_copy", "amp_cast", "ones_like", "relu", "sigmoid",
+    "Activation", "BlockGrad", "Dropout", "LeakyReLU", "_copy", "ones_like", "relu", "sigmoid",
     "softsign", "tanh", "zeros_like",
 })  # fmt: skip
 _KEEPS_BATCH = frozenset({"Convolution", "FullyConnected"})
+_CASTS = ("Cast", "amp_cast", "amp_multicast")  # every output has the shape of its input
 
 
 def is_known(shape: Any) -> bool:
@@ -125,7 +126,7 @@ class Inference:
             self._same(node, [*node.inputs, Entry(node)])
         elif name == "where":  # the condition may be one number for each row
             self._same(node, [*node.inputs[1:], Entry(node)])
-        elif name == "amp_multicast":
+        elif name in _CASTS:
             for i, entry in enumerate(node.inputs):
                 self._same(node, [entry, Entry(node, i)])
         elif name in _KEEPS_BATCH:

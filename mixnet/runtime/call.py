@@ -50,7 +50,9 @@ class Call:
         self.num_scalars = num_scalars
         # An operation that runs Python may fail or take long: nothing else shall with it.
         self.alone = getattr(op, "calls_python", False)
-        self.residuals = getattr(op, "residuals", 0)  # hidden outputs kept for backward
+        # Hidden outputs kept for backward.
+        keeps = getattr(op, "keeps_outputs", False)
+        self.residuals = op.num_residuals(statics) if keeps else getattr(op, "residuals", 0)
         self.visible = op.num_visible(statics, len(specs))
 
 

@@ -16,6 +16,7 @@ import numpy as np
 from mixnet.base import ContextError, MXNetError
 from mixnet.context import Context
 from mixnet.ops.host import ON_HOST
+from mixnet.ops.threefry import fold_in
 from mixnet.runtime import on_numpy
 from mixnet.runtime.call import explain
 from mixnet.runtime.record import array_of, record
@@ -51,7 +52,12 @@ class HostRun:
         arrays = [self.array(value) for value in values]
         rule = ON_HOST.get(op.name)
         if rule is not None:
-            found = rule(*arrays, **op.keywords(statics, scalars))
+            if op.takes_key:
+                *given, key = arrays
+                keywords = op.keywords(statics, scalars[:-1])
+                found = rule(*given, key=fold_in(key, int(scalars[-1])), **keywords)
+            else:
+                found = rule(*arrays, **op.keywords(statics, scalars))
             if found is not NotImplemented:
                 outputs = found if isinstance(found, tuple) else (found,)
                 return [host_value(each, where) for each in outputs]
@@ -145,11 +151,13 @@ def copied(value: Value, context: Context) -> Value | None:
 def on_host(alone: bool = False) -> Iterator[None]:
     """Scope in which this thread computes with NumPy; nothing changes within a trace.
 
+    What autograd records stops here: a tape inside is one of its own.
+
     Args:
         alone: this process has no devices.
     """
     before, recording = state.trace, state.recording
-    if before is not None or (recording and not alone):
+    if before is not None:
         yield
         return
     state.trace, state.recording = HostRun(alone), False

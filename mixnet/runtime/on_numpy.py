@@ -15,6 +15,8 @@ import jax
 import numpy as np
 from jax.extend.core import ClosedJaxpr, Literal
 
+from mixnet.ops.threefry import MASK, fold_in, threefry
+
 Rule = Callable[..., Any]
 RULES: dict[str, Rule] = {}
 
@@ -241,7 +243,9 @@ def _convert(equation: Any, new_dtype: Any, **_: Any) -> Any:
             # XLA keeps to the range where C leaves the result open; no number is 0.
             limits = np.iinfo(dtype)
             wide = x.astype(np.float64) if dtype.itemsize >= 4 else x
-            found = np.clip(np.nan_to_num(wide), limits.min, limits.max).astype(dtype)
+            if not np.isfinite(wide).all():
+                wide = np.nan_to_num(wide)
+            found = np.clip(wide, limits.min, limits.max).astype(dtype)
             return np.where(wide >= 2.0**63, limits.max, found) if dtype.itemsize == 8 else found
         return x.astype(dtype, copy=False)
 
@@ -259,8 +263,15 @@ def _bitcast(equation: Any, new_dtype: Any, **_: Any) -> Any:
 @_rule("select_n")
 def _select(equation: Any, **_: Any) -> Any:
     if len(equation.invars) == 3:
-        return lambda which, no, yes: np.where(which, yes, no)
+        return _choose
     return lambda which, *cases: np.choose(which, cases)
+
+
+def _choose(which: Any, no: Any, yes: Any) -> Any:
+    # A single condition is usual, to do something to an image or not: nothing is copied then.
+    if which.size == 1 or (which.size and not any(which.strides)):
+        return yes if which.flat[0] else no
+    return np.where(which, yes, no)
 
 
 # ---- shape --------------------------------------------------------------------------------------
@@ -590,9 +601,18 @@ def _while(
         of_test = arrays[:cond_nconsts]
         of_body = arrays[cond_nconsts : cond_nconsts + body_nconsts]
         carried = list(arrays[cond_nconsts + body_nconsts :])
-        while test(*of_test, *carried)[0]:
-            carried = body(*of_body, *carried)
-        return carried
+        while True:
+            going = np.asarray(test(*of_test, *carried)[0])
+            if not going.any():
+                return carried
+            found = body(*of_body, *carried)
+            if going.ndim:  # several loops side by side: those that have ended stay as they are
+                shapes = [going.shape + (1,) * (each.ndim - going.ndim) for each in found]
+                found = [
+                    np.where(going.reshape(shape), new, old)
+                    for shape, new, old in zip(shapes, found, carried, strict=True)
+                ]
+            carried = found
 
     return _result(run, equation)
 
@@ -620,44 +640,6 @@ def _scan(
 
 
 # ---- random numbers: threefry, the same bits as on a device -------------------------------------
-
-_ROTATIONS = ((13, 15, 26, 6), (17, 29, 16, 24))
-_MASK = 0xFFFFFFFF
-
-
-def threefry(key: Any, first: Any, second: Any) -> tuple[Any, Any]:
-    """The block cipher of Salmon et al., "Parallel random numbers: as easy as 1, 2, 3" (2011).
-
-    Args:
-        key: two words.
-        first: uint32 words to encrypt; numbers of Python for one block, which is quicker.
-        second: the other half.
-    """
-    schedule = (int(key[0]), int(key[1]), int(key[0]) ^ int(key[1]) ^ 0x1BD11BDA)
-    if isinstance(first, int):
-        x, y = (first + schedule[0]) & _MASK, (second + schedule[1]) & _MASK
-        for turn in range(5):
-            for by in _ROTATIONS[turn % 2]:
-                x = (x + y) & _MASK
-                y = ((y << by) | (y >> (32 - by))) & _MASK ^ x
-            x = (x + schedule[(turn + 1) % 3]) & _MASK
-            y = (y + schedule[(turn + 2) % 3] + turn + 1) & _MASK
-        return x, y
-    words = [np.uint32(each) for each in schedule]
-    x, y = first + words[0], second + words[1]
-    for turn in range(5):
-        for by in _ROTATIONS[turn % 2]:
-            x = x + y
-            y = (np.left_shift(y, np.uint32(by)) | np.right_shift(y, np.uint32(32 - by))) ^ x
-        x = x + words[(turn + 1) % 3]
-        y = y + words[(turn + 2) % 3] + np.uint32(turn + 1)
-    return x, y
-
-
-def fold_in(key: Any, number: int) -> np.ndarray:
-    """The key that ``jax.random.fold_in`` makes."""
-    number = int(number)
-    return np.array(threefry(key, (number >> 32) & _MASK, number & _MASK), np.uint32)
 
 
 @_rule("random_fold_in")
@@ -698,7 +680,7 @@ def _random_split(equation: Any, shape: Any, **_: Any) -> Any:
     size = math.prod(shape)
 
     def run(key: Any) -> Any:
-        made = [threefry(key, i >> 32, i & _MASK) for i in range(size)]
+        made = [threefry(key, i >> 32, i & MASK) for i in range(size)]
         return np.array(made, np.uint32).reshape(*shape, 2)
 
     return run

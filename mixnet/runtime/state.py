@@ -5,6 +5,8 @@ from __future__ import annotations
 import threading
 import weakref
 from collections import defaultdict, deque
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 
@@ -46,6 +48,28 @@ class ThreadState(threading.local):
 
 
 state = ThreadState()
+
+
+@contextmanager
+def apart() -> Iterator[None]:
+    """A scope for Python that a program calls back: what it records is apart from what is pending.
+
+    The thread that waits for a program may be the one that runs it. What that thread had recorded
+    before may read the program's results, so the callback must not wait for it.
+    """
+    names = ("segment", "segments", "trace", "isolation", "bulk")
+    before = {name: getattr(state, name) for name in names}
+    state.segment, state.segments = None, Segments()
+    state.trace = state.isolation = None
+    _all.add(state.segments)
+    try:
+        yield
+        for segment in list(state.segments.values()):
+            if not segment.finished:
+                segment.finish("end of a callback", wait=False)
+    finally:
+        for name, value in before.items():
+            setattr(state, name, value)
 
 
 def is_tracing() -> bool:

@@ -130,12 +130,18 @@ def adopt(data: np.ndarray, context: Context) -> Value:
         context: device.
     """
     spec = Spec.of(data.shape, data.dtype, context)
-    if is_on_host():
-        return _on_host(spec, data)
+    device = context.device
+    sharding = _shardings.get(device)
+    if sharding is None:
+        sharding = _shardings[device] = jax.sharding.SingleDeviceSharding(device)
     with jax.enable_x64(True):
-        array = jax.device_put(data, context.device)
+        # Twice as quick as device_put, which first looks for arrays in trees.
+        array = jax.make_array_from_callback(data.shape, sharding, lambda index: data)
     note(array, "from host", context)
     return Value(spec, array)
+
+
+_shardings: dict[Any, jax.sharding.SingleDeviceSharding] = {}
 
 
 def from_device(array: jax.Array, context: Context) -> Value:

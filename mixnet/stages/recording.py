@@ -18,8 +18,7 @@ from mixnet.autograd.tape import Mark
 from mixnet.autograd.tape import backward as run_backward
 from mixnet.base import AttributeTypeError, ShapeError
 from mixnet.context import Context
-from mixnet.gluon.block import Block
-from mixnet.gluon.hybrid import HybridBlock, SymbolBlock
+from mixnet.gluon.block import Block, HybridBlock, SymbolBlock
 from mixnet.gluon.parameter import DeferredInitializationError
 from mixnet.gluon.trace import Traced, flatten
 from mixnet.graph.graph import Graph
@@ -424,7 +423,7 @@ def parameter_names(block: Block) -> dict[int, str]:
     """Names of a block's parameters by the ids of their values now."""
     found = {}
     for each in block.collect_params().values():
-        for data in each._data.values():
+        for data in each._arrays.values():
             if not data._is_sparse:
                 found[id(data._read())] = each.name
     return found

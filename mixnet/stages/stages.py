@@ -12,8 +12,7 @@ from typing import Any
 
 from mixnet.base import AttributeTypeError
 from mixnet.context import Context, current_context
-from mixnet.gluon.block import Block
-from mixnet.gluon.hybrid import HybridBlock
+from mixnet.gluon.block import Block, HybridBlock
 from mixnet.runtime.state import state
 from mixnet.runtime.trace_key import TraceKey
 from mixnet.source import is_users

@@ -50,18 +50,23 @@ def _nested(leaves: Sequence[Any], shape: Any) -> Any:
     return made
 
 
-class _Body:
-    """The subgraph that a function composes.
+Variables = Callable[[Sequence[Symbol]], list[Symbol]]
 
-    Nodes made outside of it that it reads become variables: ``captured`` holds their entries by
-    the name of the variable.
+
+class _Body:
+    """The subgraph that a function composes; it is called with what makes variables of the loop's.
+
+    All else that it reads comes from outside, variables that it makes itself too: ``captured``
+    holds their entries by the name of the variable.
     """
 
-    def __init__(self, name: str, function: Callable[[], Any]):
+    def __init__(self, name: str, function: Callable[[Variables], Any]):
         self.mark = current_names().get(None, name)
+        self._given: set[Node] = set()
         with AttrScope(**{_MARK: self.mark}):
             outputs = [
-                each if self._is_own(each) else apply("identity", each) for each in function()
+                each if self._is_own(each) else apply("identity", each)
+                for each in function(self._variables)
             ]
         self.captured: dict[str, Entry] = {}
         self._stand_ins: dict[Entry, Node] = {}
@@ -74,6 +79,15 @@ class _Body:
         self.inputs = tuple(node for node in whole.nodes if node.is_variable)
         self.subgraph = SubGraph(Graph(self.heads, self.inputs))
 
+    def _variables(self, symbols: Sequence[Symbol]) -> list[Symbol]:
+        """Variables of the body that stand for ``symbols``; copies of one name are told apart."""
+        nodes = [
+            Node(None, name=f"{each.name}-{i}", attrs=node_attributes())
+            for i, each in enumerate(symbols)
+        ]
+        self._given.update(nodes)
+        return [Symbol([Entry(node)]) for node in nodes]
+
     def _is_own(self, symbol: Symbol) -> bool:
         node = symbol._heads[0].node
         return node.op is not None and node.attrs.get(_MARK) == self.mark
@@ -81,7 +95,7 @@ class _Body:
     def _move(self, node: Node) -> None:
         if node.is_variable:
             self._moved[node] = node
-            if node.attrs.get(_MARK) != self.mark:
+            if node not in self._given:
                 self.captured[node.name] = Entry(node)
         elif node.attrs.get(_MARK) == self.mark:
             self._moved[node] = node.replaced(tuple(self._at(entry) for entry in node.inputs))
@@ -99,14 +113,6 @@ class _Body:
         """Where variables stand among the inputs, -1 for one that is not read."""
         order = [node.name for node in self.inputs]
         return [order.index(name) if name in order else -1 for name in names]
-
-
-def _variables(symbols: Sequence[Symbol]) -> list[Symbol]:
-    """Variables of the body that stand for ``symbols``; copies of one name are told apart."""
-    return [
-        Symbol([Entry(Node(None, name=f"{each.name}-{i}", attrs=node_attributes()))])
-        for i, each in enumerate(symbols)
-    ]
 
 
 def _node(
@@ -141,8 +147,8 @@ def foreach(
     names: list[str] = []
     shapes: list[Any] = []
 
-    def compose() -> list[Symbol]:
-        own = _variables([*slices, *states])
+    def compose(variables: Variables) -> list[Symbol]:
+        own = variables([*slices, *states])
         names.extend(str(each.name) for each in own)
         out, new = body(
             _nested(own[: len(slices)], data_shape), _nested(own[len(slices) :], state_shape)
@@ -199,16 +205,16 @@ def while_loop(
     names: list[str] = []
     shapes: list[Any] = []
 
-    def own() -> Any:
-        made = _variables(variables)
+    def own(make: Variables) -> Any:
+        made = make(variables)
         names[:] = [str(each.name) for each in made]
         return made if shape is None else _nested(made, shape)
 
-    def test() -> list[Symbol]:
-        return _flat(cond(*own()))[0]
+    def test(make: Variables) -> list[Symbol]:
+        return _flat(cond(*own(make)))[0]
 
-    def step() -> list[Symbol]:
-        out, new = func(*own())
+    def step(make: Variables) -> list[Symbol]:
+        out, new = func(*own(make))
         outputs, out_shape = _flat([] if out is None else out)
         after, after_shape = _flat(new)
         if len(after) != len(variables):
@@ -254,15 +260,15 @@ def cond(
     """
     shapes: list[Any] = []
 
-    def branch(function: Callable[[], Any]) -> Callable[[], list[Symbol]]:
-        def compose() -> list[Symbol]:
+    def branch(function: Callable[[], Any]) -> Callable[[Variables], list[Symbol]]:
+        def compose(_: Variables) -> list[Symbol]:
             leaves, shape = _flat(function())
             shapes.append((len(leaves), shape))
             return leaves
 
         return compose
 
-    test = _Body(f"{name}_pred", lambda: [pred])
+    test = _Body(f"{name}_pred", lambda _: [pred])
     yes = _Body(f"{name}_then", branch(then_func))
     no = _Body(f"{name}_else", branch(else_func))
     if shapes[0][0] != shapes[1][0]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import Any
 
 from mixnet.name import current as current_names
@@ -9,12 +10,14 @@ from mixnet.ops.custom import runner_of
 from mixnet.ops.registry import find
 from mixnet.symbol.symbol import Symbol, Variable, compose
 
+_instances = itertools.count(1)
+
 
 def Custom(*data: Symbol, op_type: str, name: str | None = None, **kwargs: Any) -> Symbol:
     """Compose an operator written in Python; arguments left out become variables.
 
     Args:
-        data: its arguments in order; or by name.
+        data: its arguments in order, then its auxiliary states; or by name.
         op_type: name it was registered under.
         name: name of the node.
         kwargs: its parameters, which reach it as strings.
@@ -26,13 +29,14 @@ def Custom(*data: Symbol, op_type: str, name: str | None = None, **kwargs: Any) 
     parameters = tuple(sorted((k, str(v)) for k, v in kwargs.items()))
     name = current_names().get(name, "custom")
     inputs = list(data)
-    for each in runner_of(op_type, parameters).arguments[len(data) :]:
+    runner = runner_of(op_type, parameters)
+    for each in [*runner.arguments, *runner.states][len(data) :]:
         inputs.append(named[each] if each in named else Variable(f"{name}_{each}"))
-    attributes = {"op_type": op_type, "parameters": parameters}
+    attributes = {"op_type": op_type, "parameters": parameters, "instance": next(_instances)}
     made = compose(find("Custom"), "custom", inputs, attributes, name)
     # A file has the parameters as attributes of the node, as MXNet writes them.
     attrs: Any = made._heads[0].node.attrs
-    for each in ("parameters", "num_args_"):
+    for each in ("parameters", "instance", "num_args_"):
         attrs.pop(each, None)
     attrs.update(parameters)
     return made

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
 from mixnet.autograd.scope import RecordingScope
@@ -16,6 +17,9 @@ from mixnet.graph.graph import Graph
 from mixnet.graph.node import Entry, Node, topological
 from mixnet.ndarray.create import zeros
 from mixnet.ndarray.ndarray import NDArray
+from mixnet.ndarray.params_file import STORAGE
+from mixnet.ndarray.sparse_array import zeros_of
+from mixnet.ops.registry import Op
 from mixnet.passes import pipeline
 from mixnet.passes.assign_keys import assign_keys
 from mixnet.passes.complete_shapes import complete_shapes
@@ -396,15 +400,16 @@ class Executor:
         gradients: dict[str, NDArray] = {}
         for (name, array), shape in zip(self._arg_dict.items(), shapes, strict=True):
             same = array.shape == shape
+            fresh = partial(_zeros, array.stype, shape, array.context, array.dtype)
             if not same and name not in kwargs and not partial_shaping:
                 raise ShapeError(
                     f"reshape: {name} would change from {array.shape} to {shape} though it was not "
                     f"named. Pass partial_shaping=True to make it anew."
                 )
-            arguments[name] = array if same else zeros(shape, array.context, array.dtype)
+            arguments[name] = array if same else fresh()
             gradient = self._grad_dict[name]
             if gradient is not None:
-                gradients[name] = gradient if same else zeros(shape, array.context, array.dtype)
+                gradients[name] = gradient if same else fresh()
         aux = {
             name: array if array.shape == shape else zeros(shape, array.context, array.dtype)
             for (name, array), shape in zip(self._aux_dict.items(), states, strict=True)
@@ -418,12 +423,16 @@ def _num_watched(node: Node) -> int:
     if node.op is None:
         return 1
     count = node.op.num_outputs(node.statics, len(node.inputs))
-    named = len(getattr(node.op, "output_names", ())) == count
+    named = len(_names(node)) == count
     return count if named else node.op.num_visible(node.statics, len(node.inputs))
 
 
+def _names(node: Node) -> tuple[str, ...]:
+    return node.op.output_names(node.statics) if isinstance(node.op, Op) else ()
+
+
 def _watched_name(entry: Entry) -> str:
-    names = getattr(entry.node.op, "output_names", ())
+    names = _names(entry.node)
     if len(names) > 1 and entry.index < len(names):
         return f"{entry.node.name}_{names[entry.index]}"
     return output_name(entry)
@@ -521,6 +530,7 @@ def simple_bind(
         ctx: device.
         grad_req: as for ``bind``.
         type_dict: dtypes by name.
+        stype_dict: storage types by name, over those that variables were made with.
         group2ctx: as for ``bind``; the arrays of variables made in a group are on its device.
         shared_arg_names: arguments whose arrays and gradients are those of ``shared_exec``, where
             shape and dtype are the same.
@@ -549,14 +559,16 @@ def simple_bind(
     groups = _groups("simple_bind", group2ctx)
     group = {node.name: group_of(node) for node in self.graph.nodes if node.is_variable}
 
+    storage = _storage_types(self, stype_dict)
+
     def made(name: str, shape: tuple[int, ...], known: Mapping[str, Any]) -> NDArray:
         where = groups.get(group[name] or "", context)
         dtype = as_dtype(by_node.get(name) or "float32")
         found = known.get(name)
         if found is not None and found.shape == shape and found._spec.dtype == dtype:
-            if found.context is where:
+            if found.context is where and found.stype == storage.get(name, "default"):
                 return found
-        return zeros(shape, where, dtype)
+        return _zeros(storage.get(name, "default"), shape, where, dtype)
 
     shared = set(shared_arg_names or ()) if shared_exec is not None else set()
     arguments, gradients = {}, {}
@@ -572,6 +584,23 @@ def simple_bind(
         name: made(name, shape, others) for name, shape in zip(aux_names, aux_shapes, strict=True)
     }
     return Executor(Bound(arguments, gradients, states), self, context, requests, groups)
+
+
+def _zeros(stype: str, shape: tuple[int, ...], context: Context, dtype: Any) -> NDArray:
+    if stype == "default":
+        return zeros(shape, context, dtype)
+    return zeros_of(stype, shape, context, dtype)
+
+
+def _storage_types(symbol: Symbol, given: Mapping[str, str] | None) -> dict[str, str]:
+    """Storage types of variables that are not dense: as given, or as the variables say."""
+    codes = {str(code): stype for stype, code in STORAGE.items()}
+    declared = {
+        node.name: codes[node.attrs["__storage_type__"]]
+        for node in symbol.graph.nodes
+        if node.is_variable and node.attrs.get("__storage_type__") in codes
+    }
+    return {**declared, **(given or {})}
 
 
 def evaluate(self: Symbol, ctx: Context | None = None, **kwargs: NDArray) -> list[NDArray]:

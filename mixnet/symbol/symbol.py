@@ -12,15 +12,18 @@ from mixnet.base import AttributeTypeError, AttributeValueError, MXNetError, _Nu
 from mixnet.dtype import as_dtype
 from mixnet.graph.graph import Graph
 from mixnet.graph.node import Entry, Node, keep_line
-from mixnet.graph.symbol_json import from_json, to_json
+from mixnet.graph.symbol_json import from_json, to_json, versions
 from mixnet.name import current as current_names
-from mixnet.ndarray.params_file import write_whole
+from mixnet.ndarray.params_file import STORAGE, write_whole
 from mixnet.ops.attributes import to_text
 from mixnet.ops.registry import Op, find
 from mixnet.passes.differentiate import differentiate
 from mixnet.passes.infer_shape import Inference, infer, is_known
 from mixnet.passes.lower_precision import WIDEST, Precision, remove_casts
 from mixnet.runtime.precision import current as precision
+
+# Two numbers that stand for an unknown extent; large and with common divisors, for strides.
+_TRIALS = (960, 1920)
 
 
 class Symbol:
@@ -218,7 +221,10 @@ class Symbol:
 
     def infer_shape_partial(self, *args: Any, **kwargs: Any) -> tuple[list, list, list]:
         """As ``infer_shape``, with ``()`` and 0 where something stays unknown."""
-        found = self._inferred(self._shapes_of(args, kwargs)).shapes
+        shapes = self._shapes_of(args, kwargs)
+        found = self._inferred(shapes).shapes
+        if any(min(each, default=1) <= 0 for each in shapes.values()):
+            found = {**found, **self._beside_unknown(shapes)}
 
         def shape_of(entry: Entry) -> tuple[int, ...]:
             return found.get(entry) or ()
@@ -228,6 +234,25 @@ class Symbol:
             [shape_of(entry) for entry in self._heads],
             [shape_of(Entry(node)) for node in self._state_variables()],
         )
+
+    def _beside_unknown(self, shapes: Mapping[str, Any]) -> dict[Entry, Any]:
+        """Shapes where some extents are unknown, 0 where a result depends on one of those.
+
+        An extent does not depend on them if it is the same for two numbers in their place.
+        """
+        found = []
+        for number in _TRIALS:
+            tried = {k: tuple(e if e > 0 else number for e in v) for k, v in shapes.items()}
+            try:
+                found.append(self._inferred(tried).shapes)
+            except MXNetError:  # another extent is needed there: nothing is known
+                return {}
+        first, second = found
+        return {
+            entry: tuple(a if a == b else 0 for a, b in zip(shape, second[entry], strict=True))
+            for entry, shape in first.items()
+            if shape is not None and second.get(entry) is not None
+        }
 
     def infer_shape(self, *args: Any, **kwargs: Any) -> tuple[Any, Any, Any]:
         """Shapes of arguments, outputs and auxiliary states from those of some arguments.
@@ -296,15 +321,17 @@ class Symbol:
         """The graph as text: one line per node."""
         lines = ["Symbol Outputs:"]
         lines += [
-            f"\toutput[{i}]={n}({e.index})"
-            for i, (n, e) in enumerate(zip(self.list_outputs(), self._heads, strict=True))
+            f"\toutput[{i}]={each.node.name}({each.index})" for i, each in enumerate(self._heads)
         ]
         for node in self.graph.nodes:
             if node.is_variable:
                 lines.append(f"Variable:{node.name}")
                 continue
             lines += ["-" * 20, f"Op:{node.op.name}, Name={node.name}", "Inputs:"]
-            lines += [f"\targ[{i}]={e.node.name}({e.index})" for i, e in enumerate(node.inputs)]
+            lines += [
+                f"\targ[{i}]={e.node.name}({e.index}) version={version}"
+                for i, (e, version) in enumerate(zip(node.inputs, versions(node), strict=True))
+            ]
             if node.attrs:
                 lines += ["Attrs:", *[f"\t{k}={v}" for k, v in sorted(node.attrs.items())]]
         return "\n".join(lines) + "\n"
@@ -404,12 +431,15 @@ def output_name(entry: Entry) -> str:
     if node.op is None:
         return node.name
     count = node.op.num_visible(node.statics, len(node.inputs))
-    names = getattr(node.op, "output_names", ("output",))
+    names = node.op.output_names(node.statics) if isinstance(node.op, Op) else ("output",)
     if len(names) > 1:
         return f"{node.name}_{names[entry.index]}"
     if count == 1:
         return f"{node.name}_{names[0]}"
     return f"{node.name}_{names[0].removesuffix('0')}{entry.index}"
+
+
+_STORAGE_TYPES = {"default": 0, "row_sparse": 1, "csr": 2}
 
 
 def Variable(
@@ -434,6 +464,8 @@ def Variable(
         wd_mult: factor of the weight decay.
         dtype: dtype if known.
         init: an initializer, or its ``dumps()``.
+        stype: storage type of the array that is bound: ``default``, ``row_sparse`` or ``csr``.
+        profiler_scope: kept for MXNet programs.
         kwargs: further attributes named ``__like_this__``.
     """
     if not isinstance(name, str):
@@ -444,10 +476,17 @@ def Variable(
                 f"Variable {name!r}: attribute {key}={given!r} must be a string; give {str(given)!r}."
             )
     attrs = node_attributes(attr)
+    if stype is not None:
+        if stype not in STORAGE:
+            raise AttributeValueError(
+                f"Variable {name!r}: stype={stype!r} is not one of {', '.join(STORAGE)}."
+            )
+        attrs["__storage_type__"] = str(STORAGE[stype])
     for key, value in (
         ("shape", None if shape is None else tuple(shape)),
         ("lr_mult", lr_mult),
         ("wd_mult", wd_mult),
+        ("storage_type", None if stype is None else _STORAGE_TYPES[stype]),
     ):
         if value is not None:
             attrs[f"__{key}__"] = to_text(value)
@@ -465,6 +504,8 @@ def Variable(
         attrs["__dtype__"] = str(codes.get(from_dtype.name, from_dtype.name))
     if init is not None:
         attrs["__init__"] = init if isinstance(init, str) else init.dumps()
+    if stype is not None:
+        attrs["__storage_type__"] = str(STORAGE.get(stype, stype))
     for key, text in kwargs.items():
         if not (key.startswith("__") and key.endswith("__")):
             raise AttributeTypeError(
@@ -474,11 +515,11 @@ def Variable(
     return Symbol((Entry(Node(None, name=name, attrs=attrs)),))
 
 
-def Group(symbols: Sequence[Symbol], create_fn: Any = None) -> Symbol:
-    """A symbol with the outputs of all ``symbols``, of the class ``create_fn`` if it is given."""
+def Group(symbols: Sequence[Symbol], create_fn: Any = Symbol) -> Symbol:
+    """A symbol with the outputs of all ``symbols``, of the class ``create_fn``."""
     if not symbols or any(not isinstance(each, Symbol) for each in symbols):
         raise AttributeTypeError("Group takes a list of symbols that is not empty.")
-    return (create_fn or Symbol)([entry for each in symbols for entry in each._heads])
+    return create_fn([entry for each in symbols for entry in each._heads])
 
 
 def load(fname: str | os.PathLike[str]) -> Symbol:
@@ -533,15 +574,15 @@ def compose(
                 f"is not taken for one of the operator's."
             )
     attrs = {k: to_text(v) for k, v in own.items()}
-    attrs.update(node_attributes({**(attr or {}), **users}))
+    said = node_attributes({**(attr or {}), **users})
+    attrs.update(said)
     if op.variadic:
         assert not isinstance(inputs, Mapping)
         entries = [entry for each in inputs for entry in each._heads]
         if op.num_args:
             attrs.setdefault(op.num_args, str(len(entries)))
         for each in op.argument_names(statics)[len(entries) :]:
-            variable = Node(None, name=f"{name}_{each}", attrs=node_attributes())
-            entries.append(Entry(variable))
+            entries.append(Entry(_own_variable(op, name, each, attrs)))
     else:
         assert isinstance(inputs, Mapping)
         entries = []
@@ -549,8 +590,7 @@ def compose(
             if each in inputs:
                 entries.append(inputs[each]._entry())
             else:
-                variable = Node(None, name=f"{name}_{each}", attrs=node_attributes())
-                entries.append(Entry(variable))
+                entries.append(Entry(_own_variable(op, name, each, attrs)))
     if precision.rule is not None:
         entries = _fitted(precision.rule.kind(op, statics), precision.rule, entries)
     node = Node(op, statics, scalars, tuple(entries), name, attrs)
@@ -582,8 +622,16 @@ def _fitted(kind: str | None, rule: Precision, entries: list[Entry]) -> list[Ent
     return found
 
 
+def _own_variable(op: Op, name: str, parameter: str, attrs: Mapping[str, str]) -> Node:
+    """The variable of a parameter that was not given: it has all that its node has, as MXNet has it."""
+    own = dict(attrs)
+    if parameter in op.initializers:
+        own.setdefault("__init__", op.initializers[parameter])
+    return Node(None, name=f"{name}_{parameter}", attrs=own)
+
+
 def _is_user(key: str) -> bool:
-    return key.startswith("__") and key.endswith("__")
+    return key in HIDDEN or (key.startswith("__") and key.endswith("__"))
 
 
 def make_function(op: Op, name: str) -> Callable[..., Symbol]:

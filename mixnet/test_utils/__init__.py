@@ -82,6 +82,7 @@ from mixnet.test_utils.distribution import gen_buckets_probs_with_ppf as gen_buc
 from mixnet.test_utils.distribution import mean_check as mean_check
 from mixnet.test_utils.distribution import var_check as var_check
 from mixnet.test_utils.distribution import verify_generator as verify_generator
+from mixnet.test_utils.dummy_iter import DummyIter as DummyIter
 from mixnet.test_utils.optimizers import compare_optimizer as compare_optimizer
 from mixnet.test_utils.random_data import create_2d_tensor as create_2d_tensor
 from mixnet.test_utils.random_data import create_sparse_array as create_sparse_array
@@ -145,19 +146,14 @@ _PARTS = ("check_operator", "compare", "datasets", "distribution", "optimizers",
 
 __all__ = [
     *(each for each in list(globals()) if each[0] != "_" and each not in _PARTS),
-    *(["DummyIter"] if _util.find_spec("mixnet.io") else []),
     *(each for each, module in _LATER.items() if _util.find_spec(module.partition(".")[0])),
 ]
 
 
 def __getattr__(name: str) -> _Any:
-    if name == "DummyIter":
-        found = _importlib.import_module("mixnet.test_utils.dummy_iter").DummyIter
-    elif name in _LATER:
-        found = _importlib.import_module(_LATER[name])
-    else:
+    if name not in _LATER:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    globals()[name] = found
+    found = globals()[name] = _importlib.import_module(_LATER[name])
     return found
 
 

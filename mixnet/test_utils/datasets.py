@@ -13,7 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from mixnet.gluon import utils
+from mixnet.gluon.utils import download as fetch
+from mixnet.io import MNISTIter
 
 MNIST = "http://data.mxnet.io/data/mnist/"
 DATA = "http://data.mxnet.io/mxnet/data/"
@@ -51,7 +52,7 @@ def download(
     if not overwrite and os.path.exists(path):
         logging.info("%s exists, skipping download", path)
         return path
-    utils.download(url, path=path, overwrite=overwrite, retries=retries)  # type: ignore[attr-defined,unused-ignore]
+    fetch(url, path=path, overwrite=overwrite, retries=retries)
     logging.info("downloaded %s into %s successfully", url, path)
     return path
 
@@ -159,8 +160,6 @@ def get_mnist_iterator(
         num_parts: parts that the training images are cut into, for several workers.
         part_index: the part that is read.
     """
-    from mixnet.io import MNISTIter
-
     get_mnist_ubyte()
     flat = len(input_shape) != 3
 

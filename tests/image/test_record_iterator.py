@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import gc
+import os
+import signal
+import subprocess
+import sys
 import threading
 from pathlib import Path
 from typing import Any
@@ -153,7 +157,9 @@ def test_random_augmentation_depends_on_the_seed_alone(ten: dict[str, Any]) -> N
     first = epochs(preprocess_threads=1)
     np.testing.assert_array_equal(first, epochs(preprocess_threads=4, prefetch_buffer=1))
     assert (first != epochs(seed_aug=3)).any()
-    resized = epochs(random_resized_crop=True, max_aspect_ratio=1.3, min_random_area=0.2)
+    resized = epochs(
+        rand_crop=False, random_resized_crop=True, max_aspect_ratio=1.3, min_random_area=0.2
+    )
     assert resized.shape == first.shape
 
 
@@ -216,8 +222,8 @@ def test_records_that_are_none_are_left_out_if_asked(ten: dict[str, Any]) -> Non
         ImageRecordIter(**ten).next()
     iterator = ImageRecordIter(**ten, corrupt="skip", round_batch=False)
     with pytest.warns(UserWarning, match=r"1 record\(s\) left out"):
-        found = labels(iterator, 1)
-    assert found == [[([0, 1, 2, 4], 0), ([5, 6, 7, 8], 0), ([9, 0, 0, 0], 3)]]
+        batches = [(each.label[0].asnumpy().tolist(), each.pad) for each in iterator]
+    assert batches == [([0, 1, 2, 4], 0), ([5, 6, 7, 8], 0), ([9, 0, 0, 0], 3)]
     assert iterator.handle.skipped == 1
 
 
@@ -232,6 +238,8 @@ def test_wrong_parameters(ten: dict[str, Any]) -> None:
         ImageRecordIter(**ten, dtype="float64")
     with pytest.raises(mx.MXNetError, match="aug_default"):
         ImageRecordIter(**ten, aug_seq="other")
+    with pytest.raises(mx.MXNetError, match="conflicts with"):
+        ImageRecordIter(**ten, random_resized_crop=True, rand_crop=True)
     with pytest.raises(ValueError, match="Unknown interp method 7"):
         ImageRecordIter(**ten, resize=9, inter_method=7).next()
 
@@ -250,3 +258,56 @@ def test_leaving_early_leaves_nothing_behind(ten: dict[str, Any]) -> None:
         gc.collect()
         assert reader.generation > 1  # what is on its way does nothing
     assert workers() <= before
+
+
+def test_the_naive_engine_gives_the_same(ten: dict[str, Any]) -> None:
+    asked = {**ten, "shuffle": True, "rand_crop": True, "rand_mirror": True}
+    threaded = [batch.data[0].asnumpy() for batch in ImageRecordIter(**asked)]
+    with mx.engine.using("NaiveEngine"):
+        naive = [batch.data[0].asnumpy() for batch in ImageRecordIter(**asked)]
+    np.testing.assert_array_equal(naive, threaded)
+
+
+@pytest.mark.skipif(not hasattr(signal, "SIGINT") or os.name == "nt", reason="signals of POSIX")
+def test_interrupting(ten: dict[str, Any], tmp_path: Path) -> None:
+    script = tmp_path / "train.py"
+    script.write_text(
+        "import threading, mixnet as mx\n"
+        f"iterator = mx.io.ImageRecordIter(**{ten!r})\n"
+        "try:\n"
+        "    while True:\n"
+        "        for batch in iterator:\n"
+        "            batch.data[0].wait_to_read()\n"
+        "            print('batch', flush=True)\n"
+        "        iterator.reset()\n"
+        "except KeyboardInterrupt:\n"
+        "    print('interrupted')\n"
+    )
+    command = [sys.executable, str(script)]
+    root = str(Path(mx.__file__).parents[1])
+    environment = {**os.environ, "PYTHONPATH": root}
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment)
+    assert process.stdout is not None
+    assert process.stdout.readline() == "batch\n"
+    process.send_signal(signal.SIGINT)
+    said, _ = process.communicate(timeout=60)
+    assert said.endswith("interrupted\n")
+    assert process.returncode == 0
+
+
+@pytest.mark.filterwarnings("ignore:.*fork.*")
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="processes are forked on POSIX alone")
+def test_forked_processes_read_on_their_own(ten: dict[str, Any]) -> None:
+    iterator = ImageRecordIter(**ten)
+    first = next(iterator)
+    child = os.fork()
+    if not child:  # what fails here is seen by its exit status
+        status = 1
+        try:
+            found = ImageRecordIter(**ten).next().label[0].asnumpy()
+            status = int(found.tolist() != [0, 1, 2, 3])
+        finally:
+            os._exit(status)
+    assert os.waitpid(child, 0)[1] == 0
+    assert first.label[0].asnumpy().tolist() == [0, 1, 2, 3]
+    assert next(iterator).label[0].asnumpy().tolist() == [4, 5, 6, 7]

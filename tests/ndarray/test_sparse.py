@@ -219,8 +219,32 @@ def test_lazy_update_of_a_row_sparse_weight() -> None:
     nd.adam_update(weight, gradient, mean, var, out=weight, lr=0.1)
     assert weight.stype == mean.stype == "row_sparse"
     assert mean.indices.asnumpy().tolist() == [2]
-    np.testing.assert_allclose(mean.asnumpy()[:, 0], [0, 0, 0.1, 0])
+    np.testing.assert_allclose(mean.asnumpy()[:, 0], [0, 0, 0.1, 0], rtol=1e-6)
     assert (weight.asnumpy()[:, 0] != 1).tolist() == [False, False, True, False]
+
+
+def test_steps_with_other_numbers_of_rows_are_the_same_program() -> None:
+    net = mx.gluon.nn.Embedding(30, 2, sparse_grad=True)
+    net.initialize(mx.init.One())
+    trainer = mx.gluon.Trainer(net.collect_params(), "adam", {"learning_rate": 0.5}, kvstore=None)
+    batches = [[1, 2, 3, 4], [1, 1, 1, 1], [29, 5, 29, 6], [7, 7, 8, 9]]
+    compiled = []
+    for batch in batches:
+        with mx.autograd.record():
+            loss = (net(nd.array(batch)) ** 2).sum()
+        loss.backward()
+        trainer.step(1)
+        mx.nd.waitall()
+        compiled.append(mx.runtime.counters()["programs_compiled"])
+    assert compiled[1:] == compiled[1:2] * 3
+    untouched = np.ones(30, bool)
+    untouched[[row for batch in batches for row in batch]] = False
+    weight = net.weight.data().asnumpy()
+    assert (weight[untouched] == 1).all() and (weight[~untouched] < 1).all()
+    gradient = net.weight.grad()
+    assert gradient.indices.asnumpy().tolist() == [7, 8, 9]
+    assert gradient.data.shape == (3, 2)
+    np.testing.assert_array_equal(gradient.asnumpy()[[7, 8, 9]], gradient.data.asnumpy())
 
 
 def test_scipy_matrices_come_and_go() -> None:

@@ -72,3 +72,129 @@ def test_hybridized_and_on_large_arrays() -> None:
 def test_an_unknown_name_is_an_error() -> None:
     with pytest.raises(mx.MXNetError, match="op_type='nothing' is not registered"):
         nd.Custom(nd.ones((1,)), op_type="nothing")
+
+
+class Masked(mx.operator.CustomOp):
+    """Keeps what is above ``k``; backward reads what forward kept in the operator."""
+
+    def __init__(self, k: float):
+        self.k = k
+
+    def forward(self, is_train, req, in_data, out_data, aux):
+        self.mask = in_data[0] > self.k
+        self.assign(out_data[0], req[0], in_data[0] * self.mask)
+
+    def backward(self, req, out_grad, in_data, out_data, in_grad, aux):
+        self.assign(in_grad[0], req[0], out_grad[0] * self.mask)
+
+
+made: list = []
+
+
+@mx.operator.register("test_masked")
+class MaskedProp(mx.operator.CustomOpProp):
+    def __init__(self, k):
+        super().__init__()
+        self.k = float(k)
+
+    def create_operator(self, ctx, in_shapes, in_dtypes):
+        made.append((ctx, in_shapes, in_dtypes))
+        return Masked(self.k)
+
+
+@pytest.mark.parametrize("read", [False, True])
+def test_each_call_has_an_operator_of_its_own(read: bool) -> None:
+    a, b = nd.array([1, 2, 3]), nd.array([3, 0, 5])
+    a.attach_grad()
+    b.attach_grad()
+    made.clear()
+    with autograd.record():
+        first = nd.Custom(a, op_type="test_masked", k=1)
+        second = nd.Custom(b, op_type="test_masked", k=1)
+        if read:
+            first.asnumpy(), second.asnumpy()
+        z = first * 2 + second * 3
+    z.backward()
+    assert a.grad.asnumpy().tolist() == [0, 2, 2]
+    assert b.grad.asnumpy().tolist() == [3, 0, 3]
+    assert made == [(mx.cpu(0), [[3]], [0])] * 2
+
+
+class Counting(mx.operator.CustomOp):
+    """Adds a state and counts its calls in it, and in the operator."""
+
+    calls = 0
+
+    def forward(self, is_train, req, in_data, out_data, aux):
+        self.calls += 1
+        self.assign(out_data[0], req[0], in_data[0] + aux[0])
+        self.assign(out_data[1], req[1], in_data[0] * self.calls)
+        if is_train:
+            aux[0][:] = aux[0] + 1
+
+    def backward(self, req, out_grad, in_data, out_data, in_grad, aux):
+        self.assign(in_grad[0], req[0], out_grad[0] + out_grad[1] * aux[0])
+
+
+@mx.operator.register("test_counting")
+class CountingProp(mx.operator.CustomOpProp):
+    def list_outputs(self):
+        return ["sum", "product"]
+
+    def list_auxiliary_states(self):
+        return ["count"]
+
+    def infer_shape(self, in_shape):
+        return in_shape, [in_shape[0], in_shape[0]], [in_shape[0]]
+
+    def create_operator(self, ctx, in_shapes, in_dtypes):
+        return Counting()
+
+
+def test_states_and_an_operator_that_lives_with_its_executor() -> None:
+    symbol = mx.sym.Custom(mx.sym.Variable("x"), op_type="test_counting", name="c")
+    assert symbol.list_arguments() == ["x"]
+    assert symbol.list_outputs() == ["c_sum", "c_product"]
+    assert symbol.list_auxiliary_states() == ["c_count"]
+    assert symbol.infer_shape(x=(2,)) == ([(2,)], [(2,), (2,)], [(2,)])
+    executor = symbol.simple_bind(mx.cpu(), x=(2,))
+    executor.arg_dict["x"][:] = [1, 2]
+    executor.aux_dict["c_count"][:] = 0
+    for step in (1, 2):
+        added, times = executor.forward(is_train=True)
+        assert added.asnumpy().tolist() == [step, step + 1]
+        assert times.asnumpy().tolist() == [step, 2 * step]
+        assert executor.aux_dict["c_count"].asnumpy().tolist() == [step] * 2
+        executor.backward([nd.ones((2,)), nd.ones((2,))])
+        assert executor.grad_dict["x"].asnumpy().tolist() == [1 + step] * 2
+
+
+def test_states_of_arrays() -> None:
+    x, count = nd.array([1.0, 2.0]), nd.zeros((2,))
+    x.attach_grad()
+    for step in (1, 2):
+        with autograd.record():
+            added, times = nd.Custom(x, count, op_type="test_counting")
+        added.backward()
+        assert count.asnumpy().tolist() == [step] * 2
+        assert x.grad.asnumpy().tolist() == [1, 1]
+        assert times.asnumpy().tolist() == [1, 2]  # a call is an operator
+    with pytest.raises(ValueError, match="takes data, count"):
+        nd.Custom(x, op_type="test_counting")
+
+
+def test_shapes_of_arguments_that_are_not_given() -> None:
+    class Prop(mx.operator.CustomOpProp):
+        def list_arguments(self):
+            return ["data", "label"]
+
+        def infer_shape(self, in_shape):
+            return [in_shape[0], (in_shape[0][0],)], [in_shape[0]], []
+
+    mx.operator.register("test_labelled")(Prop)
+    net = mx.sym.FullyConnected(mx.sym.Variable("data"), num_hidden=3, name="fc")
+    net = mx.sym.Custom(net, name="loss", op_type="test_labelled")
+    shapes, _, _ = net.infer_shape(data=(4, 5))
+    assert dict(zip(net.list_arguments(), shapes, strict=True)) == {
+        "data": (4, 5), "fc_weight": (3, 5), "fc_bias": (3,), "loss_label": (4,),
+    }  # fmt: skip

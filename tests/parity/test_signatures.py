@@ -74,9 +74,10 @@ def _outputs(name: str) -> list[str] | None:
         count = op.num_visible(statics, len(fact["inputs"]))
     except MXNetError:
         return None
-    if len(op.output_names) > 1:
-        return list(op.output_names[:count])
-    plain = op.output_names[0]
+    names = op.output_names(statics)
+    if len(names) > 1:
+        return list(names[:count])
+    plain = names[0]
     return [plain] if count == 1 else [f"{plain.removesuffix('0')}{i}" for i in range(count)]
 
 

@@ -178,3 +178,13 @@ def test_files_that_are_there_are_not_downloaded(tmp_path, monkeypatch, caplog) 
     assert utils.download_model("unknown") == (None, 0)
     with pytest.raises(AssertionError, match="retries=0"):
         utils.download("http://localhost/x", retries=0)
+
+
+def test_an_iterator_without_work() -> None:
+    real = mx.io.NDArrayIter(np.arange(8.0).reshape(4, 2), np.arange(4.0), batch_size=2)
+    fast = utils.DummyIter(real)
+    assert fast.batch_size == 2 and fast.provide_data == real.provide_data
+    assert fast.provide_label == real.provide_label
+    batch = fast.next()
+    assert batch.data[0].asnumpy().tolist() == [[0, 1], [2, 3]]
+    assert next(iter(fast)) is batch

@@ -12,8 +12,11 @@ from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 
+from mixnet import base as base
+from mixnet import ndarray as nd  # noqa: F401
 from mixnet import registry
 from mixnet.base import MXNetError, data_dir
+from mixnet.contrib.text import _constants as C  # noqa: F401
 from mixnet.contrib.text import vocab
 from mixnet.gluon import utils
 from mixnet.gluon.data.download import extract, fetch

@@ -1,5 +1,9 @@
 """``mx.gluon.block``: blocks, hybrid blocks, and blocks around symbols."""
 
+from mixnet import initializer as initializer
+from mixnet import ndarray as ndarray
+from mixnet import symbol as symbol
+from mixnet.base import MXNetError as MXNetError
 from mixnet.gluon.block.block import Block as Block
 from mixnet.gluon.block.hybrid import HybridBlock as HybridBlock
 from mixnet.gluon.block.nested import _flatten as _flatten
@@ -10,3 +14,10 @@ from mixnet.gluon.parameter import DeferredInitializationError as DeferredInitia
 from mixnet.gluon.parameter import Parameter as Parameter
 from mixnet.gluon.parameter import ParameterDict as ParameterDict
 from mixnet.gluon.utils import HookHandle as HookHandle
+from mixnet.ndarray import NDArray as NDArray
+from mixnet.symbol import Symbol as Symbol
+from mixnet.symbol import load_json as load_json
+from mixnet.symbol import numpy as np_symbol
+from mixnet.util import is_np_array as is_np_array
+from mixnet.util import np_array as np_array
+from mixnet.util import np_shape as np_shape

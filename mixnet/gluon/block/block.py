@@ -20,7 +20,7 @@ from mixnet.ndarray.params_file import load, save
 from mixnet.numpy.ndarray import ndarray as np_ndarray
 from mixnet.runtime.files import Saving
 from mixnet.source import user_source
-from mixnet.util import is_np_array
+from mixnet.util import is_np_array, set_module
 
 
 def indented(text: str, spaces: int = 2) -> str:
@@ -28,6 +28,7 @@ def indented(text: str, spaces: int = 2) -> str:
     return text.replace("\n", "\n" + " " * spaces)
 
 
+@set_module("mixnet.gluon.block")
 class Block:
     """Base of all layers and networks: override ``forward``.
 
@@ -152,10 +153,15 @@ class Block:
                 )
 
     def _walk(self) -> list[Block]:
-        blocks = [self]
-        for child in self._children.values():
-            blocks += [each for each in child._walk() if each not in blocks]
-        return blocks
+        """It and all blocks below it, each once."""
+        found: dict[Block, None] = {}
+        waiting: list[Block] = [self]
+        while waiting:
+            block = waiting.pop()
+            if block not in found:
+                found[block] = None
+                waiting += reversed(block._children.values())
+        return list(found)
 
     def _collect_params_with_prefix(self, prefix: str = "") -> dict[str, Parameter]:
         """Parameters by their place in the structure, as ``features.0.weight``."""
@@ -339,11 +345,13 @@ class Block:
 
     def __call__(self, *args: Any) -> Any:
         """Run forward and the hooks."""
-        for hook in list(self._forward_pre_hooks.values()):
-            hook(self, args)
+        if self._forward_pre_hooks:
+            for hook in list(self._forward_pre_hooks.values()):
+                hook(self, args)
         output = self._run(*args)
-        for hook in list(self._forward_hooks.values()):
-            hook(self, args, output)
+        if self._forward_hooks:
+            for hook in list(self._forward_hooks.values()):
+                hook(self, args, output)
         if is_np_array():
             _check_numpy(output)
         return output

@@ -130,7 +130,8 @@ def _flattened(output: Any) -> tuple[list[Symbol], Any]:
     if isinstance(output, (list, tuple)):
         parts = [_flattened(each) for each in output]
         leaves = [leaf for part, _ in parts for leaf in part]
-        return leaves, (type(output), tuple(structure for _, structure in parts))
+        # a tuple becomes a list, as MXNet's hybridized blocks return one
+        return leaves, (list, tuple(structure for _, structure in parts))
     if isinstance(output, dict):
         leaves, structure = _flattened(list(output.values()))
         return leaves, (dict, tuple(output), structure)

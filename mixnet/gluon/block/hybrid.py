@@ -36,8 +36,10 @@ from mixnet.symbol.memory import plan_of
 from mixnet.symbol.numpy.symbol import _Symbol as NumpySymbol
 from mixnet.symbol.spell import spelled_out
 from mixnet.symbol.symbol import Symbol
+from mixnet.util import set_module
 
 
+@set_module("mixnet.gluon.block")
 class HybridBlock(Block):
     """A block that can be hybridized: override ``hybrid_forward(F, x, weight, ...)`` or ``forward``.
 
@@ -218,7 +220,7 @@ class HybridBlock(Block):
         return self._call_graph(leaves, structure)
 
     def _call_graph(self, leaves: Sequence[NDArray], structure: Any) -> Any:
-        if len({leaf.context for leaf in leaves}) > 1:
+        if len(leaves) > 1 and len({leaf.context for leaf in leaves}) > 1:
             raise ValueError(
                 f"{self.name}: the inputs of a hybridized block are on one context; these are on "
                 f"{sorted({str(leaf.context) for leaf in leaves})}. Move them: "
@@ -341,7 +343,7 @@ class HybridBlock(Block):
         Raises:
             ValueError: there is neither an array nor a symbol among the inputs, or both.
         """
-        first = x if isinstance(x, (NDArray, Symbol)) else _first((x, *args))
+        first = x if not args and isinstance(x, (NDArray, Symbol)) else _first((x, *args))
         if isinstance(first, Symbol):
             params: dict[str, Any] = {n: each.var() for n, each in self._reg_params.items()}
             if isinstance(first, NumpySymbol):
@@ -486,18 +488,13 @@ class HybridBlock(Block):
                 "known."
             )
         symbol = self.to_symbol()
-        arguments = set(symbol.list_arguments())
         states = set(symbol.list_auxiliary_states())
-        arrays = {}
-        for name, each in self.collect_params().items():
-            if name in arguments:
-                arrays[f"arg:{name}"] = each._reduce()
-            elif name in states:
-                arrays[f"aux:{name}"] = each._reduce()
-            else:
-                warnings.warn(
-                    f"Parameter {name} is not part of the graph; it is not written.", stacklevel=2
-                )
+        by_name = {each.name: each for each in self.collect_params().values()}
+        arrays = {
+            f"{'aux' if name in states else 'arg'}:{name}": by_name[name]._reduce()
+            for name in symbol.list_inputs()
+            if name in by_name
+        }
         symbol_file, params_file = f"{path}-symbol.json", f"{path}-{epoch:04d}.params"
         symbol.save(symbol_file, remove_amp_cast)
         save(params_file, arrays)

@@ -14,7 +14,7 @@ from mixnet.graph.node import Entry
 from mixnet.ndarray.ndarray import NDArray
 from mixnet.passes.infer_shape import infer, is_known
 from mixnet.symbol.symbol import Symbol, Variable
-from mixnet.util import is_np_array
+from mixnet.util import is_np_array, set_module
 
 
 def _flat_symbols(nested: Any) -> list[Symbol]:
@@ -23,6 +23,7 @@ def _flat_symbols(nested: Any) -> list[Symbol]:
     return [each for part in nested for each in _flat_symbols(part)]
 
 
+@set_module("mixnet.gluon.block")
 class SymbolBlock(HybridBlock):
     """A block around a symbol.
 

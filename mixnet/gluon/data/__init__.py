@@ -3,6 +3,7 @@
 from mixnet.gluon.data import dataloader as dataloader
 from mixnet.gluon.data import dataset as dataset
 from mixnet.gluon.data import sampler as sampler
+from mixnet.gluon.data import vision as vision
 from mixnet.gluon.data.dataloader import DataLoader as DataLoader
 from mixnet.gluon.data.dataset import ArrayDataset as ArrayDataset
 from mixnet.gluon.data.dataset import Dataset as Dataset

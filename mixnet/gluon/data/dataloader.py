@@ -13,9 +13,21 @@ from typing import Any
 
 import numpy as np
 
+from mixnet import context as context
+from mixnet import ndarray as nd  # noqa: F401
 from mixnet.context import Context
 from mixnet.engine import Var, push
-from mixnet.gluon.data.dataset import ArrayDataset
+from mixnet.gluon.data.dataset import rows_of
+from mixnet.gluon.data.queues import ConnectionWrapper as ConnectionWrapper
+from mixnet.gluon.data.queues import Queue as Queue
+from mixnet.gluon.data.queues import SimpleQueue as SimpleQueue
+from mixnet.gluon.data.queues import as_in_context as _as_in_context
+from mixnet.gluon.data.queues import fetcher_loop_v1 as fetcher_loop_v1
+from mixnet.gluon.data.queues import rebuild_ndarray as rebuild_ndarray
+from mixnet.gluon.data.queues import rebuild_np_ndarray as rebuild_np_ndarray
+from mixnet.gluon.data.queues import reduce_ndarray as reduce_ndarray
+from mixnet.gluon.data.queues import reduce_np_ndarray as reduce_np_ndarray
+from mixnet.gluon.data.queues import worker_loop_v1 as worker_loop_v1
 from mixnet.gluon.data.sampler import BatchSampler, RandomSampler, Sampler, SequentialSampler
 from mixnet.gluon.data.worker import Workers, empty_shared
 from mixnet.ndarray.ndarray import NDArray
@@ -53,6 +65,7 @@ def _batchify(data: Any, context: Context) -> Any:
     if isinstance(first, tuple):
         return [_batchify(part, context) for part in zip(*data, strict=False)]
     if isinstance(first, NDArray):
+        context = _where(first, context)
         if is_on_host():
             read = state.trace.array
             return _array(_stacked([read(each._read()) for each in data]), context)
@@ -68,6 +81,11 @@ def _batchify(data: Any, context: Context) -> Any:
             f"the DataLoader a batchify_fn that says what a batch of them is."
         )
     return _array(found, context)
+
+
+def _where(samples: NDArray, context: Context) -> Context:
+    """Where a batch goes: samples of a GPU stay there."""
+    return samples.context if samples.context.device_type == "gpu" else context
 
 
 def _stacked(arrays: Sequence[np.ndarray]) -> np.ndarray:
@@ -88,21 +106,27 @@ def _array(data: np.ndarray, context: Context) -> NDArray:
     )
 
 
+def _whole(rows: Any, context: Context) -> NDArray:
+    """Samples that are together already as a batch."""
+    if isinstance(rows, NDArray):
+        array = state.trace.array(rows._read())
+        return type(rows)._wrap(host_value(array, _where(rows, context)))
+    return _array(rows, context)
+
+
 class _Maker:
     """Makes a batch of numbers of samples; worker processes get it by being forked."""
 
     def __init__(self, dataset: Any, batchify: Batchify):
         self.dataset, self.batchify = dataset, batchify
-        whole = batchify in (default_batchify_fn, default_mp_batchify_fn)
+        self._whole = batchify in (default_batchify_fn, default_mp_batchify_fn)
         self._context = _SHARED if batchify is default_mp_batchify_fn else _CPU
-        self._rows = dataset.rows if whole and type(dataset) is ArrayDataset else None
 
     def __call__(self, numbers: Sequence[int]) -> Any:
-        if self._rows is not None:
-            rows = self._rows(numbers)
-            if rows is not None:
-                made = [_array(row, self._context) for row in rows]
-                return made if len(made) > 1 else made[0]
+        rows = rows_of(self.dataset, numbers) if self._whole else None
+        if rows is not None:
+            made = [_whole(row, self._context) for row in rows]
+            return made if len(made) > 1 else made[0]
         dataset = self.dataset
         return self.batchify([dataset[i] for i in numbers])
 
@@ -112,15 +136,6 @@ class _Maker:
             batch = self(numbers)
         put_on_device(batch)
         return batch
-
-
-def _as_in_context(data: Any, ctx: Context) -> Any:
-    """A batch with all of its arrays on a context."""
-    if isinstance(data, NDArray):
-        return data.as_in_context(ctx)
-    if isinstance(data, (list, tuple)):
-        return [_as_in_context(each, ctx) for each in data]
-    return data
 
 
 class _ThreadWorkers:

@@ -12,6 +12,8 @@ import numpy as np
 from mixnet.gluon.data.sampler import FilterSampler, Sampler, SequentialSampler
 from mixnet.ndarray.ndarray import NDArray
 from mixnet.recordio import MXIndexedRecordIO
+from mixnet.runtime.host import host_value
+from mixnet.runtime.state import is_on_host, state
 
 
 class Dataset:
@@ -90,6 +92,18 @@ class _LazyTransformDataset(Dataset):
     def __init__(self, data: Any, fn: Callable[..., Any]):
         self._data, self._fn = data, fn
 
+    def rows(self, indices: Sequence[int]) -> list[Any] | None:
+        """Several samples at once, if the function can transform them so; else None."""
+        fn = self._fn
+        first = isinstance(fn, _TransformFirstClosure)
+        inner = fn._fn if isinstance(fn, _TransformFirstClosure) else fn
+        if not takes_batches(inner):
+            return None
+        found = rows_of(self._data, indices)
+        if found is None or (len(found) > 1 and not first):
+            return None
+        return [inner(found[0]), *found[1:]]
+
     def __len__(self) -> int:
         return len(self._data)
 
@@ -112,6 +126,10 @@ class _SampledDataset(Dataset):
     def __init__(self, dataset: Dataset, sampler: Sampler):
         self._dataset, self._sampler = dataset, sampler
         self._indices = list(iter(sampler))
+
+    def rows(self, indices: Sequence[int]) -> list[Any] | None:
+        """Several samples at once, if the dataset below has them so."""
+        return rows_of(self._dataset, [self._indices[i] for i in indices])
 
     def __len__(self) -> int:
         return len(self._indices)
@@ -149,19 +167,55 @@ class ArrayDataset(Dataset):
 
     def __getitem__(self, idx: Any) -> Any:
         if len(self._data) == 1:
-            return self._data[0][idx]
-        return tuple(each[idx] for each in self._data)
+            return _part(self._data[0], idx)
+        return tuple([_part(each, idx) for each in self._data])
 
     def rows(self, indices: Sequence[int]) -> list[Any] | None:
-        """Several samples at once, as one NumPy array for each part; None if a part is no array."""
-        found = []
-        for each in self._data:
-            if isinstance(each, NDArray) and not each._is_sparse:
-                each = np.asarray(each._array("dataset"))
-            elif type(each) is not np.ndarray or each.dtype.kind not in "fiub":
-                return None
+        """Several samples at once; None if a part is no array."""
+        return _rows(self._data, indices)
+
+
+def takes_batches(transform: Any) -> bool:
+    """Whether a transform gives for several samples at once what it gives one by one.
+
+    A class derived from one that does may do something else: it has to say so itself.
+    """
+    own = vars(type(transform)).get("takes_batches", False)
+    return bool(getattr(transform, "__dict__", {}).get("takes_batches", own))
+
+
+def rows_of(dataset: Any, indices: Sequence[int]) -> list[Any] | None:
+    """The samples of these numbers, one array for each part, if a dataset has them at once.
+
+    A class derived from one that does may hand out other samples: it is not asked.
+    """
+    cls = type(dataset)
+    for base in (ArrayDataset, _DownloadedDataset, _LazyTransformDataset, _SampledDataset):
+        if isinstance(dataset, base):
+            same = cls.__getitem__ is base.__getitem__  # type: ignore[attr-defined]
+            return dataset.rows(indices) if same else None
+    return None
+
+
+def _rows(parts: Sequence[Any], indices: Sequence[int]) -> list[Any] | None:
+    found: list[Any] = []
+    for each in parts:
+        if isinstance(each, NDArray) and not each._is_sparse:
+            pixels = np.asarray(each._array("dataset"))[np.asarray(indices)]
+            found.append(type(each)._wrap(host_value(pixels, each.context)))
+        elif type(each) is np.ndarray and each.dtype.kind in "fiub":
             found.append(each[np.asarray(indices)])
-        return found
+        else:
+            return None
+    return found
+
+
+def _part(part: Any, idx: Any) -> Any:
+    """One row of an array: on the host without a view of it, which costs more than the row."""
+    if type(idx) is int and is_on_host() and isinstance(part, NDArray) and not part._is_sparse:
+        whole = state.trace.array(part._read())
+        return type(part)._wrap(host_value(whole[idx], part.context))
+    return part[idx]
 
 
 class RecordFileDataset(Dataset):
@@ -218,9 +272,12 @@ class _DownloadedDataset(Dataset):
         self._get_data()
 
     def __getitem__(self, idx: Any) -> Any:
-        if self._transform is not None:
-            return self._transform(self._data[idx], self._label[idx])
-        return self._data[idx], self._label[idx]
+        sample = _part(self._data, idx), self._label[idx]
+        return sample if self._transform is None else self._transform(*sample)
+
+    def rows(self, indices: Sequence[int]) -> list[Any] | None:
+        """Several samples at once; None if they are transformed one by one."""
+        return None if self._transform is not None else _rows((self._data, self._label), indices)
 
     def __len__(self) -> int:
         return len(self._label)

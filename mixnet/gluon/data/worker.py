@@ -38,6 +38,7 @@ from mixnet.runtime.value import Spec, Value, aligned_empty
 from mixnet.util import is_np_array, is_np_shape, set_np
 
 Make = Callable[[Sequence[int]], Any]
+_SHARED = Context("cpu_shared", 0)
 _ORPHANED = 5.0  # seconds after which a worker looks whether its parent is still there
 
 
@@ -81,7 +82,7 @@ class _Pickler(pickle.Pickler):
         """Arrays become their number."""
         if isinstance(found, NDArray) and not found._is_sparse:
             array = state.trace.array(found._read())
-            return _take_array, (self._number(array), type(found), found.context)
+            return _take_array, (self._number(array), type(found))
         if type(found) is np.ndarray and found.dtype.kind in "fiub":
             return _take_numpy, (self._number(found),)
         return NotImplemented
@@ -181,11 +182,11 @@ def _take_numpy(number: int) -> np.ndarray:
     return np.array(_taking.arrays[number])
 
 
-def _take_array(number: int, cls: type[NDArray], context: Context) -> NDArray:
+def _take_array(number: int, cls: type[NDArray]) -> NDArray:
     array = _taking.arrays[number]
     if not _taking.stays:
         array = np.array(array)
-    spec = Spec.of(array.shape, array.dtype, context)
+    spec = Spec.of(array.shape, array.dtype, _SHARED)
     return cls._wrap(on_device(Value(spec, array)))
 
 

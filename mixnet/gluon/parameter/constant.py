@@ -11,9 +11,10 @@ from mixnet.ndarray.create import array
 from mixnet.ndarray.ndarray import NDArray
 from mixnet.numpy.creation import array as np_array
 from mixnet.symbol.symbol import Symbol
-from mixnet.util import is_np_array
+from mixnet.util import is_np_array, set_module
 
 
+@set_module("mixnet.gluon.parameter")
 class Constant(Parameter):
     """A parameter that is not learned.
 

@@ -16,8 +16,9 @@ from mixnet.ndarray.create import array, zeros
 from mixnet.ndarray.ndarray import NDArray
 from mixnet.numpy.ndarray import ndarray as np_ndarray
 from mixnet.passes.infer_shape import is_known
+from mixnet.runtime.record import flush
 from mixnet.symbol.symbol import Symbol, Variable
-from mixnet.util import is_np_array, is_np_shape
+from mixnet.util import is_np_array, is_np_shape, set_module
 
 tensor_types = (Symbol, NDArray)
 
@@ -25,10 +26,12 @@ _REQUESTS = ("write", "add", "null")
 _STORAGE = ("default", "row_sparse", "csr")
 
 
+@set_module("mixnet.gluon.parameter")
 class DeferredInitializationError(MXNetError):
     """A parameter waits for its shape, which follows from the first data."""
 
 
+@set_module("mixnet.gluon.parameter")
 class Parameter:
     """A learned array: its value on every context, its gradient, how it starts.
 
@@ -76,8 +79,8 @@ class Parameter:
         for label, given in (("stype", stype), ("grad_stype", grad_stype)):
             if given not in _STORAGE:
                 raise CheckError(
-                    f"{label} for Parameter '{name}' must be one of 'default', 'row_sparse', or "
-                    f"'csr', but got '{given}'"
+                    f"Parameter {name}: {label}={given!r} is none of the storage types "
+                    f"{', '.join(_STORAGE)}."
                 )
         self._stype = stype
         self._grad_stype = grad_stype
@@ -131,11 +134,6 @@ class Parameter:
         self.cast(dtype)
 
     @property
-    def stype(self) -> str:
-        """Storage type of the value."""
-        return self._stype
-
-    @property
     def grad_req(self) -> str:
         """What backward does with its gradient: ``write``, ``add``, ``null``."""
         return self._grad_req
@@ -143,7 +141,9 @@ class Parameter:
     @grad_req.setter
     def grad_req(self, req: str) -> None:
         if req not in _REQUESTS:
-            raise CheckError(f"grad_req must be one of 'write', 'add', or 'null', but got '{req}'")
+            raise CheckError(
+                f"Parameter {self.name}: grad_req={req!r} is not 'write', 'add' or 'null'."
+            )
         if not self._differentiable:
             req = "null"
         if self._grad_req == req:
@@ -152,22 +152,18 @@ class Parameter:
         for each in self._arrays.values():
             self._mark(each)
 
-    @property
-    def allow_deferred_init(self) -> bool:
-        """Whether an unknown shape may wait for the first data."""
-        return self._allow_deferred_init
-
     def _mark(self, data: NDArray) -> None:
         if self._grad_req == "null":
-            data._link = None
+            if data._link is not None:
+                data._link.mark = None
         else:
             NDArray.attach_grad(data, self._grad_req, self._grad_stype)
 
     def _set_trainer(self, trainer: Any) -> None:
         if self._stype != "default" and self._trainer and trainer and self._trainer is not trainer:
             raise RuntimeError(
-                f"Failed to set the trainer for Parameter '{self.name}' because it was already set. "
-                f"More than one trainers for a {self._stype} Parameter is not supported."
+                f"Parameter '{self.name}' is {self._stype} and has a Trainer already, which holds "
+                f"its rows; it cannot have two."
             )
         self._trainer = trainer
 
@@ -193,8 +189,8 @@ class Parameter:
         """
         if self._arrays and not force_reinit:
             warnings.warn(
-                f"Parameter '{self.name}' is already initialized, ignoring. Set force_reinit=True "
-                f"to re-initialize.",
+                f"Parameter '{self.name}' is already initialized and stays as it is; "
+                f"force_reinit=True makes it anew.",
                 stacklevel=2,
             )
             return
@@ -203,8 +199,8 @@ class Parameter:
             init = default_init if self.init is None else self.init
         if not self._is_shape_known() and not self._allow_deferred_init:
             raise ValueError(
-                f"Cannot initialize Parameter '{self.name}' because it has invalid shape: "
-                f"{self.shape}. Give the layer its input size (in_units, in_channels)."
+                f"Parameter '{self.name}' cannot be initialized: its shape {self.shape} is not "
+                f"complete. Give the layer its input size (in_units, in_channels)."
             )
         self._deferred_init = (init, _contexts(ctx), default_init, None)
         if self._is_shape_known():
@@ -219,28 +215,35 @@ class Parameter:
             return
         if not self._is_shape_known():
             raise DeferredInitializationError(self._waits())
-        init, contexts, default_init, data = self._deferred_init
+        init, contexts, default_init, given = self._deferred_init
         self._deferred_init = ()
+        data = given
         with untraced(), RecordingScope(False, None):
             if data is None:
                 assert self._shape is not None
                 data = zeros(self._shape, contexts[0], self.dtype)
                 if is_np_array():
                     data = np_ndarray._wrap(data._read())
-                desc = initializer.InitDesc(self.name, {"__init__": init})
-                initializer.create(default_init)(desc, data)
-            self._init_impl(data, contexts)
+                if hasattr(initializer.create(init), "_init_weight"):
+                    desc = initializer.InitDesc(self.name, {"__init__": init})
+                    initializer.create(default_init)(desc, data)
+                else:  # it goes by names: Mixed, Load
+                    initializer.create(init)(initializer.InitDesc(self.name), data)
+            self._init_impl(data, contexts, fresh=given is None)
 
-    def _init_impl(self, data: NDArray, contexts: list[Context]) -> None:
+    def _init_impl(self, data: NDArray, contexts: list[Context], fresh: bool = False) -> None:
         """Make the arrays from a value."""
         self.shape = data.shape
         if data.stype != self._stype:
-            data = data.tostype(self._stype)
+            data, fresh = data.tostype(self._stype), True
         self._arrays = {}
         for context in contexts:
-            # copies: the value may be somebody's array
-            self._arrays[context] = data.copyto(context)
+            # A copy on the same device would share its buffer, which then no step could reuse: the
+            # second step would be another program than the first.
+            own = fresh and context is contexts[0]
+            self._arrays[context] = data if own else data.copyto(context)
             self._mark(self._arrays[context])
+        flush("initialize")  # the first step shall be the same program as the second
 
     def _load_init(
         self,
@@ -272,7 +275,7 @@ class Parameter:
         self._deferred_init = ()
 
     def _check_loaded(self, data: NDArray, ctx: Any, cast_dtype: bool, dtype_source: str) -> None:
-        begin = f"Failed loading Parameter '{self.name}' from saved params: "
+        begin = f"Parameter '{self.name}' does not take the value of the file: "
         if cast_dtype and dtype_source not in ("current", "saved"):
             raise CheckError(f"dtype_source={dtype_source!r} is not 'current' or 'saved'.")
         if self._shape is not None and (
@@ -282,20 +285,19 @@ class Parameter:
             )
         ):
             raise CheckError(
-                f"{begin}shape incompatible expected {self.shape} vs saved {data.shape}. "
-                f"{self.name} of the file has shape {data.shape}, the network's {self.shape}: load "
-                f"a file of the same network."
+                f"{begin}{self.name} of the file has shape {data.shape}, the network's "
+                f"{self.shape}. Load a file of the same network."
             )
         if not cast_dtype and np.dtype(self.dtype) != np.dtype(data.dtype):
             raise CheckError(
-                f"{begin}dtype incompatible expected {np.dtype(self.dtype).type} vs saved "
-                f"{data.dtype}. Set cast_dtype=True to cast the dtype of saved params."
+                f"{begin}it is {np.dtype(data.dtype)}, the network's {np.dtype(self.dtype)}. Pass "
+                f"cast_dtype=True to cast it."
             )
         have = self.list_ctx() if self._arrays or self._deferred_init else None
         if ctx is not None and have is not None and set(_contexts(ctx)) != set(have):
             raise CheckError(
-                f"Failed to load Parameter '{self.name}' on {_contexts(ctx)} because it was "
-                f"previous initialized on {have}."
+                f"Parameter '{self.name}' was initialized on {have}, not on {_contexts(ctx)}: leave "
+                f"ctx out, or move it with reset_ctx."
             )
 
     def reset_ctx(self, ctx: Any) -> None:
@@ -313,8 +315,7 @@ class Parameter:
             self._deferred_init = (init, contexts, default_init, data)
         else:
             raise ValueError(
-                f"Cannot reset context for Parameter '{self.name}' because it has not been "
-                f"initialized."
+                f"Parameter '{self.name}' has no value to move: call initialize() first."
             )
 
     def cast(self, dtype: Any) -> None:
@@ -349,8 +350,8 @@ class Parameter:
         """
         if self._stype != "default":
             raise MXNetError(
-                f"Cannot return a copy of Parameter '{self.name}' via data() because its storage "
-                f"type is {self._stype}. Please use row_sparse_data() instead."
+                f"Parameter '{self.name}' is {self._stype}: data() would be the whole of it; call "
+                f"row_sparse_data(rows)."
             )
         trace = current_trace()
         found = self._on(ctx)
@@ -360,8 +361,8 @@ class Parameter:
         """The values, one per context."""
         if self._stype != "default":
             raise MXNetError(
-                f"Cannot return copies of Parameter '{self.name}' on all contexts via list_data() "
-                f"because its storage type is {self._stype}. Please use row_sparse_data() instead."
+                f"Parameter '{self.name}' is {self._stype}: list_data() would be the whole of it; "
+                f"call list_row_sparse_data(rows)."
             )
         self._check()
         return list(self._arrays.values())
@@ -372,29 +373,29 @@ class Parameter:
         Raises:
             MXNetError: the storage type is not ``row_sparse``, or there is no Trainer.
         """
-        self._check_row_sparse("row_sparse_data")
+        self._check_row_sparse("row_sparse_data", row_id)
         return self._fetched([self._on(row_id.context)], row_id)[0]
 
     def list_row_sparse_data(self, row_id: NDArray) -> list[NDArray]:
         """The values with the rows ``row_id`` on all contexts; see :meth:`row_sparse_data`."""
-        self._check_row_sparse("list_row_sparse_data")
+        self._check_row_sparse("list_row_sparse_data", row_id)
         self._check()
         return self._fetched(list(self._arrays.values()), row_id)
 
-    def _check_row_sparse(self, name: str) -> None:
+    def _check_row_sparse(self, name: str, row_id: Any) -> None:
+        if not isinstance(row_id, NDArray):
+            raise TypeError(f"The numbers of rows come as an NDArray, not as {type(row_id)}.")
         if self._stype != "row_sparse":
             raise MXNetError(
-                f"Cannot return a copy of Parameter '{self.name}' via {name}() because its storage "
-                f"type is {self._stype}. Please use {name.replace('row_sparse_', '')}() instead."
+                f"Parameter '{self.name}' is stored as {self._stype!r}, not by rows: call "
+                f"{name.replace('row_sparse_', '')}() rather than {name}()."
             )
 
-    def _fetched(self, arrays: list[NDArray], row_id: Any) -> list[NDArray]:
-        if not isinstance(row_id, NDArray):
-            raise TypeError(f"row_id must have NDArray type, but {type(row_id)} is given")
+    def _fetched(self, arrays: list[NDArray], row_id: NDArray) -> list[NDArray]:
         if not self._trainer:
             raise MXNetError(
-                f"Cannot get row_sparse data for Parameter '{self.name}' when no Trainer is "
-                f"created with it. Make gluon.Trainer(net.collect_params(), ...) first."
+                f"Parameter '{self.name}' is row_sparse and has no Trainer, which fetches its rows. "
+                f"Make gluon.Trainer(net.collect_params(), ...) first."
             )
         self._trainer._row_sparse_pull(self, arrays, row_id)
         return arrays
@@ -412,8 +413,8 @@ class Parameter:
             found = self._arrays.get(cpu(ctx.device_id))
         if found is None:
             raise MXNetError(
-                f"Parameter '{self.name}' was not initialized on context {ctx}. It was only "
-                f"initialized on {list(self._arrays)}: give initialize(ctx=[...]) all contexts."
+                f"Parameter '{self.name}' is on {list(self._arrays)}, not on {ctx}. Give "
+                f"initialize(ctx=[...]) all contexts that the data is on."
             )
         return found
 
@@ -423,16 +424,16 @@ class Parameter:
         if self._deferred_init:
             raise DeferredInitializationError(self._waits())
         raise MXNetError(
-            f"Parameter '{self.name}' has not been initialized: it was not initialized by the call "
-            f"of initialize(), or was made after it. Call net.initialize(), and give a Trainer "
-            f"net.collect_params() rather than net.params, which has no parameters of children."
+            f"Parameter '{self.name}' was not initialized. Call net.initialize() first, again for "
+            f"layers added since; net.params has no parameters of children, net.collect_params() "
+            f"has."
         )
 
     def _waits(self) -> str:
         return (
-            f"Parameter '{self.name}' has not been initialized yet because initialization was "
-            f"deferred: its shape {self._shape} follows from the first data. Call the network once "
-            f"with data, or give the layer its input size (in_units, in_channels)."
+            f"Parameter '{self.name}' has no value yet: its shape {self._shape} follows from the "
+            f"first data, so its initialization was deferred. Call the network once with data, or "
+            f"give the layer its input size (in_units, in_channels)."
         )
 
     def grad(self, ctx: Context | None = None) -> NDArray:
@@ -452,9 +453,7 @@ class Parameter:
 
     def _check_grad(self) -> None:
         if self._arrays and self._grad_req == "null":
-            raise MXNetError(
-                f"Cannot get gradient array for Parameter '{self.name}' because grad_req='null'"
-            )
+            raise MXNetError(f"Parameter '{self.name}' has no gradient: its grad_req is 'null'.")
 
     def list_ctx(self) -> list[Context]:
         """Contexts that hold it, or will."""
@@ -487,12 +486,12 @@ class Parameter:
         """
         if not isinstance(data, NDArray):
             data = array(data, dtype=self.dtype)
+        if not self._arrays and not self._deferred_init:
+            raise CheckError(
+                f"Parameter '{self.name}' was not initialized: call initialize() first."
+            )
         self.shape = data.shape
         if not self._arrays:
-            if not self._deferred_init:
-                raise CheckError(
-                    f"Parameter '{self.name}' has not been initialized; call initialize() first."
-                )
             if data.dtype != np.dtype(self.dtype):
                 data = data.astype(self.dtype)
             if is_np_array() and not isinstance(data, np_ndarray):

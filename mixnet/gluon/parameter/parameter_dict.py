@@ -16,8 +16,10 @@ from mixnet.gluon.parameter.parameter import Parameter
 from mixnet.ndarray.ndarray import NDArray
 from mixnet.ndarray.params_file import load, save
 from mixnet.passes.infer_shape import merged
+from mixnet.util import set_module
 
 
+@set_module("mixnet.gluon.parameter")
 class ParameterDict:
     """Parameters by name; ``get`` makes one whose name begins with ``prefix``.
 
@@ -86,6 +88,8 @@ class ParameterDict:
             return found
         for key, value in kwargs.items():
             existing = getattr(found, key, None)
+            if not hasattr(found, key):
+                continue  # how it was made, not what it is
             if existing is None:
                 setattr(found, key, value)
             elif key == "shape":
@@ -111,19 +115,16 @@ class ParameterDict:
         found = self._found(name)
         if found is None:
             if value is None:
-                raise KeyError(
-                    f"No constant named '{name}'. Please specify value if you want to create a new "
-                    f"constant."
-                )
+                raise KeyError(f"There is no constant '{name}': give its value to make it.")
             made = self._params[name] = Constant(name, value)
             return made
         if not isinstance(found, Constant):
-            raise CheckError(f"Parameter '{name}' already exists but it is not a constant.")
+            raise CheckError(f"'{name}' is a parameter, not a constant: take another name.")
         if value is not None:
             given = value.asnumpy() if isinstance(value, NDArray) else np.asarray(value)
             if given.shape != found.shape or (given != found.value.asnumpy()).any():
                 raise CheckError(
-                    f"Constant '{name}' already exists but its value doesn't match new value"
+                    f"Constant '{name}' is there with another value: take another name."
                 )
         return found
 
@@ -136,8 +137,8 @@ class ParameterDict:
         for name, each in other.items():
             if self._params.get(name, each) is not each:
                 raise CheckError(
-                    f"Cannot update self with other because they have different Parameters with "
-                    f"the same name '{name}'"
+                    f"Two different parameters are named '{name}': make the blocks with different "
+                    f"prefixes, or within name_scope()."
                 )
             self._params[name] = each
 
@@ -201,9 +202,9 @@ class ParameterDict:
         for each in self.values():
             if not each.name.startswith(strip_prefix):
                 raise ValueError(
-                    f"Prefix '{strip_prefix}' is to be striped before saving, but Parameter's name "
-                    f"'{each.name}' does not start with '{strip_prefix}': it is shared from another "
-                    f"block, or its block was made outside of name_scope()."
+                    f"The name '{each.name}' does not begin with '{strip_prefix}', which is to be "
+                    f"cut off: it is shared from another block, or its block was made outside of "
+                    f"name_scope()."
                 )
             arrays[each.name[len(strip_prefix) :]] = each._reduce()
         save(filename, arrays)
@@ -222,8 +223,7 @@ class ParameterDict:
         for name in self.keys() if restore_prefix else ():
             if not name.startswith(restore_prefix):
                 raise CheckError(
-                    f"restore_prefix is '{restore_prefix}' but Parameters name '{name}' does not "
-                    f"start with '{restore_prefix}'"
+                    f"The parameter '{name}' does not begin with restore_prefix='{restore_prefix}'."
                 )
         self.load_dict(
             load(filename),
@@ -276,8 +276,8 @@ class ParameterDict:
 
 def _differs(name: str, key: str, value: Any, existing: Any) -> CheckError:
     return CheckError(
-        f"Cannot retrieve Parameter '{name}' because desired attribute does not match with stored "
-        f"for attribute '{key}': desired '{value}' vs stored '{existing}'."
+        f"Parameter '{name}' is there with {key}={existing!r}; it cannot have {key}={value!r}. Share "
+        f"parameters between layers of the same kind, or take another name."
     )
 
 
@@ -311,15 +311,14 @@ def fill(
         for name, each in params.items():
             if not any(other in loaded for other in names[each]):
                 raise CheckError(
-                    f"Parameter '{name}' is missing in {source}, which has no value for {name}; it "
-                    f"contains parameters: {_some(loaded)}. Set allow_missing=True to ignore "
-                    f"missing parameters."
+                    f"Parameter '{name}' is missing: {source} has no value for {name}; it has "
+                    f"{_some(loaded)}. Pass allow_missing=True to leave it as it is."
                 )
     extra = [name for name in loaded if name not in params]
     if extra and not ignore_extra:
         raise extra_error(
-            f"Parameter '{extra[0]}' loaded from {source} is not present in ParameterDict, which "
-            f"contains parameters {_some(params)}. Set ignore_extra=True to ignore."
+            f"{source} has '{extra[0]}', which the network does not; it has {_some(params)}. Pass "
+            f"ignore_extra=True to leave it out."
         )
     fitting = {name: value for name, value in loaded.items() if name in params}
     for name, value in fitting.items():

@@ -146,11 +146,8 @@ class HybridRecurrentCell(RecurrentCell, HybridBlock):
     # masks of dropout) cannot be one graph: each call would begin anew. Its parts are graphs.
     _carries = False
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        """One step: output and new states."""
-        if self._active and _carries(self):
-            return Block.__call__(self, *args, **kwargs)
-        return super().__call__(*args, **kwargs)
+    def _run(self, *args: Any) -> Any:
+        return self.forward(*args) if _carries(self) else super()._run(*args)
 
     def hybrid_forward(self, F: Any, x: Any, *args: Any, **kwargs: Any) -> Any:
         """Output and new states; to be overridden."""

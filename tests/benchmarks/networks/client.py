@@ -14,11 +14,17 @@ class Client:
         launcher: command that runs Python there.
         framework: name of the module.
         threads: cores that it may use.
+        module: that serves requests.
     """
 
-    def __init__(self, launcher: list[str], framework: str, threads: int):
+    def __init__(
+        self,
+        launcher: list[str],
+        framework: str,
+        threads: int,
+        module: str = "tests.benchmarks.networks.worker",
+    ):
         self.framework = framework
-        module = "tests.benchmarks.networks.worker"
         self._process = subprocess.Popen(
             [*launcher, "-m", module, framework, str(threads)],
             stdin=subprocess.PIPE,

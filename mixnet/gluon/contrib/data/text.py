@@ -8,18 +8,21 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from mixnet import base as base
+from mixnet import ndarray as nd  # noqa: F401
 from mixnet.base import MXNetError, data_dir
 from mixnet.gluon import utils
+from mixnet.gluon.contrib.data import _constants as C
 from mixnet.gluon.contrib.data.vocabulary import Vocabulary, count_tokens_from_str
 from mixnet.gluon.data import dataset
 from mixnet.gluon.data.download import extract, fetch
+from mixnet.gluon.utils import check_sha1 as check_sha1
+from mixnet.gluon.utils import download as download
 from mixnet.ndarray.create import array
 from mixnet.numpy.creation import array as np_array
 from mixnet.util import is_np_array
 
 __all__ = ["WikiText2", "WikiText103"]
-
-_END = "<eos>"
 
 
 class _LanguageModelDataset(dataset._DownloadedDataset):
@@ -79,9 +82,9 @@ class _WikiText(_LanguageModelDataset):
             content = file.read()
         if self._vocab is None:
             self._counter = count_tokens_from_str(content)
-            self._vocab = Vocabulary(self._counter, reserved_tokens=[_END])
+            self._vocab = Vocabulary(self._counter, reserved_tokens=[C.EOS_TOKEN])
         lines = [line.split() for line in content.splitlines()]
-        tokens = [token for line in lines if line for token in (*line, _END)]
+        tokens = [token for line in lines if line for token in (*line, C.EOS_TOKEN)]
         numbers = np.array(self._vocab.to_indices(tokens), np.int32)
         rows = (len(numbers) - 1) // self._seq_len
         if rows < 1:

@@ -59,7 +59,7 @@ class Estimator:
         ValueError: an argument is of another kind.
     """
 
-    logger: logging.Logger
+    logger: Any = None
 
     def __init__(
         self,

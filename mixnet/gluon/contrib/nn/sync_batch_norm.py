@@ -10,7 +10,10 @@ from mixnet.util import get_gpu_count
 
 
 class SyncBatchNorm(BatchNorm):
-    """``BatchNorm`` whose statistics are those of all devices' batches together.
+    """``BatchNorm`` for data that is spread over devices.
+
+    Within one process every device normalizes its own part of the batch, as ``BatchNorm`` does; a
+    warning says so where ``num_devices`` is more than one.
 
     Args:
         in_channels: channels; 0 follows from the first data.
@@ -61,6 +64,12 @@ class SyncBatchNorm(BatchNorm):
                 "SyncBatchNorm takes all GPUs; give num_devices where fewer train.", stacklevel=2
             )
             num_devices = max(get_gpu_count(), 1)
+        if num_devices > 1:
+            warnings.warn(
+                f"SyncBatchNorm: each of the {num_devices} devices takes the statistics of its own "
+                f"part of the batch. Use larger parts, or one device, where that is not enough.",
+                stacklevel=2,
+            )
         self._kwargs = {
             "eps": epsilon,
             "momentum": momentum,

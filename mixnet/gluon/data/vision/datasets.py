@@ -11,11 +11,15 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from mixnet import base as base
 from mixnet import image, recordio
+from mixnet import ndarray as nd  # noqa: F401
 from mixnet.base import FileFormatError, data_dir
 from mixnet.gluon import utils
 from mixnet.gluon.data import dataset
 from mixnet.gluon.data.download import extract, fetch
+from mixnet.gluon.utils import check_sha1 as check_sha1
+from mixnet.gluon.utils import download as download
 from mixnet.ndarray.create import array
 from mixnet.numpy.creation import array as np_array
 from mixnet.util import is_np_array

@@ -17,20 +17,27 @@ import numpy as np
 from mixnet import image
 from mixnet.base import numeric_types
 from mixnet.gluon.block import Block, HybridBlock
+from mixnet.gluon.data.dataset import takes_batches
 from mixnet.gluon.nn import HybridSequential, Sequential
 from mixnet.ndarray.ndarray import NDArray
 from mixnet.runtime.host import on_host, put_on_device
-from mixnet.runtime.state import is_on_host
+from mixnet.runtime.state import is_on_host, state
 from mixnet.runtime.value import from_host
 from mixnet.util import is_np_array
 
 
 class _OnHost:
-    """Runs the block on the host if its input is there."""
+    """Runs the block on the host if its input is there.
+
+    ``takes_batches`` says that several images at once give what they give one by one.
+    """
+
+    takes_batches = False
 
     def __call__(self, x: Any, *args: Any) -> Any:
         call = super().__call__  # type: ignore[misc]
-        if not isinstance(x, NDArray) or x.context.device_type == "gpu" or is_on_host():
+        elsewhere = is_on_host() or state.recording  # a gradient may be wanted
+        if not isinstance(x, NDArray) or x.context.device_type == "gpu" or elsewhere:
             return call(x, *args)
         with on_host():
             found = call(x, *args)
@@ -47,6 +54,7 @@ class Compose(_OnHost, Sequential):
 
     def __init__(self, transforms: Sequence[Any]):
         super().__init__()
+        self.takes_batches = type(self) is Compose and all(map(takes_batches, transforms))
         with self.name_scope():
             row: list[Any] = []
             for each in [*transforms, None]:
@@ -94,6 +102,8 @@ class Cast(_OnHost, HybridBlock):
     Args:
         dtype: the dtype to have.
     """
+
+    takes_batches = True
 
     def __init__(self, dtype: Any = "float32"):
         super().__init__()
@@ -152,6 +162,8 @@ class HybridRandomApply(HybridSequential):
 class ToTensor(_OnHost, HybridBlock):
     """Images with values up to 255 as float32 up to 1, channels first."""
 
+    takes_batches = True
+
     def __init__(self) -> None:
         super().__init__()
 
@@ -167,6 +179,8 @@ class Normalize(_OnHost, HybridBlock):
         mean: one number, or one for each channel.
         std: likewise.
     """
+
+    takes_batches = True
 
     def __init__(self, mean: Any = 0.0, std: Any = 1.0):
         super().__init__()
@@ -306,6 +320,8 @@ class CropResize(_OnHost, HybridBlock):
         interpolation: as of :class:`RandomResizedCrop`.
     """
 
+    takes_batches = True
+
     def __init__(
         self, x: int, y: int, width: int, height: int, size: Any = None, interpolation: Any = None
     ):
@@ -347,6 +363,8 @@ class Resize(_OnHost, HybridBlock):
         keep_ratio: one number is the length of the shorter side.
         interpolation: as of :class:`RandomResizedCrop`, 0 to 4.
     """
+
+    takes_batches = True
 
     def __init__(self, size: Any, keep_ratio: bool = False, interpolation: int = 1):
         super().__init__()

@@ -1,0 +1,3 @@
+"""Tokens that texts end with."""
+
+EOS_TOKEN = "<eos>"

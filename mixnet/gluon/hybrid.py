@@ -1,4 +1,0 @@
-"""Where HybridBlock and SymbolBlock are found too."""
-
-from mixnet.gluon.block.hybrid import HybridBlock as HybridBlock
-from mixnet.gluon.block.symbol_block import SymbolBlock as SymbolBlock

@@ -1,0 +1,440 @@
+"""Augmenters for detection: they change an image and its boxes together.
+
+Labels are ``(objects, 5 or more)``: class, left, top, right, bottom in shares of the image, and more.
+"""
+
+from __future__ import annotations
+
+import json
+import random
+import warnings
+from math import sqrt
+from numbers import Number
+from typing import Any
+
+import numpy as np
+
+from mixnet.image.augment import (
+    Augmenter,
+    CastAug,
+    ForceResizeAug,
+    ResizeAug,
+    _colour_chain,
+)
+from mixnet.image.host import as_array, pixels_of
+from mixnet.image.transform import copyMakeBorder, fixed_crop
+from mixnet.ndarray.ndarray import NDArray
+
+Range = tuple[float, float]
+
+
+class DetAugmenter:
+    """Base of augmenters for detection: override ``__call__``.
+
+    Args:
+        kwargs: what :meth:`dumps` shows; arrays become lists.
+    """
+
+    def __init__(self, **kwargs: Any):
+        for key, value in kwargs.items():
+            if isinstance(value, NDArray):
+                value = value.asnumpy()
+            kwargs[key] = value.tolist() if isinstance(value, np.ndarray) else value
+        self._kwargs = kwargs
+
+    def dumps(self) -> Any:
+        """JSON of the name in small letters and the arguments."""
+        return json.dumps([self.__class__.__name__.lower(), self._kwargs])
+
+    def __call__(self, src: Any, label: np.ndarray) -> tuple[Any, np.ndarray]:
+        """Image and label, changed.
+
+        Args:
+            src: ``(height, width, channels)``.
+            label: ``(objects, 5 or more)``.
+        """
+        raise NotImplementedError("Must override implementation.")
+
+
+class DetBorrowAug(DetAugmenter):
+    """An augmenter for classification that leaves the boxes where they are.
+
+    Args:
+        augmenter: of the image.
+
+    Raises:
+        TypeError: it is none.
+    """
+
+    def __init__(self, augmenter: Augmenter):
+        if not isinstance(augmenter, Augmenter):
+            raise TypeError(
+                f"Borrowing from invalid Augmenter: {type(augmenter).__name__} is none."
+            )
+        super().__init__()
+        self.augmenter = augmenter
+
+    def dumps(self) -> Any:
+        """Name and that of the augmenter."""
+        return [self.__class__.__name__.lower(), self.augmenter.dumps()]
+
+    def __call__(self, src: Any, label: np.ndarray) -> tuple[Any, np.ndarray]:
+        return self.augmenter(src), label
+
+
+class DetRandomSelectAug(DetAugmenter):
+    """One of several augmenters, or none.
+
+    Args:
+        aug_list: a list of augmenters, or one.
+        skip_prob: probability of none.
+
+    Raises:
+        ValueError: the list has something else.
+    """
+
+    def __init__(self, aug_list: Any, skip_prob: float = 0):
+        super().__init__(skip_prob=skip_prob)
+        if not isinstance(aug_list, (list, tuple)):
+            aug_list = [aug_list]
+        if not all(isinstance(each, DetAugmenter) for each in aug_list):
+            raise ValueError("Allow DetAugmenter in list only")
+        self.aug_list = list(aug_list)
+        self.skip_prob = skip_prob if self.aug_list else 1
+
+    def dumps(self) -> Any:
+        """Name and the parts' own."""
+        return [self.__class__.__name__.lower(), [each.dumps() for each in self.aug_list]]
+
+    def __call__(self, src: Any, label: np.ndarray) -> tuple[Any, np.ndarray]:
+        if random.random() < self.skip_prob:
+            return src, label
+        random.shuffle(self.aug_list)
+        return self.aug_list[0](src, label)
+
+
+class DetHorizontalFlipAug(DetAugmenter):
+    """Mirrored left to right with probability ``p``.
+
+    Args:
+        p: probability.
+    """
+
+    def __init__(self, p: float):
+        super().__init__(p=p)
+        self.p = p
+
+    def __call__(self, src: Any, label: np.ndarray) -> tuple[Any, np.ndarray]:
+        if random.random() < self.p:
+            made = pixels_of(src)[:, ::-1]
+            src = made if isinstance(src, np.ndarray) else as_array(made, src)
+            left = 1.0 - label[:, 3]
+            label[:, 3] = 1.0 - label[:, 1]
+            label[:, 1] = left
+        return src, label
+
+
+def _range(given: Any) -> Range:
+    return (given, given) if isinstance(given, Number) else given  # type: ignore[return-value]
+
+
+def _areas(boxes: np.ndarray) -> np.ndarray:
+    """Areas of boxes (left, top, right, bottom), 0 where nothing is left."""
+    sides = np.maximum(0, boxes[:, 2:4] - boxes[:, :2])
+    return sides[:, 0] * sides[:, 1]
+
+
+def _usable(name: str, area: Range, least: float, aspect: Range) -> bool:
+    good = area[1] > least and area[0] <= area[1] and 0 < aspect[0] <= aspect[1]
+    if not good:
+        warnings.warn(
+            f"Skip {name} due to invalid parameters: area_range {area}, aspect_ratio_range {aspect}",
+            stacklevel=4,
+        )
+    return good
+
+
+class DetRandomCropAug(DetAugmenter):
+    """A random rectangle that has enough of the objects (Liu et al. 2016, "SSD").
+
+    Args:
+        min_object_covered: share that must be left of every object that is touched.
+        aspect_ratio_range: least and greatest ratio of width to height.
+        area_range: least and greatest share of the image.
+        min_eject_coverage: objects of which less is left are left out.
+        max_attempts: rectangles that are tried before the image stays as it is.
+    """
+
+    def __init__(
+        self,
+        min_object_covered: float = 0.1,
+        aspect_ratio_range: Any = (0.75, 1.33),
+        area_range: Any = (0.05, 1.0),
+        min_eject_coverage: float = 0.3,
+        max_attempts: int = 50,
+    ):
+        aspect_ratio_range, area_range = _range(aspect_ratio_range), _range(area_range)
+        super().__init__(
+            min_object_covered=min_object_covered,
+            aspect_ratio_range=aspect_ratio_range,
+            area_range=area_range,
+            min_eject_coverage=min_eject_coverage,
+            max_attempts=max_attempts,
+        )
+        self.min_object_covered = min_object_covered
+        self.aspect_ratio_range = aspect_ratio_range
+        self.area_range = area_range
+        self.min_eject_coverage = min_eject_coverage
+        self.max_attempts = max_attempts
+        self.enabled = _usable("DetRandomCropAug", area_range, 0, aspect_ratio_range)
+
+    def __call__(self, src: Any, label: np.ndarray) -> tuple[Any, np.ndarray]:
+        height, width = src.shape[:2]
+        found = self._proposal(label, height, width)
+        if found is None:
+            return src, label
+        x, y, w, h, label = found
+        return fixed_crop(src, x, y, w, h, None), label
+
+    def _proposal(self, label: np.ndarray, height: int, width: int) -> Any:
+        if not self.enabled or height <= 0 or width <= 0:
+            return None
+        least, most = (share * height * width for share in self.area_range)
+        for _ in range(self.max_attempts):
+            ratio = random.uniform(*self.aspect_ratio_range)
+            if ratio <= 0:
+                continue
+            h = round(sqrt(least / ratio))
+            top = round(sqrt(most / ratio))
+            if round(top * ratio) > width:
+                top = int((width + 0.4999999) / ratio)
+            top = min(top, height)
+            h = min(h, top)
+            if h < top:
+                h = random.randint(h, top)
+            w = round(h * ratio)
+            # Rounding may have left the range of areas by a row.
+            if w * h < least:
+                h += 1
+                w = round(h * ratio)
+            if w * h > most:
+                h -= 1
+                w = round(h * ratio)
+            if not (least <= w * h <= most and 0 <= w <= width and 0 <= h <= height):
+                continue
+            y = random.randint(0, max(0, height - h))
+            x = random.randint(0, max(0, width - w))
+            if self._covers(label, x, y, x + w, y + h, width, height):
+                changed = self._cropped(label, (x, y, w, h), height, width)
+                if changed is not None:
+                    return x, y, w, h, changed
+        return None
+
+    def _covers(
+        self,
+        label: np.ndarray,
+        left: int,
+        top: int,
+        right: int,
+        bottom: int,
+        width: int,
+        height: int,
+    ) -> bool:
+        """Whether enough is left of the objects that the rectangle touches."""
+        if (right - left) * (bottom - top) < 2:
+            return False
+        x1, y1, x2, y2 = left / width, top / height, right / width, bottom / height
+        areas = _areas(label[:, 1:])
+        large = np.where(areas * width * height > 2)[0]
+        if not large.size:
+            return False
+        inside = label[large, 1:5].copy()
+        inside[:, :2] = np.maximum(inside[:, :2], [x1, y1])
+        inside[:, 2:] = np.minimum(inside[:, 2:], [x2, y2])
+        covered = _areas(inside) / areas[large]
+        covered = covered[covered > 0]
+        return bool(covered.size > 0 and covered.min() > self.min_object_covered)
+
+    def _cropped(
+        self, label: np.ndarray, box: tuple[int, int, int, int], height: int, width: int
+    ) -> np.ndarray | None:
+        """The objects as the rectangle has them; None if there is none."""
+        x0, y0 = box[0] / width, box[1] / height
+        w, h = box[2] / width, box[3] / height
+        out = label.copy()
+        out[:, (1, 3)] -= x0
+        out[:, (2, 4)] -= y0
+        out[:, (1, 3)] /= w
+        out[:, (2, 4)] /= h
+        out[:, 1:5] = np.maximum(0, out[:, 1:5])
+        out[:, 1:5] = np.minimum(1, out[:, 1:5])
+        left = _areas(out[:, 1:]) * w * h / _areas(label[:, 1:])
+        kept = (out[:, 3] > out[:, 1]) & (out[:, 4] > out[:, 2]) & (left > self.min_eject_coverage)
+        return out[kept] if kept.any() else None
+
+
+class DetRandomPadAug(DetAugmenter):
+    """The image at a random place of a larger one, so that objects get smaller.
+
+    Args:
+        aspect_ratio_range: least and greatest ratio of width to height.
+        area_range: least and greatest multiple of the image's area.
+        max_attempts: sizes that are tried before the image stays as it is.
+        pad_val: of the new pixels, a number or one for each channel.
+    """
+
+    def __init__(
+        self,
+        aspect_ratio_range: Any = (0.75, 1.33),
+        area_range: Any = (1.0, 3.0),
+        max_attempts: int = 50,
+        pad_val: Any = (128, 128, 128),
+    ):
+        aspect_ratio_range, area_range = _range(aspect_ratio_range), _range(area_range)
+        super().__init__(
+            aspect_ratio_range=aspect_ratio_range,
+            area_range=area_range,
+            max_attempts=max_attempts,
+            pad_val=pad_val,
+        )
+        self.pad_val = (pad_val,) * 4 if isinstance(pad_val, Number) else pad_val
+        self.aspect_ratio_range = aspect_ratio_range
+        self.area_range = area_range
+        self.max_attempts = max_attempts
+        self.enabled = _usable("DetRandomPadAug", area_range, 1.0, aspect_ratio_range)
+
+    def __call__(self, src: Any, label: np.ndarray) -> tuple[Any, np.ndarray]:
+        height, width = src.shape[:2]
+        found = self._proposal(label, height, width)
+        if found is None:
+            return src, label
+        x, y, w, h, label = found
+        border = (y, h - y - height, x, w - x - width)
+        return copyMakeBorder(src, *border, 0, values=self.pad_val), label
+
+    def _proposal(self, label: np.ndarray, height: int, width: int) -> Any:
+        if not self.enabled or height <= 0 or width <= 0:
+            return None
+        least, most = (share * height * width for share in self.area_range)
+        for _ in range(self.max_attempts):
+            ratio = random.uniform(*self.aspect_ratio_range)
+            if ratio <= 0:
+                continue
+            h = round(sqrt(least / ratio))
+            top = round(sqrt(most / ratio))
+            if round(h * ratio) < width:
+                h = int((width + 0.499999) / ratio)
+            h = max(h, height)
+            h = min(h, top)
+            if h < top:
+                h = random.randint(h, top)
+            w = round(h * ratio)
+            if h - height < 2 or w - width < 2:  # a border of one pixel helps nobody
+                continue
+            y = random.randint(0, max(0, h - height))
+            x = random.randint(0, max(0, w - width))
+            out = label.copy()
+            out[:, (1, 3)] = (out[:, (1, 3)] * width + x) / w
+            out[:, (2, 4)] = (out[:, (2, 4)] * height + y) / h
+            return x, y, w, h, out
+        return None
+
+
+def CreateMultiRandCropAugmenter(
+    min_object_covered: Any = 0.1,
+    aspect_ratio_range: Any = (0.75, 1.33),
+    area_range: Any = (0.05, 1.0),
+    min_eject_coverage: Any = 0.3,
+    max_attempts: Any = 50,
+    skip_prob: float = 0,
+) -> DetRandomSelectAug:
+    """One of several croppers; arguments as :class:`DetRandomCropAug`, each one or a list.
+
+    Args:
+        min_object_covered: for all croppers, or a list with one for each.
+        aspect_ratio_range: the same.
+        area_range: the same.
+        min_eject_coverage: the same.
+        max_attempts: the same.
+        skip_prob: probability of none.
+
+    Raises:
+        AssertionError: the lists have different lengths.
+    """
+    given = [min_object_covered, aspect_ratio_range, area_range, min_eject_coverage, max_attempts]
+    lists = [each if isinstance(each, list) else [each] for each in given]
+    count = max(len(each) for each in lists)
+    if any(len(each) not in (1, count) for each in lists):
+        raise AssertionError(
+            f"The lists of parameters have lengths {[len(each) for each in lists]}; give each one "
+            f"or {count} entries."
+        )
+    lists = [each * count if len(each) == 1 else each for each in lists]
+    return DetRandomSelectAug([DetRandomCropAug(*each) for each in zip(*lists)], skip_prob)
+
+
+def CreateDetAugmenter(
+    data_shape: tuple[int, int, int],
+    resize: int = 0,
+    rand_crop: float = 0,
+    rand_pad: float = 0,
+    rand_gray: float = 0,
+    rand_mirror: bool = False,
+    mean: Any = None,
+    std: Any = None,
+    brightness: float = 0,
+    contrast: float = 0,
+    saturation: float = 0,
+    pca_noise: float = 0,
+    hue: float = 0,
+    inter_method: int = 2,
+    min_object_covered: Any = 0.1,
+    aspect_ratio_range: Any = (0.75, 1.33),
+    area_range: Any = (0.05, 3.0),
+    min_eject_coverage: Any = 0.3,
+    max_attempts: Any = 50,
+    pad_val: Any = (127, 127, 127),
+) -> list[DetAugmenter]:
+    """The usual chain of augmenters for detection.
+
+    Args:
+        data_shape: ``(channels, height, width)`` of the result.
+        resize: shorter side, first of all; 0 leaves it out.
+        rand_crop: probability of cropping.
+        rand_pad: probability of padding.
+        rand_gray: probability of grey.
+        rand_mirror: mirror half of the images.
+        mean: taken off each channel; True for ImageNet's.
+        std: divides each channel; True for ImageNet's.
+        brightness: greatest change, 0 to 1.
+        contrast: the same.
+        saturation: the same.
+        pca_noise: standard deviation of the noise of colours.
+        hue: greatest change, 0 to 1.
+        inter_method: interpolation code.
+        min_object_covered: see :class:`DetRandomCropAug`; these may be lists.
+        aspect_ratio_range: the same.
+        area_range: of cropping; its end is that of padding too.
+        min_eject_coverage: see :class:`DetRandomCropAug`.
+        max_attempts: the same.
+        pad_val: of padding.
+    """
+    chain: list[DetAugmenter] = []
+    if resize > 0:
+        chain.append(DetBorrowAug(ResizeAug(resize, inter_method)))
+    if rand_crop > 0:
+        chain.append(
+            CreateMultiRandCropAugmenter(
+                min_object_covered, aspect_ratio_range, area_range, min_eject_coverage,
+                max_attempts, skip_prob=1 - rand_crop,
+            )
+        )  # fmt: skip
+    if rand_mirror:
+        chain.append(DetHorizontalFlipAug(0.5))
+    if rand_pad > 0:
+        pad = DetRandomPadAug(aspect_ratio_range, (1.0, area_range[1]), max_attempts, pad_val)
+        chain.append(DetRandomSelectAug([pad], 1 - rand_pad))
+    size = (data_shape[2], data_shape[1])
+    plain: list[Augmenter] = [ForceResizeAug(size, inter_method), CastAug()]
+    plain += _colour_chain(brightness, contrast, saturation, hue, pca_noise, rand_gray, mean, std)
+    return chain + [DetBorrowAug(each) for each in plain]

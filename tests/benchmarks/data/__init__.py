@@ -1,0 +1,1 @@
+"""Iterators over data: mixnet beside the real MXNet and PyTorch's DataLoader."""

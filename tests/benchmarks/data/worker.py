@@ -1,0 +1,98 @@
+"""A process that reads data with one library, and does what it is told, line by line.
+
+``python -m tests.benchmarks.data.worker LIBRARY THREADS``. It runs under Python 3.10 as well.
+"""
+
+from __future__ import annotations
+
+import importlib
+import json
+import os
+import sys
+import time
+import traceback
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from tests.benchmarks.data import case as cases
+
+
+def in_mxnet(mx: Any, case: str, folder: str, threads: int) -> Iterator[int]:
+    """Samples of one batch after another, epochs without end, of mixnet's or MXNet's iterator."""
+    if case.startswith("arrays"):
+        data, label = cases.arrays()
+        shuffle = case == "arrays shuffled"
+        iterator = mx.io.NDArrayIter(data, label, cases.ROW_BATCH, shuffle)
+    else:
+        iterator = mx.io.ImageRecordIter(**cases.record_parameters(case, folder, threads))
+    while True:
+        for batch in iterator:
+            batch.data[0].wait_to_read()
+            batch.label[0].wait_to_read()
+            yield len(batch.data[0]) - batch.pad
+        iterator.reset()
+
+
+def in_torch(variant: str, case: str, folder: str, threads: int) -> Iterator[int]:
+    """The same of a DataLoader, whose images are decoded by Pillow or by OpenCV."""
+    import torch
+    from torch.utils.data import DataLoader, Dataset, TensorDataset
+
+    torch.set_num_threads(threads)
+    if case.startswith("arrays"):
+        data, label = cases.arrays()
+        rows = TensorDataset(torch.from_numpy(data), torch.from_numpy(label))
+        loader = DataLoader(rows, cases.ROW_BATCH, shuffle=case == "arrays shuffled")
+    else:
+        from tests.benchmarks.data.in_torch import Images
+
+        images: Dataset = Images(folder, variant, case == "jpeg resized")
+        loader = DataLoader(
+            images, cases.IMAGE_BATCH, shuffle=True, num_workers=threads, persistent_workers=True
+        )
+    while True:
+        for _, label in loader:
+            yield len(label)
+
+
+def main() -> None:
+    """Serve requests ``{"do": "time", ...}`` until the input ends."""
+    library, threads = sys.argv[1], int(sys.argv[2])
+    os.environ["OMP_NUM_THREADS"] = str(threads)
+    if hasattr(os, "sched_setaffinity"):
+        os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:threads])
+    answers = os.fdopen(os.dup(1), "w")
+    os.dup2(2, 1)  # what libraries print is no answer
+    made: dict[tuple[str, str], Any] = {}
+
+    def run(variant: str, case: str, folder: str, batches: int) -> list[float]:
+        """Seconds of some batches, and how many samples they have."""
+        key = variant, case
+        if key not in made:
+            if library == "torch":
+                made[key] = in_torch(variant, case, folder, threads)
+            else:
+                made[key] = in_mxnet(importlib.import_module(library), case, folder, threads)
+        for _ in range(cases.AHEAD):  # what was made while nobody asked
+            next(made[key])
+        start = time.perf_counter()
+        count = sum(next(made[key]) for _ in range(batches))
+        return [time.perf_counter() - start, count]
+
+    for line in _lines():
+        request = json.loads(line)
+        request.pop("do")
+        try:
+            answer = {"value": run(**request)}
+        except Exception:
+            answer = {"error": traceback.format_exc()}
+        answers.write(json.dumps(answer) + "\n")
+        answers.flush()
+
+
+def _lines() -> Iterable[str]:
+    return sys.stdin
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,119 @@
+"""Datasets and samplers."""
+
+from __future__ import annotations
+
+import pickle
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import mixnet as mx
+from mixnet.gluon import data
+from mixnet.gluon.contrib.data import IntervalSampler
+
+FIXTURES = Path(__file__).parents[2] / "parity" / "fixtures"
+
+
+def _list(dataset: data.Dataset) -> list:
+    return [dataset[i] for i in range(len(dataset))]
+
+
+def test_parts_of_a_dataset() -> None:
+    numbers = data.SimpleDataset(list(range(10)))
+    assert _list(numbers.filter(lambda x: x % 3 == 0)) == [0, 3, 6, 9]
+    assert [_list(numbers.shard(3, i)) for i in range(3)] == [[0, 1, 2, 3], [4, 5, 6], [7, 8, 9]]
+    assert [len(numbers.take(n)) for n in (3, None, 30)] == [3, 10, 10]
+    assert _list(numbers.sample(data.SequentialSampler(4, 2))) == [2, 3, 4, 5]
+    for num_shards, index in ((3, 3), (0, 0), (2, -1)):
+        with pytest.raises(AssertionError, match="is not within"):
+            numbers.shard(num_shards, index)
+    with pytest.raises(TypeError, match="takes a gluon"):
+        numbers.sample(5)
+
+
+def test_transforms_are_computed_when_asked_for_or_now() -> None:
+    asked = []
+
+    def double(x: int) -> int:
+        asked.append(x)
+        return 2 * x
+
+    numbers = data.SimpleDataset([1, 2, 3])
+    lazy = numbers.transform(double)
+    assert not asked and lazy[1] == 4 and asked == [2]
+    now = numbers.transform(double, lazy=False)
+    assert asked == [2, 1, 2, 3] and _list(now) == [2, 4, 6]
+    pairs = data.ArrayDataset([1, 2], ["a", "b"])
+    assert _list(pairs.transform(lambda x, y: (y, x))) == [("a", 1), ("b", 2)]
+    assert _list(pairs.transform_first(double)) == [(2, "a"), (4, "b")]
+    assert _list(numbers.transform_first(double)) == [2, 4, 6]
+
+
+def test_array_dataset_hands_out_rows() -> None:
+    pairs = data.ArrayDataset(mx.nd.array([[1, 2], [3, 4]]), mx.nd.array([5, 6]), [7, 8])
+    row, label, number = pairs[1]
+    assert row.asnumpy().tolist() == [3, 4] and number == 8
+    assert isinstance(label, np.float32) and label == 6
+    assert data.ArrayDataset([1, 2, 3])[1] == 2
+    with pytest.raises(AssertionError, match="at least one"):
+        data.ArrayDataset()
+    with pytest.raises(AssertionError, match="array 0 has 2 samples, array 1 has 3"):
+        data.ArrayDataset([1, 2], [1, 2, 3])
+    with pytest.raises(NotImplementedError, match="__getitem__"):
+        data.Dataset()[0]
+    with pytest.raises(NotImplementedError, match="__len__"):
+        len(data.Dataset())
+
+
+def test_records_of_a_file() -> None:
+    records = data.RecordFileDataset(str(FIXTURES / "indexed.rec"))
+    assert len(records) == 4 and records[0] == b"hello world"
+    again = pickle.loads(pickle.dumps(records))
+    assert [again[i] for i in range(4)] == [records[i] for i in range(4)]
+
+
+def test_random_order_is_numpys() -> None:
+    np.random.seed(3)
+    assert list(data.RandomSampler(10)) == [5, 4, 1, 2, 9, 6, 7, 0, 3, 8]
+
+
+@pytest.mark.parametrize(
+    ("last", "lengths", "epochs"),
+    [
+        ("keep", [3, 3, 3], [[4, 4, 2], [4, 4, 2]]),
+        ("discard", [2, 2, 2], [[4, 4], [4, 4]]),
+        ("rollover", [2, 3, 2], [[4, 4], [4, 4, 4]]),
+    ],
+)
+def test_batches_and_what_is_left(last: str, lengths: list, epochs: list) -> None:
+    batches = data.BatchSampler(data.SequentialSampler(10), 4, last)
+    found = [len(batches)]
+    for sizes in epochs:
+        assert [len(each) for each in batches] == sizes
+        found.append(len(batches))
+    assert found == lengths
+
+
+def test_rolled_over_samples_come_first() -> None:
+    batches = data.BatchSampler(data.SequentialSampler(10), 4, "rollover")
+    assert list(batches)[-1] == [4, 5, 6, 7]
+    assert next(iter(batches)) == [8, 9, 0, 1]
+
+
+def test_an_unknown_last_batch_is_an_error_when_it_matters() -> None:
+    batches = data.BatchSampler(data.SequentialSampler(10), 4, "some")
+    with pytest.raises(ValueError, match="none of 'keep', 'discard' and 'rollover'"):
+        list(batches)
+    with pytest.raises(ValueError, match="'some'"):
+        len(batches)
+
+
+def test_other_samplers() -> None:
+    chosen = data.FilterSampler(lambda x: x > 5, data.SimpleDataset(list(range(8))))
+    assert list(chosen) == [6, 7] and len(chosen) == 2
+    assert list(IntervalSampler(7, 3)) == [0, 3, 6, 1, 4, 2, 5]
+    once = IntervalSampler(7, 3, rollover=False)
+    assert list(once) == [0, 3, 6] and len(once) == 7
+    with pytest.raises(AssertionError, match="interval=5 is larger than length=3"):
+        IntervalSampler(3, 5)

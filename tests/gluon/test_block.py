@@ -1,0 +1,359 @@
+"""Blocks: names, attributes, hooks, summary, hybridize; names and texts are MXNet 1.9.1's."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+import pytest
+
+import mixnet as mx
+from mixnet import autograd, gluon, nd
+from mixnet.gluon import nn
+
+
+def perceptron(**kwargs) -> nn.HybridSequential:
+    net = nn.HybridSequential(**kwargs)
+    with net.name_scope():
+        net.add(nn.Dense(3, activation="relu"), nn.BatchNorm(), nn.Dense(2))
+    return net
+
+
+class Part(nn.HybridBlock):
+    def __init__(self, **kwargs):
+        super().__init__(**kwargs)
+        with self.name_scope():
+            self.hidden = nn.Dense(4)
+            self.scale = self.params.get("scale", shape=(1, 4), init="ones")
+            self.fixed = self.params.get_constant("fixed", [[1.0, 2.0, 3.0, 4.0]])
+        self.seen: list = []
+
+    def hybrid_forward(self, F, x, scale, fixed):
+        self.seen.append((F.__name__, repr(x)))
+        y = F.relu(self.hidden(x))
+        return F.broadcast_mul(y, scale), [x, F.broadcast_add(y, fixed)]
+
+
+# ---- names ---------------------------------------------------------------------------------------
+
+
+def test_names_count_by_kind_within_scopes() -> None:
+    with mx.name.NameManager():
+        inside, outside = perceptron(), nn.HybridSequential()
+        outside.add(nn.Dense(3), nn.Dense(2))
+        empty = nn.HybridSequential(prefix="")
+        with empty.name_scope():
+            empty.add(nn.Dense(1))
+        part = Part()
+    assert [each.name for each in inside] == [
+        "hybridsequential0_dense0", "hybridsequential0_batchnorm0", "hybridsequential0_dense1",
+    ]  # fmt: skip
+    assert [each.name for each in outside] == ["dense0", "dense1"]
+    assert [each.name for each in empty] == ["dense2"] and empty.prefix == empty.name == ""
+    assert list(part.collect_params()) == [
+        "part0_scale", "part0_fixed", "part0_dense0_weight", "part0_dense0_bias",
+    ]  # fmt: skip
+    assert list(part.collect_params(".*dense|.*fixed")) == [
+        "part0_fixed", "part0_dense0_weight", "part0_dense0_bias",
+    ]  # fmt: skip
+    assert sorted(part._collect_params_with_prefix()) == [
+        "fixed", "hidden.bias", "hidden.weight", "scale",
+    ]  # fmt: skip
+
+
+def test_shared_parameters() -> None:
+    first = perceptron(prefix="a_")
+    second = perceptron(prefix="b_", params=first.collect_params())
+    assert second[0].weight is first[0].weight and second[1].gamma is first[1].gamma
+    assert (
+        second[0].prefix == "b_dense0_" and next(iter(second.collect_params())) == "a_dense0_weight"
+    )
+    with pytest.raises(AssertionError, match=r"is there with shape=\(3, 0\)"):
+        nn.Dense(5, params=first[0].params)
+
+
+def test_symbols_are_named_by_their_blocks() -> None:
+    net = perceptron(prefix="net_")
+    names = net(mx.sym.var("data")).get_internals().list_outputs()
+    assert [name for name in names if name.endswith("output")] == [
+        "net_dense0_fwd_output", "net_dense0_relu_fwd_output", "net_batchnorm0_fwd_output",
+        "net_dense1_fwd_output",
+    ]  # fmt: skip
+    part = Part(prefix="p_")
+    first, (_, second) = part(mx.sym.var("x"))
+    assert (first.name, second.name) == ("p_broadcast_mul0", "p_broadcast_add0")
+    one = mx.sym.var("y") + 1  # names outside of blocks count on their own
+    assert one.name.startswith("_plusscalar")
+
+
+# ---- attributes and text -------------------------------------------------------------------------
+
+
+class Holder(gluon.Block):
+    def __init__(self):
+        super().__init__()
+        self.layer = nn.Dense(2)
+        self.parameter = gluon.Parameter("own", shape=(2,))
+        self.register_child(nn.Dense(7))
+
+
+def test_attributes_keep_their_kind() -> None:
+    holder = Holder()
+    assert repr(holder) == "Holder(\n  (layer): Dense(None -> 2, linear)\n)"
+    assert not any("own" in name for name in holder.collect_params())
+    for value in (3, None, nn.Flatten()):
+        with pytest.raises(TypeError, match="cannot become"):
+            holder.layer = value
+    holder.layer = nn.Dense(5)
+    assert holder._children["layer"] is holder.layer
+    with pytest.raises(AssertionError, match="is a parameter already"):
+        holder.parameter = gluon.Parameter("other")
+    with pytest.raises(ValueError, match="Children of a HybridBlock"):
+        nn.HybridSequential().add(nn.Lambda("tanh"))
+
+
+def test_blocks_in_a_list_are_warned_of() -> None:
+    holder = Holder()
+    holder.layers = [nn.Dense(2)]
+    with pytest.warns(UserWarning, match=r'"Holder.layers" is an unregistered container'):
+        holder.collect_params()
+    holder.register_child(holder.layers[0])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        holder.collect_params()
+
+
+def test_sequences() -> None:
+    net = perceptron(prefix="net_")
+    assert len(net) == 3 and net[-1] is net[2] and [*net] == [net[0], net[1], net[2]]
+    assert type(net[:2]) is nn.HybridSequential and net[:2].prefix == "net_"
+    assert repr(net[:1]) == ("HybridSequential(\n  (0): Dense(None -> 3, Activation(relu))\n)")
+    with pytest.raises(IndexError):
+        net[5]
+    row = nn.Sequential()
+    row.add(nn.Dense(2))
+    with pytest.warns(UserWarning, match="HybridSequential"):
+        row.hybridize()
+    seen: list[str] = []
+    assert net.apply(lambda block: seen.append(block.name)) is net
+    assert seen == ["net_dense0_relu", "net_dense0", "net_batchnorm0", "net_dense1", "net"]
+
+
+@pytest.mark.parametrize("kind", [nn.Lambda, nn.HybridLambda])
+def test_functions_as_layers(kind) -> None:
+    assert repr(kind("relu")) == f"{kind.__name__}(relu)"
+    np.testing.assert_array_equal(kind("relu")(nd.array([-1, 2])).asnumpy(), [0, 2])
+    with pytest.raises(AssertionError, match="no operator"):
+        kind("nothing")
+    with pytest.raises(ValueError, match="takes a function"):
+        kind(3)
+
+
+# ---- hooks, summary ------------------------------------------------------------------------------
+
+
+def test_hooks() -> None:
+    net = perceptron(prefix="net_")
+    net.initialize()
+    seen: list = []
+    before = net.register_forward_pre_hook(lambda block, inputs: seen.append(len(inputs)))
+    after = net[0].register_forward_hook(
+        lambda block, inputs, output: seen.append((block.name, inputs[0].shape, output.shape))
+    )
+    net(nd.ones((2, 4)))
+    assert seen[0] == 1 and ("net_dense0", (2, 4), (2, 3)) in seen
+    with pytest.warns(UserWarning, match="while it has hooks"):
+        net.hybridize()
+    before.detach()
+    after.detach()
+    count = len(seen)
+    net(nd.ones((2, 4)))
+    assert len(seen) == count
+    with pytest.raises(AssertionError, match="holds a hook already"):
+        after.attach(net._forward_hooks, print)
+    with net.register_forward_hook(print):
+        assert len(net._forward_hooks) == 1
+    assert not net._forward_hooks
+
+
+@pytest.mark.parametrize("monitor_all", [False, True])
+def test_results_of_operators(monitor_all: bool) -> None:
+    net = perceptron(prefix="net_")
+    net.initialize(mx.init.One())
+    x = nd.ones((2, 4))
+    expected = net(x).asnumpy()
+    net.hybridize()
+    seen: dict = {}
+    net.register_op_hook(
+        lambda name, op, array: seen.update({name: (op, array.shape)}), monitor_all
+    )
+    with autograd.record(train_mode=False):
+        found = net(x)
+    found.backward()
+    np.testing.assert_allclose(found.asnumpy(), expected, rtol=1e-6)
+    assert abs(net[0].weight.grad().asnumpy()).sum() > 0
+    assert seen["net_dense0_fwd_output"] == ("FullyConnected", (2, 3))
+    names = [name for name in seen if name.startswith("net_batchnorm0")]
+    inputs = ["data", "gamma", "beta", "moving_mean", "moving_var"] if monitor_all else []
+    assert names == [f"net_batchnorm0_fwd_{each}" for each in (*inputs, "output")]
+    assert ("net_dense0_relu_fwd_input0" in seen) == monitor_all
+
+
+SUMMARY = """\
+--------------------------------------------------------------------------------
+        Layer (type)                                Output Shape         Param #
+================================================================================
+               Input                                      (2, 4)               0
+        Activation-1                                      (2, 3)               0
+             Dense-2                                      (2, 3)              15
+         BatchNorm-3                                      (2, 3)              12
+             Dense-4                                      (2, 2)               8
+================================================================================
+Parameters in forward computation graph, duplicate included
+   Total params: 35
+   Trainable params: 29
+   Non-trainable params: 6
+Shared params in forward computation graph: 0
+Unique parameters in model: 35
+--------------------------------------------------------------------------------
+"""
+
+
+def test_summary(capsys: pytest.CaptureFixture) -> None:
+    net = perceptron()
+    net.initialize()
+    net(nd.ones((2, 4)))
+    net.summary(nd.ones((2, 4)))
+    assert capsys.readouterr().out == SUMMARY
+    part = Part()
+    part.initialize()
+    part.hidden(nd.ones((2, 4)))
+    part.summary(nd.ones((2, 4)))
+    rows = capsys.readouterr().out.splitlines()
+    assert (
+        rows[5]
+        == "              Part-2                    (2, 4), [(2, 4), (2, 4)]               8"
+    )
+    net.hybridize()
+    with pytest.raises(AssertionError, match="is hybridized"):
+        net.summary(nd.ones((2, 4)))
+
+
+# ---- hybridize -----------------------------------------------------------------------------------
+
+
+def test_a_hybridized_block_runs_its_code_once_on_symbols() -> None:
+    part = Part()
+    part.initialize()
+    x = nd.array([[1.0, -2.0, 0.5]])
+    expected = part(x)
+    assert part.seen[-1][0] == "mixnet.ndarray"
+    part.hybridize(static_alloc=True, static_shape=True, inline_limit=3, partial_shape=True)
+    part.seen.clear()
+    found = part(x)
+    assert part.seen == [("mixnet.symbol", "<Symbol data>")]
+    part(nd.ones((2, 3)))
+    with autograd.record():
+        part(x)
+    assert len(part.seen) == 1
+    assert isinstance(found, list) and isinstance(found[1], list)
+    np.testing.assert_allclose(found[0].asnumpy(), expected[0].asnumpy(), rtol=1e-6)
+    np.testing.assert_array_equal(found[1][0].asnumpy(), x.asnumpy())
+    np.testing.assert_allclose(found[1][1].asnumpy(), expected[1][1].asnumpy(), rtol=1e-6)
+    part.hybridize(False)
+    part(x)
+    assert part.seen[-1][0] == "mixnet.ndarray"
+
+
+def test_code_that_symbols_cannot_run_is_traced() -> None:
+    class Sized(nn.HybridBlock):
+        def hybrid_forward(self, F, x):
+            return F.reshape(x, (x.shape[1], x.shape[0])) + nd.ones((1,))
+
+    block = Sized()
+    block.hybridize()
+    assert block(nd.zeros((2, 3))).shape == (3, 2)
+    assert block(nd.zeros((4, 3))).shape == (3, 4)
+    np.testing.assert_array_equal(block(nd.zeros((1, 1))).asnumpy(), [[1]])
+
+
+def test_children_may_be_hybridized_alone() -> None:
+    net = nn.Sequential()
+    net.add(Part(), nn.Lambda(lambda pair: pair[0]))
+    net.initialize()
+    net[0].hybridize()
+    first = net(nd.ones((2, 3)))
+    assert net[0].seen[-1][0] == "mixnet.symbol"
+    np.testing.assert_allclose(net(nd.ones((2, 3))).asnumpy(), first.asnumpy())
+
+
+@pytest.mark.parametrize(
+    ("function", "inputs", "expected"),
+    [
+        (lambda F, x: [x[0], [x[1][0], x[0]]], [[1, [2]]], [1, [2, 1]]),
+        (lambda F, x, y: x if y is None else y, [1, None], 1),
+        (lambda F, x: F.split(x.reshape((2,)), 2, axis=0), [[3, 4]], None),
+    ],
+)
+def test_nested_inputs_and_outputs(function, inputs, expected) -> None:
+    def arrays(value):
+        if isinstance(value, list):
+            return [arrays(each) for each in value]
+        return value if value is None else nd.array([value])
+
+    def numbers(value):
+        if isinstance(value, list):
+            return [numbers(each) for each in value]
+        return value.asscalar()
+
+    block = nn.HybridLambda(function)
+    if expected is None:
+        inputs, expected = [nd.array([[3, 4]])], [3, 4]
+    else:
+        inputs = [arrays(each) for each in inputs]
+    block.hybridize()
+    assert numbers(block(*inputs)) == expected
+
+
+def test_inputs_that_do_not_go_together() -> None:
+    block = nn.HybridLambda(lambda F, x, y: x)
+    one = nd.ones((1,))
+    with pytest.raises(ValueError, match="not both"):
+        block(one, mx.sym.var("x"))
+    with pytest.raises(ValueError, match="at least one NDArray or Symbol"):
+        block(3, 4)
+    for kind, what in ((gluon.Block, "forward"), (gluon.HybridBlock, "neither")):
+        with pytest.raises(NotImplementedError, match=what):
+            kind()(one)
+    dense = nn.Dense(2, in_units=3)
+    dense.initialize()
+    dense.hybridize()
+    with pytest.raises(mx.MXNetError, match="4"):
+        dense(nd.ones((1, 4)))
+
+
+def test_shapes_and_dtypes_from_data() -> None:
+    net = perceptron()
+    net.infer_shape(nd.ones((2, 7)))
+    assert net[0].weight.shape == (3, 7) and net[1].running_var.shape == (3,)
+    assert net[2].weight.shape == (2, 3)
+    net.initialize()
+    net.cast("float16")
+    assert net[0].weight.dtype == "float16" and net[1].gamma.dtype == "float32"
+    assert net[0].weight.grad().dtype == np.float16
+
+
+def test_optimize_for() -> None:
+    net = perceptron()
+    net.initialize()
+    with pytest.raises(ValueError, match='backend="NAME"'):
+        net.optimize_for(nd.ones((2, 4)))
+    net.optimize_for(nd.ones((2, 4)), backend="any", static_alloc=True)
+    assert net._active and len(net._cache) == 1 and net[0].weight.shape == (3, 4)
+
+
+def test_numpy_blocks_return_numpy_arrays() -> None:
+    with mx.util.np_shape(), mx.util.np_array():
+        block = nn.HybridLambda(lambda F, x: x.as_nd_ndarray())
+        with pytest.raises(TypeError, match=r"as_np_ndarray\(\)"):
+            block(mx.np.ones((2,)))

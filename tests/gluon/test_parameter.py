@@ -1,0 +1,207 @@
+"""Parameters and dictionaries of them: states, errors and texts of MXNet 1.9.1."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import mixnet as mx
+from mixnet import autograd, gluon, nd
+from mixnet.gluon import nn
+
+
+def made(**kwargs) -> gluon.Parameter:
+    parameter = gluon.Parameter("p", shape=(2, 3), **kwargs)
+    parameter.initialize(mx.init.One())
+    return parameter
+
+
+def test_text() -> None:
+    assert repr(gluon.Parameter("p", shape=2)) == (
+        "Parameter p (shape=(2,), dtype=<class 'numpy.float32'>)"
+    )
+    assert (
+        repr(nn.Dense(2, prefix="d_").weight) == "Parameter d_weight (shape=(2, 0), dtype=float32)"
+    )
+    assert repr(gluon.Constant("c", nd.ones((2,)))) == (
+        "Constant c (shape=(2,), dtype=<class 'numpy.float32'>)"
+    )
+    assert repr(nn.Dense(2, prefix="d_", use_bias=False).params) == (
+        "d_ (\n  Parameter d_weight (shape=(2, 0), dtype=float32)\n)"
+    )
+
+
+def test_arguments_that_are_not_there() -> None:
+    with pytest.raises(AssertionError, match="'write', 'add' or 'null'"):
+        gluon.Parameter("p", grad_req="sometimes")
+    for option in ("stype", "grad_stype"):
+        with pytest.raises(AssertionError, match="default, row_sparse, csr"):
+            gluon.Parameter("p", **{option: "dense"})
+    with pytest.raises(ValueError, match="is not complete"):
+        gluon.Parameter("p").initialize()
+
+
+def test_before_there_is_a_value() -> None:
+    parameter = nn.Dense(2, prefix="d_").weight
+    for call in (parameter.data, parameter.grad, parameter.list_data, parameter.list_ctx):
+        with pytest.raises(RuntimeError, match=r"'d_weight' was not initialized.*initialize\(\)"):
+            call()
+    with pytest.raises(ValueError, match="no value to move"):
+        parameter.reset_ctx(mx.cpu())
+    with pytest.raises(AssertionError, match="was not initialized"):
+        parameter.set_data(nd.ones((2, 3)))
+    parameter.initialize(ctx=[mx.cpu(0), mx.cpu(1)])
+    assert parameter.list_ctx() == [mx.cpu(0), mx.cpu(1)] and parameter._data is None
+    with pytest.raises(gluon.DeferredInitializationError, match="deferred"):
+        parameter.data()
+    parameter.reset_ctx(mx.cpu(1))
+    parameter.set_data(nd.ones((2, 3)))
+    assert parameter.shape == (2, 3) and parameter.list_ctx() == [mx.cpu(1)]
+
+
+def test_values_and_gradients() -> None:
+    parameter = made()
+    with pytest.warns(UserWarning, match="force_reinit=True"):
+        parameter.initialize()
+    with autograd.record():
+        loss = (parameter.data() * 3).sum()
+    loss.backward()
+    np.testing.assert_array_equal(parameter.grad().asnumpy(), np.full((2, 3), 3))
+    parameter.zero_grad()
+    np.testing.assert_array_equal(parameter.list_grad()[0].asnumpy(), 0)
+    with pytest.raises(AssertionError, match=r"has shape \(2, 3\), but \(3, 3\) is needed"):
+        parameter.set_data(nd.ones((3, 3)))
+    with pytest.raises(RuntimeError, match=r"is on \[cpu\(0\)\], not on cpu\(1\)"):
+        parameter.data(mx.cpu(1))
+    assert parameter.data(mx.cpu_pinned(0)).context == mx.cpu(0)
+    parameter.grad_req = "null"
+    with pytest.raises(RuntimeError, match="grad_req is 'null'"):
+        parameter.grad()
+    parameter.grad_req = "add"
+    for _ in range(2):
+        with autograd.record():
+            loss = (parameter.data() * 3).sum()
+        loss.backward()
+    np.testing.assert_array_equal(parameter.grad().asnumpy(), np.full((2, 3), 6))
+
+
+def test_several_contexts() -> None:
+    parameter = gluon.Parameter("p", shape=(2,))
+    parameter.initialize(ctx=[mx.cpu(1), mx.cpu(2)])
+    with pytest.raises(RuntimeError, match=r"not on cpu\(0\)"):
+        parameter.data()
+    with mx.cpu(2):
+        assert parameter.data().context == mx.cpu(2)
+    parameter.data(mx.cpu(1))[:] = 1
+    parameter.data(mx.cpu(2))[:] = 4
+    np.testing.assert_array_equal(parameter._reduce().asnumpy(), 2.5)  # what files hold
+    parameter.reset_ctx(mx.cpu(0))
+    np.testing.assert_array_equal(parameter.data().asnumpy(), 2.5)
+
+
+def test_dtypes() -> None:
+    parameter = made(dtype="float64")
+    assert parameter.dtype == "float64" and parameter.data().dtype == np.float64
+    with autograd.record():
+        loss = parameter.data().sum()
+    loss.backward()
+    parameter.cast("float16")
+    assert parameter.data().dtype == parameter.grad().dtype == np.float16
+    np.testing.assert_array_equal(parameter.grad().asnumpy(), 1)
+    parameter.dtype = "float32"
+    assert parameter.data().dtype == np.float32
+
+
+def test_symbols_of_parameters() -> None:
+    variable = gluon.Parameter("p", shape=(2, 3), lr_mult=2, init="zeros").var()
+    assert variable.attr_dict()["p"] == {
+        "__dtype__": "0", "__init__": "zeros", "__lr_mult__": "2", "__shape__": "(2, 3)",
+        "__storage_type__": "0", "__wd_mult__": "1.0", "lr_mult": "2", "wd_mult": "1.0",
+    }  # fmt: skip
+    constant = gluon.Constant("c", [1, 2])
+    assert "__init__" not in constant.var().attr_dict()["c"]
+
+
+def test_constants() -> None:
+    constant = gluon.Constant("c", [[1, 2]])
+    constant.initialize(mx.init.One())  # its value is its own all the same
+    assert constant.shape == (1, 2) and constant.grad_req == "null"
+    with pytest.warns(UserWarning, match="is ignored"):
+        constant.grad_req = "write"
+    parameters = gluon.ParameterDict("m_")
+    parameters.get("w", shape=(2,))
+    first = parameters.get_constant("c", [[1, 2]])
+    assert parameters.get_constant("c", nd.array([[1, 2]])) is first
+    assert parameters.get_constant("c") is first
+    with pytest.raises(AssertionError, match="another value"):
+        parameters.get_constant("c", [[1, 3]])
+    with pytest.raises(AssertionError, match="not a constant"):
+        parameters.get_constant("w", 1)
+    with pytest.raises(KeyError, match="no constant"):
+        parameters.get_constant("d")
+
+
+def test_getting_again() -> None:
+    parameters = gluon.ParameterDict("m_")
+    first = parameters.get("w", shape=(2, 0), allow_deferred_init=True)
+    assert parameters.get("w", shape=(0, 5)) is first and first.shape == (2, 5)
+    with pytest.raises(AssertionError, match=r"shape=\(3, 5\)"):
+        parameters.get("w", shape=(3, 5))
+    with pytest.raises(AssertionError, match=r"lr_mult=2"):
+        parameters.get("w", lr_mult=2)
+    assert parameters.get("w", dtype="float32", init="ones").init == "ones"
+    assert parameters.prefix == "m_" and "m_w" in parameters and parameters["m_w"] is first
+    with pytest.raises(KeyError, match="there are m_w"):
+        parameters["w"]
+    other = gluon.ParameterDict("m_")
+    other.get("w", shape=(2,))
+    with pytest.raises(AssertionError, match="named 'm_w'"):
+        parameters.update(other)
+
+
+def test_all_together() -> None:
+    net = nn.HybridSequential(prefix="n_")
+    with net.name_scope():
+        net.add(nn.Dense(2, in_units=2), nn.Dense(1, in_units=2))
+    parameters = net.collect_params()
+    parameters.initialize(mx.init.One(), ctx=[mx.cpu(0), mx.cpu(1)])
+    assert set(parameters.list_ctx()) == {mx.cpu(0), mx.cpu(1)}
+    net.collect_params(".*bias").setattr("grad_req", "null")
+    assert [each.grad_req for each in parameters.values()] == ["write", "null"] * 2
+    parameters.reset_ctx(mx.cpu(0))
+    assert parameters.list_ctx() == [mx.cpu(0)]
+    with autograd.record():
+        loss = net(nd.ones((1, 2))).sum()
+    loss.backward()
+    assert parameters["n_dense1_weight"].grad().asnumpy().tolist() == [[2, 2]]
+    parameters.zero_grad()
+    assert parameters["n_dense1_weight"].grad().asnumpy().tolist() == [[0, 0]]
+
+
+def test_row_sparse_parameters_need_a_trainer() -> None:
+    parameter = gluon.Parameter("p", shape=(4, 2), stype="row_sparse", grad_stype="row_sparse")
+    parameter.initialize(mx.init.One())
+    rows = nd.array([1, 3])
+    for call in (parameter.data, parameter.list_data):
+        with pytest.raises(RuntimeError, match="row_sparse_data"):
+            call()
+    for call in (parameter.row_sparse_data, parameter.list_row_sparse_data):
+        with pytest.raises(RuntimeError, match="no Trainer"):
+            call(rows)
+
+    class Rows:
+        """What a Trainer does for such a parameter."""
+
+        def _row_sparse_pull(self, parameter, out, row_id, full_idx=False):
+            for each in out:
+                each[:] = nd.array([[0, 0], [5, 5], [0, 0], [6, 6]])
+
+    parameter._set_trainer(Rows())
+    found = parameter.row_sparse_data(rows)
+    assert found.stype == "row_sparse" and found.indices.asnumpy().tolist() == [1, 3]
+    with pytest.raises(TypeError, match="NDArray"):
+        parameter.row_sparse_data([1])
+    with pytest.raises(RuntimeError, match="cannot have two"):
+        parameter._set_trainer(Rows())
+    with pytest.raises(RuntimeError, match=r"call data\(\)"):
+        made().row_sparse_data(rows)

@@ -1,0 +1,148 @@
+"""Splitting, clipping, downloads from a server in this process."""
+
+from __future__ import annotations
+
+import hashlib
+import http.server
+import threading
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import mixnet as mx
+from mixnet import nd
+from mixnet.gluon import utils
+
+CONTENT = bytes(range(256)) * 40
+SHA1 = hashlib.sha1(CONTENT).hexdigest()
+
+
+def test_splitting() -> None:
+    data = nd.arange(20).reshape((10, 2))
+    assert [each.shape for each in utils.split_data(data, 3, even_split=False)] == [
+        (4, 2), (3, 2), (3, 2),
+    ]  # fmt: skip
+    assert [each.shape for each in utils.split_data(data, 2, batch_axis=1)] == [(10, 1)] * 2
+    parts = utils.split_data(data, 12, even_split=False)
+    assert [each.shape[0] for each in parts] == [1] * 10 + [0, 0]
+    with pytest.raises(ValueError, match="10 samples"):
+        utils.split_data(data, 3)
+    loaded = utils.split_and_load([[1, 2], [3, 4]], [mx.cpu(0), mx.cpu(1)])
+    assert [each.context for each in loaded] == [mx.cpu(0), mx.cpu(1)]
+    assert loaded[1].asnumpy().tolist() == [[3, 4]] and loaded[1].dtype == np.float32
+    (single,) = utils.split_and_load(np.ones((3, 2)), [mx.cpu(1)])
+    assert single.context == mx.cpu(1)
+
+
+def test_clipping() -> None:
+    def arrays():
+        return [nd.ones((2, 2)) * 3, nd.ones((3,)) * 4]
+
+    norm = np.sqrt(4 * 9 + 3 * 16)
+    given = arrays()
+    found = utils.clip_global_norm(given, 1.0)
+    assert isinstance(found, np.float32) and found == pytest.approx(norm)
+    np.testing.assert_allclose(given[0].asnumpy(), 3 / norm, rtol=1e-5)
+    given = arrays()
+    lazily = utils.clip_global_norm(given, 1.0, check_isfinite=False)
+    assert lazily.shape == (1,) and lazily.asscalar() == pytest.approx(norm)
+    np.testing.assert_allclose(given[1].asnumpy(), 4 / norm, rtol=1e-5)
+    given = arrays()
+    utils.clip_global_norm(given, 100.0)
+    np.testing.assert_array_equal(given[0].asnumpy(), 3)
+    with pytest.warns(UserWarning, match="nan or inf"):
+        utils.clip_global_norm([nd.array([np.inf])], 1.0)
+    with pytest.raises(AssertionError, match="not empty"):
+        utils.clip_global_norm([], 1.0)
+
+
+def test_known_shapes() -> None:
+    assert [utils.shape_is_known(each) for each in (None, (), (0, 1), (1, 2))] == [
+        False, True, False, True,
+    ]  # fmt: skip
+    with pytest.raises(AssertionError, match="0 at least"):
+        utils.shape_is_known((-1, 2))
+    with mx.util.np_shape():
+        assert utils.shape_is_known((0, 1)) and not utils.shape_is_known((-1, 2))
+
+
+class Server(http.server.BaseHTTPRequestHandler):
+    """Sends ``CONTENT``; the first answers to ``/broken`` end too early, ``/gone`` is not there."""
+
+    requests: list[str]
+    failures = 0
+
+    def do_GET(self) -> None:
+        type(self).requests.append(self.headers.get("Range", ""))
+        if self.path == "/gone":
+            self.send_error(404)
+            return
+        start = int(self.headers["Range"][6:-1]) if "Range" in self.headers else 0
+        if start >= len(CONTENT):
+            self.send_error(416)
+            return
+        self.send_response(206 if start else 200)
+        self.send_header("Content-Length", str(len(CONTENT) - start))
+        self.end_headers()
+        end = len(CONTENT)
+        if self.path == "/broken" and type(self).failures:
+            type(self).failures -= 1
+            end = start + 3000
+        self.wfile.write(CONTENT[start:end])
+
+    def log_message(self, *args) -> None:
+        pass
+
+
+@pytest.fixture
+def server():
+    Server.requests, Server.failures = [], 2
+    running = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Server)
+    thread = threading.Thread(target=running.serve_forever, daemon=True)
+    thread.start()
+    yield f"http://127.0.0.1:{running.server_port}"
+    running.shutdown()
+    running.server_close()
+    thread.join()
+
+
+def test_a_download_is_checked_and_kept(server: str, tmp_path: Path, capsys) -> None:
+    path = utils.download(f"{server}/a.bin", str(tmp_path), sha1_hash=SHA1)
+    assert path == str(tmp_path / "a.bin") and Path(path).read_bytes() == CONTENT
+    assert f"Downloading {path} from {server}/a.bin..." in capsys.readouterr().out
+    assert utils.check_sha1(path, SHA1) and not utils.check_sha1(path, "0")
+    utils.download(f"{server}/a.bin", path, sha1_hash=SHA1)
+    assert len(Server.requests) == 1
+    Path(path).write_bytes(b"other")
+    utils.download(f"{server}/a.bin", path, sha1_hash=SHA1)
+    utils.download(f"{server}/a.bin", path, overwrite=True)
+    assert len(Server.requests) == 3 and Path(path).read_bytes() == CONTENT
+    assert [each.name for each in tmp_path.iterdir()] == ["a.bin"]
+
+
+def test_a_broken_download_is_resumed(server: str, tmp_path: Path) -> None:
+    path = utils.download(f"{server}/broken", str(tmp_path / "new" / "b"), sha1_hash=SHA1)
+    assert Path(path).read_bytes() == CONTENT
+    assert Server.requests == ["", "bytes=3000-", "bytes=6000-"]
+
+
+def test_what_cannot_be_downloaded(server: str, tmp_path: Path) -> None:
+    target = tmp_path / "c"
+    with pytest.raises(OSError, match=rf"put it at {target}"):
+        utils.download(f"{server}/gone", str(target), retries=0)
+    with pytest.raises(OSError, match="another SHA-1"):
+        utils.download(f"{server}/a.bin", str(target), sha1_hash="0", retries=0)
+    assert list(tmp_path.iterdir()) == []
+    (tmp_path / "c.part").write_bytes(CONTENT * 2)  # left by another file
+    utils.download(f"{server}/a.bin", str(target), sha1_hash=SHA1)
+    with pytest.raises(AssertionError, match="no file name"):
+        utils.download(f"{server}/")
+    with pytest.raises(AssertionError, match="retries"):
+        utils.download(f"{server}/a.bin", str(tmp_path / "d"), retries=-1)
+
+
+def test_where_files_come_from(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert utils._get_repo_file_url("gluon/x", "y.zip").endswith("amazonaws.com/gluon/x/y.zip")
+    monkeypatch.setenv("MXNET_GLUON_REPO", "http://here")
+    assert utils._get_repo_file_url("a", "b") == "http://here/a/b"

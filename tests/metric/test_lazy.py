@@ -1,0 +1,236 @@
+"""A metric's update waits for nothing and compiles nothing; what only values tell comes later."""
+
+from __future__ import annotations
+
+import copy
+import json
+from typing import Any
+
+import numpy as onp
+import pytest
+
+import mixnet as mx
+from mixnet import metric, nd
+
+MADE = {
+    "acc": {}, "top_k_accuracy": {"top_k": 2}, "f1": {}, "mcc": {"average": "micro"}, "pcc": {},
+    "ce": {}, "perplexity": {"ignore_label": 0}, "loss": {}, "mse": {}, "pearsonr": {},
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", sorted(MADE))
+def test_updates_do_not_wait(name: str) -> None:
+    made = metric.create(name, **MADE[name])
+    weight = nd.ones((3, 2))
+    x = nd.array(onp.linspace(0, 1, 12).reshape(4, 3))
+    label = nd.array([0, 1, 1, 0])
+    if name in ("mse", "pearsonr"):
+        label = nd.array(onp.linspace(0, 2, 8).reshape(4, 2))
+
+    def batch() -> None:
+        pred = nd.softmax(nd.dot(x, weight) * nd.array([1.0, 0.5]))
+        made.update([label], [pred])
+        weight[:] = weight * 0.9
+
+    for _ in range(3):
+        batch()
+    before = made.get()
+    for _ in range(3):
+        batch()
+    nd.waitall()
+    mx.runtime.reset_counters()
+    for _ in range(4):
+        batch()
+    found = mx.runtime.counters()
+    assert found["programs_compiled"] == 0
+    assert set(found["flushes"]) <= {"metric update"}
+    assert made.get()[0] == before[0]
+    assert made.num_inst in (10, 20, 40, 80)
+    assert "metric read" not in found["flushes"]
+
+
+def test_in_training_the_step_runs_the_metric() -> None:
+    made = metric.Accuracy()
+    weight = nd.ones((3, 2))
+    weight.attach_grad()
+    nd.waitall()
+    mx.runtime.reset_counters()
+    with mx.autograd.record():
+        pred = nd.dot(nd.ones((4, 3)), weight)
+    made.update([nd.zeros(4)], [pred])
+    pred.backward()
+    assert mx.runtime.counters()["flushes"] == {}
+    assert made.get() == ("accuracy", 1.0)
+
+
+def _pending(data: Any) -> nd.NDArray:
+    """An array that is still to be computed."""
+    return nd.array(data) + 0
+
+
+def test_labels_that_cannot_be() -> None:
+    probabilities = nd.array([[0.3, 0.7], [0.4, 0.6], [0.5, 0.5]])
+    cases: list[tuple[Any, Any, Any]] = [
+        (metric.F1, ValueError, "only supports binary classification"),
+        (metric.MCC, ValueError, "only supports binary classification"),
+        (metric.CrossEntropy, IndexError, "out of bounds"),
+        (metric.PCC, ValueError, "beyond the 2 columns"),
+    ]
+    for make, error, says in cases:
+        made, label = make(), nd.array([0, 1, 2])
+        label.wait_to_read()
+        if make is not metric.PCC:  # it makes room for a class that it sees
+            with pytest.raises(error, match=says):
+                made.update([label], [probabilities])
+            assert onp.isnan(made.get()[1])
+        made.update([_pending([0, 1, 2])], [probabilities])
+        with pytest.raises(error, match=says):
+            made.get()
+    made = metric.PCC()
+    made.update([label], [probabilities])
+    assert made.k == 3
+    assert made.lcm.sum() == 3
+
+
+def test_shapes_that_do_not_fit() -> None:
+    one, two = nd.array([0, 1]), nd.array([[0.3, 0.7], [0.2, 0.8]])
+    for made in (metric.Accuracy(), metric.F1(), metric.CrossEntropy(), metric.MSE(), metric.PCC()):
+        with pytest.raises(
+            ValueError, match="Shape of labels 1 does not match shape of predictions 2"
+        ):
+            made.update([one], [two, two])
+    with pytest.raises(ValueError, match="Shape of labels 3 does not match shape of predictions 2"):
+        metric.Accuracy().update([nd.array([0, 1, 1])], [two])
+    with pytest.raises(ValueError, match=r"\(2,\) does not match shape of predictions \(2, 2\)"):
+        metric.check_label_shapes(one, two, shape=True)
+    with pytest.raises(ValueError, match="incompatible shapes"):
+        metric.MSE().update([nd.ones(4)], [nd.ones(5)])
+    with pytest.raises(AssertionError, match="no more than 2 dims"):
+        metric.TopKAccuracy(2).update([one], [two.reshape((1, 2, 2))])
+    with pytest.raises(ValueError, match="of 2 classes"):
+        metric.TopKAccuracy(3).update([one], [two])
+    with pytest.raises(AssertionError, match="Please use Accuracy"):
+        metric.TopKAccuracy()
+    with pytest.raises(AssertionError, match="shape mismatch"):
+        metric.Perplexity(None).update([nd.ones(3)], [two])
+    with pytest.raises(AssertionError):
+        metric.NegativeLogLikelihood().update([nd.ones(3)], [two])
+    labels, preds = metric.check_label_shapes(one, one, wrap=True)
+    assert labels == [one]
+    assert preds == [one]
+
+
+def test_arrays_of_every_kind_and_place() -> None:
+    label, pred = onp.array([0, 1, 1]), onp.array([[0.9, 0.1], [0.2, 0.8], [0.7, 0.3]])
+    for face in (nd.array, mx.np.array, onp.array):
+        for wrap in (lambda each: [each], lambda each: each):
+            made = metric.Accuracy()
+            made.update(wrap(face(label)), wrap(face(pred)))
+            assert made.get() == ("accuracy", 2 / 3)
+    half = metric.MAE()
+    half.update([nd.array([1, 2], dtype="int32")], [nd.array([1, 3], dtype="float16")])
+    assert half.get() == ("mae", 0.5)
+
+
+def test_metrics_by_name_and_configuration() -> None:
+    assert metric.create("acc", axis=2).axis == 2  # type: ignore[attr-defined]
+    made = metric.TopKAccuracy(top_k=3)
+    assert made.get_config() == {
+        "top_k": 3, "metric": "TopKAccuracy", "name": "top_k_accuracy_3", "output_names": None,
+        "label_names": None,
+    }  # fmt: skip
+    again = metric.create(json.dumps(metric.Accuracy(axis=2).get_config()))
+    assert (type(again), again.axis) == (metric.Accuracy, 2)  # type: ignore[attr-defined]
+    assert metric.create('["top_k_accuracy", {"top_k": 3}]').name == "top_k_accuracy_3"
+    several = metric.create(["acc", metric.MSE(), lambda a, b: 1.0])
+    assert str(several) == "EvalMetric: {'accuracy': nan, 'mse': nan, 'custom(<lambda>)': nan}"
+    for wrong, says in (("zzz", "zzz is not registered"), (3, "metric must be a name")):
+        with pytest.raises(AssertionError, match=says):
+            metric.create(wrong)
+    with pytest.raises(TypeError, match="ignore_label"):
+        metric.create("perplexity")
+    with pytest.raises(NotImplementedError, match="cannot be serialized"):
+        several.get_config()
+    with pytest.raises(ValueError, match="Metric index 9 is out of range 0 and 3"):
+        several.get_metric(9)  # type: ignore[attr-defined]
+
+
+def test_a_metric_of_ones_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    from mixnet import registry
+
+    for name in ("own", "my_own"):  # it is forgotten after the test
+        monkeypatch.setitem(registry._registries[metric.EvalMetric], name, None)
+
+    @metric.register
+    @metric.alias("my_own")
+    class Own(metric.EvalMetric):
+        def __init__(self, name: str = "own", scale: float = 2, **kwargs: Any):
+            super().__init__(name, scale=scale, **kwargs)
+            self.scale = scale
+
+        def reset(self) -> None:
+            self.num_inst = 0
+            self.sum_metric = 0.0
+
+        def update(self, labels: Any, preds: Any) -> None:
+            for _ in preds:
+                self.sum_metric += onp.float32(0.1) * self.scale
+                self.num_inst += 1
+
+    own = metric.create("my_own")
+    assert onp.isnan(own.get()[1])
+    for _ in range(1000):
+        own.update(None, [0, 0])
+    assert own.get_global() == own.get()
+    # The sum is float64 whatever is added to it.
+    assert own.get()[1] == pytest.approx(float(onp.float32(0.1)) * 2, rel=1e-7)
+    assert type(own.get()[1]) is float
+    assert own.get_config()["scale"] == 2
+    with pytest.warns(UserWarning, match="New metric .* registered with name own is overriding"):
+        metric.register(type("Own", (Own,), {}))
+    with pytest.raises(AssertionError, match="Only subclasses of EvalMetric"):
+        metric.register(int)
+    with pytest.raises(NotImplementedError):
+        metric.EvalMetric("bare").update(None, None)
+
+
+def test_what_is_set_takes_the_place_of_what_was_added() -> None:
+    made = metric.Accuracy()
+    made.update([nd.array([0, 1])], [nd.array([0, 0])])
+    made.sum_metric, made.num_inst = 7.0, 10
+    assert made.get() == ("accuracy", 0.7)
+    made.update([nd.array([0, 1])], [nd.array([0, 0])])
+    assert made.get() == ("accuracy", 8 / 12)
+    assert made.get_global() == ("accuracy", 0.5)
+
+
+def test_metrics_are_copied_with_what_they_added() -> None:
+    made = metric.Accuracy()
+    made.update([nd.array([0, 1])], [nd.array([0, 0])])
+    other = copy.deepcopy(made)
+    made.update([nd.array([0, 1])], [nd.array([0, 1])])
+    assert made.get() == ("accuracy", 0.75)
+    assert other.get() == ("accuracy", 0.5)
+
+
+def test_batches_with_names() -> None:
+    labels = {"a": nd.array([0, 1]), "b": nd.array([1, 1])}
+    preds = {"x": nd.array([0, 1]), "y": nd.array([0, 0])}
+    one = metric.Accuracy(label_names=["a"], output_names=["x"])
+    one.update_dict(labels, preds)
+    assert one.get() == ("accuracy", 1.0)
+    every = metric.Accuracy()
+    every.update_dict(labels, preds)
+    assert every.get() == ("accuracy", 0.5)
+    with pytest.raises(KeyError):
+        one.update_dict(labels, {"y": preds["y"]})
+    several = metric.CompositeEvalMetric(["acc"], label_names=["a"], output_names=["x"])
+    several.update_dict(labels, preds)
+    assert several.get() == (["accuracy"], [1.0])
+
+
+def test_a_perplexity_beyond_numbers() -> None:
+    made = metric.Perplexity(None)
+    made.sum_metric, made.num_inst = 1e6, 1
+    with pytest.raises(OverflowError):
+        made.get()

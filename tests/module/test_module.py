@@ -1,0 +1,444 @@
+"""Module by hand: binding, parameters, running, several devices; numbers are MXNet 1.9.1's."""
+
+from __future__ import annotations
+
+import logging
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import mixnet as mx
+from tests.module.networks import bound, mlp, norm, samples
+
+FIXTURES = Path(__file__).parents[1] / "parity" / "fixtures"
+
+
+def test_training_gives_the_numbers_of_mxnet(tmp_path: Path) -> None:
+    facts = np.load(FIXTURES / "module_mlp.npz")
+    symbol = mx.sym.load(str(FIXTURES / "module_mlp-symbol.json"))
+    train = mx.io.NDArrayIter(facts["X"], facts["Y"], 4)
+    module = mx.mod.Module(symbol)
+    module.bind(train.provide_data, train.provide_label)
+    start = {k[6:]: mx.nd.array(facts[k]) for k in facts.files if k.startswith("start:")}
+    module.init_params(arg_params=start, aux_params={})
+    module.init_optimizer(optimizer_params={"learning_rate": 0.1, "momentum": 0.9})
+    metric = mx.metric.create(["acc", "ce"])
+    for epoch in range(2):
+        train.reset()
+        metric.reset()
+        for batch in train:
+            module.forward_backward(batch)
+            module.update()
+            module.update_metric(metric, batch.label)
+        accuracy, entropy = metric.get()[1]
+        assert accuracy == pytest.approx(float(facts[f"acc{epoch}"]))
+        assert entropy == pytest.approx(float(facts[f"ce{epoch}"]), rel=1e-5)
+    for name, array in module.get_params()[0].items():
+        np.testing.assert_allclose(array.asnumpy(), facts[f"end:{name}"], rtol=1e-4, atol=1e-6)
+    found = module.predict(train).asnumpy()
+    np.testing.assert_allclose(found, facts["predict"], rtol=1e-4, atol=1e-6)
+    module.save_checkpoint(str(tmp_path / "own"), 2, save_optimizer_states=True)
+    updater = mx.optimizer.get_updater(mx.optimizer.SGD(momentum=0.9))
+    states = []
+    for path in (tmp_path / "own-0002.states", FIXTURES / "module_mlp-0002.states"):
+        updater.set_states(path.read_bytes())
+        states.append(dict(updater.states))
+    assert list(states[0]) == list(states[1]) == [0, 1, 2, 3]
+    for own, real in zip(states[0].values(), states[1].values(), strict=True):
+        np.testing.assert_allclose(own.asnumpy(), real.asnumpy(), rtol=1e-4, atol=1e-6)
+
+
+def test_a_checkpoint_of_mxnet_goes_on_training() -> None:
+    facts = np.load(FIXTURES / "module_mlp.npz")
+    module = mx.mod.Module.load(str(FIXTURES / "module_mlp"), 2, load_optimizer_states=True)
+    assert module.params_initialized and not module.binded
+    train = mx.io.NDArrayIter(facts["X"], facts["Y"], 4)
+    module.bind(train.provide_data, train.provide_label)
+    module.init_optimizer(optimizer_params={"learning_rate": 0.1, "momentum": 0.9})
+    assert set(module._updater.states) == {0, 1, 2, 3}
+    np.testing.assert_allclose(module.predict(train).asnumpy(), facts["predict"], rtol=1e-5)
+    before = module.get_params()[0]["fc1_weight"].asnumpy()
+    train.reset()
+    module.forward_backward(next(train))
+    module.update()
+    assert abs(module.get_params()[0]["fc1_weight"].asnumpy() - before).max() > 1e-4
+
+
+def test_checkpoint_functions_of_mx_model(tmp_path: Path) -> None:
+    args, auxs = mx.model.load_params(str(FIXTURES / "model_ckpt"), 1)
+    np.testing.assert_array_equal(auxs["m"].asnumpy(), np.ones(2, "float32"))
+    single = np.load(FIXTURES / "params_single.npz")
+    np.testing.assert_array_equal(args["w"].asnumpy(), single[single.files[0]])
+    prefix = str(tmp_path / "net")
+    mx.model.save_checkpoint(prefix, 7, mlp(), args, auxs)
+    symbol, again, states = mx.model.load_checkpoint(prefix, 7)
+    assert symbol.list_arguments() == mlp().list_arguments()
+    assert list(again) == ["w"] and list(states) == ["m"]
+
+
+def test_files_that_are_no_checkpoint(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    prefix = str(tmp_path / "q")
+    mx.nd.save(prefix + "-0001.params", {"zz:foo": mx.nd.ones(2)})
+    assert mx.model.load_params(prefix, 1) == ({}, {})
+    module, _ = bound()
+    with pytest.raises(ValueError, match="Invalid param file"):
+        module.load_params(prefix + "-0001.params")
+    mx.nd.save(prefix + "-0001.params", {"foo": mx.nd.ones(2)})
+    with pytest.raises(ValueError, match="'foo' does not begin with"):
+        mx.model.load_params(prefix, 1)
+    mx.nd.save(prefix + "-0001.params", [mx.nd.ones(2)])
+    with pytest.raises(ValueError, match="without names"):
+        mx.model.load_params(prefix, 1)
+    mx.nd.save(prefix + "-0001.params", {})
+    assert mx.model.load_params(prefix, 1) == ({}, {})
+    assert f"Params file '{prefix}-0001.params' is empty" in caplog.messages
+    with pytest.raises(FileNotFoundError):
+        mx.model.load_checkpoint(str(tmp_path / "none"), 1)
+
+
+@pytest.mark.parametrize(
+    ("given", "text"),
+    [
+        ({"data_names": ["dat"]}, "data_names=['dat']) but input with name 'dat' is not found in "),
+        ({"fixed_param_names": ["zz"]}, "fixed_param_names=['zz'])"),
+        ({"state_names": ["zz"]}, "Did you mean one of:\n\tdata\n\tsoftmax_label\033[0m"),
+    ],
+)
+def test_names_that_the_symbol_has_not(given: dict, text: str) -> None:
+    with pytest.raises(ValueError) as caught:
+        mx.mod.Module(mlp(), **given)
+    assert text in str(caught.value)
+
+
+def test_labels_that_the_symbol_has_not_are_warned_of() -> None:
+    with pytest.warns(UserWarning, match=r"label_names=\['lab'\]"):
+        mx.mod.Module(mlp(), label_names=["lab"])
+    module = mx.mod.Module(mlp())
+    with pytest.raises(ValueError, match="Data provided by data_shapes don't match names") as c:
+        module.bind([("dta", (4, 5))], [("softmax_label", (4,))])
+    assert "([DataDesc[dta,(4, 5),<class 'numpy.float32'>,NCHW]] vs. ['data'])" in str(c.value)
+    with pytest.raises(AssertionError) as batch:
+        module.bind([("data", (4, 5))], [("softmax_label", (5,))])
+    assert str(batch.value) == (
+        "all data must have the same batch size: batch_size = 4, but softmax_label has shape (5,)"
+    )
+    with pytest.warns(
+        UserWarning, match=r"label_shapes don't match .*\(\[\] vs. \['softmax_label'"
+    ):
+        mx.mod.Module(mlp()).bind([("data", (4, 5))])
+
+
+def test_what_must_come_before(caplog: pytest.LogCaptureFixture) -> None:
+    module = mx.mod.Module(mlp())
+    for call in (module.get_params, module.update, lambda: module.data_shapes):
+        with pytest.raises(AssertionError):
+            call()
+    with pytest.raises(AssertionError, match="call bind before initializing the parameters"):
+        module.init_params()
+    module.bind([("data", (4, 5))], [("softmax_label", (4,))])
+    module.bind([("data", (4, 5))], [("softmax_label", (4,))])
+    with pytest.raises(AssertionError):
+        module.init_optimizer()
+    module.init_params()
+    module.init_optimizer()
+    module.init_optimizer()
+    assert caplog.messages == [
+        "Already bound, ignoring bind()",
+        "optimizer already initialized, ignoring...",
+    ]
+    with pytest.raises(AssertionError):
+        module.get_input_grads()
+
+
+def test_parameters_are_set_and_missed() -> None:
+    module, _ = bound()
+    weight = {"fc1_weight": mx.nd.ones((4, 5))}
+    with pytest.raises(RuntimeError, match="fc1_bias is not presented"):
+        module.set_params(weight, {})
+    with pytest.warns(UserWarning, match="init_params call ignored"):
+        module.init_params(arg_params=weight)
+    with pytest.warns(UserWarning, match="set_params call ignored"):
+        module.set_params(weight, {}, allow_missing=True, force_init=False)
+    module.set_params(weight, {}, allow_missing=True)
+    assert module.get_params()[0]["fc1_weight"].asnumpy().sum() == 20
+    extra = {**module.get_params()[0], "zz": mx.nd.ones((2,))}
+    module.set_params(extra, {})
+    with pytest.raises(ValueError, match='Find name "zz" that is not in the arguments'):
+        module.set_params(extra, {}, allow_missing=True)
+    module.set_params(extra, {}, allow_missing=True, allow_extra=True)
+    with pytest.raises(mx.MXNetError, match=r"\(2,\) does not fit into \(4, 5\)"):
+        module.set_params({**extra, "fc1_weight": mx.nd.ones((2,))}, {})
+
+
+def test_optimizers_of_modules() -> None:
+    module, _ = bound()
+    module.init_optimizer()
+    assert module._optimizer.rescale_grad == 0.25 and module._kvstore is None
+    assert module._optimizer.idx2name == dict(
+        enumerate(["fc1_weight", "fc1_bias", "fc2_weight", "fc2_bias"])
+    )
+    with pytest.warns(UserWarning, match=r"rescale_grad is not normalized .* \(1.0 vs. 0.25\)"):
+        module.init_optimizer(optimizer=mx.optimizer.SGD(), force_init=True)
+    with pytest.raises(TypeError, match="kvstore must be KVStore, str or None"):
+        module.init_optimizer(kvstore=3, force_init=True)
+    other = mx.mod.Module(mlp())
+    with pytest.raises(AssertionError):
+        other.borrow_optimizer(mx.mod.Module(mlp()))
+    other.borrow_optimizer(module)
+    assert other._optimizer is module._optimizer and other.optimizer_initialized
+
+
+def test_batches_of_other_shapes(recwarn: pytest.WarningsRecorder) -> None:
+    module, batch = bound()
+    module.forward(batch)
+    four = module._exec_group.execs
+    module.forward(mx.io.DataBatch([batch.data[0][:3]], [batch.label[0][:3]]))
+    assert module.get_outputs()[0].shape == (3, 3)
+    assert module.data_shapes[0].shape == (3, 5) and module.label_shapes[0].shape == (3,)
+    assert module.output_shapes == [("softmax_output", (3, 3))]
+    module.forward(batch)
+    assert module._exec_group.execs is four, "each shape keeps its executors"
+    module.forward(mx.io.DataBatch([batch.data[0][:2]]), is_train=False)
+    assert module.get_outputs()[0].shape == (2, 3)
+    module.forward_backward(batch)  # its labels count again
+    expected = module._exec_group.grad_arrays[0][0].asnumpy()
+    fresh, _ = bound()
+    fresh.forward_backward(batch)
+    np.testing.assert_array_equal(fresh._exec_group.grad_arrays[0][0].asnumpy(), expected)
+    with pytest.raises(mx.MXNetError, match="fc1_weight would change"):
+        module.forward(mx.io.DataBatch([mx.nd.ones((2, 7))], [mx.nd.ones(2)]))
+    module, batch = bound()
+    module.reshape([("data", (2, 5))], [("softmax_label", (2,))])
+    assert module.data_shapes[0].shape == (2, 5)
+
+
+def test_gradients_of_inputs_and_added_gradients() -> None:
+    net, params, states, train = norm()
+    batch = next(iter(train))
+    module = mx.mod.Module(net, context=[mx.cpu(0), mx.cpu(1)])
+    module.bind(train.provide_data, train.provide_label, inputs_need_grad=True, grad_req="add")
+    module.init_params(arg_params=params, aux_params=states)
+    for _ in range(2):
+        module.forward(batch)
+        module.backward()
+    once = mx.mod.Module(net, context=[mx.cpu(0), mx.cpu(1)])
+    once.bind(train.provide_data, train.provide_label, inputs_need_grad=True)
+    once.init_params(arg_params=params, aux_params=states)
+    once.forward_backward(batch)
+    twice = module.get_input_grads()[0].asnumpy()
+    np.testing.assert_allclose(twice, 2 * once.get_input_grads()[0].asnumpy(), rtol=1e-5)
+    assert [len(parts) for parts in module.get_input_grads(False)] == [2]
+
+
+@pytest.mark.parametrize("kvstore", ["local", "device", None])
+def test_two_devices_with_uneven_loads(kvstore: str | None, tmp_path: Path) -> None:
+    net, params, states, train = norm()
+    given = {"context": [mx.cpu(0), mx.cpu(1)], "work_load_list": [1, 3]}
+    given["fixed_param_names"] = ["bn_beta"]
+    momentum = {"learning_rate": 0.1, "momentum": 0.9}
+    module = mx.mod.Module(net, **given)
+    module.fit(
+        train, num_epoch=2, arg_params=params, aux_params=states, kvstore=kvstore,
+        optimizer_params=momentum,
+    )  # fmt: skip
+    args, auxs = module.get_params()
+    # what MXNet 1.9.1 gives
+    real = {
+        "bn_gamma": [1.1007732, 0.99101925, 0.94223326],
+        "fc_weight": [0.2478368, 0.11875207, 0.25030214],
+        "bn_moving_mean": [0.19901516, 0.26295748, 0.17591551],
+    }
+    if kvstore is None:
+        real = {
+            "bn_gamma": [1.0543668, 0.99288774, 0.9760399],
+            "fc_weight": [0.20847966, 0.1500328, 0.22756284],
+            "bn_moving_mean": [0.19947183, 0.2492936, 0.19117025],
+        }
+    for name, values in real.items():
+        found = {**args, **auxs}[name].asnumpy().ravel()[:3]
+        np.testing.assert_allclose(found, values, rtol=1e-5, atol=1e-6)
+    assert not args["bn_beta"].asnumpy().any()
+    assert module._exec_group.slices == [slice(0, 1), slice(1, 4)]
+    assert module._update_on_kvstore is (kvstore is not None)
+    prefix = str(tmp_path / "two")
+    module.save_checkpoint(prefix, 1, True)
+    again = mx.mod.Module.load(prefix, 1, True, **given)
+    again.bind(train.provide_data, train.provide_label)
+    again.init_optimizer(kvstore=kvstore, optimizer_params=momentum)
+    train.reset()
+    batch = next(iter(train))
+    for each in (module, again):
+        each.forward_backward(batch)
+        each.update()
+    ours, theirs = module.get_params()[0], again.get_params()[0]
+    np.testing.assert_array_equal(ours["fc_weight"].asnumpy(), theirs["fc_weight"].asnumpy())
+    outputs = module.get_outputs(merge_multi_context=False)
+    assert [part.shape for part in outputs[0]] == [(1, 3), (3, 3)]
+    assert module.get_outputs()[0].shape == (4, 3)
+
+
+def test_four_devices_train_as_one() -> None:
+    data, labels, params = samples()
+    found = []
+    for contexts in ([mx.cpu(0)], [mx.cpu(i) for i in range(4)]):
+        train = mx.io.NDArrayIter(data[:16], labels[:16], 8)
+        module = mx.mod.Module(mlp(), context=contexts)
+        module.fit(
+            train, num_epoch=2, arg_params=params, kvstore="device", optimizer="adam",
+            optimizer_params={"learning_rate": 0.05},
+        )  # fmt: skip
+        found.append(module.get_params()[0]["fc1_weight"].asnumpy())
+    np.testing.assert_allclose(found[0], found[1], rtol=1e-4, atol=1e-6)
+
+
+def test_a_list_of_batches_is_one_a_device() -> None:
+    data, labels, params = samples()
+    whole = mx.io.DataBatch([mx.nd.array(data[:4])], [mx.nd.array(labels[:4])])
+    parts = [
+        mx.io.DataBatch([mx.nd.array(data[i : i + 2])], [mx.nd.array(labels[i : i + 2])])
+        for i in (0, 2)
+    ]
+    module = mx.mod.Module(mlp(), context=[mx.cpu(0), mx.cpu(1)])
+    module.bind([("data", (4, 5))], [("softmax_label", (4,))])
+    module.init_params(arg_params=params)
+    module.forward(whole)
+    expected = module.get_outputs()[0].asnumpy()
+    module.forward(parts)
+    np.testing.assert_array_equal(module.get_outputs()[0].asnumpy(), expected)
+    metric = mx.metric.create("ce")
+    module.update_metric(metric, [part.label for part in parts], pre_sliced=True)
+    again = mx.metric.create("ce")
+    module.update_metric(again, whole.label)
+    assert metric.get() == again.get()
+    parts[1].data[0] = mx.nd.ones((3, 5))
+    with pytest.raises(AssertionError, match="need to have the same shape"):
+        module.forward(parts)
+
+
+def test_states_are_kept_from_batch_to_batch() -> None:
+    state = mx.sym.Variable("state", shape=(2, 3), dtype="float32")
+    total = mx.sym.Variable("data") + state
+    net = mx.sym.Group([total, mx.sym.BlockGrad(state * 2)])
+    module = mx.mod.Module(net, label_names=[], state_names=["state"])
+    module.bind([("data", (2, 3))])
+    module.init_params()
+    module.set_states(value=2)
+    assert module.get_states(False)[0][0].asnumpy().tolist() == [[2] * 3] * 2
+    batch = mx.io.DataBatch([mx.nd.ones((2, 3))])
+    module.forward(batch)
+    assert module.get_outputs()[0].asnumpy().max() == 3
+    module.set_states(states=module.get_outputs(False)[1:])
+    module.forward(batch)
+    assert module.get_outputs()[0].asnumpy().max() == 5
+    with pytest.raises(AssertionError, match="not supported for get_states yet"):
+        module.get_states()
+    with pytest.raises(AssertionError):
+        module.set_states()
+    with pytest.raises(AssertionError):
+        module.set_states(states=[], value=1)
+
+
+def test_shared_modules_have_common_parameters() -> None:
+    net = mx.sym.FullyConnected(mx.sym.Variable("data"), num_hidden=3, name="fc")
+    first, second = (mx.mod.Module(net, label_names=None) for _ in range(2))
+    first.bind([("data", (4, 5))])
+    first.init_params(mx.init.One())
+    first.init_optimizer()
+    second.bind([("data", (2, 5))], shared_module=first)
+    assert second.params_initialized and second._optimizer is first._optimizer
+    first.forward(mx.io.DataBatch([mx.nd.ones((4, 5))]))
+    first.backward([mx.nd.ones((4, 3))])
+    first.update()
+    second.forward(mx.io.DataBatch([mx.nd.ones((2, 5))]))
+    np.testing.assert_allclose(second.get_outputs()[0].asnumpy()[0], [4.94] * 3, rtol=1e-6)
+    with pytest.raises(AssertionError):
+        mx.mod.Module(net, label_names=None).bind([("data", (2, 5))], shared_module=3)
+
+
+def test_without_training_there_is_no_backward() -> None:
+    net = mx.sym.FullyConnected(mx.sym.Variable("data"), num_hidden=3, name="fc")
+    module = mx.mod.Module(net, label_names=None)
+    module.bind([("data", (4, 5))], for_training=False)
+    module.init_params()
+    module.forward(mx.io.DataBatch([mx.nd.ones((4, 5))]))
+    with pytest.raises(AssertionError, match="re-bind with for_training=True"):
+        module.backward([mx.nd.ones((4, 3))])
+    with pytest.raises(AssertionError):
+        mx.mod.Module(net, label_names=None).bind(
+            [("data", (4, 5))], for_training=False, inputs_need_grad=True
+        )
+
+
+def test_half_precision_inputs_make_half_precision_parameters() -> None:
+    net = mx.sym.FullyConnected(mx.sym.Variable("data"), num_hidden=3, name="fc")
+    module = mx.mod.Module(net, label_names=None)
+    module.bind([mx.io.DataDesc("data", (4, 5), "float16")])
+    module.init_params()
+    assert module.get_params()[0]["fc_weight"].dtype is np.float16
+
+
+def test_groups_of_nodes_on_devices() -> None:
+    with mx.AttrScope(ctx_group="a"):
+        hidden = mx.sym.FullyConnected(mx.sym.Variable("data"), num_hidden=4, name="fc1")
+    with mx.AttrScope(ctx_group="b"):
+        net = mx.sym.FullyConnected(hidden, num_hidden=2, name="fc2")
+    for groups in ({"a": mx.cpu(0), "b": mx.cpu(1)}, [{"a": mx.cpu(0), "b": mx.cpu(1)}]):
+        module = mx.mod.Module(net, label_names=None, group2ctxs=groups)
+        module.bind([("data", (4, 5))])
+        module.init_params(mx.init.One())
+        module.init_optimizer()
+        module.forward(mx.io.DataBatch([mx.nd.ones((4, 5))]))
+        module.backward([mx.nd.ones((4, 2))])
+        module.update()
+        assert module.get_outputs()[0].asnumpy().tolist() == [[20, 20]] * 4
+        found = module._exec_group.param_arrays[2][0]
+        assert found.context == mx.cpu(1) and found.asnumpy()[0, 0] == pytest.approx(0.95)
+    with pytest.raises(AssertionError, match="group 'a' has 2 devices for 1 contexts"):
+        mx.mod.Module(net, label_names=None, group2ctxs={"a": [mx.cpu(0), mx.cpu(1)]}).bind(
+            [("data", (4, 5))]
+        )
+
+
+def test_prepare_tells_where_rows_are_not_needed() -> None:
+    module, batch = bound()
+    module.init_optimizer()
+    with pytest.warns(UserWarning, match="No need to call sparse_row_id_fn"):
+        module.prepare(batch, sparse_row_id_fn=lambda b: {})
+    with pytest.warns(UserWarning, match="not invoked for BaseModule"):
+        mx.mod.BaseModule().prepare(batch, lambda b: {})
+
+
+def test_a_training_step_is_one_program() -> None:
+    module, batch = bound()
+    module.init_optimizer(optimizer_params={"learning_rate": 0.1, "momentum": 0.9})
+    told = []
+    for rate in (0.1, 0.05, 0.02):
+        module._optimizer.lr = rate
+        module.forward_backward(batch)
+        module.update()
+        mx.nd.waitall()
+        told.append(mx.runtime.counters())
+    first, _, last = told
+    assert last["programs_compiled"] == first["programs_compiled"]
+    assert last["cache_hits"] == first["cache_hits"] + 2
+    assert last["flushes"]["Module.update"] == first["flushes"]["Module.update"] + 2
+    assert last["flushes"]["Module.forward"] == first["flushes"]["Module.forward"]
+
+
+def test_states_of_the_optimizer_come_with_training() -> None:
+    module, batch = bound()
+    module.init_optimizer(optimizer="adam")
+    module.forward(batch, is_train=False)
+    assert not module._updater.states
+    module.forward_backward(batch)
+    module.update()
+    assert set(module._updater.states) == {0, 1, 2, 3}
+
+
+def test_logging_uses_the_logger_that_was_given(caplog: pytest.LogCaptureFixture) -> None:
+    data, labels, params = samples()
+    module = mx.mod.Module(mlp(), logger=logging.getLogger("mine"))
+    with caplog.at_level(logging.INFO):
+        module.fit(mx.io.NDArrayIter(data, labels, 11), num_epoch=1, arg_params=params)
+    assert {record.name for record in caplog.records} == {"mine"}

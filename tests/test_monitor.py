@@ -1,0 +1,125 @@
+"""Monitor: what it sees and logs; numbers are MXNet 1.9.1's."""
+
+from __future__ import annotations
+
+import logging
+import re
+from typing import Any
+
+import numpy as np
+import pytest
+
+import mixnet as mx
+
+
+def network() -> Any:
+    net = mx.sym.FullyConnected(mx.sym.Variable("data"), num_hidden=3, name="fc1")
+    net = mx.sym.BatchNorm(net, name="bn")
+    net = mx.sym.Activation(net, act_type="relu", name="relu1")
+    parts = mx.sym.split(net, num_outputs=3, name="sp")
+    net = mx.sym.FullyConnected(parts[0] + parts[1], num_hidden=2, name="fc2")
+    return mx.sym.SoftmaxOutput(net, name="softmax")
+
+
+def ready() -> tuple[Any, Any]:
+    draw = np.random.RandomState(0)
+    data = draw.rand(8, 5).astype("float32")
+    labels = draw.randint(0, 2, 8).astype("float32")
+    arrays = {
+        "fc1_weight": draw.rand(3, 5) * 0.3, "fc1_bias": np.zeros(3),
+        "fc2_weight": draw.rand(2, 1) * 0.3 - 0.1, "fc2_bias": np.zeros(2),
+        "bn_gamma": np.ones(3), "bn_beta": np.zeros(3),
+    }  # fmt: skip
+    params = {name: mx.nd.array(each) for name, each in arrays.items()}
+    states = {"bn_moving_mean": mx.nd.zeros(3), "bn_moving_var": mx.nd.ones(3)}
+    module = mx.mod.Module(network())
+    train = mx.io.NDArrayIter(data, labels, 4)
+    module.bind(train.provide_data, train.provide_label)
+    module.init_params(arg_params=params, aux_params=states)
+    module.init_optimizer(optimizer_params={"learning_rate": 0.1})
+    return module, train
+
+
+# name and statistic of the first batch, as MXNet logs them; arguments after the update
+SEEN = {
+    "fc1_output": 0.38007557, "bn_output": 0.8739829, "bn_mean": 0.3749081, "bn_var": 15.367301,
+    "relu1_output": 0.5512365, "sp_output0": 0.4572217, "sp_output1": 0.63019395,
+    "fc2_output": 0.04230094, "softmax_output": 0.5000427, "softmax_backward_output0": 0.49982607,
+    "fc2_backward_output0": 0.0128139425, "fc2_backward_output1": 0.04089612,
+    "fc2_backward_output2": 0.021222696, "relu1_backward_output": 0.008282162,
+    "bn_backward_output0": 0.10297437, "bn_backward_output2": 0.0070912717,
+    "fc1_backward_output1": 0.036034174, "data": 0.6436888, "fc1_weight": 0.14428821,
+    "bn_gamma": 1.0, "bn_beta": 0.0001772818, "fc2_weight": 0.04184597,
+    "softmax_label": 0.70710677, "bn_moving_mean": 0.03749082, "bn_moving_var": 0.90039015,
+}  # fmt: skip
+
+
+def test_everything_is_seen(caplog: pytest.LogCaptureFixture) -> None:
+    module, train = ready()
+    monitor = mx.mon.Monitor(2)
+    module.install_monitor(monitor)
+    with caplog.at_level(logging.INFO):
+        for batch in train:
+            monitor.tic()
+            module.forward_backward(batch)
+            module.update()
+            monitor.toc_print()
+    pattern = re.compile(r"Batch: {7}1 (\S+) +(\S+)\t$")
+    found = {}
+    for line in caplog.messages:
+        match = pattern.match(line)
+        assert match and len(line) > len("Batch:       1 ") + 30, line
+        found[match[1]] = float(match[2])
+    assert {name: found[name] for name in SEEN} == pytest.approx(SEEN, rel=2e-4)
+    assert monitor.step == 2 and not monitor.activated and monitor.toc() == []
+
+
+def test_the_text_is_that_of_numpy() -> None:
+    module, train = ready()
+    monitor = mx.mon.Monitor(1, pattern="fc1_output|fc2.*weight", sort=True)
+    module.install_monitor(monitor)
+    monitor.tic()
+    module.forward_backward(next(train))
+    told = monitor.toc()
+    assert [(step, name) for step, name, _ in told] == [(1, "fc1_output"), (1, "fc2_weight")]
+    value = np.float32(float(told[0][2]))
+    assert told[0][2] == f"{value!s}\t" and value == np.float32(told[0][2].strip())
+
+
+def test_statistics_of_ones_own() -> None:
+    module, train = ready()
+    monitor = mx.mon.Monitor(
+        1, lambda x: [x.min(), x.reshape((-1,))[:2]], pattern="fc2_(weight|bias)"
+    )
+    module.install_monitor(monitor)
+    monitor.tic()
+    module.forward(next(train))
+    text = {name: text for _, name, text in monitor.toc()}
+    weight = module.get_params()[0]["fc2_weight"].asnumpy()
+    assert text["fc2_weight"] == f"{weight.min()!s}\t{weight.ravel()!s}\t"
+    bad = mx.mon.Monitor(1, lambda x: 3.0, pattern="fc2_weight")
+    module.install_monitor(bad)
+    bad.tic()
+    module.forward(next(train))
+    with pytest.raises(AssertionError, match=r"stat_func gave 3\.0 for fc2_weight"):
+        bad.toc()
+
+
+def test_inputs_of_operators_too() -> None:
+    module, train = ready()
+    seen: list[str] = []
+    executor = module._exec_group.execs[0]
+    executor.set_monitor_callback(lambda name, array: seen.append(name), monitor_all=True)
+    module.forward(next(train), is_train=False)
+    assert {"data", "fc1_weight", "fc1_output", "softmax_output"} <= set(seen)
+
+
+def test_dropout_is_seen_as_it_was_drawn() -> None:
+    net = mx.sym.Dropout(mx.sym.Variable("data"), p=0.5, name="drop") * 2
+    executor = net.simple_bind(mx.cpu(), data=(40,))
+    executor.arg_dict["data"][:] = 1
+    seen: dict[str, Any] = {}
+    executor.set_monitor_callback(lambda name, array: seen.update({name: array}))
+    found = executor.forward(is_train=True)[0].asnumpy()
+    np.testing.assert_array_equal(seen["drop_output"].asnumpy() * 2, found)
+    assert 0 < (found == 0).sum() < 40
