@@ -29,7 +29,7 @@ _SAME_SHAPE = (
     "add_n",
 )
 _SAME_AS_INPUT = frozenset({
-    "Activation", "BlockGrad", "Cast", "Dropout", "LeakyReLU", "_copy", "amp_cast", "ones_like", "relu", "sigmoid",
+    "Activation", "BlockGrad", "Dropout", "LeakyReLU", "_copy", "ones_like", "relu", "sigmoid",
     "softsign", "tanh", "zeros_like",
 })  # fmt: skip
 _KEEPS_BATCH = frozenset({"Convolution", "FullyConnected"})

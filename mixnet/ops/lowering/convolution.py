@@ -19,6 +19,7 @@ from mixnet.ops.lowering.lowering import Lowering, apart
 
 Pair = tuple[int, int]
 ORDER = ("NHWC", "OIHW", "NHWC")
+ORDER_IN_PLACE = ("NHWC", "HWIO", "NHWC")
 
 
 def convolution(
@@ -210,19 +211,30 @@ def weight_gradient(
     """
     if method == "dot":
         return _gradient_by_products(head, data, kernel, stride, dilate, pad)
-    shape = (head.shape[-1], data.shape[-1] // groups, *kernel)
-    pads = [(p, p) for p in pad]
-
-    def gradient(head: Any, data: Any) -> Any:
+    if groups > 1:
+        shape = (head.shape[-1], data.shape[-1] // groups, *kernel)
+        pads = [(p, p) for p in pad]
         (found,) = jax.linear_transpose(
             lambda weight: _xla(data, weight, stride, dilate, pads, groups),
             jax.ShapeDtypeStruct(shape, head.dtype),
         )(head)
         return found
-
-    # XLA transposes both. It would fuse what they come from, back to the last convolution, into
-    # the transposes: all of it computed again, element by element across the memory.
-    return apart(gradient, head, data)
+    # A convolution in which channels and batch change places. XLA would fuse what the two come
+    # from, back to the last convolution, into their transposes: all of it computed again, element
+    # by element across the memory. Only the transposes stand apart: what is left inside such a
+    # call is not brought into the form that XLA's fast convolution needs.
+    by_channel = apart(lambda each: jnp.transpose(each, (3, 1, 2, 0)), data)
+    by_place = apart(lambda each: jnp.transpose(each, (1, 2, 0, 3)), head)
+    widths = [
+        (p, d * (k - 1) + s * (o - 1) + 1 - n - p)
+        for p, d, k, s, o, n in zip(
+            pad, dilate, kernel, stride, head.shape[1:3], data.shape[1:3], strict=True
+        )
+    ]
+    found = lax.conv_general_dilated(
+        by_channel, by_place, dilate, widths, None, stride, dimension_numbers=ORDER_IN_PLACE
+    )
+    return jnp.transpose(found, (3, 0, 1, 2))
 
 
 def weight_gradient_method(data: Sequence[int], weight: Sequence[int], groups: int) -> str:
