@@ -70,20 +70,32 @@ def unplaced_graph(symbol: Symbol, training: bool) -> Graph:
 
 
 def state_graph(symbol: Symbol) -> Graph:
-    """The symbol's graph as composed, with the new values of states as further heads."""
-    nodes = symbol._arguments()
-    states = list(symbol._state_variables())
-    inputs = (*nodes, *states)
-    heads, replaced = list(symbol._heads), []
-    for node in symbol.graph.nodes:
-        if node.op is None or not node.op.states:
-            continue
-        for place, index in node.op.written(node.statics, len(node.inputs)).items():
-            variable = node.inputs[place].node
-            if variable.is_variable:
-                heads.append(Entry(node, index))
-                replaced.append(inputs.index(variable))
-    return Graph(tuple(heads), inputs, len(symbol._heads), tuple(replaced))
+    """The symbol's graph as composed, with the new values of states as further heads.
+
+    Operators that write the same state do so one after the other.
+    """
+    inputs = (*symbol._arguments(), *symbol._state_variables())
+    latest: dict[Node, Entry] = {}
+
+    def change(node: Node, given: tuple[Entry, ...]) -> Node:
+        if not node.op.states:
+            return node if given == node.inputs else node.replaced(given)
+        written = node.op.written(node.statics, len(given))
+        states = {place: node.inputs[place].node for place in written}
+        now = [
+            latest.get(states[place], entry) if place in states else entry
+            for place, entry in enumerate(given)
+        ]
+        made = node if tuple(now) == node.inputs else node.replaced(tuple(now))
+        for place, index in written.items():
+            if states[place].is_variable:
+                latest[states[place]] = Entry(made, index)
+        return made
+
+    graph = Graph(symbol._heads, inputs).rebuild(change)
+    heads = (*graph.heads, *latest.values())
+    replaced = tuple(inputs.index(variable) for variable in latest)
+    return Graph(heads, inputs, len(symbol._heads), replaced)
 
 
 class Bound(NamedTuple):
