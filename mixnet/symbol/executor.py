@@ -7,6 +7,8 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from mixnet.autograd.scope import RecordingScope
 from mixnet.autograd.tape import Mark
 from mixnet.autograd.tape import backward as run_backward
@@ -180,9 +182,16 @@ class Executor:
 
     @property
     def outputs(self) -> list[NDArray]:
-        """Outputs of the last ``forward``."""
+        """Outputs of the last ``forward``; zeros before the first."""
         if not self._outputs:
-            raise MXNetError("The executor has no outputs yet; call forward() first.")
+            known = {**self._arg_dict, **self._aux_dict}
+            _, shapes, _ = self._symbol.infer_shape(**{n: a.shape for n, a in known.items()})
+            arguments = {name: array.dtype for name, array in self._arg_dict.items()}
+            _, dtypes, _ = self._symbol.infer_type(**arguments)
+            self._outputs = [
+                zeros(shape, self._ctx, dtype)
+                for shape, dtype in zip(shapes or (), dtypes or (), strict=True)
+            ]
         return self._outputs
 
     @property
@@ -302,7 +311,11 @@ class Executor:
                 f"forward: there is no argument {name!r}; there are {', '.join(self._arg_dict)}."
             )
         target = self._arg_dict[name]
-        if isinstance(array, NDArray) and array.shape != target.shape:
+        if not isinstance(array, (NDArray, np.ndarray)):
+            raise AttributeValueError(
+                f"forward: {name} must be an NDArray or a NumPy array, not {type(array).__name__}."
+            )
+        if array.shape != target.shape:
             raise ShapeError(
                 f"forward: {name} has shape {array.shape}, it was bound with {target.shape}. Use "
                 f"executor.reshape({name}={array.shape}) for another shape."
@@ -414,7 +427,7 @@ class Executor:
                 if name in own:
                     array.copyto(own[name])
                 elif not allow_extra_params:
-                    raise MXNetError(
+                    raise AttributeValueError(
                         f"copy_params_from: there is no {kind} {name!r}; there are "
                         f"{', '.join(own)}. Pass allow_extra_params=True to leave it out."
                     )

@@ -179,3 +179,31 @@ def test_picture_and_table() -> None:
         "output": (4, 5),
         "parameters": 35,
     }
+
+
+def test_outputs_are_there_before_they_are_computed() -> None:
+    a, b = mx.sym.Variable("a"), mx.sym.Variable("b")
+    executor = (a * 2 + b).simple_bind(mx.cpu(), a=(2,), b=(2,))
+    (early,) = executor.outputs
+    assert early.shape == (2,) and executor.output_dict["_plus0_output"] is early
+    found = executor.forward(a=mx.nd.ones(2), b=np.ones(2, "float32"))
+    assert found[0].asnumpy().tolist() == early.asnumpy().tolist() == [3, 3]
+    with pytest.raises(ValueError, match="a must be an NDArray or a NumPy array, not int"):
+        executor.forward(a=3)
+    with pytest.raises(ValueError, match="there is no argument 'q'"):
+        executor.copy_params_from({"q": mx.nd.ones(1)})
+
+
+def test_executors_share_arrays() -> None:
+    net = mx.sym.FullyConnected(mx.sym.Variable("data"), num_hidden=3, name="fc")
+    first = net.simple_bind(mx.cpu(), data=(4, 5))
+    buffers: dict = {}
+    second = net.simple_bind(
+        mx.cpu(), data=(2, 5), shared_exec=first, shared_arg_names=["fc_weight", "fc_bias"],
+        shared_buffer=buffers,
+    )  # fmt: skip
+    assert second.arg_dict["fc_weight"] is first.arg_dict["fc_weight"]
+    assert second.grad_dict["fc_weight"] is first.grad_dict["fc_weight"]
+    assert second.arg_dict["data"] is not first.arg_dict["data"] is not buffers["data"]
+    third = net.simple_bind(mx.cpu(), data=(2, 5), shared_buffer=buffers)
+    assert third.arg_dict["data"] is second.arg_dict["data"]
