@@ -29,11 +29,10 @@ _SAME_SHAPE = (
     "add_n",
 )
 _SAME_AS_INPUT = frozenset({
-    "Activation", "BlockGrad", "Dropout", "LeakyReLU", "_copy", "ones_like", "relu", "sigmoid",
+    "Activation", "BlockGrad", "Cast", "Dropout", "LeakyReLU", "_copy", "amp_cast", "ones_like", "relu", "sigmoid",
     "softsign", "tanh", "zeros_like",
 })  # fmt: skip
 _KEEPS_BATCH = frozenset({"Convolution", "FullyConnected"})
-_CASTS = ("Cast", "amp_cast", "amp_multicast")  # every output has the shape of its input
 
 
 def is_known(shape: Any) -> bool:
@@ -126,7 +125,7 @@ class Inference:
             self._same(node, [*node.inputs, Entry(node)])
         elif name == "where":  # the condition may be one number for each row
             self._same(node, [*node.inputs[1:], Entry(node)])
-        elif name in _CASTS:
+        elif name == "amp_multicast":
             for i, entry in enumerate(node.inputs):
                 self._same(node, [entry, Entry(node, i)])
         elif name in _KEEPS_BATCH:
