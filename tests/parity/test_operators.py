@@ -27,7 +27,7 @@ def _registered(name: str) -> str:
 CASES = [
     case
     for name in FILES
-    for case in json.loads((FIXTURES / f"{name}.json").read_text())["cases"]
+    for case in json.loads((FIXTURES / f"{name}.json").read_text()).get("cases", ())
     if hasattr(mx.nd, _registered(case["op"]))
 ]
 
