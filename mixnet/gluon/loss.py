@@ -47,7 +47,8 @@ def _apply_weighting(F: Any, loss: Any, weight: Any = None, sample_weight: Any =
         CheckError: ``weight`` is no number.
     """
     if sample_weight is not None:
-        loss = F.broadcast_mul(loss, sample_weight)
+        # mx.np multiplies by booleans too, as masks are.
+        loss = loss * sample_weight if is_np_array() else F.broadcast_mul(loss, sample_weight)
     if weight is not None:
         if not isinstance(weight, numeric_types):
             raise CheckError(

@@ -1,6 +1,7 @@
 """MXNet's import path ``mx.image.detection``."""
 
 from mixnet import io as io
+from mixnet import ndarray as nd  # noqa: F401 - people import it from here
 from mixnet.image.augment import Augmenter as Augmenter
 from mixnet.image.augment import CastAug as CastAug
 from mixnet.image.augment import ColorJitterAug as ColorJitterAug

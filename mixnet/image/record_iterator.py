@@ -231,7 +231,7 @@ class ImageSource(RecordSource):
         self._is_random = self._augment.is_random or self._normalize.is_random
         self._fixed = random.Random(0)
         if given.mean_img and dtype == np.float32:
-            self._normalize.mean_image = self._mean_image(given)
+            self._normalize.use_mean_image(self._mean_image(given))
 
     def _mean_image(self, given: ImageRecordParameters) -> np.ndarray:
         if not os.path.exists(given.mean_img):

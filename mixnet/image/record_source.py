@@ -2,17 +2,26 @@
 
 from __future__ import annotations
 
+import mmap
 import os
-import struct
+from typing import Any
 
 import numpy as np
 
 from mixnet.base import FileFormatError, MXNetError
 from mixnet.io.files import part_of
 from mixnet.io.shuffle import Shuffler
-from mixnet.recordio import MAGIC, MXIndexedRecordIO, read_record
+from mixnet.recordio import (
+    _FIRST,
+    _HEAD,
+    _LAST,
+    _MAGIC_BYTES,
+    _MIDDLE,
+    _WHOLE,
+    MAGIC,
+    MXIndexedRecordIO,
+)
 
-_MAGIC_BYTES = struct.pack("<I", MAGIC)
 SHUFFLE_SEED = 111  # what MXNet adds to the seed; it is another number for detection
 
 
@@ -50,10 +59,14 @@ class Records:
         self.skip = skip
         self.skipped = 0
         try:
-            self._file = open(path, "rb", buffering=1 << 20)  # noqa: SIM115 - as long as this lives
+            with open(path, "rb") as file:
+                size = os.fstat(file.fileno()).st_size
+                # Mapped: records are read where they stand, in any order, without a file's position.
+                self._content: Any = (
+                    mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) if size else b""
+                )
         except OSError as error:
             raise MXNetError(f"Open {path!r}: {error.strerror}") from None
-        size = os.fstat(self._file.fileno()).st_size
         self._offsets: np.ndarray | None = None
         if index:
             reader = MXIndexedRecordIO(index, path, "r")
@@ -70,6 +83,7 @@ class Records:
         self._drawn: list[np.ndarray] = []  # orders, the last of which are kept
         self._orders = 0
         self._at = 0
+        self._place = self._begin
 
     def _byte_part(self, size: int, num_parts: int, part_index: int) -> tuple[int, int]:
         part_of(1, num_parts, part_index, "ImageRecordIter")  # checks the numbers
@@ -79,47 +93,73 @@ class Records:
         begin, end = (self._first_record(each, size) for each in bounds)
         return begin, end
 
-    def _first_record(self, offset: int, size: int) -> int:
+    def _first_record(self, offset: int, end: int) -> int:
         """Where the first record begins that does so at ``offset`` or later."""
-        if offset in (0, size):
-            return offset
-        self._file.seek(offset)
-        while offset < size:
-            head = self._file.read(8)
-            if len(head) < 8:
+        if offset == 0:
+            return 0
+        while 0 <= offset < end:
+            offset = self._content.find(_MAGIC_BYTES, offset)
+            if offset < 0 or offset + 8 > end:
                 break
-            magic, word = struct.unpack("<II", head)
-            if magic == MAGIC and word >> 29 in (0, 1):
+            flag = self._content[offset + 7] >> 5
+            if offset % 4 == 0 and flag in (_WHOLE, _FIRST):
                 return offset
-            offset += 4
-            self._file.seek(offset)
-        return size
+            offset += 1
+        return end
+
+    def _part(self, offset: int, flags: tuple[int, int]) -> tuple[int, int, int]:
+        """Flag, begin and end of the part of a record at ``offset``.
+
+        Raises:
+            FileFormatError: it is cut off, or there is something else.
+        """
+        if offset + 8 > len(self._content):
+            raise FileFormatError(f"{self.path}: the last record is cut off at byte {offset}.")
+        magic, word = _HEAD.unpack_from(self._content, offset)
+        flag, length = word >> 29, word & ((1 << 29) - 1)
+        if magic != MAGIC or flag not in flags:
+            raise FileFormatError(
+                f"{self.path}: there is no record at byte {offset}; the file is corrupted or no "
+                f"record file."
+            )
+        end = offset + 8 + length
+        if end + -length % 4 > len(self._content):
+            raise FileFormatError(
+                f"{self.path}: the last record is cut off at byte {len(self._content)}."
+            )
+        return flag, offset + 8, end
+
+    def _parts(self, offset: int) -> list[tuple[int, int]]:
+        """Begin and end of all parts of the record at ``offset``."""
+        flag, begin, end = self._part(offset, (_WHOLE, _FIRST))
+        found = [(begin, end)]
+        while flag not in (_WHOLE, _LAST):
+            flag, begin, end = self._part(end + (begin - end) % 4, (_MIDDLE, _LAST))
+            found.append((begin, end))
+        return found
 
     def _known_offsets(self) -> np.ndarray:
         if self._offsets is None:
-            found = []
-            self._file.seek(self._begin)
-            while self._file.tell() < self._end:
-                found.append(self._file.tell())
-                while True:
-                    head = self._file.read(8)
-                    if len(head) < 8 or not head.startswith(_MAGIC_BYTES):
-                        raise FileFormatError(
-                            f"{self.path}: there is no record at byte {self._file.tell() - len(head)}."
-                        )
-                    word = struct.unpack_from("<I", head, 4)[0]
-                    length = word & ((1 << 29) - 1)
-                    self._file.seek(-(-length // 4) * 4, os.SEEK_CUR)
-                    if word >> 29 in (0, 3):
-                        break
+            found, offset = [], self._begin
+            while offset < self._end:
+                try:
+                    begin, end = self._parts(offset)[-1]
+                except FileFormatError:
+                    if not self.skip:
+                        raise
+                    self.skipped += 1
+                    offset = self._first_record(offset + 4, self._end)
+                    continue
+                found.append(offset)
+                offset = end + (begin - end) % 4
             self._offsets = np.array(found, np.int64)
         return self._offsets
 
     def begin(self, epoch: int) -> None:
         """Go to the first record of an epoch."""
         self._at = 0
+        self._place = self._begin
         if self._shuffler is None:
-            self._file.seek(self._begin)
             return
         offsets = self._known_offsets()
         # An epoch that was read ahead of and then given up is begun a second time.
@@ -139,32 +179,22 @@ class Records:
             if self._order is not None:
                 if self._at == len(self._order):
                     break
-                self._file.seek(int(self._order[self._at]))
+                offset = int(self._order[self._at])
                 self._at += 1
-            start = self._file.tell()
-            if start >= self._end:
-                if self._order is None:
+            else:
+                offset = self._place
+                if offset >= self._end:
                     break
-                raise FileFormatError(
-                    f"{self.path} ends before byte {start}, where the index has a record."
-                )
             try:
-                record = read_record(self._file, self.path)
+                parts = self._parts(offset)
             except FileFormatError:
                 if not self.skip:
                     raise
                 self.skipped += 1
-                if self._order is None:
-                    self._file.seek(self._first_record(start + 4, self._end))
+                self._place = self._first_record(offset + 4, self._end)
                 continue
-            if record is not None:
-                found.append(record)
+            begin, end = parts[-1]
+            self._place = end + (begin - end) % 4
+            pieces = [self._content[begin:end] for begin, end in parts]
+            found.append(pieces[0] if len(pieces) == 1 else _MAGIC_BYTES.join(pieces))
         return found
-
-    def __del__(self) -> None:
-        file = getattr(self, "_file", None)
-        if file is not None:
-            file.close()
-
-
-__all__ = ["Records"]

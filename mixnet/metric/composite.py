@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from mixnet.metric.evaluation import EvalMetric
+from mixnet.metric.evaluation import EvalMetric, together
 from mixnet.metric.registry import alias, create, register
 
 
@@ -55,13 +55,15 @@ class CompositeEvalMetric(EvalMetric):
             labels = {name: each for name, each in labels.items() if name in self.label_names}
         if self.output_names is not None:
             preds = {name: each for name, each in preds.items() if name in self.output_names}
-        for metric in self.metrics:
-            metric.update_dict(labels, preds)
+        with together():
+            for metric in self.metrics:
+                metric.update_dict(labels, preds)
 
     def update(self, labels: Any, preds: Any) -> None:
         """Add a batch to every metric."""
-        for metric in self.metrics:
-            metric.update(labels, preds)
+        with together():
+            for metric in self.metrics:
+                metric.update(labels, preds)
 
     def reset(self) -> None:
         """Start all metrics anew."""

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -10,6 +12,27 @@ import numpy as np
 from mixnet.metric.totals import Totals, as_array
 from mixnet.ndarray.ndarray import NDArray
 from mixnet.runtime.record import flush
+
+
+class _Together(threading.local):
+    depth = 0
+    asked = False
+
+
+_together = _Together()
+
+
+@contextmanager
+def together() -> Iterator[None]:
+    """Scope in which the updates of several metrics become one program, not one each."""
+    _together.depth += 1
+    try:
+        yield
+    finally:
+        _together.depth -= 1
+        if _together.asked and not _together.depth:
+            _together.asked = False
+            flush("metric update")
 
 
 class EvalMetric:
@@ -64,7 +87,10 @@ class EvalMetric:
         # In training the step runs what is recorded. Where nothing is learned nobody else would.
         arrays = [each for each in predictions if isinstance(each, NDArray)]
         if all(each._value.node is None for each in arrays):
-            flush("metric update")
+            if _together.depth:
+                _together.asked = True
+            else:
+                flush("metric update")
 
     def _settle(self) -> None:
         """Wait for what the devices have added."""

@@ -23,7 +23,7 @@ from mixnet.executor_manager import (
     _check_arguments,
     _load_data,
 )
-from mixnet.initializer import Uniform
+from mixnet.initializer import InitDesc, Uniform
 from mixnet.io import DataDesc
 from mixnet.model.batch_end import BatchEndParam
 from mixnet.model.update import (
@@ -151,7 +151,7 @@ class FeedForward(BASE_ESTIMATOR):
             if given and name in given and not overwrite:
                 found[name][:] = given[name]
             else:
-                self.initializer(name, found[name])
+                self.initializer(InitDesc(name), found[name])
         return found
 
     def __getstate__(self) -> dict[str, Any]:
@@ -387,6 +387,8 @@ class FeedForward(BASE_ESTIMATOR):
             _initialize_kvstore(store, manager.param_arrays, self.arg_params, param_names, on_store)
 
         def update() -> None:
+            for executor in manager.curr_execgrp.train_execs:
+                executor.release()  # or the old parameters could not make room for the new ones
             if on_store:
                 _update_params_on_kvstore(
                     manager.param_arrays, manager.grad_arrays, store, param_names

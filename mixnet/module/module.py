@@ -506,6 +506,8 @@ class Module(BaseModule):
         assert self.binded and self.params_initialized and self.optimizer_initialized
         self._params_dirty = True
         group = self._exec_group
+        for executor in group.execs:
+            executor.release()  # or the old parameters could not make room for the new ones
         if self._update_on_kvstore:
             _update_params_on_kvstore(
                 group.param_arrays, group.grad_arrays, self._kvstore, group.param_names

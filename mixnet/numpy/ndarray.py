@@ -81,7 +81,8 @@ class ndarray(NDArray):
         return f"array({text}{dtype}{context})"
 
     def __str__(self) -> str:
-        return str(self.asnumpy())
+        away = self.ndim and self.context.device_type != "cpu"
+        return f"{self.asnumpy()} @{self.context}" if away else str(self.asnumpy())
 
     def __format__(self, fmt: str) -> str:
         return format(self.item() if self.shape == () else str(self), fmt)

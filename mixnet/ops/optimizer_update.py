@@ -80,7 +80,7 @@ def sgd_mom_update(
     mom,
     *,
     lr: Scalar,
-    momentum: float = 0.0,
+    momentum: Scalar = 0.0,
     wd: Scalar = 0.0,
     rescale_grad: Scalar = 1.0,
     clip_gradient: float = -1.0,
@@ -91,7 +91,7 @@ def sgd_mom_update(
     Source: MXNet operator ``sgd_mom_update``.
     """
     gradient = prepared(grad, weight, rescale_grad, clip_gradient)
-    mom = momentum * mom - _as(lr, weight) * (gradient + _as(wd, weight) * weight)
+    mom = _as(momentum, weight) * mom - _as(lr, weight) * (gradient + _as(wd, weight) * weight)
     return weight + mom, mom
 
 
@@ -102,7 +102,7 @@ def nag_mom_update(
     mom,
     *,
     lr: Scalar,
-    momentum: float = 0.0,
+    momentum: Scalar = 0.0,
     wd: Scalar = 0.0,
     rescale_grad: Scalar = 1.0,
     clip_gradient: float = -1.0,
@@ -112,7 +112,7 @@ def nag_mom_update(
     Source: MXNet operator ``nag_mom_update``; Nesterov, 1983.
     """
     gradient = prepared(grad, weight, rescale_grad, clip_gradient)
-    lr, wd = _as(lr, weight), _as(wd, weight)
+    lr, wd, momentum = _as(lr, weight), _as(wd, weight), _as(momentum, weight)
     step = lr * (gradient + wd * weight)
     new = weight + momentum * (momentum * mom - step) - step
     # The momentum that is kept has the decay of the new weight: MXNet's updates work in place, and

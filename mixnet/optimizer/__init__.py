@@ -26,3 +26,31 @@ from mixnet.optimizer.optimizer import ccSGD as ccSGD
 from mixnet.optimizer.optimizer import create as create
 from mixnet.optimizer.optimizer import get_updater as get_updater
 from mixnet.optimizer.optimizer import register as register
+
+__all__ = [
+    "AdaDelta",
+    "AdaGrad",
+    "Adam",
+    "Adamax",
+    "DCASGD",
+    "FTML",
+    "Ftrl",
+    "LAMB",
+    "LARS",
+    "LBSGD",
+    "NAG",
+    "NDabs",
+    "Nadam",
+    "Optimizer",
+    "RMSProp",
+    "SGD",
+    "SGLD",
+    "Signum",
+    "Test",
+    "Updater",
+    "ccSGD",
+    "contrib",
+    "create",
+    "get_updater",
+    "register",
+]

@@ -13,6 +13,7 @@ import numpy as np
 from mixnet.base import MXNetError, ShapeError
 from mixnet.graph.graph import Graph
 from mixnet.graph.node import Entry, Node
+from mixnet.ops.custom import runner_of
 from mixnet.ops.dataflow import program
 from mixnet.ops.registry import Op
 from mixnet.passes.infer_dtype import infer_node_dtypes, usual_dtype
@@ -29,11 +30,10 @@ _SAME_SHAPE = (
     "add_n",
 )
 _SAME_AS_INPUT = frozenset({
-    "Activation", "BlockGrad", "Dropout", "LeakyReLU", "_copy", "ones_like", "relu", "sigmoid",
+    "Activation", "BlockGrad", "Cast", "Dropout", "LeakyReLU", "_copy", "amp_cast", "ones_like", "relu", "sigmoid",
     "softsign", "tanh", "zeros_like",
 })  # fmt: skip
 _KEEPS_BATCH = frozenset({"Convolution", "FullyConnected"})
-_CASTS = ("Cast", "amp_cast", "amp_multicast")  # every output has the shape of its input
 
 
 def is_known(shape: Any) -> bool:
@@ -102,6 +102,8 @@ class Inference:
                 return self
 
     def _node(self, node: Node) -> None:
+        if node.op.name == "Custom":
+            self._custom(node)
         names = self._argument_names(node)
         infer_node_dtypes(node, names, self.dtypes)
         found = node.op.infer_input_shapes(
@@ -119,6 +121,18 @@ class Inference:
         if all(is_known(self.shapes.get(e)) for e in node.inputs):
             self._forward(node)
 
+    def _custom(self, node: Node) -> None:
+        """What the user's operator says of its inputs, once the first one is known."""
+        shapes = [self.shapes.get(entry) for entry in node.inputs]
+        if not shapes or not is_known(shapes[0]) or all(map(is_known, shapes)):
+            return
+        given = node.op.keywords(node.statics)
+        runner = runner_of(given["op_type"], given["parameters"])
+        found = runner.input_shapes([each if is_known(each) else () for each in shapes])
+        for entry, shape in zip(node.inputs, found, strict=False):
+            if is_known(shape):
+                self._set(entry, tuple(shape), node)
+
     def _back(self, node: Node) -> None:
         """What the shape of a result says of the inputs."""
         name = node.op.name
@@ -126,7 +140,7 @@ class Inference:
             self._same(node, [*node.inputs, Entry(node)])
         elif name == "where":  # the condition may be one number for each row
             self._same(node, [*node.inputs[1:], Entry(node)])
-        elif name in _CASTS:
+        elif name == "amp_multicast":
             for i, entry in enumerate(node.inputs):
                 self._same(node, [entry, Entry(node, i)])
         elif name in _KEEPS_BATCH:

@@ -41,7 +41,7 @@ class ModifierCell(BaseRNNCell):
         self._check_alone()
         self.base_cell._modified = False
         try:
-            return self.base_cell.begin_state(func=init_sym, **kwargs)
+            return self.base_cell.begin_state(init_sym, **kwargs)
         finally:
             self.base_cell._modified = True
 

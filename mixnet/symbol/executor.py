@@ -68,20 +68,32 @@ def unplaced_graph(symbol: Symbol, training: bool) -> Graph:
 
 
 def state_graph(symbol: Symbol) -> Graph:
-    """The symbol's graph as composed, with the new values of states as further heads."""
-    nodes = symbol._arguments()
-    states = list(symbol._state_variables())
-    inputs = (*nodes, *states)
-    heads, replaced = list(symbol._heads), []
-    for node in symbol.graph.nodes:
-        if node.op is None or not node.op.states:
-            continue
-        for place, index in node.op.written(node.statics, len(node.inputs)).items():
-            variable = node.inputs[place].node
-            if variable.is_variable:
-                heads.append(Entry(node, index))
-                replaced.append(inputs.index(variable))
-    return Graph(tuple(heads), inputs, len(symbol._heads), tuple(replaced))
+    """The symbol's graph as composed, with the new values of states as further heads.
+
+    Operators that write the same state do so one after the other.
+    """
+    inputs = (*symbol._arguments(), *symbol._state_variables())
+    latest: dict[Node, Entry] = {}
+
+    def change(node: Node, given: tuple[Entry, ...]) -> Node:
+        if not node.op.states:
+            return node if given == node.inputs else node.replaced(given)
+        written = node.op.written(node.statics, len(given))
+        states = {place: node.inputs[place].node for place in written}
+        now = [
+            latest.get(states[place], entry) if place in states else entry
+            for place, entry in enumerate(given)
+        ]
+        made = node if tuple(now) == node.inputs else node.replaced(tuple(now))
+        for place, index in written.items():
+            if states[place].is_variable:
+                latest[states[place]] = Entry(made, index)
+        return made
+
+    graph = Graph(symbol._heads, inputs).rebuild(change)
+    heads = (*graph.heads, *latest.values())
+    replaced = tuple(inputs.index(variable) for variable in latest)
+    return Graph(heads, inputs, len(symbol._heads), replaced)
 
 
 class Bound(NamedTuple):
@@ -243,14 +255,11 @@ class Executor:
             self._feed(name, array)
         handles = [*self._arg_dict.values(), *self._aux_dict.values()]
         values = [handle._read() for handle in handles]
-        if is_train:
-            for i, name in enumerate(self._arg_dict):
-                gradient, request = self._grad_dict[name], self._requests.get(name, "null")
-                if gradient is not None and request != "null":
-                    values[i] = values[i].alias()
-                    Mark(gradient, request).on(values[i])
+        before = self._mark(values) if is_train else []
         with RecordingScope(bool(is_train), bool(is_train)):
             outputs, states, numbers = self._run(bool(is_train), values)
+        for value, node in before:
+            value.node = node
         for i, value in zip(numbers, states, strict=True):
             value.node = None
             handles[i]._write(value)
@@ -265,6 +274,27 @@ class Executor:
         if self._monitor is not None:
             self._watch(watched)
         return self._outputs
+
+    def _mark(self, values: list[Value]) -> list[tuple[Value, Any]]:
+        """Make the arguments with gradients variables of the tape; returns what they were.
+
+        The values are marked themselves: an alias would hold their buffers, which the update of
+        parameters takes over.
+        """
+        before: dict[int, tuple[Value, Any]] = {}
+        for i, name in enumerate(self._arg_dict):
+            gradient, request = self._grad_dict[name], self._requests.get(name, "null")
+            if gradient is None or request == "null":
+                continue
+            if id(values[i]) in before:  # two arguments with one content
+                values[i] = values[i].alias()
+            before[id(values[i])] = values[i], values[i].node
+            Mark(gradient, request).on(values[i])
+        return list(before.values())
+
+    def release(self) -> None:
+        """Drop what ``backward`` needs, now rather than at the next ``forward``."""
+        self._recorded = []
 
     def _feed(self, name: str, array: Any) -> None:
         if name not in self._arg_dict:

@@ -609,7 +609,7 @@ def _fitted(kind: str | None, rule: Precision, entries: list[Entry]) -> list[Ent
         name = current_names().get(None, "amp_multicast")
         op = find("amp_multicast")
         statics, scalars = op.bind({})
-        attrs = {"num_outputs": str(len(entries))}
+        attrs = {"num_outputs": str(len(entries)), **node_attributes()}
         node = Node(op, statics, scalars, tuple(entries), name, attrs)
         return [Entry(node, i) for i in range(len(entries))]
     op, dtype = find("amp_cast"), rule.target(kind, ()).name
@@ -617,7 +617,8 @@ def _fitted(kind: str | None, rule: Precision, entries: list[Entry]) -> list[Ent
     found = []
     for entry in entries:
         name = current_names().get(None, "amp_cast")
-        found.append(Entry(Node(op, statics, scalars, (entry,), name, {"dtype": dtype})))
+        attrs = {"dtype": dtype, **node_attributes()}
+        found.append(Entry(Node(op, statics, scalars, (entry,), name, attrs)))
     return found
 
 

@@ -357,3 +357,41 @@ def test_numpy_blocks_return_numpy_arrays() -> None:
         block = nn.HybridLambda(lambda F, x: x.as_nd_ndarray())
         with pytest.raises(TypeError, match=r"as_np_ndarray\(\)"):
             block(mx.np.ones((2,)))
+
+
+def test_a_layer_used_twice_moves_its_statistics_twice() -> None:
+    class Twice(nn.HybridBlock):
+        def __init__(self):
+            super().__init__()
+            self.norm = nn.BatchNorm(in_channels=2)
+
+        def hybrid_forward(self, F, x, y):
+            return self.norm(x) + self.norm(y)
+
+    x, y = nd.array([[1, 2], [3, 6]]), nd.array([[11, 2], [3, 60]])
+    for hybridize in (False, True):
+        net = Twice()
+        net.initialize()
+        net.hybridize(hybridize)
+        with autograd.record():
+            loss = net(x, y)
+        loss.backward()
+        moved = 0.9 * (0.1 * np.array([2, 4])) + 0.1 * np.array([7, 31])
+        np.testing.assert_allclose(net.norm.running_mean.data().asnumpy(), moved, rtol=1e-5)
+
+
+def test_results_are_arrays_of_their_own() -> None:
+    class Same(nn.HybridBlock):
+        def __init__(self):
+            super().__init__()
+            self.scale = self.params.get("scale", shape=(2,), init="ones")
+
+        def hybrid_forward(self, F, x, scale):
+            return x, scale
+
+    net, x = Same(), nd.ones((2,))
+    net.initialize()
+    net.hybridize()
+    for each in net(x):
+        each[:] = 7
+    assert x.asnumpy().tolist() == net.scale.data().asnumpy().tolist() == [1, 1]

@@ -13,9 +13,13 @@ from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 import mixnet as mx
+from mixnet.image.record_source import Records
 from mixnet.io import ImageRecordIter
+from mixnet.recordio import MXIndexedRecordIO
 from tests.image.files import write_records
 
 FIXTURES = Path(__file__).parents[1] / "parity" / "fixtures"
@@ -311,3 +315,29 @@ def test_forked_processes_read_on_their_own(ten: dict[str, Any]) -> None:
     assert os.waitpid(child, 0)[1] == 0
     assert first.label[0].asnumpy().tolist() == [0, 1, 2, 3]
     assert next(iterator).label[0].asnumpy().tolist() == [4, 5, 6, 7]
+
+
+@settings(max_examples=25, deadline=None)
+@given(
+    st.lists(st.binary(max_size=40), min_size=1, max_size=12),
+    st.integers(1, 5),
+    st.booleans(),
+)
+def test_every_record_is_in_one_part(
+    tmp_path_factory: pytest.TempPathFactory, contents: list[bytes], parts: int, indexed: bool
+) -> None:
+    folder = tmp_path_factory.mktemp("parts")
+    path, index = str(folder / "a.rec"), str(folder / "a.idx")
+    writer = MXIndexedRecordIO(index, path, "w")
+    # The magic word inside makes records of several parts.
+    contents = [each + b"\x0a\x23\xd7\xce" * (i % 3) for i, each in enumerate(contents)]
+    for i, each in enumerate(contents):
+        writer.write_idx(i, each)
+    writer.close()
+    found = []
+    for part in range(parts):
+        records = Records(path, index if indexed else "", num_parts=parts, part_index=part)
+        records.begin(0)
+        while taken := records.take(3):
+            found += taken
+    assert found == contents

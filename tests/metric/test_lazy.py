@@ -49,6 +49,16 @@ def test_updates_do_not_wait(name: str) -> None:
     assert "metric read" not in found["flushes"]
 
 
+def test_several_metrics_are_one_program() -> None:
+    made = metric.create(["acc", "ce", "f1"])
+    label, pred = nd.array([0, 1]), nd.array([[0.3, 0.7], [0.4, 0.6]])
+    nd.waitall()
+    mx.runtime.reset_counters()
+    made.update([label], [pred])
+    assert mx.runtime.counters()["flushes"] == {"metric update": 1}
+    onp.testing.assert_allclose(made.get()[1], [0.5, 0.857399, 2 / 3], rtol=1e-5)
+
+
 def test_in_training_the_step_runs_the_metric() -> None:
     made = metric.Accuracy()
     weight = nd.ones((3, 2))

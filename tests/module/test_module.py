@@ -426,6 +426,36 @@ def test_a_training_step_is_one_program() -> None:
     assert last["flushes"]["Module.forward"] == first["flushes"]["Module.forward"]
 
 
+def test_new_parameters_take_over_the_buffers_of_the_old() -> None:
+    net = mx.sym.FullyConnected(mx.sym.Variable("data"), num_hidden=300, name="fc")
+    module = mx.mod.Module(mx.sym.SoftmaxOutput(net, name="softmax"))
+    module.bind([("data", (2, 500))], [("softmax_label", (2,))])
+    module.init_params()
+    module.init_optimizer(optimizer_params={"momentum": 0.9})
+    batch = mx.io.DataBatch([mx.nd.ones((2, 500))], [mx.nd.zeros(2)])
+    told = []
+    for _ in range(3):
+        module.forward_backward(batch)
+        module.update()
+        mx.nd.waitall()
+        told.append(mx.runtime.counters()["donated_bytes"])
+    assert told[2] - told[1] >= 2 * 300 * 500 * 4, "weight and momentum"
+    with pytest.raises(mx.MXNetError, match="backward needs forward"):
+        module.backward()
+
+
+def test_arguments_with_one_content_have_gradients_of_their_own() -> None:
+    first, second = mx.sym.Variable("a"), mx.sym.Variable("b")
+    executor = (first * 2 + second * 3).simple_bind(mx.cpu(), a=(2,), b=(2,))
+    shared = mx.nd.ones((2,))
+    shared.copyto(executor.arg_dict["a"])
+    shared.copyto(executor.arg_dict["b"])
+    executor.forward(is_train=True)
+    executor.backward()
+    assert executor.grad_dict["a"].asnumpy().tolist() == [2, 2]
+    assert executor.grad_dict["b"].asnumpy().tolist() == [3, 3]
+
+
 def test_states_of_the_optimizer_come_with_training() -> None:
     module, batch = bound()
     module.init_optimizer(optimizer="adam")

@@ -148,6 +148,8 @@ def test_a_schedule_compiles_nothing(name: str) -> None:
 
     def step() -> None:
         made.rescale_grad *= 0.9
+        if name in ("sgd", "nag", "lars"):
+            made.momentum *= 0.99  # type: ignore[attr-defined]
         updater(list(range(5)), grads, weights)
         nd.waitall()
 

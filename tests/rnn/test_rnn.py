@@ -88,6 +88,14 @@ def test_parameters_are_shared() -> None:
     assert output.list_arguments()[0] == "data" and len(states) == 1
 
 
+def test_modifiers_of_modifiers() -> None:
+    cell = mx.rnn.ZoneoutCell(mx.rnn.ResidualCell(mx.rnn.GRUCell(4, prefix="g_")), 0.1, 0.1)
+    assert [each.name for each in cell.begin_state()] == ["g_begin_state_0"]
+    assert next(iter(cell.params._params)) == "g_i2h_weight"
+    outputs, _ = cell.unroll(2, x)
+    assert mx.sym.Group(outputs).infer_shape(data=(3, 2, 4))[1] == [(3, 4)] * 2
+
+
 def test_errors_of_cells() -> None:
     cell = mx.rnn.RNNCell(3)
     with pytest.raises(AssertionError, match="3 steps, but inputs has 2"):

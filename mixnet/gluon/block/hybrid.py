@@ -64,7 +64,7 @@ class HybridBlock(Block):
         """Set an attribute; blocks and parameters become children, and graphs are made anew."""
         super().__setattr__(name, value)
         if isinstance(value, (Block, Parameter)) and "_cache" in self.__dict__:
-            self._clear_cache()
+            self._clear_cached_op()
 
     def register_child(self, block: Block, name: str | None = None) -> None:
         """Make a block a child, under ``name`` or its number.
@@ -79,7 +79,7 @@ class HybridBlock(Block):
                 f"it into nn.Sequential rather than nn.HybridSequential)."
             )
         super().register_child(block, name)
-        self._clear_cache()
+        self._clear_cached_op()
 
     def hybridize(
         self,
@@ -126,7 +126,7 @@ class HybridBlock(Block):
             **kwargs,
         }
         if clear:
-            self._clear_cache()
+            self._clear_cached_op()
         if active and (self._forward_hooks or self._forward_pre_hooks):
             warnings.warn(
                 f'"{self}" is hybridized while it has hooks: as a child of a hybridized block it '
@@ -185,14 +185,14 @@ class HybridBlock(Block):
         leaves, structure = flatten((x, *args))
         self._program(leaves, structure)
 
-    def _clear_cache(self) -> None:
+    def _clear_cached_op(self) -> None:
         self.__dict__.setdefault("_cache", {}).clear()
         self.__dict__.setdefault("_compositions", {}).clear()
         self.__dict__["_cached_graph"] = ()
 
     def cast(self, dtype: Any) -> None:
         """Change the dtype of all parameters."""
-        self._clear_cache()
+        self._clear_cached_op()
         super().cast(dtype)
 
     def register_op_hook(self, callback: Callable[..., Any], monitor_all: bool = False) -> None:

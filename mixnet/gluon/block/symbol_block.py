@@ -123,9 +123,9 @@ class SymbolBlock(HybridBlock):
             )
         return block
 
-    def _clear_cache(self) -> None:
+    def _clear_cached_op(self) -> None:
         graph = self.__dict__.get("_cached_graph", ())
-        super()._clear_cache()
+        super()._clear_cached_op()
         self.__dict__["_cached_graph"] = graph  # it is what it was made of
 
     def reset_ctx(self, ctx: Any) -> None:

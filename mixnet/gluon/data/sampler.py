@@ -99,7 +99,7 @@ class BatchSampler(Sampler):
     def __len__(self) -> int:
         count, size = len(self._sampler), self._batch_size
         if self._last_batch == "keep":
-            return -(-count // size)
+            return (count + size - 1) // size
         if self._last_batch == "discard":
             return count // size
         if self._last_batch == "rollover":

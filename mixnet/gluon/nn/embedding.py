@@ -30,6 +30,7 @@ class Embedding(HybridBlock):
         **kwargs: Any,
     ):
         super().__init__(**kwargs)
+        self._input_dim, self._output_dim = input_dim, output_dim
         self._kwargs = {
             "input_dim": input_dim,
             "output_dim": output_dim,

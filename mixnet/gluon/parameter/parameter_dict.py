@@ -70,7 +70,7 @@ class ParameterDict:
 
     # ---- making and sharing -------------------------------------------------------------------
 
-    def _found(self, name: str) -> Parameter | None:
+    def _get_impl(self, name: str) -> Parameter | None:
         if name not in self._params and self._shared is not None and name in self._shared._params:
             self._params[name] = self._shared._params[name]
         return self._params.get(name)
@@ -82,7 +82,7 @@ class ParameterDict:
             CheckError: it is there with another attribute than ``kwargs`` say.
         """
         name = self._prefix + name
-        found = self._found(name)
+        found = self._get_impl(name)
         if found is None:
             found = self._params[name] = Parameter(name, **kwargs)
             return found
@@ -112,7 +112,7 @@ class ParameterDict:
             CheckError: it is there with another value, or is no constant.
         """
         name = self._prefix + name
-        found = self._found(name)
+        found = self._get_impl(name)
         if found is None:
             if value is None:
                 raise KeyError(f"There is no constant '{name}': give its value to make it.")

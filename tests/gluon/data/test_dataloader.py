@@ -103,6 +103,7 @@ def test_numpy_mode_is_that_of_the_loop(way: dict) -> None:
         pairs = data.ArrayDataset(mx.np.arange(4).reshape(2, 2), [1, 2])
         (batch,) = data.DataLoader(pairs.transform(lambda x, y: (x, y)), 2, **way)
         assert [type(each) for each in batch] == [mx.np.ndarray] * 2
+        assert str(batch[1]) == "[1 2]" + " @cpu_shared(0)" * (len(way) > 0)
     finally:
         mx.npx.reset_np()
 
