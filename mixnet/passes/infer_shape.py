@@ -13,7 +13,6 @@ import numpy as np
 from mixnet.base import MXNetError, ShapeError
 from mixnet.graph.graph import Graph
 from mixnet.graph.node import Entry, Node
-from mixnet.ops.custom import runner_of
 from mixnet.ops.dataflow import program
 from mixnet.ops.registry import Op
 from mixnet.passes.infer_dtype import infer_node_dtypes, usual_dtype
@@ -102,8 +101,6 @@ class Inference:
                 return self
 
     def _node(self, node: Node) -> None:
-        if node.op.name == "Custom":
-            self._custom(node)
         names = self._argument_names(node)
         infer_node_dtypes(node, names, self.dtypes)
         found = node.op.infer_input_shapes(
@@ -120,18 +117,6 @@ class Inference:
         self._back(node)
         if all(is_known(self.shapes.get(e)) for e in node.inputs):
             self._forward(node)
-
-    def _custom(self, node: Node) -> None:
-        """What the user's operator says of its inputs, once the first one is known."""
-        shapes = [self.shapes.get(entry) for entry in node.inputs]
-        if not shapes or not is_known(shapes[0]) or all(map(is_known, shapes)):
-            return
-        given = node.op.keywords(node.statics)
-        runner = runner_of(given["op_type"], given["parameters"])
-        found = runner.input_shapes([each if is_known(each) else () for each in shapes])
-        for entry, shape in zip(node.inputs, found, strict=False):
-            if is_known(shape):
-                self._set(entry, tuple(shape), node)
 
     def _back(self, node: Node) -> None:
         """What the shape of a result says of the inputs."""
