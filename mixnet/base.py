@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from mixnet import libinfo as libinfo
 from mixnet.libinfo import __version__ as __version__
 
 # Programs set the root logger to DEBUG to see their own lines; JAX would add hundreds of its own.
