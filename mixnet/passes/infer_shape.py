@@ -29,8 +29,8 @@ _SAME_SHAPE = (
     "add_n",
 )
 _SAME_AS_INPUT = frozenset({
-    "Activation", "BlockGrad", "Dropout", "LeakyReLU", "_copy", "ones_like", "relu", "sigmoid",
-    "softsign", "tanh", "zeros_like",
+    "Activation", "BlockGrad", "Cast", "Dropout", "LeakyReLU", "_copy", "amp_cast", "ones_like",
+    "relu", "sigmoid", "softsign", "tanh", "zeros_like",
 })  # fmt: skip
 _KEEPS_BATCH = frozenset({"Convolution", "FullyConnected"})
 

@@ -66,8 +66,10 @@ def executable(key: Any, segment: Any) -> Callable[..., Any]:
     compiled, graph = _compile(key, segment, hot=False)
     written = can_be_written(graph)
     convolves = written and any(node.op is CONVOLUTION for node in graph.nodes)
-    _programs[key] = Compiled(compiled, HOT_RUNS if convolves else 0)
-    return compiled if written else _compiled_unwritten(compiled)
+    found = _programs[key] = Compiled(compiled, HOT_RUNS if convolves else 0)
+    if not written:
+        _keep_out(found)
+    return found.call
 
 
 def _heat(found: Compiled, key: Any, segment: Any) -> Callable[..., Any]:
@@ -77,7 +79,8 @@ def _heat(found: Compiled, key: Any, segment: Any) -> Callable[..., Any]:
         return found.call
     count("programs_compiled")
     found.call = compiled
-    return _compiled_unwritten(compiled)
+    _keep_out(found)
+    return found.call
 
 
 def _compile(key: Any, segment: Any, hot: bool) -> tuple[Callable[..., Any], Graph]:
@@ -99,14 +102,17 @@ def _compile(key: Any, segment: Any, hot: bool) -> tuple[Callable[..., Any], Gra
     return compiled, graph
 
 
-def _compiled_unwritten(compiled: Callable[..., Any]) -> Callable[..., Any]:
-    """The program for its first call, which compiles it."""
+def _keep_out(found: Compiled) -> None:
+    """Compile the program without writing it to disk, whoever runs it first."""
+    compiled = found.call
 
     def first(*arrays: Any) -> Any:
         with disk_cache.kept_out():
-            return compiled(*arrays)
+            results = compiled(*arrays)
+        found.call = compiled
+        return results
 
-    return first
+    found.call = first
 
 
 def is_compiled(key: tuple[Any, ...]) -> bool:

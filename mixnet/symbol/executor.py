@@ -267,6 +267,8 @@ class Executor:
         before = self._mark(values) if is_train else []
         with RecordingScope(bool(is_train), bool(is_train)):
             outputs, states, numbers = self._run(bool(is_train), values)
+        marked = {id(value) for value, _ in before}
+        outputs = [_own(value) if id(value) in marked else value for value in outputs]
         for value, node in before:
             value.node = node
         for i, value in zip(numbers, states, strict=True):
@@ -472,6 +474,13 @@ def _num_watched(node: Node) -> int:
 
 def _names(node: Node) -> tuple[str, ...]:
     return node.op.output_names(node.statics) if isinstance(node.op, Op) else ()
+
+
+def _own(value: Value) -> Value:
+    """An alias in the same place on the tape: for an argument that is an output as it stands."""
+    made = value.alias()
+    made.node, made.index = value.node, value.index
+    return made
 
 
 def _watched_name(entry: Entry) -> str:

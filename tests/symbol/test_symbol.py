@@ -183,7 +183,8 @@ def test_picture_and_table() -> None:
 
 def test_outputs_are_there_before_they_are_computed() -> None:
     a, b = mx.sym.Variable("a"), mx.sym.Variable("b")
-    executor = (a * 2 + b).simple_bind(mx.cpu(), a=(2,), b=(2,))
+    with mx.name.NameManager():
+        executor = (a * 2 + b).simple_bind(mx.cpu(), a=(2,), b=(2,))
     (early,) = executor.outputs
     assert early.shape == (2,) and executor.output_dict["_plus0_output"] is early
     found = executor.forward(a=mx.nd.ones(2), b=np.ones(2, "float32"))
