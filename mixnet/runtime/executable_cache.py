@@ -21,6 +21,13 @@ HOT_RUNS = 50
 """Runs after which a program with convolutions may become one that cannot be kept on disk."""
 
 
+MOST_PROGRAMS = 3000
+"""Programs that are kept; then the older half is forgotten, to be read from disk if it is needed.
+
+Every program has a few memory maps, and Linux ends a process that asks for more than 65,530.
+"""
+
+
 class Compiled:
     """A program of the cache.
 
@@ -66,6 +73,7 @@ def executable(key: Any, segment: Any) -> Callable[..., Any]:
     compiled, graph = _compile(key, segment, hot=False)
     written = can_be_written(graph)
     convolves = written and any(node.op is CONVOLUTION for node in graph.nodes)
+    make_room(_programs)
     found = _programs[key] = Compiled(compiled, HOT_RUNS if convolves else 0)
     if not written:
         _keep_out(found)
@@ -100,6 +108,13 @@ def _compile(key: Any, segment: Any, hot: bool) -> tuple[Callable[..., Any], Gra
         compiler_options=compiler_options(graph, platform),
     )
     return compiled, graph
+
+
+def make_room(programs: dict[Any, Any]) -> None:
+    """Forget the older half of a full cache."""
+    if len(programs) >= MOST_PROGRAMS:
+        for key in list(programs)[: MOST_PROGRAMS // 2]:
+            programs.pop(key, None)
 
 
 def _keep_out(found: Compiled) -> None:

@@ -90,6 +90,10 @@ def stepwise(program: Sequence[tuple[Any, ...]], slots: Sequence[int]) -> Callab
     return run
 
 
+_MOST_SINGLES = 2000
+"""Programs of one operation that are kept: each has a few of the memory maps of a process."""
+
+
 def _single(call: Any) -> Callable[..., Any]:
     found = _singles.get(call)
     if found is None:
@@ -99,6 +103,8 @@ def _single(call: Any) -> Callable[..., Any]:
         def program(scalars: Any, *arrays: Any) -> tuple:
             return op.apply(statics, arrays, [scalars[i] for i in range(length)])
 
+        if len(_singles) >= _MOST_SINGLES:
+            _singles.clear()
         found = _singles[call] = jax.jit(program)
     return found
 

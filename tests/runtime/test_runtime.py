@@ -13,6 +13,7 @@ import pytest
 
 import mixnet as mx
 from mixnet import autograd, gluon, nd
+from mixnet.runtime import executable_cache
 
 
 def live_bytes() -> int:
@@ -184,3 +185,12 @@ def test_operators_of_your_own() -> None:
     np.testing.assert_allclose(net(x).asnumpy(), nd.test_swish(x).asnumpy(), rtol=1e-6)
     with pytest.raises(mx.MXNetError, match="Two operators are named 'relu'"):
         mx.ops.register("relu")(lambda data: data)
+
+
+def test_old_programs_are_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
+    executable_cache.clear()
+    monkeypatch.setattr(executable_cache, "MOST_PROGRAMS", 4)
+    for extent in range(1, 8):
+        for _ in range(2):
+            assert (mx.nd.ones(extent) * 3).asnumpy().tolist() == [3] * extent
+        assert len(executable_cache._programs) <= 4
