@@ -15,11 +15,11 @@ EXAMPLES = Path(__file__).parents[2] / "docs" / "examples"
 # Script and arguments; between what the number at the end of its last line must be.
 CASES = [
     ("train_mnist.py --num-epochs 4 --lr-step-epochs 3", 0.85, 1),
-    ("train_mnist.py --network lenet --num-epochs 2 --kv-store local --gc-type 2bit", 0.3, 1),
-    ("train_cifar10.py --pictures 400 --epochs 2 --lr 0.05", 0.15, 1),
+    ("train_mnist.py --network lenet --num-epochs 2 --gc-type 2bit", 0.3, 1),
+    ("train_cifar10.py --pictures 640 --epochs 3 --lr 0.05 --batch-size 32", 0.15, 1),
     ("char_rnn.py --epochs 2 --hidden 64 --write 30", 1, 1.6),
     ("word_lm_bucketing.py --sentences 1200 --num-epochs 3", 1, 7),
-    ("translate_transformer.py --epochs 6 --layers 1 --size 32", 0.2, 1),
+    ("translate_transformer.py --epochs 15 --layers 1 --size 48 --lr 0.005", 0.3, 1),
     ("ssd.py --pictures 320 --epochs 4", 0.4, 1),
     ("dcgan.py --epochs 4", 0, 0.45),
     ("matrix_factorization.py --epochs 3", 0, 0.6),

@@ -293,8 +293,14 @@ def test_interrupting(ten: dict[str, Any], tmp_path: Path) -> None:
     process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment)
     assert process.stdout is not None
     assert process.stdout.readline() == "batch\n"
-    process.send_signal(signal.SIGINT)
-    said, _ = process.communicate(timeout=60)
+    said = ""
+    for _ in range(12):  # Python drops an interrupt that arrives in a finalizer; people press again
+        process.send_signal(signal.SIGINT)
+        try:
+            said, _ = process.communicate(timeout=5)
+            break
+        except subprocess.TimeoutExpired:
+            continue
     assert said.endswith("interrupted\n")
     assert process.returncode == 0
 
