@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+import gc
+import itertools
 import random
+from pathlib import Path
 
+import jax
 import numpy as np
 import pytest
 
 import mixnet as mx
+from mixnet.runtime import executable_cache
+
+MAPS = Path("/proc/self/maps")
 
 
 @pytest.fixture(autouse=True)
@@ -18,3 +25,19 @@ def _seeds():
     yield
     mx.nd.waitall()  # what a test leaves running, or failing, is its own
     assert not mx.autograd.is_recording(), "a test left a recording scope open"
+    _forget_programs()
+
+
+_tests = itertools.count(1)
+
+
+def _forget_programs() -> None:
+    """Thousands of tests compile more programs than one process can have memory maps for."""
+    if next(_tests) % 25 or not MAPS.exists():
+        return
+    with MAPS.open("rb") as file:
+        count = sum(1 for _ in file)
+    if count > 20_000:
+        executable_cache.clear()
+        jax.clear_caches()
+        gc.collect()

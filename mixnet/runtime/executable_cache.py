@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Callable
 from typing import Any
 
@@ -22,9 +23,11 @@ HOT_RUNS = 50
 
 
 MOST_PROGRAMS = 3000
-"""Programs that are kept; then the older half is forgotten, to be read from disk if it is needed.
+MOST_MAPS = 25_000
+"""Programs that are kept, and memory maps that the process may have; then the older half of the programs
+is forgotten, to be read from disk if one is needed again.
 
-Every program has a few memory maps, and Linux ends a process that asks for more than 65,530.
+Every program has some memory maps, and Linux ends a process that asks for more than 65,530.
 """
 
 
@@ -111,10 +114,21 @@ def _compile(key: Any, segment: Any, hot: bool) -> tuple[Callable[..., Any], Gra
 
 
 def make_room(programs: dict[Any, Any]) -> None:
-    """Forget the older half of a full cache."""
-    if len(programs) >= MOST_PROGRAMS:
-        for key in list(programs)[: MOST_PROGRAMS // 2]:
+    """Forget the older half of the programs if there are too many, or too many memory maps."""
+    count = len(programs)
+    if count >= MOST_PROGRAMS or (count % 50 == 49 and _memory_maps() > MOST_MAPS):
+        for key in list(programs)[: count // 2]:
             programs.pop(key, None)
+        first_sight.clear()
+        gc.collect()
+
+
+def _memory_maps() -> int:
+    try:
+        with open("/proc/self/maps", "rb") as file:
+            return sum(1 for _ in file)
+    except OSError:  # not Linux
+        return 0
 
 
 def _keep_out(found: Compiled) -> None:
