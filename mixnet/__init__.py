@@ -66,6 +66,7 @@ from mixnet.context import current_context as current_context
 from mixnet.context import gpu as gpu
 from mixnet.context import gpu_memory_info as gpu_memory_info
 from mixnet.context import num_gpus as num_gpus
+from mixnet.lazy import submodules as _submodules
 from mixnet.stages import stages as stages
 from mixnet.util import is_np_array as is_np_array
 from mixnet.util import is_np_shape as is_np_shape
@@ -86,3 +87,6 @@ from mixnet import test_utils as test_utils  # noqa: E402
 
 # Programs compare it with versions of MXNet; what stands behind the plus is our own.
 __version__ = libinfo.__version__ + "+mixnet.0.1.0"
+
+# Views are for notebooks: loaded when they are asked for.
+__getattr__, __dir__ = _submodules(__name__, {"widgets": ".widgets"}, globals())

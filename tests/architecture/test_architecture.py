@@ -24,7 +24,7 @@ LAYERS = [
     {"initializer", "lr_scheduler", "metric", "operator", "recordio", "io"}, {"optimizer", "image"}, {"kvstore"},
     {"gluon"}, {"visualization", "profiler", "stages", "torch", "tvmop", "notebook", "onnx"},
     {"checkpoint"}, {"callback", "monitor", "model", "executor_manager", "module", "rnn"},
-    {"contrib"}, {"tools"}, {"paths"}, {"test_utils"},
+    {"contrib"}, {"widgets"}, {"tools"}, {"paths"}, {"test_utils"},
 ]  # fmt: skip
 # `mx.io.ImageRecordIter` is an image thing under an io name: found on first use.
 EXCEPTIONS = {"io/__init__.py": {"image"}}

@@ -1,0 +1,137 @@
+"""ArrayView: an array as a heat map of its slices."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from mixnet.base import AttributeTypeError
+from mixnet.ndarray.ndarray import NDArray
+from mixnet.widgets.svg import Svg
+from mixnet.widgets.view import View
+
+_SIDE = 48  # most cells along a side of a shown slice
+_SLICES = 64  # most slices in the payload
+
+
+class ArrayView(View):
+    """Shape, dtype, device, and the content as a heat map, one matrix at a time.
+
+    Long sides are thinned to 48 cells, and of many slices the first 64 are kept: the view says so.
+    An array that is still pending is not run; its view shows that it is pending.
+
+    Args:
+        array: any NDArray, or what NumPy takes.
+
+    Source: the payload ``mixnet.array/1`` has ``shape, dtype, context, state, axes`` (indices shown along rows
+    and columns), ``slices`` (leading indices), ``low, high`` (finite extremes) and ``cells``: 0 to 254 between
+    them, 255 for NaN and infinities.
+    """
+
+    schema = "mixnet.array/1"
+    bundle = "array"
+
+    def __init__(self, array: Any):
+        if isinstance(array, NDArray):
+            facts = array.to_dict()
+            dtype, context, state = facts["dtype"], facts["context"], facts["state"]
+            data = None if state == "pending" else array.asnumpy()
+            shape = tuple(array.shape)
+        else:
+            data = np.asarray(array)
+            if data.dtype.kind not in "biuf":
+                raise AttributeTypeError(f"array: expected numbers, got dtype {data.dtype}.")
+            shape, dtype, context, state = data.shape, data.dtype.name, "NumPy", "ready"
+        facts = {"shape": list(shape), "dtype": str(dtype), "context": str(context), "state": state}
+        super().__init__({**facts, **_cells(data, shape)}, {"slice": 0})
+
+    def summary(self) -> str:
+        p = self.payload
+        size = "×".join(map(str, p["shape"])) or "scalar"
+        text = f"array {size}, {p['dtype']} on {p['context']}, {p['state']}"
+        return text if p["low"] is None else f"{text}, {p['low']:.4g} … {p['high']:.4g}"
+
+    def table(self) -> tuple[list[str], list[list[Any]]]:
+        p = self.payload
+        columns = p["axes"][1]
+        shown = p["cells"][0] if p["cells"] else []
+        return (
+            ["", *map(str, columns)],
+            [
+                [i, *(_value(p, cell) for cell in row)]
+                for i, row in zip(p["axes"][0], shown, strict=False)
+            ],
+        )
+
+    def svg(self) -> str:
+        p = self.payload
+        rows, columns = max(len(p["axes"][0]), 1), max(len(p["axes"][1]), 1)
+        side = max(6, min(18, 420 // max(rows, columns)))
+        picture = Svg(max(260, columns * side + 20), rows * side + 52, self.summary())
+        size = "×".join(map(str, p["shape"])) or "scalar"
+        picture.text(10, 18, f"{size}  {p['dtype']}", bold=True)
+        picture.text(10, 34, f"{p['context']}, {p['state']}", "f-dim", 11)
+        index = min(self.state.get("slice", 0), max(len(p["cells"]) - 1, 0))
+        same: dict[
+            int, list[str]
+        ] = {}  # cells of nearly the same colour are one path: a small file
+        for i, row in enumerate(p["cells"][index] if p["cells"] else []):
+            for j, cell in enumerate(row):
+                level = cell if cell == 255 else round(cell / 254 * 32) * 254 // 32
+                same.setdefault(level, []).append(f"M{10 + j * side},{42 + i * side}")
+        box = f"h{side - 1}v{side - 1}h-{side - 1}z"
+        for level, corners in same.items():
+            d = "".join(corner + box for corner in corners)
+            picture.add(f'<path fill="rgb{_colour(level)}" d="{d}"/>')
+        return str(picture)
+
+
+def _cells(data: np.ndarray | None, shape: tuple[int, ...]) -> dict[str, Any]:
+    if data is None or data.size == 0:
+        return {"axes": [[], []], "slices": [], "low": None, "high": None, "cells": []}
+    matrix = data.astype(np.float64).reshape(
+        (-1, *shape[-2:]) if len(shape) >= 2 else (1, 1, data.size)
+    )
+    axes = [_thinned(extent) for extent in matrix.shape[1:]]
+    some = matrix[:_SLICES][:, axes[0]][:, :, axes[1]]
+    finite = some[np.isfinite(some)]
+    low, high = (float(finite.min()), float(finite.max())) if finite.size else (0.0, 0.0)
+    scaled = np.full(some.shape, 127.0) if high == low else (some - low) / (high - low) * 254
+    cells = np.where(np.isfinite(some), np.nan_to_num(scaled), 255).round().astype(int)
+    leading = shape[:-2]
+    slices = [
+        [int(i) for i in np.unravel_index(k, leading)] if leading else []
+        for k in range(min(len(matrix), _SLICES))
+    ]
+    return {
+        "axes": [axis.tolist() for axis in axes],
+        "slices": slices,
+        "of": math.prod(leading),
+        "low": low,
+        "high": high,
+        "cells": cells.tolist(),
+    }
+
+
+def _thinned(extent: int) -> np.ndarray:
+    return np.unique(np.linspace(0, extent - 1, min(extent, _SIDE)).astype(int))
+
+
+def _value(payload: dict[str, Any], cell: int) -> str:
+    if cell == 255:
+        return "not finite"
+    low, high = payload["low"], payload["high"]
+    return f"{low + (high - low) * cell / 254:.4g}"
+
+
+def _colour(cell: int) -> tuple[int, int, int]:
+    """Blue below, white in the middle, red above; grey for what is not finite (as in array.js)."""
+    if cell == 255:
+        return 128, 128, 128
+    t = cell / 254
+    cold, middle, warm = (33, 102, 172), (247, 247, 247), (178, 24, 43)
+    start, end, s = (cold, middle, 2 * t) if t < 0.5 else (middle, warm, 2 * t - 1)
+    r, g, b = (round(a + (z - a) * s) for a, z in zip(start, end, strict=True))
+    return r, g, b

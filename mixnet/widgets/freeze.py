@@ -1,0 +1,86 @@
+"""Notebooks and pages with views that need no kernel: what is kept in git and shown by any viewer."""
+
+from __future__ import annotations
+
+import os
+import re
+from pathlib import Path
+from typing import Any
+
+from mixnet.base import AttributeValueError
+from mixnet.widgets import page
+from mixnet.widgets.view import View
+
+_LIVE = "application/vnd.jupyter.widget-view+json"
+_SAVED = "application/vnd.jupyter.widget-state+json"
+
+
+def freeze(notebook: Any) -> Any:
+    """Take the live widgets out of a notebook; pictures, tables and data stay, as they were when it was saved.
+
+    Views get their last saved state. Widgets of others keep their text. The notebook is changed in place.
+
+    Args:
+        notebook: a notebook of version 4, as ``nbformat.read`` gives it.
+
+    Returns:
+        the same notebook.
+    """
+    saved = notebook.metadata.pop("widgets", {}).get(_SAVED, {}).get("state", {})
+    for cell in notebook.cells:
+        for output in cell.get("outputs", []):
+            data = output.get("data", {})
+            if _LIVE not in data:
+                continue
+            model = data.pop(_LIVE).get("model_id")
+            output.get("metadata", {}).pop(_LIVE, None)
+            values = saved.get(model, {}).get("state", {})
+            if str(values.get("payload", {}).get("schema", "")).startswith("mixnet."):
+                view = View.of(values["payload"], values.get("state"))
+                data["text/html"], data["text/plain"] = view.html(), view.summary()
+    return notebook
+
+
+def freeze_file(path: str | os.PathLike[str], out: str | os.PathLike[str] | None = None) -> Path:
+    """Freeze a notebook's file; in place unless ``out`` names another. Nothing is left half written.
+
+    Raises:
+        AttributeValueError: the file is no notebook of version 4.
+    """
+    import nbformat
+
+    target = Path(out or path)
+    written = nbformat.writes(freeze(read(path)))
+    temporary = target.with_name(f".{target.name}.part")
+    temporary.write_text(written, encoding="utf-8")
+    os.replace(temporary, target)
+    return target
+
+
+def read(path: str | os.PathLike[str]) -> Any:
+    """A notebook's file.
+
+    Raises:
+        AttributeValueError: it is no notebook of version 4.
+    """
+    import nbformat
+
+    try:
+        return nbformat.read(path, as_version=4)
+    except (ValueError, KeyError, AttributeError, nbformat.ValidationError) as error:
+        raise AttributeValueError(
+            f"{path}: expected a notebook (.ipynb, version 4): {error}"
+        ) from None
+
+
+def notebook_page(notebook: Any) -> str:
+    """A notebook as one HTML page, its views interactive, without a request to anywhere."""
+    from nbconvert import HTMLExporter
+
+    nowhere = {"require_js_url": "", "mathjax_url": "", "jquery_url": "", "mermaid_js_url": ""}
+    exporter = HTMLExporter(**nowhere)
+    html, _ = exporter.from_notebook_node(freeze(notebook))
+    # With empty addresses some templates still leave empty script elements, which ask for the page itself.
+    html = re.sub(r'<script src="">\s*</script>', "", html)
+    end = html.rindex("</body>")
+    return html[:end] + page.scripts(page.bundles_in(html)) + html[end:]

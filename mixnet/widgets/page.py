@@ -1,0 +1,94 @@
+"""Pages that need neither a kernel nor a network: the data of views beside their pictures, and the scripts
+that bring them to life in a browser."""
+
+from __future__ import annotations
+
+import base64
+import functools
+import html
+import json
+import re
+import zlib
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+STATIC = Path(__file__).parent / "static"
+_BUNDLE = re.compile(r'class="mx-static" data-bundle="(\w+)"')
+
+
+@functools.cache
+def static(name: str) -> str:
+    """The text of a file in ``static``: a view's script, the style sheet, or the script of pages."""
+    return (STATIC / name).read_text(encoding="utf-8")
+
+
+def pack(data: Any) -> str:
+    """JSON, deflated, in base64: what a script element of a page holds."""
+    text = json.dumps(data, separators=(",", ":"), allow_nan=False).encode()
+    return base64.b64encode(zlib.compress(text, 9)).decode()
+
+
+def unpack(text: str) -> Any:
+    """The inverse of :func:`pack`."""
+    return json.loads(zlib.decompress(base64.b64decode(text)))
+
+
+def figure(
+    bundle: str, payload: dict[str, Any], state: dict[str, Any], svg: str, caption: str, table: str
+) -> str:
+    """A view as HTML: data, picture, and a table that opens.
+
+    Where scripts are taken out (a notebook that is not trusted) the picture and the table stay; where
+    :func:`scripts` are on the page the picture becomes the view.
+    """
+    source = base64.b64encode(svg.encode()).decode()
+    return (
+        f'<div class="mx-static" data-bundle="{bundle}">'
+        f'<script type="application/x-mixnet">{pack({"payload": payload, "state": state})}</script>'
+        f'<figure style="margin:0"><img alt="{html.escape(caption)}" '
+        f'src="data:image/svg+xml;base64,{source}" style="max-width:100%">'
+        f'<figcaption style="font-size:90%">{html.escape(caption)}</figcaption>'
+        f"<details><summary>Table</summary>{table}</details></figure></div>"
+    )
+
+
+def table_html(header: Iterable[str], rows: Iterable[Iterable[Any]], most: int = 200) -> str:
+    """A table; beyond ``most`` rows it says how many there are."""
+    listed = [list(map(str, row)) for row in rows]
+    head = "".join(f"<th>{html.escape(each)}</th>" for each in header)
+    body = "".join(
+        "<tr>" + "".join(f"<td>{html.escape(each)}</td>" for each in row) + "</tr>"
+        for row in listed[:most]
+    )
+    more = f"<p>{most} of {len(listed)} rows</p>" if len(listed) > most else ""
+    return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{more}"
+
+
+def bundles_in(page: str) -> list[str]:
+    """The bundles that the views in a page need."""
+    return sorted(set(_BUNDLE.findall(page)))
+
+
+def scripts(bundles: Iterable[str]) -> str:
+    """Style sheet and scripts that bring the views of a page to life; once per page."""
+    style = f"<style>{static('mx.css')}</style>"
+    texts = {name: static(f"{name}.js") for name in bundles}
+    if not texts:
+        return ""
+    data = json.dumps(texts).replace("<", "\\u003c")
+    return (
+        f'{style}<script type="application/json" id="mx-bundles">{data}</script>'
+        f'<script type="module">{static("page.js")}</script>'
+    )
+
+
+def page(title: str, body: str) -> str:
+    """A whole page."""
+    return (
+        '<!DOCTYPE html><html lang="en"><head><meta charset="utf-8">'
+        '<meta name="viewport" content="width=device-width"><meta name="color-scheme" content="light dark">'
+        f"<title>{html.escape(title)}</title></head>"
+        f'<body style="font-family:system-ui,sans-serif"><main><h1 style="font-size:1.1rem">{html.escape(title)}</h1>'
+        f"{body}</main>{scripts(bundles_in(body))}</body></html>"
+    )

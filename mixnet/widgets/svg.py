@@ -1,0 +1,142 @@
+"""A small writer of SVG: shapes with classes whose colours follow the reader's light or dark theme."""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Iterable
+
+# Light, dark. The categories are told apart without colour too: views write a letter or a name.
+INK = {"fg": ("#1f2328", "#e6edf3"), "dim": ("#59636e", "#9198a1"), "line": ("#8c959f", "#6e7681"),
+       "bg": ("#ffffff", "#0d1117"), "box": ("#f6f8fa", "#21262d"), "hot": ("#b3261e", "#ff8a80")}  # fmt: skip
+CATEGORIES = [("#cfe3f7", "#1f4b73"), ("#fbe2c4", "#6b4516"), ("#d9efd3", "#29562a"), ("#eadcf5", "#523270"),
+              ("#f7d0d0", "#712b2b"), ("#d3eeee", "#1d5454"), ("#f3ecc0", "#585018"), ("#e3e3e3", "#474747")]  # fmt: skip
+STRONG = [("#1f6fb4", "#79b8f0"), ("#b35c00", "#f0a860"), ("#2f7d32", "#7fcf83"), ("#7b3fa8", "#c99bee"),
+          ("#b3261e", "#ff8a80"), ("#0f7272", "#66cccc"), ("#77690a", "#dccb52"), ("#5b5b5b", "#b5b5b5")]  # fmt: skip
+
+
+def _style() -> str:
+    def rules(theme: int) -> str:
+        found = []
+        for name, colours in INK.items():
+            found.append(f".f-{name}{{fill:{colours[theme]}}}.s-{name}{{stroke:{colours[theme]}}}")
+        for i, colours in enumerate(CATEGORIES):
+            found.append(f".c{i}{{fill:{colours[theme]}}}")
+        for i, colours in enumerate(STRONG):
+            found.append(f".k{i}{{stroke:{colours[theme]}}}.m{i}{{fill:{colours[theme]}}}")
+        return "".join(found)
+
+    return f"<style>{rules(0)}@media(prefers-color-scheme:dark){{{rules(1)}}}</style>"
+
+
+class Svg:
+    """Elements of one picture, added in drawing order; ``str`` gives the file.
+
+    Classes: ``f-NAME``, ``s-NAME`` fill and stroke with one of :data:`INK`; ``c0`` … ``c7`` fill with a
+    pale category, ``m0`` … and ``k0`` … fill and stroke with a strong one.
+
+    Args:
+        width, height: size in pixels.
+        label: what a screen reader says.
+    """
+
+    def __init__(self, width: float, height: float, label: str):
+        self.width, self.height, self.label = width, height, label
+        self._parts: list[str] = []
+
+    def add(self, text: str) -> None:
+        """An element as text, as it is."""
+        self._parts.append(text)
+
+    def rect(
+        self, x: float, y: float, width: float, height: float, style: str = "f-box s-line",
+        title: str | None = None, radius: float = 0,
+    ) -> None:  # fmt: skip
+        """A rectangle, with a tooltip."""
+        shape = f'<rect class="{style}" x="{_n(x)}" y="{_n(y)}" width="{_n(width)}" height="{_n(height)}"'
+        shape += f' rx="{_n(radius)}"' if radius else ""
+        self._titled(shape, "rect", title)
+
+    def line(
+        self, x1: float, y1: float, x2: float, y2: float, style: str = "s-line", dashed: bool = False
+    ) -> None:  # fmt: skip
+        """A straight line."""
+        dash = ' stroke-dasharray="4 3"' if dashed else ""
+        self.add(
+            f'<line class="{style}" x1="{_n(x1)}" y1="{_n(y1)}" x2="{_n(x2)}" y2="{_n(y2)}"{dash}/>'
+        )
+
+    def polyline(self, points: Iterable[tuple[float, float]], style: str = "k0") -> None:
+        """Joined lines."""
+        text = " ".join(f"{_n(x)},{_n(y)}" for x, y in points)
+        self.add(f'<polyline class="{style}" fill="none" stroke-width="1.6" points="{text}"/>')
+
+    def path(
+        self, d: str, style: str = "s-line", title: str | None = None, dashed: bool = False,
+        arrow: bool = False,
+    ) -> None:  # fmt: skip
+        """A path that is not filled."""
+        shape = f'<path class="{style}" fill="none" d="{d}"'
+        shape += ' stroke-dasharray="4 3"' if dashed else ""
+        shape += ' marker-end="url(#tip)"' if arrow else ""
+        self._titled(shape, "path", title)
+
+    def circle(self, x: float, y: float, r: float, style: str = "m0", title: str | None = None) -> None:  # fmt: skip
+        """A disc."""
+        shape = f'<circle class="{style}" cx="{_n(x)}" cy="{_n(y)}" r="{_n(r)}"'
+        self._titled(shape, "circle", title)
+
+    def text(
+        self, x: float, y: float, text: str, style: str = "f-fg", size: float = 12,
+        anchor: str = "start", bold: bool = False,
+    ) -> None:  # fmt: skip
+        """A line of text; ``anchor`` is ``start``, ``middle`` or ``end``."""
+        weight = ' font-weight="600"' if bold else ""
+        where = f' text-anchor="{anchor}"' if anchor != "start" else ""
+        self.add(
+            f'<text class="{style}" x="{_n(x)}" y="{_n(y)}" font-size="{_n(size)}"{where}{weight}>'
+            f"{html.escape(text)}</text>"
+        )
+
+    def _titled(self, shape: str, tag: str, title: str | None) -> None:
+        if title is None:
+            self.add(shape + "/>")
+        else:
+            self.add(f"{shape}><title>{html.escape(title)}</title></{tag}>")
+
+    def __str__(self) -> str:
+        width, height = _n(self.width), _n(self.height)
+        return (
+            f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" '
+            f'viewBox="0 0 {width} {height}" role="img" aria-label="{html.escape(self.label)}" '
+            'font-family="system-ui, DejaVu Sans, sans-serif">'
+            f"{_style()}"
+            '<defs><marker id="tip" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="7" '
+            'markerHeight="7" orient="auto"><path class="f-line" d="M0,0 L8,4 L0,8 z"/></marker></defs>'
+            f'<rect class="f-bg" width="{width}" height="{height}"/>{"".join(self._parts)}</svg>'
+        )
+
+
+def _n(number: float) -> str:
+    return f"{number:.1f}".removesuffix(".0")
+
+
+def size_text(size: float) -> str:
+    """Bytes for people: ``1.50 MB`` (powers of 1,000)."""
+    for unit in ("B", "kB", "MB", "GB"):
+        if abs(size) < 1000:
+            return f"{size:.0f} B" if unit == "B" else f"{size:.3g} {unit}"
+        size /= 1000
+    return f"{size:.3g} TB"
+
+
+def time_text(seconds: float) -> str:
+    """A duration for people: ``12.3 µs``, ``4.5 ms``, ``1.2 s``."""
+    for scale, unit in ((1e-6, "ns"), (1e-3, "µs"), (1, "ms")):
+        if abs(seconds) < scale:
+            return f"{seconds / scale * 1000:.3g} {unit}"
+    return f"{seconds:.3g} s"
+
+
+def short(text: str, length: int) -> str:
+    """``text`` in at most ``length`` characters."""
+    return text if len(text) <= length else text[: length - 1] + "…"

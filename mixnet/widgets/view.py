@@ -1,0 +1,191 @@
+"""What all views share: one payload, and three forms of it (live, page, picture with table)."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any, ClassVar
+
+from mixnet.base import AttributeValueError, MXNetError
+from mixnet.widgets import live, page
+
+_VIEWS: dict[str, type[View]] = {}
+
+
+class View:
+    """A picture of plain data.
+
+    A view is a function of its ``payload`` (a dict that JSON takes, with its ``schema``) and of its ``state``
+    (what the reader chose). Subclasses build the payload from live objects in ``__init__`` and say how it is
+    drawn; nothing but the payload may be used for drawing, so that a stored view can be drawn again.
+
+    Subclasses set ``schema`` and ``bundle`` (the script in ``static``), and define :meth:`svg`,
+    :meth:`table` and :meth:`summary`.
+    """
+
+    schema: ClassVar[str]
+    bundle: ClassVar[str]
+
+    def __init_subclass__(cls, **kwargs: Any):
+        super().__init_subclass__(**kwargs)
+        if "schema" in cls.__dict__:
+            _VIEWS[cls.schema] = cls
+
+    def __init__(self, payload: dict[str, Any], state: dict[str, Any] | None = None):
+        self._payload = {"schema": self.schema, **payload}
+        self._state: dict[str, Any] = dict(state or {})
+        self._live: Any = None
+        self._watchers: list[Callable[[dict[str, Any]], None]] = []
+
+    @staticmethod
+    def of(payload: dict[str, Any], state: dict[str, Any] | None = None) -> View:
+        """The view of a stored payload, told by its schema.
+
+        Raises:
+            AttributeValueError: no view has this schema.
+        """
+        schema = payload.get("schema")
+        if schema not in _VIEWS:
+            raise AttributeValueError(f"schema: expected one of {sorted(_VIEWS)}, got {schema!r}.")
+        view = _VIEWS[schema].__new__(_VIEWS[schema])
+        View.__init__(view, payload, state)
+        return view
+
+    # What subclasses define.
+
+    def svg(self) -> str:
+        """The picture, as the text of an SVG file."""
+        raise NotImplementedError
+
+    def table(self) -> tuple[list[str], Iterable[Iterable[Any]]]:
+        """The same as a table: header, rows."""
+        raise NotImplementedError
+
+    def summary(self) -> str:
+        """The same in one line of text."""
+        raise NotImplementedError
+
+    def message(self, content: dict[str, Any]) -> None:
+        """An event sent from the page (``model.send``); called in the kernel's thread."""
+
+    # What they get.
+
+    @property
+    def payload(self) -> dict[str, Any]:
+        """The data that is drawn."""
+        return self._payload
+
+    @payload.setter
+    def payload(self, payload: dict[str, Any]) -> None:
+        self._payload = {"schema": self.schema, **payload}
+        if self._live is not None:
+            self._live.payload = self._payload
+
+    @property
+    def state(self) -> dict[str, Any]:
+        """What the reader chose: selection, open parts, sliders. Assign a dict to change it."""
+        return dict(self._state if self._live is None else self._live.state)
+
+    @state.setter
+    def state(self, state: dict[str, Any]) -> None:
+        self._state = dict(state)
+        if self._live is not None:
+            self._live.state = self._state
+
+    def choose(self, **changes: Any) -> None:
+        """Change some entries of :attr:`state`."""
+        self.state = {**self.state, **changes}
+
+    def watch(self, function: Callable[[dict[str, Any]], None]) -> None:
+        """Call ``function(state)`` whenever the reader chooses something (live views only)."""
+        self._watchers.append(function)
+
+    @property
+    def live(self) -> Any:
+        """The anywidget that shows this view; made at first use.
+
+        Raises:
+            MXNetError: anywidget is not installed.
+        """
+        if self._live is None:
+            if not live.available():
+                raise MXNetError(
+                    "Live widgets need anywidget: pip install 'mixnet[widgets]'. "
+                    "Without it views are shown as pictures with tables."
+                )
+            self._live = live.live_class(self.bundle)(payload=self._payload, state=self._state)
+            self._live.observe(self._chosen, "state")
+            self._live.on_msg(lambda _widget, content, _buffers: self.message(content))
+        return self._live
+
+    def _chosen(self, change: Any) -> None:
+        self._state = dict(change["new"])
+        for function in self._watchers:
+            function(dict(self._state))
+
+    def html(self) -> str:
+        """The view as part of a page: picture, table and data."""
+        table = page.table_html(*self.table())
+        return page.figure(self.bundle, self.payload, self.state, self.svg(), self.summary(), table)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The payload."""
+        return self.payload
+
+    def to_json(self, path: str | os.PathLike[str] | None = None) -> str:
+        """The payload as JSON; written to ``path`` if there is one."""
+        text = json.dumps(self.payload, separators=(",", ":"), allow_nan=False)
+        return _written(path, text)
+
+    def to_svg(self, path: str | os.PathLike[str] | None = None) -> str:
+        """The picture as SVG; written to ``path`` if there is one."""
+        return _written(path, self.svg())
+
+    def to_html(self, path: str | os.PathLike[str] | None = None) -> str:
+        """A page that needs neither kernel nor network, and stays interactive; written to ``path`` if there is one."""
+        return _written(path, page.page(self.summary(), self.html()))
+
+    def to_png(self, path: str | os.PathLike[str] | None = None, scale: float = 2.0) -> bytes:
+        """The picture as PNG, ``scale`` pixels for each pixel of the SVG; written to ``path`` if there is one.
+
+        Raises:
+            MXNetError: resvg_py is not installed.
+        """
+        try:
+            import resvg_py
+        except ImportError:
+            raise MXNetError(
+                "to_png needs resvg_py: pip install 'mixnet[widgets]'; to_svg works without."
+            ) from None
+        data = resvg_py.svg_to_bytes(svg_string=self.svg(), zoom=scale, font_dirs=_font_dirs())
+        if path is not None:
+            Path(path).write_bytes(data)
+        return data
+
+    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> Any:
+        data, metadata = {}, {}
+        if live.available():
+            bundle = self.live._repr_mimebundle_()
+            data, metadata = bundle if isinstance(bundle, tuple) else (bundle or {}, {})
+        return {**data, "text/plain": self.summary(), "text/html": self.html()}, metadata
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__}: {self.summary()}>"
+
+
+def _written(path: str | os.PathLike[str] | None, text: str) -> str:
+    if path is not None:
+        Path(path).write_text(text, encoding="utf-8")
+    return text
+
+
+def _font_dirs() -> list[str]:
+    """Matplotlib's fonts, for machines without any (a container, say)."""
+    import importlib.util
+
+    found = importlib.util.find_spec("matplotlib")
+    if found is None or found.origin is None:
+        return []
+    return [str(Path(found.origin).parent / "mpl-data" / "fonts" / "ttf")]

@@ -1,0 +1,66 @@
+"""Frozen notebooks and pages."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import nbformat
+import pytest
+
+from mixnet.base import AttributeValueError
+from mixnet.widgets import ArrayView, freeze
+from mixnet.widgets.__main__ import main
+
+LIVE = "application/vnd.jupyter.widget-view+json"
+
+
+def saved_notebook(path: Path) -> Path:
+    """A notebook as JupyterLab saves it, with one view whose reader chose slice 2, and another's widget."""
+    view = ArrayView([[[1.0, 2.0]], [[3.0, 4.0]], [[5.0, 6.0]]])
+    state = {"payload": view.payload, "state": {"slice": 2}, "_esm": "x" * 9000}
+    widgets = {"state": {"m1": {"model_name": "AnyModel", "state": state}, "m2": {"state": {}}}}
+    data = [
+        {LIVE: {"model_id": "m1"}, "text/plain": "old", "text/html": "old"},
+        {LIVE: {"model_id": "m2"}, "text/plain": "a slider"},
+    ]
+    outputs = [nbformat.v4.new_output("display_data", data=each) for each in data]
+    notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell("view", outputs=outputs)])
+    notebook.metadata["widgets"] = {"application/vnd.jupyter.widget-state+json": widgets}
+    path.write_text(nbformat.writes(notebook))
+    return path
+
+
+def test_freeze_keeps_the_last_state(tmp_path: Path) -> None:
+    path = saved_notebook(tmp_path / "a.ipynb")
+    assert main(["freeze", str(path)]) == 0
+    notebook = nbformat.read(path, as_version=4)
+    assert "widgets" not in notebook.metadata
+    mine, other = (output.data for output in notebook.cells[0].outputs)
+    assert LIVE not in mine and LIVE not in other and other["text/plain"] == "a slider"
+    packed = re.search(r'application/x-mixnet">([^<]+)<', mine["text/html"])
+    assert packed and freeze.page.unpack(packed[1])["state"] == {"slice": 2}
+    assert path.stat().st_size < 9000, "scripts are not stored"
+    again = path.read_text()
+    assert main(["freeze", str(path)]) == 0 and path.read_text() == again
+
+
+def test_page_is_whole(tmp_path: Path) -> None:
+    path = saved_notebook(tmp_path / "a.ipynb")
+    before = path.read_text()
+    assert main(["page", str(path)]) == 0
+    html = (tmp_path / "a.html").read_text()
+    assert path.read_text() == before
+    assert html.count('id="mx-bundles"') == 1 and html.count('class="mx-static"') == 1
+    assert not re.search(r'<(?:script|link)[^>]+(?:src|href)="[^"]', html)
+
+
+def test_what_is_no_notebook_stays_as_it_is(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "a.ipynb"
+    path.write_text("not json")
+    with pytest.raises(AttributeValueError, match=r"expected a notebook"):
+        freeze.read(path)
+    assert main(["freeze", str(path)]) == 1 and "expected a notebook" in capsys.readouterr().err
+    assert path.read_text() == "not json" and list(tmp_path.iterdir()) == [path]

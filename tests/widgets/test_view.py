@@ -1,0 +1,100 @@
+"""What all views share, over every view that there is (``examples.py`` makes one of each)."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+from xml.etree import ElementTree
+
+import pytest
+
+import mixnet as mx
+from mixnet.widgets import View, live, page
+from tests.widgets.examples import EXAMPLES
+
+BUDGET = 40_000  # bytes of a bundle
+
+
+@pytest.fixture(params=sorted(EXAMPLES))
+def view(request: pytest.FixtureRequest) -> View:
+    return EXAMPLES[request.param]()
+
+
+def test_every_view_has_an_example() -> None:
+    import mixnet.widgets.view as module
+
+    assert {type(make()).__name__ for make in EXAMPLES.values()} == {
+        cls.__name__ for cls in module._VIEWS.values()
+    }
+
+
+def test_a_view_is_a_function_of_its_payload(view: View) -> None:
+    again = View.of(json.loads(view.to_json()), view.state)
+    assert type(again) is type(view)
+    assert again.svg() == view.svg()
+    assert again.summary() == view.summary()
+
+
+def test_the_picture_is_well_formed_and_says_what_it_is(view: View) -> None:
+    root = ElementTree.fromstring(view.to_svg())
+    assert root.get("role") == "img" and root.get("aria-label")
+    assert float(root.get("width")) <= 1400, "wider than a notebook's page"
+
+
+def test_png(view: View, tmp_path) -> None:
+    pytest.importorskip("resvg_py", reason="to_png needs resvg_py: pip install 'mixnet[widgets]'")
+    assert view.to_png(tmp_path / "a.png")[:8] == b"\x89PNG\r\n\x1a\n"
+    assert (tmp_path / "a.png").stat().st_size > 500
+
+
+def test_table_and_summary(view: View) -> None:
+    header, rows = view.table()
+    rows = [list(row) for row in rows]
+    assert rows and all(len(row) == len(header) for row in rows)
+    assert "\n" not in view.summary() and len(view.summary()) > 10
+
+
+def test_the_page_asks_nobody_and_holds_the_data(view: View, tmp_path) -> None:
+    text = view.to_html(tmp_path / "a.html")
+    assert not re.search(r'(?:src|href)="(?!data:)[^"]+"|@import|url\((?!["\']?data:)', text)
+    packed = re.search(r'<script type="application/x-mixnet">([^<]+)</script>', text)
+    assert packed and page.unpack(packed[1])["payload"] == json.loads(view.to_json())
+
+
+def test_bundles_are_small(view: View) -> None:
+    assert len(page.static(f"{view.bundle}.js").encode()) <= BUDGET
+
+
+def test_live_state_comes_back(view: View) -> None:
+    pytest.importorskip(
+        "anywidget", reason="live views need anywidget: pip install 'mixnet[widgets]'"
+    )
+    told = []
+    view.watch(told.append)
+    view.live.state = {**view.state, "probe": 7}
+    assert view.state["probe"] == 7 and told[-1]["probe"] == 7
+    view.choose(probe=8)
+    assert view.live.state["probe"] == 8
+    data, _ = view._repr_mimebundle_()
+    assert {"text/plain", "text/html", "application/vnd.jupyter.widget-view+json"} <= set(data)
+
+
+def test_without_anywidget_views_are_pictures(view: View, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(live, "available", lambda: False)
+    data, _ = view._repr_mimebundle_()
+    assert set(data) == {"text/plain", "text/html"}
+    with pytest.raises(mx.MXNetError, match=r"pip install 'mixnet\[widgets\]'"):
+        _ = view.live
+
+
+def test_unknown_schema() -> None:
+    with pytest.raises(mx.base.AttributeValueError, match=r"got 'x/1'"):
+        View.of({"schema": "x/1"})
+
+
+def test_mixnet_without_views_does_not_load_them() -> None:
+    code = "import sys, mixnet; print(any(m.startswith('mixnet.widgets') for m in sys.modules)); mixnet.widgets.View"
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert found.stdout.strip() == "False"

@@ -1,0 +1,83 @@
+// ArrayView: a heat map of one slice, a slider over slices, the value under the pointer or the cursor keys.
+import { h, slider } from "./core/dom.js";
+import { digits, shape } from "./core/format.js";
+import { surface } from "./core/surface.js";
+import { view } from "./core/view.js";
+
+const CELL = 14;
+
+// Blue below, white in the middle, red above; grey for what is not finite.
+export function colour(cell) {
+  if (cell === 255) return "rgb(128,128,128)";
+  const t = cell / 254;
+  const [from, to, s] = t < 0.5 ? [[33, 102, 172], [247, 247, 247], 2 * t] : [[247, 247, 247], [178, 24, 43], 2 * t - 1];
+  return `rgb(${from.map((a, i) => Math.round(a + (to[i] - a) * s)).join(",")})`;
+}
+
+// The number that a cell stands for.
+export function valueOf(payload, cell) {
+  return cell === 255 ? NaN : payload.low + ((payload.high - payload.low) * cell) / 254;
+}
+
+export default view("ArrayView", (ctx) => {
+  const title = h("b"), facts = h("span"), control = h("span");
+  ctx.bar.append(title, facts, control);
+  const cells = () => ctx.payload.cells[ctx.state.slice ?? 0] ?? [];
+  const tell = (at) => {
+    if (!at) return;
+    const { axes, slices } = ctx.payload;
+    const index = [...(slices[ctx.state.slice ?? 0] ?? []), ...(ctx.payload.shape.length > 1 ? [axes[0][at.row]] : []), axes[1][at.column]];
+    const value = valueOf(ctx.payload, cells()[at.row][at.column]);
+    ctx.say(`[${index.join(", ")}] ${Number.isNaN(value) ? "not finite" : digits(value)}`);
+  };
+  const picture = surface(ctx, {
+    label: "heat map; arrow keys walk the cells",
+    height: 260,
+    bounds: () => ({ x: 0, y: 0, width: CELL * Math.max(ctx.payload.axes[1].length, 1), height: CELL * Math.max(ctx.payload.axes[0].length, 1) }),
+    draw(g, camera) {
+      cells().forEach((row, i) =>
+        row.forEach((cell, j) => {
+          g.fillStyle = colour(cell);
+          g.fillRect(j * CELL, i * CELL, CELL - 1, CELL - 1);
+        }),
+      );
+      const at = ctx.state.at;
+      if (at) {
+        g.strokeStyle = ctx.colour("fg");
+        g.lineWidth = 2 / camera.kx;
+        g.strokeRect(at.column * CELL, at.row * CELL, CELL - 1, CELL - 1);
+      }
+    },
+    hit(x, y) {
+      const row = Math.floor(y / CELL), column = Math.floor(x / CELL);
+      return cells()[row]?.[column] === undefined ? null : { row, column };
+    },
+    hover: tell,
+    pick: (at) => at && ctx.choose({ at }),
+    key(event) {
+      const step = { ArrowLeft: [0, -1], ArrowRight: [0, 1], ArrowUp: [-1, 0], ArrowDown: [1, 0] }[event.key];
+      if (!step) return false;
+      const at = ctx.state.at ?? { row: 0, column: -1 };
+      const next = { row: at.row + step[0], column: at.column + step[1] };
+      if (cells()[next.row]?.[next.column] !== undefined) ctx.choose({ at: next });
+      return true;
+    },
+  });
+  ctx.keys([["arrows", "walk the cells"], ["+ - 0", "zoom in, out, fit"], ["drag", "move"]]);
+  return (what) => {
+    const p = ctx.payload;
+    if (what === "payload") {
+      title.textContent = shape(p.shape);
+      const range = p.low === null ? "" : ` · ${digits(p.low)} … ${digits(p.high)}`;
+      facts.textContent = `${p.dtype} · ${p.context} · ${p.state}${range}`;
+      const many = p.slices.length > 1;
+      const show = (i) => `[${p.slices[i].join(", ")}]${p.of > p.slices.length ? ` (first ${p.slices.length} of ${p.of})` : ""}`;
+      control.replaceChildren(
+        ...(many ? [slider("slice", { min: 0, max: p.slices.length - 1, step: 1, value: ctx.state.slice ?? 0, show }, (slice) => ctx.choose({ slice }))] : []),
+      );
+      if (p.state === "pending") ctx.say("pending: nothing has been computed yet; reading a value runs it");
+    }
+    tell(ctx.state.at);
+    picture.redraw();
+  };
+});

@@ -1,0 +1,91 @@
+// What every view stands on: the frame (toolbar, stage, side panel, spoken line), state shared with Python,
+// the host's theme, and clean removal.
+import { h, button, freshId } from "./dom.js";
+
+// view(name, start) is a bundle's default export. `start(ctx)` builds the view once and returns `update(what)`,
+// called at once and after every change, with "payload", "state" or "theme".
+//
+// ctx.payload, ctx.state      the newest data (getters)
+// ctx.choose({selected: 3})   changes entries of the state here, in Python and in other copies of the view
+// ctx.send({...})             an event for View.message in Python; dropped in static pages
+// ctx.bar, ctx.stage, ctx.side   elements to fill: toolbar, picture, details of what is selected
+// ctx.say(text)               spoken by screen readers, shown below the picture
+// ctx.colour(name)            a CSS variable as text: colour("fg") is --mx-fg
+// ctx.onClose(f)              f runs when the view is removed
+// ctx.isStatic                no kernel behind it
+export function view(name, start) {
+  return {
+    render({ model, el, isStatic = false }) {
+      const closing = [];
+      const help = h("dialog", { class: "mx-help", "aria-label": `${name}: keys` });
+      const bar = h("div", { class: "mx-bar", role: "toolbar", "aria-label": `${name} tools` });
+      const stage = h("div", { class: "mx-stage" });
+      const side = h("div", { class: "mx-side", id: freshId("side"), role: "region", "aria-label": "details", tabindex: "0" });
+      const line = h("div", { class: "mx-line", role: "status", "aria-live": "polite" });
+      const root = h(
+        "section",
+        { class: "mx", role: "group", "aria-label": name, "data-view": name },
+        bar,
+        h("div", { class: "mx-row" }, stage, side),
+        line,
+        help,
+      );
+      el.append(root);
+      const ctx = {
+        root, bar, stage, side, isStatic, model,
+        get payload() {
+          return model.get("payload");
+        },
+        get state() {
+          return model.get("state") ?? {};
+        },
+        choose(patch) {
+          model.set("state", { ...(model.get("state") ?? {}), ...patch });
+          model.save_changes();
+        },
+        send: (content) => model.send(content),
+        say(text) {
+          if (line.textContent !== text) line.textContent = text;
+        },
+        colour: (key) => getComputedStyle(root).getPropertyValue(`--mx-${key}`).trim(),
+        onClose: (f) => closing.push(f),
+        // The keys of the view, as [keys, what they do]; a "?" button and key show them.
+        keys(rows) {
+          help.replaceChildren(
+            h("h2", null, name),
+            h("dl", null, rows.map(([keys, text]) => [h("dt", null, h("kbd", null, keys)), h("dd", null, text)])),
+            button("Close", "close", () => help.close()),
+          );
+          bar.append(button("?", "keys of this view", () => help.showModal(), { class: "mx-right" }));
+        },
+      };
+      const update = start(ctx);
+      const changed = (what) => () => update(what);
+      const handlers = { payload: changed("payload"), state: changed("state") };
+      for (const key of Object.keys(handlers)) model.on(`change:${key}`, handlers[key]);
+      const stopTheme = onTheme(changed("theme"));
+      update("payload");
+      return () => {
+        for (const key of Object.keys(handlers)) model.off(`change:${key}`, handlers[key]);
+        stopTheme();
+        closing.forEach((f) => f());
+        root.remove();
+      };
+    },
+  };
+}
+
+// The host's theme changes by an attribute of <body> (JupyterLab, Sphinx) or by the system's setting.
+function onTheme(f) {
+  const later = () => requestAnimationFrame(f);
+  const observer = new MutationObserver(later);
+  const watched = { attributes: true, attributeFilter: ["class", "data-theme", "data-jp-theme-light", "data-jp-theme-name"] };
+  observer.observe(document.body, watched);
+  observer.observe(document.documentElement, watched);
+  const system = matchMedia("(prefers-color-scheme: dark)");
+  system.addEventListener("change", later);
+  return () => {
+    observer.disconnect();
+    system.removeEventListener("change", later);
+  };
+}

@@ -1,0 +1,53 @@
+// Brings the views of a static page to life: the same bundles, no kernel, no network.
+const Bundles = JSON.parse(document.getElementById("mx-bundles").textContent);
+const modules = new Map();
+
+function load(name) {
+  if (!modules.has(name)) {
+    const url = URL.createObjectURL(new Blob([Bundles[name]], { type: "text/javascript" }));
+    modules.set(name, import(url).then((module) => module.default));
+  }
+  return modules.get(name);
+}
+
+async function unpack(text) {
+  const bytes = Uint8Array.from(atob(text.trim()), (c) => c.charCodeAt(0));
+  const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate"));
+  return new Response(stream).json();
+}
+
+// What a view needs of a widget's model, over a plain object.
+class Model {
+  constructor(data) {
+    this.data = data;
+    this.handlers = {};
+  }
+  get(key) {
+    return this.data[key];
+  }
+  set(key, value) {
+    this.data[key] = value;
+    (this.handlers[`change:${key}`] ?? []).forEach((handler) => handler());
+  }
+  on(event, handler) {
+    (this.handlers[event] ??= []).push(handler);
+  }
+  off(event, handler) {
+    this.handlers[event] = (this.handlers[event] ?? []).filter((each) => handler && each !== handler);
+  }
+  save_changes() {}
+  send() {}
+}
+
+for (const element of document.querySelectorAll(".mx-static")) {
+  try {
+    const view = await load(element.dataset.bundle);
+    const model = new Model(await unpack(element.querySelector("script").textContent));
+    const host = document.createElement("div");
+    await view.render({ model, el: host, isStatic: true });
+    element.replaceChildren(host);
+    element.dataset.ready = "true";
+  } catch (error) {
+    console.error("mixnet: a view stays a picture:", error); // its picture and table are still there
+  }
+}
