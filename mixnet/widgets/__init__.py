@@ -1,4 +1,8 @@
 """Views for notebooks: live with ``mixnet[widgets]``, pages and pictures everywhere else."""
 
+from mixnet.widgets import magics as magics
 from mixnet.widgets.array import ArrayView as ArrayView
+from mixnet.widgets.magics import register as load_ipython_extension
 from mixnet.widgets.view import View as View
+
+magics.register()  # after all views have declared theirs

@@ -7,11 +7,18 @@ from collections.abc import Callable
 import mixnet as mx
 from mixnet.widgets import ArrayView, View
 
+EXAMPLES: dict[str, Callable[[], View]] = {}
 
+
+def example(make: Callable[[], View]) -> Callable[[], View]:
+    """Declare an example by the function's name."""
+    EXAMPLES[make.__name__] = make
+    return make
+
+
+@example
 def array() -> View:
+    """Four axes: a slider over slices."""
     x = mx.nd.arange(120).reshape((2, 3, 4, 5))
     x.wait_to_read()
     return ArrayView(x)
-
-
-EXAMPLES: dict[str, Callable[[], View]] = {"array": array}
