@@ -1,5 +1,6 @@
 # make tour   sets up and runs the tour notebook headless
 # make lab    the same in JupyterLab
+# make course runs all notebooks headless and stores them with their figures
 # make test   sets up and runs the tests
 # make lint   style and types
 PYTHON ?= python3
@@ -7,7 +8,7 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
-.PHONY: tour lab test lint bench clean
+.PHONY: tour lab course test lint bench clean
 
 $(VENV)/stamp-base: pyproject.toml
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "mixnet needs Python 3.11 or newer; try: make PYTHON=python3.12")'
@@ -30,6 +31,9 @@ tour: $(VENV)/stamp-lab
 
 lab: $(VENV)/stamp-lab
 	$(BIN)/jupyter lab notebooks/00_tour.ipynb
+
+course: $(VENV)/stamp-lab
+	$(BIN)/python notebooks/run.py --all --freeze
 
 test: $(VENV)/stamp-dev
 	$(BIN)/python -m pytest -n auto
