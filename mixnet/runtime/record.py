@@ -233,4 +233,7 @@ def array_of(value: Value, reason: str = "value read") -> Any:
         segment = value.segment
         if segment is not None:  # else: another thread computed it between the two questions
             segment.finish(reason)
+            if value.array is None:  # the segment ran, and gave up what is computed from a failure
+                check_pending(value)
+                value.segment.finish(reason)
     return value.array
