@@ -218,3 +218,9 @@ def test_what_is_computed_from_a_failure_raises_it(read: str, capfd: pytest.Capt
         with pytest.raises(mx.MXNetError, match="'test_refuses' raised ValueError: no negative"):
             getattr(total, read)()
     assert "pure_callback" not in capfd.readouterr().err, "it is told once, to the reader"
+
+
+def test_the_naive_engine_raises_at_the_line() -> None:
+    x = nd.ones(3)
+    with mx.engine.using("NaiveEngine"), pytest.raises(mx.MXNetError, match="no negative"):
+        nd.Custom(x - 5, op_type="test_refuses")
