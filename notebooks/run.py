@@ -56,7 +56,9 @@ def execute(path: Path) -> Any:
         kernel_name="python3",
         coalesce_streams=True,  # a progress bar is one line in the page, not a hundred
         record_timing=False,
-        extra_arguments=["--log-level=ERROR"],  # a kernel warns of its own transport, which is local here
+        extra_arguments=[
+            "--log-level=ERROR"
+        ],  # a kernel warns of its own transport, which is local here
         resources={"metadata": {"path": path.parent}},
     )
     client.total = sum(cell.cell_type == "code" for cell in notebook.cells)

@@ -19,7 +19,9 @@ FOLDER = Path(__file__).parents[2] / "notebooks"
 NOTEBOOKS = sorted(FOLDER.glob("*.ipynb"))
 LIVE = "application/vnd.jupyter.widget-view+json"
 # What a stored output must not say: a folder of a machine, a warning, an error.
-MACHINE = re.compile(r"(?<![\w.])/(tmp|home|root|work|usr|opt|Users)/|ipykernel_\d|Warning:|Traceback")
+MACHINE = re.compile(
+    r"(?<![\w.])/(tmp|home|root|work|usr|opt|Users)/|ipykernel_\d|Warning:|Traceback"
+)
 
 every = pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
 
