@@ -36,7 +36,7 @@ course: $(VENV)/stamp-lab
 	$(BIN)/python notebooks/run.py --all --freeze
 
 test: $(VENV)/stamp-dev
-	$(BIN)/python -m pytest -n auto
+	$(BIN)/python -m pytest -n auto --dist loadgroup
 
 lint: $(VENV)/stamp-dev
 	$(BIN)/ruff check .

@@ -46,7 +46,7 @@ class Source:
 
     def __str__(self) -> str:
         text = self.text
-        return f"{self.file}:{self.line}" + (f": {text}" if text else "")
+        return f"{known_as(self.file)}:{self.line}" + (f": {text}" if text else "")
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data: ``file``, ``line``, ``function``, ``text``, ``layer``."""

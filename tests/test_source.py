@@ -148,3 +148,4 @@ def test_a_cell_is_known_by_its_number(monkeypatch: pytest.MonkeyPatch) -> None:
         names_here = {"user_line": user_line}
         exec(compile("line = user_line()", file, "exec"), names_here)
         assert names_here["line"] == f"{told}:1"
+        assert str(Source(file, 1, "f")) == f"{told}:1"
