@@ -77,9 +77,7 @@ class GraphView(View):
             AttributeTypeError: one of them is no graph.
         """
         parts = [
-            each._made
-            if isinstance(each, GraphView) and each._made is not None
-            else pictured(each, (), False, None, {}, sys._getframe())
+            getattr(each, "_made", None) or pictured(each, (), False, None, {}, sys._getframe())
             for each in (before, after)
         ]
         made, facts = difference(*parts)
@@ -115,6 +113,7 @@ class GraphView(View):
     def message(self, content: dict[str, Any]) -> None:
         if content.get("do") == "measure":
             self.measure()
+            self.choose(overlay="time")
 
     @property
     def selected(self) -> str | None:

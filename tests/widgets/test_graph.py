@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import json
 import re
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -196,10 +197,8 @@ def test_a_function_and_its_lines() -> None:
     dot = row(view, "dot")
     assert dot["shape"] == [2, 4] and dot["flops"] == 2 * 2 * 3 * 4 and dot["inputs"] == ["x", "w"]
     file, _, line = dot["line"].rpartition(":")
-    assert (
-        file.endswith("test_graph.py")
-        and "dot(x, w)" in open(file).read().splitlines()[int(line) - 1]
-    )
+    text = Path(file).read_text().splitlines()[int(line) - 1]
+    assert file.endswith("test_graph.py") and "dot(x, w)" in text
 
 
 def test_a_function_that_reads_a_value() -> None:
@@ -257,7 +256,9 @@ def test_what_is_refused(target, inputs, named, told) -> None:
 def test_measured_facts() -> None:
     symbol = lenet()
     shapes = {"data": (2, 1, 28, 28)}
-    view = GraphView(symbol, train=True, measure=True, **shapes)
+    view = GraphView(symbol, train=True, **shapes)
+    view.message({"do": "measure"})  # the button
+    assert view.state["overlay"] == "time"
     read, facts = Reader(view.payload), view.payload["facts"]
     times = [t for t, op in zip(facts["time"], read.ops, strict=True) if op]
     assert all(0 < t < 10 for t in times)
