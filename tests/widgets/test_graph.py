@@ -16,7 +16,7 @@ from mixnet.gluon import nn
 from mixnet.gluon.model_zoo import vision
 from mixnet.passes.changes import changes
 from mixnet.widgets import GraphView, page
-from mixnet.widgets.graph_payload import Reader
+from mixnet.widgets.graph.payload import Reader
 
 
 def lenet() -> mx.sym.Symbol:
