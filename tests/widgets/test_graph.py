@@ -359,3 +359,32 @@ def test_dtypes() -> None:
     net = nn.Dense(2, in_units=3, dtype="float16", prefix="d_")
     view = GraphView(net, mx.nd.ones((2, 3), dtype=np.float16))
     assert row(view, "d_fwd")["dtype"] == "float16" and row(view, "d_weight")["bytes"] == 12
+
+
+def test_a_function_whose_shapes_do_not_fit_is_drawn_up_to_there() -> None:
+    def step(x):
+        y = mx.nd.relu(x)
+        return mx.nd.dot(y, mx.nd.ones((9, 9)))
+
+    view = GraphView(step, mx.nd.ones((2, 4)))
+    assert "relu" in Reader(view.payload).ops
+    text = view.payload["error"]["text"]
+    assert "must have one extent" in text and "return mx.nd.dot(y, mx.nd.ones((9, 9)))" in text
+    assert view.summary().endswith("shapes do not fit")
+
+    def at_once(x):
+        return mx.nd.dot(x, x)
+
+    assert GraphView(at_once, mx.nd.ones((2, 4))).payload["error"] is not None
+
+
+def test_recurrent_layers_with_states_of_their_own() -> None:
+    view = GraphView(mx.gluon.rnn.LSTM(8, 2, input_size=4), mx.nd.ones((3, 2, 4)))
+    assert any(op == "RNN" for op in Reader(view.payload).ops)
+
+
+def test_shapes_need_not_be_known_for_gradients() -> None:
+    x = mx.sym.FullyConnected(mx.sym.Variable("x"), num_hidden=3, name="fc")
+    view = GraphView(x, train=True)
+    assert row(view, "fc_backward")["op"] == "_backward_FullyConnected"
+    assert row(view, "fc_backward")["shape"] is None

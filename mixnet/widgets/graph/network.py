@@ -37,7 +37,7 @@ def of_block(
 
     def forward(*given: Any) -> Any:
         if loss is None:
-            return block.forward(*given)
+            return block(*given)
         return calls.outside(loss, calls.run(block, given[:-1]), given[-1])
 
     parameters = {each.name: each for each in block.collect_params().values()}

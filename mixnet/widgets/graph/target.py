@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import functools
+import traceback
 from collections.abc import Callable, Mapping, Sequence
 from types import FrameType
 from typing import Any
 
-from mixnet.base import AttributeTypeError
+from mixnet.base import AttributeTypeError, ShapeError
 from mixnet.gluon.block import Block, HybridBlock
 from mixnet.graph.graph import Graph
 from mixnet.graph.node import Entry, Node
 from mixnet.ndarray.ndarray import NDArray
 from mixnet.passes import pipeline
+from mixnet.source import is_users
 from mixnet.stages.recording import of_function, parameter_names
 from mixnet.symbol.symbol import Symbol
 from mixnet.widgets.graph.network import of_block
@@ -97,7 +100,18 @@ def _of_call(
             raise AttributeTypeError(
                 f"GraphView: a function runs on NDArrays, not on the shape {each}: pass mx.nd.zeros({each})."
             )
-    found = of_function(function, title, inputs, named, train or None, boundary, names)
+    failed: list[ShapeError] = []
+    try:
+        found = of_function(function, title, inputs, named, train or None, boundary, names)
+    except ShapeError:
+        # Again, to see how far it comes: the error's frames hold the arrays that were there.
+        try:
+            guarded = _guarded(function, failed)
+            found = of_function(guarded, title, inputs, named, train or None, boundary, names)
+        except AttributeTypeError:  # nothing had been recorded yet
+            empty = Pictured(title, "function", [], [])
+            empty.error = _error(failed)
+            return empty
     parts = []
     for program in found.programs:
         graph = program.steps[0].graph
@@ -111,6 +125,7 @@ def _of_call(
             row["device"] = str(program.recorded.context)
         parts.append((made, program.recorded.reason))
     if len(parts) == 1:
+        parts[0][0].error = _error(failed)
         return parts[0][0]
     whole = Pictured(title, "function", [], [])
     for number, (made, reason) in enumerate(parts):
@@ -122,6 +137,7 @@ def _of_call(
             row["path"] = (f"segment {number} (until {reason})", *row["path"])
             whole.rows.append(row)
         whole.heads += [[i + first, k] for i, k in made.heads]
+    whole.error = _error(failed)
     whole.notes.append(
         f"A value is read in between: {len(parts)} programs run, one after the other."
     )
@@ -130,3 +146,25 @@ def _of_call(
 
 def _title(graph: Graph) -> str:
     return f"graph of {sum(node.op is not None for node in graph.nodes)} operations"
+
+
+def _guarded(function: Callable[..., Any], failed: list[ShapeError]) -> Callable[..., Any]:
+    @functools.wraps(function, updated=())
+    def run(*arrays: Any, **named: Any) -> Any:
+        try:
+            return function(*arrays, **named)
+        except ShapeError as error:
+            failed.append(error)
+
+    return run
+
+
+def _error(failed: list[ShapeError]) -> dict[str, Any] | None:
+    """The error and the user's line that it came from."""
+    if not failed:
+        return None
+    error = failed.pop()
+    frames = traceback.extract_tb(error.__traceback__)
+    mine = [frame for frame in frames if is_users(frame.filename)]
+    at = f"\n{mine[-1].filename}:{mine[-1].lineno}: {mine[-1].line}" if mine else ""
+    return {"node": None, "text": str(error).strip() + at}
