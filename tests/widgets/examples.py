@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import mixnet as mx
-from mixnet.widgets import ArrayView, View
+from mixnet.widgets import ArrayView, GraphView, View
 
 EXAMPLES: dict[str, Callable[[], View]] = {}
 
@@ -22,3 +22,18 @@ def array() -> View:
     x = mx.nd.arange(120).reshape((2, 3, 4, 5))
     x.wait_to_read()
     return ArrayView(x)
+
+
+@example
+def graph() -> View:
+    """Forward and backward of a small network; two blocks."""
+    net = mx.gluon.nn.HybridSequential(prefix="net_")
+    with net.name_scope():
+        for _ in range(2):
+            part = mx.gluon.nn.HybridSequential(prefix=f"part{len(net)}_")
+            with part.name_scope():
+                part.add(
+                    mx.gluon.nn.Dense(8), mx.gluon.nn.BatchNorm(), mx.gluon.nn.Activation("relu")
+                )
+            net.add(part)
+    return GraphView(net, (4, 6), train=True)
