@@ -12,6 +12,9 @@ KINDS = {"A": (0, "activation kept for backward"), "F": (5, "forward alone"),
          "L": (0, "array"), "E": (7, "there before")}  # fmt: skip
 """Colour and meaning of each letter."""
 
+MOST = 1500
+"""Boxes of a plan that a picture draws: the largest."""
+
 _WIDTH = 980
 
 
@@ -161,18 +164,24 @@ def _fill(
     floor: float,
     kx: float,
     ky: float,
-) -> None:
-    """Boxes as one path for each kind; what is under half a pixel is left out of the file."""
+) -> int:
+    """Boxes as one path for each kind, so that files stay small.
+
+    Returns:
+        How many are not drawn, beyond the :data:`MOST` largest.
+    """
+    found = sorted(boxes(graph, plan), key=lambda box: -(box[2] - box[1]) * box[4])
     paths: dict[str, list[str]] = {}
-    for number, begin, end, offset, size in boxes(graph, plan):
-        wide, high = (end - begin) * kx, size * ky
-        if high >= 0.3 and wide > 0:
-            paths.setdefault(graph["arrays"]["kind"][number], []).append(
-                f"M{x + begin * kx:.1f},{floor - offset * ky:.1f}h{max(wide, 0.5):.1f}v-{high:.1f}h-{max(wide, 0.5):.1f}z"
-            )
+    for number, begin, end, offset, size in found[:MOST]:
+        wide, high = max((end - begin) * kx, 0.5), size * ky
+        if high >= 0.3:
+            corner = f"M{x + begin * kx:.1f},{floor - offset * ky:.1f}"
+            shape = f"{corner}h{wide:.1f}v-{high:.1f}h-{wide:.1f}z"
+            paths.setdefault(graph["arrays"]["kind"][number], []).append(shape)
     for kind, parts in paths.items():
         colour = KINDS[kind][0]
         svg.add(f'<path class="c{colour} k{colour}" stroke-width=".5" d="{"".join(parts)}"/>')
+    return max(len(found) - MOST, 0)
 
 
 def _main(
@@ -187,16 +196,25 @@ def _main(
     title = plan["name"] if payload["unit"] == "step" else f"{payload['name']} on {plan['name']}"
     svg.text(corner, y - 16, f"{title}: {size_text(payload, plan['total'])}", bold=True)
     svg.rect(corner, y, width, height, "f-bg s-line")
-    _fill(svg, graph, plan, x, floor, kx, ky)
+    left_out = _fill(svg, graph, plan, x, floor, kx, ky)
+    if left_out:
+        told = f"the {MOST:,} largest of {MOST + left_out:,} boxes"
+        svg.text(corner + width, y - 16, told, "f-dim", 11, "end")
     for region in graph["regions"]:
         left = x + region["begin"] * kx
         svg.text(left + 2, floor + 14, region["name"], "f-dim", 11)
         if region["begin"]:
             svg.line(left, y, left, floor + 16, "s-line", dashed=True)
-    points, level = [], 0
-    for at, size in live_curve(graph, plan):
-        points += [(x + at * kx, floor - level * ky), (x + at * kx, floor - size * ky)]
+    points, level, last = [(corner, floor)], 0, corner
+    low = high = floor
+    for at, size in [*live_curve(graph, plan), (float("inf"), 0)]:
+        if x + at * kx > last + 0.5:  # what changes within half a pixel is one stroke
+            points += [(last, low), (last, high), (last, floor - level * ky)]
+            last = min(x + at * kx, corner + width)
+            low = high = floor - level * ky
+            points.append((last, low))
         level = size
+        low, high = max(low, floor - size * ky), min(high, floor - size * ky)
     svg.polyline(points, "k7")
     at = x + (plan["peak"]["at"] + (0.5 if payload["unit"] == "step" else 0)) * kx
     svg.line(at, y - 4, at, floor, "s-hot")

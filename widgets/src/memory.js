@@ -10,14 +10,14 @@ const LEFT = 74, RIGHT = 14, TOP = 30, BOTTOM = 24;
 const LISTED = 150;
 
 export default view("MemoryView", (ctx) => {
-  let ready = {}, ink = null, underlay = null, tall = 1; // tall: how far bytes are zoomed
+  let ready = {}, ink = null, underlay = null, tall = 1, wasByEvent = false; // tall: how far bytes are zoomed
   // Read when something is drawn: before that the view may not be in the page, and has no colours.
   const inks = () => (ink ??= { ...colours(ctx), text: ctx.colour("fg") });
   const isPlan = () => ctx.payload.unit === "step";
   const chosen = () => ready[ctx.state.plan] ?? Object.values(ready).at(-1);
   const size = (bytes) => sizeText(ctx.payload, bytes);
-  const when = (t) => (isPlan() ? `step ${t}` : seconds(t / 1e6));
-  const now = () => ctx.state.at ?? chosen().plan.peak.at;
+  const when = (t) => (isPlan() ? `step ${t}` : seconds(chosen().timeOf(t) / 1e6));
+  const now = () => ctx.state.at ?? chosen().peakAt;
   const top = () => (ctx.state.one ? Math.max(...ctx.payload.plans.map((each) => each.total)) : chosen().plan.total) || 1;
 
   const strip = h("div", { class: "mx-plans", role: "radiogroup", "aria-label": "plans" });
@@ -27,17 +27,18 @@ export default view("MemoryView", (ctx) => {
   const to = h("input", { type: "number", "aria-label": "to", class: "mx-number", onchange: () => look(Number(from.value), Number(to.value)) });
   const unit = h("span");
   const one = button("one scale", "draw all plans to one scale", () => ctx.choose({ one: !ctx.state.one }));
+  const events = button("by event", "as wide for each array made or freed, instead of for time", () => ctx.choose({ events: !ctx.state.events, at: null }));
   ctx.bar.append(
     title,
     button("peak", "go to the peak", () => toPeak()),
     one,
+    events,
     h("span", { class: "mx-field" }, unit, from, "–", to, button("all", "show everything", () => whole())),
     shown,
   );
   const details = h("div"), list = h("ul", { role: "listbox", tabindex: "0", class: "mx-list", "aria-label": "arrays alive" });
   const heading = h("h3");
   ctx.side.append(details, heading, list);
-  ctx.side.classList.add("mx-tall");
 
   const inner = () => ({ width: Math.max(picture.canvas.clientWidth - LEFT - RIGHT, 50), height: picture.canvas.clientHeight - TOP - BOTTOM });
   const picture = surface(ctx, {
@@ -45,22 +46,22 @@ export default view("MemoryView", (ctx) => {
     height: 350,
     axes: "x",
     bounds() {
-      const p = chosen(), { width, height } = inner(), k = Math.max(p.graph.length - p.start, 1e-9) / width;
-      return { x: p.start - (LEFT - 12) * k, y: 12 - TOP, width: p.graph.length - p.start + (LEFT + RIGHT - 24) * k, height: height * tall + TOP + BOTTOM - 24 };
+      const p = chosen(), { width, height } = inner(), k = Math.max(p.length - p.start, 1e-9) / width;
+      return { x: p.start - (LEFT - 12) * k, y: 12 - TOP, width: p.length - p.start + (LEFT + RIGHT - 24) * k, height: height * tall + TOP + BOTTOM - 24 };
     },
     draw: paint,
     hit(x, y) {
       const p = chosen(), bytes = (1 - y / (inner().height * tall)) * top();
       let found = null;
       for (const n of p.order) if (p.begin[n] <= x && x < p.end[n] && p.low[n] <= bytes && bytes < p.high[n]) found = n;
-      return { number: found, at: isPlan() ? Math.floor(x) : x };
+      return { number: found, at: counted() ? Math.floor(x) : x };
     },
     hover(thing) {
       if (thing && thing.number !== null) ctx.say(sentence(thing.number));
     },
     pick(thing) {
       const p = chosen();
-      const inside = thing.at >= p.start && thing.at < p.graph.length;
+      const inside = thing.at >= p.start && thing.at < p.length;
       ctx.choose({ selected: thing.number, at: thing.number === null && inside ? thing.at : null });
     },
     key(event) {
@@ -68,6 +69,7 @@ export default view("MemoryView", (ctx) => {
       if (event.key === "[" || event.key === "]") return walk(event.key === "]" ? 1 : -1);
       if (event.key === "." || event.key === ",") return stretch(event.key === "." ? 1.5 : 1 / 1.5);
       if (event.key === "p") return toPeak();
+      if (event.key === "e" && !isPlan()) return ctx.choose({ events: !ctx.state.events, at: null }), true;
       if (event.key === "o") return ctx.choose({ one: !ctx.state.one }), true;
       if (event.key === "Escape") return ctx.choose({ selected: null, at: null }), true;
       if (plans[event.key - 1]) return choosePlan(plans[event.key - 1].name);
@@ -76,7 +78,7 @@ export default view("MemoryView", (ctx) => {
   });
   ctx.keys([
     ["1 … 5", "choose a plan"], ["[ ]", "walk the boxes"], ["p", "go to the peak"], ["click", "a box; beside boxes: who is alive then"],
-    ["+ - 0", "zoom along time, fit"], [". ,", "zoom bytes"], ["arrows", "move"], ["o", "all plans to one scale"], ["Esc", "select nothing"],
+    ["+ - 0", "zoom along time, fit"], [". ,", "zoom bytes"], ["arrows", "move"], ["o", "all plans to one scale"], ["e", "live memory by event or by time"], ["Esc", "select nothing"],
   ]);
 
   function choosePlan(name) {
@@ -92,8 +94,9 @@ export default view("MemoryView", (ctx) => {
     const kx = inner().width / (toUnit(b) - toUnit(a));
     picture.moveTo({ kx, ky: 1, x: Math.max(toUnit(a), p.start) - LEFT / kx, y: picture.camera?.y ?? -TOP });
   }
-  const toUnit = (value) => (isPlan() ? value : value * 1e3); // milliseconds are typed, microseconds kept
-  const toShown = (value) => (isPlan() ? Math.round(value) : Number((value / 1e3).toPrecision(5)));
+  const counted = () => isPlan() || Boolean(ctx.state.events);
+  const toUnit = (value) => (counted() ? value : value * 1e3); // milliseconds are typed, microseconds kept
+  const toShown = (value) => (counted() ? Math.round(value) : Number((value / 1e3).toPrecision(5)));
   function whole() {
     tall = 1;
     picture.fit();
@@ -107,7 +110,7 @@ export default view("MemoryView", (ctx) => {
     return true;
   }
   function toPeak() {
-    const at = chosen().plan.peak.at;
+    const at = chosen().peakAt;
     ctx.choose({ selected: null, at: null });
     picture.reveal({ x: at, y: 0, width: 0, height: 1 });
     return true;
@@ -134,7 +137,7 @@ export default view("MemoryView", (ctx) => {
     const bytesAt = (py) => (1 - (camera.y + py) / (height * tall)) * top();
     const at = scales(frame, begin, end, bytesAt(TOP + height), bytesAt(TOP));
     g.fillStyle = ctx.colour("panel");
-    const x0 = Math.max(at.x(p.start), LEFT), x1 = Math.min(at.x(p.graph.length), LEFT + frame.width);
+    const x0 = Math.max(at.x(p.start), LEFT), x1 = Math.min(at.x(p.length), LEFT + frame.width);
     const arena = Math.max(at.y(p.plan.total), TOP);
     g.fillRect(x0, arena, Math.max(x1 - x0, 0), Math.max(Math.min(at.y(0), TOP + height) - arena, 0));
     g.save();
@@ -150,7 +153,7 @@ export default view("MemoryView", (ctx) => {
     drawAxes(g, p, at, frame);
     const text = `${seen.count.toLocaleString("en-US")} of ${p.order.length.toLocaleString("en-US")} boxes${seen.drawn < seen.count ? `, the largest ${seen.drawn.toLocaleString("en-US")} sharp` : ""}`;
     if (shown.textContent !== text) shown.textContent = text;
-    for (const [box, value] of [[from, Math.max(begin, p.start)], [to, Math.min(end, p.graph.length)]]) {
+    for (const [box, value] of [[from, Math.max(begin, p.start)], [to, Math.min(end, p.length)]]) {
       if (document.activeElement !== box) box.value = toShown(value);
     }
   }
@@ -178,7 +181,7 @@ export default view("MemoryView", (ctx) => {
     for (const region of p.graph.regions.slice(1)) {
       mark(region.begin - half, "line", "", [5, 4]);
     }
-    mark(p.plan.peak.at, "hot", "", []);
+    mark(p.peakAt, "hot", "", []);
     if (ctx.state.at !== null && ctx.state.at !== undefined) mark(ctx.state.at, "fg", "", [2, 3]);
   }
   function drawSelected(g, p, at) {
@@ -227,8 +230,8 @@ export default view("MemoryView", (ctx) => {
       if (at.x(region.end) > LEFT + 50 && x < LEFT + frame.width - 40) g.fillText(region.name, x + 3, floor);
     }
     g.textAlign = "right";
-    g.fillText(isPlan() ? `${p.graph.length} steps` : seconds((at.to - at.from) / 1e6), LEFT + frame.width, floor);
-    const x = at.x(p.plan.peak.at + (isPlan() ? 0.5 : 0));
+    g.fillText(isPlan() ? `${p.length} steps` : ctx.state.events ? `${p.length} events` : seconds((at.to - at.from) / 1e6), LEFT + frame.width, floor);
+    const x = at.x(p.peakAt + (isPlan() ? 0.5 : 0));
     if (x >= LEFT && x <= LEFT + frame.width) {
       const right = x > LEFT + frame.width / 2;
       g.fillStyle = ctx.colour("hot");
@@ -252,7 +255,7 @@ export default view("MemoryView", (ctx) => {
   }
   function lifetime(p, number) {
     const { begin, end } = p.graph.arrays;
-    if (!isPlan()) return `${seconds(begin[number] / 1e6)} to ${end[number] >= p.graph.length ? "now" : seconds(end[number] / 1e6)}`;
+    if (!isPlan()) return `${seconds(begin[number] / 1e6)} to ${end[number] >= p.graph.length ? "the end" : seconds(end[number] / 1e6)}`;
     return `steps ${begin[number]} to ${end[number] - 1}`;
   }
   function sentence(number) {
@@ -294,7 +297,7 @@ export default view("MemoryView", (ctx) => {
     g.globalAlpha = 0.45;
     g.fillRect(0, canvas.height - high, canvas.width, high);
     g.globalAlpha = 1;
-    const at = scales({ left: 0, top: canvas.height - high, width: canvas.width, height: high }, p.start, p.graph.length, 0, p.plan.total);
+    const at = scales({ left: 0, top: canvas.height - high, width: canvas.width, height: high }, p.start, p.length, 0, p.plan.total);
     drawBoxes(g, p, at, { ...inks(), text: null }, { most: Infinity });
   }
   strip.addEventListener("keydown", (event) => {
@@ -312,7 +315,7 @@ export default view("MemoryView", (ctx) => {
     details.replaceChildren(...(number === null || number === undefined ? overview(plan) : describe(p, number)));
     const alive = aliveAt(p, now());
     const level = levelAt(p.curve, now());
-    heading.textContent = `Alive at ${now() === plan.peak.at ? "the peak, " : ""}${when(now())}: ${alive.length} arrays, ${size(level)}`;
+    heading.textContent = `Alive at ${now() === p.peakAt ? "the peak, " : ""}${when(now())}: ${alive.length} arrays, ${size(level)}`;
     list.setAttribute("aria-label", heading.textContent);
     list.replaceChildren(
       ...alive.slice(0, LISTED).map((n) => {
@@ -371,7 +374,7 @@ export default view("MemoryView", (ctx) => {
       ["kind", `${arrays.kind[number]}, ${KINDS[arrays.kind[number]][1]}`],
       ["lives", lifetime(p, number)],
       ...(isPlan() ? [["storage", storage < 0 ? "none: a view" : `${storage}, at ${plan.offset[storage].toLocaleString("en-US")}`]] : []),
-      ["line", lineOf(graph, number) || "not known"],
+      ["line", lineOf(graph, number) || "not known: MIXNET_SOURCE_LINES=1 keeps lines of symbols"],
     ];
     return [
       h("h3", null, nameOf(graph, number)),
@@ -384,10 +387,16 @@ export default view("MemoryView", (ctx) => {
   }
 
   return (what) => {
-    if (what === "payload") {
-      ready = Object.fromEntries(ctx.payload.plans.map((plan) => [plan.name, prepare(ctx.payload, plan)]));
-      unit.textContent = isPlan() ? "steps" : "ms";
+    const byEvent = !isPlan() && Boolean(ctx.state.events);
+    if (what === "payload" || byEvent !== wasByEvent) {
+      if (byEvent !== wasByEvent) picture.fit();
+      wasByEvent = byEvent;
+      ready = Object.fromEntries(ctx.payload.plans.map((plan) => [plan.name, prepare(ctx.payload, plan, byEvent)]));
+      unit.textContent = isPlan() ? "steps" : byEvent ? "events" : "ms";
       one.hidden = !isPlan();
+      events.hidden = isPlan();
+      events.setAttribute("aria-pressed", String(byEvent));
+      ctx.side.classList.toggle("mx-tall", ctx.payload.plans.length > 1);
     }
     if (what !== "state") ink = underlay = null;
     const p = chosen();
@@ -396,7 +405,7 @@ export default view("MemoryView", (ctx) => {
     fillStrip();
     fillSide();
     const number = ctx.state.selected;
-    ctx.say(number === null || number === undefined ? `${p.plan.name}: ${size(p.plan.total)}, peak ${size(p.plan.peak.bytes)} at ${when(p.plan.peak.at)}` : sentence(number));
+    ctx.say(number === null || number === undefined ? `${p.plan.name}: ${size(p.plan.total)}, peak ${size(p.plan.peak.bytes)} at ${when(p.peakAt)}` : sentence(number));
     picture.redraw();
   };
 });

@@ -2,7 +2,7 @@
 import { short } from "../core/format.js";
 import { KINDS, nameOf, visible } from "./plan.js";
 
-export const MOST = 2500; // boxes drawn one by one; what is smaller shows in a picture of the whole
+export const MOST = 1500; // boxes drawn one by one; what is smaller shows in a picture of the whole
 const LABELS = 300;
 
 // frame: {left, top, width, height} in pixels of [from, to] in time and [low, high] in bytes.
@@ -18,12 +18,16 @@ export function colours(ctx) {
 // Returns how many boxes are in sight, and how many were drawn one by one.
 export function drawBoxes(g, p, at, ink, { underlay = null, most = MOST } = {}) {
   const { shown, count } = visible(p, at.from, at.to, at.low, at.high, most);
-  if (count > shown.length && underlay) {
+  const thinned = count > shown.length && underlay;
+  if (thinned) {
     const x = at.x(p.start), y = at.y(p.plan.total);
-    g.drawImage(underlay, x, y, at.x(p.graph.length) - x, at.y(0) - y);
+    g.drawImage(underlay, x, y, at.x(p.length) - x, at.y(0) - y);
   }
   const groups = {};
-  for (const n of shown) (groups[p.graph.arrays.kind[n]] ??= []).push(n);
+  for (const n of shown) {
+    if (thinned && ((p.end[n] - p.begin[n]) * at.kx < 3 || (p.high[n] - p.low[n]) * at.ky < 3)) continue;
+    (groups[p.graph.arrays.kind[n]] ??= []).push(n);
+  }
   for (const kind in groups) {
     g.fillStyle = ink[kind].pale;
     g.strokeStyle = ink[kind].strong;
@@ -33,7 +37,7 @@ export function drawBoxes(g, p, at, ink, { underlay = null, most = MOST } = {}) 
       const w = Math.max(at.x(p.end[n]) - x, 0.6), h = Math.max(at.y(p.low[n]) - y, 0.5);
       if (w > 2.5 && h > 2.5) {
         g.fillRect(x, y, w, h);
-        g.strokeRect(x, y, w, h);
+        if (w > 4 && h > 4) g.strokeRect(x, y, w, h);
       } else {
         g.fillStyle = ink[kind].strong;
         g.fillRect(x, y, w, h);
@@ -69,7 +73,7 @@ export function pictureOf(p, ink, width = 1024, height = 512) {
   const canvas = document.createElement("canvas");
   canvas.width = width;
   canvas.height = height;
-  const at = scales({ left: 0, top: 0, width, height }, p.start, p.graph.length, 0, p.plan.total);
+  const at = scales({ left: 0, top: 0, width, height }, p.start, p.length, 0, p.plan.total);
   drawBoxes(canvas.getContext("2d"), p, at, { ...ink, text: null }, { most: Infinity });
   return canvas;
 }

@@ -1,39 +1,51 @@
 // One plan of a payload made ready for drawing and asking: boxes, storages, who is alive, who shares with whom.
 
 // prepare(payload, plan): columns of the boxes (one for each array that has a place), and of the storages.
-export function prepare(payload, plan) {
+// With `byEvent` the unit of time is one array made or freed, so that pauses take no room.
+export function prepare(payload, plan, byEvent = false) {
   const graph = payload.graphs[plan.graph];
   const { arrays } = graph;
-  const count = plan.size.length;
+  const axis = byEvent ? eventAxis(arrays, graph) : { place: (t) => t, timeOf: (t) => t, start: graph.start ?? 0, length: graph.length };
+  const count = plan.size.length, total = plan.storage.length;
+  const born = Float64Array.from(arrays.begin, axis.place), dies = Float64Array.from(arrays.end, axis.place);
   const first = new Float64Array(count).fill(Infinity), last = new Float64Array(count);
   const members = Array.from({ length: count }, () => []);
   plan.storage.forEach((storage, number) => {
     if (storage < 0) return;
-    first[storage] = Math.min(first[storage], arrays.begin[number]);
-    last[storage] = Math.max(last[storage], arrays.end[number]);
+    first[storage] = Math.min(first[storage], born[number]);
+    last[storage] = Math.max(last[storage], dies[number]);
     members[storage].push(number);
   });
-  const total = plan.storage.length;
-  const begin = Float64Array.from(arrays.begin), end = Float64Array.from(arrays.end);
+  const end = Float64Array.from(dies);
   const low = new Float64Array(total), high = new Float64Array(total);
   const previous = new Int32Array(total).fill(-1), next = new Int32Array(total).fill(-1);
   members.forEach((numbers, storage) => {
-    numbers.sort((a, b) => begin[a] - begin[b]);
+    numbers.sort((a, b) => born[a] - born[b]);
     numbers.forEach((number, i) => {
       low[number] = plan.offset[storage];
       high[number] = low[number] + arrays.bytes[number];
       const after = numbers[i + 1];
       if (after === undefined) return;
-      end[number] = Math.min(end[number], Math.max(begin[after], begin[number])); // overwritten in place
+      end[number] = Math.min(end[number], Math.max(born[after], born[number])); // overwritten in place
       next[number] = after;
       previous[after] = number;
     });
   });
   const placed = [];
   plan.storage.forEach((storage, number) => storage >= 0 && placed.push(number));
-  const area = (n) => (end[n] - begin[n]) * (high[n] - low[n]);
+  const area = (n) => (end[n] - born[n]) * (high[n] - low[n]);
   const order = Uint32Array.from(placed.sort((a, b) => area(b) - area(a)));
-  return { payload, plan, graph, begin, end, low, high, first, last, members, previous, next, order, start: graph.start ?? 0, curve: curve(plan, first, last) };
+  const { start, length, timeOf } = axis;
+  return {
+    plan, graph, begin: born, dies, end, low, high, first, last, members, previous, next, order,
+    start, length, timeOf, peakAt: axis.place(plan.peak.at), curve: curve(plan, first, last),
+  };
+}
+
+function eventAxis(arrays, graph) {
+  const times = [...new Set([...arrays.begin, ...arrays.end])].sort((a, b) => a - b);
+  const number = new Map(times.map((t, i) => [t, i]));
+  return { place: (t) => number.get(t) ?? 0, timeOf: (i) => times[Math.min(Math.max(Math.floor(i), 0), times.length - 1)] ?? graph.length, start: 0, length: Math.max(times.length - 1, 1) };
 }
 
 // Bytes of the storages that are needed, as steps: [[time, bytes from then on], ...].
@@ -82,7 +94,7 @@ export function aliveAt(p, at) {
   const found = [];
   p.members.forEach((numbers, storage) => {
     if (!(p.first[storage] <= at && at < p.last[storage])) return;
-    const there = numbers.filter((n) => p.graph.arrays.begin[n] <= at);
+    const there = numbers.filter((n) => p.begin[n] <= at);
     found.push([storage, there[there.length - 1]]);
   });
   const size = p.plan.size;
@@ -134,7 +146,7 @@ export function visible(p, from, to, low, high, most) {
   const shown = [];
   let count = 0;
   for (const n of p.order) {
-    if (p.begin[n] >= to || p.end[n] < from || p.low[n] > high || p.high[n] < low) continue;
+    if (p.begin[n] >= to || (p.end[n] <= from && p.begin[n] < from) || p.low[n] > high || p.high[n] < low) continue;
     if (count < most) shown.push(n);
     count += 1;
   }
