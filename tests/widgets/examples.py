@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 import mixnet as mx
 from mixnet.widgets import ArrayView, GraphView, View
+from mixnet.widgets import ArrayView, MemoryView, View
 
 EXAMPLES: dict[str, Callable[[], View]] = {}
 
@@ -37,3 +38,26 @@ def graph() -> View:
                 )
             net.add(part)
     return GraphView(net, (4, 6), train=True)
+def small_symbol() -> mx.sym.Symbol:
+    """Two layers and a loss head."""
+    x = mx.sym.Activation(mx.sym.FullyConnected(mx.sym.Variable("data"), num_hidden=16, name="fc1"), "tanh", name="act")  # fmt: skip
+    return mx.sym.SoftmaxOutput(mx.sym.FullyConnected(x, num_hidden=4, name="fc2"), name="softmax")
+
+
+@example
+def memory() -> View:
+    """Plans of a perceptron in training."""
+    return MemoryView(small_symbol(), data=(8, 12), xla=False)
+
+
+@example
+def live_memory() -> View:
+    """What a few lines held."""
+    with mx.runtime.memory() as log:
+        a = mx.nd.ones((300, 100))
+        b = a * 2
+        b.wait_to_read()
+        del a
+        c = b + 1
+        c.wait_to_read()
+    return MemoryView.live(log)
