@@ -5,6 +5,7 @@ from mixnet.widgets.array import ArrayView as ArrayView
 from mixnet.widgets.graph import GraphView as GraphView
 from mixnet.widgets.magics import register as load_ipython_extension
 from mixnet.widgets.memory import MemoryView as MemoryView
+from mixnet.widgets.timeline import EngineTimeline as EngineTimeline
 from mixnet.widgets.view import View as View
 
 magics.register()  # after all views have declared theirs
