@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import mixnet as mx
-from mixnet.widgets import ArrayView, View
+from mixnet.gluon import nn
+from mixnet.widgets import ArrayView, HybridizeStepper, View
 
 EXAMPLES: dict[str, Callable[[], View]] = {}
 
@@ -22,3 +23,12 @@ def array() -> View:
     x = mx.nd.arange(120).reshape((2, 3, 4, 5))
     x.wait_to_read()
     return ArrayView(x)
+
+
+@example
+def stepper() -> View:
+    """A small network."""
+    net = nn.HybridSequential()
+    net.add(nn.Dense(8, activation="relu"), nn.Dense(2))
+    net.initialize()
+    return HybridizeStepper(net, mx.nd.ones((4, 3)))
