@@ -8,6 +8,8 @@ import mixnet as mx
 from mixnet.widgets import ArrayView, GraphView, View
 from mixnet.widgets import ArrayView, MemoryView, View
 from mixnet.widgets import ArrayView, EngineTimeline, View
+from mixnet.gluon import nn
+from mixnet.widgets import ArrayView, HybridizeStepper, View
 
 EXAMPLES: dict[str, Callable[[], View]] = {}
 
@@ -93,3 +95,9 @@ def timeline() -> View:
     view = EngineTimeline(rows)
     view.payload = {"runs": [view.payload["runs"][0], {**view.payload["runs"][0], "name": "again"}]}
     return view
+def stepper() -> View:
+    """A small network."""
+    net = nn.HybridSequential()
+    net.add(nn.Dense(8, activation="relu"), nn.Dense(2))
+    net.initialize()
+    return HybridizeStepper(net, mx.nd.ones((4, 3)))
