@@ -48,10 +48,12 @@ def flops(
         return 0
     if op.startswith("_backward_"):
         return _backward(op.removeprefix("_backward_"), attributes, inputs, outputs)
-    for ending in ("_data_gradient", "_weight_gradient"):
-        if op.endswith(ending):  # what convolutions and pooling become for the compiler
-            return _lowered(op.removesuffix(ending), inputs, outputs)
-    op = op.removesuffix("_gradient")
+    # What operators become for the compiler; a weight keeps the shape that it has in MXNet.
+    if op == "Convolution_data_gradient":
+        return 2 * math.prod(inputs[0]) * math.prod(inputs[1][1:])
+    if op == "Convolution_weight_gradient":
+        return 2 * math.prod(inputs[0]) * math.prod(outputs[0][1:])
+    op = op.removesuffix("_gradient").removesuffix("_channels_last")
     if op in MOVES:
         return 0
     if op in RULES:
@@ -137,12 +139,3 @@ def _backward(
     wanted = [shape for shape in outputs if len(shape) > 1 or op in ("dot", "RNN")]
     bias = math.prod(inputs[0]) if len(wanted) < len(outputs) else 0
     return forward * min(len(wanted), 2) + bias
-
-
-def _lowered(op: str, inputs: Sequence[Shape], outputs: Sequence[Shape]) -> int:
-    if op != "Convolution" or len(inputs) < 2:
-        return math.prod(outputs[0])
-    # One of the three shapes is the result's; the weight's is in it or among the others.
-    shapes = sorted(map(math.prod, (*inputs[:2], outputs[0])))
-    weight = next((s for s in (outputs[0], *inputs[:2]) if math.prod(s) == shapes[0]), outputs[0])
-    return 2 * math.prod(inputs[0]) * math.prod(weight[1:])

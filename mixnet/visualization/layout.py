@@ -28,7 +28,10 @@ class Layout:
 
 
 def layered(
-    sizes: Sequence[tuple[float, float]], edges: Sequence[tuple[int, int]], margin: float = 10
+    sizes: Sequence[tuple[float, float]],
+    edges: Sequence[tuple[int, int]],
+    margin: float = 10,
+    weights: Sequence[float] | None = None,
 ) -> Layout:
     """Boxes in rows, every edge from a row to a lower one, no edge through a box.
 
@@ -39,6 +42,7 @@ def layered(
         sizes: width and height of each box.
         edges: pairs of boxes, the upper one first.
         margin: room around everything.
+        weights: the more, the straighter; 1 for each edge by default.
     """
     if not sizes:
         return Layout(2 * margin, 2 * margin, [], [])
@@ -50,7 +54,7 @@ def layered(
     links: dict[tuple[int, int], float] = {}
     shared: dict[tuple[int, int], int] = {}
     chains: list[list[int]] = []
-    for a, b in pairs:
+    for (a, b), weight in zip(pairs, weights or [1.0] * len(pairs), strict=True):
         chain, last = [], a
         for rank in range(level[a] + 1, level[b]):
             place = shared.get((a, rank))
@@ -58,10 +62,10 @@ def layered(
                 place = shared[a, rank] = len(half)
                 half.append(1.0)
                 level.append(rank)
-            links[last, place] = 8.0 if last >= count else 3.0
+            links[last, place] = weight * (8.0 if last >= count else 3.0)
             chain.append(place)
             last = place
-        links[last, b] = links.get((last, b), 0.0) + (3.0 if last >= count else 2.0)
+        links[last, b] = links.get((last, b), 0.0) + weight * (3.0 if last >= count else 2.0)
         chains.append(chain)
     rows = _ordered(level, links)
     x = _places(rows, half, links, count)

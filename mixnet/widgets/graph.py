@@ -6,10 +6,13 @@ import sys
 from collections.abc import Iterable
 from typing import Any
 
+from mixnet.base import MXNetError
+from mixnet.widgets.graph_diff import difference
+from mixnet.widgets.graph_measure import measured
 from mixnet.widgets.graph_payload import Reader, payload_of
-from mixnet.widgets.graph_picture import picture
+from mixnet.widgets.graph_picture import CHANGES, picture
 from mixnet.widgets.graph_rows import Pictured, pictured
-from mixnet.widgets.svg import size_text
+from mixnet.widgets.svg import size_text, time_text
 from mixnet.widgets.view import View
 
 
@@ -56,7 +59,62 @@ class GraphView(View):
         if title is not None:
             made.title = title
         self._made: Pictured | None = made
-        super().__init__(payload_of(made))
+        super().__init__(
+            {**payload_of(made), "live": made.graph is not None and made.inputs is not None}
+        )
+        if measure:
+            self.measure()
+
+    @classmethod
+    def diff(cls, before: Any, after: Any, title: str | None = None) -> GraphView:
+        """What is different between two graphs: added, removed, changed, merged, expanded, with other inputs.
+
+        Args:
+            before, after: graphs, symbols, views of graphs, or steps of ``mx.stages`` (``program.steps``).
+            title: shown.
+
+        Raises:
+            AttributeTypeError: one of them is no graph.
+        """
+        parts = [
+            each._made
+            if isinstance(each, GraphView) and each._made is not None
+            else pictured(each, (), False, None, {}, sys._getframe())
+            for each in (before, after)
+        ]
+        made, facts = difference(*parts)
+        if title is not None:
+            made.title = title
+        view = cls.__new__(cls)
+        view._made = None
+        View.__init__(view, {**payload_of(made), "facts": facts, "live": False})
+        return view
+
+    def measure(self) -> GraphView:
+        """Fill in times, storages of the memory plan and what XLA computes together.
+
+        Each operation is compiled and run by itself on zeros, and the whole graph is compiled. That takes from a
+        second to a minute.
+
+        Returns:
+            the view.
+
+        Raises:
+            MXNetError: shapes are not known, or the view was made of a stored payload.
+        """
+        made = getattr(self, "_made", None)
+        facts = {} if made is None else measured(made)
+        if not facts:
+            raise MXNetError(
+                "measure: nothing here can run: the shapes are not known, or this is a stored or compared "
+                "picture. Make a GraphView of the network with its inputs."
+            )
+        self.payload = {**self.payload, "facts": {**self.payload["facts"], **facts}}
+        return self
+
+    def message(self, content: dict[str, Any]) -> None:
+        if content.get("do") == "measure":
+            self.measure()
 
     @property
     def selected(self) -> str | None:
@@ -81,13 +139,15 @@ class GraphView(View):
         if weights:
             text += f", parameters {size_text(weights)}"
         if p["error"]:
-            first = p["error"]["text"].splitlines()[0]
-            text += f"; shapes do not fit: {first}"
+            at = p["error"]["node"]
+            text += "; shapes do not fit" + ("" if at is None else f" at {read.names[at]}")
         return text
 
     def table(self) -> tuple[list[str], Iterable[Iterable[Any]]]:
         read = Reader(self.payload)
         header = ["name", "operator", "block", "output", "dtype", "bytes", "FLOPs", "line"]
+        facts = {k: v for k, v in self.payload["facts"].items() if k != "told"}
+        header += facts
         rows = []
         for i, op in enumerate(read.ops):
             if op is None:
@@ -97,12 +157,20 @@ class GraphView(View):
                 read.names[i], op, read.path(read.blocks[i]),
                 "×".join(map(str, out[0][0])) if out else "?", out[0][1] if out else "?",
                 size_text(read.bytes[i]) if out else "?", _count(read.flops[i]).strip() if out else "?",
-                read.source(i),
+                read.source(i), *(_fact(name, column[i]) for name, column in facts.items()),
             ])  # fmt: skip
-        return header, rows or [["", "", "", "", "", "", "", ""]]
+        return header, rows or [["nothing is computed", *[""] * (len(header) - 1)]]
 
     def svg(self) -> str:
         return picture(self.payload, self.summary())
+
+
+def _fact(name: str, value: Any) -> str:
+    if value is None:
+        return ""
+    return (
+        CHANGES[value] if name == "change" else time_text(value) if name == "time" else str(value)
+    )
 
 
 def _count(number: float) -> str:

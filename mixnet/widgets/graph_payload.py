@@ -144,9 +144,11 @@ def _opened(
         loose = sum(of[i] == level for i in operations)
         if not children or len(children) + loose > _FEW:
             break
+        children = [b for b in children if not blocks[b].repeat] or [level]
         most = max(children, key=lambda b: sum(inside(of[i], b) for i in operations))
         below = sum(each.parent == most for each in blocks) + sum(of[i] == most for i in operations)
-        if 2 * sum(inside(of[i], most) for i in operations) < len(operations) or below > _ENOUGH:
+        held = sum(inside(of[i], most) for i in operations)
+        if most == level or 2 * held < len(operations) or below > _ENOUGH:
             break
         opened.append(most)
         level = most

@@ -45,7 +45,7 @@ def picture(payload: Mapping[str, Any], summary: str) -> str:
                 kinds[b, a] = "both"
     edges = list(kinds)
     sizes = [(max(84.0, 7.7 * max(len(title), 0.84 * len(second)) + 20), 38.0) for title, second, _, _ in faces]  # fmt: skip
-    laid = layered(sizes, edges)
+    laid = layered(sizes, edges, weights=[0.05 if kinds[e] == "kept" else 1.0 for e in edges])
     notes = list(payload["notes"])
     if payload["error"]:
         notes.insert(0, "✗ " + payload["error"]["text"].splitlines()[0])
@@ -55,7 +55,10 @@ def picture(payload: Mapping[str, Any], summary: str) -> str:
         )
     scale = min(1.0, _WIDEST / laid.width)
     head = 30 + 16 * len(notes)
-    drawn = Svg(max(laid.width * scale + 4, 320), laid.height * scale + head, summary)
+    words = max([7.4 * len(short(summary, 120)), *(6 * len(short(note, 150)) for note in notes)])
+    drawn = Svg(
+        max(laid.width * scale + 4, min(words + 24, 900)), laid.height * scale + head, summary
+    )
     drawn.text(10, 18, short(summary, 120), bold=True)
     for i, note in enumerate(notes):
         drawn.text(
@@ -89,7 +92,7 @@ def _face(read: Reader, key: int) -> tuple[str, str, str, str]:
     change = payload["facts"].get("change")
     if key >= 0:
         op, name, out = read.ops[key], read.names[key], read.outputs[key]
-        title = name.removeprefix(payload["prefix"]).strip("_/") or name
+        title = name.removeprefix(payload["prefix"]).rpartition("/")[-1].strip("_") or name
         shape = "×".join(map(str, out[0][0])) if out else ""
         mark = "∇ " if read.parts[key] == "backward" else ""
         if key == error:

@@ -8,7 +8,7 @@ import { above, arrange, onPath, openBlocks, overlays, overlayText, read, search
 import { paint, palette, shades, strips } from "./graph/paint.js";
 import { SvgContext } from "./graph/svgtext.js";
 
-const LEAST = 0.6; // the smallest scale that a graph is first shown at
+const LEAST = 0.8; // the smallest scale that a graph is first shown at
 const MOST_LISTED = 400; // items of the list for screen readers
 
 export default view("GraphView", (ctx) => {
@@ -191,18 +191,12 @@ export default view("GraphView", (ctx) => {
         for (const [a, b] of [[from, to], [to, from]])
           if (a === i && (down ? sight.boxes[b].y > me.y : sight.boxes[b].y < me.y)) ends.push(b);
       }
-      if (ends.length) return nearest(ends);
-      const others = sight.list.map((_, j) => j).filter((j) => j !== i && !inside(j, i) && (down ? sight.boxes[j].y >= me.y + me.h : sight.boxes[j].y < me.y));
-      return nearest(others);
+      return nearest(ends);
     }
     const right = name === "ArrowRight";
     const row = sight.list.map((_, j) => j).filter((j) => j !== i && sight.boxes[j].depth === me.depth && sight.boxes[j].y < me.y + me.h && sight.boxes[j].y + sight.boxes[j].h > me.y && (right ? middle(sight.boxes[j]) > middle(me) : middle(sight.boxes[j]) < middle(me)));
     return row.reduce((a, b) => (a === undefined || Math.abs(middle(sight.boxes[b]) - middle(me)) < Math.abs(middle(sight.boxes[a]) - middle(me)) ? b : a), undefined);
   }
-  const inside = (j, i) => {
-    const a = sight.boxes[j], b = sight.boxes[i];
-    return a.x >= b.x && a.y >= b.y && a.x + a.w <= b.x + b.w && a.y + a.h <= b.y + b.h;
-  };
 
   // Where one is, when not all is in sight.
   let mapKey = "", mapPicture = null;

@@ -85,7 +85,9 @@ function withDummies(boxes, edges, rank) {
       last = place;
       offset = 0;
     }
-    const end = tx === undefined ? 0 : tx - half[to];
+    let end = tx === undefined ? 0 : tx - half[to];
+    // Two open blocks stand middle under middle: with port under port a long chain would drift aside.
+    if (last === from && fx !== undefined && tx !== undefined) offset = end = 0;
     const same = `${last}/${to}/${offset}/${end}`;
     if (linked.has(same)) links[linked.get(same)][4] += 0.5 * weight;
     else {
@@ -152,23 +154,23 @@ function order(net) {
 
 // Pairs of links that cross, between all neighbouring rows.
 function crossings({ links, down }, rows, place) {
-  let total = 0;
-  for (const row of rows) {
-    const ends = [];
+  let total = 0, tree = new Int32Array(128);
+  for (let r = 0; r + 1 < rows.length; r++) {
+    const row = rows[r], below = rows[r + 1].length;
+    if (row.length < 2 || below < 2) continue;
+    let size = 1;
+    while (size <= below) size *= 2;
+    if (tree.length < 2 * size) tree = new Int32Array(2 * size);
+    else tree.fill(0, 0, 2 * size);
     for (const i of row) {
       const mine = down[i].map((k) => place[links[k][1]]);
-      mine.sort((a, b) => a - b);
-      ends.push(...mine);
-    }
-    if (ends.length < 2) continue;
-    let size = 1;
-    while (size <= Math.max(...ends) + 1) size *= 2;
-    const tree = new Int32Array(2 * size);
-    for (const end of ends) {
-      let at = end + size;
-      for (tree[at]++; at > 1; at >>= 1) {
-        if (!(at & 1)) total += tree[at + 1];
-        tree[at >> 1]++;
+      if (mine.length > 1) mine.sort((a, b) => a - b);
+      for (const end of mine) {
+        let at = end + size;
+        for (tree[at]++; at > 1; at >>= 1) {
+          if (!(at & 1)) total += tree[at + 1];
+          tree[at >> 1]++;
+        }
       }
     }
   }

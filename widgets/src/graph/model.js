@@ -49,8 +49,7 @@ export function label(g, i) {
   const block = g.p.nodes.block[i], name = g.names[i];
   const prefixes = [block < 0 ? "" : g.p.strings[g.p.blocks.prefix[block]], g.p.prefix];
   const found = prefixes.find((prefix) => prefix && name.startsWith(prefix) && name.length > prefix.length) ?? "";
-  const rest = name.slice(found.length).replace(/^[/_]+/, "");
-  return rest || name;
+  return name.slice(found.length).replace(/^.*\/|^_+(?=.)/g, "") || name;
 }
 
 // Blocks that are open: the reader's, at first those of the payload.
@@ -101,7 +100,7 @@ export function visible(g, open, parameters) {
       const kind = kindOf(g, j, i), name = `${from}/${to}/${kind}`;
       if (known.has(name)) known.get(name).pairs.push([j, i]);
       else {
-        const edge = { from, to, up: kind === "gradient", key: kind, kind, weight: kind === "kept" ? 0.2 : 1, pairs: [[j, i]] };
+        const edge = { from, to, up: kind === "gradient", key: kind, kind, weight: kind === "kept" ? 0.05 : 1, pairs: [[j, i]] };
         known.set(name, edge);
         edges.push(edge);
       }
