@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import mixnet as mx
-from mixnet.widgets import ArrayView, MemoryView, View
+from mixnet.widgets import ArrayView, MemoryView, ScalingView, View
 
 EXAMPLES: dict[str, Callable[[], View]] = {}
 
@@ -47,3 +47,18 @@ def live_memory() -> View:
         c = b + 1
         c.wait_to_read()
     return MemoryView.live(log)
+
+
+@example
+def scaling() -> View:
+    """Points as if they had been measured on four devices, and what fits them."""
+    points = [{"n": n, "thr": 1000 * n / (1 + 0.1 * (n - 1)), "lo": 900.0 * n / (1 + 0.1 * (n - 1)),
+               "hi": 1050.0 * n / (1 + 0.1 * (n - 1)), "repeat": 5} for n in (1, 2, 4, 8)]  # fmt: skip
+    run = {
+        "label": "a step",
+        "origin": "simulated host devices",
+        "batch": 32,
+        "bytes": 1e6,
+        "points": points,
+    }
+    return ScalingView([run])
