@@ -7,6 +7,8 @@ from mixnet.widgets.magics import register as load_ipython_extension
 from mixnet.widgets.memory import MemoryView as MemoryView
 from mixnet.widgets.timeline import EngineTimeline as EngineTimeline
 from mixnet.widgets.stepper import HybridizeStepper as HybridizeStepper
+from mixnet.widgets.scaling import ScalingView as ScalingView
+from mixnet.widgets.scaling_measure import measure_scaling as measure_scaling
 from mixnet.widgets.view import View as View
 
 magics.register()  # after all views have declared theirs

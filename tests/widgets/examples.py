@@ -10,6 +10,7 @@ from mixnet.widgets import ArrayView, MemoryView, View
 from mixnet.widgets import ArrayView, EngineTimeline, View
 from mixnet.gluon import nn
 from mixnet.widgets import ArrayView, HybridizeStepper, View
+from mixnet.widgets import ArrayView, MemoryView, ScalingView, View
 
 EXAMPLES: dict[str, Callable[[], View]] = {}
 
@@ -101,3 +102,18 @@ def stepper() -> View:
     net.add(nn.Dense(8, activation="relu"), nn.Dense(2))
     net.initialize()
     return HybridizeStepper(net, mx.nd.ones((4, 3)))
+
+
+@example
+def scaling() -> View:
+    """Points as if they had been measured on four devices, and what fits them."""
+    points = [{"n": n, "thr": 1000 * n / (1 + 0.1 * (n - 1)), "lo": 900.0 * n / (1 + 0.1 * (n - 1)),
+               "hi": 1050.0 * n / (1 + 0.1 * (n - 1)), "repeat": 5} for n in (1, 2, 4, 8)]  # fmt: skip
+    run = {
+        "label": "a step",
+        "origin": "simulated host devices",
+        "batch": 32,
+        "bytes": 1e6,
+        "points": points,
+    }
+    return ScalingView([run])

@@ -161,7 +161,7 @@ export default view("MemoryView", (ctx) => {
     g.strokeStyle = ctx.colour("fg");
     g.lineWidth = 1.4;
     g.beginPath();
-    for (const [t, bytes] of stairs(p.curve, at.from, at.to, 1 / at.kx)) g.lineTo(at.x(t), at.y(bytes));
+    for (const [t, bytes] of stairs(p.line, at.from, at.to, 1 / at.kx)) g.lineTo(at.x(t), at.y(bytes));
     g.stroke();
   }
   function drawTimes(g, p, at, frame) {

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { aliveAt, coShared, levelAt, nameOf, prepare, samePlace, sizeText, stairs, visible } from "../src/memory/plan.js";
+import { aliveAt, coShared, levelAt, nameOf, prepare, samePlace, sizeText, stairs, timesAndLevels, visible } from "../src/memory/plan.js";
 
 // Four arrays over five steps: b takes over a's storage in place; d lies where that was.
 const graph = {
@@ -51,7 +51,7 @@ test("names, and the same array in another graph", () => {
 });
 
 test("culling keeps the largest and counts all", () => {
-  assert.deepEqual(visible(p, 3, 5, 0, 12, 1), { shown: [3], count: 2 });
+  assert.deepEqual(visible(p, 3, 5, 0, 12, 1), { shown: [2], count: 2 });
   assert.deepEqual(visible(p, 0, 1, 0, 12, 9).shown, [0]);
 });
 
@@ -64,7 +64,7 @@ test("events in place of time", () => {
 
 test("a curve in few corners keeps its extremes", () => {
   const points = Array.from({ length: 1000 }, (_, i) => [i, i === 501 ? 99 : i % 2]);
-  const found = stairs(points, 0, 1000, 50);
+  const found = stairs(timesAndLevels(points), 0, 1000, 50);
   assert.ok(found.length < 120);
   assert.equal(Math.max(...found.map(([, level]) => level)), 99);
 });

@@ -21,6 +21,7 @@ export function drawBoxes(g, p, at, ink, { underlay = null, most = MOST } = {}) 
   const thinned = count > shown.length && underlay;
   if (thinned) {
     const x = at.x(p.start), y = at.y(p.plan.total);
+    g.imageSmoothingEnabled = false;
     g.drawImage(underlay, x, y, at.x(p.length) - x, at.y(0) - y);
   }
   const groups = {};

@@ -36,9 +36,10 @@ export function prepare(payload, plan, byEvent = false) {
   const area = (n) => (end[n] - born[n]) * (high[n] - low[n]);
   const order = Uint32Array.from(placed.sort((a, b) => area(b) - area(a)));
   const { start, length, timeOf } = axis;
+  const points = curve(plan, first, last);
   return {
     plan, graph, begin: born, dies, end, low, high, first, last, members, previous, next, order,
-    start, length, timeOf, peakAt: axis.place(plan.peak.at), curve: curve(plan, first, last),
+    start, length, timeOf, peakAt: axis.place(plan.peak.at), curve: points, line: timesAndLevels(points),
   };
 }
 
@@ -59,23 +60,33 @@ export function curve(plan, first, last) {
   return [...change].sort((a, b) => a[0] - b[0]).map(([at, by]) => [at, (level += by)]);
 }
 
+// A curve as two typed arrays: a hundred thousand points are walked in each frame.
+export function timesAndLevels(points) {
+  return { times: Float64Array.from(points, ([t]) => t), levels: Float64Array.from(points, ([, level]) => level) };
+}
+
 // The corners of a curve between two times; what changes within a `pixel` is its lowest and highest level.
-export function stairs(points, from, to, pixel) {
-  const found = [];
+export function stairs({ times, levels }, from, to, pixel) {
+  const found = [], count = times.length;
   let level = 0, i = 0;
-  while (i < points.length && points[i][0] < from) level = points[i++][1];
+  while (i < count && times[i] < from) level = levels[i++];
   found.push([from, level]);
-  while (i < points.length && points[i][0] <= to) {
-    const t = points[i][0];
+  while (i < count && times[i] <= to) {
+    const t = times[i];
+    const before = level;
     let low = level, high = level;
-    for (; i < points.length && points[i][0] < t + pixel; i += 1) {
-      level = points[i][1];
-      low = Math.min(low, level);
-      high = Math.max(high, level);
-    }
-    found.push([t, found.at(-1)[1]], [t, low], [t, high], [t, level]);
+    do {
+      level = levels[i];
+      if (level < low) low = level;
+      if (level > high) high = level;
+      i += 1;
+    } while (i < count && times[i] < t + pixel);
+    found.push([t, before]);
+    if (low < before && low < level) found.push([t, low]);
+    if (high > before && high > level) found.push([t, high]);
+    found.push([t, level]);
   }
-  found.push([Math.min(to, points.at(-1)?.[0] ?? to), level]);
+  found.push([Math.min(to, count ? times[count - 1] : to), level]);
   return found;
 }
 
