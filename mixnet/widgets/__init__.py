@@ -2,6 +2,8 @@
 
 from mixnet.widgets import magics as magics
 from mixnet.widgets.array import ArrayView as ArrayView
+from mixnet.widgets.board import TrainingBoard as TrainingBoard
+from mixnet.widgets.board_control import StopTraining as StopTraining
 from mixnet.widgets.magics import register as load_ipython_extension
 from mixnet.widgets.timeline import EngineTimeline as EngineTimeline
 from mixnet.widgets.view import View as View
