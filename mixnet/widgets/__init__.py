@@ -3,6 +3,8 @@
 from mixnet.widgets import magics as magics
 from mixnet.widgets.array import ArrayView as ArrayView
 from mixnet.widgets.graph import GraphView as GraphView
+from mixnet.widgets.board import TrainingBoard as TrainingBoard
+from mixnet.widgets.board_control import StopTraining as StopTraining
 from mixnet.widgets.magics import register as load_ipython_extension
 from mixnet.widgets.memory import MemoryView as MemoryView
 from mixnet.widgets.timeline import EngineTimeline as EngineTimeline

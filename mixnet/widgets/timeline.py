@@ -11,7 +11,7 @@ from mixnet.engine.timeline import now, timeline
 from mixnet.ndarray import waitall
 from mixnet.widgets.magics import cell_magic, run_cell
 from mixnet.widgets.svg import time_text
-from mixnet.widgets.timeline_data import Row, Run, columns, critical_path
+from mixnet.widgets.timeline_data import Row, Run, columns
 from mixnet.widgets.timeline_svg import picture
 from mixnet.widgets.view import View
 
@@ -118,7 +118,7 @@ class EngineTimeline(View):
         if chosen is None:
             return None
         run, index = chosen
-        return operation(self.payload["runs"][run], index)
+        return operations(self.payload["runs"][run], [index])[0]
 
     def summary(self) -> str:
         told = []
@@ -126,7 +126,7 @@ class EngineTimeline(View):
             ops = run["ops"]
             shown = len(ops["name"])
             some = "" if shown == run["of"] else f" (shown: {shown:,} from number {run['first']:,})"
-            longest = sum(ops["ran"][i] for i in critical_path(run))
+            longest = sum(ops["ran"][i] for i in run["chain"])
             told.append(
                 f"{run['name']}: {_many(run['of'], 'operation')}{some} on {_many(len(run['lanes']), 'thread')} in "
                 f"{time_text(run['span'] / 1e9)}, longest chain {time_text(longest / 1e9)}"
@@ -138,12 +138,9 @@ class EngineTimeline(View):
     def table(self) -> tuple[list[str], Iterable[list[Any]]]:
         header = ["engine", "operation", "thread", "pushed", "queued", "waited", "ran", "reads", "writes",
                   "line", "error"]  # fmt: skip
-        rows = (
-            [run["name"], *_cells(operation(run, i))]
-            for run in self.payload["runs"]
-            for i in range(len(run["ops"]["name"]))
+        return header, (
+            [run["name"], *_cells(each)] for run in self.payload["runs"] for each in operations(run)
         )
-        return header, rows
 
     def svg(self) -> str:
         return picture(self.payload["runs"], self.summary())
@@ -153,27 +150,33 @@ def _many(number: int, what: str) -> str:
     return f"{number:,} {what}{'' if number == 1 else 's'}"
 
 
-def operation(run: Run, index: int) -> dict[str, Any]:
-    """One operation of a run in words: times in seconds, variables as (name, version)."""
-    ops, strings = run["ops"], run["strings"]
-    word = lambda key: strings[ops[key][index]] if ops[key][index] >= 0 else None
-    uses: dict[int, list[tuple[str, int]]] = {0: [], 1: []}
-    deps = run["deps"]
+def operations(run: Run, which: Iterable[int] | None = None) -> list[dict[str, Any]]:
+    """Operations of a run (all of them) in words: times in seconds, variables as (name, version)."""
+    ops, strings, deps = run["ops"], run["strings"], run["deps"]
+    chosen = list(range(len(ops["name"])) if which is None else which)
+    uses: dict[int, tuple[list[tuple[str, int]], ...]] = {i: ([], []) for i in chosen}
     for op, var, mode, version in zip(
-        *(deps[k] for k in ("op", "var", "mode", "version")), strict=True
+        *(deps[key] for key in ("op", "var", "mode", "version")), strict=True
     ):
-        if op == index:
-            uses[mode].append((strings[run["vars"]["name"][var]], version))
-    return {
-        "name": word("name"),
-        "thread": run["lanes"][ops["lane"][index]]["name"],
-        "resource": word("resource"),
-        **{key: ops[key][index] / 1e9 for key in ("pushed", "queued", "waited", "ran")},
-        "reads": uses[0],
-        "writes": uses[1],
-        "source": word("source"),
-        "error": word("error"),
-    }
+        if op in uses:
+            uses[op][mode].append((strings[run["vars"]["name"][var]], version))
+
+    def word(key: str, index: int) -> str | None:
+        return strings[ops[key][index]] if ops[key][index] >= 0 else None
+
+    return [
+        {
+            "name": word("name", i),
+            "thread": run["lanes"][ops["lane"][i]]["name"],
+            "resource": word("resource", i),
+            **{key: ops[key][i] / 1e9 for key in ("pushed", "queued", "waited", "ran")},
+            "reads": uses[i][0],
+            "writes": uses[i][1],
+            "source": word("source", i),
+            "error": word("error", i),
+        }
+        for i in chosen
+    ]
 
 
 def _cells(op: dict[str, Any]) -> list[str]:

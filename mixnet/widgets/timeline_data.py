@@ -47,7 +47,8 @@ def columns(rows: Iterable[Row], name: str, first: int, most: int) -> Run:
     Returns:
         ``lanes`` (a thread each), ``ops`` (times in nanoseconds: ``pushed`` since the run began, then how
         long it ``queued`` for its variables, ``waited`` for a thread, ``ran``), ``vars``, ``deps`` (which
-        operation reads, 0, or writes, 1, which version of which variable), ``strings``, ``first``, ``of``.
+        operation reads, 0, or writes, 1, which version of which variable), ``chain`` (the longest of dependent
+        operations), ``strings``, ``first``, ``of``.
     """
     ordered = sorted(rows, key=lambda row: (row["pushed"], row["number"]))
     origin = ordered[0]["pushed"] if ordered else 0
@@ -72,7 +73,7 @@ def columns(rows: Iterable[Row], name: str, first: int, most: int) -> Run:
     }
     ops["depth"], ops["seat"] = _depths(ops, lanes), _seats(ops, lanes)
     variables, deps = _uses(kept, text)
-    return {
+    run: Run = {
         "name": name,
         "span": span,
         "first": first if kept else 0,
@@ -83,6 +84,8 @@ def columns(rows: Iterable[Row], name: str, first: int, most: int) -> Run:
         "deps": deps,
         "strings": text.texts,
     }
+    run["chain"] = critical_path(run)
+    return run
 
 
 def _lanes(rows: list[Row]) -> list[dict[str, Any]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from mixnet.widgets.svg import Svg, short, time_text
-from mixnet.widgets.timeline_data import KINDS, Run, critical_path
+from mixnet.widgets.timeline_data import KINDS, Run
 
 WIDTH, LEFT, BAR, SEAT = 940, 14, 17, 5
 LETTERS = "CKIMO"  # compute, copy, I/O, messages, other: also as in timeline.js
@@ -57,7 +57,7 @@ def _legend(svg: Svg, runs: list[Run]) -> None:
 
 def _bars(svg: Svg, run: Run, lane: int, y: float, scale: float) -> None:
     ops, strings = run["ops"], run["strings"]
-    path = set(critical_path(run))
+    path = set(run["chain"])
     below = y + run["lanes"][lane]["depth"] * BAR + 2
     drawn: dict[
         int, float

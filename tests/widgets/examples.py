@@ -11,6 +11,7 @@ from mixnet.widgets import ArrayView, EngineTimeline, View
 from mixnet.gluon import nn
 from mixnet.widgets import ArrayView, HybridizeStepper, View
 from mixnet.widgets import ArrayView, MemoryView, ScalingView, View
+from mixnet.widgets import ArrayView, EngineTimeline, TrainingBoard, View
 
 EXAMPLES: dict[str, Callable[[], View]] = {}
 
@@ -117,3 +118,17 @@ def scaling() -> View:
         "points": points,
     }
     return ScalingView([run])
+
+
+@example
+def board() -> View:
+    """Two losses, an accuracy, a value that is not finite, a histogram, an image, an event."""
+    view = TrainingBoard("LeNet")
+    for step in range(1, 60):
+        view.log(train_loss=2 / step, val_loss=2.2 / step, accuracy=1 - 1 / step)
+    view.log(train_loss=float("nan"))
+    view.histogram("conv0_weight", [[0.5, -1.0], [0.25, 2.0]])
+    view.image("first digit", [[0.0, 1.0], [0.5, 0.25]])
+    view.learning_rate = 0.01
+    view.event("epoch 1 ended")
+    return view

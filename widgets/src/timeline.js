@@ -21,7 +21,7 @@ export default view("EngineTimeline", (ctx) => {
     }
     return found;
   };
-  const path = (r) => (graph(r).path ??= new Set(criticalPath(runs[r], graph(r).edges)));
+  const path = (r) => (graph(r).path ??= new Set(runs[r].chain ?? criticalPath(runs[r], graph(r).edges)));
   const text = (r, column, i) => runs[r].strings[runs[r].ops[column][i]] ?? "";
   const variable = (r, v) => runs[r].strings[runs[r].vars.name[v]];
   const until = () => (playing ? playing.t : ctx.state.replay == null ? Infinity : (all[ctx.state.replay]?.[0] ?? -1));
@@ -175,7 +175,7 @@ export default view("EngineTimeline", (ctx) => {
     g.globalAlpha = 1;
     laid.runs.forEach((heading, r) => {
       const run = runs[r], { ops } = run;
-      const begin = (i) => startOf(ops, i), end = (i) => Math.min(endOf(ops, i), now);
+      const shown = Math.min(t1, now);
       g.font = "600 13px system-ui, sans-serif";
       g.fillStyle = colours.fg;
       g.fillText(`${run.name}: ${time(run.span)}`, 6, heading.y + 10);
@@ -187,7 +187,7 @@ export default view("EngineTimeline", (ctx) => {
         for (const row of lane.bars) {
           let fill = "";
           g.globalAlpha = fade;
-          visible(row, begin, end, t0, Math.min(t1, now), px, (x0, x1, i, joined) => {
+          visible(row, t0, shown, k, (x0, x1, i, joined) => {
             const colour = colours[`c${ops.kind[i]}`];
             if (fill !== colour) g.fillStyle = fill = colour;
             const left = Math.max(x0, -5), right = Math.min(x1, size.width + 5);
@@ -201,7 +201,7 @@ export default view("EngineTimeline", (ctx) => {
         g.globalAlpha = fade;
         g.fillStyle = colours.dim;
         for (const row of lane.waits) {
-          visible(row, (i) => ops.pushed[i], (i) => Math.min(begin(i), now), t0, Math.min(t1, now), px, (x0, x1, i, joined) => {
+          visible(row, t0, shown, k, (x0, x1, i, joined) => {
             if (joined) return g.fillRect(x0, row.y + 1, x1 - x0, 1);
             waiting(g, px, ops, i, row.y, now, x1, size.width);
           });

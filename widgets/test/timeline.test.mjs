@@ -132,7 +132,7 @@ test("bars below a pixel are joined; none is lost, none is drawn twice", () => {
   const row = layout([run]).runs[0].lanes[0].bars[0];
   const drawn = (width, t0, t1) => {
     const found = [];
-    visible(row, (i) => startOf(ops, i), (i) => endOf(ops, i), t0, t1, (t) => ((t - t0) * width) / (t1 - t0), (...bar) => found.push(bar));
+    visible(row, t0, t1, width / (t1 - t0), (...bar) => found.push(bar));
     return found;
   };
   const far = drawn(1000, 0, run.span);

@@ -26,9 +26,13 @@ export function layout(runs) {
     for (const lane of lanes) {
       for (const line of lane.bars) {
         line.items.sort((a, b) => startOf(ops, a) - startOf(ops, b));
+        line.begins = Float64Array.from(line.items, (i) => startOf(ops, i));
         line.ends = Float64Array.from(line.items, (i) => endOf(ops, i));
       }
-      for (const line of lane.waits) line.ends = Float64Array.from(line.items, (i) => startOf(ops, i));
+      for (const line of lane.waits) {
+        line.begins = Float64Array.from(line.items, (i) => ops.pushed[i]);
+        line.ends = Float64Array.from(line.items, (i) => startOf(ops, i));
+      }
     }
     y += 6;
     return { y: heading, lanes };
@@ -47,31 +51,43 @@ export function firstAfter(ends, t, low = 0) {
   return low;
 }
 
-// Calls bar(x0, x1, i, joined) for the bars of a line between times t0 and t1. Bars narrower than a pixel that
-// stand side by side become one: `joined` says so. begin(i) and end(i) give times, px(t) the place on the screen.
-export function visible(line, begin, end, t0, t1, px, bar) {
-  const { items, ends } = line;
-  let held = null;
-  for (let k = firstAfter(ends, t0); k < items.length; ) {
-    const i = items[k];
-    if (begin(i) > t1) break;
-    const x0 = px(begin(i)), x1 = px(end(i));
+// The same from `low` on, quick if it is near.
+function nextAfter(ends, t, low) {
+  let reach = 1;
+  while (low + reach < ends.length && ends[low + reach] <= t) reach *= 2;
+  let high = Math.min(low + reach, ends.length);
+  low += reach >> 1;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (ends[middle] > t) high = middle;
+    else low = middle + 1;
+  }
+  return low;
+}
+
+// Calls bar(x0, x1, i, joined) for the bars of a line between times t0 and t1, on a screen where a pixel is
+// 1 / k long and t0 at x = 0. Bars narrower than two pixels that stand side by side become one: `joined` says so.
+export function visible({ items, begins, ends }, t0, t1, k, bar) {
+  let from = 0, to = 0, first = -1; // the joined bar
+  for (let n = firstAfter(ends, t0); n < items.length && begins[n] <= t1; ) {
+    const x0 = (begins[n] - t0) * k, x1 = (Math.min(ends[n], t1) - t0) * k;
     if (x1 - x0 >= 2) {
-      if (held) bar(held[0], held[1], held[2], true);
-      held = null;
-      bar(x0, x1, i, false);
-      k++;
+      if (first >= 0) bar(from, to, first, true);
+      first = -1;
+      bar(x0, x1, items[n], false);
+      n++;
       continue;
     }
-    if (held && x0 - held[1] <= 1) held[1] = Math.max(held[1], x1);
+    if (first >= 0 && x0 - to <= 1) to = Math.max(to, x1);
     else {
-      if (held) bar(held[0], held[1], held[2], true);
-      held = [x0, Math.max(x1, x0 + 1), i];
+      if (first >= 0) bar(from, to, first, true);
+      from = x0;
+      to = Math.max(x1, x0 + 1);
+      first = items[n];
     }
-    // The next bar that shows: all that end within this pixel are covered.
-    k = Math.max(k + 1, firstAfter(ends, t0 + (t1 - t0) * ((held[1] - px(t0)) / Math.max(px(t1) - px(t0), 1e-9)), k));
+    n = Math.max(n + 1, nextAfter(ends, t0 + to / k, n)); // what ends within this pixel is covered
   }
-  if (held) bar(held[0], held[1], held[2], true);
+  if (first >= 0) bar(from, to, first, true);
 }
 
 // Round times between t0 and t1, at most `most` of them.

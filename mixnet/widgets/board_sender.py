@@ -1,0 +1,71 @@
+"""The thread that sends a board to its page: not too often, and always the last."""
+
+from __future__ import annotations
+
+import threading
+import time
+from typing import Any
+
+from mixnet.widgets import live
+
+IDLE = 2.0  # seconds without news after which the thread ends; the next news start another
+LINES = 2.0  # seconds between two lines of text, where there is no live view
+
+
+class Sender:
+    """Publishes a board after news, at most ``rate`` times a second."""
+
+    def __init__(self, board: Any, rate: float):
+        self._board, self._pause = board, 1 / rate
+        self._news = threading.Event()
+        self._lock = threading.Lock()
+        self._thread: threading.Thread | None = None
+        self._told = 0.0
+
+    def wake(self) -> None:
+        """There are news."""
+        self._news.set()
+        if self._thread is None:
+            with self._lock:
+                if self._thread is None:
+                    self._thread = threading.Thread(
+                        target=self._run, name="mixnet board", daemon=True
+                    )
+                    self._thread.start()
+
+    def finish(self) -> None:
+        """Send now what is there: it is the last."""
+        self._publish()
+        if not live.available():
+            print(self._board.summary())
+
+    def _run(self) -> None:
+        while True:
+            if self._news.wait(IDLE):
+                self._news.clear()
+                self._publish()
+                self._tell()
+                time.sleep(self._pause)
+                continue
+            with self._lock:
+                if self._news.is_set():
+                    continue
+                self._thread = None
+            # A loop that says nothing for so long does not run any more: its last values may be read.
+            if not self._board.running:
+                self._publish(wait=True)
+            return
+
+    def _publish(self, wait: bool | None = None) -> None:
+        try:
+            self._board._publish(wait)
+        except (
+            Exception
+        ) as error:  # of what was to be computed: told, and raised where it is waited for
+            self._board._failed(error)
+
+    def _tell(self) -> None:
+        now = time.monotonic()
+        if self._board.running and now - self._told >= LINES and not live.available():
+            self._told = now
+            print(self._board.summary())
