@@ -285,15 +285,19 @@ def _equation_lines(text: str, jaxpr: Any, names: set[str]) -> dict[str, list[in
     The text has no scopes; its outermost equations are those of the program, in order. Where their
     number is another one (JAX may write it in another way some day), nothing is told.
     """
+    lines = text.splitlines()
+    # Functions that are called several times come first, each as ``let name = { lambda ...``.
+    first = next((n for n, line in enumerate(lines) if line.startswith("{ lambda")), 0)
     starts: list[int] = []
     end = inside = 0
-    for number, line in enumerate(text.splitlines(), 1):
+    for number, line in enumerate(lines[first:], first + 1):
         if not inside:
             inside = line.endswith(" let")
-        elif _EQUATION.match(line):
-            starts.append(number)
         elif line.startswith("  in "):
             end = number
+            break
+        elif _EQUATION.match(line):
+            starts.append(number)
     if not end or len(starts) != len(jaxpr.jaxpr.eqns):
         return {}
     found: dict[str, list[int]] = {}

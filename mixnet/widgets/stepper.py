@@ -59,17 +59,13 @@ class HybridizeStepper(View):
             found = look(target, *inputs, train=train, loss=loss, **named)
         self.stages: Stages | None = found
         sizes = [len(program.graph["nodes"]) for program in found.programs]
-        largest = sizes.index(max(sizes)) if sizes else 0
-        state = {"program": largest, "stage": 1 if sizes else 0}
+        state = {"program": sizes.index(max(sizes)), "stage": 1}
         super().__init__(payload(found.to_dict(), entries, found.programs), state)
 
     @property
     def selected(self) -> list[str]:
         """Names of the operations of the last graph that the reader has selected."""
-        programs = self.payload["programs"]
-        if not programs:
-            return []
-        things = programs[self.state.get("program", 0)]["things"]
+        things = self.payload["programs"][self.state.get("program", 0)]["things"]
         return [things[n]["name"] for n in self.state.get("things", ())]
 
     def select(self, *names: str) -> None:
@@ -90,8 +86,6 @@ class HybridizeStepper(View):
     def summary(self) -> str:
         p = self.payload
         text = f"stages of {p['kind']} {p['name']}"
-        if not p["programs"]:
-            return f"{text}: no operation was recorded"
         program = p["programs"][self.state.get("program", 0)]
         graphs = [stage for stage in program["stages"] if "graph" in stage]
         count = [_operations(program, stage["graph"]) for stage in (graphs[0], graphs[-1])]
@@ -110,17 +104,10 @@ class HybridizeStepper(View):
                 time = "" if stage.get("seconds") is None else time_text(stage["seconds"])
                 name = f"{i + 1}.{n}" if len(self.payload["programs"]) > 1 else str(n)
                 rows.append([name, stage["title"], stage["what"], time, stage["why"]])
-        if not rows:
-            rows.append(["0", "your code", "no operation was recorded", "", ""])
         return ["", "stage", "now", "time", "what happens"], rows
 
     def svg(self) -> str:
-        programs = self.payload["programs"]
-        if not programs:
-            picture = Svg(460, 60, self.summary())
-            picture.text(14, 34, "No operation was recorded.")
-            return str(picture)
-        program = programs[self.state.get("program", 0)]
+        program = self.payload["programs"][self.state.get("program", 0)]
         shown = [stage for stage in program["stages"] if stage["changed"] is not False]
         hidden = len(program["stages"]) - len(shown)
         most = max((stage.get("seconds") or 0 for stage in shown), default=0) or 1

@@ -12,7 +12,8 @@ from mixnet.stages.program import Program
 from mixnet.stages.text import changes_text
 from mixnet.widgets.svg import short
 
-CHARACTERS = 160_000  # most characters of one stage's text: what is beyond is left out, and said so
+CHARACTERS = 120_000  # most characters of one stage's text: what is beyond is left out, and said so
+FEW = 20_000  # the same for the programs beside the largest
 LINE = 240  # most characters of a line
 
 # Stage: title, and what happens there and why, for somebody who sees it for the first time.
@@ -70,6 +71,7 @@ def payload(data: dict[str, Any], entries: list[dict[str, Any]], programs: list[
     files = [section["file"] for section in data["source"]]
     shown = {file: _file_name(file) for file in files}
     key = data["cache"]["key"]
+    largest = max(programs, key=lambda each: len(each.graph["nodes"]))
     return {
         "name": data["name"],
         "kind": data["kind"],
@@ -91,7 +93,9 @@ def payload(data: dict[str, Any], entries: list[dict[str, Any]], programs: list[
             }
             for section in data["source"]
         ],
-        "programs": [_program(each, files, data["kind"]) for each in programs],
+        "programs": [
+            _program(each, files, CHARACTERS if each is largest else FEW) for each in programs
+        ],
     }
 
 
@@ -121,7 +125,7 @@ def _file_name(file: str) -> str:
     return f"In [{number}]" if number is not None else os.path.basename(file)
 
 
-def _program(program: Program, files: list[str], kind: str) -> dict[str, Any]:
+def _program(program: Program, files: list[str], most: int) -> dict[str, Any]:
     table = Table()
     nodes = program.graph["nodes"]
     number = {row["name"]: row["id"] for row in nodes}
@@ -138,7 +142,7 @@ def _program(program: Program, files: list[str], kind: str) -> dict[str, Any]:
         ]
         if not graphs or graphs[-1] != graph:
             graphs.append(graph)
-        stages.append(_graph_stage(step, len(graphs) - 1, table, program, len(stages) == 1, kind))
+        stages.append(_graph_stage(step, len(graphs) - 1, table, program, len(stages) == 1))
     stages.append({"kind": "plan", "words": "plan", "seconds": None, **_plan(program, number)})
     times = program.times
     texts = [
@@ -146,10 +150,11 @@ def _program(program: Program, files: list[str], kind: str) -> dict[str, Any]:
         ("stablehlo", program.stablehlo.splitlines(), {n: each["stablehlo"] for n, each in links.items()}),
     ]  # fmt: skip
     for name, lines, at in texts:
-        stages.append({**_text(name, lines, at), "seconds": times.get(name)})
+        stages.append({**_text(name, lines, at, most), "seconds": times.get(name)})
     lines, of_instruction = _hlo(program.hlo)
     at = {n: _known(each["instructions"], of_instruction) for n, each in links.items()}
-    hlo = _text("hlo", lines, at)
+    at |= _parameters(lines, program.graph["inputs"])
+    hlo = _text("hlo", lines, at, most)
     hlo["groups"] = _pairs(
         {row["id"]: _known(row["instructions"], of_instruction) for row in program.groups},
         hlo["text"].count("\n") + 1,
@@ -265,7 +270,7 @@ def _record(
 
 
 def _graph_stage(
-    step: dict[str, Any], graph: int, table: Table, program: Program, first: bool, kind: str
+    step: dict[str, Any], graph: int, table: Table, program: Program, first: bool
 ) -> dict[str, Any]:
     recorded = step["pass"] == "recorded"
     words = f"{step['purpose']} recorded" if recorded else step["pass"]
@@ -325,11 +330,11 @@ def _plan(program: Program, number: dict[str, int]) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _text(name: str, lines: list[str], at: dict[int, list[int]]) -> dict[str, Any]:
+def _text(name: str, lines: list[str], at: dict[int, list[int]], most: int) -> dict[str, Any]:
     kept, size = [], 0
     for line in lines:
         size += min(len(line), LINE) + 1
-        if size > CHARACTERS:
+        if size > most:
             break
         kept.append(short(line, LINE))
     return {
@@ -378,6 +383,21 @@ def _hlo(text: str) -> tuple[list[str], dict[str, int]]:
         if found:
             at.setdefault(found[1], n)
     return lines[:-1], at
+
+
+def _parameters(lines: list[str], inputs: list[int]) -> dict[int, list[int]]:
+    """The lines of the entry's parameters by input: the program's numbers are its first parameter."""
+    found: dict[int, list[int]] = {}
+    entry = False
+    for n, line in enumerate(lines, 1):
+        if line.startswith("ENTRY"):
+            entry = True
+        elif entry and line.startswith("}"):
+            break
+        elif entry and (number := re.search(r" parameter\((\d+)\)", line)):
+            if 1 <= int(number[1]) <= len(inputs):
+                found[inputs[int(number[1]) - 1]] = [n]
+    return found
 
 
 def _without_metadata(line: str) -> str:

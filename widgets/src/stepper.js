@@ -1,5 +1,6 @@
 // HybridizeStepper: stages from code to what runs; a selection marks the same thing in each of them.
 import { button, freshId, h, select } from "./core/dom.js";
+import { short } from "./core/format.js";
 import { lines } from "./core/lines.js";
 import { view } from "./core/view.js";
 import { details, overview } from "./stepper/details.js";
@@ -9,7 +10,7 @@ import { drawRow } from "./stepper/rows.js";
 export * from "./stepper/model.js";
 
 export default view("HybridizeStepper", (ctx) => {
-  const program = () => ctx.payload.programs[ctx.state.program ?? 0] ?? { stages: [{ kind: "source", title: "your code", why: "", what: "No operation was recorded.", changed: null }], things: [], groups: [], times: {}, memory: {}, cost: {} };
+  const program = () => ctx.payload.programs[ctx.state.program ?? 0];
   const cache = new Map(); // rows by program and stage: made once
   const rows = (index) => {
     const key = `${ctx.state.program ?? 0}/${index}`;
@@ -45,10 +46,10 @@ export default view("HybridizeStepper", (ctx) => {
   const panel = freshId("panel");
   const rail = h("div", { role: "tablist", "aria-label": "stages", class: "mx-rail", onkeydown: railKey });
   const words = h("div", { class: "mx-words" });
-  const pick = (index) => (i) => ctx.choose(selectionOf(program(), rows(index()), index(), i));
+  const pick = (index, i) => ctx.choose(selectionOf(program(), rows(index), index, i));
   const source = lines(ctx, { label: "source lines", pick: pickLine });
-  const main = lines(ctx, { label: "this stage", pick: (i) => pick(current)(i) });
-  const aside = lines(ctx, { label: "stage to compare with", pick: (i) => pick(other)(i) });
+  const main = lines(ctx, { label: "this stage", pick: (i) => pick(current(), i) });
+  const aside = lines(ctx, { label: "stage to compare with", pick: (i) => pick(other(), i + lostRows(other())) });
   const heads = { source: h("h3", null, "source"), main: h("h3"), aside: h("div") };
   const panes = {
     source: h("div", { class: "mx-pane mx-pane-source" }, heads.source, source.element),
@@ -63,6 +64,9 @@ export default view("HybridizeStepper", (ctx) => {
     if (row.kind === "source") ctx.choose({ things: thingsAt(program(), row.file, row.line), line: [row.file, row.line], group: null, origin: null });
   }
   const unselect = () => ctx.choose({ things: [], line: null, group: null, origin: null });
+
+  // In a comparison the stage before does not show again what its own pass took out: those rows come first.
+  const lostRows = (index) => rows(index).filter((row) => row.kind === "gone").length;
 
   // Search.
   let found = [], at = 0;
@@ -89,7 +93,6 @@ export default view("HybridizeStepper", (ctx) => {
   function railKey(event) {
     if (event.key === "ArrowRight" || event.key === "ArrowLeft") {
       step(event.key === "ArrowRight" ? 1 : -1);
-      rail.querySelector('[aria-selected="true"]')?.focus();
       event.preventDefault();
       event.stopPropagation();
     }
@@ -107,6 +110,7 @@ export default view("HybridizeStepper", (ctx) => {
 
   function drawRail() {
     const stages = program().stages;
+    const focused = rail.contains(document.activeElement);
     const most = Math.max(...stages.map((stage) => stage.seconds ?? 0), 1e-9);
     rail.replaceChildren(
       ...shown().map((i) => {
@@ -120,6 +124,7 @@ export default view("HybridizeStepper", (ctx) => {
         );
       }),
     );
+    if (focused) rail.querySelector('[aria-selected="true"]')?.focus();
   }
 
   function drawWords() {
@@ -137,31 +142,33 @@ export default view("HybridizeStepper", (ctx) => {
     const compared = Boolean(state.compare) && p.stages.length > 1;
     panes.aside.hidden = !compared;
     panes.source.hidden = compared || !sourceRows.length;
-    const show = (pane, index, keep, marks) => {
-      const list = rows(index), marked = marker(list, index, state), chosenThings = new Set(state.things ?? []);
+    const show = (pane, index, keep, marks, skip = 0) => {
+      const list = rows(index).slice(skip), every = marker(rows(index), index, state), chosenThings = new Set(state.things ?? []);
+      const marked = (i) => every(i + skip);
       const hits = pane === main ? new Set(found) : new Set();
+      const mark = (i) => (marks ? marks[i + skip] : list[i].mark);
       pane.show(
         {
           count: list.length,
-          render: (i) => drawRow(marks?.[i] ? { ...list[i], mark: marks[i] } : list[i], i, width, chosenThings),
-          classes: (i) => [marked(i) ? "mx-marked" : "", hits.has(i) ? "mx-hit" : "", `mx-r-${list[i].kind}`, marks?.[i] === "−" ? "mx-lost" : marks?.[i] || list[i].mark ? "mx-new" : ""].join(" "),
+          render: (i) => drawRow(marks ? { ...list[i], mark: mark(i) } : list[i], i, width, chosenThings),
+          classes: (i) => [marked(i) ? "mx-marked" : "", hits.has(i) ? "mx-hit" : "", `mx-r-${list[i].kind}`, mark(i) === "−" ? "mx-lost" : mark(i) ? "mx-new" : ""].join(" "),
         },
         keep,
       );
       const first = list.findIndex((_, i) => marked(i));
       const mine = state.origin?.[0] === index;
-      if (first >= 0 && (!mine || !keep) && (last.chosen !== chosen(state) || !keep)) pane.reveal(mine ? state.origin[1] : first);
+      if (first >= 0 && (!mine || !keep) && (last.chosen !== chosen(state) || !keep)) pane.reveal(mine ? state.origin[1] - skip : first);
     };
-    let difference_ = {};
+    let between = {};
     const graphs = [p.stages[other()], p.stages[current()]].every((stage) => stage.graph !== undefined);
-    if (compared && graphs) difference_ = difference(rows(other()), rows(current()));
+    if (compared && graphs) between = difference(rows(other()), rows(current()));
     const key = `${state.program}/${current()}`;
     heads.main.textContent = p.stages[current()].title;
-    show(main, current(), last.main === key, difference_.right);
+    show(main, current(), last.main === key, between.right);
     if (compared) {
       heads.aside.replaceChildren(select("compare with", shown().map((i) => [String(i), p.stages[i].title]), String(other()), (value) => ctx.choose({ other: Number(value) })));
       const asideKey = `${state.program}/${other()}`;
-      show(aside, other(), last.aside === asideKey, difference_.left);
+      show(aside, other(), last.aside === asideKey, between.left, lostRows(other()));
       last.aside = asideKey;
     }
     const chosenThings = new Set(state.things ?? []);
@@ -201,7 +208,7 @@ export default view("HybridizeStepper", (ctx) => {
     drawPanes();
     ctx.side.replaceChildren(...(some ? details({ payload: ctx.payload, program: p, state, stages: list, rows, go }) : overview(ctx.payload, p)));
     const stage = p.stages[current()];
-    if (!some) ctx.say(`${stage.title}: ${stage.what || stage.why}`);
+    if (!some) ctx.say(short(`${stage.title}: ${stage.what || stage.why}`, 140));
     else {
       const marked = marker(rows(current()), current(), state), count = rows(current()).filter((_, i) => marked(i)).length;
       ctx.say(`${count} row${count === 1 ? "" : "s"} of ${stage.title} marked`);
