@@ -234,8 +234,8 @@ class Segment:
             for i in donated:  # the program is the last to hold these buffers
                 count("donated_bytes", leaves[i].spec.nbytes)
                 leaves[i].array = None
-        call = executable((program, slots, donated, self.context), self)
         try:
+            call = executable((program, slots, donated, self.context), self)
             results = self._call(call, arrays)
         except Exception as error:
             told = explained_shortage(explained(error), self.context, self.source)
@@ -289,11 +289,7 @@ class Segment:
     def _call(self, program: Any, arrays: Sequence[Any]) -> Any:
         scalars = np.array(self.scalars, np.float64)
         with jax.enable_x64(True):
-            if self.context.device is _default_device():
-                results = program(scalars, *arrays)
-            else:
-                with jax.default_device(self.context.device):
-                    results = program(scalars, *arrays)
+            results = program(scalars, *arrays)
         # A row of the timeline ends when the device has done the work.
         return jax.block_until_ready(results) if self.alone or timeline.on else results
 
@@ -368,10 +364,3 @@ def _count_unheld() -> int:
 
 _pairings: dict[Any, tuple[tuple[int, ...], tuple[int, ...]]] = {}
 _REFERENCES_OF_UNHELD = _count_unheld()
-_default: list[Any] = []
-
-
-def _default_device() -> Any:
-    if not _default:
-        _default.append(jax.local_devices()[0])
-    return _default[0]
