@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import nbformat
+
 from mixnet.widgets.freeze import freeze
 
 INDEX = """# Notebooks

@@ -53,7 +53,9 @@ def draw(folder: str, label: str, columns: Sequence[Sequence[Box]], arrows: Sequ
     """
     for box in (box for column in columns for box in column):
         if box.file and not (PACKAGE / folder / box.file).exists():
-            raise FileNotFoundError(f"mixnet/{folder}/{box.file}, in the picture of {folder}, is not there.")
+            raise FileNotFoundError(
+                f"mixnet/{folder}/{box.file}, in the picture of {folder}, is not there."
+            )
     order = {box.key: i for i, column in enumerate(columns) for box in column}
     words: dict[int, int] = {}  # the widest word between a column and the next
     for arrow in arrows:
@@ -83,12 +85,21 @@ def draw(folder: str, label: str, columns: Sequence[Sequence[Box]], arrows: Sequ
         picture.text(middle, top + 18, box.title, anchor="middle", bold=True, size=13)
         for i, line in enumerate(lines_of(box)):
             of_file = box.file and i == len(lines_of(box)) - 1
-            picture.text(middle, top + 18 + LINE * (i + 1), line, "f-dim" if of_file else "f-fg", 11, "middle")
+            picture.text(
+                middle,
+                top + 18 + LINE * (i + 1),
+                line,
+                "f-dim" if of_file else "f-fg",
+                11,
+                "middle",
+            )
     return str(picture)
 
 
 def _width(box: Box) -> int:
-    return round(max(len(box.title) * 7.6, *(len(line) * 6.1 for line in [*lines_of(box), ""]))) + 22
+    return (
+        round(max(len(box.title) * 7.6, *(len(line) * 6.1 for line in [*lines_of(box), ""]))) + 22
+    )
 
 
 def _arrow(picture: Svg, arrow: Arrow, places: dict, order: dict, high: float) -> None:

@@ -11,9 +11,10 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-import mixnet as mx  # noqa: E402
-from boxes import Arrow, Box, draw  # noqa: E402
-from mixnet.widgets.svg import Svg  # noqa: E402
+from boxes import Arrow, Box, draw
+
+import mixnet as mx
+from mixnet.widgets.svg import Svg
 
 HERE = Path(__file__).parent
 ROOT = HERE.parent.parent
@@ -197,7 +198,10 @@ def pipeline() -> str:
     """The lists of passes, as ``mixnet/passes/pipeline.py`` has them."""
     from mixnet.passes.pipeline import PASSES
 
-    starts = {"graph": ("traced, composed", "a block, a symbol"), "segment": ("recorded", "a program to be")}
+    starts = {
+        "graph": ("traced, composed", "a block, a symbol"),
+        "segment": ("recorded", "a program to be"),
+    }
     ends = {"graph": "differentiable graph", "segment": "to XLA"}
     longest = max(len(each) for each in PASSES.values())
     picture = Svg(190 + 104 * longest + 110, 24 + 76 * len(PASSES), PICTURES["passes"][0])
@@ -208,7 +212,10 @@ def pipeline() -> str:
         picture.text(87, top + 39, starts[purpose][1], size=11, anchor="middle")
         for i, each in enumerate(passes):
             left = 190 + 104 * i
-            picture.path(f"M{left - 28 if i == 0 else left - 18},{top + 26} L{left - 1},{top + 26}", arrow=True)
+            picture.path(
+                f"M{left - 28 if i == 0 else left - 18},{top + 26} L{left - 1},{top + 26}",
+                arrow=True,
+            )
             picture.rect(left, top + 4, 86, 44, f"c{(0, 3)[row]} s-line", radius=6)
             words = each.__name__.split("_")
             picture.text(left + 43, top + 22, words[0], anchor="middle", size=12)
@@ -221,10 +228,16 @@ def pipeline() -> str:
 
 def layers() -> str:
     """The layers of the package, as the test of imports has them; names of folders are bold."""
-    found = runpy.run_path(str(ROOT / "tests" / "architecture" / "test_architecture.py"), run_name="layers")["LAYERS"]
+    found = runpy.run_path(
+        str(ROOT / "tests" / "architecture" / "test_architecture.py"), run_name="layers"
+    )["LAYERS"]
     package = Path(mx.__file__).parent
     rows = [sorted(room for room in layer if room != "api") for layer in reversed(found)]
-    picture = Svg(820, 20 + 34 * len(rows), "layers of mixnet, what users see above what it stands on; imports point down")
+    picture = Svg(
+        820,
+        20 + 34 * len(rows),
+        "layers of mixnet, what users see above what it stands on; imports point down",
+    )
     for row, rooms in enumerate(rows):
         top = 12 + 34 * row
         picture.rect(60, top, 748, 28, f"c{row % 2 * 7 if row % 2 else 0} s-line", radius=4)
@@ -234,7 +247,9 @@ def layers() -> str:
             picture.text(x, top + 19, room, "f-fg" if folder else "f-dim", 12, bold=folder)
             x += len(room) * (7.6 if folder else 7.0) + 16
     picture.path(f"M34,{16 + 8} L34,{20 + 34 * len(rows) - 22}", arrow=True)
-    picture.add(f'<text class="f-dim" font-size="12" transform="translate(24 {10 + 17 * len(rows)}) rotate(-90)" text-anchor="middle">imports point down</text>')
+    picture.add(
+        f'<text class="f-dim" font-size="12" transform="translate(24 {10 + 17 * len(rows)}) rotate(-90)" text-anchor="middle">imports point down</text>'
+    )
     return str(picture)
 
 

@@ -16,9 +16,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import mixnet as mx
 from build_operators import places
 from docstrings import summary, to_markdown
+
+import mixnet as mx
 from mixnet.ops import OPERATORS
 
 FOLDER = Path(__file__).parent / "api"
@@ -62,7 +63,9 @@ def page_of(value: Any) -> str | None:
     best = None
     for page, module in MODULES.items():
         name = module.__name__
-        if (home + ".").startswith(name + ".") and (best is None or len(name) > len(MODULES[best].__name__)):
+        if (home + ".").startswith(name + ".") and (
+            best is None or len(name) > len(MODULES[best].__name__)
+        ):
             best = page
     return best
 
@@ -77,7 +80,9 @@ def public(page: str) -> Iterator[tuple[str, Any]]:
         if isinstance(value, types.ModuleType):
             continue
         home = getattr(value, "__module__", None)
-        if (inspect.isclass(value) or inspect.isroutine(value)) and not str(home).startswith("mixnet"):
+        if (inspect.isclass(value) or inspect.isroutine(value)) and not str(home).startswith(
+            "mixnet"
+        ):
             continue  # NumPy's, Python's: handed on for programs that take them from here
         yield name, value
 
@@ -102,7 +107,9 @@ def types_of(value: Any) -> dict[str, str]:
     except (TypeError, ValueError):
         return {}
     kinds = {n: p.annotation for n, p in parameters.items() if p.annotation is not p.empty}
-    texts = {n: k if isinstance(k, str) else getattr(k, "__name__", str(k)) for n, k in kinds.items()}
+    texts = {
+        n: k if isinstance(k, str) else getattr(k, "__name__", str(k)) for n, k in kinds.items()
+    }
     return {n: text.strip("'") for n, text in texts.items() if "Any" not in text}
 
 
@@ -114,7 +121,12 @@ def directive(kind: str, name: str, arguments: str, body: str, level: int = 3) -
 
 def function_entry(page: str, name: str, value: Any) -> str:
     """A function with its arguments."""
-    return directive("function", f"mixnet.{page}.{name}", signature(value), to_markdown(value.__doc__, types_of(value)))
+    return directive(
+        "function",
+        f"mixnet.{page}.{name}",
+        signature(value),
+        to_markdown(value.__doc__, types_of(value)),
+    )
 
 
 def class_entry(page: str, name: str, value: type) -> str:
@@ -124,21 +136,40 @@ def class_entry(page: str, name: str, value: type) -> str:
     except AttributeError:
         known = types_of(value)
     parts = [to_markdown(value.__doc__, known)]
-    first = to_markdown(vars(value)["__init__"].__doc__) if getattr(vars(value).get("__init__"), "__doc__", None) else ""
+    first = (
+        to_markdown(vars(value)["__init__"].__doc__)
+        if getattr(vars(value).get("__init__"), "__doc__", None)
+        else ""
+    )
     if first.strip() and value.__doc__ != vars(value)["__init__"].__doc__:
         parts.append(first)
     operators = []
     for key, member in sorted(vars(value).items()):
         if key.startswith("_"):
             continue
-        plain = inspect.unwrap(getattr(member, "__func__", member)) if callable(getattr(member, "__func__", member)) else member
+        plain = (
+            inspect.unwrap(getattr(member, "__func__", member))
+            if callable(getattr(member, "__func__", member))
+            else member
+        )
         if isinstance(member, property):
-            parts.append(directive("property", key, "", to_markdown(inspect.getdoc(getattr(value, key)))))
+            parts.append(
+                directive("property", key, "", to_markdown(inspect.getdoc(getattr(value, key))))
+            )
         elif inspect.isfunction(plain):
-            if plain.__qualname__ == plain.__name__ and plain.__name__ == key and f"mx.nd.{key}" in OPERATOR_OF:
+            if (
+                plain.__qualname__ == plain.__name__
+                and plain.__name__ == key
+                and f"mx.nd.{key}" in OPERATOR_OF
+            ):
                 operators.append(key)
                 continue
-            entry = directive("method", key, signature(plain, not isinstance(member, staticmethod)), to_markdown(inspect.getdoc(getattr(value, key)), types_of(plain)))
+            entry = directive(
+                "method",
+                key,
+                signature(plain, not isinstance(member, staticmethod)),
+                to_markdown(inspect.getdoc(getattr(value, key)), types_of(plain)),
+            )
             parts.append(entry)
     if operators:
         links = ", ".join(operator_link(f"mx.nd.{key}", key) for key in operators)
@@ -190,7 +221,10 @@ def page_text(page: str) -> str:
     if functions:
         parts += ["## Functions", *functions]
     if operators:
-        parts += ["## Operators", "| name | what it computes |\n| --- | --- |\n" + "\n".join(operators)]
+        parts += [
+            "## Operators",
+            "| name | what it computes |\n| --- | --- |\n" + "\n".join(operators),
+        ]
     if others:
         parts.append(f"Also here: {', '.join(others)}.")
     if constants:
@@ -200,14 +234,21 @@ def page_text(page: str) -> str:
 
 def is_operator(value: Any) -> bool:
     """Whether a function was made from the registry."""
-    return "__signature__" in getattr(value, "__dict__", {}) and "**kwargs" in str(inspect.signature(value))
+    return "__signature__" in getattr(value, "__dict__", {}) and "**kwargs" in str(
+        inspect.signature(value)
+    )
 
 
 def index_text() -> str:
     """The page that lists the pages."""
-    parts = ["# API", "Every public name of every module, built from the code. Operators have [pages of their own](../operators/index.md)."]
+    parts = [
+        "# API",
+        "Every public name of every module, built from the code. Operators have [pages of their own](../operators/index.md).",
+    ]
     for group, pages in GROUPS.items():
-        rows = [f"| [`mx.{page}`]({page}.md) | {summary(MODULES[page].__doc__)} |" for page in pages]
+        rows = [
+            f"| [`mx.{page}`]({page}.md) | {summary(MODULES[page].__doc__)} |" for page in pages
+        ]
         parts += [f"## {group}", "| module | |\n| --- | --- |\n" + "\n".join(rows)]
     parts.append("```{toctree}\n:hidden:\n\n" + "\n".join(PAGES) + "\n```")
     return "\n\n".join(parts) + "\n"

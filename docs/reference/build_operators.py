@@ -12,6 +12,7 @@ from collections import defaultdict
 from pathlib import Path
 
 from docstrings import to_markdown
+
 from mixnet.ops import OPERATORS, Op
 
 FOLDER = Path(__file__).parent / "operators"

@@ -71,13 +71,19 @@ def _paragraphs(lines: list[str]) -> list[str]:
     code = False
     for i, line in enumerate(lines):
         before = lines[i - 1] if i else ""
-        in_list = bool(re.match(r"\s*([-*]|\d+\.) ", before)) or (made and made[-1].startswith("  "))
+        in_list = bool(re.match(r"\s*([-*]|\d+\.) ", before)) or (
+            made and made[-1].startswith("  ")
+        )
         indented = line.startswith("    ")
-        code = indented and (code or not before.strip()) and not in_list or (code and not line)
+        code = (indented and (code or not before.strip()) and not in_list) or (code and not line)
         if re.match(r"[*-] ", line):
             made.append(line[:2] + inline(line[2:]))
         else:
-            made.append(line if code else inline(line.removesuffix("::") + (":" if line.endswith("::") else "")))
+            made.append(
+                line
+                if code
+                else inline(line.removesuffix("::") + (":" if line.endswith("::") else ""))
+            )
     return made
 
 
