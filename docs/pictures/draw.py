@@ -245,7 +245,7 @@ def layers() -> str:
         for room in rooms:
             folder = (package / room).is_dir()
             picture.text(x, top + 19, room, "f-fg" if folder else "f-dim", 12, bold=folder)
-            x += len(room) * (7.6 if folder else 7.0) + 16
+            x += len(room) * (7.6 if folder else 6.4) + 13
     picture.path(f"M34,{16 + 8} L34,{20 + 34 * len(rows) - 22}", arrow=True)
     picture.add(
         f'<text class="f-dim" font-size="12" transform="translate(24 {10 + 17 * len(rows)}) rotate(-90)" text-anchor="middle">imports point down</text>'
