@@ -44,7 +44,7 @@ docs: $(VENV)/stamp-docs
 	@echo "open build/docs/index.html"
 
 test: $(VENV)/stamp-dev
-	$(BIN)/python -m pytest -n auto
+	$(BIN)/python -m pytest -n auto --dist loadgroup
 
 lint: $(VENV)/stamp-dev
 	$(BIN)/ruff check .

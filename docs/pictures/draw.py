@@ -226,6 +226,11 @@ def pipeline() -> str:
     return str(picture)
 
 
+def gap(room: str, rooms: list[str]) -> str:
+    """Room before a name that is not the first."""
+    return "" if room == rooms[0] else ' dx="16"'
+
+
 def layers() -> str:
     """The layers of the package, as the test of imports has them; names of folders are bold."""
     found = runpy.run_path(
@@ -241,11 +246,12 @@ def layers() -> str:
     for row, rooms in enumerate(rows):
         top = 12 + 34 * row
         picture.rect(60, top, 748, 28, f"c{row % 2 * 7 if row % 2 else 0} s-line", radius=4)
-        x = 72.0
-        for room in rooms:
-            folder = (package / room).is_dir()
-            picture.text(x, top + 19, room, "f-fg" if folder else "f-dim", 12, bold=folder)
-            x += len(room) * (7.6 if folder else 6.4) + 13
+        parts = [
+            f'<tspan class="{"f-fg" if folder else "f-dim"}" font-weight="{600 if folder else 400}"'
+            f"{gap(room, rooms)}>{room}</tspan>"
+            for room, folder in ((r, (package / r).is_dir()) for r in rooms)
+        ]
+        picture.add(f'<text x="72" y="{top + 19}" font-size="12">{"".join(parts)}</text>')
     picture.path(f"M34,{16 + 8} L34,{20 + 34 * len(rows) - 22}", arrow=True)
     picture.add(
         f'<text class="f-dim" font-size="12" transform="translate(24 {10 + 17 * len(rows)}) rotate(-90)" text-anchor="middle">imports point down</text>'
