@@ -1,6 +1,7 @@
 # make tour   sets up and runs the tour notebook headless
 # make lab    the same in JupyterLab
 # make docs   builds the documentation into build/docs
+# make course runs all notebooks headless and stores them with their figures
 # make test   sets up and runs the tests
 # make lint   style and types
 PYTHON ?= python3
@@ -11,7 +12,7 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 CONSTRAINTS ?= notebooks/constraints.txt
 PINNED := $(if $(CONSTRAINTS),--constraint $(CONSTRAINTS))
 
-.PHONY: tour lab docs test lint bench clean
+.PHONY: tour lab course docs test lint bench clean
 
 $(VENV)/stamp-base: pyproject.toml $(CONSTRAINTS)
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "mixnet needs Python 3.11 or newer; try: make PYTHON=python3.12")'
@@ -42,6 +43,9 @@ lab: $(VENV)/stamp-lab
 docs: $(VENV)/stamp-docs
 	$(BIN)/python -m sphinx -j auto -W --keep-going -q -b html docs build/docs
 	@echo "open build/docs/index.html"
+
+course: $(VENV)/stamp-lab
+	$(BIN)/python notebooks/run.py --all --freeze
 
 test: $(VENV)/stamp-dev
 	$(BIN)/python -m pytest -n auto --dist loadgroup

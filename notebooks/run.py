@@ -1,6 +1,10 @@
-"""Execute a notebook headless, with a line of progress per cell; write notebook and HTML page.
+"""Execute notebooks headless, with a line of progress per cell.
 
-Usage: python notebooks/run.py NOTEBOOK [--out FOLDER]
+Usage: python notebooks/run.py NOTEBOOK... | --all  [--out FOLDER | --freeze]
+
+By default the executed notebook and a page are written to a folder; the page needs no kernel and no network. With ``--freeze``
+each notebook is replaced by the executed one, its figures kept and its live widgets taken out: the form
+in which they are stored.
 """
 
 from __future__ import annotations
@@ -15,7 +19,11 @@ from typing import Any
 import nbformat
 from nbclient import NotebookClient
 from nbclient.exceptions import CellExecutionError
-from nbconvert import HTMLExporter
+
+from mixnet.base import AttributeValueError
+from mixnet.widgets.freeze import freeze, notebook_page, read
+
+HERE = Path(__file__).resolve().parent
 
 
 class ProgressClient(NotebookClient):
@@ -35,57 +43,78 @@ class ProgressClient(NotebookClient):
         return await super().async_execute_cell(cell, cell_index, **kwargs)
 
 
-def run(path: Path, out: Path) -> tuple[Path, Path]:
-    """Execute the notebook; returns the paths of the executed notebook and the page.
+def execute(path: Path) -> Any:
+    """The notebook, executed in a kernel of its own, in its own folder.
 
     Raises:
-        CellExecutionError: a cell failed; nothing is written.
+        CellExecutionError: a cell failed.
     """
-    notebook = nbformat.read(path, as_version=4)
+    notebook = read(path)
     client = ProgressClient(
         notebook,
         timeout=600,
         kernel_name="python3",
         coalesce_streams=True,  # a progress bar is one line in the page, not a hundred
+        record_timing=False,
+        extra_arguments=[
+            "--log-level=ERROR"
+        ],  # a kernel warns of its own transport, which is local here
         resources={"metadata": {"path": path.parent}},
     )
     client.total = sum(cell.cell_type == "code" for cell in notebook.cells)
     client.started = time.monotonic()
     client.execute()
-    page, _ = HTMLExporter().from_notebook_node(notebook)
+    # The version of this machine's Python is nobody's business.
+    notebook.metadata["language_info"] = {"name": "python"}
+    return notebook
+
+
+def write(notebook: Any, path: Path, out: Path | None) -> list[Path]:
+    """Write an executed notebook: frozen in its place, or with a page to the folder ``out``."""
+    if out is None:
+        write_whole(path, nbformat.writes(freeze(notebook)) + "\n")
+        return [path]
     out.mkdir(parents=True, exist_ok=True)
     executed, html = out / path.name, out / path.with_suffix(".html").name
-    write_whole(executed, nbformat.writes(notebook))
-    write_whole(html, page)
-    return executed, html
+    write_whole(executed, nbformat.writes(notebook) + "\n")
+    write_whole(html, notebook_page(notebook))
+    return [executed, html]
 
 
 def write_whole(path: Path, text: str) -> None:
     """Write a file under another name, then rename it."""
     temporary = path.with_name(f".{path.name}.part")
-    temporary.write_text(text)
+    temporary.write_text(text, encoding="utf-8")
     os.replace(temporary, path)
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """The command line; 0 if every cell ran."""
+    """The command line; 0 if every cell of every notebook ran."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("notebook", type=Path)
-    parser.add_argument("--out", type=Path, default=Path("build/tour"))
+    parser.add_argument("notebook", type=Path, nargs="*")
+    parser.add_argument("--all", action="store_true", help="all notebooks of the course")
+    parser.add_argument("--out", type=Path, default=Path("build/notebooks"))
+    parser.add_argument("--freeze", action="store_true", help="replace each by the executed one")
     given = parser.parse_args(arguments)
-    if not given.notebook.is_file():
-        print(f"There is no notebook {given.notebook}.", file=sys.stderr)
-        return 2
-    start = time.monotonic()
-    try:
-        executed, html = run(given.notebook.resolve(), given.out)
-    except CellExecutionError as error:
-        print(f"\nA cell of {given.notebook} failed:\n{error}", file=sys.stderr)
-        return 1
-    print(f"ran {given.notebook} in {time.monotonic() - start:.0f} s")
-    print(f"executed notebook: {executed}")
-    print(f"page:              {html}")
-    return 0
+    paths = sorted(HERE.glob("[0-9][0-9]_*.ipynb")) if given.all else given.notebook
+    if not paths:
+        parser.error("name a notebook, or --all")
+    failed = 0
+    for path in paths:
+        start = time.monotonic()
+        try:
+            notebook = execute(path.resolve())
+        except CellExecutionError as error:
+            print(f"\nA cell of {path} failed:\n{error}", file=sys.stderr)
+            failed = 1
+            continue
+        except (OSError, AttributeValueError) as error:
+            print(f"{path}: {error}", file=sys.stderr)
+            failed = 2
+            continue
+        written = write(notebook, path, None if given.freeze else given.out)
+        print(f"ran {path} in {time.monotonic() - start:.0f} s: {', '.join(map(str, written))}")
+    return failed
 
 
 if __name__ == "__main__":

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -62,6 +63,15 @@ def _kept(op_type: str) -> Iterator[None]:
     except Exception as error:
         _raised.append((op_type, error))
         raise
+
+
+def _is_news(record: logging.LogRecord) -> bool:
+    """Whether JAX logs the error of a callback that nobody else tells: ours are raised at the reader."""
+    error = record.exc_info[1] if record.exc_info else None
+    return all(error is not original for _, original in _raised)
+
+
+logging.getLogger("jax._src.callback").addFilter(_is_news)
 
 
 def explained(error: Exception) -> Exception:

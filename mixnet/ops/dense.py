@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+from mixnet.base import ShapeError
 from mixnet.ops.registry import op
 
 
@@ -21,9 +22,18 @@ def fully_connected(
     Returns:
         ``(batch, num_hidden)``, or ``(..., num_hidden)`` without ``flatten``.
 
+    Raises:
+        ShapeError: the weight is for another number of inputs.
+
     Source: MXNet operator ``FullyConnected``.
     """
     rows = data.reshape(data.shape[0], math.prod(data.shape[1:])) if flatten else data
+    if weight.shape[-1] != rows.shape[-1]:
+        raise ShapeError(
+            f"FullyConnected: weight {weight.shape} takes {weight.shape[-1]} numbers per sample, "
+            f"but data {data.shape} has {rows.shape[-1]} (flatten={flatten}). "
+            f"Give weight the shape {(num_hidden, rows.shape[-1])}, or data the other extent."
+        )
     out = rows @ weight.T
     return out if no_bias else out + bias
 

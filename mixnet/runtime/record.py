@@ -89,7 +89,7 @@ def record(
                 break
     if call.alone:
         segment.alone = True
-        segment.finish("an operation in Python", wait=False)
+        segment.finish("an operation in Python", wait=current.naive)
     elif slot >= _limit or here.bulk:
         _after(segment, here)
     return outputs

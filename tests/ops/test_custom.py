@@ -198,3 +198,29 @@ def test_shapes_of_arguments_that_are_not_given() -> None:
     assert dict(zip(net.list_arguments(), shapes, strict=True)) == {
         "data": (4, 5), "fc_weight": (3, 5), "fc_bias": (3,), "loss_label": (4,),
     }  # fmt: skip
+
+
+class Refuses(mx.operator.CustomOp):
+    def forward(self, is_train, req, in_data, out_data, aux):
+        raise ValueError("no negative numbers")
+
+
+@mx.operator.register("test_refuses")
+class RefusesProp(mx.operator.CustomOpProp):
+    def create_operator(self, ctx, in_shapes, in_dtypes):
+        return Refuses()
+
+
+@pytest.mark.parametrize("read", ["asnumpy", "wait_to_read", "asscalar", "__repr__", "__float__"])
+def test_what_is_computed_from_a_failure_raises_it(read: str, capfd: pytest.CaptureFixture) -> None:
+    total = (nd.Custom(nd.ones(3) - 5, op_type="test_refuses") * 2).sum()
+    for _ in range(2):  # nothing has run before the first
+        with pytest.raises(mx.MXNetError, match="'test_refuses' raised ValueError: no negative"):
+            getattr(total, read)()
+    assert "pure_callback" not in capfd.readouterr().err, "it is told once, to the reader"
+
+
+def test_the_naive_engine_raises_at_the_line() -> None:
+    x = nd.ones(3)
+    with mx.engine.using("NaiveEngine"), pytest.raises(mx.MXNetError, match="no negative"):
+        nd.Custom(x - 5, op_type="test_refuses")

@@ -169,3 +169,8 @@ def test_errors_say_what_is_wrong() -> None:
         nd._histogram(x2, bin_cnt=3)
     with pytest.raises(AttributeValueError, match="below the second"):
         nd._histogram(x2, bin_cnt=3, range=(2.0, 1.0))
+
+
+def test_a_weight_for_other_inputs_is_told() -> None:
+    with pytest.raises(ShapeError, match=r"takes 6 numbers per sample, but data \(4, 2, 4\) has 8"):
+        nd.FullyConnected(nd.ones((4, 2, 4)), nd.ones((5, 6)), num_hidden=5, no_bias=True)

@@ -5,13 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import mixnet as mx
-from mixnet.widgets import ArrayView, GraphView, View
-from mixnet.widgets import ArrayView, MemoryView, View
-from mixnet.widgets import ArrayView, EngineTimeline, View
 from mixnet.gluon import nn
-from mixnet.widgets import ArrayView, HybridizeStepper, View
-from mixnet.widgets import ArrayView, MemoryView, ScalingView, View
-from mixnet.widgets import ArrayView, EngineTimeline, TrainingBoard, View
+from mixnet.widgets import (
+    ArrayView,
+    EngineTimeline,
+    GraphView,
+    HybridizeStepper,
+    MemoryView,
+    ScalingView,
+    TrainingBoard,
+    View,
+)
 
 EXAMPLES: dict[str, Callable[[], View]] = {}
 
@@ -43,6 +47,8 @@ def graph() -> View:
                 )
             net.add(part)
     return GraphView(net, (4, 6), train=True)
+
+
 def small_symbol() -> mx.sym.Symbol:
     """Two layers and a loss head."""
     x = mx.sym.Activation(mx.sym.FullyConnected(mx.sym.Variable("data"), num_hidden=16, name="fc1"), "tanh", name="act")  # fmt: skip
@@ -66,6 +72,8 @@ def live_memory() -> View:
         c = b + 1
         c.wait_to_read()
     return MemoryView.live(log)
+
+
 def timeline() -> View:
     """Two engines: decoding, copying and a step for each batch; one write fails."""
     time = {"pushed": 0, "ready": 0, "started": 0, "ended": 0}
@@ -97,6 +105,8 @@ def timeline() -> View:
     view = EngineTimeline(rows)
     view.payload = {"runs": [view.payload["runs"][0], {**view.payload["runs"][0], "name": "again"}]}
     return view
+
+
 def stepper() -> View:
     """A small network."""
     net = nn.HybridSequential()

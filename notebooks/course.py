@@ -1,0 +1,161 @@
+"""What the notebooks of the course share: data that ships with scikit-learn, pictures, checks of exercises.
+
+The notebooks import it from their own folder. Nothing here is needed to use mixnet.
+"""
+
+from __future__ import annotations
+
+import functools
+import linecache
+import traceback
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+
+class Digits(NamedTuple):
+    """Handwritten digits: pictures ``(samples, 1, 8, 8)`` from 0 to 1, labels ``(samples,)``; all float32."""
+
+    train_x: np.ndarray
+    train_y: np.ndarray
+    test_x: np.ndarray
+    test_y: np.ndarray
+
+
+def digits(held_out: float = 0.2, seed: int = 1) -> Digits:
+    """1,797 digits of 8 by 8 pixels (Boğaziçi University), of which a part is kept for testing.
+
+    Args:
+        held_out: the part that is kept, from 0 to 1.
+        seed: which digits are kept.
+    """
+    from sklearn.datasets import load_digits
+
+    data = load_digits()
+    pictures = (data.images / 16).astype("float32")[:, None]
+    labels = data.target.astype("float32")
+    order = np.random.default_rng(seed).permutation(len(pictures))
+    kept = round(len(order) * held_out)
+    test, train = order[:kept], order[kept:]
+    return Digits(pictures[train], labels[train], pictures[test], labels[test])
+
+
+def photograph(name: str = "china", thin: int = 2) -> np.ndarray:
+    """One of scikit-learn's two photographs: ``(height, width, 3)``, float32 from 0 to 1.
+
+    Args:
+        name: ``china`` or ``flower``.
+        thin: every how many pixels one is taken; 1 gives 427 by 640.
+    """
+    from sklearn.datasets import load_sample_image
+
+    return load_sample_image(f"{name}.jpg")[::thin, ::thin].astype("float32") / 255
+
+
+def show(pictures: Any, titles: Any = None, columns: int = 10, size: float = 0.9) -> None:
+    """Draw pictures side by side: grey ``(height, width)`` or colour ``(height, width, 3)``."""
+    import matplotlib.pyplot as plt
+
+    pictures = [np.squeeze(np.asarray(each)) for each in pictures]
+    columns = min(columns, len(pictures))
+    rows = -(-len(pictures) // columns)
+    extra = 0.25 if titles is not None else 0.0
+    figure, axes = plt.subplots(
+        rows, columns, figsize=(columns * size, rows * (size + extra)), squeeze=False
+    )
+    for axis in axes.ravel():
+        axis.axis("off")
+    for i, (axis, picture) in enumerate(zip(axes.ravel(), pictures, strict=False)):
+        axis.imshow(picture, cmap="gray_r" if picture.ndim == 2 else None)
+        if titles is not None:
+            axis.set_title(titles[i], fontsize=9)
+    figure.tight_layout(pad=0.3)
+    plt.show()
+
+
+class NotYet(Exception):
+    """An answer is not right yet; the text says why."""
+
+
+class Test:
+    """What a check asks of an answer. The first thing that does not hold ends the check."""
+
+    def true(self, holds: Any, otherwise: str) -> None:
+        """Something holds; ``otherwise`` says what is wrong if it does not."""
+        if not holds:
+            raise NotYet(otherwise)
+
+    def given(self, found: Any, what: str = "the result") -> None:
+        """The answer is there at all."""
+        if found is None or found is NotImplemented or found is ...:
+            raise NotYet(f"{what} is {found}: there is nothing to check so far")
+
+    def equal(self, found: Any, expected: Any, what: str = "the result") -> None:
+        """Both are the same: numbers, texts, tuples, lists."""
+        self.given(found, what)
+        if found != expected:
+            raise NotYet(f"{what} is {found!r}, expected {expected!r}")
+
+    def close(
+        self, found: Any, expected: Any, what: str = "the result", tolerance: float = 1e-4
+    ) -> None:
+        """Both are arrays (or numbers) of the same shape and nearly the same content."""
+        self.given(found, what)
+        found, expected = _numbers(found), _numbers(expected)
+        if found.shape != expected.shape:
+            raise NotYet(f"{what} has shape {found.shape}, expected {expected.shape}")
+        wrong = ~np.isclose(found, expected, tolerance, tolerance)
+        if wrong.any():
+            place = tuple(int(i) for i in np.argwhere(wrong)[0])
+            at = f" at {list(place)}" if place else ""
+            raise NotYet(f"{what} is {found[place]:.6g}{at}, expected {expected[place]:.6g}")
+
+
+def checks(function: Callable[..., None]) -> Callable[..., bool]:
+    """Make a check of ``function(test, *answers)``: prints whether the answers are right, or why not yet.
+
+    An exercise that nobody has done yet must not stop the notebook, so a check never raises::
+
+        @course.checks
+        def check_double(test, double):
+            test.close(double(nd.ones(3)), [2, 2, 2], "double of ones")
+
+        check_double(double)
+
+    Returns:
+        a function of the answers, which returns whether they are right.
+    """
+
+    @functools.wraps(function)
+    def check(*answers: Any) -> bool:
+        name = getattr(answers[0], "__name__", "your answer") if answers else "your answer"
+        try:
+            function(Test(), *answers)
+        except NotYet as wrong:
+            print(f"✘ {name}, not yet: {wrong}.")
+        except Exception as error:
+            text = " ".join(str(error).split())
+            print(f"✘ {name}, not yet: it raises {type(error).__name__}: {text}{_line(error)}")
+        else:
+            print(f"✔ {name}: correct.")
+            return True
+        return False
+
+    del check.__wrapped__  # type: ignore[attr-defined]  # its signature has no test
+    return check
+
+
+def _numbers(value: Any) -> np.ndarray:
+    asnumpy = getattr(value, "asnumpy", None)
+    return np.asarray(value if asnumpy is None else asnumpy(), dtype=np.float64)
+
+
+def _line(error: BaseException) -> str:
+    """The line of the reader's cell that raised, if a cell did."""
+    frames = traceback.extract_tb(error.__traceback__)
+    cells = [frame for frame in frames if "ipykernel" in frame.filename]
+    if not cells:
+        return ""
+    text = linecache.getline(cells[-1].filename, cells[-1].lineno or 0).strip()
+    return f" (line {cells[-1].lineno} of a cell: {text})"

@@ -1,0 +1,68 @@
+"""The checks of exercises: right answers pass, wrong ones are told what is wrong."""
+
+from __future__ import annotations
+
+import importlib.util
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import mixnet as mx
+
+FILE = Path(__file__).parents[2] / "notebooks" / "course.py"
+
+
+@pytest.fixture(scope="module")
+def course() -> Any:
+    spec = importlib.util.spec_from_file_location("course", FILE)
+    assert spec and spec.loader
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.mark.parametrize(
+    ("answer", "expected"),
+    [
+        (lambda x: 2 * x, "✔"),
+        (lambda x: None, "twice ones is None: there is nothing to check so far"),
+        (lambda x: x, "twice ones is 1 at [0], expected 2"),
+        (lambda x: x[:2] * 2, "twice ones has shape (2,), expected (3,)"),
+        (lambda x: x * float("nan"), "twice ones is nan at [0], expected 2"),
+        (lambda x: x.nothing, "it raises AttributeError"),
+    ],
+)
+def test_checks(
+    course: Any, answer: Any, expected: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    @course.checks
+    def check(test: Any, double: Any) -> None:
+        test.close(double(mx.nd.ones(3)), [2, 2, 2], "twice ones")
+
+    assert check(answer) == (expected == "✔")
+    printed = capsys.readouterr().out
+    assert expected in printed and printed.count("\n") == 1
+    assert ("not yet" in printed) == (expected != "✔")
+
+
+def test_equal_and_true(course: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    @course.checks
+    def check(test: Any, found: Any) -> None:
+        test.equal(found, 3, "the number")
+        test.true(found > 5, "it is too small")
+
+    assert not check(3) and "too small" in capsys.readouterr().out
+    assert not check(2) and "the number is 2, expected 3" in capsys.readouterr().out
+
+
+def test_data(course: Any) -> None:
+    pytest.importorskip("sklearn")
+    data = course.digits()
+    assert data.train_x.shape == (1438, 1, 8, 8) and data.test_x.shape == (359, 1, 8, 8)
+    assert data.train_x.dtype == data.train_y.dtype == np.float32
+    assert data.train_x.min() == 0 and data.train_x.max() == 1
+    assert course.photograph("flower", 4).shape == (107, 160, 3)
+    both = np.concatenate([data.train_x, data.test_x]).reshape(1797, -1)
+    assert len({row.tobytes() for row in both}) == 1797, "no digit is in both parts"

@@ -1,0 +1,106 @@
+"""Every notebook of the course runs from top to bottom, teaches in the same form, and is stored frozen."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+nbformat = pytest.importorskip("nbformat", reason="pip install '.[lab]' to run notebooks")
+pytest.importorskip("sklearn", reason="pip install '.[lab]' to run notebooks")
+
+from mixnet.widgets import page  # noqa: E402
+
+FOLDER = Path(__file__).parents[2] / "notebooks"
+NOTEBOOKS = sorted(FOLDER.glob("*.ipynb"))
+LIVE = "application/vnd.jupyter.widget-view+json"
+# What a stored output must not say: a folder of a machine, a warning, an error.
+MACHINE = re.compile(
+    r"(?<![\w.])/(tmp|home|root|work|usr|opt|Users)/|ipykernel_\d|Warning:|Traceback"
+)
+
+every = pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+
+
+def load(path: Path) -> Any:
+    return nbformat.read(path, as_version=4)
+
+
+def tags(cell: Any) -> list[str]:
+    return cell.metadata.get("tags", [])
+
+
+def said(cell: Any) -> str:
+    """All that the outputs of a cell say in text, the data of views too."""
+    parts: list[str] = []
+    for output in cell.get("outputs", []):
+        parts.append(output.get("text", ""))
+        for kind, data in output.get("data", {}).items():
+            if kind.startswith("text/"):
+                packed = re.findall(r'application/x-mixnet">([^<]+)<', data)
+                parts += [str(page.unpack(each)) for each in packed]
+                parts.append(re.sub(r"base64,[\w+/=]+|x-mixnet\">[^<]+", "", data))
+    return "\n".join(parts)
+
+
+def test_they_are_numbered() -> None:
+    numbers = [int(path.name[:2]) for path in NOTEBOOKS]
+    assert numbers == list(range(len(numbers)))
+    assert all(re.fullmatch(r"\d\d_[a-z_]+", path.stem) for path in NOTEBOOKS)
+
+
+@every
+def test_it_is_stored_frozen(path: Path) -> None:
+    notebook = load(path)
+    assert path.stat().st_size < 300_000
+    assert "widgets" not in notebook.metadata
+    ids = [cell.id for cell in notebook.cells]
+    assert len(set(ids)) == len(ids)
+    ran = [cell for cell in notebook.cells if cell.cell_type == "code"]
+    assert all(cell.execution_count for cell in ran), "run it with --freeze"
+    assert [cell.execution_count for cell in ran] == list(range(1, len(ran) + 1))
+    for cell in ran:
+        for output in cell.outputs:
+            assert output.output_type != "error", cell.source
+            assert output.get("name") != "stderr", cell.source
+            assert LIVE not in output.get("data", {}), cell.source
+        assert not MACHINE.search(said(cell)), cell.source
+
+
+@every
+def test_it_teaches(path: Path) -> None:
+    cells = load(path).cells
+    first, last = cells[0], cells[-1]
+    assert first.cell_type == last.cell_type == "markdown"
+    assert first.source.startswith("# ")
+    texts = "\n".join(cell.source for cell in cells if cell.cell_type == "markdown")
+    assert "**Question" in texts
+    assert "notebooks/" in last.source or ".ipynb" in last.source or "mixnet/" in last.source
+    named = re.findall(r"`(mixnet/[\w/]+\.(?:py|js)|docs/[\w/-]+\.md)`", texts)
+    missing = [name for name in named if not (FOLDER.parent / name).exists()]
+    assert not missing
+    exercises = [cell for cell in cells if "exercise" in tags(cell)]
+    solutions = [cell for cell in cells if "solution" in tags(cell)]
+    assert exercises and len(solutions) == len(exercises)
+    assert all(cell.metadata.get("jupyter", {}).get("source_hidden") for cell in solutions)
+
+
+@every
+def test_it_runs(path: Path, tmp_path: Path) -> None:
+    command = [sys.executable, str(FOLDER / "run.py"), str(path), "--out", str(tmp_path)]
+    found = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert found.returncode == 0, found.stdout[-2000:] + found.stderr[-4000:]
+    checked = 0
+    for cell in load(tmp_path / path.name).cells:
+        if cell.cell_type != "code":
+            continue
+        assert not any(output.output_type == "error" for output in cell.outputs), cell.source
+        if "solution" in tags(cell):
+            checked += 1
+            assert "correct." in said(cell) and "not yet" not in said(cell), said(cell)
+    assert checked
+    assert (tmp_path / f"{path.stem}.html").exists()
