@@ -198,7 +198,7 @@ def test_a_function_and_its_lines() -> None:
     file, _, line = dot["line"].rpartition(":")
     assert (
         file.endswith("test_graph.py")
-        and "dot(x, w)" in open(file).read().splitlines()[int(line) - 1]
+        and "dot(x, w)" in Path(file).read_text().splitlines()[int(line) - 1]
     )
 
 
