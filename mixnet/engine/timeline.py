@@ -49,7 +49,7 @@ class Timeline:
     def add(self, task: Task) -> None:
         """The row of a task that has just ended."""
         assert task.stamps is not None
-        if len(task.stamps) == 3:  # the work was interrupted
+        while len(task.stamps) < 4:  # the work was interrupted
             task.stamps.append(now())
         pushed, ready, started, ended = task.stamps
         self._rows.append(

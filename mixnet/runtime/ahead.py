@@ -52,4 +52,17 @@ def compile_for(
         compiler_options=dict(options or {}),
     )
     with jax.enable_x64(True), jax.default_device(device):
-        return jitted.lower(*structs).compile()
+        return _bare(jitted.lower(*structs).compile())
+
+
+def _bare(compiled: Any) -> Callable[..., Any]:
+    """The function in C of a compiled program, which JAX would make when it is first called.
+
+    Python takes an interrupt between two calls of Python code: one function in C either has not run or has
+    returned what it computed. If this JAX has none, the program itself.
+    """
+    try:
+        made: Callable[..., Any] | None = compiled._executable.create_cpp_call(compiled._params)
+    except AttributeError:
+        made = None
+    return made or compiled  # type: ignore[no-any-return]
