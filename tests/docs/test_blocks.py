@@ -32,7 +32,11 @@ PARTS = {
     "stages.md": "its imports are left out",
     "live-memory.md": "a network is at hand",
 }
-PAGES = [ROOT / "README.md", DOCS / "start.md", *sorted([*DOCS.glob("howto/*.md"), *DOCS.glob("concepts/*.md")])]
+PAGES = [
+    ROOT / "README.md",
+    DOCS / "start.md",
+    *sorted([*DOCS.glob("howto/*.md"), *DOCS.glob("concepts/*.md")]),
+]
 RUN = [
     page for page in PAGES if page.name not in PARTS and blocks(page.read_text(encoding="utf-8"))
 ]
