@@ -43,3 +43,47 @@ def array(page: Any, view: Any) -> None:
     view.get_by_label("slice").focus()
     page.keyboard.press("ArrowRight")
     assert "[0, 1, 1, 1]" in view.locator(".mx-line").inner_text()
+
+
+@steps(selected=...)
+def graph(page: Any, view: Any) -> None:
+    view.locator("canvas.mx-canvas").first.focus()
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("ArrowDown")
+    assert view.locator('[role="treeitem"][aria-selected="true"]').count() == 1
+    assert "operator" in view.locator(".mx-side").inner_text()
+    view.get_by_label("open all blocks").click()
+    page.keyboard.press("/")
+
+
+@steps(plan="none", one=True)
+def memory(page: Any, view: Any) -> None:
+    view.locator('[data-plan="none"]').click()
+    assert "none" in view.locator(".mx-side").inner_text()
+    view.locator('[data-plan="none"]').press("ArrowRight")
+    view.locator('[data-plan="none"]').click()
+    view.get_by_label("draw all plans to one scale").click()
+
+
+@steps(events=...)
+def live_memory(page: Any, view: Any) -> None:
+    view.locator("canvas.mx-canvas").first.focus()
+    page.keyboard.press("e")
+
+
+@steps(selected=...)
+def timeline(page: Any, view: Any) -> None:
+    operations = view.get_by_role("listbox").first
+    operations.focus()
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("Enter")
+    assert "thread" in view.locator(".mx-side").inner_text().lower()
+
+
+@steps(stage=...)
+def stepper(page: Any, view: Any) -> None:
+    tabs = view.get_by_role("tab")
+    tabs.nth(2).click()
+    assert tabs.nth(2).get_attribute("aria-selected") == "true"
+    page.keyboard.press("ArrowRight")
+    assert tabs.nth(3).get_attribute("aria-selected") == "true"
