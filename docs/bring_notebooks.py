@@ -29,7 +29,9 @@ def bring(source: Path, target: Path) -> list[str]:
         notebook = freeze(nbformat.read(path, as_version=4))
         for cell in notebook.cells:
             if cell.cell_type == "markdown":
-                cell.source = cell.source.replace("](../docs/", "](../")
+                cell.source = cell.source.replace("](../docs/", "](../").replace(
+                    "](.)", "](index.md)"
+                )
         made[path.name] = nbformat.writes(notebook)
     names = [name.removesuffix(".ipynb") for name in made]
     made["index.md"] = INDEX.replace("NAMES", "\n".join(names))

@@ -175,9 +175,14 @@ def class_entry(page: str, name: str, value: type) -> str:
         links = ", ".join(operator_link(f"mx.nd.{key}", key) for key in operators)
         parts.append(f"Operators as methods: {links}.")
     bases = [b for b in value.__mro__[1:] if b.__module__.startswith("mixnet")]
+    known_names = set(vars(value))
     for base in bases:
-        names = [k for k, m in sorted(vars(base).items()) if not k.startswith("_") and callable(getattr(base, k, None))
-                 and f"mx.nd.{k}" not in OPERATOR_OF]  # fmt: skip
+        names = [
+            key for key in sorted(vars(base))
+            if not key.startswith("_") and key not in known_names and callable(getattr(base, key, None))
+            and f"mx.nd.{key}" not in OPERATOR_OF
+        ]  # fmt: skip
+        known_names |= set(names)
         if names:
             parts.append(f"From `{base.__name__}`: {', '.join(f'`{k}`' for k in names)}.")
     return directive("class", f"mixnet.{page}.{name}", signature(value), "\n\n".join(parts), 4)
@@ -239,6 +244,12 @@ def is_operator(value: Any) -> bool:
     )
 
 
+def about(page: str) -> str:
+    """What a module is for, without its own name in front."""
+    text = re.sub(r"^`?mx\.[\w.]+`?: ", "", summary(MODULES[page].__doc__))
+    return text[:1].upper() + text[1:]
+
+
 def index_text() -> str:
     """The page that lists the pages."""
     parts = [
@@ -246,9 +257,7 @@ def index_text() -> str:
         "Every public name of every module, built from the code. Operators have [pages of their own](../operators/index.md).",
     ]
     for group, pages in GROUPS.items():
-        rows = [
-            f"| [`mx.{page}`]({page}.md) | {summary(MODULES[page].__doc__)} |" for page in pages
-        ]
+        rows = [f"| [`mx.{page}`]({page}.md) | {about(page)} |" for page in pages]
         parts += [f"## {group}", "| module | |\n| --- | --- |\n" + "\n".join(rows)]
     parts.append("```{toctree}\n:hidden:\n\n" + "\n".join(PAGES) + "\n```")
     return "\n\n".join(parts) + "\n"

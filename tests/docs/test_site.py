@@ -44,11 +44,11 @@ def test_notebooks_are_brought_in_frozen_with_their_links(tmp_path: Path) -> Non
         "text/html": "<b>view</b>",
     }
     cell.outputs = [nbformat.v4.new_output("display_data", live)]
-    text = nbformat.v4.new_markdown_cell("[more](../docs/concepts/lazy.md)")
+    text = nbformat.v4.new_markdown_cell("[more](../docs/concepts/lazy.md), [all](.)")
     nbformat.write(nbformat.v4.new_notebook(cells=[text, cell]), source / "01_a.ipynb")
     assert bring(source, target) == ["01_a"]
     made = nbformat.read(target / "01_a.ipynb", as_version=4)
-    assert made.cells[0].source == "[more](../concepts/lazy.md)"
+    assert made.cells[0].source == "[more](../concepts/lazy.md), [all](index.md)"
     assert set(made.cells[1].outputs[0].data) == {"text/html"}
     assert "01_a" in (target / "index.md").read_text()
     assert not (target / "99_gone.ipynb").exists()
@@ -71,7 +71,9 @@ def test_what_would_be_fetched_is_found(html: str, bad: bool) -> None:
     assert bool(fetches(html)) == bad
 
 
-@pytest.mark.parametrize("name", ["README.md", "CONTRIBUTING.md", "CHANGELOG.md"])
+@pytest.mark.parametrize(
+    "name", ["README.md", "CONTRIBUTING.md", "CHANGELOG.md", "widgets/README.md"]
+)
 def test_links_outside_of_the_site_point_to_files(name: str) -> None:
     links = _LINK.findall((ROOT / name).read_text())
-    assert [link for link in links if not (ROOT / link).exists()] == []
+    assert [link for link in links if not (ROOT / name).parent.joinpath(link).exists()] == []
