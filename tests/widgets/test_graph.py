@@ -16,7 +16,7 @@ from mixnet.gluon import nn
 from mixnet.gluon.model_zoo import vision
 from mixnet.passes.changes import changes
 from mixnet.widgets import GraphView, page
-from mixnet.widgets.graph_payload import Reader
+from mixnet.widgets.graph.payload import Reader
 
 
 def lenet() -> mx.sym.Symbol:
@@ -197,10 +197,8 @@ def test_a_function_and_its_lines() -> None:
     dot = row(view, "dot")
     assert dot["shape"] == [2, 4] and dot["flops"] == 2 * 2 * 3 * 4 and dot["inputs"] == ["x", "w"]
     file, _, line = dot["line"].rpartition(":")
-    assert (
-        file.endswith("test_graph.py")
-        and "dot(x, w)" in Path(file).read_text().splitlines()[int(line) - 1]
-    )
+    text = Path(file).read_text().splitlines()[int(line) - 1]
+    assert file.endswith("test_graph.py") and "dot(x, w)" in text
 
 
 def test_a_function_that_reads_a_value() -> None:
@@ -258,7 +256,9 @@ def test_what_is_refused(target, inputs, named, told) -> None:
 def test_measured_facts() -> None:
     symbol = lenet()
     shapes = {"data": (2, 1, 28, 28)}
-    view = GraphView(symbol, train=True, measure=True, **shapes)
+    view = GraphView(symbol, train=True, **shapes)
+    view.message({"do": "measure"})  # the button
+    assert view.state["overlay"] == "time"
     read, facts = Reader(view.payload), view.payload["facts"]
     times = [t for t, op in zip(facts["time"], read.ops, strict=True) if op]
     assert all(0 < t < 10 for t in times)
@@ -359,3 +359,32 @@ def test_dtypes() -> None:
     net = nn.Dense(2, in_units=3, dtype="float16", prefix="d_")
     view = GraphView(net, mx.nd.ones((2, 3), dtype=np.float16))
     assert row(view, "d_fwd")["dtype"] == "float16" and row(view, "d_weight")["bytes"] == 12
+
+
+def test_a_function_whose_shapes_do_not_fit_is_drawn_up_to_there() -> None:
+    def step(x):
+        y = mx.nd.relu(x)
+        return mx.nd.dot(y, mx.nd.ones((9, 9)))
+
+    view = GraphView(step, mx.nd.ones((2, 4)))
+    assert "relu" in Reader(view.payload).ops
+    text = view.payload["error"]["text"]
+    assert "must have one extent" in text and "return mx.nd.dot(y, mx.nd.ones((9, 9)))" in text
+    assert view.summary().endswith("shapes do not fit")
+
+    def at_once(x):
+        return mx.nd.dot(x, x)
+
+    assert GraphView(at_once, mx.nd.ones((2, 4))).payload["error"] is not None
+
+
+def test_recurrent_layers_with_states_of_their_own() -> None:
+    view = GraphView(mx.gluon.rnn.LSTM(8, 2, input_size=4), mx.nd.ones((3, 2, 4)))
+    assert any(op == "RNN" for op in Reader(view.payload).ops)
+
+
+def test_shapes_need_not_be_known_for_gradients() -> None:
+    x = mx.sym.FullyConnected(mx.sym.Variable("x"), num_hidden=3, name="fc")
+    view = GraphView(x, train=True)
+    assert row(view, "fc_backward")["op"] == "_backward_FullyConnected"
+    assert row(view, "fc_backward")["shape"] is None

@@ -199,7 +199,8 @@ export default view("GraphView", (ctx) => {
   }
 
   // Where one is, when not all is in sight.
-  let mapKey = "", mapPicture = null;
+  let mapKey = "";
+  const base = h("canvas"); // the boxes; only the frame moves
   function overview(camera, size) {
     const tall = 110, k = tall / sight.height, wide = Math.min(180, Math.max(24, sight.width * k));
     const all = camera.x <= 0 && camera.y <= 0 && camera.x + size.width / camera.kx >= sight.width && camera.y + size.height / camera.ky >= sight.height;
@@ -209,20 +210,21 @@ export default view("GraphView", (ctx) => {
     const now = `${laid}${colours.bg}${scale}`;
     if (mapKey !== now) {
       mapKey = now;
-      map.width = wide * scale;
-      map.height = tall * scale;
+      map.width = base.width = wide * scale;
+      map.height = base.height = tall * scale;
       map.style.width = `${wide}px`;
       map.style.height = `${tall}px`;
-      m.setTransform(scale, 0, 0, scale, 0, 0);
-      m.fillStyle = colours.panel;
-      m.fillRect(0, 0, wide, tall);
-      m.fillStyle = colours.line;
-      m.beginPath();
-      sight.boxes.forEach((b, i) => !sight.children[i] && m.rect((b.x - sight.width / 2) * k + wide / 2, b.y * k, Math.max(1, b.w * k), Math.max(0.7, b.h * k)));
-      m.fill();
-      mapPicture = m.getImageData(0, 0, map.width, map.height);
-    } else m.putImageData(mapPicture, 0, 0);
+      const c = base.getContext("2d");
+      c.scale(scale, scale);
+      c.fillStyle = colours.panel;
+      c.fillRect(0, 0, wide, tall);
+      c.fillStyle = colours.line;
+      c.beginPath();
+      sight.boxes.forEach((b, i) => !sight.children[i] && c.rect((b.x - sight.width / 2) * k + wide / 2, b.y * k, Math.max(1, b.w * k), Math.max(0.7, b.h * k)));
+      c.fill();
+    }
     m.setTransform(scale, 0, 0, scale, 0, 0);
+    m.drawImage(base, 0, 0, wide, tall);
     m.strokeStyle = colours.focus;
     m.lineWidth = 1.5;
     m.strokeRect((camera.x - sight.width / 2) * k + wide / 2, camera.y * k, (size.width / camera.kx) * k, (size.height / camera.ky) * k);

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from mixnet.widgets.graph_rows import Pictured
+from mixnet.widgets.graph.rows import Pictured
 
 SAME, ADDED, REMOVED, CHANGED, REWIRED, EXPANDED, MERGED = range(7)
 Row = Mapping[str, Any]

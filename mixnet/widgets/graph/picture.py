@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from mixnet.visualization.layout import curve, layered
-from mixnet.widgets.graph_payload import Reader
+from mixnet.widgets.graph.payload import Reader
 from mixnet.widgets.svg import Svg, short, size_text
 
 _WIDEST = 1160.0  # pixels: what is wider is drawn smaller

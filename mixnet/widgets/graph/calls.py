@@ -107,7 +107,7 @@ class Calls:
         path = (block.name,)
         self.kinds[path] = (type(block).__name__, block.prefix)
         self._stack.append(path)
-        found = block.forward(*inputs)
+        found = block(*inputs)
         self._stack.pop()
         self._note(found, path, set(_nodes(list(inputs))))
         return found

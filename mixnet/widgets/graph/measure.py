@@ -18,7 +18,8 @@ from mixnet.runtime import hlo
 from mixnet.runtime.compiler_options import compiler_options
 from mixnet.runtime.fusion import groups
 from mixnet.runtime.lower import lower, scopes
-from mixnet.widgets.graph_rows import Pictured, specs_of
+from mixnet.stages.program import compiled_anew
+from mixnet.widgets.graph.rows import Pictured, specs_of
 
 _RUNS, _SECONDS = 5, 0.1  # how often, and for how long in all, an operation runs to be timed
 
@@ -97,12 +98,14 @@ def _groups(graph: Graph, inputs: Sequence[Known]) -> dict[str, str]:
     """By operation the piece of the compiled program that it ends in, of several the last one."""
     function = lower(_with_numbers(graph))
     structs = [jax.ShapeDtypeStruct(shape, np.dtype(dtype)) for shape, dtype in inputs]
-    with jax.enable_x64(True):
+    with jax.enable_x64(True), compiled_anew():
         options = compiler_options(graph, jax.default_backend())
-        jitted = jax.jit(
-            lambda *arrays: function(arrays), keep_unused=True, compiler_options=options
-        )
-        text = jitted.lower(*structs).compile().as_text()
+
+        def call(*arrays: Any) -> Any:
+            return function(arrays, ())
+
+        jitted = jax.jit(call, keep_unused=True, compiler_options=options)
+        text = jitted.lower(*structs).compile().as_text() or ""
     names = scopes(graph)
     back = {scope: graph.names[node] for node, scope in names.items()}
     found: dict[str, str] = {}

@@ -8,8 +8,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from mixnet.stages.flops import flops
-from mixnet.widgets.graph_blocks import Block, blocks_of
-from mixnet.widgets.graph_rows import Pictured
+from mixnet.widgets.graph.blocks import Block, blocks_of
+from mixnet.widgets.graph.rows import Pictured
 
 PARTS = ("input", "forward", "backward", "parameter")
 CATEGORIES = [
@@ -42,7 +42,7 @@ class _Table:
 
 
 def payload_of(made: Pictured) -> dict[str, Any]:
-    """The payload of a picture; see the class :class:`mixnet.widgets.graph.GraphView`."""
+    """The payload of a picture; see the class :class:`mixnet.widgets.graph.view.GraphView`."""
     rows = made.rows
     strings, specs, outs, sources = _Table(), _Table(), _Table(), _Table()
     strings("")

@@ -114,8 +114,8 @@ def _folds(
         )
 
     siblings: dict[Path, list[tuple[int, Path | None]]] = {}
-    for path in kept:
-        siblings.setdefault(box(path[:-1]), []).append((operations[path][0], path))
+    for inner in kept:
+        siblings.setdefault(box(inner[:-1]), []).append((operations[inner][0], inner))
     for row in rows:  # an operation that stands between two boxes parts them
         if (
             row["op"] is not None
@@ -127,8 +127,9 @@ def _folds(
     for parent, children in siblings.items():
         run: list[Path] = []
         before: Any = None
-        for _, path in [*sorted(children, key=lambda each: each[0]), (0, None)]:
-            same = None if path is None else _plain(look(path), path)
+        ordered = [each for _, each in sorted(children, key=lambda child: child[0])]
+        for path in [*ordered, None]:
+            same = None if path is None else _plain(look(path))
             if run and same != before:
                 if len(run) >= FOLD:
                     stem = _stem([each[-1] for each in run])
@@ -141,7 +142,7 @@ def _folds(
     return found
 
 
-def _plain(look: Any, path: Path) -> Any:
+def _plain(look: Any) -> Any:
     """What a block does, its labels without their numbers: ``conv3`` and ``conv4`` are equal."""
     return tuple(
         (op, attributes, outputs, tuple(re.sub(r"\d+", "", part) for part in inner))

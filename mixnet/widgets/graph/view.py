@@ -7,11 +7,12 @@ from collections.abc import Iterable
 from typing import Any
 
 from mixnet.base import MXNetError
-from mixnet.widgets.graph_diff import difference
-from mixnet.widgets.graph_measure import measured
-from mixnet.widgets.graph_payload import Reader, payload_of
-from mixnet.widgets.graph_picture import CHANGES, picture
-from mixnet.widgets.graph_rows import Pictured, pictured
+from mixnet.widgets.graph.diff import difference
+from mixnet.widgets.graph.measure import measured
+from mixnet.widgets.graph.payload import Reader, payload_of
+from mixnet.widgets.graph.picture import CHANGES, picture
+from mixnet.widgets.graph.rows import Pictured
+from mixnet.widgets.graph.target import pictured
 from mixnet.widgets.svg import size_text, time_text
 from mixnet.widgets.view import View
 
@@ -77,9 +78,7 @@ class GraphView(View):
             AttributeTypeError: one of them is no graph.
         """
         parts = [
-            each._made
-            if isinstance(each, GraphView) and each._made is not None
-            else pictured(each, (), False, None, {}, sys._getframe())
+            getattr(each, "_made", None) or pictured(each, (), False, None, {}, sys._getframe())
             for each in (before, after)
         ]
         made, facts = difference(*parts)
@@ -115,6 +114,7 @@ class GraphView(View):
     def message(self, content: dict[str, Any]) -> None:
         if content.get("do") == "measure":
             self.measure()
+            self.choose(overlay="time")
 
     @property
     def selected(self) -> str | None:
