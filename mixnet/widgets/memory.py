@@ -106,12 +106,12 @@ class MemoryView(View):
     def summary(self) -> str:
         p = self.payload
         if p["unit"] != "step":
-            told = (
+            peaks = (
                 f"{each['name']}: peak {size_text(p, each['peak']['bytes'])} after "
                 f"{each['peak']['at'] / 1e6:.3g} s"
                 for each in p["plans"]
             )
-            return f"live memory, {'; '.join(told)}"
+            return f"live memory, {'; '.join(peaks)}"
         totals = self.totals
         told = ", ".join(f"{name} {size_text(p, size)}" for name, size in totals.items())
         way = "training" if p["train"] else "prediction"

@@ -27,17 +27,17 @@ export default view("MemoryView", (ctx) => {
   const to = h("input", { type: "number", "aria-label": "to", class: "mx-number", onchange: () => look(Number(from.value), Number(to.value)) });
   const unit = h("span");
   const one = button("one scale", "draw all plans to one scale", () => ctx.choose({ one: !ctx.state.one }));
-  const events = button("by event", "as wide for each array made or freed, instead of for time", () => ctx.choose({ events: !ctx.state.events, at: null }));
+  const events = button("by event", "by event: as wide for each array made or freed, instead of for time", () => ctx.choose({ events: !ctx.state.events, at: null }));
   ctx.bar.append(
     title,
     button("peak", "go to the peak", () => toPeak()),
     one,
     events,
-    h("span", { class: "mx-field" }, unit, from, "–", to, button("all", "show everything", () => whole())),
+    h("span", { class: "mx-field" }, unit, from, "–", to, button("all", "all: show everything", () => whole())),
     shown,
   );
   const details = h("div"), list = h("ul", { role: "listbox", tabindex: "0", class: "mx-list", "aria-label": "arrays alive" });
-  const heading = h("h3");
+  const heading = h("h2");
   ctx.side.append(details, heading, list);
 
   const inner = () => ({ width: Math.max(picture.canvas.clientWidth - LEFT - RIGHT, 50), height: picture.canvas.clientHeight - TOP - BOTTOM });
@@ -358,7 +358,7 @@ export default view("MemoryView", (ctx) => {
     const kinds = Object.keys(KINDS).filter((kind) => chosen().graph.arrays.kind.includes(kind));
     const legend = h("p", null, kinds.map((kind) => [h("span", { class: "mx-kind", style: `background:var(--mx-c${KINDS[kind][0]})` }, kind), ` ${KINDS[kind][1]} `, h("br")]));
     legend.append("— the line: bytes needed");
-    return [h("h3", null, plan.name), facts(rows), ...more, ...limited, legend];
+    return [h("h2", null, plan.name), facts(rows), ...more, ...limited, legend];
   }
   const facts = (rows) => h("table", null, h("tbody", null, rows.map(([name, value]) => h("tr", null, h("th", { scope: "row" }, name), h("td", null, value)))));
   function describe(p, number) {
@@ -366,7 +366,7 @@ export default view("MemoryView", (ctx) => {
     const storage = plan.storage[number];
     const { inPlace, shared } = partners(p, number);
     const go = (n) => h("button", { type: "button", class: "mx-link", onclick: () => select(n) }, nameOf(graph, n));
-    const listed = (text, numbers) => (numbers.length ? [h("h3", null, text), h("p", null, numbers.slice(0, 8).map((n) => [go(n), " "]), numbers.length > 8 ? `and ${numbers.length - 8} more` : "")] : []);
+    const listed = (text, numbers) => (numbers.length ? [h("h2", null, text), h("p", null, numbers.slice(0, 8).map((n) => [go(n), " "]), numbers.length > 8 ? `and ${numbers.length - 8} more` : "")] : []);
     const rows = [
       ["operator", strings[steps.op[arrays.step[number]]]],
       ["array", `${strings[arrays.dtype[number]]} ${strings[arrays.shape[number]]}`],
@@ -377,7 +377,7 @@ export default view("MemoryView", (ctx) => {
       ["line", lineOf(graph, number) || "not known: MIXNET_SOURCE_LINES=1 keeps lines of symbols"],
     ];
     return [
-      h("h3", null, nameOf(graph, number)),
+      h("h2", null, nameOf(graph, number)),
       facts(rows),
       ...listed("takes over, in place (—)", inPlace.filter(([, b]) => b === number).map(([a]) => a)),
       ...listed("is taken over, in place (—)", inPlace.filter(([a]) => a === number).map(([, b]) => b)),
