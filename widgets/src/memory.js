@@ -10,7 +10,7 @@ const LEFT = 74, RIGHT = 14, TOP = 30, BOTTOM = 24;
 const LISTED = 150;
 
 export default view("MemoryView", (ctx) => {
-  let ready = {}, ink = null, underlay = null, tall = 1, wasByEvent = false; // tall: how far bytes are zoomed
+  let ready = {}, ink = null, underlay = null, tall = 1, wasByEvent = false, wanted = null, seenWindow = null; // tall: how far bytes are zoomed
   // Read when something is drawn: before that the view may not be in the page, and has no colours.
   const inks = () => (ink ??= { ...colours(ctx), text: ctx.colour("fg") });
   const isPlan = () => ctx.payload.unit === "step";
@@ -23,8 +23,8 @@ export default view("MemoryView", (ctx) => {
   const strip = h("div", { class: "mx-plans", role: "radiogroup", "aria-label": "plans" });
   ctx.stage.append(strip);
   const title = h("b"), shown = h("span", { class: "mx-right" });
-  const from = h("input", { type: "number", "aria-label": "from", class: "mx-number", onchange: () => look(Number(from.value), Number(to.value)) });
-  const to = h("input", { type: "number", "aria-label": "to", class: "mx-number", onchange: () => look(Number(from.value), Number(to.value)) });
+  const from = h("input", { type: "number", "aria-label": "from", class: "mx-number", onchange: () => ctx.choose({ window: [Number(from.value), Number(to.value)] }) });
+  const to = h("input", { type: "number", "aria-label": "to", class: "mx-number", onchange: () => ctx.choose({ window: [Number(from.value), Number(to.value)] }) });
   const unit = h("span");
   const one = button("one scale", "draw all plans to one scale", () => ctx.choose({ one: !ctx.state.one }));
   const events = button("by event", "by event: as wide for each array made or freed, instead of for time", () => ctx.choose({ events: !ctx.state.events, at: null }));
@@ -99,6 +99,7 @@ export default view("MemoryView", (ctx) => {
   const toShown = (value) => (counted() ? Math.round(value) : Number((value / 1e3).toPrecision(5)));
   function whole() {
     tall = 1;
+    if (ctx.state.window) ctx.choose({ window: null });
     picture.fit();
     return true;
   }
@@ -130,6 +131,11 @@ export default view("MemoryView", (ctx) => {
   }
 
   function paint(g, camera, area) {
+    if (wanted) {
+      const [a, b] = wanted;
+      wanted = null;
+      look(a, b); // and is drawn again
+    }
     const p = chosen(), { height } = inner(), scale = window.devicePixelRatio || 1;
     g.setTransform(scale, 0, 0, scale, 0, 0);
     const frame = { left: LEFT, top: TOP, width: area.width - LEFT - RIGHT, height };
@@ -221,7 +227,7 @@ export default view("MemoryView", (ctx) => {
     g.textAlign = "right";
     for (let i = 0; i <= 4; i += 1) {
       const bytes = at.low + ((at.high - at.low) * i) / 4;
-      if (bytes >= -1 && bytes <= top() * 1.001) g.fillText(size(Math.max(bytes, 0)), LEFT - 6, at.y(bytes));
+      if (bytes >= -1 && bytes <= top() * 1.001) g.fillText(sizeText(ctx.payload, Math.max(bytes, 0), true), LEFT - 6, at.y(bytes));
     }
     g.textAlign = "left";
     const floor = TOP + frame.height + 12;
@@ -400,6 +406,10 @@ export default view("MemoryView", (ctx) => {
     }
     if (what !== "state") ink = underlay = null;
     const p = chosen();
+    if (ctx.state.window !== seenWindow) {
+      seenWindow = ctx.state.window ?? null;
+      wanted = seenWindow;
+    }
     one.setAttribute("aria-pressed", String(Boolean(ctx.state.one)));
     title.textContent = isPlan() ? `${ctx.payload.name}, ${ctx.payload.train ? "training" : "prediction"}` : `live memory on ${p.plan.name}`;
     fillStrip();
