@@ -63,6 +63,9 @@ class MemoryView(View):
         AttributeTypeError: the target has no memory plan, or does not take these inputs.
         ShapeError: the shapes given do not determine all others, or do not fit.
 
+    State: ``plan``, ``selected`` (number of an array), ``window`` (from, to: steps, or milliseconds of live memory), ``one`` (all
+    plans to one scale), ``events`` (live memory by event). ``view.choose(window=[90, 130])`` looks there.
+
     Source: the payload ``mixnet.memory/1`` has ``unit`` (``step`` or ``us``), ``mb`` (bytes of a megabyte as shown),
     ``graphs`` (``steps`` and ``arrays`` by columns, ends exclusive), ``plans`` (storage of each array, offset and size of each storage, total, peak),
     ``strings`` and ``sources`` that columns point into, and ``check`` (XLA). Letters of kinds: F read in forward alone,
@@ -106,12 +109,12 @@ class MemoryView(View):
     def summary(self) -> str:
         p = self.payload
         if p["unit"] != "step":
-            told = (
+            peaks = (
                 f"{each['name']}: peak {size_text(p, each['peak']['bytes'])} after "
                 f"{each['peak']['at'] / 1e6:.3g} s"
                 for each in p["plans"]
             )
-            return f"live memory, {'; '.join(told)}"
+            return f"live memory, {'; '.join(peaks)}"
         totals = self.totals
         told = ", ".join(f"{name} {size_text(p, size)}" for name, size in totals.items())
         way = "training" if p["train"] else "prediction"

@@ -37,7 +37,8 @@ def payload_of_log(log: MemoryLog | None, ctx: Context | None) -> dict[str, Any]
         raise MXNetError("MemoryView.live: the log saw no array; make some inside of its scope.")
     end = max(max(a.born, a.died or 0.0) for a in log.allocations)
     table = Table()
-    graphs, plans = [], []
+    graphs: list[dict[str, Any]] = []
+    plans: list[dict[str, Any]] = []
     first = None if ctx is None else str(ctx)
     peaks = {name: _peak(log, name) for name in by_context}
     for name in sorted(by_context, key=lambda each: (each != first, -peaks[each][1])):

@@ -134,7 +134,7 @@ def _strip(svg: Svg, payload: dict[str, Any], plans: list[Any], chosen: Any) -> 
         graph = payload["graphs"][each["graph"]]
         high = max(each["total"] * scale, 1)
         svg.rect(x + 4, floor - high, width - 12, high, "f-box s-line")
-        _fill(svg, graph, each, x + 4, floor, (width - 12) / max(graph["length"], 1e-9), scale)
+        _fill(svg, graph, each, x + 4, floor, (width - 12) / max(graph["length"], 1e-9), scale, 400)
         style = "f-hot" if each is chosen else "f-fg"
         svg.text(
             x + 4,
@@ -164,15 +164,16 @@ def _fill(
     floor: float,
     kx: float,
     ky: float,
+    most: int = MOST,
 ) -> int:
     """Boxes as one path for each kind, so that files stay small.
 
     Returns:
-        How many are not drawn, beyond the :data:`MOST` largest.
+        How many are not drawn, beyond the ``most`` largest.
     """
     found = sorted(boxes(graph, plan), key=lambda box: -(box[2] - box[1]) * box[4])
     paths: dict[str, list[str]] = {}
-    for number, begin, end, offset, size in found[:MOST]:
+    for number, begin, end, offset, size in found[:most]:
         wide, high = max((end - begin) * kx, 0.5), size * ky
         if high >= 0.3:
             corner = f"M{x + begin * kx:.1f},{floor - offset * ky:.1f}"
@@ -181,7 +182,7 @@ def _fill(
     for kind, parts in paths.items():
         colour = KINDS[kind][0]
         svg.add(f'<path class="c{colour} k{colour}" stroke-width=".5" d="{"".join(parts)}"/>')
-    return max(len(found) - MOST, 0)
+    return max(len(found) - most, 0)
 
 
 def _main(

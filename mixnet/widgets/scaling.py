@@ -90,7 +90,7 @@ class ScalingView(View):
             for p in run["points"]:
                 share = p["thr"] / p["n"] / (first["thr"] / first["n"])
                 expected, error = "", ""
-                if self.model is not None:
+                if self.model is not None and _is_of(self.model, run):
                     value = throughput(self.model, p["n"], run["batch"])
                     expected, error = _digits(value), f"{value / p['thr'] - 1:+.1%}"
                 spread = f"{_digits(p['lo'])} … {_digits(p['hi'])}"
@@ -137,8 +137,13 @@ def _checked(run: Mapping[str, Any]) -> dict[str, Any]:
     return {**kept, "bytes": run.get("bytes"), "points": points}
 
 
+def _is_of(model: dict[str, Any], run: dict[str, Any]) -> bool:
+    """Whether a model is about a run: one that was fitted is about what it was fitted to."""
+    return model["label"] in (None, run["label"]) and model["origin"] in ("model", run["origin"])
+
+
 def _checked_model(model: Mapping[str, Any]) -> dict[str, Any]:
-    known = {*DEFAULTS, "t_compute", "batch", "r2", "error", "origin"}
+    known = {*DEFAULTS, "t_compute", "batch", "r2", "error", "label", "origin"}
     unknown, missing = set(model) - known, {"t_compute", "batch"} - set(model)
     if unknown or missing:
         raise AttributeValueError(
@@ -147,7 +152,7 @@ def _checked_model(model: Mapping[str, Any]) -> dict[str, Any]:
         )
     if not model["t_compute"] > 0 or not model["batch"] > 0:
         raise AttributeValueError("model: t_compute and batch are above 0.")
-    return {**DEFAULTS, "r2": None, "error": None, "origin": "model", **model}
+    return {**DEFAULTS, "r2": None, "error": None, "label": None, "origin": "model", **model}
 
 
 def _sliders(runs: list[dict[str, Any]], model: dict[str, Any] | None) -> list[dict[str, Any]]:
@@ -190,7 +195,7 @@ def base_of(payload: dict[str, Any]) -> float:
 
 def _ticks(top: float) -> list[float]:
     """About five round numbers from 0 to ``top``."""
-    rough = top / 5
+    rough = top / 6
     power = 10 ** math.floor(math.log10(rough))
     step = next(each for each in (1, 2, 5, 10) if each * power >= rough) * power
     return [i * step for i in range(int(top / step + 1e-9) + 1)]

@@ -29,6 +29,9 @@ COMPRESSIONS = {1: "none", 2: "float16", 16: "2bit", 32: "1bit"}
 DEFAULTS = {"serial": 0.0, "alpha": 0.0, "beta": 0.0, "bytes": 0.0, "overlap": 0.0}
 
 
+_WORDS = {"t_compute": "computing", "serial": "share one after another", "alpha": "latency", "beta": "bandwidth"}  # fmt: skip
+
+
 def step_parts(
     model: dict[str, Any], n: int, batch: float | None = None, compression: int = 1
 ) -> dict[str, float]:
@@ -119,7 +122,12 @@ def fit(runs: Sequence[dict[str, Any]]) -> tuple[dict[str, Any] | None, str]:
         if len(names) + 1 < settings and told_apart:
             names.append(name)
     values = _least_squares({name: columns[name] for name in names}, seconds)
-    found = {**DEFAULTS, **values, "bytes": float(size[0]), "batch": float(batch[0])}
+    found: dict[str, Any] = {
+        **DEFAULTS,
+        **values,
+        "bytes": float(size[0]),
+        "batch": float(batch[0]),
+    }
     if found["t_compute"] <= 0:
         return None, "no fit: the points leave no time for computing; they do not follow the model"
     found["serial"] = found["serial"] / found["t_compute"]
@@ -130,12 +138,15 @@ def fit(runs: Sequence[dict[str, Any]]) -> tuple[dict[str, Any] | None, str]:
     varies = spread > 1e-6 * float((seconds**2).sum())
     found["r2"] = 1 - float(((seconds - predicted) ** 2).sum()) / spread if varies else None
     found["error"] = float(np.abs(predicted / seconds - 1).max())
-    found["origin"] = first["origin"]
+    found["label"], found["origin"] = first["label"], first["origin"]
     missing = [name for name in ("serial", "alpha", "beta") if name not in names]
-    note = (
-        f"fitted to {settings} points of {first['label']} ({first['origin']}): {', '.join(names)}"
+    note = f"fitted to {settings} points of {first['label']} ({first['origin']}): {', '.join(_WORDS[name] for name in names)}"
+    return (
+        found,
+        f"{note}; taken as 0, not told apart: {', '.join(_WORDS[name] for name in missing)}"
+        if missing
+        else note,
     )
-    return found, f"{note}; taken as 0, not told apart: {', '.join(missing)}" if missing else note
 
 
 def _least_squares(columns: dict[str, np.ndarray], seconds: np.ndarray) -> dict[str, float]:

@@ -87,3 +87,13 @@ def stepper(page: Any, view: Any) -> None:
     assert tabs.nth(2).get_attribute("aria-selected") == "true"
     page.keyboard.press("ArrowRight")
     assert tabs.nth(3).get_attribute("aria-selected") == "true"
+
+
+@steps(y="efficiency", sliders={"overlap": 0.05})
+def scaling(page: Any, view: Any) -> None:
+    view.get_by_label("show efficiency").click()
+    assert view.locator("[data-line]").count() == 1
+    view.get_by_label("overlap").focus()
+    page.keyboard.press("ArrowRight")
+    assert view.locator('[data-line="what if"]').count() == 1
+    assert "what if" in view.locator(".mx-line").inner_text()

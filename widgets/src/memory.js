@@ -10,7 +10,7 @@ const LEFT = 74, RIGHT = 14, TOP = 30, BOTTOM = 24;
 const LISTED = 150;
 
 export default view("MemoryView", (ctx) => {
-  let ready = {}, ink = null, underlay = null, tall = 1, wasByEvent = false; // tall: how far bytes are zoomed
+  let ready = {}, ink = null, underlay = null, tall = 1, wasByEvent = false, wanted = null, seenWindow = null; // tall: how far bytes are zoomed
   // Read when something is drawn: before that the view may not be in the page, and has no colours.
   const inks = () => (ink ??= { ...colours(ctx), text: ctx.colour("fg") });
   const isPlan = () => ctx.payload.unit === "step";
@@ -23,21 +23,21 @@ export default view("MemoryView", (ctx) => {
   const strip = h("div", { class: "mx-plans", role: "radiogroup", "aria-label": "plans" });
   ctx.stage.append(strip);
   const title = h("b"), shown = h("span", { class: "mx-right" });
-  const from = h("input", { type: "number", "aria-label": "from", class: "mx-number", onchange: () => look(Number(from.value), Number(to.value)) });
-  const to = h("input", { type: "number", "aria-label": "to", class: "mx-number", onchange: () => look(Number(from.value), Number(to.value)) });
+  const from = h("input", { type: "number", "aria-label": "from", class: "mx-number", onchange: () => ctx.choose({ window: [Number(from.value), Number(to.value)] }) });
+  const to = h("input", { type: "number", "aria-label": "to", class: "mx-number", onchange: () => ctx.choose({ window: [Number(from.value), Number(to.value)] }) });
   const unit = h("span");
   const one = button("one scale", "draw all plans to one scale", () => ctx.choose({ one: !ctx.state.one }));
-  const events = button("by event", "as wide for each array made or freed, instead of for time", () => ctx.choose({ events: !ctx.state.events, at: null }));
+  const events = button("by event", "by event: as wide for each array made or freed, instead of for time", () => ctx.choose({ events: !ctx.state.events, at: null }));
   ctx.bar.append(
     title,
     button("peak", "go to the peak", () => toPeak()),
     one,
     events,
-    h("span", { class: "mx-field" }, unit, from, "–", to, button("all", "show everything", () => whole())),
+    h("span", { class: "mx-field" }, unit, from, "–", to, button("all", "all: show everything", () => whole())),
     shown,
   );
   const details = h("div"), list = h("ul", { role: "listbox", tabindex: "0", class: "mx-list", "aria-label": "arrays alive" });
-  const heading = h("h3");
+  const heading = h("h2");
   ctx.side.append(details, heading, list);
 
   const inner = () => ({ width: Math.max(picture.canvas.clientWidth - LEFT - RIGHT, 50), height: picture.canvas.clientHeight - TOP - BOTTOM });
@@ -99,6 +99,7 @@ export default view("MemoryView", (ctx) => {
   const toShown = (value) => (counted() ? Math.round(value) : Number((value / 1e3).toPrecision(5)));
   function whole() {
     tall = 1;
+    if (ctx.state.window) ctx.choose({ window: null });
     picture.fit();
     return true;
   }
@@ -130,6 +131,11 @@ export default view("MemoryView", (ctx) => {
   }
 
   function paint(g, camera, area) {
+    if (wanted) {
+      const [a, b] = wanted;
+      wanted = null;
+      look(a, b); // and is drawn again
+    }
     const p = chosen(), { height } = inner(), scale = window.devicePixelRatio || 1;
     g.setTransform(scale, 0, 0, scale, 0, 0);
     const frame = { left: LEFT, top: TOP, width: area.width - LEFT - RIGHT, height };
@@ -221,7 +227,7 @@ export default view("MemoryView", (ctx) => {
     g.textAlign = "right";
     for (let i = 0; i <= 4; i += 1) {
       const bytes = at.low + ((at.high - at.low) * i) / 4;
-      if (bytes >= -1 && bytes <= top() * 1.001) g.fillText(size(Math.max(bytes, 0)), LEFT - 6, at.y(bytes));
+      if (bytes >= -1 && bytes <= top() * 1.001) g.fillText(sizeText(ctx.payload, Math.max(bytes, 0), true), LEFT - 6, at.y(bytes));
     }
     g.textAlign = "left";
     const floor = TOP + frame.height + 12;
@@ -358,7 +364,7 @@ export default view("MemoryView", (ctx) => {
     const kinds = Object.keys(KINDS).filter((kind) => chosen().graph.arrays.kind.includes(kind));
     const legend = h("p", null, kinds.map((kind) => [h("span", { class: "mx-kind", style: `background:var(--mx-c${KINDS[kind][0]})` }, kind), ` ${KINDS[kind][1]} `, h("br")]));
     legend.append("— the line: bytes needed");
-    return [h("h3", null, plan.name), facts(rows), ...more, ...limited, legend];
+    return [h("h2", null, plan.name), facts(rows), ...more, ...limited, legend];
   }
   const facts = (rows) => h("table", null, h("tbody", null, rows.map(([name, value]) => h("tr", null, h("th", { scope: "row" }, name), h("td", null, value)))));
   function describe(p, number) {
@@ -366,7 +372,7 @@ export default view("MemoryView", (ctx) => {
     const storage = plan.storage[number];
     const { inPlace, shared } = partners(p, number);
     const go = (n) => h("button", { type: "button", class: "mx-link", onclick: () => select(n) }, nameOf(graph, n));
-    const listed = (text, numbers) => (numbers.length ? [h("h3", null, text), h("p", null, numbers.slice(0, 8).map((n) => [go(n), " "]), numbers.length > 8 ? `and ${numbers.length - 8} more` : "")] : []);
+    const listed = (text, numbers) => (numbers.length ? [h("h2", null, text), h("p", null, numbers.slice(0, 8).map((n) => [go(n), " "]), numbers.length > 8 ? `and ${numbers.length - 8} more` : "")] : []);
     const rows = [
       ["operator", strings[steps.op[arrays.step[number]]]],
       ["array", `${strings[arrays.dtype[number]]} ${strings[arrays.shape[number]]}`],
@@ -377,7 +383,7 @@ export default view("MemoryView", (ctx) => {
       ["line", lineOf(graph, number) || "not known: MIXNET_SOURCE_LINES=1 keeps lines of symbols"],
     ];
     return [
-      h("h3", null, nameOf(graph, number)),
+      h("h2", null, nameOf(graph, number)),
       facts(rows),
       ...listed("takes over, in place (—)", inPlace.filter(([, b]) => b === number).map(([a]) => a)),
       ...listed("is taken over, in place (—)", inPlace.filter(([a]) => a === number).map(([, b]) => b)),
@@ -400,6 +406,10 @@ export default view("MemoryView", (ctx) => {
     }
     if (what !== "state") ink = underlay = null;
     const p = chosen();
+    if (ctx.state.window !== seenWindow) {
+      seenWindow = ctx.state.window ?? null;
+      wanted = seenWindow;
+    }
     one.setAttribute("aria-pressed", String(Boolean(ctx.state.one)));
     title.textContent = isPlan() ? `${ctx.payload.name}, ${ctx.payload.train ? "training" : "prediction"}` : `live memory on ${p.plan.name}`;
     fillStrip();

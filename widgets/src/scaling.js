@@ -51,7 +51,7 @@ export default view("ScalingView", (ctx) => {
 
   function fillControls() {
     controls.clear();
-    ctx.side.replaceChildren(h("h3", null, ctx.payload.model ? "What if (model)" : "Shown"));
+    ctx.side.replaceChildren(h("h2", null, ctx.payload.model ? "What if (model)" : "Shown"));
     for (const each of ctx.payload.sliders) {
       if (!ctx.payload.model && each.id !== "devices") continue;
       const value = moved()[each.id] ?? each.value, label = LABELS[each.id];
@@ -63,7 +63,7 @@ export default view("ScalingView", (ctx) => {
       tell(each, box, value);
       ctx.side.append(box);
     }
-    ctx.side.append(button("as fitted", "sliders back to what was fitted", () => ctx.choose({ sliders: {} })));
+    ctx.side.append(button("as fitted", "sliders back as fitted", () => ctx.choose({ sliders: {} })));
   }
   // Values that came from Python or from a button.
   function followState() {
@@ -161,7 +161,7 @@ export default view("ScalingView", (ctx) => {
     const parts = stepParts(now, n), speed = throughput(now, n), share = speed / n / throughput(now, 1);
     const whole = parts.step;
     split.append(
-      h("h3", null, `A step on ${n} devices (model): ${seconds(parts.step)}`),
+      h("h2", null, `A step on ${n} devices (model): ${seconds(parts.step)}`),
       h(
         "div",
         { class: "mx-stack" },
@@ -178,9 +178,10 @@ export default view("ScalingView", (ctx) => {
     const { runs, model } = ctx.payload;
     const rows = runs.flatMap((run) =>
       run.points.map((p) => {
-        const expected = model && throughput({ ...model, batch: run.batch }, p.n);
-        const error = model ? `${expected >= p.thr ? "+" : ""}${digits(100 * (expected / p.thr - 1))} %` : "";
-        return [run.label, run.origin, p.n, amount(p.thr), `${amount(p.lo)} … ${amount(p.hi)}`, p.repeat, model ? amount(expected) : "", error];
+        const isOf = model && [null, undefined, run.label].includes(model.label) && ["model", run.origin].includes(model.origin);
+        const expected = isOf && throughput({ ...model, batch: run.batch }, p.n);
+        const error = isOf ? `${expected >= p.thr ? "+" : ""}${digits(100 * (expected / p.thr - 1))} %` : "";
+        return [run.label, run.origin, p.n, amount(p.thr), `${amount(p.lo)} … ${amount(p.hi)}`, p.repeat, isOf ? amount(expected) : "", error];
       }),
     );
     points.hidden = !rows.length;

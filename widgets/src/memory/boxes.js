@@ -38,7 +38,7 @@ export function drawBoxes(g, p, at, ink, { underlay = null, most = MOST } = {}) 
       const w = Math.max(at.x(p.end[n]) - x, 0.6), h = Math.max(at.y(p.low[n]) - y, 0.5);
       if (w > 2.5 && h > 2.5) {
         g.fillRect(x, y, w, h);
-        if (w > 4 && h > 4) g.strokeRect(x, y, w, h);
+        g.strokeRect(x, y, w, h);
       } else {
         g.fillStyle = ink[kind].strong;
         g.fillRect(x, y, w, h);
@@ -55,6 +55,7 @@ function write(g, p, at, shown, ink) {
   g.fillStyle = ink;
   g.font = "11px system-ui, sans-serif";
   g.textBaseline = "middle";
+  const prefix = `${p.name}_`; // every name of a block begins with it
   let written = 0;
   for (const n of shown) {
     if (written > LABELS) break;
@@ -62,7 +63,7 @@ function write(g, p, at, shown, ink) {
     const h = (p.high[n] - p.low[n]) * at.ky;
     if (right - left < 9 || h < 10) continue;
     const fits = Math.floor((right - left - 6) / 6.3);
-    const text = fits > 5 ? short(nameOf(p.graph, n), fits) : p.graph.arrays.kind[n];
+    const text = fits > 5 ? short(nameOf(p.graph, n).replace(prefix, ""), fits) : p.graph.arrays.kind[n];
     const middle = Math.min(Math.max((at.y(p.low[n]) + at.y(p.high[n])) / 2, at.y(at.high) + 7), at.y(at.low) - 7);
     g.fillText(text, left + 3, middle);
     written += 1;

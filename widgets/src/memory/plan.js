@@ -38,7 +38,7 @@ export function prepare(payload, plan, byEvent = false) {
   const { start, length, timeOf } = axis;
   const points = curve(plan, first, last);
   return {
-    plan, graph, begin: born, dies, end, low, high, first, last, members, previous, next, order,
+    name: payload.name, plan, graph, begin: born, dies, end, low, high, first, last, members, previous, next, order,
     start, length, timeOf, peakAt: axis.place(plan.peak.at), curve: points, line: timesAndLevels(points),
   };
 }
@@ -165,9 +165,9 @@ export function visible(p, from, to, low, high, most) {
 }
 
 // Bytes as memory_plan (and the log of live memory) prints them.
-export function sizeText(payload, size) {
+export function sizeText(payload, size, whole = false) {
   const fixed = (x, places) => x.toLocaleString("en-US", { minimumFractionDigits: places, maximumFractionDigits: places });
-  if (size >= payload.mb) return `${fixed(size / payload.mb, 2)} MB`;
+  if (size >= payload.mb) return `${fixed(size / payload.mb, whole && size >= 100 * payload.mb ? 0 : 2)} MB`;
   return size >= 10000 ? `${fixed(size / 1000, 1)} kB` : `${fixed(size, 0)} bytes`;
 }
 
