@@ -87,3 +87,14 @@ def stepper(page: Any, view: Any) -> None:
     assert tabs.nth(2).get_attribute("aria-selected") == "true"
     page.keyboard.press("ArrowRight")
     assert tabs.nth(3).get_attribute("aria-selected") == "true"
+
+
+@steps(at=..., log=True)
+def board(page: Any, view: Any) -> None:
+    chart = view.locator("canvas.mx-chart").first
+    chart.focus()
+    page.keyboard.press("ArrowLeft")
+    page.keyboard.press("ArrowLeft")
+    assert view.locator(".mx-line").inner_text().startswith("step 5")
+    view.get_by_role("button", name="log axes").click()
+    assert "last values" in view.locator(".mx-side").inner_text()
