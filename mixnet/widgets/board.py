@@ -379,9 +379,13 @@ class TrainingBoard(View):
 
     def summary(self) -> str:
         p = self.payload
-        text = f"{p['title']}: {p['status']}, step {p['step']}"
-        if p["nan"]:
-            text += f", {p['nan']['name']} not finite since step {p['nan']['step']}"
+        bad = p["nan"]
+        word = (
+            f"{bad['name']} not finite since step {bad['step']}"
+            if p["status"] == "nan"
+            else p["status"]
+        )
+        text = f"{p['title']}: {word}, step {p['step']}"
         shown = [
             f"{s['name']} {_said(s['recent']['value'][-1])}"
             for s in p["series"]

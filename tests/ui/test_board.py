@@ -31,7 +31,7 @@ def test_buttons(lab: Server, watched: Watched) -> None:
     run_all(page)
     view = page.locator(".jp-OutputArea .mx")
     status = view.locator(".mx-status")
-    button = lambda name: view.get_by_role("button", name=name)  # noqa: E731
+    button = lambda name: view.get_by_role("button", name=name)
     button("pause the training").click()
     view.locator('.mx-status[data-status="pause"]').wait_for(timeout=20_000)
     assert status.inner_text() == "paused" and button("pause the training").is_disabled()
@@ -39,13 +39,15 @@ def test_buttons(lab: Server, watched: Watched) -> None:
     before = step_of(view)
     button("one step").click()
     page.wait_for_function(
-        "(n) => document.querySelector('.mx-side td:nth-child(2)').textContent === String(n)", arg=before + 1
+        "(n) => document.querySelector('.mx-side td:nth-child(2)').textContent === String(n)",
+        arg=before + 1,
     )
     slider = view.get_by_label("learning rate")
     slider.fill("57")  # 1e-2
     button("resume the training").click()
     page.wait_for_function(
-        "() => document.querySelector('.mx-side td:nth-child(3)').textContent === '0.0098'", timeout=20_000
+        "() => document.querySelector('.mx-side td:nth-child(3)').textContent === '0.0098'",
+        timeout=20_000,
     )
     button("stop the training").click()
     view.locator('.mx-status[data-status="stop"]').wait_for(timeout=20_000)

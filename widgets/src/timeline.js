@@ -194,7 +194,7 @@ export default view("EngineTimeline", (ctx) => {
             g.fillRect(left, row.y, Math.max(right - left, 1), BAR - 3);
             if (!joined && right - left > 3) {
               g.strokeRect(left + 0.5, row.y + 0.5, right - left - 1, BAR - 4);
-              if (right - left > 12) marks.push([left, right - left, row.y, r, i, fade]);
+              if (right - left > 9) marks.push([left, right - left, row.y, r, i, fade]);
             }
           });
         }
@@ -244,7 +244,7 @@ export default view("EngineTimeline", (ctx) => {
       const left = Math.max(x, 0);
       const room = Math.min(x + width, size.width) - left;
       g.globalAlpha = fade < 1 ? 0.6 : 1;
-      if (room > 12) g.fillText(caption(r, i, room), left + 3, y + 8);
+      if (room > 9) g.fillText(caption(r, i, room), left + (room < 16 ? 1 : 3), y + 8);
     }
     g.globalAlpha = 1;
   }
@@ -267,9 +267,9 @@ export default view("EngineTimeline", (ctx) => {
       g.strokeStyle = colour;
       g.lineWidth = wide;
       g.strokeRect(left, y, width, BAR - 3);
-      if (width > 12) {
+      if (width > 9) {
         g.fillStyle = colours.fg;
-        g.fillText(caption(r, i, width), Math.max(left, 0) + 3, y + 8);
+        g.fillText(caption(r, i, width), Math.max(left, 0) + (width < 16 ? 1 : 3), y + 8);
       }
     };
     g.font = "11px system-ui, sans-serif";
@@ -314,7 +314,9 @@ export default view("EngineTimeline", (ctx) => {
       g.lineTo(x1 - 6, y1 - 3.5);
       g.lineTo(x1 - 6, y1 + 3.5);
       g.fill();
-      if ((a === i || b === i) && notes.length < 8) notes.push([short(variable(r, found.via[k]), 24), (x0 + x1) / 2, (y0 + y1) / 2]);
+      // Variables' names, where they hide no bar and no other name.
+      const at = [(x0 + x1) / 2, (y0 + y1) / 2];
+      if ((a === i || b === i) && Math.abs(y1 - y0) > BAR && notes.every(([, x, y]) => Math.abs(x - at[0]) > 90 || Math.abs(y - at[1]) > 14)) notes.push([short(variable(r, found.via[k]), 24), ...at]);
     }
     g.textAlign = "center";
     for (const [name, x, y] of notes) {
