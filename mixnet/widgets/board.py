@@ -173,8 +173,7 @@ class TrainingBoard(View):
             finally:
                 data.drain(wait=True)
         except BaseException as error:
-            self._error = error
-            data.event("error", f"{type(error).__name__}: {error}")
+            self._failed(error)
         if self._control.stopped:
             data.event("stop", "stopped")
         data.sample(self._batch_size, at_once=True)
@@ -342,7 +341,12 @@ class TrainingBoard(View):
             wait is None
         ):  # to read what is pending belongs to the thread that trains, or to nobody's loop
             wait = not self.running and self._loop in (None, threading.get_ident())
-        data.drain(wait)
+        try:
+            data.drain(wait)
+            drawn = data.to_dict(wait)
+        except Exception as error:
+            self._failed(error)
+            drawn = data.to_dict(False)
         rate = self.learning_rate
         self._payload = {
             "schema": self.schema,
@@ -350,7 +354,7 @@ class TrainingBoard(View):
             "status": self.status,
             "running": self.running,
             "learning_rate": rate if rate is None or math.isfinite(rate) else None,
-            **data.to_dict(),
+            **drawn,
         }
 
     def _publish(self, wait: bool | None = None) -> None:
@@ -360,9 +364,11 @@ class TrainingBoard(View):
         if self._live is not None:
             self._live.payload = self._payload
 
-    def _failed(self, error: Exception) -> None:
-        """Something that was logged could not be computed."""
-        self._of_live().event("error", f"{type(error).__name__}: {error}")
+    def _failed(self, error: BaseException) -> None:
+        """Something that was logged could not be computed: shown, and raised by ``wait``."""
+        if self._error is None:
+            self._error = error
+            self._of_live().event("error", f"{type(error).__name__}: {error}")
 
     def _of_live(self) -> Store:
         if self._data is None:
@@ -373,9 +379,13 @@ class TrainingBoard(View):
 
     def summary(self) -> str:
         p = self.payload
-        text = f"{p['title']}: {p['status']}, step {p['step']}"
-        if p["nan"]:
-            text += f", {p['nan']['name']} not finite since step {p['nan']['step']}"
+        bad = p["nan"]
+        word = (
+            f"{bad['name']} not finite since step {bad['step']}"
+            if p["status"] == "nan"
+            else p["status"]
+        )
+        text = f"{p['title']}: {word}, step {p['step']}"
         shown = [
             f"{s['name']} {_said(s['recent']['value'][-1])}"
             for s in p["series"]

@@ -35,7 +35,7 @@ class Sender:
 
     def finish(self) -> None:
         """Send now what is there: it is the last."""
-        self._publish()
+        self._board._publish()
         if not live.available():
             print(self._board.summary())
 
@@ -43,7 +43,7 @@ class Sender:
         while True:
             if self._news.wait(IDLE):
                 self._news.clear()
-                self._publish()
+                self._board._publish()
                 self._tell()
                 time.sleep(self._pause)
                 continue
@@ -53,16 +53,8 @@ class Sender:
                 self._thread = None
             # A loop that says nothing for so long does not run any more: its last values may be read.
             if not self._board.running:
-                self._publish(wait=True)
+                self._board._publish(wait=True)
             return
-
-    def _publish(self, wait: bool | None = None) -> None:
-        try:
-            self._board._publish(wait)
-        except (
-            Exception
-        ) as error:  # of what was to be computed: told, and raised where it is waited for
-            self._board._failed(error)
 
     def _tell(self) -> None:
         now = time.monotonic()

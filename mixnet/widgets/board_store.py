@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 import threading
 import time
 from collections import deque
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -28,14 +30,16 @@ class Store:
         self.times = 0  # calls of log
         self.bad: dict[str, Any] | None = None  # the first value that was not finite
         self._series: dict[str, Series] = {}
-        self._histograms: dict[str, tuple[int, Any]] = {}
-        self._images: deque[tuple[str, int, Any]] = deque(maxlen=IMAGES)
+        # Name, step, array, and a number that no other has.
+        self._histograms: dict[str, tuple[str, int, Any, int]] = {}
+        self._images: deque[tuple[str, int, Any, int]] = deque(maxlen=IMAGES)
+        self._numbers = itertools.count()
         self._events: deque[dict[str, Any]] = deque(maxlen=EVENTS)
         self._speed, self._memory = Series("throughput"), Series("memory")
         self._unit = "steps/s"
         self._pending: deque[tuple[int, str, Any]] = deque()
         self._reading = threading.RLock()  # values are added in the order in which they were logged
-        self._drawn: dict[Any, dict[str, Any]] = {}  # of histograms and images, made once
+        self._drawn: dict[int, dict[str, Any]] = {}  # of histograms and images, made once
         self._compiled = counters()["programs_compiled"]
         self._last = self._since = time.monotonic()
         self._counted = 0  # of `times` at the last sample
@@ -65,14 +69,14 @@ class Store:
         """The newest array of a name."""
         with self.lock:
             self._histograms.pop(name, None)
-            self._histograms[name] = (self.step, array)
+            self._histograms[name] = (name, self.step, array, next(self._numbers))
             while len(self._histograms) > HISTOGRAMS:
                 self._histograms.pop(next(iter(self._histograms)))
 
     def image(self, name: str, array: Any) -> None:
         """One more image."""
         with self.lock:
-            self._images.append((name, self.step, array))
+            self._images.append((name, self.step, array, next(self._numbers)))
 
     def silence(self) -> float:
         """Seconds since the last call of :meth:`log`."""
@@ -130,25 +134,14 @@ class Store:
                 self.bad = {"name": name, "step": step}
                 self._events.append({"step": step, "kind": "nan", "text": f"{name} is {value}"})
 
-    def to_dict(self) -> dict[str, Any]:
-        """Plain data: the columns of the payload."""
+    def to_dict(self, wait: bool) -> dict[str, Any]:
+        """Plain data: the columns of the payload. With ``wait`` pending arrays are run for it."""
         with self.lock:
-            spread = [(("h", name), name, *each) for name, each in self._histograms.items()]
-            images = [
-                ((name, step, id(array)), name, step, array) for name, step, array in self._images
-            ]
-        drawn = {}
-        for make, entries in ((histogram, spread), (image, images)):
-            for key, name, step, array in entries:
-                fresh = self._drawn.get(key)
-                if fresh is None or fresh["step"] != step:
-                    data = _data_of(array)
-                    if data is None:
-                        continue
-                    fresh = make(name, step, data)
-                drawn[key] = fresh
+            spread, images = list(self._histograms.values()), list(self._images)
+        known, self._drawn = self._drawn, {}
+        shown = [_drawn(histogram, spread, known, wait), _drawn(image, images, known, wait)]
         with self.lock:
-            self._drawn = drawn
+            self._drawn = {**shown[0], **shown[1]}
             speed, memory = self._speed.to_dict(), self._memory.to_dict()
             return {
                 "step": self.step,
@@ -156,14 +149,25 @@ class Store:
                 "series": [series.to_dict() for series in self._series.values()],
                 "throughput": {"unit": self._unit, "step": speed["step"], "value": speed["value"]},
                 "memory": {"step": memory["step"], "value": memory["value"]},
-                "hist": [drawn[key] for key, *_ in spread if key in drawn],
-                "images": [drawn[key] for key, *_ in images if key in drawn],
+                "hist": list(shown[0].values()),
+                "images": list(shown[1].values()),
                 "events": list(self._events),
             }
 
 
-def _data_of(array: Any) -> np.ndarray | None:
-    """The numbers of an array; None while they are pending."""
-    if not isinstance(array, NDArray):
-        return array
-    return array.asnumpy() if ready([array]) else None
+def _drawn(
+    make: Callable[[str, int, np.ndarray], dict[str, Any]],
+    entries: list[tuple[str, int, Any, int]],
+    known: dict[int, dict[str, Any]],
+    wait: bool,
+) -> dict[int, dict[str, Any]]:
+    """What is sent of histograms or images, by their numbers; those that are pending come later."""
+    found = {}
+    for name, step, array, place in entries:
+        if place in known:
+            found[place] = known[place]
+        elif not isinstance(array, NDArray):
+            found[place] = make(name, step, array)
+        elif wait or ready([array]):
+            found[place] = make(name, step, array.asnumpy())
+    return found

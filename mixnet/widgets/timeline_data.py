@@ -113,8 +113,8 @@ def _depths(ops: dict[str, list[int]], lanes: list[dict[str, Any]]) -> list[int]
             stack.pop()
         depths[i] = len(stack)
         stack.append(starts[i] + ops["ran"][i])
-        lane = lanes[ops["lane"][i]]
-        lane["depth"] = max(lane["depth"], len(stack))
+        home = lanes[ops["lane"][i]]
+        home["depth"] = max(home["depth"], len(stack))
     return depths
 
 
@@ -132,8 +132,8 @@ def _seats(ops: dict[str, list[int]], lanes: list[dict[str, Any]]) -> list[int]:
         if seat >= 0:
             lane[seat] = until
         seats.append(seat)
-    for lane, free in zip(lanes, free_at, strict=True):
-        lane["seats"] = len(free)
+    for home, free in zip(lanes, free_at, strict=True):
+        home["seats"] = len(free)
     return seats
 
 

@@ -85,7 +85,8 @@ def _bars(svg: Svg, run: Run, lane: int, y: float, scale: float) -> None:
         svg.rect(start, top, width, BAR - 3, style, told)
         if width > 16:
             text = f"{'! ' if failed else ''}{LETTERS[ops['kind'][i]]} {name}"
-            svg.text(start + 3, top + 10.5, short(text, max(int((width - 5) / 5.6), 1)), size=10)
+            room = int((width - 5) / 5.6)
+            svg.text(start + 3, top + 10.5, short(text, room) if room > 4 else text[0], size=10)
 
 
 def ticks(span: float, most: int = 8) -> list[float]:

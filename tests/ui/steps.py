@@ -97,3 +97,14 @@ def scaling(page: Any, view: Any) -> None:
     page.keyboard.press("ArrowRight")
     assert view.locator('[data-line="what if"]').count() == 1
     assert "what if" in view.locator(".mx-line").inner_text()
+
+
+@steps(at=..., log=True)
+def board(page: Any, view: Any) -> None:
+    chart = view.locator("canvas.mx-chart").first
+    chart.focus()
+    page.keyboard.press("ArrowLeft")
+    page.keyboard.press("ArrowLeft")
+    assert view.locator(".mx-line").inner_text().startswith("step 5")
+    view.get_by_role("button", name="log axes").click()
+    assert "last values" in view.locator(".mx-side").inner_text()

@@ -30,7 +30,7 @@ export default view("TrainingBoard", (ctx) => {
   });
   const field = h("label", { class: "mx-field" }, h("span", null, "learning rate"), rate, out);
   const recent = button("newest", "show the newest values alone", () => ctx.choose({ recent: !ctx.state.recent }));
-  const log = button("log", "logarithmic axes", () => ctx.choose({ log: !ctx.state.log }));
+  const log = button("log", "log axes", () => ctx.choose({ log: !ctx.state.log }));
   ctx.bar.append(title, status, h("span", { class: "mx-field", role: "group", "aria-label": "training" }, pause, resume, step, stop), field, recent, log);
   if (ctx.isStatic) ctx.bar.append(h("span", { class: "mx-note" }, "buttons need a running kernel"));
   const grid = h("div", { class: "mx-charts" }), pictures = h("div", { class: "mx-images" });

@@ -159,7 +159,7 @@ export default view("EngineTimeline", (ctx) => {
     const t0 = camera.x * 1000, t1 = t0 + size.width / k, now = until();
     const low = camera.y, high = camera.y + size.height;
     colours ??= Object.fromEntries([..."01234"].flatMap((n) => [[`c${n}`, ctx.colour(`c${n}`)]]).concat(["fg", "dim", "bg", "line", "hot", "panel"].map((n) => [n, ctx.colour(n)])));
-    const fade = near || matches.length || ctx.state.critical ? 0.35 : 1;
+    const fade = near || matches.length || ctx.state.critical ? 0.5 : 1;
     const marks = [];
     g.textBaseline = "middle";
     g.strokeStyle = colours.line;
@@ -194,7 +194,7 @@ export default view("EngineTimeline", (ctx) => {
             g.fillRect(left, row.y, Math.max(right - left, 1), BAR - 3);
             if (!joined && right - left > 3) {
               g.strokeRect(left + 0.5, row.y + 0.5, right - left - 1, BAR - 4);
-              if (right - left > 12) marks.push([left, right - left, row.y, r, i, fade]);
+              if (right - left > 9) marks.push([left, right - left, row.y, r, i, fade]);
             }
           });
         }
@@ -241,13 +241,18 @@ export default view("EngineTimeline", (ctx) => {
     g.font = "11px system-ui, sans-serif";
     g.fillStyle = colours.fg;
     for (const [x, width, y, r, i, fade] of marks.slice(0, 400)) {
-      const failed = runs[r].ops.error[i] >= 0, left = Math.max(x, 0);
+      const left = Math.max(x, 0);
       const room = Math.min(x + width, size.width) - left;
       g.globalAlpha = fade < 1 ? 0.6 : 1;
-      const name = `${failed ? "! " : ""}${LETTERS[runs[r].ops.kind[i]]} ${text(r, "name", i)}`;
-      if (room > 12) g.fillText(short(name, Math.max(Math.floor((room - 4) / 6), 1)), left + 3, y + 8);
+      if (room > 9) g.fillText(caption(r, i, room), left + (room < 16 ? 1 : 3), y + 8);
     }
     g.globalAlpha = 1;
+  }
+
+  // The letter of its kind, and the name if there is room: colour alone says nothing.
+  function caption(r, i, room) {
+    const { ops } = runs[r], letter = `${ops.error[i] >= 0 ? "!" : ""}${LETTERS[ops.kind[i]]}`;
+    return room < 34 ? letter : short(`${letter} ${text(r, "name", i)}`, Math.floor((room - 4) / 6));
   }
 
   // What is selected, found or on the longest chain, over the rest.
@@ -262,9 +267,9 @@ export default view("EngineTimeline", (ctx) => {
       g.strokeStyle = colour;
       g.lineWidth = wide;
       g.strokeRect(left, y, width, BAR - 3);
-      if (width > 12) {
+      if (width > 9) {
         g.fillStyle = colours.fg;
-        g.fillText(short(`${ops.error[i] >= 0 ? "! " : ""}${LETTERS[ops.kind[i]]} ${text(r, "name", i)}`, Math.max(Math.floor((width - 4) / 6), 1)), Math.max(left, 0) + 3, y + 8);
+        g.fillText(caption(r, i, width), Math.max(left, 0) + (width < 16 ? 1 : 3), y + 8);
       }
     };
     g.font = "11px system-ui, sans-serif";
@@ -309,7 +314,9 @@ export default view("EngineTimeline", (ctx) => {
       g.lineTo(x1 - 6, y1 - 3.5);
       g.lineTo(x1 - 6, y1 + 3.5);
       g.fill();
-      if ((a === i || b === i) && notes.length < 8) notes.push([short(variable(r, found.via[k]), 24), (x0 + x1) / 2, (y0 + y1) / 2]);
+      // Variables' names, where they hide no bar and no other name.
+      const at = [(x0 + x1) / 2, (y0 + y1) / 2];
+      if ((a === i || b === i) && Math.abs(y1 - y0) > BAR && notes.every(([, x, y]) => Math.abs(x - at[0]) > 90 || Math.abs(y - at[1]) > 14)) notes.push([short(variable(r, found.via[k]), 24), ...at]);
     }
     g.textAlign = "center";
     for (const [name, x, y] of notes) {
@@ -368,7 +375,7 @@ export default view("EngineTimeline", (ctx) => {
     const facts = [["pushed", time(ops.pushed[i])], ["queued", `${time(ops.queued[i])} ${why}`], ["waited", `${time(ops.waited[i])} for a thread`], ["ran", time(ops.ran[i])],
       ["thread", run.lanes[ops.lane[i]].name], ["resource", text(r, "resource", i)], ["priority", ops.priority[i]], ["line", text(r, "source", i)], ["engine", run.name]];
     ctx.side.replaceChildren(
-      button("← all", "back to the list of operations", () => ctx.choose({ selected: null })),
+      button("← all", "← all operations", () => ctx.choose({ selected: null })),
       h("h2", null, text(r, "name", i)),
       h("table", null, h("tbody", null, facts.filter(([, value]) => value !== "").map(([name, value]) => h("tr", null, h("th", { scope: "row" }, name), h("td", null, String(value)))))),
       ...(ops.error[i] >= 0 ? [h("p", { class: "mx-error" }, `! ${text(r, "error", i)}`)] : []),
