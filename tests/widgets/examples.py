@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import mixnet as mx
 from mixnet.gluon import nn
-from mixnet.widgets import ArrayView, HybridizeStepper, View
+from mixnet.widgets import ArrayView, HybridizeStepper, OpExplorer, View
 
 EXAMPLES: dict[str, Callable[[], View]] = {}
 
@@ -32,3 +32,9 @@ def stepper() -> View:
     net.add(nn.Dense(8, activation="relu"), nn.Dense(2))
     net.initialize()
     return HybridizeStepper(net, mx.nd.ones((4, 3)))
+
+
+@example
+def explorer() -> View:
+    """A convolution of two channels."""
+    return OpExplorer("convolution", channels=2, pad=1)
