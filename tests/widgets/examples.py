@@ -16,6 +16,7 @@ from mixnet.widgets import (
     TrainingBoard,
     View,
 )
+from mixnet.widgets import ArrayView, HybridizeStepper, OpExplorer, View
 
 EXAMPLES: dict[str, Callable[[], View]] = {}
 
@@ -142,3 +143,6 @@ def board() -> View:
     view.learning_rate = 0.01
     view.event("epoch 1 ended")
     return view
+def explorer() -> View:
+    """A convolution of two channels."""
+    return OpExplorer("convolution", channels=2, pad=1)
