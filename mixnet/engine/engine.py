@@ -122,7 +122,7 @@ class Engine(ABC):
             BaseException: what the work raised.
         """
 
-    def release(self, task: Task) -> None:
+    def release(self, task: Task) -> None:  # noqa: B027 - the naive engine claims nothing
         """Let workers run a claimed task if this thread, which was interrupted, has not begun to."""
 
     @abstractmethod

@@ -4,8 +4,8 @@ from mixnet.widgets import magics as magics
 from mixnet.widgets.array import ArrayView as ArrayView
 from mixnet.widgets.board import TrainingBoard as TrainingBoard
 from mixnet.widgets.board_control import StopTraining as StopTraining
-from mixnet.widgets.graph import GraphView as GraphView
 from mixnet.widgets.explorer import OpExplorer as OpExplorer
+from mixnet.widgets.graph import GraphView as GraphView
 from mixnet.widgets.magics import register as load_ipython_extension
 from mixnet.widgets.memory import MemoryView as MemoryView
 from mixnet.widgets.scaling import ScalingView as ScalingView

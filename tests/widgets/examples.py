@@ -12,11 +12,11 @@ from mixnet.widgets import (
     GraphView,
     HybridizeStepper,
     MemoryView,
+    OpExplorer,
     ScalingView,
     TrainingBoard,
     View,
 )
-from mixnet.widgets import ArrayView, HybridizeStepper, OpExplorer, View
 
 EXAMPLES: dict[str, Callable[[], View]] = {}
 
@@ -75,6 +75,7 @@ def live_memory() -> View:
     return MemoryView.live(log)
 
 
+@example
 def timeline() -> View:
     """Two engines: decoding, copying and a step for each batch; one write fails."""
     time = {"pushed": 0, "ready": 0, "started": 0, "ended": 0}
@@ -108,6 +109,7 @@ def timeline() -> View:
     return view
 
 
+@example
 def stepper() -> View:
     """A small network."""
     net = nn.HybridSequential()
@@ -143,6 +145,9 @@ def board() -> View:
     view.learning_rate = 0.01
     view.event("epoch 1 ended")
     return view
+
+
+@example
 def explorer() -> View:
     """A convolution of two channels."""
     return OpExplorer("convolution", channels=2, pad=1)
