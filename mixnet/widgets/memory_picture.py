@@ -153,7 +153,13 @@ def _strip(svg: Svg, payload: dict[str, Any], plans: list[Any], chosen: Any) -> 
             f'y="{floor - high:.1f}" width="{width - 12:.1f}" height="{high:.1f}"/>'
         )
         svg.text(x + 4, floor + 15, f"XLA  {size_text(payload, check['xla'])}", bold=True)
-        svg.text(x + 4, floor + 30, f"its own: {than(none, check['xla'])}", "f-dim", 11)
+        svg.text(
+            x + 4,
+            floor + 30,
+            f"its own, {check['platform']}: {than(none, check['xla'])}",
+            "f-dim",
+            11,
+        )
 
 
 def _fill(

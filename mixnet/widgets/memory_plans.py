@@ -65,6 +65,12 @@ class Asked:
                 )
             arrays = {name: each for name, each in shapes.items() if isinstance(each, NDArray)}
             self.dtypes = {name: each._spec.dtype for name, each in arrays.items()}
+            for name, each in shapes.items():
+                if not isinstance(each, (NDArray, tuple, list)):
+                    raise AttributeTypeError(
+                        f"MemoryView: {name} is a shape or an array, not {type(each).__name__}; pass "
+                        f"it as {name}=(32, 10)."
+                    )
             self.shapes = {n: s.shape if n in arrays else tuple(s) for n, s in shapes.items()}
             target._shapes_of((), self.shapes)  # a name that the symbol does not have is an error
             self.symbol, self.name = target, target.name or "group"
@@ -87,8 +93,9 @@ class Asked:
             )
         leaves, structure = flatten(tuple(inputs))
         if not leaves or (loss is not None and len(inputs) < 2):
+            given = ", ".join(type(each).__name__ for each in inputs) or "nothing"
             raise AttributeTypeError(
-                f"MemoryView: {block.name} was given {len(inputs)} input(s). Pass the arrays that "
+                f"MemoryView: {block.name} was given {given}. Pass the arrays that "
                 f"you would call it with, such as mx.nd.zeros((32, 784)), and the label behind "
                 f"them where there is a loss."
             )
@@ -96,10 +103,18 @@ class Asked:
         def with_loss(*given: Any) -> Any:
             return loss(block.forward(*given[:-1]), given[-1])
 
-        with source_lines(boundary):
-            composed = Composition(
-                block.forward if loss is None else with_loss, structure, len(leaves)
-            )
+        forward = block.forward if loss is None else with_loss
+        try:
+            with source_lines(boundary):
+                composed = Composition(forward, structure, len(leaves))
+        except TypeError as error:
+            if "positional argument" not in str(error):
+                raise
+            raise AttributeTypeError(
+                f"MemoryView: {block.name} does not take {len(inputs)} input(s): {error}. Pass the "
+                f"arrays that its forward takes; a recurrent layer takes its states too, as of "
+                f"begin_state()."
+            ) from error
         self.symbol, self.name = composed.symbol, block.name
         self.shapes = {n: leaf.shape for n, leaf in zip(composed.names, leaves, strict=True)}
         self.dtypes = {n: leaf._spec.dtype for n, leaf in zip(composed.names, leaves, strict=True)}

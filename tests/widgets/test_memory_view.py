@@ -54,6 +54,22 @@ def test_totals_are_those_of_a_block() -> None:
     assert prediction.totals["both"] == net.memory_plan(x).total_bytes
 
 
+def test_blocks_of_the_numpy_face_and_recurrent_ones() -> None:
+    cell = mx.gluon.rnn.LSTM(16, 2)
+    cell.initialize()
+    given = mx.nd.zeros((5, 4, 3)), cell.begin_state(4)
+    view = MemoryView(cell, *given, xla=False)
+    assert view.totals["both"] == cell.memory_plan(*given, grad_req="write").total_bytes
+    with mx.util.np_array(True), mx.util.np_shape(True):
+        net = nn.HybridSequential()
+        net.add(nn.Dense(8, activation="relu"), nn.Dropout(0.5), nn.BatchNorm(), nn.Dense(2))
+        net.initialize()
+        net.hybridize()
+        x = mx.np.zeros((4, 3))
+        view = MemoryView(net, x, xla=False)
+        assert view.totals["both"] == net.memory_plan(x, grad_req="write").total_bytes
+
+
 def test_three_steps_by_hand() -> None:
     x = mx.sym.Variable("data")
     view = MemoryView(mx.sym.exp(mx.sym.sin(mx.sym.sqrt(x))), data=(10, 10), train=False, xla=False)
@@ -171,12 +187,16 @@ def test_errors_say_the_way_out(monkeypatch: pytest.MonkeyPatch) -> None:
         MemoryView(lambda x: x)
     with pytest.raises(AttributeTypeError, match=r"by position, not data by name"):
         MemoryView(network(), data=(1, 1, 12, 12))
-    with pytest.raises(AttributeTypeError, match=r"given 1 input\(s\).*the label behind"):
+    with pytest.raises(AttributeTypeError, match=r"was given NDArray\..*the label behind"):
         MemoryView(network(), mx.nd.zeros((2, 1, 12, 12)), loss=mx.gluon.loss.L2Loss())
     with pytest.raises(AttributeTypeError, match=r"shapes by name, as data="):
         MemoryView(small_symbol(), mx.nd.zeros((8, 12)))
     with pytest.raises(mx.MXNetError, match="no variable 'dat'"):
         MemoryView(small_symbol(), dat=(8, 12))
+    with pytest.raises(AttributeTypeError, match="data is a shape or an array, not int"):
+        MemoryView(small_symbol(), data=8)
+    with pytest.raises(AttributeTypeError, match=r"does not take 1 input.*begin_state\(\)"):
+        MemoryView(mx.gluon.rnn.LSTM(4), mx.nd.zeros((5, 2, 3)))
     monkeypatch.setattr(memory_live, "last_log", lambda: None)
     with pytest.raises(mx.MXNetError, match=r"with mx\.runtime\.memory\(\)"):
         MemoryView.live()

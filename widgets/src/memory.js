@@ -118,7 +118,7 @@ export default view("MemoryView", (ctx) => {
   }
   function walk(by) {
     const p = chosen();
-    const places = [...p.order].sort((a, b) => p.begin[a] - p.begin[b] || p.low[a] - p.low[b]);
+    const places = (p.places ??= [...p.order].sort((a, b) => p.begin[a] - p.begin[b] || p.low[a] - p.low[b]));
     const found = places.indexOf(ctx.state.selected ?? -1);
     const next = places[found < 0 ? (by > 0 ? 0 : places.length - 1) : Math.min(Math.max(found + by, 0), places.length - 1)];
     select(next);
@@ -294,7 +294,7 @@ export default view("MemoryView", (ctx) => {
     const { check, plans } = ctx.payload;
     if (check.xla === null) return h("div", { class: "mx-xla", title: check.note }, h("div", { class: "mx-space" }), h("b", null, "XLA"), h("small", null, check.note));
     const bar = h("div", { class: "mx-space" }, h("div", { class: "mx-dashed", style: `height:${(100 * check.xla) / highest}%` }));
-    return h("div", { class: "mx-xla", title: check.note }, bar, h("b", null, "XLA"), h("span", null, size(check.xla)), h("small", null, `its own: ${than(plans[0].total, check.xla)}`));
+    return h("div", { class: "mx-xla", title: check.note }, bar, h("b", null, "XLA"), h("span", null, size(check.xla)), h("small", null, `its own, on ${check.platform}: ${than(plans[0].total, check.xla)}`));
   }
   function thumbnail(canvas, p, highest) {
     if (!canvas.isConnected) return;
