@@ -195,27 +195,36 @@ class TrainingBoard(View):
         return True
 
     @property
+    def steps(self) -> int:
+        """The step of the last :meth:`log`."""
+        return self._of_live().step
+
+    @property
     def running(self) -> bool:
         """Whether the board's thread trains."""
         return self._thread is not None and self._thread.is_alive() and not self._ended
 
     def pause(self) -> None:
         """Let the loop wait at its next checkpoint."""
+        self._of_live()
         self._control.pause()
         self._sender.wake()
 
     def resume(self) -> None:
         """Let it go on."""
+        self._of_live()
         self._control.resume()
         self._sender.wake()
 
     def step(self) -> None:
         """Let it go on to the next checkpoint, and wait there."""
+        self._of_live()
         self._control.step()
         self._sender.wake()
 
     def stop(self) -> None:
         """End the loop at its next checkpoint."""
+        self._of_live()
         self._control.stop()
         self._sender.wake()
 
@@ -287,6 +296,8 @@ class TrainingBoard(View):
 
     def message(self, content: dict[str, Any]) -> None:
         """A button or the slider of the page."""
+        if self._data is None:
+            return
         if content.get("do") in _WORDS:
             getattr(self, content["do"])()
         elif "learning_rate" in content:
@@ -363,6 +374,12 @@ class TrainingBoard(View):
         self._refresh(wait)
         if self._live is not None:
             self._live.payload = self._payload
+
+    def _weight(self) -> int:
+        """About how many bytes an update has."""
+        p = self._payload
+        points = sum(2 * len(each["step"]) + 3 * len(each["value"]) for each in p["series"])
+        return 10 * points + sum(len(each["src"]) for each in p["images"])
 
     def _failed(self, error: BaseException) -> None:
         """Something that was logged could not be computed: shown, and raised by ``wait``."""

@@ -51,7 +51,7 @@ class BoardHandler(TrainBegin, EpochBegin, BatchEnd, EpochEnd):
             for name, number in _pairs(names, numbers):
                 values[name] = number
         # An empty metric (nothing was validated) is not a number by right.
-        self.board.log(self.board.payload["step"], **{k: v for k, v in values.items() if v == v})
+        self.board.log(self.board.steps, **{k: v for k, v in values.items() if v == v})
         self.board.event(f"epoch {self._epoch} ended")
         return self._stopped
 

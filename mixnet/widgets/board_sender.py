@@ -9,6 +9,7 @@ from typing import Any
 from mixnet.widgets import live
 
 IDLE = 2.0  # seconds without news after which the thread ends; the next news start another
+BYTES = 2e6  # a second, about, that a page gets
 LINES = 2.0  # seconds between two lines of text, where there is no live view
 
 
@@ -45,7 +46,8 @@ class Sender:
                 self._news.clear()
                 self._board._publish()
                 self._tell()
-                time.sleep(self._pause)
+                # Images are sent whole each time: many of them more seldom.
+                time.sleep(max(self._pause, self._board._weight() / BYTES))
                 continue
             with self._lock:
                 if self._news.is_set():

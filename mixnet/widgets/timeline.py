@@ -56,7 +56,7 @@ class EngineTimeline(View):
             )
         self._first, self._most = first, most
         self._began: int | None = None
-        self._was_on = False
+        self._was_on = self._clean = False
         super().__init__({"runs": [self._run(rows or [], "engine")]}, dict(_STATE))
 
     def _run(self, rows: Iterable[Row], name: str) -> Run:
@@ -69,6 +69,7 @@ class EngineTimeline(View):
             raise MXNetError("This timeline is running; a scope inside it needs one of its own.")
         waitall()
         self._was_on, self._began = timeline.on, now()
+        self._clean = not self._was_on and not timeline.to_dict()["rows"]
         timeline.start()
         return self
 
@@ -82,6 +83,8 @@ class EngineTimeline(View):
             timeline.on = self._was_on
             began, self._began = self._began, None
             rows = [row for row in timeline.to_dict()["rows"] if row["pushed"] >= began]
+            if self._clean:  # nobody else records: nothing is kept twice
+                timeline.clear()
             self.payload = {"runs": [self._run(rows, engine_name())]}
 
     @classmethod

@@ -162,6 +162,15 @@ def test_images_are_png_files(shape: tuple[int, ...]) -> None:
     assert png(np.zeros((1, 1, 1), np.uint8)).startswith(b"\x89PNG")
 
 
+def test_many_large_images_slow_the_updates_down() -> None:
+    board = TrainingBoard()
+    light = board._weight()
+    for i in range(12):
+        board.image(str(i), np.random.default_rng(i).integers(0, 256, (96, 96, 3), np.uint8))
+    size = len(board.to_json())
+    assert light == 0 and size / 2 < board._weight() < 2 * size
+
+
 def test_only_the_newest_images_are_kept() -> None:
     board = TrainingBoard()
     for i in range(20):
@@ -340,8 +349,11 @@ def test_stored_boards_can_be_looked_at() -> None:
     board.log(a=1)
     stored = View.of(board.payload)
     assert stored.summary() == board.summary() and stored.status == "done"
-    with pytest.raises(mx.MXNetError, match="was stored"):
-        stored.log(a=2)
+    for call in (lambda: stored.log(a=2), stored.pause, stored.stop):
+        with pytest.raises(mx.MXNetError, match="was stored"):
+            call()
+    stored.message({"do": "pause"})  # from a page that is still open
+    assert stored.status == "done"
 
 
 def test_bad_input() -> None:

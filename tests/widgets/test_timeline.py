@@ -196,6 +196,27 @@ def test_the_scope_sees_what_is_pushed_inside_and_waits_for_it() -> None:
     assert run["name"] == "threaded engine"
 
 
+def test_the_scope_leaves_the_rows_of_others_and_none_of_its_own() -> None:
+    def names() -> list[str]:
+        return [row["name"] for row in timeline.to_dict()["rows"]]
+
+    timeline.clear()
+    with EngineTimeline():
+        mx.engine.push(lambda: None, name="inside")
+    assert names() == []
+    timeline.start()
+    try:
+        mx.engine.push(lambda: None, name="mine")
+        with EngineTimeline() as view:
+            mx.engine.push(lambda: None, name="inside")
+        assert timeline.on
+    finally:
+        timeline.stop()
+    assert {"mine", "inside"} <= set(names())
+    assert view.payload["runs"][0]["of"] == 1
+    timeline.clear()
+
+
 def test_what_fails_inside_is_raised_and_seen() -> None:
     view = EngineTimeline()
     with pytest.raises(ValueError, match="disk full"), view:
