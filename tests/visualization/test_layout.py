@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import random
 
 import pytest
@@ -20,7 +21,7 @@ def random_graph(seed: int) -> tuple[list[tuple[float, float]], list[tuple[int, 
 def points_of(path: list[tuple[float, float]]) -> list[tuple[float, float]]:
     """Places on a path as :func:`curve` draws it: lines, and curves that begin and end upright."""
     found = []
-    for k, ((px, py), (x, y)) in enumerate(zip(path, path[1:], strict=False)):
+    for k, ((px, py), (x, y)) in enumerate(itertools.pairwise(path)):
         for step in range(9):
             t = step / 8
             s = 1 - t
