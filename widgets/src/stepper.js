@@ -33,12 +33,12 @@ export default view("HybridizeStepper", (ctx) => {
   };
 
   // Toolbar.
-  const back = button("◀ back", "step back: [", () => step(-1));
-  const forward = button("step ▶", "step forward: ]", () => step(1));
+  const back = button("◀ back", "back one stage ( [ )", () => step(-1));
+  const forward = button("step ▶", "step forward one stage ( ] )", () => step(1));
   const find = h("input", { type: "search", placeholder: "search ( / )", "aria-label": "search in this stage", oninput: () => look(0), onkeydown: searchKey });
-  const all = button("all passes", "also the passes that change nothing: a", () => ctx.choose({ all: !ctx.state.all }));
-  const compare = button("compare", "two stages side by side: c", () => ctx.choose({ compare: !ctx.state.compare, other: null }));
-  const clear = button("clear", "select nothing: Esc", () => unselect());
+  const all = button("all passes", "all passes, also those that change nothing ( a )", () => ctx.choose({ all: !ctx.state.all }));
+  const compare = button("compare", "compare two stages side by side ( c )", () => ctx.choose({ compare: !ctx.state.compare, other: null }));
+  const clear = button("clear", "clear the selection ( Esc )", () => unselect());
   const segments = h("span");
   ctx.bar.append(back, forward, compare, all, clear, find, segments);
 
@@ -50,7 +50,7 @@ export default view("HybridizeStepper", (ctx) => {
   const source = lines(ctx, { label: "source lines", pick: pickLine });
   const main = lines(ctx, { label: "this stage", pick: (i) => pick(current(), i) });
   const aside = lines(ctx, { label: "stage to compare with", pick: (i) => pick(other(), i + lostRows(other())) });
-  const heads = { source: h("h3", null, "source"), main: h("h3"), aside: h("div") };
+  const heads = { source: h("h2", null, "source"), main: h("h2"), aside: h("div") };
   const panes = {
     source: h("div", { class: "mx-pane mx-pane-source" }, heads.source, source.element),
     aside: h("div", { class: "mx-pane" }, heads.aside, aside.element),
