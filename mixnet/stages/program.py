@@ -123,7 +123,7 @@ def compile_program(recording: Recording, run: bool) -> Program:
     times = program.times
     times["record"] = recording.seconds
     times["passes"] = sum(step.seconds for step in recording.steps)
-    with jax.enable_x64(True), jax.default_device(device), _compiled_anew():
+    with jax.enable_x64(True), jax.default_device(device), compiled_anew():
         start = time.perf_counter()
         options = compiler_options(graph, device.platform)
         traced = jax.jit(called, keep_unused=True, compiler_options=options).trace(
@@ -172,7 +172,7 @@ _CACHE_SETTINGS: dict[str, Any] = {
 
 
 @contextlib.contextmanager
-def _compiled_anew() -> Iterator[None]:
+def compiled_anew() -> Iterator[None]:
     """Scope in which XLA's cache on disk takes no part, for reading or for writing.
 
     A program from there has the names of whoever compiled it first, and took no time. The cache

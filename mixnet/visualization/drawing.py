@@ -10,8 +10,9 @@ from mixnet.graph.graph import Graph
 from mixnet.graph.node import Entry, Node
 from mixnet.passes.infer_shape import infer
 from mixnet.symbol.symbol import Symbol
+from mixnet.visualization.layout import curve, layered
 
-_WIDTH, _HEIGHT, _GAP_X, _GAP_Y = 168, 40, 34, 26
+_WIDTH, _HEIGHT = 168, 40
 _COLOURS = {
     "Convolution": "#cfe3f7", "FullyConnected": "#cfe3f7", "Activation": "#fbe2c4",
     "Pooling": "#d9efd3", "BatchNorm": "#eadcf5", "SoftmaxOutput": "#f7d0d0",
@@ -38,7 +39,7 @@ def draw(
 ) -> Picture:
     """The graph of a symbol: one box per operation, parameters inside their operation's box.
 
-    With ``backward`` the gradient graph stands on the right, every gradient beside its operation.
+    With ``backward`` every gradient stands beside its operation.
 
     Args:
         symbol: what to draw.
@@ -51,15 +52,6 @@ def draw(
     return Picture(_svg(forward, whole, known))
 
 
-def _depths(graph: Graph) -> dict[Node, int]:
-    depth: dict[Node, int] = {}
-    for node in graph.nodes:
-        above = [depth[e.node] for e in node.inputs if e.node in depth]
-        if not node.is_variable or not _is_parameter(node, graph):
-            depth[node] = 1 + max(above, default=-1)
-    return depth
-
-
 def _is_parameter(node: Node, graph: Graph) -> bool:
     """Whether a variable is shown inside the box of its operation: it is not its first input."""
     users = [n for n in graph.nodes for e in n.inputs if e.node is node]
@@ -67,39 +59,35 @@ def _is_parameter(node: Node, graph: Graph) -> bool:
 
 
 def _svg(forward: Graph, whole: Graph, shapes: Mapping[Entry, Any]) -> str:
-    depth = _depths(forward)
-    place: dict[Node, tuple[float, float]] = {}
-    rows: dict[int, int] = {}
-    for node, row in depth.items():
-        column = rows.get(row, 0)
-        rows[row] = column + 1
-        place[node] = (column * (_WIDTH + _GAP_X), row * (_HEIGHT + _GAP_Y))
-    first_column = max(rows.values(), default=1)
-    by_name = {node.name: depth[node] for node in depth}
-    gradients = [n for n in whole.nodes if n not in set(forward.nodes)]
-    used: dict[int, int] = {}
-    for node in gradients:
-        beside = node.name.removesuffix("_backward").removesuffix("_gradient_sum")
-        row = by_name.get(beside, max(rows, default=0) + 1)
-        column = used.get(row, 0)
-        used[row] = column + 1
-        x = (first_column + 0.6 + column) * (_WIDTH + _GAP_X)
-        place[node] = (x, row * (_HEIGHT + _GAP_Y))
-    edges, boxes = [], []
-    backward = set(gradients)
-    for node, (x, y) in place.items():
+    of_forward = set(forward.nodes)
+    nodes = [n for n in whole.nodes if not n.is_variable or not _is_parameter(n, forward)]
+    number = {node: i for i, node in enumerate(nodes)}
+    # Gradients flow upwards: each stands beside its operation.
+    kinds: dict[tuple[int, int], tuple[str, Entry]] = {}
+    for node, i in number.items():
         for entry in node.inputs:
-            if entry.node in place:
-                source = "forward"
-                if node in backward:
-                    source = "gradient" if entry.node in backward else "kept"
-                edges.append(_edge(place[entry.node], (x, y), source, shapes.get(entry)))
-        boxes.append(_box(node, x, y, node in backward, shapes))
-    width = max((x for x, _ in place.values()), default=0) + _WIDTH + 20
-    height = max((y for _, y in place.values()), default=0) + _HEIGHT + 20
+            j = number.get(entry.node)
+            if j is None:
+                continue
+            if node in of_forward:
+                kinds.setdefault((j, i), ("forward", entry))
+            elif entry.node in of_forward:
+                kinds.setdefault((j, i), ("kept", entry))
+            else:
+                kinds.setdefault((i, j), ("gradient", entry))
+    weights = [0.05 if kind == "kept" else 1.0 for kind, _ in kinds.values()]
+    laid = layered([(_WIDTH, _HEIGHT)] * len(nodes), list(kinds), weights=weights)
+    edges = [
+        _edge(path if kind != "gradient" else path[::-1], kind, shapes.get(entry))
+        for (kind, entry), path in zip(kinds.values(), laid.paths, strict=True)
+    ]
+    boxes = [
+        _box(node, *corner, node not in of_forward, shapes)
+        for node, corner in zip(nodes, laid.corners, strict=True)
+    ]
     return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="-10 -10 {width:.0f} {height:.0f}" '
-        f'width="{width:.0f}" role="img" aria-label="graph of {len(place)} nodes" '
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {laid.width:.0f} {laid.height:.0f}" '
+        f'width="{laid.width:.0f}" role="img" aria-label="graph of {len(nodes)} nodes" '
         'style="max-width:100%;background:#fff" font-family="sans-serif">'
         '<defs><marker id="tip" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="7" '
         'markerHeight="7" orient="auto"><path d="M0,0 L8,4 L0,8 z" fill="#777"/></marker></defs>'
@@ -109,30 +97,17 @@ def _svg(forward: Graph, whole: Graph, shapes: Mapping[Entry, Any]) -> str:
     )
 
 
-def _edge(start: Any, end: Any, source: str, shape: Any) -> str:
+_STROKES = {"forward": "#777", "gradient": "#c0504d", "kept": "#aaa"}
+
+
+def _edge(path: list[tuple[float, float]], kind: str, shape: Any) -> str:
     """An arrow: ``forward``, ``gradient``, or what a gradient reads of the forward graph, ``kept``."""
-    (x1, y1), (x2, y2) = start, end
-    if source == "kept":  # into the left side, dashed
-        x1, y1, y2 = x1 + _WIDTH / 2, y1 + _HEIGHT, y2 + _HEIGHT / 2
-        path = f"M{x1:.0f},{y1:.0f} C{x1:.0f},{y2:.0f} {x2 - 60:.0f},{y2:.0f} {x2:.0f},{y2:.0f}"
-        return (
-            f'<path d="{path}" fill="none" stroke="#aaa" stroke-dasharray="4 3" '
-            'marker-end="url(#tip)"/>'
-        )
-    colour = "#c0504d" if source == "gradient" else "#777"
-    x1, x2 = x1 + _WIDTH / 2, x2 + _WIDTH / 2
-    bend = 16 if y2 > y1 else -16  # gradients flow upwards
-    y1, y2 = (y1 + _HEIGHT, y2) if y2 > y1 else (y1, y2 + _HEIGHT)
-    path = (
-        f"M{x1:.0f},{y1:.0f} C{x1:.0f},{y1 + bend:.0f} {x2:.0f},{y2 - bend:.0f} {x2:.0f},{y2:.0f}"
-    )
-    line = f'<path d="{path}" fill="none" stroke="{colour}" marker-end="url(#tip)"/>'
-    if shape and source == "forward":
+    dash = ' stroke-dasharray="4 3"' if kind == "kept" else ""
+    line = f'<path d="{curve(path)}" fill="none" stroke="{_STROKES[kind]}"{dash} marker-end="url(#tip)"/>'
+    if shape and kind == "forward":
         text = "×".join(map(str, shape))
-        line += (
-            f'<text x="{(x1 + x2) / 2 + 5:.0f}" y="{(y1 + y2) / 2 + 4:.0f}" font-size="10" '
-            f'fill="#555">{text}</text>'
-        )
+        x, y = path[-1]
+        line += f'<text x="{x + 5:.0f}" y="{y - 8:.0f}" font-size="10" fill="#555">{text}</text>'
     return line
 
 

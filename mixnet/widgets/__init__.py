@@ -3,6 +3,7 @@
 from mixnet.widgets import magics as magics
 from mixnet.widgets.array import ArrayView as ArrayView
 from mixnet.widgets.explorer import OpExplorer as OpExplorer
+from mixnet.widgets.graph import GraphView as GraphView
 from mixnet.widgets.magics import register as load_ipython_extension
 from mixnet.widgets.stepper import HybridizeStepper as HybridizeStepper
 from mixnet.widgets.view import View as View

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import mixnet as mx
 from mixnet.gluon import nn
-from mixnet.widgets import ArrayView, HybridizeStepper, OpExplorer, View
+from mixnet.widgets import ArrayView, GraphView, HybridizeStepper, OpExplorer, View
 
 EXAMPLES: dict[str, Callable[[], View]] = {}
 
@@ -38,3 +38,17 @@ def stepper() -> View:
 def explorer() -> View:
     """A convolution of two channels."""
     return OpExplorer("convolution", channels=2, pad=1)
+
+
+def graph() -> View:
+    """Forward and backward of a small network; two blocks."""
+    net = mx.gluon.nn.HybridSequential(prefix="net_")
+    with net.name_scope():
+        for _ in range(2):
+            part = mx.gluon.nn.HybridSequential(prefix=f"part{len(net)}_")
+            with part.name_scope():
+                part.add(
+                    mx.gluon.nn.Dense(8), mx.gluon.nn.BatchNorm(), mx.gluon.nn.Activation("relu")
+                )
+            net.add(part)
+    return GraphView(net, (4, 6), train=True)

@@ -1,0 +1,3 @@
+"""GraphView: graphs as boxes that open."""
+
+from mixnet.widgets.graph.view import GraphView as GraphView

@@ -1,0 +1,156 @@
+"""The blocks of a picture: those worth a box, and runs of equal ones folded to one."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+Path = tuple[str, ...]
+FOLD = 3  # as many equal blocks in a row become one, "unit ×36"
+
+
+@dataclass
+class Block:
+    """A box that opens.
+
+    Args:
+        label: shown.
+        parent: number of the block that it stands in, -1 for none.
+        repeat: how many equal blocks it folds; 0 for a block of the network.
+        kind: class of the Gluon block, or empty.
+        prefix: what names of nodes in it begin with.
+    """
+
+    label: str
+    parent: int
+    repeat: int = 0
+    kind: str = ""
+    prefix: str = ""
+
+
+def blocks_of(
+    rows: Sequence[Mapping[str, Any]], kinds: Mapping[Path, tuple[str, str]]
+) -> tuple[list[Block], list[int]]:
+    """Blocks, parents before children, and for each row the block that it stands in, -1 for none.
+
+    A block of fewer than two operations is no box of its own, and neither is one that holds all that its
+    parent holds.
+    """
+    operations = _operations(rows)
+    kept = {path for path in operations if path and _is_box(path, operations)}
+
+    def box(path: Path) -> Path:
+        while path and path not in kept:
+            path = path[:-1]
+        return path
+
+    folds = _folds(rows, kept, operations, box)
+    blocks: list[Block] = []
+    number: dict[Any, int] = {(): -1}
+
+    def add(path: Path) -> int:
+        if path in number:
+            return number[path]
+        parent = add(box(path[:-1]))
+        fold = folds.get(path)
+        if fold is not None:
+            if fold not in number:
+                label, count, kind = fold[1:]
+                number[fold] = len(blocks)
+                blocks.append(Block(label, parent, count, kind, _prefix(kinds, box(path[:-1]))))
+            parent = number[fold]
+        kind, prefix = kinds.get(path, ("", ""))
+        number[path] = len(blocks)
+        blocks.append(Block(path[-1], parent, 0, kind, prefix or "/".join(path)))
+        return number[path]
+
+    return blocks, [add(box(row["path"])) for row in rows]
+
+
+def _prefix(kinds: Mapping[Path, tuple[str, str]], path: Path) -> str:
+    return kinds.get(path, ("", ""))[1]
+
+
+def _operations(rows: Sequence[Mapping[str, Any]]) -> dict[Path, list[int]]:
+    """Operations of forward (of all, where there are none) in each path and below it."""
+    forward: dict[Path, list[int]] = {}
+    every: dict[Path, list[int]] = {}
+    for row in rows:
+        for depth in range(len(row["path"]) + 1):
+            path = row["path"][:depth]
+            every.setdefault(path, [])
+            if row["op"] is not None:
+                every[path].append(row["id"])
+                if row["part"] == "forward":
+                    forward.setdefault(path, []).append(row["id"])
+    return {path: forward.get(path, inside) for path, inside in every.items()}
+
+
+def _is_box(path: Path, operations: Mapping[Path, Sequence[int]]) -> bool:
+    inside = len(operations[path])
+    return 1 < inside < len(operations[path[:-1]])
+
+
+def _folds(
+    rows: Sequence[Mapping[str, Any]],
+    kept: set[Path],
+    operations: Mapping[Path, Sequence[int]],
+    box: Any,
+) -> dict[Path, tuple[Path, str, int, str]]:
+    """For each path that is one of several equal boxes in a row: parent, label, number, first path."""
+    by_id = {row["id"]: row for row in rows}
+
+    def look(path: Path) -> Any:
+        return tuple(
+            (
+                row["op"],
+                tuple(row["attributes"].items()),
+                str(row["outputs"]),
+                row["path"][len(path) :],
+            )
+            for row in map(by_id.__getitem__, operations[path])
+        )
+
+    siblings: dict[Path, list[tuple[int, Path | None]]] = {}
+    for inner in kept:
+        siblings.setdefault(box(inner[:-1]), []).append((operations[inner][0], inner))
+    for row in rows:  # an operation that stands between two boxes parts them
+        if (
+            row["op"] is not None
+            and row["part"] == "forward"
+            and (at := box(row["path"])) in siblings
+        ):
+            siblings[at].append((row["id"], None))
+    found: dict[Path, tuple[Path, str, int, str]] = {}
+    for parent, children in siblings.items():
+        run: list[Path] = []
+        before: Any = None
+        ordered = [each for _, each in sorted(children, key=lambda child: child[0])]
+        for path in [*ordered, None]:
+            same = None if path is None else _plain(look(path))
+            if run and same != before:
+                if len(run) >= FOLD:
+                    stem = _stem([each[-1] for each in run])
+                    label = (parent, stem, len(run), "/".join(run[0]))
+                    found.update(dict.fromkeys(run, label))
+                run = []
+            if path is not None:
+                run.append(path)
+            before = same
+    return found
+
+
+def _plain(look: Any) -> Any:
+    """What a block does, its labels without their numbers: ``conv3`` and ``conv4`` are equal."""
+    return tuple(
+        (op, attributes, outputs, tuple(re.sub(r"\d+", "", part) for part in inner))
+        for op, attributes, outputs, inner in look
+    )
+
+
+def _stem(labels: Sequence[str]) -> str:
+    """What labels have in common: ``unit`` of ``unit2``, ``unit3``."""
+    stems = {re.sub(r"[\s_#]*\d+$", "", label) for label in labels}
+    return stems.pop() if len(stems) == 1 and "" not in stems else labels[0]

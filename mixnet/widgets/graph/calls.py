@@ -1,0 +1,132 @@
+"""Which block was running when a node of a network's graph was made."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, Self
+
+from mixnet.gluon.block import Block
+from mixnet.graph.node import Node
+from mixnet.ndarray.ndarray import NDArray
+from mixnet.symbol.symbol import Symbol
+
+Path = tuple[str, ...]
+
+
+class Calls:
+    """``with Calls(net):`` nodes that the blocks of a network make get its path of labels.
+
+    A block that is called again is another block: ``cell``, ``cell #2`` and so on.
+
+    Args:
+        root: the network; nodes of its own have the path ``()``.
+        loss: what is called on its output, a block or a function.
+
+    ``of`` holds paths by node, ``kinds`` by path the class of the block and the prefix of its names.
+    """
+
+    def __init__(self, root: Block, loss: Any = None):
+        self.of: dict[Node, Path] = {}
+        self.kinds: dict[Path, tuple[str, str]] = {(): (type(root).__name__, root.prefix)}
+        self._labels: dict[int, str] = {}
+        self._blocks: list[Block] = []
+        self._stack: list[Path] = [()]
+        self._times: Counter[Path] = Counter()
+        self._handles: list[Any] = []
+        self._below(root)
+        if isinstance(loss, Block):
+            self._labels[id(loss)] = "loss"
+            self._blocks.append(loss)
+            self._below(loss)
+
+    def _below(self, parent: Block) -> None:
+        stack = [parent]
+        while stack:
+            parent = stack.pop()
+            taken: set[str] = set()
+            for key, child in parent._children.items():
+                own = child.prefix.removeprefix(parent.prefix).strip("_")
+                plain = f"{type(child).__name__} {key}" if str(key).isdigit() else str(key)
+                label = own if own and child.prefix.startswith(parent.prefix) else plain
+                label = f"{label} ({key})" if label in taken else label
+                taken.add(label)
+                if id(child) not in self._labels:
+                    self._labels[id(child)] = label
+                    self._blocks.append(child)
+                    stack.append(child)
+
+    def __enter__(self) -> Self:
+        self._stack, self._times = [()], Counter()
+        for block in self._blocks:
+            self._handles.append(block.register_forward_pre_hook(self._enter))
+            self._handles.append(block.register_forward_hook(self._leave))
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for handle in self._handles:
+            handle.detach()
+        self._handles.clear()
+
+    def _enter(self, block: Block, inputs: Any) -> None:
+        path = (*self._stack[-1], self._labels[id(block)])
+        self._times[path] += 1
+        if self._times[path] > 1:
+            path = (*path[:-1], f"{path[-1]} #{self._times[path]}")
+        self.kinds[path] = (type(block).__name__, block.prefix)
+        self._stack.append(path)
+
+    def _leave(self, block: Block, inputs: Any, output: Any) -> None:
+        self._note(output, self._stack.pop(), set(_nodes(inputs)))
+
+    def _note(self, output: Any, path: Path, before: set[Node]) -> None:
+        stack = [node for node in _nodes(output) if node not in before]
+        while stack:
+            node = stack.pop()
+            if node in self.of or node in before:
+                continue
+            self.of[node] = path
+            stack += [entry.node for entry in node.inputs]
+
+    def note(self, output: Any) -> None:
+        """What is left below the output belongs to the network itself."""
+        self._note(output, (), set())
+
+    def noted(self, forward: Callable[..., Any]) -> Callable[..., Any]:
+        """The same function, its output noted."""
+
+        def run(*arguments: Any) -> Any:
+            found = forward(*arguments)
+            self.note(found)
+            return found
+
+        return run
+
+    def run(self, block: Block, inputs: Sequence[Any]) -> Any:
+        """Forward of the network, for a loss behind it: its nodes stand in a block of its name."""
+        path = (block.name,)
+        self.kinds[path] = (type(block).__name__, block.prefix)
+        self._stack.append(path)
+        found = block(*inputs)
+        self._stack.pop()
+        self._note(found, path, set(_nodes(list(inputs))))
+        return found
+
+    def outside(self, loss: Any, *inputs: Any) -> Any:
+        """The loss, outside of the network."""
+        return loss(*inputs)
+
+
+def _nodes(value: Any) -> Iterator[Node]:
+    """The nodes behind symbols, or behind arrays of a trace, in nested lists."""
+    if isinstance(value, Symbol):
+        yield from (entry.node for entry in value._heads)
+    elif isinstance(value, NDArray):
+        node = value._read().node
+        if isinstance(node, Node):
+            yield node
+    elif isinstance(value, (list, tuple)):
+        for each in value:
+            yield from _nodes(each)
+    elif isinstance(value, dict):
+        yield from _nodes(list(value.values()))

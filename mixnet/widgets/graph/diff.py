@@ -1,0 +1,120 @@
+"""The difference of two graphs as one graph, nodes told apart by their names."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from mixnet.widgets.graph.rows import Pictured
+
+SAME, ADDED, REMOVED, CHANGED, REWIRED, EXPANDED, MERGED = range(7)
+Row = Mapping[str, Any]
+
+
+def difference(before: Pictured, after: Pictured) -> tuple[Pictured, dict[str, list[Any]]]:
+    """Both graphs in one, and what happened to each node: columns ``change`` and ``told``.
+
+    Nodes that are gone keep their inputs. What :func:`mixnet.passes.changes.changes` tells of two graphs is
+    told here of their rows.
+    """
+    old = {row["name"]: row for row in before.rows}
+    new = {row["name"]: row for row in after.rows}
+    merged = _merged(before.rows, after.rows, new)
+    expanded = _expanded(old, new)
+    number = {row["name"]: row["id"] for row in after.rows}
+    rows = [dict(row) for row in after.rows]
+    for name, row in old.items():
+        if name not in new:
+            number[name] = len(rows)
+            rows.append({**row, "id": len(rows)})
+    names = [row["name"] for row in before.rows]
+    for row in rows[len(after.rows) :]:
+        row["inputs"] = [[number[names[i]], port] for i, port in row["inputs"]]
+    change, told = [], []
+    inside = {name for parts in expanded.values() for name in parts}
+    for row in rows:
+        status, text = SAME, ""
+        name = row["name"]
+        if name not in new:
+            if name in merged:
+                status, text = MERGED, f"into {merged[name]}"
+            elif name in expanded:
+                status, text = EXPANDED, f"into {len(expanded[name])} nodes"
+            else:
+                status = REMOVED
+        elif name not in old:
+            status, text = ADDED, "a part of what was one node" if name in inside else ""
+        elif _operation(old[name]) != _operation(row):
+            status, text = CHANGED, f"from {_text(old[name])} to {_text(row)}"
+        else:
+            was = _inputs(old[name], before.rows, merged)
+            now = _inputs(row, after.rows, {})
+            # An input that a block stood for is one of the block's nodes now: no news.
+            if row["op"] is not None and was != now and not any(each.split("[")[0] in expanded for each in was):  # fmt: skip
+                status, text = REWIRED, f"read {', '.join(was)}"
+        change.append(status)
+        told.append(text)
+    made = Pictured(
+        f"{before.title} → {after.title}", "difference", rows, after.heads, {**before.blocks, **after.blocks},
+        data=before.data | after.data,
+    )  # fmt: skip
+    counts = [f"{change.count(k)} {word}" for k, word in _WORDS.items() if k in change]
+    made.notes.append(", ".join(counts) or "Nothing changed.")
+    return made, {"change": change, "told": told}
+
+
+_WORDS = {ADDED: "added", REMOVED: "removed", CHANGED: "changed", REWIRED: "with other inputs",
+          EXPANDED: "expanded", MERGED: "merged"}  # fmt: skip
+
+
+def _operation(row: Row) -> Any:
+    return row["op"], dict(row["attributes"])
+
+
+def _text(row: Row) -> str:
+    attributes = ", ".join(f"{k}={v}" for k, v in row["attributes"].items())
+    return f"{row['op'] or 'variable'}({attributes})"
+
+
+def _inputs(row: Row, rows: Sequence[Row], merged: Mapping[str, str]) -> list[str]:
+    found = []
+    for number, port in row["inputs"]:
+        name = rows[number]["name"]
+        name = merged.get(name, name)
+        found.append(f"{name}[{port}]" if port else name)
+    return found
+
+
+def _merged(before: Sequence[Row], after: Sequence[Row], new: Mapping[str, Row]) -> dict[str, str]:
+    """Nodes that are gone and computed what one that stayed computes."""
+    value: list[int] = []  # number of what each node of before computes
+    known: dict[Any, int] = {}
+    for row in before:
+        if row["op"] is None:
+            key: Any = row["name"]
+        else:
+            inputs = tuple((value[i], port) for i, port in row["inputs"])
+            key = (row["op"], tuple(row["attributes"].items()), inputs)
+        value.append(known.setdefault(key, len(known)))
+    stands: dict[int, str] = {}
+    for row in before:
+        if row["name"] in new:
+            stands.setdefault(value[row["id"]], row["name"])
+    return {
+        row["name"]: stands[value[row["id"]]]
+        for row in before
+        if row["name"] not in new and value[row["id"]] in stands
+    }
+
+
+def _expanded(old: Mapping[str, Row], new: Mapping[str, Row]) -> dict[str, list[str]]:
+    """Nodes that gave way to the graph they stood for: ``net`` to ``net/dense0`` and others."""
+    found: dict[str, list[str]] = {}
+    for name in new:
+        at = name.rfind("/")
+        while name not in old and at > 0:
+            if name[:at] in old and name[:at] not in new:
+                found.setdefault(name[:at], []).append(name)
+                break
+            at = name.rfind("/", 0, at)
+    return found

@@ -1,0 +1,124 @@
+"""What is known of a graph's operations only after running them: times, storages, what XLA computes together."""
+
+from __future__ import annotations
+
+import statistics
+import time
+from collections.abc import Sequence
+from typing import Any
+
+import jax
+import numpy as np
+
+from mixnet.graph.graph import Graph
+from mixnet.graph.node import Entry, Node
+from mixnet.passes.facts import Known
+from mixnet.passes.plan_memory import plan_memory
+from mixnet.runtime import hlo
+from mixnet.runtime.compiler_options import compiler_options
+from mixnet.runtime.fusion import groups
+from mixnet.runtime.lower import lower, scopes
+from mixnet.stages.program import compiled_anew
+from mixnet.widgets.graph.rows import Pictured, specs_of
+
+_RUNS, _SECONDS = 5, 0.1  # how often, and for how long in all, an operation runs to be timed
+
+
+def measured(made: Pictured) -> dict[str, list[Any]]:
+    """Columns by the rows of a picture, None where nothing is known.
+
+    Returns:
+        ``time`` in seconds of one operation by itself, compiled, on zeros; ``storage``: number of the piece of
+        memory that the plan gives the first output; ``group``: what XLA runs as one piece, ``fusion 3``.
+    """
+    graph, inputs = made.graph, made.inputs
+    if graph is None or inputs is None:
+        return {}
+    times = _times(graph, inputs)
+    storages = _storages(graph, inputs)
+    pieces = _groups(graph, inputs)
+    names = [row["name"] for row in made.rows]
+    return {
+        "time": [times.get(name) for name in names],
+        "storage": [storages.get(name) for name in names],
+        "group": [pieces.get(name) for name in names],
+    }
+
+
+def _scalars(node: Node) -> list[float]:
+    # Places in a vector of scalars have no number here: any will do.
+    return [float(each) if type(each) is float else 1.0 for each in node.scalars]
+
+
+def _times(graph: Graph, inputs: Sequence[Known]) -> dict[str, float]:
+    """Seconds of each operation; equal operations on equal shapes run once."""
+    specs = specs_of(graph, inputs)
+    known: dict[Any, float] = {}
+    found: dict[str, float] = {}
+    with jax.enable_x64(True):
+        for node in graph.nodes:
+            if node.is_variable or getattr(node.op, "calls_python", False):
+                continue
+            given = tuple(specs[entry] for entry in node.inputs)
+            key = (node.op, node.statics, given)
+            if key not in known:
+                known[key] = _time(node, given)
+            found[graph.names[node]] = known[key]
+    return found
+
+
+def _time(node: Node, given: Sequence[Known]) -> float:
+    scalars = _scalars(node)
+
+    def call(*arrays: Any) -> Any:
+        return node.op.apply(node.statics, arrays, scalars)
+
+    arrays = [jax.numpy.zeros(shape, np.dtype(dtype)) for shape, dtype in given]
+    compiled = jax.jit(call, keep_unused=True).lower(*arrays).compile()
+    jax.block_until_ready(compiled(*arrays))
+    times: list[float] = []
+    begin = time.perf_counter()
+    while len(times) < _RUNS and (not times or time.perf_counter() - begin < _SECONDS):
+        start = time.perf_counter()
+        jax.block_until_ready(compiled(*arrays))
+        times.append(time.perf_counter() - start)
+    return statistics.median(times)
+
+
+def _storages(graph: Graph, inputs: Sequence[Known]) -> dict[str, str]:
+    plan = plan_memory(graph, inputs)
+    found: dict[str, str] = {}
+    for array in plan.arrays:
+        if array.index == 0:
+            found[array.node] = array.kind if array.storage is None else f"storage {array.storage}"
+    return found
+
+
+def _groups(graph: Graph, inputs: Sequence[Known]) -> dict[str, str]:
+    """By operation the piece of the compiled program that it ends in, of several the last one."""
+    function = lower(_with_numbers(graph))
+    structs = [jax.ShapeDtypeStruct(shape, np.dtype(dtype)) for shape, dtype in inputs]
+    with jax.enable_x64(True), compiled_anew():
+        options = compiler_options(graph, jax.default_backend())
+
+        def call(*arrays: Any) -> Any:
+            return function(arrays, ())
+
+        jitted = jax.jit(call, keep_unused=True, compiler_options=options)
+        text = jitted.lower(*structs).compile().as_text() or ""
+    names = scopes(graph)
+    back = {scope: graph.names[node] for node, scope in names.items()}
+    found: dict[str, str] = {}
+    for each in groups(hlo.parse(text), names.values()):
+        for scope in each.nodes:
+            found[back[scope]] = f"{each.kind} {each.id}"
+    return found
+
+
+def _with_numbers(graph: Graph) -> Graph:
+    """The graph with numbers in place of places in a vector of scalars."""
+
+    def change(node: Node, given: tuple[Entry, ...]) -> Node:
+        return Node(node.op, node.statics, tuple(_scalars(node)), given, node.name, node.attrs)
+
+    return graph.rebuild(change)

@@ -1,0 +1,159 @@
+"""Rows of networks, with the blocks that made them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from types import FrameType
+from typing import Any
+
+import numpy as np
+
+from mixnet.base import AttributeTypeError
+from mixnet.gluon.block import HybridBlock
+from mixnet.gluon.block.compose import Composition
+from mixnet.gluon.trace import Traced, flatten
+from mixnet.graph.graph import Graph
+from mixnet.ndarray.ndarray import NDArray
+from mixnet.passes.assign_keys import KEY_SPEC, assign_keys
+from mixnet.source import source_lines
+from mixnet.widgets.graph.calls import Calls
+from mixnet.widgets.graph.rows import (
+    Pictured,
+    rows_of,
+    specs_of,
+    twin,
+)
+from mixnet.widgets.graph.symbol import composed, with_gradients
+
+
+def of_block(
+    block: HybridBlock, inputs: Sequence[Any], train: bool, loss: Any, boundary: FrameType
+) -> Pictured:
+    """Rows of a network called with these inputs, arrays or shapes; nothing of it is run or changed."""
+    inputs = inputs or _last_inputs(block, loss)
+    arrays = _as_structs(inputs)
+    leaves, structure = flatten(arrays)
+    calls = Calls(block, loss)
+
+    def forward(*given: Any) -> Any:
+        if loss is None:
+            return block(*given)
+        return calls.outside(loss, calls.run(block, given[:-1]), given[-1])
+
+    parameters = {each.name: each for each in block.collect_params().values()}
+    for each in block._walk():
+        parameters.update({one.name: one for one in each._reg_params.values()})
+    asked = [name for name, each in parameters.items() if each.grad_req != "null"]
+    notes = [] if not train or asked else ["There are no gradients: no parameter asks for one."]
+    count = len(leaves)
+    try:
+        with calls, source_lines(boundary):
+            composition = Composition(forward, structure, count)
+            calls.note(composition.symbol)
+    except Exception as reason:
+        return _traced(block, inputs, train, forward, calls, boundary, reason, asked)
+    names = dict(zip(composition.names, leaves, strict=True))
+    shapes: dict[str, Any] = {n: tuple(leaf.shape) for n, leaf in names.items()}
+    dtypes = {n: np.dtype(leaf.dtype) for n, leaf in names.items()}
+    for name, each in parameters.items():
+        dtypes.setdefault(name, np.dtype(each.dtype))
+        if each._shape is not None:
+            shapes.setdefault(name, each._shape)
+    title = block.name if loss is None else f"{block.name} and loss"
+    made = composed(composition.symbol, shapes, dtypes, train, asked, title, "block")
+    made.data = frozenset(composition.names)
+    _place(made, calls, composition.symbol.graph, inputs)
+    made.notes += notes
+    return made
+
+
+def _last_inputs(block: HybridBlock, loss: Any) -> Sequence[Any]:
+    """The specs of a call that there was."""
+    for specs, structure, _ in block._cache:
+        if loss is None and structure[0] is tuple and all(isinstance(s, type) for s in structure[1]):  # fmt: skip
+            return [_Struct(spec.shape, spec.dtype) for spec in specs]
+    raise AttributeTypeError(
+        f"GraphView: {block.name} was given no input. Pass the arrays that you would call it with, such as "
+        f"mx.nd.zeros((1, 3, 224, 224)), or their shapes."
+    )
+
+
+class _Struct(NDArray):
+    """Shape and dtype in the place of an array that need not exist."""
+
+    def __init__(self, shape: Any, dtype: Any):
+        self._struct = tuple(shape), np.dtype(dtype)
+
+    shape = property(lambda self: self._struct[0])
+    dtype = property(lambda self: self._struct[1])
+
+
+def _as_structs(inputs: Sequence[Any]) -> tuple[Any, ...]:
+    found = []
+    for each in inputs:
+        is_shape = isinstance(each, tuple) and all(isinstance(n, int) for n in each) and each
+        found.append(_Struct(each, "float32") if is_shape else each)
+    leaves, _ = flatten(tuple(found))
+    if not leaves:
+        given = ", ".join(type(each).__name__ for each in inputs) or "nothing"
+        raise AttributeTypeError(
+            f"GraphView: a block takes NDArrays, or shapes such as (1, 3, 224, 224), not {given}."
+        )
+    return tuple(found)
+
+
+def _traced(
+    block: HybridBlock,
+    inputs: Sequence[Any],
+    train: bool,
+    forward: Callable[..., Any],
+    calls: Calls,
+    boundary: FrameType,
+    reason: Exception,
+    asked: Sequence[str],
+) -> Pictured:
+    """Rows of a block that takes arrays only: its forward runs on placeholders."""
+    leaves, structure = flatten(tuple(inputs))
+    if any(type(leaf) is _Struct for leaf in leaves) or not leaves:
+        raise AttributeTypeError(
+            f"GraphView: {block.name} needs arrays: it does not run on symbols ({reason})."
+        ) from reason
+    context = leaves[0].context
+    specs = [leaf._spec for leaf in leaves]
+    try:
+        with calls, source_lines(boundary):
+            traced = Traced(calls.noted(forward), specs, structure, train, context)
+    except TypeError as error:
+        raise AttributeTypeError(
+            f"GraphView: {block.name} does not take these {len(leaves)} input(s): {error}."
+        ) from error
+    graph = assign_keys(traced.graph)
+    known = [(spec.shape, spec.dtype) for spec in specs]
+    known += [(h._spec.shape, h._spec.dtype) for h in traced.parameter_handles(context)]
+    known += [(value.spec.shape, value.spec.dtype) for value in traced.captured]
+    if len(known) < len(graph.inputs):
+        known.append(KEY_SPEC)
+    if train:
+        made = with_gradients(graph, known, asked, block.name, "block")
+    else:
+        made = rows_of(graph, specs_of(graph, known), block.name, "block")
+        made.graph, made.inputs = graph, known
+    made.data = frozenset(traced.key.names)
+    _place(made, calls, traced.graph, inputs)
+    return made
+
+
+def _place(made: Pictured, calls: Calls, graph: Graph, inputs: Sequence[Any]) -> None:
+    """Give rows the blocks that were running when their nodes were made, and their device."""
+    paths = {graph.names[node]: path for node, path in calls.of.items() if node in graph.names}
+    lines = {graph.names[node]: getattr(node, "source", None) for node in graph.nodes}
+    leaves, _ = flatten(tuple(inputs))
+    device = str(leaves[0].context) if leaves and type(leaves[0]) is not _Struct else ""
+    for row in made.rows:
+        own = twin(row["name"])
+        row["path"] = paths.get(row["name"], paths.get(own, ()))
+        row["device"] = row["device"] or device
+        source = lines.get(row["name"]) or lines.get(own)
+        if row["source"] is None and source is not None:
+            row["source"] = source.to_dict()
+    made.blocks = calls.kinds

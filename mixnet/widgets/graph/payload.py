@@ -1,0 +1,218 @@
+"""The payload ``mixnet.graph/1``: columns, each with one entry for each node, and tables of what repeats."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from mixnet.stages.flops import flops
+from mixnet.widgets.graph.blocks import Block, blocks_of
+from mixnet.widgets.graph.rows import Pictured
+
+PARTS = ("input", "forward", "backward", "parameter")
+CATEGORIES = [
+    (r"conv|fullyconnected|dot|gemm|matmul|embedding", 0), (r"activation|relu|sigmoid|tanh|elu", 1), (r"pool", 2),
+    (r"norm|lrn", 3), (r"softmax|loss|regression|output", 4), (r"^_?rnn|lstm|gru", 5),
+    (r"add|plus|mul|sub|minus|div|broadcast|elemwise|sum|mean", 6),
+]  # fmt: skip
+_MOST_TEXT = 400  # characters of an attribute
+
+
+def category(op: str) -> int:
+    """Number of the colour of an operator: products, activations, pooling, norms, losses, sequences, the rest."""
+    plain = op.removeprefix("_backward_").lower()
+    return next((number for pattern, number in CATEGORIES if re.search(pattern, plain)), 7)
+
+
+class _Table:
+    """Numbers for things: equal things get the same one."""
+
+    def __init__(self) -> None:
+        self.items: list[Any] = []
+        self._number: dict[str, int] = {}
+
+    def __call__(self, item: Any) -> int:
+        key = json.dumps(item)
+        if key not in self._number:
+            self._number[key] = len(self.items)
+            self.items.append(item)
+        return self._number[key]
+
+
+def payload_of(made: Pictured) -> dict[str, Any]:
+    """The payload of a picture; see the class :class:`mixnet.widgets.graph.view.GraphView`."""
+    rows = made.rows
+    strings, specs, outs, sources = _Table(), _Table(), _Table(), _Table()
+    strings("")
+    parameters = _parameters(made)
+    columns: dict[str, list[Any]] = {
+        name: []
+        for name in ("op", "block", "part", "attributes", "outputs", "flops", "device", "source")
+    }
+    counts, origins, ports = [], [], []
+    shapes = [[out["shape"] for out in row["outputs"]] for row in rows]
+    for row in rows:
+        columns["op"].append(-1 if row["op"] is None else strings(row["op"]))
+        part = "parameter" if row["id"] in parameters else row["part"]
+        columns["part"].append(PARTS.index(part))
+        text = "\n".join(f"{k}={str(v)[:_MOST_TEXT]}" for k, v in row["attributes"].items())
+        columns["attributes"].append(strings(text))
+        columns["outputs"].append(outs([specs([o["shape"], o["dtype"], o["bytes"]]) for o in row["outputs"]]))  # fmt: skip
+        columns["flops"].append(_flops(row, shapes))
+        columns["device"].append(strings(str(row["device"])))
+        source = row["source"]
+        told = None if source is None else [strings(source["file"]), source["line"], strings(source["text"])]  # fmt: skip
+        columns["source"].append(-1 if told is None else sources(told))
+        counts.append(len(row["inputs"]))
+        for number, port in row["inputs"]:
+            origins.append(row["id"] - number)
+            ports.append(port)
+    blocks, columns["block"] = blocks_of(rows, made.blocks)
+    has_backward = any(row["part"] == "backward" for row in rows)
+    return {
+        "title": made.title,
+        "kind": made.kind,
+        "direction": "forward and backward" if has_backward else "forward",
+        "notes": made.notes,
+        "error": made.error,
+        "prefix": made.blocks.get((), ("", ""))[1],
+        "names": [row["name"] for row in rows],
+        "strings": strings.items,
+        "categories": {op: category(op) for op in sorted({r["op"] for r in rows if r["op"]})},
+        "specs": specs.items,
+        "outs": outs.items,
+        "sources": sources.items,
+        "nodes": columns,
+        "edges": {"count": counts, "back": origins, "port": ports},
+        "open": _opened(rows, blocks, columns["block"], made.error),
+        "heads": [number for number, _ in made.heads],
+        "blocks": {
+            "label": [block.label for block in blocks],
+            "parent": [block.parent for block in blocks],
+            "repeat": [block.repeat for block in blocks],
+            "kind": [strings(block.kind) for block in blocks],
+            "prefix": [strings(block.prefix) for block in blocks],
+        },
+        "facts": {},
+    }
+
+
+def _parameters(made: Pictured) -> set[int]:
+    """Variables that no operation of forward reads as its first input: weights and states."""
+    first, read = set(), set()
+    for row in made.rows:
+        if row["part"] != "forward":
+            continue
+        for place, (number, _) in enumerate(row["inputs"]):
+            read.add(number)
+            if place == 0:
+                first.add(number)
+    return {
+        row["id"]
+        for row in made.rows
+        if row["op"] is None and row["id"] in read - first and row["name"] not in made.data
+    }
+
+
+_FEW, _ENOUGH = 6, 24
+
+
+def _opened(
+    rows: Sequence[Mapping[str, Any]], blocks: Sequence[Block], of: Sequence[int], error: Any
+) -> list[int]:
+    """Blocks that are open at first: those around an error, and one that holds nearly all.
+
+    A network whose layers are all in one block would be a picture of one box.
+    """
+    opened: list[int] = []
+    at = -1 if error is None or error["node"] is None else of[error["node"]]
+    while at >= 0:
+        opened.append(at)
+        at = blocks[at].parent
+    operations = [row["id"] for row in rows if row["op"] is not None]
+
+    def inside(block: int, outer: int) -> bool:
+        while block >= 0 and block != outer:
+            block = blocks[block].parent
+        return block == outer
+
+    level = -1
+    while True:
+        children = [b for b, each in enumerate(blocks) if each.parent == level]
+        loose = sum(of[i] == level for i in operations)
+        if not children or len(children) + loose > _FEW:
+            break
+        children = [b for b in children if not blocks[b].repeat] or [level]
+        most = max(children, key=lambda b: sum(inside(of[i], b) for i in operations))
+        below = sum(each.parent == most for each in blocks) + sum(of[i] == most for i in operations)
+        held = sum(inside(of[i], most) for i in operations)
+        if most == level or 2 * held < len(operations) or below > _ENOUGH:
+            break
+        opened.append(most)
+        level = most
+    return sorted(set(opened))
+
+
+def _flops(row: Mapping[str, Any], shapes: Sequence[Sequence[Any]]) -> int:
+    inputs = []
+    for number, port in row["inputs"]:
+        if port >= len(shapes[number]):
+            return 0
+        inputs.append(shapes[number][port])
+    try:
+        return int(flops(row["op"], row["attributes"], inputs, shapes[row["id"]]))
+    except (KeyError, IndexError, ValueError):
+        return 0  # an operator called in a way that its rule does not know: no number is better than none
+
+
+class Reader:
+    """A payload, read: what the picture and the table need."""
+
+    def __init__(self, payload: Mapping[str, Any]):
+        self.payload = payload
+        self.names: list[str] = payload["names"]
+        nodes = payload["nodes"]
+        strings = payload["strings"]
+        self.ops = [None if i < 0 else strings[i] for i in nodes["op"]]
+        self.parts = [PARTS[i] for i in nodes["part"]]
+        self.blocks: list[int] = nodes["block"]
+        self.flops: list[int] = nodes["flops"]
+        self.devices = [strings[i] for i in nodes["device"]]
+        self.attributes = [strings[i] for i in nodes["attributes"]]
+        self.outputs = [[payload["specs"][i] for i in payload["outs"][k]] for k in nodes["outputs"]]
+        self.bytes = [sum(each[2] for each in out) for out in self.outputs]
+        self.sources = [None if i < 0 else payload["sources"][i] for i in nodes["source"]]
+        edges = payload["edges"]
+        self.inputs: list[list[int]] = []
+        at = 0
+        for node, count in enumerate(edges["count"]):
+            self.inputs.append([node - back for back in edges["back"][at : at + count]])
+            at += count
+
+    def source(self, node: int) -> str:
+        """``file:line`` of a node; empty if it is not known."""
+        found = self.sources[node]
+        if found is None:
+            return ""
+        return f"{self.payload['strings'][found[0]]}:{found[1]}"
+
+    def outermost(self, node: int) -> int:
+        """The outermost closed block that a node stands in, -1 for none."""
+        block, found = self.blocks[node], -1
+        while block >= 0:
+            if block not in self.payload["open"]:
+                found = block
+            block = self.payload["blocks"]["parent"][block]
+        return found
+
+    def path(self, block: int) -> str:
+        """Labels from the outermost block to this one."""
+        blocks = self.payload["blocks"]
+        labels: list[str] = []
+        while block >= 0:
+            if not blocks["repeat"][block]:
+                labels.append(blocks["label"][block])
+            block = blocks["parent"][block]
+        return "/".join(reversed(labels))

@@ -1,0 +1,121 @@
+"""The graph with its blocks closed, as SVG."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from mixnet.visualization.layout import curve, layered
+from mixnet.widgets.graph.payload import Reader
+from mixnet.widgets.svg import Svg, short, size_text
+
+_WIDEST = 1160.0  # pixels: what is wider is drawn smaller
+_MOST = 400  # boxes; more are no picture any more
+CHANGES = ("", "+", "−", "~", "→", "⊃", "=")
+
+
+def picture(payload: Mapping[str, Any], summary: str) -> str:
+    """The picture: boxes for the outermost blocks and for what stands beside them."""
+    read = Reader(payload)
+    stands: dict[int, int] = {}  # node -> number of its box
+    boxes: list[int] = []  # a node, or ~block
+    number: dict[int, int] = {}
+    for node, part in enumerate(read.parts):
+        block = read.outermost(node)
+        if part == "parameter" and block < 0:
+            continue
+        key = node if block < 0 else ~block
+        if key not in number:
+            number[key] = len(boxes)
+            boxes.append(key)
+        stands[node] = number[key]
+    hidden = max(0, len(boxes) - _MOST)
+    boxes = boxes[:_MOST]
+    faces = [_face(read, key) for key in boxes]
+    kinds: dict[tuple[int, int], str] = {}
+    for node, inputs in enumerate(read.inputs):
+        for origin in inputs:
+            a, b = stands.get(origin), stands.get(node)
+            if a is None or b is None or a == b or max(a, b) >= len(boxes):
+                continue
+            backward = read.parts[node] == "backward"
+            gradient = backward and read.parts[origin] == "backward"
+            kinds.setdefault((b, a) if gradient else (a, b), "gradient" if gradient else "kept" if backward else "forward")  # fmt: skip
+            if gradient and kinds[b, a] == "forward":
+                kinds[b, a] = "both"
+    edges = list(kinds)
+    sizes = [(max(84.0, 7.7 * max(len(title), 0.84 * len(second)) + 20), 38.0) for title, second, _, _ in faces]  # fmt: skip
+    laid = layered(sizes, edges, weights=[0.05 if kinds[e] == "kept" else 1.0 for e in edges])
+    notes = list(payload["notes"])
+    if payload["error"]:
+        notes.insert(0, "✗ " + payload["error"]["text"].splitlines()[0])
+    if hidden:
+        notes.append(
+            f"{hidden} more boxes are left out of this picture; the view and the table have them."
+        )
+    scale = min(1.0, _WIDEST / laid.width)
+    head = 30 + 16 * len(notes)
+    words = max([7.4 * len(short(summary, 120)), *(6 * len(short(note, 150)) for note in notes)])
+    drawn = Svg(
+        max(laid.width * scale + 4, min(words + 24, 900)), laid.height * scale + head, summary
+    )
+    drawn.text(10, 18, short(summary, 120), bold=True)
+    for i, note in enumerate(notes):
+        drawn.text(
+            10, 34 + 16 * i, short(note, 150), "f-hot" if note.startswith("✗") else "f-dim", 11
+        )
+    drawn.add(f'<g transform="translate(0 {head - 6}) scale({scale:.3f})">')
+    for (a, b), path in zip(edges, laid.paths, strict=True):
+        kind = kinds[a, b]
+        style = {"gradient": "k1", "kept": "k3"}.get(kind, "s-line")
+        d = curve(path[::-1] if kind == "gradient" else path)
+        drawn.path(d, style, dashed=kind == "kept", arrow=True)
+        if kind == "both":
+            drawn.add(f'<g transform="translate(5 0)"><path class="k1" fill="none" d="{curve(path[::-1])}" marker-end="url(#tip)"/></g>')  # fmt: skip
+    for key, face, (x, y), (width, height) in zip(boxes, faces, laid.corners, sizes, strict=True):
+        title, second, style, told = face
+        if key < 0:
+            drawn.rect(x + 4, y - 4, width, height, "f-box s-line")
+        drawn.rect(
+            x, y, width, height, style, told, 0 if key < 0 else 19 if read.ops[key] is None else 3
+        )
+        drawn.text(x + width / 2, y + 16, title, "f-fg", 12, "middle", bold=True)
+        drawn.text(x + width / 2, y + 31, second, "f-fg", 11, "middle")
+    drawn.add("</g>")
+    return str(drawn)
+
+
+def _face(read: Reader, key: int) -> tuple[str, str, str, str]:
+    """Two lines, the style and the tooltip of a box."""
+    payload = read.payload
+    error = (payload["error"] or {}).get("node")
+    change = payload["facts"].get("change")
+    if key >= 0:
+        op, name, out = read.ops[key], read.names[key], read.outputs[key]
+        title = name.removeprefix(payload["prefix"]).rpartition("/")[-1].strip("_") or name
+        shape = "×".join(map(str, out[0][0])) if out else ""
+        mark = "∇ " if read.parts[key] == "backward" else ""
+        if key == error:
+            mark += "✗ "
+        if change and change[key]:
+            mark = f"{CHANGES[change[key]]} {mark}"
+        style = "f-box" if op is None else f"c{payload['categories'][op]}"
+        style += " s-hot" if key == error else " s-line"
+        told = f"{name}\n{op or 'input'} {shape}"
+        return short(title, 26), mark + short((op or shape or "input"), 28), style, told
+    block = ~key
+    label, repeat = payload["blocks"]["label"][block], payload["blocks"]["repeat"][block]
+    inside = [i for i in range(len(read.names)) if read.outermost(i) == block]
+    operations = [i for i in inside if read.ops[i] is not None]
+    forward = [i for i in operations if read.parts[i] == "forward"]
+    weights = sum(read.bytes[i] for i in inside if read.parts[i] == "parameter")
+    second = f"{len(forward) or len(operations)} operations"
+    if 0 < len(forward) < len(operations):
+        second += " + ∇"
+    if change:
+        tally = {mark: sum(CHANGES[change[i]] == mark for i in inside) for mark in CHANGES[1:]}
+        second = " ".join(f"{mark}{times}" for mark, times in tally.items() if times) or second
+    bad = error in inside
+    told = f"{read.path(block) or label}\n{second}\nparameters {size_text(weights)}"
+    title = ("✗ " if bad else "") + short(label, 24) + (f" ×{repeat}" if repeat else "")
+    return title, second, "f-box s-hot" if bad else "f-box s-line", told

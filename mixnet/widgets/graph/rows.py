@@ -1,0 +1,144 @@
+"""What GraphView pictures, as rows: one for each node, whatever the target was."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from mixnet.graph.graph import Graph
+from mixnet.graph.node import Entry
+from mixnet.passes.assign_keys import KEY_SPEC
+from mixnet.passes.facts import Known
+from mixnet.passes.infer_shape import evaluate
+from mixnet.passes.place_devices import group_of
+from mixnet.stages.graph_data import graph_data
+
+Path = tuple[str, ...]
+_SUFFIX = re.compile(r"(_backward|_gradient_sum|rows_of|_no_gradient|_gradient)(_.*)?$")
+
+
+@dataclass
+class Pictured:
+    """A graph as rows (see :func:`mixnet.stages.graph_data.graph_data`) with what else is known of them.
+
+    Args:
+        title: what it is a graph of.
+        kind: ``symbol``, ``block``, ``pending``, ``function``, ``graph`` or ``difference``.
+        rows: the nodes; ``path`` is the block that each stands in, ``device`` where it runs.
+        heads: pairs of node and output.
+        blocks: by path the class of a block, and what the names in it begin with.
+        notes: what a reader should know.
+        error: ``{"node": id or None, "text": ...}`` where shapes do not fit.
+        data: names of variables that are inputs, whatever reads them.
+        graph: the graph itself, for what is measured later.
+        inputs: shape and dtype of each of its inputs, None where they are not known.
+    """
+
+    title: str
+    kind: str
+    rows: list[dict[str, Any]]
+    heads: list[list[int]]
+    blocks: dict[Path, tuple[str, str]] = field(default_factory=dict)
+    notes: list[str] = field(default_factory=list)
+    error: dict[str, Any] | None = None
+    data: frozenset[str] = frozenset()
+    graph: Graph | None = None
+    inputs: list[Known] | None = None
+
+
+def of_step(step: Mapping[str, Any]) -> Pictured:
+    """The graph of one step of ``mx.stages``: an entry of ``Program.steps``."""
+    data = step["graph"]
+    rows = [{**row, "path": path_in(row["name"]), "device": ""} for row in data["nodes"]]
+    return Pictured(f"after {step['pass']}", "graph", rows, list(data["heads"]))
+
+
+def specs_of(graph: Graph, inputs: Sequence[Known]) -> dict[Entry, Known]:
+    """Shape and dtype of every entry; of gradients by the rule that they are shaped as what they are of."""
+    found: dict[Entry, Known] = dict(zip(map(Entry, graph.inputs), inputs, strict=True))
+    for node in graph.nodes:
+        if node.is_variable:
+            continue
+        given = tuple(found[entry] for entry in node.inputs)
+        inner = getattr(node.op, "graph", None)
+        rule = getattr(node.op, "output_specs", None)
+        if inner is not None:
+            known = specs_of(inner, given)
+            outputs = [known[head] for head in inner.heads]
+        elif rule is not None and node.op.name.startswith("_backward"):
+            outputs = rule(node.statics, given)
+        else:
+            keyless = node.op.takes_key and given[-1:] != (KEY_SPEC,)
+            given, scalars = (*given, KEY_SPEC) if keyless else given, len(node.scalars) + keyless
+            outputs = evaluate(node.op, node.statics, given, scalars)
+        found.update({Entry(node, i): spec for i, spec in enumerate(outputs)})
+    return found
+
+
+def twin(name: str) -> str:
+    """The name of the forward node that a gradient belongs to."""
+    return "/".join(_SUFFIX.sub("", part) for part in name.split("/"))
+
+
+def rows_of(graph: Graph, specs: dict[Entry, Known] | None, title: str, kind: str) -> Pictured:
+    """Rows of a graph; ``specs`` holds what is known of its entries."""
+    data = graph_data(graph, specs)
+    nodes = graph.nodes
+    paths = prefix_paths(data["nodes"]) if kind in ("symbol", "graph") else {}
+    for row, node in zip(data["nodes"], nodes, strict=True):
+        row["device"] = group_of(node) or ""
+        row["path"] = paths.get(row["name"]) or path_in(row["name"])
+        if not row["attributes"] and node.attrs and node.op is not None and kind == "symbol":
+            row["attributes"] = {k: v for k, v in node.attrs.items() if not k.startswith("__")}
+    return Pictured(title, kind, data["nodes"], data["heads"])
+
+
+def path_in(name: str) -> Path:
+    """The graphs that a name says a node was inlined from: ``("net",)`` of ``net/dense0``."""
+    return tuple(_SUFFIX.sub("", part) for part in name.split("/")[:-1])
+
+
+def prefix_paths(rows: Sequence[Mapping[str, Any]]) -> dict[str, Path]:
+    """Blocks told from names: parts before an underscore that several operations share.
+
+    ``stage1_unit1_conv1`` stands in ``unit1`` of ``stage1`` where others do. Names that the library has given,
+    such as ``elemwise_add0``, say nothing.
+    """
+    parts: dict[str, list[str]] = {}
+    count: dict[Path, int] = {}
+    operations = [row for row in rows if row["op"] is not None and row["part"] == "forward"]
+    for row in operations:
+        plain = re.sub(r"\d+$", "", row["name"]).strip("_").lower()
+        if plain == row["op"].strip("_").lower() or "/" in row["name"]:
+            continue
+        tokens = [t for t in row["name"].split("_")[:-1] if t]
+        parts[row["name"]] = tokens
+        for depth in range(1, len(tokens) + 1):
+            prefix = tuple(tokens[:depth])
+            count[prefix] = count.get(prefix, 0) + 1
+    found: dict[str, Path] = {}
+    for name, tokens in parts.items():
+        path: list[str] = []
+        waiting: list[str] = []
+        above = len(operations)
+        for depth in range(1, len(tokens) + 1):
+            waiting.append(tokens[depth - 1])
+            here = count[tuple(tokens[:depth])]
+            if here < 2:
+                break
+            if here < above:  # a prefix that all share is no block of its own
+                path.append("_".join(waiting))
+                waiting, above = [], here
+        found[name] = tuple(path)
+    by_name = {row["id"]: row["name"] for row in rows}
+    for row in rows:  # variables stand with who reads them first; gradients with their operation
+        if row["op"] is None:
+            continue
+        own = found.get(row["name"]) or found.get(twin(row["name"])) or ()
+        found.setdefault(row["name"], own)
+        for place, (number, _) in enumerate(row["inputs"]):
+            if place and rows[number]["op"] is None:
+                found.setdefault(by_name[number], own)
+    return found

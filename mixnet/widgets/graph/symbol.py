@@ -1,0 +1,138 @@
+"""Rows of symbols: forward with what can be inferred, or forward and backward."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from mixnet.base import AttributeTypeError, ShapeError
+from mixnet.graph.graph import Graph
+from mixnet.graph.node import Entry, Node
+from mixnet.passes.assign_keys import KEY_NAME, KEY_SPEC, assign_keys
+from mixnet.passes.complete_shapes import complete_shapes
+from mixnet.passes.facts import Known
+from mixnet.passes.infer_shape import Inference, is_known
+from mixnet.passes.training_graph import training_graph
+from mixnet.symbol.executor import unplaced_graph
+from mixnet.symbol.symbol import Symbol
+from mixnet.widgets.graph.rows import (
+    Pictured,
+    rows_of,
+    specs_of,
+)
+
+
+def of_symbol(
+    symbol: Symbol, inputs: Sequence[Any], train: bool, named: Mapping[str, Any]
+) -> Pictured:
+    """Rows of a symbol with shapes or arrays by name."""
+    given: dict[str, Any] = dict(named)
+    for each in inputs:
+        if not isinstance(each, Mapping):
+            raise AttributeTypeError(
+                f"GraphView: the inputs of a symbol come by name, as data=(32, 10) or "
+                f"{{'data': array}}, not as {type(each).__name__}."
+            )
+        given.update(each)
+    known = [*symbol.list_arguments(), *symbol.list_auxiliary_states()]
+    for name in given:
+        if name not in known:
+            raise AttributeTypeError(
+                f"GraphView: the symbol has no input {name!r}; it has {', '.join(known)}."
+            )
+    shapes = {n: tuple(getattr(each, "shape", each)) for n, each in given.items()}
+    dtypes = {n: np.dtype(each.dtype) for n, each in given.items() if hasattr(each, "dtype")}
+    asked = [n for n in symbol.list_arguments() if n not in given and not n.endswith("label")]
+    made = composed(symbol, shapes, dtypes, train, asked, symbol.name or "group", "symbol")
+    made.data = frozenset(name for name in known if name in given or name.endswith("label"))
+    return made
+
+
+class _Watched(Inference):
+    """Inference that knows which node it is at, so that an error has its place."""
+
+    at: Node | None = None
+
+    def _node(self, node: Node) -> None:
+        self.at = node
+        super()._node(node)
+
+
+def composed(
+    symbol: Symbol,
+    shapes: Mapping[str, Any],
+    dtypes: Mapping[str, np.dtype],
+    train: bool,
+    asked: Sequence[str],
+    title: str,
+    kind: str,
+) -> Pictured:
+    """Rows of a symbol: forward with what can be inferred, or forward and backward."""
+    graph = symbol.graph
+    found = _Watched(graph, shapes, dtypes, np.dtype("float32"))
+    failed: ShapeError | None = None
+    try:
+        found.run()
+    except ShapeError as error:
+        failed = error
+    except Exception as error:  # a rule that stumbles over such a shape
+        failed = ShapeError(f"{type(error).__name__}: {error}")
+    variables = {node.name: Entry(node) for node in graph.nodes if node.is_variable}
+    complete = failed is None and all(is_known(found.shapes.get(e)) for e in variables.values())
+
+    def known(name: str) -> Known:
+        if name == KEY_NAME:
+            return KEY_SPEC
+        dtype = found.dtypes.get(variables[name]) or np.dtype("float32")
+        return found.shapes[variables[name]], dtype
+
+    if complete:
+        all_shapes = {name: found.shapes[entry] for name, entry in variables.items()}
+        symbol = Symbol(complete_shapes(graph, all_shapes).heads)
+    if complete or (train and failed is None):
+        run = assign_keys(unplaced_graph(symbol, train))
+        inputs = [known(node.name) for node in run.inputs] if complete else None
+    if train and failed is None:
+        made = with_gradients(run, inputs, asked, title, kind)
+    elif complete:
+        # Forward alone is shown as composed, without the states' new values as heads.
+        specs = specs_of(symbol.graph, [known(node.name) for node in symbol.graph.inputs])
+        made = rows_of(symbol.graph, specs, title, kind)
+        made.graph, made.inputs = run, inputs
+    else:
+        specs = {
+            entry: (tuple(shape), found.dtypes.get(entry) or np.dtype("float32"))
+            for entry, shape in found.shapes.items()
+            if is_known(shape)
+        }
+        made = rows_of(graph, specs, title, kind)
+    if failed is not None:
+        place = None if found.at is None else graph.names.get(found.at)
+        at = next((row["id"] for row in made.rows if row["name"] == place), None)
+        made.error = {"node": at, "text": str(failed).strip()}
+    elif not complete and shapes:
+        missing = [n for n, entry in variables.items() if not is_known(found.shapes.get(entry))]
+        made.notes.append(f"Nothing says the shape of {', '.join(missing[:6])}.")
+    return made
+
+
+def with_gradients(
+    graph: Graph, inputs: list[Known] | None, asked: Sequence[str], title: str, kind: str
+) -> Pictured:
+    """Rows of a graph and of the gradients of some inputs."""
+    whole = training_graph(graph, dict.fromkeys(asked, "write"))
+    specs = None
+    known = None
+    if inputs is not None:
+        forward = specs_of(graph, inputs)
+        heads = [forward[head] for head in graph.heads[: graph.num_outputs]]
+        known = [*inputs, *heads]
+        specs = specs_of(whole.graph, known)
+    made = rows_of(whole.graph, specs, title, kind)
+    made.graph, made.inputs = whole.graph, known
+    for row in made.rows:
+        if row["name"].startswith("gradient of output"):
+            row["part"] = "backward"
+    return made

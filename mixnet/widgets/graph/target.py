@@ -1,0 +1,170 @@
+"""Rows of any target: symbols, networks, functions, pending arrays, graphs."""
+
+from __future__ import annotations
+
+import functools
+import traceback
+from collections.abc import Callable, Mapping, Sequence
+from types import FrameType
+from typing import Any
+
+from mixnet.base import AttributeTypeError, ShapeError
+from mixnet.gluon.block import Block, HybridBlock
+from mixnet.graph.graph import Graph
+from mixnet.graph.node import Entry, Node
+from mixnet.ndarray.ndarray import NDArray
+from mixnet.passes import pipeline
+from mixnet.source import is_users
+from mixnet.stages.recording import of_function, parameter_names
+from mixnet.symbol.symbol import Symbol
+from mixnet.widgets.graph.network import of_block
+from mixnet.widgets.graph.rows import (
+    Pictured,
+    of_step,
+    rows_of,
+    specs_of,
+)
+from mixnet.widgets.graph.symbol import of_symbol
+
+
+def pictured(
+    target: Any,
+    inputs: Sequence[Any],
+    train: bool,
+    loss: Any,
+    named: Mapping[str, Any],
+    boundary: FrameType,
+) -> Pictured:
+    """The rows of any target; see :class:`mixnet.widgets.graph.view.GraphView`.
+
+    Raises:
+        AttributeTypeError: the target, or an input, is none that is taken.
+    """
+    if isinstance(target, Symbol):
+        return of_symbol(target, inputs, train, named)
+    if isinstance(target, HybridBlock):
+        if named:
+            raise AttributeTypeError(
+                f"GraphView: a block takes arrays by position, not {', '.join(named)} by name."
+            )
+        return of_block(target, inputs, train, loss, boundary)
+    if isinstance(target, NDArray):
+        return _of_array(target)
+    if isinstance(target, Graph):
+        return rows_of(target, None, _title(target), "graph")
+    if isinstance(target, Mapping) and "graph" in target and "pass" in target:
+        return of_step(target)
+    if callable(target):
+        return _of_call(target, inputs, train, named, boundary)
+    raise AttributeTypeError(
+        f"GraphView: {type(target).__name__} is no graph. Pass a Symbol with shapes by name, a HybridBlock "
+        f"and its inputs, an NDArray that is pending, or a function of NDArrays and its inputs."
+    )
+
+
+def _of_array(array: NDArray) -> Pictured:
+    value = array._read()
+    segment = value.segment
+    if value.array is not None or segment is None or segment.finished:
+        node = Node(None, name="array")
+        spec = value.spec
+        made = rows_of(Graph((Entry(node),)), {Entry(node): (spec.shape, spec.dtype)}, "array", "pending")  # fmt: skip
+        made.notes.append("Nothing is pending: the array is computed, or being computed.")
+        made.rows[0]["device"] = str(spec.context)
+        return made
+    with segment.lock:
+        graph = segment.graph((value.slot,))
+        leaves = list(segment.leaves)
+    for node, leaf in zip(graph.inputs, leaves, strict=True):
+        node.name = node.name or ("constant" if leaf.array is not None else "pending elsewhere")
+    known = [(leaf.spec.shape, leaf.spec.dtype) for leaf in leaves]
+    made = rows_of(graph, specs_of(graph, known), "what is pending", "pending")
+    made.graph, made.inputs = graph, known
+    for row in made.rows:
+        row["device"] = str(segment.context)
+    return made
+
+
+def _of_call(
+    function: Callable[..., Any],
+    inputs: Sequence[Any],
+    train: bool,
+    named: Mapping[str, Any],
+    boundary: FrameType,
+) -> Pictured:
+    names = parameter_names(function) if isinstance(function, Block) else {}
+    plain = getattr(function, "name", type(function).__name__)
+    title = str(getattr(function, "__name__", plain))
+    for each in (*inputs, *named.values()):
+        if isinstance(each, tuple) and each and all(isinstance(n, int) for n in each):
+            raise AttributeTypeError(
+                f"GraphView: a function runs on NDArrays, not on the shape {each}: pass mx.nd.zeros({each})."
+            )
+    failed: list[ShapeError] = []
+    try:
+        found = of_function(function, title, inputs, named, train or None, boundary, names)
+    except ShapeError:
+        # Again, to see how far it comes: the error's frames hold the arrays that were there.
+        try:
+            guarded = _guarded(function, failed)
+            found = of_function(guarded, title, inputs, named, train or None, boundary, names)
+        except AttributeTypeError:  # nothing had been recorded yet
+            empty = Pictured(title, "function", [], [])
+            empty.error = _error(failed)
+            return empty
+    parts = []
+    for program in found.programs:
+        graph = program.steps[0].graph
+        if any(getattr(node.op, "graph", None) is not None for node in graph.nodes):
+            graph = pipeline.inline(graph, pipeline.Facts())
+        leaves = program.recorded.leaves
+        known = [(leaf.spec.shape, leaf.spec.dtype) for leaf in leaves]
+        made = rows_of(graph, specs_of(graph, known), title, "function")
+        made.graph, made.inputs = graph, known
+        for row in made.rows:
+            row["device"] = str(program.recorded.context)
+        parts.append((made, program.recorded.reason))
+    if len(parts) == 1:
+        parts[0][0].error = _error(failed)
+        return parts[0][0]
+    whole = Pictured(title, "function", [], [])
+    for number, (made, reason) in enumerate(parts):
+        first = len(whole.rows)
+        for row in made.rows:
+            row["id"] += first
+            row["name"] = f"segment{number}/{row['name']}"
+            row["inputs"] = [[i + first, k] for i, k in row["inputs"]]
+            row["path"] = (f"segment {number} (until {reason})", *row["path"])
+            whole.rows.append(row)
+        whole.heads += [[i + first, k] for i, k in made.heads]
+    whole.error = _error(failed)
+    whole.notes.append(
+        f"A value is read in between: {len(parts)} programs run, one after the other."
+    )
+    return whole
+
+
+def _title(graph: Graph) -> str:
+    return f"graph of {sum(node.op is not None for node in graph.nodes)} operations"
+
+
+def _guarded(function: Callable[..., Any], failed: list[ShapeError]) -> Callable[..., Any]:
+    @functools.wraps(function, updated=())
+    def run(*arrays: Any, **named: Any) -> Any:
+        try:
+            return function(*arrays, **named)
+        except ShapeError as error:
+            failed.append(error)
+
+    return run
+
+
+def _error(failed: list[ShapeError]) -> dict[str, Any] | None:
+    """The error and the user's line that it came from."""
+    if not failed:
+        return None
+    error = failed.pop()
+    frames = traceback.extract_tb(error.__traceback__)
+    mine = [frame for frame in frames if is_users(frame.filename)]
+    at = f"\n{mine[-1].filename}:{mine[-1].lineno}: {mine[-1].line}" if mine else ""
+    return {"node": None, "text": str(error).strip() + at}

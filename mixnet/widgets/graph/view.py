@@ -1,0 +1,182 @@
+"""GraphView: a graph as boxes that open."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable
+from typing import Any
+
+from mixnet.base import MXNetError
+from mixnet.widgets.graph.diff import difference
+from mixnet.widgets.graph.measure import measured
+from mixnet.widgets.graph.payload import Reader, payload_of
+from mixnet.widgets.graph.picture import CHANGES, picture
+from mixnet.widgets.graph.rows import Pictured
+from mixnet.widgets.graph.target import pictured
+from mixnet.widgets.svg import size_text, time_text
+from mixnet.widgets.view import View
+
+
+class GraphView(View):
+    """The graph of a symbol, a network, a function, or of what is pending behind an array.
+
+    Blocks are closed at first, and runs of equal blocks folded to one. Where shapes do not fit, the graph is
+    drawn as far as it is known, and the operation that refuses is marked.
+
+    Args:
+        target: a ``Symbol``, with shapes or arrays by name; a ``HybridBlock``, hybridized or not, and arrays
+            (or shapes); an ``NDArray``: what is pending behind it; a function of arrays; a step of ``mx.stages``.
+        inputs: what to call the target with.
+        train: with the gradients of all parameters; of a symbol's, of all arguments that are not given.
+        loss: of a block: what is called on its output and the last input.
+        title: shown; by default the target's name.
+        measure: run each operation by itself and compile the graph as a whole, to know times, storages and what
+            XLA computes together; see :meth:`measure`.
+        shapes: of a symbol: shapes or arrays by name; of a function: its keyword arguments.
+
+    Raises:
+        AttributeTypeError: the target is none of these, or does not take such inputs.
+
+    Source: the payload ``mixnet.graph/1`` has ``names`` of the nodes, columns in ``nodes`` (numbers in ``strings``,
+    in ``outs``, whose entries are numbers in ``specs``: shape, dtype, bytes; in ``sources``: file, line, text),
+    ``edges`` (how many inputs each node has, how far back each lies, which output it is), ``blocks`` (parents
+    before children), ``facts`` (columns that were measured, or what a pass changed), ``error``.
+    """
+
+    schema = "mixnet.graph/1"
+    bundle = "graph"
+
+    def __init__(
+        self,
+        target: Any,
+        *inputs: Any,
+        train: bool = False,
+        loss: Any = None,
+        title: str | None = None,
+        measure: bool = False,
+        **shapes: Any,
+    ):
+        made = pictured(target, inputs, train, loss, shapes, sys._getframe())
+        if title is not None:
+            made.title = title
+        self._made: Pictured | None = made
+        super().__init__(
+            {**payload_of(made), "live": made.graph is not None and made.inputs is not None}
+        )
+        if measure:
+            self.measure()
+
+    @classmethod
+    def diff(cls, before: Any, after: Any, title: str | None = None) -> GraphView:
+        """What is different between two graphs: added, removed, changed, merged, expanded, with other inputs.
+
+        Args:
+            before, after: graphs, symbols, views of graphs, or steps of ``mx.stages`` (``program.steps``).
+            title: shown.
+
+        Raises:
+            AttributeTypeError: one of them is no graph.
+        """
+        parts = [
+            getattr(each, "_made", None) or pictured(each, (), False, None, {}, sys._getframe())
+            for each in (before, after)
+        ]
+        made, facts = difference(*parts)
+        if title is not None:
+            made.title = title
+        view = cls.__new__(cls)
+        view._made = None
+        View.__init__(view, {**payload_of(made), "facts": facts, "live": False})
+        return view
+
+    def measure(self) -> GraphView:
+        """Fill in times, storages of the memory plan and what XLA computes together.
+
+        Each operation is compiled and run by itself on zeros, and the whole graph is compiled. That takes from a
+        second to a minute.
+
+        Returns:
+            the view.
+
+        Raises:
+            MXNetError: shapes are not known, or the view was made of a stored payload.
+        """
+        made = getattr(self, "_made", None)
+        facts = {} if made is None else measured(made)
+        if not facts:
+            raise MXNetError(
+                "measure: nothing here can run: the shapes are not known, or this is a stored or compared "
+                "picture. Make a GraphView of the network with its inputs."
+            )
+        self.payload = {**self.payload, "facts": {**self.payload["facts"], **facts}}
+        return self
+
+    def message(self, content: dict[str, Any]) -> None:
+        if content.get("do") == "measure":
+            self.measure()
+            self.choose(overlay="time")
+
+    @property
+    def selected(self) -> str | None:
+        """Name of the node, or path of the block, that the reader chose; assign one to choose it."""
+        return self.state.get("selected")
+
+    @selected.setter
+    def selected(self, name: str | None) -> None:
+        self.choose(selected=name)
+
+    def summary(self) -> str:
+        p = self.payload
+        read = Reader(p)
+        operations = sum(op is not None for op in read.ops)
+        text = f"{p['title']}: {operations} operations, {p['direction']}"
+        total = sum(read.flops)
+        if total:
+            text += f", {_count(total)}FLOP"
+        weights = sum(
+            b for b, part in zip(read.bytes, read.parts, strict=True) if part == "parameter"
+        )
+        if weights:
+            text += f", parameters {size_text(weights)}"
+        if p["error"]:
+            at = p["error"]["node"]
+            text += "; shapes do not fit" + ("" if at is None else f" at {read.names[at]}")
+        return text
+
+    def table(self) -> tuple[list[str], Iterable[Iterable[Any]]]:
+        read = Reader(self.payload)
+        header = ["name", "operator", "block", "output", "dtype", "bytes", "FLOPs", "line"]
+        facts = {k: v for k, v in self.payload["facts"].items() if k != "told"}
+        header += facts
+        rows = []
+        for i, op in enumerate(read.ops):
+            if op is None:
+                continue
+            out = read.outputs[i]
+            rows.append([
+                read.names[i], op, read.path(read.blocks[i]),
+                "×".join(map(str, out[0][0])) if out else "?", out[0][1] if out else "?",
+                size_text(read.bytes[i]) if out else "?", _count(read.flops[i]).strip() if out else "?",
+                read.source(i), *(_fact(name, column[i]) for name, column in facts.items()),
+            ])  # fmt: skip
+        return header, rows or [["nothing is computed", *[""] * (len(header) - 1)]]
+
+    def svg(self) -> str:
+        return picture(self.payload, self.summary())
+
+
+def _fact(name: str, value: Any) -> str:
+    if value is None:
+        return ""
+    return (
+        CHANGES[value] if name == "change" else time_text(value) if name == "time" else str(value)
+    )
+
+
+def _count(number: float) -> str:
+    """A number for people: ``1.23 G``."""
+    for unit in ("", "k", "M", "G"):
+        if abs(number) < 1000:
+            return f"{number:.3g} {unit}"
+        number /= 1000
+    return f"{number:.3g} T"

@@ -1,0 +1,390 @@
+"""GraphView: what its payload holds, against shapes and counts by hand and against the planner and the passes."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import mixnet as mx
+from mixnet.base import AttributeTypeError, MXNetError
+from mixnet.gluon import nn
+from mixnet.gluon.model_zoo import vision
+from mixnet.passes.changes import changes
+from mixnet.widgets import GraphView, page
+from mixnet.widgets.graph.payload import Reader
+
+
+def lenet() -> mx.sym.Symbol:
+    x = mx.sym.Variable("data")
+    for i, filters in enumerate((20, 50)):
+        x = mx.sym.Convolution(x, kernel=(5, 5), num_filter=filters, name=f"conv{i}")
+        x = mx.sym.Activation(x, act_type="tanh", name=f"tanh{i}")
+        x = mx.sym.Pooling(x, pool_type="max", kernel=(2, 2), stride=(2, 2), name=f"pool{i}")
+    x = mx.sym.FullyConnected(mx.sym.Flatten(x, name="flatten"), num_hidden=500, name="fc0")
+    x = mx.sym.Activation(x, act_type="tanh", name="tanh2")
+    return mx.sym.SoftmaxOutput(mx.sym.FullyConnected(x, num_hidden=10, name="fc1"), name="softmax")
+
+
+def small_net() -> nn.HybridSequential:
+    net = nn.HybridSequential(prefix="net_")
+    with net.name_scope():
+        for _ in range(4):
+            unit = nn.HybridSequential(prefix=f"unit{len(net)}_")
+            with unit.name_scope():
+                unit.add(nn.Dense(6, in_units=6), nn.Activation("relu"))
+            net.add(unit)
+        net.add(nn.Dense(2, in_units=6))
+    return net
+
+
+def row(view: GraphView, name: str) -> dict:
+    """What the view knows of one node."""
+    read = Reader(view.payload)
+    i = read.names.index(name)
+    return {
+        "op": read.ops[i], "part": read.parts[i], "shape": read.outputs[i][0][0] if read.outputs[i] else None,
+        "dtype": read.outputs[i][0][1] if read.outputs[i] else None, "bytes": read.bytes[i],
+        "flops": read.flops[i], "block": read.path(read.blocks[i]), "line": read.source(i), "device": read.devices[i],
+        "inputs": [read.names[j] for j in read.inputs[i]], "attributes": read.attributes[i],
+    }  # fmt: skip
+
+
+def test_lenet_by_hand() -> None:
+    view = GraphView(lenet(), data=(2, 1, 28, 28))
+    conv = row(view, "conv0")
+    assert conv["op"] == "Convolution" and conv["inputs"] == ["data", "conv0_weight", "conv0_bias"]
+    assert conv["shape"] == [2, 20, 24, 24] and conv["bytes"] == 2 * 20 * 24 * 24 * 4
+    assert conv["flops"] == 2 * 20 * 24 * 24 * (2 * 25 + 1)
+    assert "kernel=(5, 5)" in conv["attributes"]
+    assert row(view, "fc0")["flops"] == 2 * 500 * (2 * 800 + 1)
+    assert row(view, "conv0_weight")["part"] == "parameter"
+    assert row(view, "softmax_label")["part"] == "input"
+    assert view.summary().startswith("softmax: 11 operations, forward, ")
+
+
+def test_gradients_stand_with_their_operation() -> None:
+    view = GraphView(small_net(), (3, 6), train=True)
+    names = view.payload["names"]
+    backward = [name for name in names if row(view, name)["part"] == "backward"]
+    assert view.payload["direction"] == "forward and backward"
+    assert sum(name.endswith("_backward") for name in backward) == 9
+    for name in backward:
+        if name.endswith("_backward"):
+            own = row(view, name.removesuffix("_backward"))
+            assert row(view, name)["block"] == own["block"]
+    assert row(view, "net_dense0_fwd_backward")["shape"] == [3, 6], "first the gradient of the data"
+
+
+def test_equal_blocks_in_a_row_are_folded() -> None:
+    view = GraphView(small_net(), (3, 6))
+    blocks = view.payload["blocks"]
+    assert blocks["label"] == ["unit", "unit0", "unit1", "unit2", "unit3"]
+    assert blocks["repeat"] == [4, 0, 0, 0, 0] and blocks["parent"] == [-1, 0, 0, 0, 0]
+    assert "unit ×4" in view.svg() and "unit0" not in re.sub(r"<title>.*?</title>", "", view.svg())
+    different = small_net()
+    different[2][0]._units = 6
+    different[2][1]._act_type = "tanh"  # now the third does something else
+    assert GraphView(different, (3, 6)).payload["blocks"]["repeat"] == [0, 0, 0, 0]
+
+
+def test_a_network_is_the_same_hybridized_or_not_and_nothing_is_run() -> None:
+    net = small_net()
+    before = GraphView(net, (3, 6))
+    with pytest.raises(RuntimeError, match="initialize"):  # looking has not initialized anything
+        net(mx.nd.ones((3, 6)))
+    net.initialize()
+    net.hybridize()
+    x = mx.nd.ones((3, 6))
+    net(x)
+    names = before.payload["names"]
+    for after in (
+        GraphView(net, x),
+        GraphView(net),
+    ):  # the second: inputs as in the call that there was
+        assert after.payload["names"] == names
+        for name in names:
+            ignored = {"line": "", "device": ""}
+            assert {**row(before, name), **ignored} == {**row(after, name), **ignored}
+
+
+def test_blocks_of_a_resnet() -> None:
+    view = GraphView(vision.resnet18_v1(), (1, 3, 64, 64))
+    conv = row(view, "resnetv10_stage2_conv0_fwd")
+    assert conv["block"] == "features/stage2/BasicBlockV1 0/body" and conv["shape"] == [
+        1,
+        128,
+        8,
+        8,
+    ]
+    assert row(view, "resnetv10_stage2__plus0")["block"] == "features/stage2/BasicBlockV1 0"
+    assert view.payload["blocks"]["label"][view.payload["open"][0]] == "features"
+    rows = {name: row(view, name) for name in view.payload["names"]}
+    weights = [name for name, each in rows.items() if each["part"] == "parameter"]
+    learned = [name for name in weights if "running" not in name]
+    # The published number of parameters of ResNet-18 for 1,000 classes.
+    assert sum(rows[name]["bytes"] for name in learned) == 4 * 11_689_512 and len(weights) == 102
+
+
+def test_a_block_called_again_is_another_one() -> None:
+    class Twice(nn.HybridBlock):
+        def __init__(self) -> None:
+            super().__init__(prefix="twice_")
+            self.cell = nn.HybridSequential(prefix="cell_")
+            self.cell.add(
+                nn.Dense(4, in_units=4, prefix="cell_d_"), nn.Activation("tanh", prefix="cell_a_")
+            )
+
+        def hybrid_forward(self, F, x):
+            return self.cell(self.cell(x)) + x
+
+    view = GraphView(Twice(), (2, 4))
+    assert view.payload["blocks"]["label"] == ["cell", "cell #2"]
+
+
+def test_a_loss_stands_beside_the_network() -> None:
+    net = small_net()
+    loss = mx.gluon.loss.SoftmaxCrossEntropyLoss()
+    view = GraphView(net, (3, 6), (3,), train=True, loss=loss)
+    labels = view.payload["blocks"]["label"]
+    assert "net" in labels and "loss" in labels
+    assert row(view, "data1")["part"] == "input" and row(view, "net_dense0_fwd")["block"] == "net"
+
+
+def test_a_block_of_arrays_only_is_traced() -> None:
+    class Odd(nn.HybridBlock):
+        def forward(self, x):
+            if x.shape[0] > 1:
+                x = x * 2
+            return mx.nd.relu(x)
+
+    view = GraphView(Odd(), mx.nd.ones((2, 3)))
+    assert [op for op in Reader(view.payload).ops if op] == ["_mul_scalar", "relu"]
+    with pytest.raises(AttributeTypeError, match="needs arrays"):
+        GraphView(Odd(), (2, 3))
+
+
+def test_what_is_pending() -> None:
+    mx.nd.waitall()
+    x = mx.nd.ones((2, 3))
+    x.wait_to_read()
+    view = GraphView((x * 2 + 1).sum())
+    assert [op for op in Reader(view.payload).ops if op] == ["_mul_scalar", "_plus_scalar", "sum"]
+    assert set(Reader(view.payload).devices) == {"cpu(0)"}
+    ready = GraphView(x)
+    assert ready.payload["notes"] == [
+        "Nothing is pending: the array is computed, or being computed."
+    ]
+    assert row(ready, "array")["shape"] == [2, 3]
+
+
+def test_looking_runs_nothing() -> None:
+    mx.nd.waitall()
+    y = mx.nd.ones((2, 3)) * 5
+    GraphView(y)
+    assert y.to_dict()["state"] == "pending"
+
+
+def test_a_function_and_its_lines() -> None:
+    def step(x, w):
+        return mx.nd.relu(mx.nd.dot(x, w))
+
+    view = GraphView(step, mx.nd.ones((2, 3)), mx.nd.ones((3, 4)))
+    dot = row(view, "dot")
+    assert dot["shape"] == [2, 4] and dot["flops"] == 2 * 2 * 3 * 4 and dot["inputs"] == ["x", "w"]
+    file, _, line = dot["line"].rpartition(":")
+    text = Path(file).read_text().splitlines()[int(line) - 1]
+    assert file.endswith("test_graph.py") and "dot(x, w)" in text
+
+
+def test_a_function_that_reads_a_value() -> None:
+    def step(x):
+        return x * 2 if float(x.sum().asscalar()) > 0 else x
+
+    view = GraphView(step, mx.nd.ones((2,)))
+    assert "2 programs run" in view.payload["notes"][0]
+
+
+def test_where_shapes_do_not_fit() -> None:
+    x = mx.sym.FullyConnected(mx.sym.Variable("data"), num_hidden=4, name="fc")
+    x = mx.sym.Convolution(x, kernel=(3, 3), num_filter=2, name="conv")
+    view = GraphView(mx.sym.Activation(x, act_type="relu", name="act"), data=(2, 8))
+    error = view.payload["error"]
+    assert view.payload["names"][error["node"]] == "conv" and "must have 4 axes" in error["text"]
+    assert row(view, "fc")["shape"] == [2, 4], "what is known up to there"
+    assert row(view, "act")["shape"] is None
+    assert "shapes do not fit at conv" in view.summary() and "✗" in view.svg()
+
+
+def test_an_error_inside_of_a_block_opens_it() -> None:
+    net = small_net()
+    net[2].add(nn.Dense(3, in_units=7))
+    view = GraphView(net, (3, 6))
+    labels = view.payload["blocks"]["label"]
+    assert view.payload["error"] is not None
+    assert "unit2" in [labels[b] for b in view.payload["open"]]
+
+
+def test_open_shapes_are_no_error() -> None:
+    view = GraphView(lenet())
+    assert view.payload["error"] is None and row(view, "conv0")["shape"] is None
+    assert "11 operations" in view.summary()
+    assert "shape of" in GraphView(lenet(), softmax_label=(2,)).payload["notes"][0]
+
+
+@pytest.mark.parametrize(
+    ("target", "inputs", "named", "told"),
+    [
+        (3, (), {}, "int is no graph. Pass a Symbol"),
+        (small_net(), (), {}, "net was given no input"),
+        (small_net(), (3,), {}, "takes NDArrays, or shapes"),
+        (small_net(), ((3, 6),), {"data": (3, 6)}, "by position"),
+        (lenet(), ((3, 6),), {}, "come by name"),
+        (lenet(), (), {"dta": (3, 6)}, "no input 'dta'; it has data"),
+        (lambda x: x, ((3, 6),), {}, "not on the shape"),
+    ],
+)
+def test_what_is_refused(target, inputs, named, told) -> None:
+    with pytest.raises(AttributeTypeError, match=re.escape(told)):
+        GraphView(target, *inputs, **named)
+
+
+def test_measured_facts() -> None:
+    symbol = lenet()
+    shapes = {"data": (2, 1, 28, 28)}
+    view = GraphView(symbol, train=True, **shapes)
+    view.message({"do": "measure"})  # the button
+    assert view.state["overlay"] == "time"
+    read, facts = Reader(view.payload), view.payload["facts"]
+    times = [t for t, op in zip(facts["time"], read.ops, strict=True) if op]
+    assert all(0 < t < 10 for t in times)
+    wanted = {n: "write" for n in symbol.list_arguments() if n not in ("data", "softmax_label")}
+    plan = symbol.memory_plan(grad_req=wanted, **shapes)
+    planned = {a.node: a for a in plan.arrays if a.index == 0}
+    for name, storage in zip(read.names, facts["storage"], strict=True):
+        own = planned[name]
+        assert storage == (own.kind if own.storage is None else f"storage {own.storage}")
+    groups = dict(zip(read.names, facts["group"], strict=True))
+    assert groups["fc0"] and "group" in view.table()[0]
+
+
+def test_measuring_what_cannot_run() -> None:
+    with pytest.raises(MXNetError, match="the shapes are not known"):
+        GraphView(lenet()).measure()
+
+
+def test_a_difference_tells_what_the_passes_tell() -> None:
+    x = mx.sym.Variable("x")
+    before = (mx.sym.exp(x, name="a") + mx.sym.exp(x, name="b")).graph
+    after = mx.passes.eliminate_common.eliminate_common(before, None)
+    told = changes(before, after)
+    view = GraphView.diff(before, after)
+    status = dict(zip(view.payload["names"], view.payload["facts"]["change"], strict=True))
+    assert (
+        [n for n, k in status.items() if k == 6]
+        == [each["name"] for each in told["merged"]]
+        == ["b"]
+    )
+    assert [n for n, k in status.items() if k == 4] == [each["name"] for each in told["rewired"]]
+    assert view.payload["notes"] == ["1 merged"]
+
+
+def test_a_difference_of_steps() -> None:
+    net = small_net()
+    net.initialize()
+    steps = mx.stages(net, mx.nd.ones((2, 6)), run=False).program.steps
+    first, second = next((a, b) for a, b in itertools.pairwise(steps) if b["pass"] == "inline")
+    view = GraphView.diff(first, second)
+    status = dict(zip(view.payload["names"], view.payload["facts"]["change"], strict=True))
+    told = second["changes"]
+    assert {n for n, k in status.items() if k == 5} == {each["name"] for each in told["expanded"]}
+    inside = {name for each in told["expanded"] for name in each["into"]}
+    assert {n for n, k in status.items() if k == 1} == inside | set(told["added"])
+    changed = GraphView.diff(lenet(), lenet())
+    assert changed.payload["notes"] == ["Nothing changed."]
+
+
+def test_another_attribute_is_a_change() -> None:
+    def net(act: str) -> mx.sym.Symbol:
+        return mx.sym.Activation(mx.sym.Variable("x"), act_type=act, name="act")
+
+    view = GraphView.diff(net("relu"), net("tanh"))
+    i = view.payload["names"].index("act")
+    assert view.payload["facts"]["change"][i] == 3
+    assert (
+        "act_type=relu" in view.payload["facts"]["told"][i]
+        and "act_type=tanh" in view.payload["facts"]["told"][i]
+    )
+
+
+def test_selected_goes_both_ways() -> None:
+    view = GraphView(lenet(), data=(2, 1, 28, 28))
+    assert view.selected is None
+    view.selected = "conv0"
+    assert view.state == {"selected": "conv0"} and view.selected == "conv0"
+
+
+def test_devices_of_a_symbol() -> None:
+    with mx.AttrScope(ctx_group="first"):
+        x = mx.sym.exp(mx.sym.Variable("x"), name="a")
+    with mx.AttrScope(ctx_group="second"):
+        x = mx.sym.exp(x, name="b")
+    view = GraphView(x, x=(2,))
+    assert row(view, "a")["device"] == "first" and row(view, "b")["device"] == "second"
+
+
+def test_a_symbol_is_grouped_by_its_names() -> None:
+    x = mx.sym.Variable("data")
+    for i in range(3):
+        x = mx.sym.FullyConnected(x, num_hidden=4, name=f"stage_unit{i}_fc")
+        x = mx.sym.Activation(x, act_type="relu", name=f"stage_unit{i}_relu")
+    view = GraphView(mx.sym.exp(x, name="out"), data=(2, 4))
+    assert row(view, "stage_unit1_fc")["block"] == "stage/unit1"
+    assert view.payload["blocks"]["label"][:2] == ["stage", "unit"]
+    assert row(view, "stage_unit1_fc_weight")["block"] == "stage/unit1"
+
+
+def test_resnet152_is_small() -> None:
+    view = GraphView(vision.resnet152_v1(), (1, 3, 224, 224), train=True)
+    assert len(view.payload["names"]) > 1900
+    assert len(page.pack(view.payload)) <= 60_000
+    json.dumps(view.payload, allow_nan=False)
+
+
+def test_dtypes() -> None:
+    net = nn.Dense(2, in_units=3, dtype="float16", prefix="d_")
+    view = GraphView(net, mx.nd.ones((2, 3), dtype=np.float16))
+    assert row(view, "d_fwd")["dtype"] == "float16" and row(view, "d_weight")["bytes"] == 12
+
+
+def test_a_function_whose_shapes_do_not_fit_is_drawn_up_to_there() -> None:
+    def step(x):
+        y = mx.nd.relu(x)
+        return mx.nd.dot(y, mx.nd.ones((9, 9)))
+
+    view = GraphView(step, mx.nd.ones((2, 4)))
+    assert "relu" in Reader(view.payload).ops
+    text = view.payload["error"]["text"]
+    assert "must have one extent" in text and "return mx.nd.dot(y, mx.nd.ones((9, 9)))" in text
+    assert view.summary().endswith("shapes do not fit")
+
+    def at_once(x):
+        return mx.nd.dot(x, x)
+
+    assert GraphView(at_once, mx.nd.ones((2, 4))).payload["error"] is not None
+
+
+def test_recurrent_layers_with_states_of_their_own() -> None:
+    view = GraphView(mx.gluon.rnn.LSTM(8, 2, input_size=4), mx.nd.ones((3, 2, 4)))
+    assert any(op == "RNN" for op in Reader(view.payload).ops)
+
+
+def test_shapes_need_not_be_known_for_gradients() -> None:
+    x = mx.sym.FullyConnected(mx.sym.Variable("x"), num_hidden=3, name="fc")
+    view = GraphView(x, train=True)
+    assert row(view, "fc_backward")["op"] == "_backward_FullyConnected"
+    assert row(view, "fc_backward")["shape"] is None

@@ -1,0 +1,321 @@
+// GraphView: boxes that open, search, overlays, details, export.
+import { button, h, select } from "./core/dom.js";
+import { short } from "./core/format.js";
+import { surface } from "./core/surface.js";
+import { view } from "./core/view.js";
+import { details } from "./graph/details.js";
+import { above, arrange, onPath, openBlocks, overlays, overlayText, read, search, shapeOf } from "./graph/model.js";
+import { paint, palette, shades, strips } from "./graph/paint.js";
+import { SvgContext } from "./graph/svgtext.js";
+
+const LEAST = 0.8; // the smallest scale that a graph is first shown at
+const MOST_LISTED = 400; // items of the list for screen readers
+
+export default view("GraphView", (ctx) => {
+  let fresh = true, g, sight, bands, shade, colours, path, matches, found = [], foundAt = -1, laid = "", open = new Set();
+  const title = h("b"), box = h("input", { type: "search", placeholder: "search: name, operator, attribute", "aria-label": "search", size: 24 });
+  const chooser = h("span"), weights = h("input", { type: "checkbox" });
+  const tree = h("ul", { class: "mx-hidden", role: "tree", "aria-label": "boxes in sight" });
+  const measure = button("Measure", "run each operation by itself: times, storages, XLA groups", () => {
+    ctx.say("measuring …");
+    ctx.send({ do: "measure" });
+  });
+  weights.addEventListener("change", () => ctx.choose({ parameters: weights.checked }));
+  ctx.bar.append(
+    title, box, chooser, h("label", { class: "mx-field" }, weights, h("span", null, "parameters")),
+    button("Open all", "open all blocks", () => ctx.choose({ open: g.parents.map((_, b) => b) })),
+    button("Close all", "close all blocks", () => ctx.choose({ open: [] })),
+    ...(ctx.isStatic ? [] : [measure]),
+    button("SVG", "save the picture as SVG", () => save(new Blob([svg()], { type: "image/svg+xml" }), "svg")),
+    button("PNG", "save the picture as PNG", png),
+  );
+  const overlay = () => (overlays(g).some(([key]) => key === ctx.state.overlay) ? ctx.state.overlay : g.p.facts.change ? "change" : "none");
+  const item = () => {
+    const name = ctx.state.selected;
+    if (name === null || name === undefined) return null;
+    return g.byName.has(name) ? g.byName.get(name) : g.byPath.has(name) ? ~g.byPath.get(name) : null;
+  };
+  const nameOf = (each) => (each < 0 ? g.paths[~each] : g.names[each]);
+  const picture = surface(ctx, {
+    label: "graph; arrow keys walk along its edges, Enter opens a block, slash searches",
+    height: 460,
+    bounds: () => ({ x: 0, y: 0, width: sight.width, height: sight.height }),
+    draw: (canvas, camera, size) => {
+      if (!colours.fg) colours = palette(ctx); // before it is on the page a view has no colours
+      if (fresh && camera.kx < LEAST) {
+        // A tall graph starts at its top, large enough to be read.
+        fresh = false;
+        return picture.moveTo({ kx: LEAST, ky: LEAST, x: sight.width / 2 - size.width / LEAST / 2, y: -12 });
+      }
+      fresh = false;
+      paint(g, scene(canvas), { camera, size });
+      overview(camera, size);
+    },
+    hit(x, y) {
+      let best = null;
+      const list = bands.boxes[bands.strip(y)] ?? [];
+      for (const i of list) {
+        const b = sight.boxes[i];
+        if (x >= b.x && x <= b.x + b.w && y >= b.y && y <= b.y + b.h && (best === null || b.depth > sight.boxes[best].depth)) best = i;
+      }
+      return best === null ? null : sight.list[best];
+    },
+    hover: (at) => at !== null && at !== undefined && ctx.say(tell(at)),
+    pick: (at, event) => {
+      if (at !== null && at < 0 && item() === at && event?.timeStamp - clicked < 450) toggle(~at);
+      else ctx.choose({ selected: at === null ? null : nameOf(at) });
+      clicked = event?.timeStamp ?? 0;
+    },
+    key,
+  });
+  let clicked = 0;
+  const map = h("canvas", { class: "mx-map", "aria-hidden": "true" });
+  ctx.stage.append(map, tree);
+  map.addEventListener("pointerdown", (event) => {
+    const at = map.getBoundingClientRect(), k = sight.height / at.height, camera = picture.camera;
+    const w = picture.canvas.clientWidth / camera.kx, tall = picture.canvas.clientHeight / camera.ky;
+    picture.moveTo({ ...camera, x: (event.clientX - at.left - at.width / 2) * k + sight.width / 2 - w / 2, y: (event.clientY - at.top) * k - tall / 2 });
+  });
+  box.addEventListener("input", () => find(box.value));
+  box.addEventListener("keydown", (event) => {
+    if (event.key === "Enter") {
+      event.preventDefault();
+      step(event.shiftKey ? -1 : 1);
+    } else if (event.key === "Escape") {
+      box.value = "";
+      find("");
+      picture.canvas.focus();
+    }
+    event.stopPropagation();
+  });
+  ctx.keys([
+    ["arrows", "to what is above, below, beside"], ["Enter", "open or close a block"], ["/", "search; Enter: the next one found"],
+    ["n", "the next one found"], ["o", "the next overlay"], ["+ - 0", "zoom in, out, fit"], ["Shift arrows", "move the picture"], ["Esc", "select nothing"],
+  ]);
+
+  function scene(canvas) {
+    return { ctx: canvas, sight, colours, shade, bands, selected: sight.at.get(item() ?? undefined), path, matches, kindOfPiece: (piece) => sight.edges[piece.edges[0]].kind };
+  }
+
+  function tell(at) {
+    const f = sight.faces[sight.at.get(at)];
+    if (at < 0) return `block ${g.paths[~at]}${f ? `, ${f.second}` : ""}${open.has(~at) ? ", open" : ", closed"}`;
+    const shown = overlay() === "none" ? "" : overlayText(g, at, overlay());
+    return [g.names[at], g.op(at) ?? "input", shapeOf(g, at), g.specs[at][0]?.[1], shown].filter(Boolean).join(" · ");
+  }
+
+  function toggle(block) {
+    const next = new Set(open);
+    if (!next.delete(block)) next.add(block);
+    ctx.choose({ open: [...next], selected: g.paths[block] });
+  }
+
+  // Selects anything, opening what it lies in.
+  function go(each) {
+    const next = new Set(open);
+    const around = each < 0 ? parentsOf(~each) : above(g, each);
+    for (const b of around) next.add(b);
+    const patch = { selected: nameOf(each), open: [...next] };
+    if (each >= 0 && g.part[each] === 3) patch.parameters = true;
+    ctx.choose(patch);
+    reveal();
+  }
+  const parentsOf = (block) => {
+    const list = [];
+    for (let b = g.parents[block]; b >= 0; b = g.parents[b]) list.push(b);
+    return list;
+  };
+  function reveal() {
+    const i = sight.at.get(item() ?? undefined);
+    if (i === undefined || !picture.camera) return;
+    const b = sight.boxes[i];
+    // Too small to read: come nearer.
+    if (picture.camera.kx < 0.5) {
+      const size = picture.canvas, k = 0.9;
+      picture.moveTo({ kx: k, ky: k, x: b.x + b.w / 2 - size.clientWidth / k / 2, y: b.y + Math.min(b.h, 300) / 2 - size.clientHeight / k / 2 });
+    } else picture.reveal({ x: b.x, y: b.y, width: b.w, height: Math.min(b.h, 300) });
+  }
+
+  function find(text) {
+    found = search(g, text);
+    foundAt = -1;
+    // What is found inside of closed blocks marks the block.
+    matches = text ? new Set(found.map((i) => sight.stands[i]).filter((i) => i >= 0)) : null;
+    if (text) ctx.say(`${found.length} found${found.length ? `: ${short(found.slice(0, 4).map((i) => g.names[i]).join(", "), 90)}` : ""}`);
+    picture.redraw();
+  }
+  function step(by) {
+    if (!found.length) return;
+    foundAt = (foundAt + by + found.length) % found.length;
+    go(found[foundAt]);
+    ctx.say(`${foundAt + 1} of ${found.length}: ${tell(found[foundAt])}`);
+  }
+
+  function key(event) {
+    if (event.ctrlKey || event.metaKey || event.altKey) return false;
+    const at = item(), i = sight.at.get(at ?? undefined);
+    if (event.key === "/") {
+      box.focus();
+      return true;
+    }
+    if (event.key === "n") return step(1), true;
+    if (event.key === "o") {
+      const all = overlays(g).map(([name]) => name);
+      ctx.choose({ overlay: all[(all.indexOf(overlay()) + 1) % all.length] });
+      return true;
+    }
+    if (event.key === "Escape") return ctx.choose({ selected: null }), true;
+    if (event.key === "Enter" || event.key === " ") {
+      if (at !== null && at < 0) toggle(~at);
+      return true;
+    }
+    if (!event.key.startsWith("Arrow") || event.shiftKey) return false;
+    const next = i === undefined ? first() : neighbour(i, event.key);
+    if (next !== undefined) {
+      ctx.choose({ selected: nameOf(sight.list[next]) });
+      reveal();
+    }
+    return true;
+  }
+  const first = () => (sight.roots.length ? sight.roots.reduce((a, b) => (sight.boxes[b].y < sight.boxes[a].y ? b : a)) : undefined);
+  // Up and down along edges, to the nearest; left and right to the next box of the same height; into open blocks.
+  function neighbour(i, name) {
+    const me = sight.boxes[i], middle = (b) => b.x + b.w / 2;
+    const nearest = (list) => list.reduce((a, b) => (a === undefined || distance(b) < distance(a) ? b : a), undefined);
+    const distance = (j) => Math.hypot((middle(sight.boxes[j]) - middle(me)) / 3, sight.boxes[j].y - me.y);
+    if (name === "ArrowUp" || name === "ArrowDown") {
+      const down = name === "ArrowDown";
+      if (down && sight.children[i]?.length) return nearest(sight.children[i]);
+      const ends = [];
+      for (const { from, to } of sight.edges) {
+        for (const [a, b] of [[from, to], [to, from]])
+          if (a === i && (down ? sight.boxes[b].y > me.y : sight.boxes[b].y < me.y)) ends.push(b);
+      }
+      return nearest(ends);
+    }
+    const right = name === "ArrowRight";
+    const row = sight.list.map((_, j) => j).filter((j) => j !== i && sight.boxes[j].depth === me.depth && sight.boxes[j].y < me.y + me.h && sight.boxes[j].y + sight.boxes[j].h > me.y && (right ? middle(sight.boxes[j]) > middle(me) : middle(sight.boxes[j]) < middle(me)));
+    return row.reduce((a, b) => (a === undefined || Math.abs(middle(sight.boxes[b]) - middle(me)) < Math.abs(middle(sight.boxes[a]) - middle(me)) ? b : a), undefined);
+  }
+
+  // Where one is, when not all is in sight.
+  let mapKey = "";
+  const base = h("canvas"); // the boxes; only the frame moves
+  function overview(camera, size) {
+    const tall = 110, k = tall / sight.height, wide = Math.min(180, Math.max(24, sight.width * k));
+    const all = camera.x <= 0 && camera.y <= 0 && camera.x + size.width / camera.kx >= sight.width && camera.y + size.height / camera.ky >= sight.height;
+    map.hidden = all;
+    if (all) return;
+    const scale = window.devicePixelRatio || 1, m = map.getContext("2d");
+    const now = `${laid}${colours.bg}${scale}`;
+    if (mapKey !== now) {
+      mapKey = now;
+      map.width = base.width = wide * scale;
+      map.height = base.height = tall * scale;
+      map.style.width = `${wide}px`;
+      map.style.height = `${tall}px`;
+      const c = base.getContext("2d");
+      c.scale(scale, scale);
+      c.fillStyle = colours.panel;
+      c.fillRect(0, 0, wide, tall);
+      c.fillStyle = colours.line;
+      c.beginPath();
+      sight.boxes.forEach((b, i) => !sight.children[i] && c.rect((b.x - sight.width / 2) * k + wide / 2, b.y * k, Math.max(1, b.w * k), Math.max(0.7, b.h * k)));
+      c.fill();
+    }
+    m.setTransform(scale, 0, 0, scale, 0, 0);
+    m.drawImage(base, 0, 0, wide, tall);
+    m.strokeStyle = colours.focus;
+    m.lineWidth = 1.5;
+    m.strokeRect((camera.x - sight.width / 2) * k + wide / 2, camera.y * k, (size.width / camera.kx) * k, (size.height / camera.ky) * k);
+  }
+
+  function listed() {
+    const rows = sight.list.slice(0, MOST_LISTED).map((each, i) =>
+      h("li", {
+        role: "treeitem", "aria-level": sight.boxes[i].depth + 1, "aria-selected": String(each === item()),
+        "aria-expanded": each < 0 ? String(open.has(~each)) : null,
+      }, tell(each)),
+    );
+    if (sight.list.length > MOST_LISTED) rows.push(h("li", { role: "treeitem", "aria-level": 1 }, `and ${sight.list.length - MOST_LISTED} more`));
+    tree.replaceChildren(...rows);
+  }
+
+  function svg() {
+    const canvas = new SvgContext(sight.width, sight.height, colours.bg, g.p.title);
+    paint(g, { ...scene(canvas), matches: null }, null);
+    return String(canvas);
+  }
+  function png() {
+    const scale = Math.min(2, 12000 / sight.height, 12000 / sight.width), canvas = h("canvas");
+    canvas.width = Math.ceil(sight.width * scale);
+    canvas.height = Math.ceil(sight.height * scale);
+    const c = canvas.getContext("2d");
+    c.fillStyle = colours.bg;
+    c.fillRect(0, 0, canvas.width, canvas.height);
+    c.scale(scale, scale);
+    paint(g, { ...scene(c), matches: null }, null);
+    canvas.toBlob((blob) => save(blob, "png"));
+  }
+  function save(blob, ending) {
+    const url = URL.createObjectURL(blob), name = `${g.p.title.replace(/[^\w.-]+/g, "_")}.${ending}`;
+    h("a", { href: url, download: name }).click();
+    setTimeout(() => URL.revokeObjectURL(url), 5000);
+    ctx.say(`saved ${name}`);
+  }
+
+  function controls() {
+    title.textContent = short(g.p.title, 40);
+    title.title = g.p.title;
+    chooser.replaceChildren(select("show", overlays(g), overlay(), (value) => ctx.choose({ overlay: value })));
+    weights.checked = Boolean(ctx.state.parameters);
+    measure.hidden = Boolean(g.p.facts.time) || !g.p.live;
+  }
+
+  // All that follows from what is open and which overlay is on; done anew only when one of these changes.
+  function layout(anew) {
+    const now = JSON.stringify([ctx.state.open, ctx.state.parameters, overlay()]);
+    if (now === laid && !anew) return false;
+    laid = now;
+    open = openBlocks(g, ctx.state);
+    const old = picture.camera && !anew ? anchor() : null;
+    sight = arrange(g, open, Boolean(ctx.state.parameters), overlay());
+    bands = strips(sight);
+    shade = shades(g, sight, overlay());
+    matches = box.value ? new Set(found.map((i) => sight.stands[i]).filter((i) => i >= 0)) : null;
+    if (old) keep(old);
+    else {
+      fresh = anew;
+      picture.fit();
+    }
+    return true;
+  }
+  // The selected box stays where it is on the screen while others open and close.
+  function anchor() {
+    const i = sight.at.get(item() ?? undefined);
+    return i === undefined ? null : { each: item(), x: (sight.boxes[i].x + sight.boxes[i].w / 2 - picture.camera.x) * picture.camera.kx, y: (sight.boxes[i].y - picture.camera.y) * picture.camera.ky };
+  }
+  function keep({ each, x, y }) {
+    const i = sight.at.get(each), c = picture.camera;
+    if (i === undefined) return picture.fit();
+    picture.moveTo({ ...c, x: sight.boxes[i].x + sight.boxes[i].w / 2 - x / c.kx, y: sight.boxes[i].y - y / c.ky });
+  }
+
+  return (what) => {
+    if (what === "payload") {
+      g = read(ctx.payload);
+      found = box.value ? search(g, box.value) : [];
+    }
+    if (what !== "state" || !colours) colours = palette(ctx);
+    const changed = layout(what === "payload");
+    const at = item();
+    path = at === null || !sight.at.has(at) ? null : onPath(sight, g, at);
+    controls();
+    ctx.side.replaceChildren(...details(g, at, go, toggle, open).flat(Infinity).filter(Boolean));
+    if (changed || what === "state") listed();
+    if (at !== null && sight.at.has(at)) ctx.say(tell(at));
+    else if (what === "payload" && g.p.error) ctx.say(`✗ shapes do not fit: ${g.p.error.text.split("\n")[0]}`);
+    else if (changed) ctx.say(`${sight.list.length} boxes. ${shade.told}`);
+    picture.redraw();
+  };
+});

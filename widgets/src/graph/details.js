@@ -1,0 +1,84 @@
+// What is known of a node or a block, beside the picture.
+import { h, button } from "../core/dom.js";
+import { bytes, count, seconds } from "../core/format.js";
+import { CHANGES, PARTS } from "./model.js";
+
+export function details(g, item, go, toggle, open) {
+  if (item === undefined || item === null) return overview(g, go);
+  return item < 0 ? ofBlock(g, ~item, go, toggle, open) : ofNode(g, item, go);
+}
+
+const rows = (pairs) =>
+  h("table", null, h("tbody", null, pairs.filter(([, value]) => value !== null && value !== undefined && value !== "").map(([key, value]) => h("tr", null, h("th", { scope: "row" }, key), h("td", null, value)))));
+
+const link = (g, item, go) => h("button", { type: "button", class: "mx-link", onclick: () => go(item) }, item < 0 ? g.paths[~item] : g.names[item]);
+
+function links(g, title, items, go) {
+  if (!items.length) return [];
+  const most = 12, unique = [...new Set(items)];
+  return [h("h3", null, title), h("div", { class: "mx-links" }, unique.slice(0, most).map((item) => link(g, item, go)), unique.length > most ? `and ${unique.length - most} more` : null)];
+}
+
+function ofNode(g, i, go) {
+  const { nodes, strings, facts, sources, error } = g.p, op = g.op(i);
+  const attributes = strings[nodes.attributes[i]].split("\n").filter(Boolean).map((line) => line.split(/=(.*)/s).slice(0, 2));
+  const source = nodes.source[i] < 0 ? null : sources[nodes.source[i]];
+  const outs = g.specs[i].map(([extents, dtype, size]) => `${extents.join("×") || "scalar"} ${dtype}, ${bytes(size)}`);
+  const change = facts.change?.[i];
+  return [
+    h("h2", null, g.names[i]),
+    error?.node === i ? h("p", { class: "mx-error" }, `✗ ${error.text}`) : null,
+    rows([
+      ["operator", op ?? PARTS[g.part[i]]],
+      ["part", op && PARTS[g.part[i]]],
+      ["block", nodes.block[i] < 0 ? null : link(g, ~nodes.block[i], go)],
+      [outs.length > 1 ? "outputs" : "output", outs.length ? outs.map((text) => h("div", null, text)) : "not known"],
+      ["bytes", g.specs[i].length > 1 ? bytes(g.bytes[i]) : null],
+      ["FLOPs", nodes.flops[i] ? count(nodes.flops[i]) : null],
+      ["time", facts.time?.[i] ? seconds(facts.time[i]) : null],
+      ["device", strings[nodes.device[i]]],
+      ["storage", facts.storage?.[i]],
+      ["XLA group", facts.group?.[i]],
+      ["change", change ? `${CHANGES[change]}${facts.told?.[i] ? `: ${facts.told[i]}` : ""}` : null],
+      ["line", source && h("div", null, `${strings[source[0]].split(/[\\/]/).pop()}:${source[1]}`, h("br"), h("code", null, strings[source[2]]))],
+    ]),
+    attributes.length ? h("h3", null, "attributes") : null,
+    attributes.length ? rows(attributes) : null,
+    links(g, "reads", g.inputs[i], go),
+    links(g, "read by", g.outputs[i], go),
+  ];
+}
+
+function ofBlock(g, b, go, toggle, open) {
+  const all = g.whole(b), { nodes, facts, strings, blocks } = g.p;
+  const sum = (value) => all.reduce((total, i) => total + (value(i) ?? 0), 0);
+  const weights = all.filter((i) => g.part[i] === 3), operations = all.filter((i) => nodes.op[i] >= 0);
+  const tally = new Map();
+  for (const i of operations) tally.set(g.op(i), (tally.get(g.op(i)) ?? 0) + 1);
+  const kinds = [...tally].sort((a, b) => b[1] - a[1]).slice(0, 8).map(([op, times]) => h("div", null, times > 1 ? `${times} × ${op}` : op));
+  return [
+    h("h2", null, g.paths[b]),
+    button(open.has(b) ? "Close" : "Open", open.has(b) ? "close this block" : "open this block", () => toggle(b)),
+    rows([
+      ["class", strings[blocks.kind[b]]],
+      ["repeated", blocks.repeat[b] ? `${blocks.repeat[b]} equal blocks` : null],
+      ["operations", operations.length],
+      ["of these", kinds],
+      ["parameters", weights.length ? `${weights.length}, ${bytes(weights.reduce((total, i) => total + g.bytes[i], 0))}` : null],
+      ["FLOPs", sum((i) => nodes.flops[i]) ? count(sum((i) => nodes.flops[i])) : null],
+      ["time", facts.time ? seconds(sum((i) => facts.time[i])) : null],
+    ]),
+    links(g, "holds", [...g.inside[b].map((each) => ~each), ...g.nodes[b].filter((i) => nodes.op[i] >= 0)], go),
+  ];
+}
+
+function overview(g, go) {
+  const { title, notes, error, direction } = g.p, operations = g.p.nodes.op.filter((i) => i >= 0).length;
+  return [
+    h("h2", null, title),
+    error ? [h("p", { class: "mx-error" }, `✗ Shapes do not fit. ${error.text}`), error.node === null ? null : link(g, error.node, go)] : null,
+    rows([["operations", operations], ["direction", direction], ["parameters", g.part.filter((part) => part === 3).length]]),
+    notes.map((note) => h("p", null, note)),
+    h("p", null, "Click a box for its facts; a block opens with a double click or Enter."),
+  ];
+}

@@ -1,0 +1,246 @@
+// A payload mixnet.graph/1, read; and what of it is in sight when some blocks are open.
+import { bytes, count, seconds, short } from "../core/format.js";
+import { compound } from "../core/layout.js";
+
+export const PARTS = ["input", "forward", "backward", "parameter"];
+const [INPUT, FORWARD, BACKWARD, PARAMETER] = [0, 1, 2, 3];
+
+export function read(p) {
+  const n = p.names.length, inputs = [], ports = [];
+  let at = 0;
+  for (let i = 0; i < n; i++) {
+    const end = at + p.edges.count[i], mine = [], from = [];
+    for (; at < end; at++) {
+      mine.push(i - p.edges.back[at]);
+      from.push(p.edges.port[at]);
+    }
+    inputs.push(mine);
+    ports.push(from);
+  }
+  const outputs = Array.from({ length: n }, () => []);
+  inputs.forEach((list, i) => list.forEach((j) => outputs[j].push(i)));
+  const specs = p.nodes.outputs.map((k) => p.outs[k].map((s) => p.specs[s]));
+  const parents = p.blocks.parent, inside = parents.map(() => []), nodes = parents.map(() => []), top = [], loose = [];
+  parents.forEach((parent, b) => (parent < 0 ? top : inside[parent]).push(b));
+  p.nodes.block.forEach((block, i) => (block < 0 ? loose : nodes[block]).push(i));
+  const paths = [];
+  parents.forEach((parent, b) => {
+    const above = parent < 0 ? "" : paths[parent];
+    paths.push(p.blocks.repeat[b] ? `${above}${above ? "/" : ""}${p.blocks.label[b]} ×${p.blocks.repeat[b]}` : above ? `${above}/${p.blocks.label[b]}` : p.blocks.label[b]);
+  });
+  const whole = (block) => [...nodes[block], ...inside[block].flatMap(whole)];
+  const g = {
+    p, n, names: p.names, inputs, ports, outputs, specs, parents, inside, nodes, top, loose, paths,
+    op: (i) => (p.nodes.op[i] < 0 ? null : p.strings[p.nodes.op[i]]),
+    part: p.nodes.part,
+    bytes: specs.map((outs) => outs.reduce((sum, each) => sum + each[2], 0)),
+    whole: (block) => (g.cache[block] ??= whole(block)),
+    cache: [],
+    byName: new Map(p.names.map((name, i) => [name, i])),
+    byPath: new Map(paths.map((path, b) => [path, b])),
+  };
+  return g;
+}
+
+export const shapeOf = (g, i) => (g.specs[i].length ? g.specs[i][0][0].join("×") || "scalar" : "");
+
+// A node's name without what its block's names begin with.
+export function label(g, i) {
+  const block = g.p.nodes.block[i], name = g.names[i];
+  const prefixes = [block < 0 ? "" : g.p.strings[g.p.blocks.prefix[block]], g.p.prefix];
+  const found = prefixes.find((prefix) => prefix && name.startsWith(prefix) && name.length > prefix.length) ?? "";
+  return name.slice(found.length).replace(/^.*\/|^_+(?=.)/g, "") || name;
+}
+
+// Blocks that are open: the reader's, at first those of the payload.
+export function openBlocks(g, state) {
+  return new Set((state.open ?? g.p.open).filter((b) => b < g.parents.length));
+}
+
+// Blocks around a node, innermost first.
+export function above(g, node) {
+  const found = [];
+  for (let b = g.p.nodes.block[node]; b >= 0; b = g.parents[b]) found.push(b);
+  return found;
+}
+
+// Items in sight: nodes as their numbers, blocks as ~number.
+export function visible(g, open, parameters) {
+  const list = [], at = new Map(), children = [];
+  const seen = (i) => parameters || g.part[i] !== PARAMETER;
+  const add = (item, parent) => {
+    at.set(item, list.length);
+    if (parent !== null) children[at.get(parent)].push(list.length);
+    list.push(item);
+    children.push(null);
+    if (item < 0 && open.has(~item)) {
+      children[list.length - 1] = [];
+      for (const each of sorted(g, ~item, seen)) add(each, item);
+    }
+  };
+  const roots = [];
+  for (const each of sorted(g, -1, seen)) {
+    roots.push(list.length);
+    add(each, null);
+  }
+  // The item that stands for each node: itself, or the outermost closed block around it.
+  const stands = new Int32Array(g.n).fill(-1);
+  for (let i = 0; i < g.n; i++) {
+    let found = seen(i) ? i : null;
+    for (let b = g.p.nodes.block[i]; b >= 0; b = g.parents[b]) if (!open.has(b)) found = ~b;
+    if (found !== null && at.has(found)) stands[i] = at.get(found);
+  }
+  const edges = [], known = new Map();
+  for (let i = 0; i < g.n; i++) {
+    const to = stands[i];
+    if (to < 0) continue;
+    g.inputs[i].forEach((j) => {
+      const from = stands[j];
+      if (from < 0 || from === to) return;
+      const kind = kindOf(g, j, i), name = `${from}/${to}/${kind}`;
+      if (known.has(name)) known.get(name).pairs.push([j, i]);
+      else {
+        const edge = { from, to, up: kind === "gradient", key: kind, kind, weight: kind === "kept" ? 0.05 : 1, pairs: [[j, i]] };
+        known.set(name, edge);
+        edges.push(edge);
+      }
+    });
+  }
+  return { list, at, children, roots, stands, edges };
+}
+
+function sorted(g, block, seen) {
+  const nodes = (block < 0 ? g.loose : g.nodes[block]).filter(seen);
+  const blocks = block < 0 ? g.top : g.inside[block];
+  const first = (item) => (item < 0 ? (g.firsts ??= [])[~item] ??= Math.min(...g.whole(~item)) : item);
+  return [...nodes, ...blocks.map((b) => ~b)].sort((a, b) => first(a) - first(b));
+}
+
+// forward; gradient: between gradients, it flows up; kept: what a gradient reads of forward; weight.
+export function kindOf(g, from, to) {
+  if (g.part[to] === BACKWARD) return g.part[from] === BACKWARD ? "gradient" : "kept";
+  return g.part[from] === PARAMETER ? "weight" : "forward";
+}
+
+// What stands in a box: two lines, a kind for its colour, marks.
+export function face(g, item, overlay) {
+  if (item < 0) {
+    const b = ~item, repeat = g.p.blocks.repeat[b], all = g.whole(b);
+    const operations = all.filter((i) => g.p.nodes.op[i] >= 0 && g.part[i] === FORWARD).length || all.length;
+    const kind = g.p.strings[g.p.blocks.kind[b]];
+    const second = overlay === "none" || !overlay ? `${operations} operations` : overlayText(g, item, overlay);
+    const name = g.p.blocks.label[b];
+    return { title: repeat ? `${short(name, 22)} ×${repeat}` : short(name, 26), second, tip: kind, repeat, backward: all.some((i) => g.part[i] === BACKWARD), error: all.includes(g.p.error?.node) };
+  }
+  const op = g.op(item), part = g.part[item];
+  let second = op ?? PARTS[part];
+  if (overlay && overlay !== "none") second = overlayText(g, item, overlay) || second;
+  else if (op === null && g.specs[item].length) second = shapeOf(g, item);
+  return { title: short(label(g, item), 26), second: short(second, 30), op, part, backward: part === BACKWARD, error: g.p.error?.node === item };
+}
+
+export const OVERLAYS = [
+  ["none", "operators"], ["bytes", "bytes"], ["flops", "FLOPs"], ["time", "time"], ["dtype", "dtype"],
+  ["device", "device"], ["storage", "storage"], ["group", "XLA group"], ["change", "change"],
+];
+const NUMBERS = { bytes, flops: count, time: seconds };
+
+// Which overlays there is data for.
+export function overlays(g) {
+  const facts = g.p.facts;
+  const has = {
+    none: true, bytes: g.bytes.some(Boolean), flops: g.p.nodes.flops.some(Boolean), time: facts.time, dtype: g.bytes.some(Boolean),
+    device: g.p.nodes.device.some((i) => g.p.strings[i]), storage: facts.storage, group: facts.group, change: facts.change,
+  };
+  return OVERLAYS.filter(([key]) => has[key]);
+}
+
+export function overlayValue(g, node, overlay) {
+  const { nodes, strings, facts } = g.p;
+  if (overlay === "bytes") return g.bytes[node];
+  if (overlay === "flops") return nodes.flops[node];
+  if (overlay === "dtype") return [...new Set(g.specs[node].slice(0, 1).map((each) => each[1]))].join(", ");
+  if (overlay === "device") return strings[nodes.device[node]];
+  if (overlay === "change") return facts.change?.[node] ? CHANGES[facts.change[node]] : "";
+  return facts[overlay]?.[node] ?? null;
+}
+
+export const CHANGES = ["", "+ added", "− removed", "~ changed", "→ other inputs", "⊃ expanded", "= merged"];
+
+// The same for a box: sums of numbers, or the one name that all inside have.
+export function boxValue(g, item, overlay) {
+  if (item >= 0) return overlayValue(g, item, overlay);
+  const all = g.whole(~item);
+  if (overlay in NUMBERS) return all.reduce((sum, i) => sum + (overlayValue(g, i, overlay) ?? 0), 0);
+  if (overlay === "change") {
+    const tally = new Map();
+    for (const i of all) if (g.p.facts.change[i]) tally.set(CHANGES[g.p.facts.change[i]][0], (tally.get(CHANGES[g.p.facts.change[i]][0]) ?? 0) + 1);
+    return [...tally].map(([mark, times]) => `${mark}${times}`).join(" ");
+  }
+  const names = new Set(all.filter((i) => g.p.nodes.op[i] >= 0).map((i) => overlayValue(g, i, overlay)).filter((v) => v !== null && v !== ""));
+  return names.size === 1 ? [...names][0] : names.size ? `${names.size} different` : "";
+}
+
+export function overlayText(g, item, overlay) {
+  const value = boxValue(g, item, overlay);
+  if (value === null || value === "") return "";
+  return overlay in NUMBERS ? NUMBERS[overlay](value) : String(value);
+}
+
+// Places of all that is in sight.
+export function arrange(g, open, parameters, overlay) {
+  const sight = visible(g, open, parameters);
+  const faces = sight.list.map((item) => face(g, item, overlay));
+  const items = sight.list.map((item, i) => {
+    const { title, second } = faces[i];
+    if (sight.children[i]) return { w: title.length * 7 + 56, h: 0, children: sight.children[i] };
+    if (item >= 0 && g.op(item) === null && g.part[item] === PARAMETER) return { w: Math.max(60, title.length * 6 + 16), h: 20 };
+    return { w: Math.max(84, 7.7 * title.length + 18, 6.4 * second.length + 20), h: 36 };
+  });
+  const made = compound({ items, roots: sight.roots, edges: sight.edges });
+  return { ...sight, ...made, faces };
+}
+
+// Nodes that match all words: in name, operator, attributes or line; a block matches by its label.
+export function search(g, text) {
+  const words = text.toLowerCase().split(/\s+/).filter(Boolean);
+  if (!words.length) return [];
+  const found = [];
+  for (let i = 0; i < g.n; i++) {
+    const lines = g.p.strings[g.p.nodes.attributes[i]];
+    const hay = `${g.names[i]} ${g.op(i) ?? PARTS[g.part[i]]} ${lines} ${shapeOf(g, i)}`.toLowerCase();
+    if (words.every((word) => hay.includes(word))) found.push(i);
+  }
+  return found;
+}
+
+// Edges and items on the way from inputs to an item and from there to outputs, along edges of its own kind.
+export function onPath(sight, g, item) {
+  const start = sight.at.get(item), edges = new Set(), items = new Set([start]);
+  if (start === undefined) return { edges, items };
+  const backward = item >= 0 && g.part[item] === BACKWARD;
+  const follows = (edge) => (backward ? edge.kind === "gradient" : edge.kind === "forward" || edge.kind === "weight");
+  const ins = new Map(), outs = new Map();
+  const push = (map, key, e) => (map.has(key) ? map.get(key).push(e) : map.set(key, [e]));
+  sight.edges.forEach((edge, e) => {
+    push(ins, edge.to, e);
+    push(outs, edge.from, e);
+  });
+  for (const [map, end] of [[ins, "from"], [outs, "to"]]) {
+    const stack = [start], seen = new Set(stack);
+    while (stack.length) {
+      const at = stack.pop();
+      for (const e of map.get(at) ?? []) {
+        const edge = sight.edges[e];
+        if (at === start ? false : !follows(edge)) continue;
+        edges.add(e);
+        items.add(edge[end]);
+        if (!seen.has(edge[end]) && follows(edge)) {
+          seen.add(edge[end]);
+          stack.push(edge[end]);
+        }
+      }
+    }
+  }
+  return { edges, items };
+}
