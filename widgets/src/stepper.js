@@ -5,6 +5,7 @@ import { lines } from "./core/lines.js";
 import { view } from "./core/view.js";
 import { details, overview } from "./stepper/details.js";
 import { dedented, difference, marker, matches, rowsOf, selectionOf, thingsAt, timeOf, visible } from "./stepper/model.js";
+import { picture } from "./stepper/picture.js";
 import { drawRow } from "./stepper/rows.js";
 
 export * from "./stepper/model.js";
@@ -38,9 +39,10 @@ export default view("HybridizeStepper", (ctx) => {
   const find = h("input", { type: "search", placeholder: "search ( / )", "aria-label": "search in this stage", oninput: () => look(0), onkeydown: searchKey });
   const all = button("all passes", "all passes, also those that change nothing ( a )", () => ctx.choose({ all: !ctx.state.all }));
   const compare = button("compare", "compare two stages side by side ( c )", () => ctx.choose({ compare: !ctx.state.compare, other: null }));
+  const drawn = button("picture", "picture of the graph, or the list of its operations ( g )", () => ctx.choose({ list: !ctx.state.list }));
   const clear = button("clear", "clear the selection ( Esc )", () => unselect());
   const segments = h("span");
-  ctx.bar.append(back, forward, compare, all, clear, find, segments);
+  ctx.bar.append(back, forward, compare, all, drawn, clear, find, segments);
 
   // The stages as tabs, the words of the stage, and the panes.
   const panel = freshId("panel");
@@ -58,6 +60,9 @@ export default view("HybridizeStepper", (ctx) => {
   };
   ctx.stage.append(rail, words, h("div", { class: "mx-panes", role: "tabpanel", id: panel, "aria-label": "stage" }, panes.source, panes.aside, panes.main));
 
+  const canvas = picture(ctx, { pick: (i) => pick(current(), i) });
+  panes.main.append(canvas.canvas);
+
   let sourceRows = [];
   function pickLine(i) {
     const row = sourceRows[i];
@@ -74,6 +79,7 @@ export default view("HybridizeStepper", (ctx) => {
     const list = rows(current());
     found = matches(list, find.value);
     if (find.value && found.length) {
+      if (!canvas.canvas.hidden) ctx.choose({ list: true }); // the list shows what was found
       at = by ? (at + by + found.length) % found.length : 0;
       main.go(found[at]);
       ctx.say(`${at + 1} of ${found.length} rows with “${find.value}” in ${program().stages[current()].title}; Enter: next, Shift+Enter: the one before`);
@@ -98,7 +104,7 @@ export default view("HybridizeStepper", (ctx) => {
     }
   }
   const keys = {
-    "[": () => step(-1), "]": () => step(1), "/": () => find.focus(), c: () => compare.click(), a: () => all.click(), Escape: unselect,
+    "[": () => step(-1), "]": () => step(1), "/": () => find.focus(), c: () => compare.click(), a: () => all.click(), g: () => drawn.click(), Escape: unselect,
   };
   ctx.root.addEventListener("keydown", (event) => {
     if (event.target.matches("input, select") || event.ctrlKey || event.metaKey || event.altKey || !(event.key in keys)) return;
@@ -106,7 +112,7 @@ export default view("HybridizeStepper", (ctx) => {
     event.stopPropagation();
     keys[event.key]();
   });
-  ctx.keys([["[ ]", "step back, forward"], ["← →", "on the stages: the same"], ["↑ ↓ Enter", "in a list: walk, select"], ["/", "search"], ["c", "compare two stages"], ["a", "all passes"], ["Esc", "select nothing"]]);
+  ctx.keys([["[ ]", "step back, forward"], ["← →", "on the stages: the same"], ["↑ ↓ Enter", "in a list: walk, select"], ["/", "search"], ["c", "compare two stages"], ["a", "all passes"], ["g", "graph as a picture or as a list"], ["Esc", "select nothing"]]);
 
   function drawRail() {
     const stages = program().stages;
@@ -165,6 +171,17 @@ export default view("HybridizeStepper", (ctx) => {
     const key = `${state.program}/${current()}`;
     heads.main.textContent = p.stages[current()].title;
     show(main, current(), last.main === key, between.right);
+    const isGraph = p.stages[current()].graph !== undefined;
+    const list = rows(current()), inStage = marker(list, current(), state);
+    const pictured = isGraph && !compared && !state.list && canvas.show(key, list, inStage);
+    canvas.canvas.hidden = !pictured;
+    main.element.hidden = pictured;
+    drawn.disabled = !isGraph || compared;
+    drawn.setAttribute("aria-pressed", String(pictured));
+    if (pictured && last.chosen !== chosen(state)) {
+      const first = list.findIndex((_, i) => inStage(i));
+      if (first >= 0) canvas.reveal(first);
+    }
     if (compared) {
       heads.aside.replaceChildren(select("compare with", shown().map((i) => [String(i), p.stages[i].title]), String(other()), (value) => ctx.choose({ other: Number(value) })));
       const asideKey = `${state.program}/${other()}`;
@@ -186,6 +203,7 @@ export default view("HybridizeStepper", (ctx) => {
 
   return (what) => {
     const state = ctx.state, p = program();
+    if (what === "theme") return canvas.redraw();
     if (what === "payload") {
       cache.clear();
       last = {};
