@@ -74,10 +74,11 @@ export default view("HybridizeStepper", (ctx) => {
   const lostRows = (index) => rows(index).filter((row) => row.kind === "gone").length;
 
   // Search.
-  let found = [], at = 0;
+  let found = [], at = 0, hits = new Set();
   function look(by) {
     const list = rows(current());
     found = matches(list, find.value);
+    hits = new Set(found);
     if (find.value && found.length) {
       if (!canvas.canvas.hidden) ctx.choose({ list: true }); // the list shows what was found
       at = by ? (at + by + found.length) % found.length : 0;
@@ -151,13 +152,12 @@ export default view("HybridizeStepper", (ctx) => {
     const show = (pane, index, keep, marks, skip = 0) => {
       const list = rows(index).slice(skip), every = marker(rows(index), index, state), chosenThings = new Set(state.things ?? []);
       const marked = (i) => every(i + skip);
-      const hits = pane === main ? new Set(found) : new Set();
       const mark = (i) => (marks ? marks[i + skip] : list[i].mark);
       pane.show(
         {
           count: list.length,
           render: (i) => drawRow(marks ? { ...list[i], mark: mark(i) } : list[i], i, width, chosenThings),
-          classes: (i) => [marked(i) ? "mx-marked" : "", hits.has(i) ? "mx-hit" : "", `mx-r-${list[i].kind}`, mark(i) === "−" ? "mx-lost" : mark(i) ? "mx-new" : ""].join(" "),
+          classes: (i) => [marked(i) ? "mx-marked" : "", pane === main && hits.has(i) ? "mx-hit" : "", `mx-r-${list[i].kind}`, mark(i) === "−" ? "mx-lost" : mark(i) ? "mx-new" : ""].join(" "),
         },
         keep,
       );
@@ -221,6 +221,7 @@ export default view("HybridizeStepper", (ctx) => {
     back.disabled = current() <= list[0];
     forward.disabled = current() >= list.at(-1);
     found = matches(rows(current()), find.value);
+    hits = new Set(found);
     drawRail();
     drawWords();
     drawPanes();
