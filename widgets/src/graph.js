@@ -12,7 +12,7 @@ const LEAST = 0.8; // the smallest scale that a graph is first shown at
 const MOST_LISTED = 400; // items of the list for screen readers
 
 export default view("GraphView", (ctx) => {
-  let fresh = true, g, sight, bands, shade, colours, path, matches, found = [], foundAt = -1, laid = "", open = new Set();
+  let fresh = true, g, sight, bands, shade, colours, path, matches, found = [], foundAt = -1, laid = "", shown, open = new Set();
   const title = h("b"), box = h("input", { type: "search", placeholder: "search: name, operator, attribute", "aria-label": "search", size: 24 });
   const chooser = h("span"), weights = h("input", { type: "checkbox" });
   const tree = h("ul", { class: "mx-hidden", role: "tree", "aria-label": "boxes in sight" });
@@ -45,7 +45,9 @@ export default view("GraphView", (ctx) => {
       if (fresh && camera.kx < LEAST) {
         // A tall graph starts at its top, large enough to be read.
         fresh = false;
-        return picture.moveTo({ kx: LEAST, ky: LEAST, x: sight.width / 2 - size.width / LEAST / 2, y: -12 });
+        const wrong = sight.boxes[sight.at.get(g.p.error?.node)]; // the place of an error comes first
+        const x = wrong ? wrong.x + wrong.w / 2 : sight.width / 2;
+        return picture.moveTo({ kx: LEAST, ky: LEAST, x: x - size.width / LEAST / 2, y: wrong ? wrong.y - size.height / LEAST / 2 : -12 });
       }
       fresh = false;
       paint(g, scene(canvas), { camera, size });
@@ -284,10 +286,11 @@ export default view("GraphView", (ctx) => {
     shade = shades(g, sight, overlay());
     matches = box.value ? new Set(found.map((i) => sight.stands[i]).filter((i) => i >= 0)) : null;
     if (old) keep(old);
-    else {
+    else if (anew || shown !== ctx.state.open) {
       fresh = anew;
       picture.fit();
     }
+    shown = ctx.state.open;
     return true;
   }
   // The selected box stays where it is on the screen while others open and close.

@@ -167,6 +167,12 @@ test("a closed block stands for all that is in it", () => {
   assert.ok(open.list.length > 2000);
 });
 
+test("weights that are not in sight have no edges: steps that share them are not joined by them", () => {
+  const g = read(payload("lstm")), closed = visible(g, new Set(g.p.open), false), open = visible(g, new Set(g.p.open), true);
+  assert.equal(closed.edges.filter((edge) => edge.kind === "weight").length, 0);
+  assert.ok(open.edges.some((edge) => edge.kind === "weight"));
+});
+
 test("labels leave out what the block's names begin with", () => {
   const g = read(payload("resnet_block"));
   assert.equal(label(g, g.names.findIndex((name) => name.endsWith("conv0_fwd"))), "conv0_fwd");

@@ -57,8 +57,9 @@ def blocks_of(
         fold = folds.get(path)
         if fold is not None:
             if fold not in number:
-                label, count, kind = fold[1:]
+                label, count = fold[1:3]
                 number[fold] = len(blocks)
+                kind = kinds.get(path, ("", ""))[0]
                 blocks.append(Block(label, parent, count, kind, _prefix(kinds, box(path[:-1]))))
             parent = number[fold]
         kind, prefix = kinds.get(path, ("", ""))

@@ -10,6 +10,7 @@ from typing import Any
 import jax
 import numpy as np
 
+from mixnet.context import current_context
 from mixnet.graph.graph import Graph
 from mixnet.graph.node import Entry, Node
 from mixnet.passes.facts import Known
@@ -34,9 +35,10 @@ def measured(made: Pictured) -> dict[str, list[Any]]:
     graph, inputs = made.graph, made.inputs
     if graph is None or inputs is None:
         return {}
-    times = _times(graph, inputs)
     storages = _storages(graph, inputs)
-    pieces = _groups(graph, inputs)
+    with jax.default_device(current_context().device):
+        times = _times(graph, inputs)
+        pieces = _groups(graph, inputs)
     names = [row["name"] for row in made.rows]
     return {
         "time": [times.get(name) for name in names],
@@ -99,7 +101,7 @@ def _groups(graph: Graph, inputs: Sequence[Known]) -> dict[str, str]:
     function = lower(_with_numbers(graph))
     structs = [jax.ShapeDtypeStruct(shape, np.dtype(dtype)) for shape, dtype in inputs]
     with jax.enable_x64(True), compiled_anew():
-        options = compiler_options(graph, jax.default_backend())
+        options = compiler_options(graph, current_context().device.platform)
 
         def call(*arrays: Any) -> Any:
             return function(arrays, ())

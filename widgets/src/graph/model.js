@@ -96,7 +96,7 @@ export function visible(g, open, parameters) {
     if (to < 0) continue;
     g.inputs[i].forEach((j) => {
       const from = stands[j];
-      if (from < 0 || from === to) return;
+      if (from < 0 || from === to || !seen(j)) return;
       const kind = kindOf(g, j, i), name = `${from}/${to}/${kind}`;
       if (known.has(name)) known.get(name).pairs.push([j, i]);
       else {
