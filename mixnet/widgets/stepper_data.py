@@ -377,7 +377,7 @@ def _hlo(text: str) -> tuple[list[str], dict[str, int]]:
         while part and not part[-1].strip():
             part.pop()
         lines += [*part, ""] if part else []
-    at = {}
+    at: dict[str, int] = {}
     for n, line in enumerate(lines, 1):
         found = _INSTRUCTION.match(line)
         if found:

@@ -5,6 +5,7 @@ import { lines } from "./core/lines.js";
 import { view } from "./core/view.js";
 import { details, overview } from "./stepper/details.js";
 import { dedented, difference, marker, matches, rowsOf, selectionOf, thingsAt, timeOf, visible } from "./stepper/model.js";
+import { picture } from "./stepper/picture.js";
 import { drawRow } from "./stepper/rows.js";
 
 export * from "./stepper/model.js";
@@ -33,14 +34,15 @@ export default view("HybridizeStepper", (ctx) => {
   };
 
   // Toolbar.
-  const back = button("◀ back", "step back: [", () => step(-1));
-  const forward = button("step ▶", "step forward: ]", () => step(1));
+  const back = button("◀ back", "back one stage ( [ )", () => step(-1));
+  const forward = button("step ▶", "step forward one stage ( ] )", () => step(1));
   const find = h("input", { type: "search", placeholder: "search ( / )", "aria-label": "search in this stage", oninput: () => look(0), onkeydown: searchKey });
-  const all = button("all passes", "also the passes that change nothing: a", () => ctx.choose({ all: !ctx.state.all }));
-  const compare = button("compare", "two stages side by side: c", () => ctx.choose({ compare: !ctx.state.compare, other: null }));
-  const clear = button("clear", "select nothing: Esc", () => unselect());
+  const all = button("all passes", "all passes, also those that change nothing ( a )", () => ctx.choose({ all: !ctx.state.all }));
+  const compare = button("compare", "compare two stages side by side ( c )", () => ctx.choose({ compare: !ctx.state.compare, other: null }));
+  const drawn = button("picture", "picture of the graph, or the list of its operations ( g )", () => ctx.choose({ list: !ctx.state.list }));
+  const clear = button("clear", "clear the selection ( Esc )", () => unselect());
   const segments = h("span");
-  ctx.bar.append(back, forward, compare, all, clear, find, segments);
+  ctx.bar.append(back, forward, compare, all, drawn, clear, find, segments);
 
   // The stages as tabs, the words of the stage, and the panes.
   const panel = freshId("panel");
@@ -50,13 +52,16 @@ export default view("HybridizeStepper", (ctx) => {
   const source = lines(ctx, { label: "source lines", pick: pickLine });
   const main = lines(ctx, { label: "this stage", pick: (i) => pick(current(), i) });
   const aside = lines(ctx, { label: "stage to compare with", pick: (i) => pick(other(), i + lostRows(other())) });
-  const heads = { source: h("h3", null, "source"), main: h("h3"), aside: h("div") };
+  const heads = { source: h("h2", null, "source"), main: h("h2"), aside: h("div") };
   const panes = {
     source: h("div", { class: "mx-pane mx-pane-source" }, heads.source, source.element),
     aside: h("div", { class: "mx-pane" }, heads.aside, aside.element),
     main: h("div", { class: "mx-pane" }, heads.main, main.element),
   };
   ctx.stage.append(rail, words, h("div", { class: "mx-panes", role: "tabpanel", id: panel, "aria-label": "stage" }, panes.source, panes.aside, panes.main));
+
+  const canvas = picture(ctx, { pick: (i) => pick(current(), i) });
+  panes.main.append(canvas.canvas);
 
   let sourceRows = [];
   function pickLine(i) {
@@ -69,11 +74,13 @@ export default view("HybridizeStepper", (ctx) => {
   const lostRows = (index) => rows(index).filter((row) => row.kind === "gone").length;
 
   // Search.
-  let found = [], at = 0;
+  let found = [], at = 0, hits = new Set();
   function look(by) {
     const list = rows(current());
     found = matches(list, find.value);
+    hits = new Set(found);
     if (find.value && found.length) {
+      if (!canvas.canvas.hidden) ctx.choose({ list: true }); // the list shows what was found
       at = by ? (at + by + found.length) % found.length : 0;
       main.go(found[at]);
       ctx.say(`${at + 1} of ${found.length} rows with “${find.value}” in ${program().stages[current()].title}; Enter: next, Shift+Enter: the one before`);
@@ -98,7 +105,7 @@ export default view("HybridizeStepper", (ctx) => {
     }
   }
   const keys = {
-    "[": () => step(-1), "]": () => step(1), "/": () => find.focus(), c: () => compare.click(), a: () => all.click(), Escape: unselect,
+    "[": () => step(-1), "]": () => step(1), "/": () => find.focus(), c: () => compare.click(), a: () => all.click(), g: () => drawn.click(), Escape: unselect,
   };
   ctx.root.addEventListener("keydown", (event) => {
     if (event.target.matches("input, select") || event.ctrlKey || event.metaKey || event.altKey || !(event.key in keys)) return;
@@ -106,7 +113,7 @@ export default view("HybridizeStepper", (ctx) => {
     event.stopPropagation();
     keys[event.key]();
   });
-  ctx.keys([["[ ]", "step back, forward"], ["← →", "on the stages: the same"], ["↑ ↓ Enter", "in a list: walk, select"], ["/", "search"], ["c", "compare two stages"], ["a", "all passes"], ["Esc", "select nothing"]]);
+  ctx.keys([["[ ]", "step back, forward"], ["← →", "on the stages: the same"], ["↑ ↓ Enter", "in a list: walk, select"], ["/", "search"], ["c", "compare two stages"], ["a", "all passes"], ["g", "graph as a picture or as a list"], ["Esc", "select nothing"]]);
 
   function drawRail() {
     const stages = program().stages;
@@ -145,13 +152,12 @@ export default view("HybridizeStepper", (ctx) => {
     const show = (pane, index, keep, marks, skip = 0) => {
       const list = rows(index).slice(skip), every = marker(rows(index), index, state), chosenThings = new Set(state.things ?? []);
       const marked = (i) => every(i + skip);
-      const hits = pane === main ? new Set(found) : new Set();
       const mark = (i) => (marks ? marks[i + skip] : list[i].mark);
       pane.show(
         {
           count: list.length,
           render: (i) => drawRow(marks ? { ...list[i], mark: mark(i) } : list[i], i, width, chosenThings),
-          classes: (i) => [marked(i) ? "mx-marked" : "", hits.has(i) ? "mx-hit" : "", `mx-r-${list[i].kind}`, mark(i) === "−" ? "mx-lost" : mark(i) ? "mx-new" : ""].join(" "),
+          classes: (i) => [marked(i) ? "mx-marked" : "", pane === main && hits.has(i) ? "mx-hit" : "", `mx-r-${list[i].kind}`, mark(i) === "−" ? "mx-lost" : mark(i) ? "mx-new" : ""].join(" "),
         },
         keep,
       );
@@ -165,6 +171,17 @@ export default view("HybridizeStepper", (ctx) => {
     const key = `${state.program}/${current()}`;
     heads.main.textContent = p.stages[current()].title;
     show(main, current(), last.main === key, between.right);
+    const isGraph = p.stages[current()].graph !== undefined;
+    const list = rows(current()), inStage = marker(list, current(), state);
+    const pictured = isGraph && !compared && !state.list && canvas.show(key, list, inStage);
+    canvas.canvas.hidden = !pictured;
+    main.element.hidden = pictured;
+    drawn.disabled = !isGraph || compared;
+    drawn.setAttribute("aria-pressed", String(pictured));
+    if (pictured && last.chosen !== chosen(state)) {
+      const first = list.findIndex((_, i) => inStage(i));
+      if (first >= 0) canvas.reveal(first);
+    }
     if (compared) {
       heads.aside.replaceChildren(select("compare with", shown().map((i) => [String(i), p.stages[i].title]), String(other()), (value) => ctx.choose({ other: Number(value) })));
       const asideKey = `${state.program}/${other()}`;
@@ -186,6 +203,7 @@ export default view("HybridizeStepper", (ctx) => {
 
   return (what) => {
     const state = ctx.state, p = program();
+    if (what === "theme") return canvas.redraw();
     if (what === "payload") {
       cache.clear();
       last = {};
@@ -203,6 +221,7 @@ export default view("HybridizeStepper", (ctx) => {
     back.disabled = current() <= list[0];
     forward.disabled = current() >= list.at(-1);
     found = matches(rows(current()), find.value);
+    hits = new Set(found);
     drawRail();
     drawWords();
     drawPanes();

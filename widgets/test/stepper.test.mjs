@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import test from "node:test";
 import { inSight } from "../src/core/lines.js";
+import { arrange } from "../src/stepper/picture.js";
 import { byRow, dedented, difference, marker, marksOf, matches, rowsOf, selectionOf, thingsAt, visible } from "../src/stepper/model.js";
 
 // A view of Dense(16), BatchNorm, relu, relu(x) + relu(x), Dense(4): tests/widgets/test_stepper.py writes and checks it.
@@ -86,4 +87,14 @@ test("search and indentation", () => {
 test("only what is in sight is drawn", () => {
   assert.deepEqual(inSight(0, 400, 1_000_000, 20, 8), [0, 28]);
   assert.deepEqual(inSight(20_000, 400, 1_010, 20, 8), [992, 1010]);
+});
+
+test("a stage as a picture: operations, no parameters, edges downwards", () => {
+  const rows = rowsOf(payload, program, stageOf((stage) => stage.pass === "recorded"));
+  const { shown, edges, x, y, boxes } = arrange(rows);
+  assert.deepEqual(shown.map((i) => rows[i].name), ["fullyconnected0", "batchnorm0", "relu0", "relu1", "relu2", "elemwise_add0", "fullyconnected1"]);
+  assert.deepEqual(edges.map(({ from, to }) => `${from}${to}`).sort(), ["01", "12", "23", "24", "35", "45", "56"]);
+  for (const { from, to } of edges) assert.ok(y[from] + boxes[from].h < y[to]);
+  assert.ok(x[3] + boxes[3].w <= x[4] || x[4] + boxes[4].w <= x[3], "side by side");
+  assert.equal(arrange([]), null);
 });

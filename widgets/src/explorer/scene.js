@@ -66,7 +66,7 @@ function poolingWords(cell, row, column, options) {
   const seen = cell.cells.map((each) => [each.inside ? `[${each.y}, ${each.x}]` : each.beyond ? "beyond the padding" : "padding", each.inside ? digits(each.value) : options.type === "avg" && options.includePad && !each.beyond ? "0" : "not counted", each === cell.best ? "largest" : ""]);
   const total = cell.cells.reduce((a, each) => a + (each.inside ? each.value : 0), 0);
   const text = options.type === "max" ? (cell.best ? `largest = ${digits(cell.value)}` : "nothing but padding") : cell.count ? `${digits(total)} / ${cell.count} = ${digits(cell.value)}` : "nothing counts: 0";
-  return { head: `result[${row}, ${column}] is the ${options.type === "max" ? "largest" : "mean"} of its window`, header: ["input", "value", ""], rows: seen, total: text };
+  return { head: `result[${row}, ${column}] is the ${options.type === "max" ? "largest" : "mean"} of its window`, header: ["input", "value", "which"], rows: seen, total: text };
 }
 
 function attentionScene(payload, state) {
@@ -99,7 +99,7 @@ function scoreWords(queries, keys, scores, weights, row, column, size) {
   const top = Math.max(...scores[row]);
   const below = scores[row].reduce((a, score) => a + Math.exp(score - top), 0);
   return {
-    head: `score of query ${row} and key ${column}: ${size} products, divided by √${size}`, header: ["", "query", "× key", "="], rows,
+    head: `score of query ${row} and key ${column}: ${size} products, divided by √${size}`, header: ["numbers", "query", "× key", "="], rows,
     total: `score = ${digits(scores[row][column])}; weight = exp(${digits(scores[row][column])} − ${digits(top)}) / ${digits(below)} = ${digits(weights[row][column])}`,
   };
 }

@@ -38,14 +38,14 @@ export function details({ payload, program, state, stages, rows, go }) {
     return [index, list.filter((_, i) => marked(i)).length];
   });
   const listed = places.filter(([, number]) => number > 0);
-  parts.push(h("h3", null, "Where it is"), h("div", { class: "mx-places" }, listed.map(([index, number]) => button(`${program.stages[index].title} · ${number}`, `go to ${program.stages[index].title}: ${number} marked`, () => go(index)))));
+  parts.push(h("h3", null, "Where it is"), h("div", { class: "mx-places" }, listed.map(([index, number]) => button(`${program.stages[index].title} · ${number}`, `${program.stages[index].title} · ${number} marked: go there`, () => go(index)))));
   if (!listed.length) parts.push(h("p", null, "Nowhere else: it only is what you see."));
   return parts;
 }
 
 function nodeText(row) {
   const facts = [["operator", row.op || "input"], ["makes", row.outputs], ["bytes", bytes(row.bytes)], ["part", row.part], ["reads", row.inputs.join(", ")], ["attributes", row.attributes], ["this pass", row.note]];
-  return [h("h2", null, row.name), tableOf(["", ""], facts.filter(([, text]) => text))];
+  return [h("h2", null, row.name), tableOf(["fact", "of this row"], facts.filter(([, text]) => text))];
 }
 
 function thingText(program, thing, brief = false) {
