@@ -17,7 +17,6 @@ from mixnet.widgets import (
     TrainingBoard,
     View,
 )
-from mixnet.widgets import ArrayView, GraphView, HybridizeStepper, OpExplorer, View
 
 EXAMPLES: dict[str, Callable[[], View]] = {}
 
@@ -37,20 +36,6 @@ def array() -> View:
 
 
 @example
-def stepper() -> View:
-    """A small network."""
-    net = nn.HybridSequential()
-    net.add(nn.Dense(8, activation="relu"), nn.Dense(2))
-    net.initialize()
-    return HybridizeStepper(net, mx.nd.ones((4, 3)))
-
-
-@example
-def explorer() -> View:
-    """A convolution of two channels."""
-    return OpExplorer("convolution", channels=2, pad=1)
-
-
 def graph() -> View:
     """Forward and backward of a small network; two blocks."""
     net = mx.gluon.nn.HybridSequential(prefix="net_")
