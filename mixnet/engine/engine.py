@@ -122,6 +122,7 @@ class Engine(ABC):
             BaseException: what the work raised.
         """
 
+    @abstractmethod
     def release(self, task: Task) -> None:
         """Let workers run a claimed task if this thread, which was interrupted, has not begun to."""
 
