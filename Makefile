@@ -32,7 +32,7 @@ lab: $(VENV)/stamp-lab
 	$(BIN)/jupyter lab notebooks/00_tour.ipynb
 
 test: $(VENV)/stamp-dev
-	$(BIN)/python -m pytest -n auto
+	$(BIN)/python -m pytest -n auto --dist loadgroup
 
 lint: $(VENV)/stamp-dev
 	$(BIN)/ruff check .

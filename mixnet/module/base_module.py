@@ -339,6 +339,7 @@ class BaseModule:
         for epoch in range(begin_epoch, num_epoch):
             tic = time.time()
             eval_metric.reset()
+            self._begin_epoch(epoch, train_data)
             nbatch = 0
             data_iter = iter(train_data)
             end_of_batch = False
@@ -359,7 +360,7 @@ class BaseModule:
                 if monitor is not None:
                     monitor.toc_print()
                 if end_of_batch:
-                    eval_name_vals = eval_metric.get_global_name_value()
+                    eval_name_vals = self._metric_of_epoch(eval_metric)
                 if batch_end_callback is not None:
                     batch_end_params = BatchEndParam(
                         epoch=epoch, nbatch=nbatch, eval_metric=eval_metric, locals=locals()
@@ -388,6 +389,13 @@ class BaseModule:
                 for name, val in res:
                     self.logger.info("Epoch[%d] Validation-%s=%f", epoch, name, val)
             train_data.reset()
+
+    def _begin_epoch(self, epoch: int, train_data: Any) -> None:
+        """What comes before the batches of an epoch."""
+
+    def _metric_of_epoch(self, eval_metric: Any) -> Any:
+        """Names and values that are logged when an epoch ends."""
+        return eval_metric.get_global_name_value()
 
     # ---- what it is -----------------------------------------------------------------------------
 

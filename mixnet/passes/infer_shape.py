@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import jax
@@ -32,7 +32,11 @@ _SAME_AS_INPUT = frozenset({
     "Activation", "BlockGrad", "Cast", "Dropout", "LeakyReLU", "_copy", "amp_cast", "ones_like",
     "relu", "sigmoid", "softsign", "tanh", "zeros_like",
 })  # fmt: skip
+# The first input and the first output have the same shape.
+_SAME_AS_FIRST = frozenset({"SoftmaxOutput", "LinearRegressionOutput", "LogisticRegressionOutput"})
 _KEEPS_BATCH = frozenset({"Convolution", "FullyConnected"})
+# Two numbers that stand for an unknown extent; large and with common divisors, for strides.
+_TRIALS = (960, 1920)
 
 
 def is_known(shape: Any) -> bool:
@@ -93,36 +97,70 @@ class Inference:
             ShapeError: shapes contradict each other; names the node.
         """
         while True:
-            before = (len(self.dtypes), sum(map(is_known, self.shapes.values())))
+            before = self._known()
             for node in self.graph.nodes:
                 if not node.is_variable:
                     self._node(node)
-            if before == (len(self.dtypes), sum(map(is_known, self.shapes.values()))):
+            if before == self._known():
                 return self
+
+    def _known(self) -> tuple[int, int, int]:
+        extents = sum(extent > 0 for shape in self.shapes.values() for extent in shape)
+        return len(self.dtypes), len(self.shapes), extents
 
     def _node(self, node: Node) -> None:
         names = self._argument_names(node)
         infer_node_dtypes(node, names, self.dtypes)
-        found = node.op.infer_input_shapes(
-            node.statics,
-            {
-                n: s
-                for n, e in zip(names, node.inputs, strict=False)
-                if is_known(s := self.shapes.get(e))
-            },
-        )
+        given = {
+            n: s
+            for n, e in zip(names, node.inputs, strict=False)
+            if (s := self.shapes.get(e)) is not None
+        }
+        found = self._tried(given, lambda shapes: node.op.infer_input_shapes(node.statics, shapes))
         for name, entry in zip(names, node.inputs, strict=False):
             if name in found:
                 self._set(entry, tuple(found[name]), node)
         self._back(node)
         if all(is_known(self.shapes.get(e)) for e in node.inputs):
             self._forward(node)
+        elif all(self.shapes.get(e) is not None for e in node.inputs):
+            self._forward_open(node)
+
+    def _tried(
+        self, shapes: dict[Any, Any], function: Callable[[dict[Any, Any]], Mapping[Any, Any]]
+    ) -> dict[Any, Any]:
+        """Shapes that follow from partly known ones, 0 where an extent depends on an unknown one.
+
+        An extent does not depend on them if it is the same for two numbers in their place.
+        """
+        if all(map(is_known, shapes.values())):
+            return dict(function(shapes))
+        found = []
+        for number in _TRIALS:
+            tried = {k: tuple(e if e > 0 else number for e in v) for k, v in shapes.items()}
+            try:
+                found.append(function(tried))
+            except Exception:  # another extent is needed there: nothing is known
+                complete = {k: v for k, v in shapes.items() if is_known(v)}
+                return dict(function(complete)) if len(complete) < len(shapes) else {}
+        first, second = found
+        return {
+            key: tuple(a if a == b else 0 for a, b in zip(shape, second[key], strict=True))
+            for key, shape in first.items()
+            if len(shape) == len(second[key])
+        }
 
     def _back(self, node: Node) -> None:
         """What the shape of a result says of the inputs."""
         name = node.op.name
         if name.startswith(_SAME_SHAPE) or name in _SAME_AS_INPUT:
             self._same(node, [*node.inputs, Entry(node)])
+        elif name in _SAME_AS_FIRST:
+            self._same(node, [node.inputs[0], Entry(node)])
+        elif name == "stack":
+            self._same(node, list(node.inputs))
+        elif name == "Concat":
+            self._joined(node)
         elif name == "where":  # the condition may be one number for each row
             self._same(node, [*node.inputs[1:], Entry(node)])
         elif name == "amp_multicast":
@@ -158,10 +196,44 @@ class Inference:
                 self._set(entry, (shape[0], units), node)
 
     def _same(self, node: Node, entries: list[Entry]) -> None:
-        known = next((s for e in entries if is_known(s := self.shapes.get(e))), None)
+        together: Any = None
         for entry in entries:
-            if known is not None and not is_known(self.shapes.get(entry)):
-                self._set(entry, known, node)
+            shape = self.shapes.get(entry)
+            both = merged(together, shape)
+            if both is None and shape is not None:
+                if is_known(shape) and is_known(together):
+                    return  # what the operator says of its inputs is the better message
+                self._set(entry, together, node)  # raises
+            together = both
+        for entry in entries:
+            if together is not None and not is_known(self.shapes.get(entry)):
+                self._set(entry, together, node)
+
+    def _joined(self, node: Node) -> None:
+        """Inputs of Concat are alike but for one axis, whose extents add up."""
+        shapes: list[Any] = [self.shapes.get(entry) for entry in node.inputs]
+        out = self.shapes.get(Entry(node))
+        rank = next((len(each) for each in (*shapes, out) if each), None)
+        if rank is None or any(each and len(each) != rank for each in (*shapes, out)):
+            return
+        axis = node.op.keywords(node.statics)["dim"] % rank
+        alike: Any = None
+        for each in (*shapes, out):
+            if each:
+                alike = merged(alike, (*each[:axis], 0, *each[axis + 1 :]))
+                if alike is None:
+                    return  # the operator says what is wrong
+        for entry, each in zip(node.inputs, shapes, strict=True):
+            if not is_known(each):
+                self._set(entry, alike, node)
+        extents = [self.shapes[entry][axis] for entry in node.inputs]
+        total = sum(extents) if min(extents) > 0 else 0
+        self._set(Entry(node), (*alike[:axis], total, *alike[axis + 1 :]), node)
+        total = self.shapes[Entry(node)][axis]
+        if total > 0 and sum(extent <= 0 for extent in extents) == 1:
+            open_one = node.inputs[next(i for i, e in enumerate(extents) if e <= 0)]
+            rest = total - sum(extent for extent in extents if extent > 0)
+            self._set(open_one, (*alike[:axis], rest, *alike[axis + 1 :]), node)
 
     def _argument_names(self, node: Node) -> tuple[str, ...]:
         if node.op.variadic:
@@ -204,6 +276,25 @@ class Inference:
             self._set(Entry(node, i), shape, node)
             if all(e in self.dtypes for e in node.inputs):
                 self.dtypes[Entry(node, i)] = dtype
+
+    def _forward_open(self, node: Node) -> None:
+        """Outputs where some extents of the inputs are unknown."""
+        usual = usual_dtype(node)
+        dtypes = [self.dtypes.get(e) or self.default_dtype or usual for e in node.inputs]
+        key = [((2,), np.dtype("uint32"))] if node.op.takes_key else []
+
+        def outputs(shapes: dict[Any, Any]) -> dict[int, Any]:
+            given = [(shapes[i], dtype) for i, dtype in enumerate(dtypes)]
+            scalars = len(node.scalars) + node.op.takes_key
+            found = evaluate(node.op, node.statics, (*given, *key), scalars)
+            return {i: shape for i, (shape, _) in enumerate(found)}
+
+        try:
+            found = self._tried({i: self.shapes[e] for i, e in enumerate(node.inputs)}, outputs)
+        except KeyError:
+            return  # not without the open ones
+        for i, shape in found.items():
+            self._set(Entry(node, i), shape, node)
 
 
 _known: dict[Any, list[tuple[Shape, np.dtype]]] = {}

@@ -7,6 +7,7 @@ from typing import Any
 
 from mixnet import symbol as sym
 from mixnet.rnn.cell import BaseRNNCell, RNNParams, gru_step
+from mixnet.util import with_defaults
 
 _leaky = functools.partial(sym.LeakyReLU, act_type="leaky", slope=0.2)
 
@@ -110,46 +111,29 @@ class BaseConvRNNCell(BaseRNNCell):
         return i2h, h2h
 
 
+def _named(prefix: str) -> Any:
+    """The constructor of a cell over two axes."""
+    return with_defaults(
+        BaseConvRNNCell.__init__,
+        h2h_kernel=(3, 3),
+        h2h_dilate=(1, 1),
+        i2h_kernel=(3, 3),
+        i2h_stride=(1, 1),
+        i2h_pad=(1, 1),
+        i2h_dilate=(1, 1),
+        i2h_weight_initializer=None,
+        h2h_weight_initializer=None,
+        i2h_bias_initializer="zeros",
+        h2h_bias_initializer="zeros",
+        activation=_leaky,
+        prefix=prefix,
+    )
+
+
 class ConvRNNCell(BaseConvRNNCell):
     """A cell as ``RNNCell`` whose maps are convolutions; arguments as of ``BaseConvRNNCell``."""
 
-    def __init__(
-        self,
-        input_shape: Any,
-        num_hidden: int,
-        h2h_kernel: Any = (3, 3),
-        h2h_dilate: Any = (1, 1),
-        i2h_kernel: Any = (3, 3),
-        i2h_stride: Any = (1, 1),
-        i2h_pad: Any = (1, 1),
-        i2h_dilate: Any = (1, 1),
-        i2h_weight_initializer: Any = None,
-        h2h_weight_initializer: Any = None,
-        i2h_bias_initializer: Any = "zeros",
-        h2h_bias_initializer: Any = "zeros",
-        activation: Any = _leaky,
-        prefix: str = "ConvRNN_",
-        params: RNNParams | None = None,
-        conv_layout: str = "NCHW",
-    ):
-        super().__init__(
-            input_shape,
-            num_hidden,
-            h2h_kernel,
-            h2h_dilate,
-            i2h_kernel,
-            i2h_stride,
-            i2h_pad,
-            i2h_dilate,
-            i2h_weight_initializer,
-            h2h_weight_initializer,
-            i2h_bias_initializer,
-            h2h_bias_initializer,
-            activation,
-            prefix,
-            params,
-            conv_layout,
-        )
+    __init__ = _named("ConvRNN_")
 
     @property
     def _gate_names(self) -> Any:
@@ -167,43 +151,7 @@ class ConvRNNCell(BaseConvRNNCell):
 class ConvLSTMCell(BaseConvRNNCell):
     """A cell as ``LSTMCell`` whose maps are convolutions; arguments as of ``BaseConvRNNCell``."""
 
-    def __init__(
-        self,
-        input_shape: Any,
-        num_hidden: int,
-        h2h_kernel: Any = (3, 3),
-        h2h_dilate: Any = (1, 1),
-        i2h_kernel: Any = (3, 3),
-        i2h_stride: Any = (1, 1),
-        i2h_pad: Any = (1, 1),
-        i2h_dilate: Any = (1, 1),
-        i2h_weight_initializer: Any = None,
-        h2h_weight_initializer: Any = None,
-        i2h_bias_initializer: Any = "zeros",
-        h2h_bias_initializer: Any = "zeros",
-        activation: Any = _leaky,
-        prefix: str = "ConvLSTM_",
-        params: RNNParams | None = None,
-        conv_layout: str = "NCHW",
-    ):
-        super().__init__(
-            input_shape,
-            num_hidden,
-            h2h_kernel,
-            h2h_dilate,
-            i2h_kernel,
-            i2h_stride,
-            i2h_pad,
-            i2h_dilate,
-            i2h_weight_initializer,
-            h2h_weight_initializer,
-            i2h_bias_initializer,
-            h2h_bias_initializer,
-            activation,
-            prefix,
-            params,
-            conv_layout,
-        )
+    __init__ = _named("ConvLSTM_")
 
     @property
     def _gate_names(self) -> Any:
@@ -236,43 +184,7 @@ class ConvLSTMCell(BaseConvRNNCell):
 class ConvGRUCell(BaseConvRNNCell):
     """A cell as ``GRUCell`` whose maps are convolutions; arguments as of ``BaseConvRNNCell``."""
 
-    def __init__(
-        self,
-        input_shape: Any,
-        num_hidden: int,
-        h2h_kernel: Any = (3, 3),
-        h2h_dilate: Any = (1, 1),
-        i2h_kernel: Any = (3, 3),
-        i2h_stride: Any = (1, 1),
-        i2h_pad: Any = (1, 1),
-        i2h_dilate: Any = (1, 1),
-        i2h_weight_initializer: Any = None,
-        h2h_weight_initializer: Any = None,
-        i2h_bias_initializer: Any = "zeros",
-        h2h_bias_initializer: Any = "zeros",
-        activation: Any = _leaky,
-        prefix: str = "ConvGRU_",
-        params: RNNParams | None = None,
-        conv_layout: str = "NCHW",
-    ):
-        super().__init__(
-            input_shape,
-            num_hidden,
-            h2h_kernel,
-            h2h_dilate,
-            i2h_kernel,
-            i2h_stride,
-            i2h_pad,
-            i2h_dilate,
-            i2h_weight_initializer,
-            h2h_weight_initializer,
-            i2h_bias_initializer,
-            h2h_bias_initializer,
-            activation,
-            prefix,
-            params,
-            conv_layout,
-        )
+    __init__ = _named("ConvGRU_")
 
     @property
     def _gate_names(self) -> Any:

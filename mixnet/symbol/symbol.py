@@ -22,9 +22,6 @@ from mixnet.passes.infer_shape import Inference, infer, is_known
 from mixnet.passes.lower_precision import WIDEST, Precision, remove_casts
 from mixnet.runtime.precision import current as precision
 
-# Two numbers that stand for an unknown extent; large and with common divisors, for strides.
-_TRIALS = (960, 1920)
-
 
 class Symbol:
     """One or several outputs of a graph.
@@ -223,8 +220,6 @@ class Symbol:
         """As ``infer_shape``, with ``()`` and 0 where something stays unknown."""
         shapes = self._shapes_of(args, kwargs)
         found = self._inferred(shapes).shapes
-        if any(min(each, default=1) <= 0 for each in shapes.values()):
-            found = {**found, **self._beside_unknown(shapes)}
 
         def shape_of(entry: Entry) -> tuple[int, ...]:
             return found.get(entry) or ()
@@ -234,25 +229,6 @@ class Symbol:
             [shape_of(entry) for entry in self._heads],
             [shape_of(Entry(node)) for node in self._state_variables()],
         )
-
-    def _beside_unknown(self, shapes: Mapping[str, Any]) -> dict[Entry, Any]:
-        """Shapes where some extents are unknown, 0 where a result depends on one of those.
-
-        An extent does not depend on them if it is the same for two numbers in their place.
-        """
-        found = []
-        for number in _TRIALS:
-            tried = {k: tuple(e if e > 0 else number for e in v) for k, v in shapes.items()}
-            try:
-                found.append(self._inferred(tried).shapes)
-            except MXNetError:  # another extent is needed there: nothing is known
-                return {}
-        first, second = found
-        return {
-            entry: tuple(a if a == b else 0 for a, b in zip(shape, second[entry], strict=True))
-            for entry, shape in first.items()
-            if shape is not None and second.get(entry) is not None
-        }
 
     def infer_shape(self, *args: Any, **kwargs: Any) -> tuple[Any, Any, Any]:
         """Shapes of arguments, outputs and auxiliary states from those of some arguments.

@@ -3,17 +3,12 @@
 from __future__ import annotations
 
 import logging
-import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from mixnet import context as ctx
-from mixnet import metric
 from mixnet import ndarray as nd
-from mixnet.base import _as_list
 from mixnet.contrib.svrg_optimization.svrg_optimizer import _SVRGOptimizer
-from mixnet.initializer import Uniform
-from mixnet.model.batch_end import BatchEndParam
 from mixnet.model.update import _create_kvstore
 from mixnet.module.module import Module
 from mixnet.ndarray.ndarray import NDArray
@@ -238,109 +233,14 @@ class SVRGModule(Module):
                         gradient, before[k], self._param_dict[k][name]
                     )
 
-    def fit(
-        self,
-        train_data: Any,
-        eval_data: Any = None,
-        eval_metric: Any = "acc",
-        epoch_end_callback: Any = None,
-        batch_end_callback: Any = None,
-        kvstore: Any = "local",
-        optimizer: Any = "sgd",
-        optimizer_params: Any = (("learning_rate", 0.01),),
-        eval_end_callback: Any = None,
-        eval_batch_end_callback: Any = None,
-        initializer: Any = Uniform(0.01),
-        arg_params: Any = None,
-        aux_params: Any = None,
-        allow_missing: bool = False,
-        force_rebind: bool = False,
-        force_init: bool = False,
-        begin_epoch: int = 0,
-        num_epoch: int | None = None,
-        validation_metric: Any = None,
-        monitor: Any = None,
-        sparse_row_id_fn: Callable[[Any], Any] | None = None,
-    ) -> None:
-        """Train over an iterator; arguments as of ``Module.fit``.
+    def _begin_epoch(self, epoch: int, train_data: Any) -> None:
+        if epoch % self.update_freq == 0:
+            self.update_full_grads(train_data)
+        train_data.reset()
 
-        The training metric that is logged at the end of an epoch is that since it was last reset.
-        """
-        assert num_epoch is not None, "please specify number of epochs"
-        self.bind(
-            data_shapes=train_data.provide_data,
-            label_shapes=train_data.provide_label,
-            for_training=True,
-            force_rebind=force_rebind,
-        )
-        if monitor is not None:
-            self.install_monitor(monitor)
-        self.init_params(
-            initializer=initializer,
-            arg_params=arg_params,
-            aux_params=aux_params,
-            allow_missing=allow_missing,
-            force_init=force_init,
-        )
-        self.init_optimizer(kvstore=kvstore, optimizer=optimizer, optimizer_params=optimizer_params)
-        if validation_metric is None:
-            validation_metric = eval_metric
-        if not isinstance(eval_metric, metric.EvalMetric):
-            eval_metric = metric.create(eval_metric)
-        for epoch in range(begin_epoch, num_epoch):
-            eval_name_vals: Any = ()
-            tic = time.time()
-            eval_metric.reset()
-            if epoch % self.update_freq == 0:
-                self.update_full_grads(train_data)
-            train_data.reset()
-            data_iter = iter(train_data)
-            nbatch = 0
-            end_of_batch = False
-            next_data_batch = next(data_iter)
-            while not end_of_batch:
-                data_batch = next_data_batch
-                if monitor is not None:
-                    monitor.tic()
-                self.forward_backward(data_batch)
-                self.update()
-                try:
-                    next_data_batch = next(data_iter)
-                    self.prepare(next_data_batch, sparse_row_id_fn=sparse_row_id_fn)
-                except StopIteration:
-                    end_of_batch = True
-                self._update_metric(eval_metric, data_batch)
-                if monitor is not None:
-                    monitor.toc_print()
-                if end_of_batch:
-                    eval_name_vals = eval_metric.get_name_value()
-                if batch_end_callback is not None:
-                    batch_end_params = BatchEndParam(
-                        epoch=epoch, nbatch=nbatch, eval_metric=eval_metric, locals=locals()
-                    )
-                    for callback in _as_list(batch_end_callback):
-                        callback(batch_end_params)
-                nbatch += 1
-            for name, val in eval_name_vals:
-                self.logger.info("Epoch[%d] Train-%s=%f", epoch, name, val)
-            toc = time.time()
-            self.logger.info("Epoch[%d] Time cost=%.3f", epoch, (toc - tic))
-            arg_params, aux_params = self.get_params()
-            self.set_params(arg_params, aux_params)
-            if epoch_end_callback is not None:
-                for callback in _as_list(epoch_end_callback):
-                    callback(epoch, self.symbol, arg_params, aux_params)
-            if eval_data is not None:
-                res = self.score(
-                    eval_data,
-                    validation_metric,
-                    score_end_callback=eval_end_callback,
-                    batch_end_callback=eval_batch_end_callback,
-                    epoch=epoch,
-                )
-                for name, val in res:
-                    self.logger.info("Epoch[%d] Validation-%s=%f", epoch, name, val)
-            train_data.reset()
+    def _metric_of_epoch(self, eval_metric: Any) -> Any:
+        """What is logged: the metric since it was last reset, by a callback perhaps."""
+        return eval_metric.get_name_value()
 
     def prepare(
         self, data_batch: Any, sparse_row_id_fn: Callable[[Any], Any] | None = None

@@ -31,6 +31,7 @@ export function view(name, start) {
         help,
       );
       el.append(root);
+      closing.push(ownKeys(root));
       const ctx = {
         root, bar, stage, side, isStatic, model,
         get payload() {
@@ -73,6 +74,24 @@ export function view(name, start) {
       };
     },
   };
+}
+
+// Plain keys typed in a view are meant for it. A notebook in command mode would take arrows as steps between
+// cells, and does so on the way down to the target: only the window is asked earlier. Keys with Ctrl, Alt or
+// Meta, and Shift+Enter, stay the notebook's.
+function ownKeys(root) {
+  const mark = "data-lm-suppress-shortcuts"; // Lumino looks for it on the target
+  const down = (event) => {
+    if (event.ctrlKey || event.altKey || event.metaKey || (event.shiftKey && event.key === "Enter")) return;
+    const target = event.target;
+    if (!(target instanceof Element) || !root.contains(target)) return;
+    target.setAttribute(mark, "");
+    setTimeout(() => target.removeAttribute(mark));
+  };
+  const stop = (event) => event.stopPropagation();
+  window.addEventListener("keydown", down, true);
+  root.addEventListener("keydown", stop);
+  return () => window.removeEventListener("keydown", down, true);
 }
 
 // The host's theme changes by an attribute of <body> (JupyterLab, Sphinx) or by the system's setting.

@@ -6,6 +6,7 @@ from typing import Any
 
 from mixnet.gluon.parameter import ParameterDict
 from mixnet.gluon.rnn.cell import HybridRecurrentCell
+from mixnet.util import with_defaults
 
 __all__ = [
     "Conv1DRNNCell",
@@ -39,6 +40,7 @@ class _BaseConvRNNCell(HybridRecurrentCell):
     """Base of the convolutional cells; arguments as of ``Conv2DLSTMCell``."""
 
     gates = 1
+    dims: int  # axes of the convolutions
     i2h_weight: Any
     h2h_weight: Any
     i2h_bias: Any
@@ -53,17 +55,17 @@ class _BaseConvRNNCell(HybridRecurrentCell):
         i2h_pad: Any,
         i2h_dilate: Any,
         h2h_dilate: Any,
-        i2h_weight_initializer: Any,
-        h2h_weight_initializer: Any,
-        i2h_bias_initializer: Any,
-        h2h_bias_initializer: Any,
-        dims: int,
-        conv_layout: str,
-        activation: Any,
+        i2h_weight_initializer: Any = None,
+        h2h_weight_initializer: Any = None,
+        i2h_bias_initializer: Any = "zeros",
+        h2h_bias_initializer: Any = "zeros",
+        conv_layout: str = "",
+        activation: Any = "tanh",
         prefix: str | None = None,
         params: ParameterDict | None = None,
     ):
         super().__init__(prefix=prefix, params=params)
+        dims = self.dims
         self._hidden_channels, self._input_shape = hidden_channels, tuple(input_shape)
         self._conv_layout, self._activation = conv_layout, activation
         i2h, h2h = (
@@ -223,48 +225,25 @@ class _ConvGRUCell(_BaseConvRNNCell):
         return output, [output]
 
 
+def _over(dims: int, layout: str) -> Any:
+    """The constructor of a cell over ``dims`` axes."""
+    return with_defaults(
+        _BaseConvRNNCell.__init__,
+        i2h_pad=(0,) * dims,
+        i2h_dilate=(1,) * dims,
+        h2h_dilate=(1,) * dims,
+        conv_layout=layout,
+    )
+
+
 class Conv1DRNNCell(_ConvRNNCell):
     """A cell as ``RNNCell`` whose maps are convolutions over one axis.
 
     Arguments as of ``Conv2DLSTMCell``.
     """
 
-    def __init__(
-        self,
-        input_shape: Any,
-        hidden_channels: int,
-        i2h_kernel: Any,
-        h2h_kernel: Any,
-        i2h_pad: Any = (0,),
-        i2h_dilate: Any = (1,),
-        h2h_dilate: Any = (1,),
-        i2h_weight_initializer: Any = None,
-        h2h_weight_initializer: Any = None,
-        i2h_bias_initializer: Any = "zeros",
-        h2h_bias_initializer: Any = "zeros",
-        conv_layout: str = "NCW",
-        activation: Any = "tanh",
-        prefix: str | None = None,
-        params: ParameterDict | None = None,
-    ):
-        super().__init__(
-            input_shape,
-            hidden_channels,
-            i2h_kernel,
-            h2h_kernel,
-            i2h_pad,
-            i2h_dilate,
-            h2h_dilate,
-            i2h_weight_initializer,
-            h2h_weight_initializer,
-            i2h_bias_initializer,
-            h2h_bias_initializer,
-            1,
-            conv_layout,
-            activation,
-            prefix,
-            params,
-        )
+    dims = 1
+    __init__ = _over(1, "NCW")
 
 
 class Conv2DRNNCell(_ConvRNNCell):
@@ -273,42 +252,8 @@ class Conv2DRNNCell(_ConvRNNCell):
     Arguments as of ``Conv2DLSTMCell``.
     """
 
-    def __init__(
-        self,
-        input_shape: Any,
-        hidden_channels: int,
-        i2h_kernel: Any,
-        h2h_kernel: Any,
-        i2h_pad: Any = (0, 0),
-        i2h_dilate: Any = (1, 1),
-        h2h_dilate: Any = (1, 1),
-        i2h_weight_initializer: Any = None,
-        h2h_weight_initializer: Any = None,
-        i2h_bias_initializer: Any = "zeros",
-        h2h_bias_initializer: Any = "zeros",
-        conv_layout: str = "NCHW",
-        activation: Any = "tanh",
-        prefix: str | None = None,
-        params: ParameterDict | None = None,
-    ):
-        super().__init__(
-            input_shape,
-            hidden_channels,
-            i2h_kernel,
-            h2h_kernel,
-            i2h_pad,
-            i2h_dilate,
-            h2h_dilate,
-            i2h_weight_initializer,
-            h2h_weight_initializer,
-            i2h_bias_initializer,
-            h2h_bias_initializer,
-            2,
-            conv_layout,
-            activation,
-            prefix,
-            params,
-        )
+    dims = 2
+    __init__ = _over(2, "NCHW")
 
 
 class Conv3DRNNCell(_ConvRNNCell):
@@ -317,42 +262,8 @@ class Conv3DRNNCell(_ConvRNNCell):
     Arguments as of ``Conv2DLSTMCell``.
     """
 
-    def __init__(
-        self,
-        input_shape: Any,
-        hidden_channels: int,
-        i2h_kernel: Any,
-        h2h_kernel: Any,
-        i2h_pad: Any = (0, 0, 0),
-        i2h_dilate: Any = (1, 1, 1),
-        h2h_dilate: Any = (1, 1, 1),
-        i2h_weight_initializer: Any = None,
-        h2h_weight_initializer: Any = None,
-        i2h_bias_initializer: Any = "zeros",
-        h2h_bias_initializer: Any = "zeros",
-        conv_layout: str = "NCDHW",
-        activation: Any = "tanh",
-        prefix: str | None = None,
-        params: ParameterDict | None = None,
-    ):
-        super().__init__(
-            input_shape,
-            hidden_channels,
-            i2h_kernel,
-            h2h_kernel,
-            i2h_pad,
-            i2h_dilate,
-            h2h_dilate,
-            i2h_weight_initializer,
-            h2h_weight_initializer,
-            i2h_bias_initializer,
-            h2h_bias_initializer,
-            3,
-            conv_layout,
-            activation,
-            prefix,
-            params,
-        )
+    dims = 3
+    __init__ = _over(3, "NCDHW")
 
 
 class Conv1DLSTMCell(_ConvLSTMCell):
@@ -361,42 +272,8 @@ class Conv1DLSTMCell(_ConvLSTMCell):
     Arguments as of ``Conv2DLSTMCell``.
     """
 
-    def __init__(
-        self,
-        input_shape: Any,
-        hidden_channels: int,
-        i2h_kernel: Any,
-        h2h_kernel: Any,
-        i2h_pad: Any = (0,),
-        i2h_dilate: Any = (1,),
-        h2h_dilate: Any = (1,),
-        i2h_weight_initializer: Any = None,
-        h2h_weight_initializer: Any = None,
-        i2h_bias_initializer: Any = "zeros",
-        h2h_bias_initializer: Any = "zeros",
-        conv_layout: str = "NCW",
-        activation: Any = "tanh",
-        prefix: str | None = None,
-        params: ParameterDict | None = None,
-    ):
-        super().__init__(
-            input_shape,
-            hidden_channels,
-            i2h_kernel,
-            h2h_kernel,
-            i2h_pad,
-            i2h_dilate,
-            h2h_dilate,
-            i2h_weight_initializer,
-            h2h_weight_initializer,
-            i2h_bias_initializer,
-            h2h_bias_initializer,
-            1,
-            conv_layout,
-            activation,
-            prefix,
-            params,
-        )
+    dims = 1
+    __init__ = _over(1, "NCW")
 
 
 class Conv2DLSTMCell(_ConvLSTMCell):
@@ -423,42 +300,8 @@ class Conv2DLSTMCell(_ConvLSTMCell):
         AssertionError: an even extent of ``h2h_kernel``, or extents for other numbers of axes.
     """
 
-    def __init__(
-        self,
-        input_shape: Any,
-        hidden_channels: int,
-        i2h_kernel: Any,
-        h2h_kernel: Any,
-        i2h_pad: Any = (0, 0),
-        i2h_dilate: Any = (1, 1),
-        h2h_dilate: Any = (1, 1),
-        i2h_weight_initializer: Any = None,
-        h2h_weight_initializer: Any = None,
-        i2h_bias_initializer: Any = "zeros",
-        h2h_bias_initializer: Any = "zeros",
-        conv_layout: str = "NCHW",
-        activation: Any = "tanh",
-        prefix: str | None = None,
-        params: ParameterDict | None = None,
-    ):
-        super().__init__(
-            input_shape,
-            hidden_channels,
-            i2h_kernel,
-            h2h_kernel,
-            i2h_pad,
-            i2h_dilate,
-            h2h_dilate,
-            i2h_weight_initializer,
-            h2h_weight_initializer,
-            i2h_bias_initializer,
-            h2h_bias_initializer,
-            2,
-            conv_layout,
-            activation,
-            prefix,
-            params,
-        )
+    dims = 2
+    __init__ = _over(2, "NCHW")
 
 
 class Conv3DLSTMCell(_ConvLSTMCell):
@@ -467,42 +310,8 @@ class Conv3DLSTMCell(_ConvLSTMCell):
     Arguments as of ``Conv2DLSTMCell``.
     """
 
-    def __init__(
-        self,
-        input_shape: Any,
-        hidden_channels: int,
-        i2h_kernel: Any,
-        h2h_kernel: Any,
-        i2h_pad: Any = (0, 0, 0),
-        i2h_dilate: Any = (1, 1, 1),
-        h2h_dilate: Any = (1, 1, 1),
-        i2h_weight_initializer: Any = None,
-        h2h_weight_initializer: Any = None,
-        i2h_bias_initializer: Any = "zeros",
-        h2h_bias_initializer: Any = "zeros",
-        conv_layout: str = "NCDHW",
-        activation: Any = "tanh",
-        prefix: str | None = None,
-        params: ParameterDict | None = None,
-    ):
-        super().__init__(
-            input_shape,
-            hidden_channels,
-            i2h_kernel,
-            h2h_kernel,
-            i2h_pad,
-            i2h_dilate,
-            h2h_dilate,
-            i2h_weight_initializer,
-            h2h_weight_initializer,
-            i2h_bias_initializer,
-            h2h_bias_initializer,
-            3,
-            conv_layout,
-            activation,
-            prefix,
-            params,
-        )
+    dims = 3
+    __init__ = _over(3, "NCDHW")
 
 
 class Conv1DGRUCell(_ConvGRUCell):
@@ -511,42 +320,8 @@ class Conv1DGRUCell(_ConvGRUCell):
     Arguments as of ``Conv2DLSTMCell``.
     """
 
-    def __init__(
-        self,
-        input_shape: Any,
-        hidden_channels: int,
-        i2h_kernel: Any,
-        h2h_kernel: Any,
-        i2h_pad: Any = (0,),
-        i2h_dilate: Any = (1,),
-        h2h_dilate: Any = (1,),
-        i2h_weight_initializer: Any = None,
-        h2h_weight_initializer: Any = None,
-        i2h_bias_initializer: Any = "zeros",
-        h2h_bias_initializer: Any = "zeros",
-        conv_layout: str = "NCW",
-        activation: Any = "tanh",
-        prefix: str | None = None,
-        params: ParameterDict | None = None,
-    ):
-        super().__init__(
-            input_shape,
-            hidden_channels,
-            i2h_kernel,
-            h2h_kernel,
-            i2h_pad,
-            i2h_dilate,
-            h2h_dilate,
-            i2h_weight_initializer,
-            h2h_weight_initializer,
-            i2h_bias_initializer,
-            h2h_bias_initializer,
-            1,
-            conv_layout,
-            activation,
-            prefix,
-            params,
-        )
+    dims = 1
+    __init__ = _over(1, "NCW")
 
 
 class Conv2DGRUCell(_ConvGRUCell):
@@ -555,42 +330,8 @@ class Conv2DGRUCell(_ConvGRUCell):
     Arguments as of ``Conv2DLSTMCell``.
     """
 
-    def __init__(
-        self,
-        input_shape: Any,
-        hidden_channels: int,
-        i2h_kernel: Any,
-        h2h_kernel: Any,
-        i2h_pad: Any = (0, 0),
-        i2h_dilate: Any = (1, 1),
-        h2h_dilate: Any = (1, 1),
-        i2h_weight_initializer: Any = None,
-        h2h_weight_initializer: Any = None,
-        i2h_bias_initializer: Any = "zeros",
-        h2h_bias_initializer: Any = "zeros",
-        conv_layout: str = "NCHW",
-        activation: Any = "tanh",
-        prefix: str | None = None,
-        params: ParameterDict | None = None,
-    ):
-        super().__init__(
-            input_shape,
-            hidden_channels,
-            i2h_kernel,
-            h2h_kernel,
-            i2h_pad,
-            i2h_dilate,
-            h2h_dilate,
-            i2h_weight_initializer,
-            h2h_weight_initializer,
-            i2h_bias_initializer,
-            h2h_bias_initializer,
-            2,
-            conv_layout,
-            activation,
-            prefix,
-            params,
-        )
+    dims = 2
+    __init__ = _over(2, "NCHW")
 
 
 class Conv3DGRUCell(_ConvGRUCell):
@@ -599,39 +340,5 @@ class Conv3DGRUCell(_ConvGRUCell):
     Arguments as of ``Conv2DLSTMCell``.
     """
 
-    def __init__(
-        self,
-        input_shape: Any,
-        hidden_channels: int,
-        i2h_kernel: Any,
-        h2h_kernel: Any,
-        i2h_pad: Any = (0, 0, 0),
-        i2h_dilate: Any = (1, 1, 1),
-        h2h_dilate: Any = (1, 1, 1),
-        i2h_weight_initializer: Any = None,
-        h2h_weight_initializer: Any = None,
-        i2h_bias_initializer: Any = "zeros",
-        h2h_bias_initializer: Any = "zeros",
-        conv_layout: str = "NCDHW",
-        activation: Any = "tanh",
-        prefix: str | None = None,
-        params: ParameterDict | None = None,
-    ):
-        super().__init__(
-            input_shape,
-            hidden_channels,
-            i2h_kernel,
-            h2h_kernel,
-            i2h_pad,
-            i2h_dilate,
-            h2h_dilate,
-            i2h_weight_initializer,
-            h2h_weight_initializer,
-            i2h_bias_initializer,
-            h2h_bias_initializer,
-            3,
-            conv_layout,
-            activation,
-            prefix,
-            params,
-        )
+    dims = 3
+    __init__ = _over(3, "NCDHW")

@@ -1,0 +1,52 @@
+"""Notebooks for the browser tests, and driving them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import nbformat
+
+from tests.ui.conftest import TOKEN, Server
+
+IDLE = "() => window.jupyterapp?.shell?.currentWidget?.sessionContext?.session?.kernel?.status === 'idle'"
+
+
+def write(server: Server, name: str, *cells: str) -> str:
+    """A notebook of code cells on the server; returns its name."""
+    notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(cell) for cell in cells])
+    notebook.metadata["kernelspec"] = {"name": "python3", "display_name": "Python 3", "language": "python"}  # fmt: skip
+    (server.folder / f"{name}.ipynb").write_text(nbformat.writes(notebook))
+    return f"{name}.ipynb"
+
+
+def open_in(page: Any, server: Server, name: str) -> None:
+    """Open a notebook and wait for its kernel."""
+    lab = (server.folder.parent / "settings").exists() and "lab" in server.folder.parent.name
+    place = f"lab/tree/{name}?token={TOKEN}&reset" if lab else f"notebooks/{name}?token={TOKEN}"
+    page.goto(f"{server.url}/{place}")
+    page.wait_for_function(IDLE, timeout=60_000)
+
+
+# The notebook moves the focus once more after its last cell: wait until it rests.
+RESTS = """async () => {
+  let last = null, since = 0;
+  while (since < 6) {
+    await new Promise((done) => setTimeout(done, 100));
+    since = document.activeElement === last ? since + 1 : 0;
+    last = document.activeElement;
+  }
+}"""
+
+
+def run_all(page: Any) -> None:
+    """Run all cells; returns when they have run and the focus rests."""
+    page.evaluate("async () => { await jupyterapp.commands.execute('notebook:run-all-cells') }")
+    page.locator(".jp-OutputArea .mx").first.wait_for(timeout=60_000)
+    page.evaluate(RESTS)
+
+
+def command(page: Any, name: str, **arguments: Any) -> None:
+    """One of JupyterLab's commands."""
+    page.evaluate(
+        "async ([n, a]) => { await jupyterapp.commands.execute(n, a) }", [name, arguments]
+    )

@@ -1,0 +1,89 @@
+"""What a person does with each view: a click, keys; and what Python has to be told of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+STEPS: dict[str, Steps] = {}
+
+
+class Steps:
+    """Steps on a page.
+
+    Args:
+        act: called with the page and the view's element.
+        told: entries of the state that Python has to hear of; ``...``: any value.
+    """
+
+    def __init__(self, act: Callable[[Any, Any], None], told: dict[str, Any]):
+        self.act, self.told = act, told
+
+    def __call__(self, page: Any, view: Any) -> None:
+        self.act(page, view)
+
+
+def steps(**told: Any) -> Callable[[Callable[[Any, Any], None]], Callable[[Any, Any], None]]:
+    """Declare the steps of the example with the function's name."""
+
+    def declare(act: Callable[[Any, Any], None]) -> Callable[[Any, Any], None]:
+        STEPS[act.__name__] = Steps(act, told)
+        return act
+
+    return declare
+
+
+@steps(at={"row": 1, "column": 1})
+def array(page: Any, view: Any) -> None:
+    canvas = view.locator("canvas")
+    canvas.focus()
+    for key in ("ArrowRight", "ArrowRight", "ArrowDown"):
+        page.keyboard.press(key)
+    assert "[0, 0, 1, 1]" in view.locator(".mx-line").inner_text()
+    view.get_by_label("slice").focus()
+    page.keyboard.press("ArrowRight")
+    assert "[0, 1, 1, 1]" in view.locator(".mx-line").inner_text()
+
+
+@steps(selected=...)
+def graph(page: Any, view: Any) -> None:
+    view.locator("canvas.mx-canvas").first.focus()
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("ArrowDown")
+    assert view.locator('[role="treeitem"][aria-selected="true"]').count() == 1
+    assert "operator" in view.locator(".mx-side").inner_text()
+    view.get_by_label("open all blocks").click()
+    page.keyboard.press("/")
+
+
+@steps(plan="none", one=True)
+def memory(page: Any, view: Any) -> None:
+    view.locator('[data-plan="none"]').click()
+    assert "none" in view.locator(".mx-side").inner_text()
+    view.locator('[data-plan="none"]').press("ArrowRight")
+    view.locator('[data-plan="none"]').click()
+    view.get_by_label("draw all plans to one scale").click()
+
+
+@steps(events=...)
+def live_memory(page: Any, view: Any) -> None:
+    view.locator("canvas.mx-canvas").first.focus()
+    page.keyboard.press("e")
+
+
+@steps(selected=...)
+def timeline(page: Any, view: Any) -> None:
+    operations = view.get_by_role("listbox").first
+    operations.focus()
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("Enter")
+    assert "thread" in view.locator(".mx-side").inner_text().lower()
+
+
+@steps(stage=...)
+def stepper(page: Any, view: Any) -> None:
+    tabs = view.get_by_role("tab")
+    tabs.nth(2).click()
+    assert tabs.nth(2).get_attribute("aria-selected") == "true"
+    page.keyboard.press("ArrowRight")
+    assert tabs.nth(3).get_attribute("aria-selected") == "true"

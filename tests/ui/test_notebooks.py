@@ -1,0 +1,66 @@
+"""Every view in JupyterLab and Notebook 7: it draws, obeys mouse and keyboard, tells Python, follows the theme."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from tests.ui.conftest import Server, Watched
+from tests.ui.notebooks import command, open_in, run_all, write
+from tests.ui.steps import STEPS
+from tests.widgets.examples import EXAMPLES
+
+MAKE = """
+from pathlib import Path
+from tests.widgets.examples import EXAMPLES
+view = EXAMPLES[{name!r}]()
+def note(state):
+    import json
+    Path({name!r} + ".json").write_text(json.dumps(state))
+view.watch(note)
+view
+"""
+
+
+@pytest.fixture(params=["lab", "notebook7"])
+def server(request: pytest.FixtureRequest) -> Server:
+    return request.getfixturevalue(request.param)
+
+
+def wait_until_told(server: Server, page: Any, name: str, key: str, value: Any) -> None:
+    """Wait until Python was told of a state with this entry (``...``: of any value)."""
+    path = server.folder / f"{name}.json"
+    last: Any = None
+    for _ in range(100):
+        text = path.read_text() if path.exists() else ""
+        last = json.loads(text) if text else {}
+        if key in last and (value is ... or last[key] == value):
+            return
+        page.wait_for_timeout(50)
+    raise AssertionError(f"Python was not told of {key} = {value!r}; it knows {last}")
+
+
+@pytest.mark.parametrize("name", sorted(EXAMPLES))
+def test_view(server: Server, watched: Watched, name: str) -> None:
+    page = watched.page
+    open_in(page, server, write(server, name, MAKE.format(name=name)))
+    run_all(page)
+    view = page.locator(".jp-OutputArea .mx")
+    view.wait_for(timeout=60_000)
+    STEPS[name](page, view)
+    for key, value in STEPS[name].told.items():
+        wait_until_told(server, page, name, key, value)
+    assert watched.axe(".jp-OutputArea .mx") == []
+    light = page.evaluate("getComputedStyle(document.querySelector('.mx')).backgroundColor")
+    command(page, "apputils:change-theme", theme="JupyterLab Dark")
+    page.wait_for_function(
+        "(was) => getComputedStyle(document.querySelector('.mx')).backgroundColor !== was",
+        arg=light,
+    )
+    page.wait_for_timeout(300)
+    assert watched.axe(".jp-OutputArea .mx") == []
+    command(page, "apputils:change-theme", theme="JupyterLab Light")
+    assert watched.outside == []
+    assert watched.errors == []
