@@ -122,7 +122,8 @@ class Engine(ABC):
             BaseException: what the work raised.
         """
 
-    def release(self, task: Task) -> None:  # noqa: B027 - the naive engine claims nothing
+    @abstractmethod
+    def release(self, task: Task) -> None:
         """Let workers run a claimed task if this thread, which was interrupted, has not begun to."""
 
     @abstractmethod

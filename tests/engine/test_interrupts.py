@@ -6,12 +6,13 @@ import subprocess
 import sys
 import threading
 from collections.abc import Callable
+from contextlib import ExitStack
 from typing import Any
 
 import numpy as np
 import pytest
 
-from mixnet import nd
+from mixnet import autograd, nd
 from mixnet.engine import ThreadedEngine, Var
 from mixnet.runtime.record import flush
 
@@ -116,6 +117,30 @@ def test_weights_are_there_after_an_interrupt(read: Callable[[nd.NDArray], objec
 
     assert not scenario(10**6)  # compiled
     assert every_point(scenario) > 20
+
+
+def test_nothing_is_recorded_after_an_interrupt_in_a_scope() -> None:
+    kept: list[BaseException] = []  # as notebooks keep the last one, with its frames
+
+    def work() -> None:
+        try:
+            with autograd.record(), autograd.predict_mode(), ExitStack() as stack:
+                stack.enter_context(autograd.pause())
+        except KeyboardInterrupt as interrupt:
+            kept.append(interrupt)
+            raise
+
+    def scenario(at: int) -> bool:
+        came = interrupted(at, ("autograd/scope.py",), work)
+        assert not autograd.is_recording() and not autograd.is_training(), at
+        return came
+
+    assert every_point(scenario) > 8
+    scope = autograd.record()
+    scope.__enter__()
+    assert autograd.is_recording()
+    scope.__exit__(None, None, None)
+    assert not autograd.is_recording()
 
 
 def test_an_interrupt_that_python_drops_comes_again() -> None:
