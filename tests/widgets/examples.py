@@ -40,6 +40,7 @@ def explorer() -> View:
     return OpExplorer("convolution", channels=2, pad=1)
 
 
+@example
 def graph() -> View:
     """Forward and backward of a small network; two blocks."""
     net = mx.gluon.nn.HybridSequential(prefix="net_")
