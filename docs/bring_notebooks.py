@@ -27,6 +27,7 @@ def bring(source: Path, target: Path) -> list[str]:
     made = {}
     for path in sorted(source.glob("[0-9]*.ipynb")):
         notebook = freeze(nbformat.read(path, as_version=4))
+        notebook.metadata["language_info"] = {"name": "python", "pygments_lexer": "ipython3"}
         for cell in notebook.cells:
             if cell.cell_type == "markdown":
                 cell.source = cell.source.replace("](../docs/", "](../").replace(

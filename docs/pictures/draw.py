@@ -226,6 +226,28 @@ def pipeline() -> str:
     return str(picture)
 
 
+def flow() -> str:
+    """The way from a line of Python to arrays."""
+    columns = [
+        [Box("nd", "a * b + 1", "arrays, imperative"), Box("block", "net.hybridize()", "Gluon, traced"),
+         Box("sym", "symbol.bind(...)", "symbols, declarative")],
+        [Box("nodes", "nodes", "one graph", kind=1)],
+        [Box("passes", "passes", "gradient, merge, ...", kind=2)],
+        [Box("xla", "XLA", "compiled once", kind=2)],
+        [Box("arrays", "arrays", "on CPUs and GPUs", kind=3)],
+    ]  # fmt: skip
+    arrows = [
+        ("nd", "nodes"),
+        ("block", "nodes"),
+        ("sym", "nodes"),
+        ("nodes", "passes"),
+        ("passes", "xla"),
+        ("xla", "arrays"),
+    ]
+    label = "user code is recorded as nodes, passes rewrite the graph, XLA compiles it, the engine runs it into arrays"
+    return draw("", label, columns, [Arrow(*each) for each in arrows])
+
+
 def gap(room: str, rooms: list[str]) -> str:
     """Room before a name that is not the first."""
     return "" if room == rooms[0] else ' dx="16"'
@@ -262,7 +284,7 @@ def layers() -> str:
 def pictures() -> dict[str, str]:
     """All pictures by file name."""
     made = {f"{folder}.svg": folder_picture(folder) for folder in PICTURES}
-    return {**made, "layers.svg": layers()}
+    return {**made, "layers.svg": layers(), "flow.svg": flow()}
 
 
 if __name__ == "__main__":
