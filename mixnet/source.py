@@ -46,7 +46,7 @@ class Source:
 
     def __str__(self) -> str:
         text = self.text
-        return f"{self.file}:{self.line}" + (f": {text}" if text else "")
+        return f"{known_as(self.file)}:{self.line}" + (f": {text}" if text else "")
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data: ``file``, ``line``, ``function``, ``text``, ``layer``."""
@@ -77,6 +77,15 @@ def is_users(file: str) -> bool:
     return not file.startswith(_STANDARD) or file.startswith(_INSTALLED)
 
 
+def known_as(file: str) -> str:
+    """A file as people know it: a notebook's cell is ``In[7]``, not the file that its kernel makes up."""
+    if "ipykernel_" not in file:
+        return file
+    found = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
+    told = None if found is None else found.compile.format_code_name(file)
+    return told[1] if told else "a cell"
+
+
 def user_line() -> str | None:
     """``file:line`` of the innermost user's code that is running; None if there is none.
 
@@ -85,7 +94,7 @@ def user_line() -> str | None:
     frame: FrameType | None = sys._getframe(1)
     while frame is not None:
         if is_users(frame.f_code.co_filename):
-            return f"{frame.f_code.co_filename}:{frame.f_lineno}"
+            return f"{known_as(frame.f_code.co_filename)}:{frame.f_lineno}"
         frame = frame.f_back
     return None
 

@@ -6,6 +6,7 @@ The notebooks import it from their own folder. Nothing here is needed to use mix
 from __future__ import annotations
 
 import functools
+import io
 import linecache
 import traceback
 from collections.abc import Callable
@@ -54,24 +55,41 @@ def photograph(name: str = "china", thin: int = 2) -> np.ndarray:
 
 
 def show(pictures: Any, titles: Any = None, columns: int = 10, size: float = 0.9) -> None:
-    """Draw pictures side by side: grey ``(height, width)`` or colour ``(height, width, 3)``."""
-    import matplotlib.pyplot as plt
+    """Show pictures side by side: grey ``(height, width)`` or colour ``(height, width, 3)``.
 
-    pictures = [np.squeeze(np.asarray(each)) for each in pictures]
+    Args:
+        pictures: arrays; axes of extent 1 are left out. Colours are from 0 to 1; grey runs from a picture's
+            smallest value (white) to its largest.
+        titles: a text above each.
+        columns: pictures in a row.
+        size: width of one, in inches.
+    """
+    import matplotlib.pyplot as plt
+    from IPython.display import Image, display
+
+    pictures = [np.squeeze(_array(each)) for each in pictures]
     columns = min(columns, len(pictures))
     rows = -(-len(pictures) // columns)
-    extra = 0.25 if titles is not None else 0.0
+    tall = size * max(each.shape[0] / each.shape[1] for each in pictures)
+    extra = 0.0 if titles is None else 0.28
     figure, axes = plt.subplots(
-        rows, columns, figsize=(columns * size, rows * (size + extra)), squeeze=False
+        rows, columns, figsize=(columns * size, rows * (tall + extra)), squeeze=False
     )
     for axis in axes.ravel():
         axis.axis("off")
     for i, (axis, picture) in enumerate(zip(axes.ravel(), pictures, strict=False)):
-        axis.imshow(picture, cmap="gray_r" if picture.ndim == 2 else None)
+        # Small pictures are drawn in black on white, as on paper; photographs are light.
+        paper = picture.ndim == 2 and max(picture.shape) <= 32
+        shown = picture if picture.ndim == 2 else np.clip(picture, 0, 1)
+        axis.imshow(shown, cmap="gray_r" if paper else "gray")
         if titles is not None:
             axis.set_title(titles[i], fontsize=9)
     figure.tight_layout(pad=0.3)
-    plt.show()
+    data = io.BytesIO()
+    figure.savefig(data, format="jpeg", dpi=100, pil_kwargs={"quality": 85})
+    plt.close(figure)
+    words = ", ".join(map(str, titles)) if titles is not None else f"{len(pictures)} picture(s)"
+    display(Image(data.getvalue(), format="jpeg", alt=words))
 
 
 class NotYet(Exception):
@@ -112,7 +130,7 @@ class Test:
             raise NotYet(f"{what} is {found[place]:.6g}{at}, expected {expected[place]:.6g}")
 
 
-def checks(function: Callable[..., None]) -> Callable[..., bool]:
+def checks(function: Callable[..., None]) -> Callable[..., None]:
     """Make a check of ``function(test, *answers)``: prints whether the answers are right, or why not yet.
 
     An exercise that nobody has done yet must not stop the notebook, so a check never raises::
@@ -124,12 +142,12 @@ def checks(function: Callable[..., None]) -> Callable[..., bool]:
         check_double(double)
 
     Returns:
-        a function of the answers, which returns whether they are right.
+        a function of the answers, and of the ``name`` that it calls them by.
     """
 
     @functools.wraps(function)
-    def check(*answers: Any) -> bool:
-        name = getattr(answers[0], "__name__", "your answer") if answers else "your answer"
+    def check(*answers: Any, name: str | None = None) -> None:
+        name = name or getattr(answers[0], "__name__", "your answer")
         try:
             function(Test(), *answers)
         except NotYet as wrong:
@@ -139,16 +157,18 @@ def checks(function: Callable[..., None]) -> Callable[..., bool]:
             print(f"✘ {name}, not yet: it raises {type(error).__name__}: {text}{_line(error)}")
         else:
             print(f"✔ {name}: correct.")
-            return True
-        return False
 
     del check.__wrapped__  # type: ignore[attr-defined]  # its signature has no test
     return check
 
 
-def _numbers(value: Any) -> np.ndarray:
+def _array(value: Any) -> np.ndarray:
     asnumpy = getattr(value, "asnumpy", None)
-    return np.asarray(value if asnumpy is None else asnumpy(), dtype=np.float64)
+    return np.asarray(value if asnumpy is None else asnumpy())
+
+
+def _numbers(value: Any) -> np.ndarray:
+    return _array(value).astype(np.float64)
 
 
 def _line(error: BaseException) -> str:

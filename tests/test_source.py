@@ -7,13 +7,16 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
 
 import mixnet as mx
 from mixnet import nd
 from mixnet.gluon import HybridBlock, nn
 from mixnet.graph.node import Entry, Node
 from mixnet.ops.registry import find
-from mixnet.source import Source, are_lines_kept, source_lines, user_source
+from mixnet.source import Source, are_lines_kept, source_lines, user_line, user_source
 
 HERE = __file__
 
@@ -130,3 +133,19 @@ def test_the_setting_turns_lines_on_everywhere(tmp_path: Path) -> None:
         [sys.executable, str(program)], capture_output=True, text=True, env=environment, check=True
     )
     assert found.stdout.strip() == "3"
+
+
+def test_a_cell_is_known_by_its_number(monkeypatch: pytest.MonkeyPatch) -> None:
+    names = {"/somewhere/ipykernel_12/345.py": ("Cell", "In[7]")}
+    compiler = SimpleNamespace(format_code_name=names.get)
+    found = SimpleNamespace(get_ipython=lambda: SimpleNamespace(compile=compiler))
+    monkeypatch.setitem(sys.modules, "IPython", found)
+    for file, told in (
+        ("/somewhere/ipykernel_12/345.py", "In[7]"),
+        ("/somewhere/ipykernel_12/6.py", "a cell"),
+        ("train.py", "train.py"),
+    ):
+        names_here = {"user_line": user_line}
+        exec(compile("line = user_line()", file, "exec"), names_here)
+        assert names_here["line"] == f"{told}:1"
+        assert str(Source(file, 1, "f")) == f"{told}:1"

@@ -73,8 +73,22 @@ def read(path: str | os.PathLike[str]) -> Any:
         ) from None
 
 
+# Cells whose source JupyterLab folds (``source_hidden``) are folded in pages too.
+_FOLD = """<script>
+for (const cell of document.querySelectorAll(".celltag_hide-input > .jp-Cell-inputWrapper")) {
+  const fold = document.createElement("details"), line = document.createElement("summary");
+  line.textContent = cell.parentElement.matches(".celltag_solution") ? "A solution" : "Folded code";
+  cell.before(fold);
+  fold.append(line, cell);
+}
+</script>"""
+
+
 def notebook_page(notebook: Any) -> str:
-    """A notebook as one HTML page, its views interactive, without a request to anywhere."""
+    """A notebook as one HTML page, its views interactive, without a request to anywhere.
+
+    The source of cells with the tag ``hide-input`` is folded.
+    """
     from nbconvert import HTMLExporter
 
     nowhere = {"require_js_url": "", "mathjax_url": "", "jquery_url": "", "mermaid_js_url": ""}
@@ -83,4 +97,5 @@ def notebook_page(notebook: Any) -> str:
     # With empty addresses some templates still leave empty script elements, which ask for the page itself.
     html = re.sub(r'<script src="">\s*</script>', "", html)
     end = html.rindex("</body>")
-    return html[:end] + page.scripts(page.bundles_in(html)) + html[end:]
+    fold = _FOLD if "celltag_hide-input" in html else ""
+    return html[:end] + fold + page.scripts(page.bundles_in(html)) + html[end:]

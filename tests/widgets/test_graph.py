@@ -5,7 +5,9 @@ from __future__ import annotations
 import itertools
 import json
 import re
+import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -388,3 +390,36 @@ def test_shapes_need_not_be_known_for_gradients() -> None:
     view = GraphView(x, train=True)
     assert row(view, "fc_backward")["op"] == "_backward_FullyConnected"
     assert row(view, "fc_backward")["shape"] is None
+
+
+def test_an_operation_between_two_layers_stands_in_their_block() -> None:
+    class Unit(nn.HybridBlock):
+        def __init__(self) -> None:
+            super().__init__()
+            with self.name_scope():
+                self.first, self.second = nn.Dense(4, in_units=4), nn.Dense(4, in_units=4)
+
+        def hybrid_forward(self, F, x):
+            return F.relu(x + self.second(F.relu(self.first(x))))
+
+    net = nn.HybridSequential(prefix="net_")
+    with net.name_scope():
+        net.add(nn.Dense(4, in_units=4), Unit(), Unit(), nn.Dense(2, in_units=4))
+    view = GraphView(net, (2, 4))
+    for i in (0, 1):
+        rows = [row(view, f"net_unit{i}_{name}") for name in ("relu0", "relu1")]
+        assert [each["block"] for each in rows] == [f"unit{i}"] * 2
+    assert row(view, "net_dense1_fwd")["block"] == ""
+    assert view.payload["blocks"]["label"] == ["unit0", "unit1"]
+
+
+def test_a_line_of_a_notebook_is_told_by_its_cell(monkeypatch: pytest.MonkeyPatch) -> None:
+    compiler = SimpleNamespace(format_code_name={"/x/ipykernel_1/2.py": ("Cell", "In[7]")}.get)
+    found = SimpleNamespace(get_ipython=lambda: SimpleNamespace(compile=compiler))
+    monkeypatch.setitem(sys.modules, "IPython", found)
+    names = {"mx": mx}
+    text = "def step(x):\n    return mx.nd.relu(x)\n"
+    exec(compile(text, "/x/ipykernel_1/2.py", "exec"), names)
+    view = GraphView(names["step"], mx.nd.ones((2, 3)))
+    assert row(view, "relu")["line"] == "In[7]:2"
+    assert "ipykernel" not in json.dumps(view.payload)

@@ -80,12 +80,13 @@ class Calls:
         self._note(output, self._stack.pop(), set(_nodes(inputs)))
 
     def _note(self, output: Any, path: Path, before: set[Node]) -> None:
-        stack = [node for node in _nodes(output) if node not in before]
+        stack, seen = list(_nodes(output)), set(before)
         while stack:
             node = stack.pop()
-            if node in self.of or node in before:
+            # On through what inner blocks have made, not into the blocks before this one.
+            if node in seen or self.of.setdefault(node, path)[: len(path)] != path:
                 continue
-            self.of[node] = path
+            seen.add(node)
             stack += [entry.node for entry in node.inputs]
 
     def note(self, output: Any) -> None:

@@ -7,6 +7,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from mixnet.source import known_as
 from mixnet.stages.flops import flops
 from mixnet.widgets.graph.blocks import Block, blocks_of
 from mixnet.widgets.graph.rows import Pictured
@@ -63,7 +64,7 @@ def payload_of(made: Pictured) -> dict[str, Any]:
         columns["flops"].append(_flops(row, shapes))
         columns["device"].append(strings(str(row["device"])))
         source = row["source"]
-        told = None if source is None else [strings(source["file"]), source["line"], strings(source["text"])]  # fmt: skip
+        told = None if source is None else [strings(known_as(source["file"])), source["line"], strings(source["text"])]  # fmt: skip
         columns["source"].append(-1 if told is None else sources(told))
         counts.append(len(row["inputs"]))
         for number, port in row["inputs"]:
