@@ -20,11 +20,11 @@ class _FileVar(Var):
 
 
 def variable(path: str | os.PathLike[str]) -> Var:
-    """The variable of a file: the same for every name of the path."""
+    """The variable of a file: the same for every name of the path, and called by the first of them."""
     key = os.path.realpath(path)
     found = _variables.get(key)
     if found is None:
-        found = _variables[key] = _FileVar(key)
+        found = _variables[key] = _FileVar(os.fsdecode(path))
     return found
 
 
