@@ -1,5 +1,6 @@
 # make tour   sets up and runs the tour notebook headless
 # make lab    the same in JupyterLab
+# make docs   builds the documentation into build/docs
 # make course runs all notebooks headless and stores them with their figures
 # make test   sets up and runs the tests
 # make lint   style and types
@@ -7,23 +8,30 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
+# The versions that the notebooks were run with; `make CONSTRAINTS=` takes the newest instead.
+CONSTRAINTS ?= notebooks/constraints.txt
+PINNED := $(if $(CONSTRAINTS),--constraint $(CONSTRAINTS))
 
-.PHONY: tour lab course test lint bench clean
+.PHONY: tour lab course docs test lint bench clean
 
-$(VENV)/stamp-base: pyproject.toml
+$(VENV)/stamp-base: pyproject.toml $(CONSTRAINTS)
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "mixnet needs Python 3.11 or newer; try: make PYTHON=python3.12")'
 	@echo "setting up $(VENV) (minutes the first time)"
 	$(PYTHON) -m venv $(VENV)
 	$(PIP) --upgrade pip
-	$(PIP) --editable .
+	$(PIP) $(PINNED) --editable .
 	@touch $@
 
 $(VENV)/stamp-lab: $(VENV)/stamp-base
-	$(PIP) --editable '.[lab]'
+	$(PIP) $(PINNED) --editable '.[lab]'
 	@touch $@
 
 $(VENV)/stamp-dev: $(VENV)/stamp-lab
-	$(PIP) --editable '.[lab,dev]'
+	$(PIP) $(PINNED) --editable '.[lab,dev]'
+	@touch $@
+
+$(VENV)/stamp-docs: $(VENV)/stamp-lab
+	$(PIP) $(PINNED) --editable '.[lab,docs]'
 	@touch $@
 
 tour: $(VENV)/stamp-lab
@@ -31,6 +39,10 @@ tour: $(VENV)/stamp-lab
 
 lab: $(VENV)/stamp-lab
 	$(BIN)/jupyter lab notebooks/00_tour.ipynb
+
+docs: $(VENV)/stamp-docs
+	$(BIN)/python -m sphinx -j auto -W --keep-going -q -b html docs build/docs
+	@echo "open build/docs/index.html"
 
 course: $(VENV)/stamp-lab
 	$(BIN)/python notebooks/run.py --all --freeze

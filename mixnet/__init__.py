@@ -15,6 +15,7 @@ from mixnet import image as image
 from mixnet import image as img
 from mixnet import initializer as init
 from mixnet import initializer as initializer
+from mixnet import interrupt as _interrupt
 from mixnet import io as io
 from mixnet import kvstore as kv
 from mixnet import kvstore as kvstore
@@ -82,6 +83,7 @@ ndarray.np, ndarray.npx = numpy, numpy_extension
 ndarray.CachedOp = symbol.CachedOp
 autograd.get_symbol = symbol._get_symbol  # type: ignore[attr-defined]
 paths.install(__name__)
+_interrupt.install()
 
 from mixnet import test_utils as test_utils  # noqa: E402
 

@@ -17,7 +17,7 @@ await build({
   format: "esm",
   minify: true,
   charset: "ascii",
-  target: "es2022",
+  target: ["es2022", "chrome110", "firefox110", "safari16"],
   legalComments: "none",
   outdir: out,
   logLevel: "warning",

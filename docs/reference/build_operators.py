@@ -11,6 +11,8 @@ import sys
 from collections import defaultdict
 from pathlib import Path
 
+from docstrings import to_markdown
+
 from mixnet.ops import OPERATORS, Op
 
 FOLDER = Path(__file__).parent / "operators"
@@ -49,7 +51,7 @@ def entry(op: Op) -> str:
         "",
         f"`{op.signature_text()}`",
         "",
-        inspect.cleandoc(op.__doc__ or ""),
+        to_markdown(op.__doc__).rstrip(),
     ]
     facts = []
     if op.states:
@@ -90,9 +92,10 @@ def pages() -> dict[str, str]:
         about = inspect.cleandoc(importlib.import_module(f"mixnet.ops.{topic}").__doc__ or "")
         ordered = sorted(ops, key=lambda op: op.name.lower())
         body = "\n".join(entry(op) for op in ordered)
-        made[f"{topic}.md"] = f"# {about.splitlines()[0]}\n\n{body}"
+        made[f"{topic}.md"] = f"# {about.splitlines()[0].rstrip('.')}\n\n{body}"
         count = f"{len(ops)} internal" if topic in INTERNAL else f"{len(ops)}"
         index.append(f"| [{about.splitlines()[0].rstrip('.')}]({topic}.md) | {count} |")
+    index += ["", "```{toctree}", ":hidden:", "", *sorted(topics), "```"]
     made["index.md"] = "\n".join(index) + "\n"
     return made
 

@@ -8,13 +8,44 @@ from typing import Any
 
 from mixnet.runtime.state import state
 
+Before = list[tuple[bool, bool]]
+
+
+class _Exit:
+    """``__exit__`` of a scope, which happens even where Ctrl-C comes just as Python calls it.
+
+    A ``with`` block holds what ``__exit__`` gave it until it is left, however that is.
+    """
+
+    def __get__(self, scope: RecordingScope | None, cls: type) -> Callable[..., None]:
+        if scope is None:
+            return lambda scope, *_: _restore(scope._before)
+        found: Any = functools.partial(_restore, scope._before)
+        found.left = _Left(scope._before)
+        return found  # type: ignore[no-any-return]
+
+
+class _Left:
+    """Restores, when it is forgotten, what has not been restored."""
+
+    def __init__(self, before: Before):
+        self._before, self._depth = before, len(before)
+
+    def __del__(self) -> None:
+        while len(self._before) > self._depth:
+            _restore(self._before)
+
+
+def _restore(before: Before, *_: object) -> None:
+    state.recording, state.training = before.pop()
+
 
 class RecordingScope:
     """Sets recording and training for a ``with`` block or a decorated function; None leaves it."""
 
     def __init__(self, recording: bool | None, training: bool | None):
         self._enter = (recording, training)
-        self._before: list[tuple[bool, bool]] = []
+        self._before: Before = []
 
     def __enter__(self) -> RecordingScope:
         self._before.append((state.recording, state.training))
@@ -25,8 +56,7 @@ class RecordingScope:
             state.training = training
         return self
 
-    def __exit__(self, *_: object) -> None:
-        state.recording, state.training = self._before.pop()
+    __exit__ = _Exit()
 
     def __call__(self, function: Callable[..., Any]) -> Callable[..., Any]:
         @functools.wraps(function)

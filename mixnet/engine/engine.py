@@ -41,6 +41,7 @@ class Engine(ABC):
         name: str = "",
         forgiving: bool = False,
         source: str | None = None,
+        resumable: bool = False,
     ) -> None:
         """Hand over ``work``; returns at once or after it has run, as the engine does.
 
@@ -56,13 +57,14 @@ class Engine(ABC):
             name: shown in timelines.
             forgiving: run even where something it reads has failed; the work looks at the errors.
             source: ``file:line`` of the user's code, if known; else it is looked for.
+            resumable: after a KeyboardInterrupt in ``work`` it is called again, to do what is left.
 
         Raises:
             MXNetError: a variable was deleted, or the kind of resource does not exist.
         """
         task = self._task(work, reads, writes, resource, priority, name, source)
         task.context = copy_context()
-        task.forgiving = forgiving
+        task.forgiving, task.resumable = forgiving, resumable
         self._enter(task)
 
     def push_sync(
@@ -79,7 +81,13 @@ class Engine(ABC):
         Raises:
             BaseException: what the work raised, or what made a variable fail that it reads.
         """
-        self.run(self.claim(work, reads, writes, resource, priority, name))
+        task = self._task(work, reads, writes, resource, priority, name, None)
+        try:
+            self._reserve(task)
+            self.run(task)
+        except BaseException:
+            self.release(task)
+            raise
 
     def claim(
         self,
@@ -91,13 +99,14 @@ class Engine(ABC):
         name: str = "",
         forgiving: bool = False,
         source: str | None = None,
+        resumable: bool = False,
     ) -> Task:
         """Take a place in the order of pushing for work that this thread will ``run``.
 
         The arguments are those of ``push``.
         """
         task = self._task(work, reads, writes, resource, priority, name, source)
-        task.forgiving = forgiving
+        task.forgiving, task.resumable = forgiving, resumable
         self._reserve(task)
         return task
 
@@ -112,6 +121,10 @@ class Engine(ABC):
         Raises:
             BaseException: what the work raised.
         """
+
+    @abstractmethod
+    def release(self, task: Task) -> None:
+        """Let workers run a claimed task if this thread, which was interrupted, has not begun to."""
 
     @abstractmethod
     def _enter(self, task: Task) -> None:
@@ -195,20 +208,20 @@ class Engine(ABC):
         error = None
         if not task.forgiving:
             error = next((var.error for var in task.inputs if var.error is not None), None)
+        task.state = State.RUNNING
         if error is None:
             try:
-                if task.context is None:
-                    task.work()
-                else:
-                    task.context.run(task.work)
+                self._call(task)
             except Exception as raised:
-                error = raised
-                at = f", pushed at {task.source}" if task.source else ""
-                error.add_note(f"raised by {task.name or 'work without a name'}{at}")
-                with self._telling:
-                    self._untold.append(error)
+                error = self._note(task, raised)
             except BaseException as raised:  # KeyboardInterrupt: ends this thread's program too
                 task.error = raised
+                if task.resumable:
+                    task.error = None
+                    try:
+                        self._call(task)
+                    except Exception as failed:
+                        task.error = self._note(task, failed)
                 raise
         task.error = error
         if task.stamps is not None:
@@ -216,14 +229,33 @@ class Engine(ABC):
             for watcher in timeline.watchers:
                 watcher(task)
 
+    def _call(self, task: Task) -> None:
+        if task.context is None:
+            task.work()
+        else:
+            task.context.run(task.work)
+
+    def _note(self, task: Task, error: Exception) -> Exception:
+        """Keep what work raised for those who are told of it later."""
+        at = f", pushed at {task.source}" if task.source else ""
+        error.add_note(f"raised by {task.name or 'work without a name'}{at}")
+        with self._telling:
+            self._untold.append(error)
+        return error
+
     def _finish(self, task: Task) -> None:
-        """What a task leaves behind: versions, errors and its row in the timeline."""
-        for var in task.writes:
+        """What a task leaves behind: versions, errors and its row in the timeline.
+
+        Called again after an interrupt it does what is left.
+        """
+        for var in task.writes[task.ended :]:
             var.error = task.error
             var.version += 1
-        task.state = State.DONE
-        if task.stamps is not None:
-            timeline.add(task)
+            task.ended += 1
+        if task.state is not State.DONE:
+            task.state = State.DONE
+            if task.stamps is not None:
+                timeline.add(task)
 
     def _raise(self, error: BaseException) -> None:
         """Raise a kept error at a waiter, who thereby knows of it."""

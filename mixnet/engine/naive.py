@@ -19,6 +19,9 @@ class NaiveEngine(Engine):
         if task.error is not None:
             self._raise(task.error)
 
+    def release(self, task: Task) -> None:
+        """There are no workers: nothing waits for what was interrupted."""
+
     def _enter(self, task: Task) -> None:
         self._reserve(task)
         self._run(task)

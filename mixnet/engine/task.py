@@ -16,7 +16,8 @@ class State(Enum):
 
     WAITING = "waiting"  # for variables that others use
     READY = "ready"  # in the queue of a pool of workers
-    RUNNING = "running"  # a thread has taken it
+    CLAIMED = "claimed"  # the thread that pushed it is going to run it
+    RUNNING = "running"  # a thread runs it
     DONE = "done"
 
 
@@ -24,11 +25,13 @@ class Task:
     """Work under the engine's order.
 
     ``inputs`` are the variables it was said to read; ``reads`` those among them that it does not
-    also write. ``missing`` counts the variables that it may not use yet.
+    also write. ``missing`` counts the variables that it may not use yet; ``pushed`` and ``ended`` count
+    those of ``writes`` that know of it, and that know of its end.
     """
 
     __slots__ = (
         "context",
+        "ended",
         "error",
         "forgiving",
         "inputs",
@@ -36,8 +39,10 @@ class Task:
         "name",
         "number",
         "priority",
+        "pushed",
         "reads",
         "resource",
+        "resumable",
         "source",
         "stamps",
         "state",
@@ -66,10 +71,11 @@ class Task:
         self.priority = priority
         self.name = name
         self.number = 0
-        self.missing = 0
+        self.missing = self.pushed = self.ended = 0
         self.state = State.WAITING
         self.error: BaseException | None = None
         self.forgiving = False  # runs though an input failed
+        self.resumable = False  # called again after an interrupt, the work does what is left of it
         self.source: str | None = None  # "file:line" of the user's code that pushed it
         self.context: Context | None = None  # where the work runs; None: this thread runs it
         self.waits_for: Var | None = None  # what the work itself is waiting for, while it runs

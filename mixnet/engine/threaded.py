@@ -63,15 +63,23 @@ class ThreadedEngine(Engine):
     # ---- taking tasks over ----------------------------------------------------------------------
 
     def _reserve(self, task: Task) -> None:
-        task.state = State.RUNNING  # the claiming thread's
-        with self._lock:
-            self._order(task)
+        task.state = State.CLAIMED
+        self._take(task)
 
     def _enter(self, task: Task) -> None:
-        with self._lock:
-            self._order(task)
-            if not task.missing:
-                self._make_ready(task)
+        self._take(task)
+
+    def _take(self, task: Task) -> None:
+        try:
+            with self._lock:
+                self._order(task)
+                if not task.missing and task.state is State.WAITING:
+                    self._make_ready(task)
+        except (
+            BaseException
+        ):  # Ctrl-C: half-way in the queues it would keep others waiting for ever
+            self._mend(task)
+            raise
 
     def _order(self, task: Task) -> None:
         """Join the queues of the task's variables behind what was pushed before."""
@@ -82,13 +90,15 @@ class ThreadedEngine(Engine):
             else:
                 var.holders.add(task)
         for var in task.writes:
+            # No call between the two: Python takes an interrupt between calls alone.
             var.pushed += 1
+            task.pushed += 1
             if var.holders or var.queue:
                 var.queue.append((task, True))
                 task.missing += 1
             else:
-                var.holders.add(task)
                 var.writing = True
+                var.holders.add(task)
         self._pending.add(task)
         if task.stamps is not None and not task.missing:
             task.stamps.append(now())
@@ -99,9 +109,9 @@ class ThreadedEngine(Engine):
             task, writes = var.queue[0]
             if var.writing or (writes and var.holders):
                 return
-            var.queue.popleft()
-            var.holders.add(task)
             var.writing = writes
+            var.holders.add(task)
+            var.queue.popleft()
             task.missing -= 1
             if not task.missing:
                 if task.stamps is not None:
@@ -147,27 +157,40 @@ class ThreadedEngine(Engine):
                 task = heapq.heappop(pool.heap)[2]
                 if task.state is not State.READY:  # a waiting thread was quicker
                     continue
-                task.state = State.RUNNING
+                task.state = State.RUNNING  # nobody else may take it
             self._execute(task)
             del task  # a worker that sleeps holds nothing
 
     def _execute(self, task: Task) -> None:
-        running = self._running()
-        running.append(task)
         try:
+            running = self._running()
+            running.append(task)
             self._work(task)
         finally:
+            if task.state is not State.CLAIMED:  # else: an interrupt came before it began
+                try:
+                    self._end(task)
+                except BaseException:
+                    self._mend(task, ended=True)
+                    raise
+
+    def _end(self, task: Task) -> None:
+        running = self._running()
+        if running and running[-1] is task:
             running.pop()
-            with self._lock:
-                self._finish(task)
-                self._pending.discard(task)
-                for var in task.writes:
+        with self._lock:
+            self._finish(task)
+            self._pending.discard(task)
+            for var in task.writes:
+                if task in var.holders:
                     var.writing = False
-                for var in task.reads + task.writes:
                     var.holders.discard(task)
-                    self._grant(var)
-                if self._waiters:
-                    self._changed.notify_all()
+                self._grant(var)
+            for var in task.reads:
+                var.holders.discard(task)
+                self._grant(var)
+            if self._waiters:
+                self._changed.notify_all()
 
     def _running(self) -> list[Task]:
         try:
@@ -177,28 +200,79 @@ class ThreadedEngine(Engine):
             return self._thread.tasks
 
     def run(self, task: Task) -> None:
-        if task.missing:
-            with self._lock:
-                try:
+        try:
+            if task.missing:
+                with self._lock:
                     self._wait(lambda: not task.missing, lambda: self._before(task))
-                except BaseException as raised:  # it gives up its place, but keeps the order
-                    self._give_up(task, raised)
-                    raise
-        self._execute(task)
+            if task.state is State.CLAIMED:
+                self._execute(task)
+            else:  # after an interrupt that the work of another task has caught, workers run it
+                with self._lock:
+                    self._wait(lambda: task.state is State.DONE, lambda: (task,))
+        except BaseException:
+            self.release(task)
+            raise
         if task.error is not None:
             self._raise(task.error)
 
-    def _give_up(self, task: Task, error: BaseException) -> None:
-        """Let a claimed task, which its thread does not run any more, pass through as failed."""
+    # ---- interrupts -------------------------------------------------------------------------------
 
-        def fail() -> None:
-            raise error
+    def release(self, task: Task) -> None:
+        if task.state is State.CLAIMED:
+            self._mend(task)
 
-        task.work = fail
-        task.context = copy_context()
-        task.state = State.WAITING
-        if not task.missing:
-            self._make_ready(task)
+    def _mend(self, task: Task, ended: bool = False) -> None:
+        """Finish what an interrupt of this thread left half done, which may be any step of the above.
+
+        Who holds a variable, who queues for it and how many writes know of a task is always true, and the rest
+        follows from it. A task that was to run here becomes one for the workers.
+
+        Args:
+            task: what was interrupted.
+            ended: its work has run.
+        """
+        running = self._running()
+        if task in running:
+            running.remove(task)
+        with self._lock:
+            if ended:
+                self._finish(task)
+                self._pending.discard(task)
+                for var in task.reads + task.writes:
+                    var.holders.discard(task)
+            elif task.state not in (State.RUNNING, State.DONE):  # else: a worker was quicker
+                if task.state is State.CLAIMED:
+                    task.state = State.WAITING
+                    task.context = copy_context()
+                self._pending.add(task)
+                for var in task.reads + task.writes:
+                    if task not in var.holders and not _queues(task, var):
+                        var.queue.append((task, var in task.writes))
+                for var in task.writes[task.pushed :]:
+                    var.pushed += 1
+                    task.pushed += 1
+            touched = {v: None for each in (task, *self._pending) for v in each.reads + each.writes}
+            for var in touched:
+                if var.queue and var.queue[0][0] in var.holders:
+                    var.queue.popleft()
+                var.writing = any(var in each.writes for each in var.holders)
+            for each in self._pending:
+                each.missing = sum(_queues(each, var) for var in each.reads + each.writes)
+            for var in touched:
+                self._grant(var)
+            for each in self._pending:
+                if each.missing or each.state not in (State.WAITING, State.READY):
+                    continue
+                if each.stamps is not None and len(each.stamps) == 1:
+                    each.stamps.append(now())
+                heap = self._pool(each.resource).heap
+                # An entry stays there when somebody who waits has taken the task.
+                heap[:] = [entry for entry in heap if entry[2] is not each]
+                heapq.heapify(heap)
+                self._make_ready(each)
+            for pool in self._pools.values():
+                pool.arrived.notify_all()
+            self._changed.notify_all()
 
     # ---- waiting --------------------------------------------------------------------------------
 
@@ -243,16 +317,21 @@ class ThreadedEngine(Engine):
         while not until():
             task = self._ready_below(blockers())
             if task is not None:
-                task.state = State.RUNNING
-                self._lock.release()
+                task.state = State.CLAIMED
                 try:
+                    self._lock.release()
                     self._execute(task)
+                except BaseException:
+                    self.release(task)
+                    raise
                 finally:
                     self._lock.acquire()
             else:
                 self._waiters += 1
-                self._changed.wait()
-                self._waiters -= 1
+                try:
+                    self._changed.wait()
+                finally:
+                    self._waiters -= 1
 
     def _ready_below(self, roots: Iterable[Task]) -> Task | None:
         """A ready task that ``roots`` wait for, directly or not; None if all of them run.
@@ -309,6 +388,10 @@ class ThreadedEngine(Engine):
         self.stop()
         self._exits = True  # later pushes, from other exit handlers, run where they are waited for
         self._report_untold()
+
+
+def _queues(task: Task, var: Var) -> bool:
+    return any(each is task for each, _ in var.queue)
 
 
 # ---- processes end, and fork --------------------------------------------------------------------

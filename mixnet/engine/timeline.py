@@ -18,7 +18,8 @@ class Timeline:
 
     A row has ``name``, ``resource``, ``priority``, ``thread``, the times ``pushed``, ``ready``,
     ``started`` and ``ended`` (nanoseconds of one clock), ``reads`` and ``writes`` (pairs of a
-    variable's name and the version that was read, or that the write made), ``source``
+    variable's name and the version that was read, or that the write made), ``read_numbers`` and
+    ``write_numbers`` (the same variables' numbers, as names may be given twice), ``source``
     (``file:line`` of the user's code) and ``error``.
 
     ``watchers`` are called with every task that gets a row, where it ran, when its work has ended and
@@ -48,7 +49,7 @@ class Timeline:
     def add(self, task: Task) -> None:
         """The row of a task that has just ended."""
         assert task.stamps is not None
-        if len(task.stamps) == 3:  # the work was interrupted
+        while len(task.stamps) < 4:  # the work was interrupted
             task.stamps.append(now())
         pushed, ready, started, ended = task.stamps
         self._rows.append(
@@ -64,6 +65,8 @@ class Timeline:
                 "ended": ended,
                 "reads": [[var.name, var.version] for var in task.reads],
                 "writes": [[var.name, var.version] for var in task.writes],
+                "read_numbers": [var.number for var in task.reads],
+                "write_numbers": [var.number for var in task.writes],
                 "source": task.source,
                 "error": None if task.error is None else repr(task.error),
             }

@@ -4,13 +4,19 @@ from __future__ import annotations
 
 import html
 import sys
+import warnings
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from mixnet.ndarray.ndarray import NDArray
 
-_CELLS = 16  # cells of the heat map along each side
+CELLS = 16  # cells of the heat map along each side
+
+# What else notebooks are given of an array: more forms by MIME type, or None. Rooms above this one put
+# their functions here (``mixnet.widgets`` does); text and HTML stay those of this file.
+FORMS: list[Callable[[NDArray], dict[str, Any] | None]] = []
 
 
 def as_text(self: NDArray) -> str:
@@ -35,17 +41,30 @@ def as_html(self: NDArray) -> str:
     )
 
 
-def as_bundle(self: NDArray, include: Any = None, exclude: Any = None) -> dict[str, str]:
+def as_bundle(self: NDArray, include: Any = None, exclude: Any = None) -> dict[str, Any]:
     """What a notebook shows. The text of a pending array says so there: reading would run it.
 
     In a terminal, where text is all there is, it is the content.
     """
-    if self.to_dict()["state"] == "pending" and _in_notebook():
+    notebook = _in_notebook()
+    if self.to_dict()["state"] == "pending" and notebook:
         shape = "x".join(map(str, self.shape))
         text = f"<{type(self).__name__} {shape} @{self.context}, pending>"
     else:
         text = as_text(self)
-    return {"text/plain": text, "text/html": as_html(self)}
+    own = {"text/plain": text, "text/html": as_html(self)}
+    return {**_forms(self), **own} if notebook else own
+
+
+def _forms(array: NDArray) -> dict[str, Any]:
+    """The forms of :data:`FORMS`; one that fails is left out with a warning, as no display may end a cell."""
+    found: dict[str, Any] = {}
+    for form in FORMS:
+        try:
+            found.update(form(array) or {})
+        except Exception as error:
+            warnings.warn(f"An array is shown without its {form.__name__}: {error}", stacklevel=2)
+    return found
 
 
 def _in_notebook() -> bool:
@@ -57,14 +76,14 @@ def _heat_map(data: np.ndarray) -> str:
     """An SVG of the first matrix of ``data``, thinned to a few cells; small ones show numbers."""
     if data.size == 0:
         return ""
-    matrix = data.astype(np.float64)
+    matrix = data
     while matrix.ndim > 2:
         matrix = matrix[0]
     matrix = np.atleast_2d(matrix)
     rows, columns = (
-        np.unique(np.linspace(0, n - 1, min(n, _CELLS)).astype(int)) for n in matrix.shape
+        np.unique(np.linspace(0, n - 1, min(n, CELLS)).astype(int)) for n in matrix.shape
     )
-    shown = matrix[np.ix_(rows, columns)]
+    shown = matrix[np.ix_(rows, columns)].astype(np.float64)  # only what is shown
     finite = shown[np.isfinite(shown)]
     low, high = (finite.min(), finite.max()) if finite.size else (0.0, 0.0)
     side = 11

@@ -16,6 +16,7 @@ from mixnet.runtime.precision import current as precision
 from mixnet.runtime.precision import fitted, on_change
 from mixnet.runtime.record import record, record_small
 from mixnet.runtime.state import updating
+from mixnet.runtime.value import Value
 
 _NUMBERS = (bool, int, float, np.number, np.bool_)
 _NUMPY_NAMES = {
@@ -42,13 +43,16 @@ class Binary:
             return invoke(op, (left, right), {})
         a, b = left._read(), right._read()
         op = self.same if a.spec.shape == b.spec.shape else self.broadcast
-        return type(left)._wrap(record(op, (), (), fitted(op, (), (a, b)))[0])
+        values = (a, b) if precision.rule is None else fitted(op, (), (a, b))
+        return type(left)._wrap(record(op, (), (), values)[0])
 
     def number(self, array: NDArray, number: Any, op: Op) -> Any:
         """Of an array and a number."""
         if array._is_sparse or not op.dynamic:  # an exponent is structure: XLA specialises it
             return invoke(op, (array,), {"scalar": float(number)})
-        values = fitted(op, self._forms[op], (array._read(),))
+        values: tuple[Value, ...] = (array._read(),)
+        if precision.rule is not None:
+            values = fitted(op, self._forms[op], values)
         return type(array)._wrap(record(op, self._forms[op], (float(number),), values)[0])
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:

@@ -8,12 +8,15 @@ from typing import Any
 from mixnet import config
 from mixnet.base import CompileWarning
 
-_programs: dict[str, list[Any]] = {}  # user's line -> how many it compiled, the last key
+# user's line and device -> how many it compiled, the last key
+_programs: dict[tuple[str, Any], list[Any]] = {}
 _limit: int = config.get("MIXNET_COMPILE_WARNING")
 
 
 def watch(source: str | None, key: Any) -> None:
     """Note that a program was compiled for a read at ``source``; warn if that happens often.
+
+    The same computation on several devices is a program for each, so devices are counted apart.
 
     Args:
         source: ``file:line`` of the user's code.
@@ -21,7 +24,7 @@ def watch(source: str | None, key: Any) -> None:
     """
     if source is None or not _limit:
         return
-    found = _programs.setdefault(source, [0, None])
+    found = _programs.setdefault((source, key[-1]), [0, None])
     before, found[1] = found[1], key
     found[0] += 1
     if found[0] == _limit:

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import gc
 from collections.abc import Callable
+from contextlib import nullcontext
 from typing import Any
-
-import jax
 
 from mixnet.graph.graph import Graph
 from mixnet.ops.lowering.convolution import CONVOLUTION
 from mixnet.passes import pipeline
 from mixnet.passes.facts import Facts
 from mixnet.runtime import compile_watch, disk_cache, first_sight
+from mixnet.runtime.ahead import compile_for
 from mixnet.runtime.compiler_options import can_be_written, compiler_options
 from mixnet.runtime.counters import count
 from mixnet.runtime.host_memory import keep_freed_memory
@@ -63,54 +63,49 @@ def executable(key: Any, segment: Any) -> Callable[..., Any]:
         if found.cold_runs:
             found.cold_runs -= 1
             if not found.cold_runs:
-                return _heat(found, key, segment)
+                _heat(found, key, segment)
         return found.call
     count("operations", len(key[0]))
     program, slots, _, context = key
     if first_sight.runs_by_operator(key, program):
         return first_sight.stepwise(program, slots)
-    count("programs_compiled")
     compile_watch.watch(segment.source, key)
     if context.device.platform == "cpu":
         keep_freed_memory()
-    compiled, graph = _compile(key, segment, hot=False)
-    written = can_be_written(graph)
-    convolves = written and any(node.op is CONVOLUTION for node in graph.nodes)
+    graph = _graph(key, segment, hot=False)
+    call = _compile(graph, key, segment)
+    convolves = can_be_written(graph) and any(node.op is CONVOLUTION for node in graph.nodes)
     make_room(_programs)
-    found = _programs[key] = Compiled(compiled, HOT_RUNS if convolves else 0)
-    if not written:
-        _keep_out(found)
+    found = _programs[key] = Compiled(call, HOT_RUNS if convolves else 0)
     return found.call
 
 
-def _heat(found: Compiled, key: Any, segment: Any) -> Callable[..., Any]:
-    """The program compiled as one that runs often, if that makes it another."""
-    compiled, graph = _compile(key, segment, hot=True)
-    if can_be_written(graph):
-        return found.call
-    count("programs_compiled")
-    found.call = compiled
-    _keep_out(found)
-    return found.call
+def _heat(found: Compiled, key: Any, segment: Any) -> None:
+    """Compile the program as one that runs often, if that makes it another."""
+    graph = _graph(key, segment, hot=True)
+    if not can_be_written(graph):
+        found.call = _compile(graph, key, segment)
 
 
-def _compile(key: Any, segment: Any, hot: bool) -> tuple[Callable[..., Any], Graph]:
-    _, slots, donated, context = key
-    platform = context.device.platform
-    facts = Facts(platform, [(v.spec.shape, v.spec.dtype) for v in segment.leaves], hot)
-    graph = pipeline.run(segment.graph(slots), "segment", facts)
+def _graph(key: Any, segment: Any, hot: bool) -> Graph:
+    _, slots, _, context = key
+    specs = [(value.spec.shape, value.spec.dtype) for value in segment.leaves]
+    facts = Facts(context.device.platform, specs, hot)
+    return pipeline.run(segment.graph(slots), "segment", facts)
+
+
+def _compile(graph: Graph, key: Any, segment: Any) -> Callable[..., Any]:
+    _, _, donated, context = key
     run = lower(graph)
 
     def call(scalars: Any, *arrays: Any) -> list[Any]:
         return run(arrays, scalars)
 
-    compiled = jax.jit(
-        call,
-        donate_argnums=tuple(1 + i for i in donated),
-        keep_unused=True,
-        compiler_options=compiler_options(graph, platform),
-    )
-    return compiled, graph
+    count("programs_compiled")
+    specs = [value.spec for value in segment.leaves]
+    options = compiler_options(graph, context.device.platform)
+    with nullcontext() if can_be_written(graph) else disk_cache.kept_out():
+        return compile_for(call, len(segment.scalars), specs, context, donated, options)
 
 
 def make_room(programs: dict[Any, Any]) -> None:
@@ -129,19 +124,6 @@ def _memory_maps() -> int:
             return sum(1 for _ in file)
     except OSError:  # not Linux
         return 0
-
-
-def _keep_out(found: Compiled) -> None:
-    """Compile the program without writing it to disk, whoever runs it first."""
-    compiled = found.call
-
-    def first(*arrays: Any) -> Any:
-        with disk_cache.kept_out():
-            results = compiled(*arrays)
-        found.call = compiled
-        return results
-
-    found.call = first
 
 
 def is_compiled(key: tuple[Any, ...]) -> bool:

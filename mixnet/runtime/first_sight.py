@@ -11,8 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-import jax
-
+from mixnet.runtime.ahead import compile_for
 from mixnet.runtime.counters import count
 
 SINGLE_SECONDS = 0.020
@@ -105,7 +104,7 @@ def _single(call: Any) -> Callable[..., Any]:
 
         if len(_singles) >= _MOST_SINGLES:
             _singles.clear()
-        found = _singles[call] = jax.jit(program)
+        found = _singles[call] = compile_for(program, length, call.specs, call.context)
     return found
 
 

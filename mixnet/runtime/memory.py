@@ -111,6 +111,7 @@ class MemoryLog:
 
     def __exit__(self, *error: object) -> None:
         logs.remove(self)
+        _last[:] = [self]
         self._lines.__exit__(*error)
 
     # ---- noting -------------------------------------------------------------------------------
@@ -224,6 +225,14 @@ def _context_name(device: Any) -> str:
 
 logs: list[MemoryLog] = []
 """Logs that are being kept now; whoever makes an array tells them."""
+
+
+_last: list[MemoryLog] = []  # the log that ended last
+
+
+def last_log() -> MemoryLog | None:
+    """The log that ended last; None if there was none. It holds no array, only what is known of them."""
+    return _last[0] if _last else None
 
 
 def memory() -> MemoryLog:

@@ -618,10 +618,17 @@ def _while(
 
 
 @_rule("scan")
-def _scan(
-    equation: Any, jaxpr: Any, num_consts: int, num_carry: int, length: int, reverse: bool, **_: Any
-) -> Any:
+def _scan(equation: Any, jaxpr: Any, length: int, reverse: bool, **_: Any) -> Any:
     body = _steps(jaxpr)
+
+    # How many are constants, carried and stacked is written down differently by each JAX; ranks tell it too:
+    # what is stacked has one axis more than the body sees.
+    def alike(outside: Any, inside: Any) -> int:
+        return sum(a.aval.ndim == b.aval.ndim for a, b in zip(outside, inside, strict=True))
+
+    inside = getattr(jaxpr, "jaxpr", jaxpr)
+    num_carry = alike(equation.outvars, inside.outvars)
+    num_consts = alike(equation.invars, inside.invars) - num_carry
     stacked = equation.outvars[num_carry:]
 
     def run(*arrays: Any) -> list[Any]:

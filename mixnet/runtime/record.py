@@ -11,6 +11,7 @@ import weakref
 from typing import Any
 
 from mixnet import config
+from mixnet.base import MXNetError
 from mixnet.context import Context
 from mixnet.engine.bulk import on_change
 from mixnet.engine.current import current, on_switch
@@ -228,12 +229,15 @@ def array_of(value: Value, reason: str = "value read") -> Any:
         TraceError: the value belongs to a graph that is being traced and has no number yet.
         BaseException: what the work that should have made the value raised.
     """
-    if value.array is None:
+    tried = None
+    while value.array is None:
         check_pending(value)
         segment = value.segment
+        if segment is tried and tried is not None:
+            raise MXNetError("The value of this array was lost: what makes it did not.")
+        # Where it failed with one of the inputs, something that raises the error stands in the place of
+        # the segment, which itself has ended well.
         if segment is not None:  # else: another thread computed it between the two questions
             segment.finish(reason)
-            if value.array is None:  # the segment ran, and gave up what is computed from a failure
-                check_pending(value)
-                value.segment.finish(reason)
+        tried = segment
     return value.array

@@ -8,6 +8,7 @@ import weakref
 from collections import Counter
 from collections.abc import Sequence
 from functools import partial
+from itertools import starmap
 from typing import Any
 
 import jax
@@ -19,6 +20,7 @@ from mixnet.base import MXNetError
 from mixnet.context import Context
 from mixnet.engine.current import current
 from mixnet.engine.engine import Engine
+from mixnet.engine.task import Task
 from mixnet.engine.timeline import timeline
 from mixnet.engine.variable import Var
 from mixnet.graph.graph import Graph
@@ -84,6 +86,7 @@ class Segment:
 
     __slots__ = (
         "alone",
+        "arrays",
         "context",
         "finished",
         "leaf_slots",
@@ -92,6 +95,7 @@ class Segment:
         "program",
         "references",
         "resource",
+        "results",
         "scalars",
         "size",
         "source",
@@ -112,6 +116,9 @@ class Segment:
         self.source: str | None = None  # the user's line that made it run
         self.alone = False  # one operation that runs Python: whether it fails is known at its end
         self.var: Var | None = None
+        # While it runs: live slots, donated leaves and the arrays of all leaves; then what the program gave.
+        self.arrays: tuple[tuple[int, ...], tuple[int, ...], list[Any]] | None = None
+        self.results: list[list[Any]] = []
 
     def leaf(self, value: Value) -> int:
         """Slot of a value that this segment does not compute."""
@@ -145,34 +152,53 @@ class Segment:
             BaseException: what running raised, if this waits.
         """
         engine = current.engine
-        claimed = None
+        try:
+            claimed = self._hand_over(engine, reason, wait)
+            if claimed is not None:
+                engine.run(claimed)
+            elif wait:
+                engine.wait_for_var(self.var)  # type: ignore[arg-type]
+            else:
+                self._hold_back(engine)
+        except KeyboardInterrupt:
+            self._resume(engine)
+            raise
+
+    def _hand_over(self, engine: Engine, reason: str, wait: bool) -> Task | None:
+        """Give what is pending to the engine, if nobody has yet; the task if this thread is to run it."""
         with self.lock:
-            if not self.finished:
-                count(f"flush:{reason}")
-                self.source = user_line()
-                self.var = Var(self._name())
-                reads = self._reads()
-                # Before it runs: what a callback of the program records belongs to another segment.
-                self.finished = True
-                # Now rather than when it runs: what is alive shall not depend on when that is, or
-                # the same loop would compile different programs.
-                work = partial(self._run, self._alive(), self._unheld())
-                hand_over = engine.claim if wait else engine.push
-                claimed = hand_over(
-                    work,
-                    reads,
-                    (self.var,),
-                    self.resource,
-                    name=self.var.name,
-                    forgiving=True,
-                    source=self.source,
-                )
-        if claimed is not None:
-            engine.run(claimed)
-        elif wait:
-            engine.wait_for_var(self.var)  # type: ignore[arg-type]
-        else:
-            self._hold_back(engine)
+            if self.finished:
+                return None
+            count(f"flush:{reason}")
+            self.source = user_line()
+            self.var = Var(self._name())
+            reads = self._reads()
+            # Before it runs: what a callback of the program records belongs to another segment.
+            self.finished = True
+            # Now rather than when it runs: what is alive shall not depend on when that is, or
+            # the same loop would compile different programs.
+            work = partial(self._run, self._alive(), self._unheld())
+            return (engine.claim if wait else engine.push)(
+                work,
+                reads,
+                (self.var,),
+                self.resource,
+                name=self.var.name,
+                forgiving=True,
+                source=self.source,
+                resumable=not self.alone,  # else: the user's own code, and that was to be interrupted
+            )
+
+    def _resume(self, engine: Engine) -> None:
+        """After an interrupt that came while this was handed over: it stays pending, or workers run it."""
+        with self.lock:
+            var = self.var
+            if var is None or not var.pushed:
+                self.finished = False
+                return
+        for task in [*var.holders, *(task for task, _ in var.queue)]:
+            if var in task.writes:
+                engine.release(task)
 
     def _hold_back(self, engine: Engine) -> None:
         """Wait for an earlier segment if many have not run: a loop must not outrun the device."""
@@ -214,32 +240,42 @@ class Segment:
         return tuple(sorted({slot for slot, _ in held}))
 
     def _run(self, slots: tuple[int, ...], unheld: Sequence[int]) -> None:
+        """Run what is alive; after an interrupt, what is left of that.
+
+        Else the weights would be lost whose buffers the program has taken over.
+        """
         try:
-            if slots:
+            if slots and self.program:
                 self._run_program(slots, unheld)
-        finally:
-            self.program, self.scalars, self.leaves, self.leaf_slots = [], [], [], {}
-            self.references = []
+        except Exception:
+            self._clear()
+            raise
+        self._clear()
+
+    def _clear(self) -> None:
+        self.program, self.scalars, self.leaves, self.leaf_slots = [], [], [], {}
+        self.references, self.arrays, self.results = [], None, []
 
     def _run_program(self, slots: tuple[int, ...], unheld: Sequence[int]) -> None:
-        leaves = self.leaves
-        if any(value.array is None for value in leaves):
-            slots, unheld = self._give_up_failed(slots), ()
-            if not slots:
-                return
-        program = tuple(self.program)
-        slots, donated = self._donated(program, slots, unheld)
-        arrays = [value.array for value in leaves]
-        if donated:
-            for i in donated:  # the program is the last to hold these buffers
-                count("donated_bytes", leaves[i].spec.nbytes)
-                leaves[i].array = None
-        call = executable((program, slots, donated, self.context), self)
-        try:
-            results = self._call(call, arrays)
-        except Exception as error:
-            told = explained_shortage(explained(error), self.context, self.source)
-            raise told from told.__cause__
+        """Run the program and give what is alive its arrays."""
+        if self.arrays is None:
+            if any(value.array is None for value in self.leaves):
+                slots = self._give_up_failed(slots)
+                self.arrays = slots, (), [value.array for value in self.leaves]
+            else:
+                program = tuple(self.program)
+                slots, donated = self._donated(program, slots, unheld)
+                self.arrays = slots, donated, [value.array for value in self.leaves]
+        slots, donated, arrays = self.arrays
+        if not slots:
+            return
+        if not self.results:
+            self._call(slots, donated, arrays)
+        (results,) = self.results
+        if (
+            self.alone or timeline.on
+        ):  # a row of the timeline ends when the device has done the work
+            jax.block_until_ready(results)
         if logs:
             note_results(self, slots, results, [arrays[i] for i in donated])
         in_flight.add(results[0])
@@ -253,6 +289,21 @@ class Segment:
                     value.array = computed[value.slot]
                     value.segment = None
             self.references = []
+
+    def _call(self, slots: tuple[int, ...], donated: tuple[int, ...], arrays: list[Any]) -> None:
+        """Run the program; what it computed is in ``results`` whenever an interrupt comes."""
+        for i in donated:  # the program is the last to hold these buffers
+            self.leaves[i].array = None
+        try:
+            call = executable((tuple(self.program), slots, donated, self.context), self)
+            scalars = np.array(self.scalars, np.float64)
+            with jax.enable_x64(True):
+                self.results.extend(starmap(call, ((scalars, *arrays),)))
+        except Exception as error:
+            told = explained_shortage(explained(error), self.context, self.source)
+            raise told from told.__cause__
+        for i in donated:
+            count("donated_bytes", self.leaves[i].spec.nbytes)
 
     def _give_up_failed(self, slots: tuple[int, ...]) -> tuple[int, ...]:
         """Pass the errors of failed leaves on to what is computed from them; the slots that stay.
@@ -285,17 +336,6 @@ class Segment:
                 else:
                     self.references.append(reference)
         return tuple(slot for slot in slots if slot not in errors)
-
-    def _call(self, program: Any, arrays: Sequence[Any]) -> Any:
-        scalars = np.array(self.scalars, np.float64)
-        with jax.enable_x64(True):
-            if self.context.device is _default_device():
-                results = program(scalars, *arrays)
-            else:
-                with jax.default_device(self.context.device):
-                    results = program(scalars, *arrays)
-        # A row of the timeline ends when the device has done the work.
-        return jax.block_until_ready(results) if self.alone or timeline.on else results
 
     def _unheld(self) -> list[int]:
         """Numbers of leaves that only this segment holds: nobody can ask for them any more."""
@@ -368,10 +408,3 @@ def _count_unheld() -> int:
 
 _pairings: dict[Any, tuple[tuple[int, ...], tuple[int, ...]]] = {}
 _REFERENCES_OF_UNHELD = _count_unheld()
-_default: list[Any] = []
-
-
-def _default_device() -> Any:
-    if not _default:
-        _default.append(jax.local_devices()[0])
-    return _default[0]

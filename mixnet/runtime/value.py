@@ -130,10 +130,9 @@ def adopt(data: np.ndarray, context: Context) -> Value:
         context: device.
     """
     spec = Spec.of(data.shape, data.dtype, context)
-    device = context.device
-    sharding = _shardings.get(device)
-    if sharding is None:
-        sharding = _shardings[device] = jax.sharding.SingleDeviceSharding(device)
+    if is_on_host():
+        return _on_host(spec, data)
+    sharding = _sharding(context.device)
     with jax.enable_x64(True):
         # Twice as quick as device_put, which first looks for arrays in trees.
         array = jax.make_array_from_callback(data.shape, sharding, lambda index: data)
@@ -141,11 +140,21 @@ def adopt(data: np.ndarray, context: Context) -> Value:
     return Value(spec, array)
 
 
+def _sharding(device: Any) -> jax.sharding.SingleDeviceSharding:
+    found = _shardings.get(device)
+    if found is None:
+        found = _shardings[device] = jax.sharding.SingleDeviceSharding(device)
+    return found
+
+
 _shardings: dict[Any, jax.sharding.SingleDeviceSharding] = {}
 
 
 def from_device(array: jax.Array, context: Context) -> Value:
-    """A value around a JAX array that the caller may keep."""
+    """A value around a JAX array that the caller may keep; a copy if it is not on the device."""
+    if array.sharding != _sharding(context.device):
+        with jax.enable_x64(True):
+            array = jax.device_put(array, context.device)
     value = Value(Spec.of(array.shape, np.dtype(array.dtype), context), array)
     value.shared = True
     return value

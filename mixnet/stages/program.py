@@ -29,6 +29,7 @@ from mixnet.stages.recording import Recording, Step
 _RUNS, _SECONDS = 10, 0.5  # how often, and for how long in all, a program runs to be timed
 _LOCATION = re.compile(r'^(#loc\d*) = loc\("([^"]*)"')
 _USE = re.compile(r" loc\((?:#loc\d*|unknown|\"[^\"]*\"(?:\([^)]*\))?)\)")
+_EQUATION = re.compile(r" {4}[^\s\])}]")
 _LAST_USE = re.compile(r"loc\((#loc\d*)\)$")
 
 
@@ -47,8 +48,9 @@ class Program:
         instructions: the same parsed, see ``mixnet.runtime.hlo.Program.to_dict``.
         groups: what runs as one piece, see ``mixnet.runtime.fusion.Group``.
         links: one for each operation of the last graph, in order: ``{"node", "id", "part",
-            "source", "also", "jaxpr", "stablehlo", "instructions", "groups", "vanished"}``.
-            ``also`` holds the lines of nodes that a pass has made a part of this one.
+            "source", "also", "jaxpr", "jaxpr_lines", "stablehlo", "instructions", "groups",
+            "vanished"}``. ``jaxpr_lines`` and ``stablehlo`` are numbers of lines from 1. ``also``
+            holds the lines of nodes that a pass has made a part of this one.
         times: seconds of each stage.
         memory_plan: the plan, None with a reason in ``memory_plan_missing``.
         memory: bytes of the compiled program, XLA's figures.
@@ -152,6 +154,9 @@ def compile_program(recording: Recording, run: bool) -> Program:
     program.groups = _named(found, graph, names)
     equations = _equations(traced.jaxpr, set(names.values()))
     program.links = _links(graph, names, equations, lines, parsed, found)
+    of_scope = _equation_lines(program.jaxpr, traced.jaxpr, set(names.values()))
+    for link, scope in zip(program.links, names.values(), strict=True):
+        link["jaxpr_lines"] = of_scope.get(scope, [])
     _join_lines(program)
     return program
 
@@ -271,6 +276,35 @@ def _equations(jaxpr: Any, names: set[str]) -> dict[str, list[str]]:
         scope = scope_in(str(equation.source_info.name_stack), names)
         if scope is not None:
             found.setdefault(scope, []).insert(0, equation.primitive.name)
+    return found
+
+
+def _equation_lines(text: str, jaxpr: Any, names: set[str]) -> dict[str, list[int]]:
+    """Numbers of the lines (from 1) that the equations of each node take, by its scope.
+
+    The text has no scopes; its outermost equations are those of the program, in order. Where their
+    number is another one (JAX may write it in another way some day), nothing is told.
+    """
+    lines = text.splitlines()
+    # Functions that are called several times come first, each as ``let name = { lambda ...``.
+    first = next((n for n, line in enumerate(lines) if line.startswith("{ lambda")), 0)
+    starts: list[int] = []
+    end = inside = 0
+    for number, line in enumerate(lines[first:], first + 1):
+        if not inside:
+            inside = line.endswith(" let")
+        elif line.startswith("  in "):
+            end = number
+            break
+        elif _EQUATION.match(line):
+            starts.append(number)
+    if not end or len(starts) != len(jaxpr.jaxpr.eqns):
+        return {}
+    found: dict[str, list[int]] = {}
+    for equation, first, after in zip(jaxpr.jaxpr.eqns, starts, [*starts[1:], end], strict=True):
+        scope = scope_in(str(equation.source_info.name_stack), names)
+        if scope is not None:
+            found.setdefault(scope, []).extend(range(first, after))
     return found
 
 

@@ -213,6 +213,7 @@ def _source(target: Any, programs: list[Program]) -> list[dict[str, Any]]:
             rows, first = inspect.getsourcelines(code)
         except (OSError, TypeError):
             continue  # typed at a prompt, or made by exec: there is no text
+        first = max(first, 1)  # 0 for the code of a module: a notebook's cell
         wanted.setdefault(code.co_filename, set()).update(range(first, first + len(rows)))
     for program in programs:
         for link in program.links:

@@ -8,7 +8,9 @@ from typing import Any
 import numpy as np
 
 from mixnet.base import AttributeTypeError
+from mixnet.ndarray import display
 from mixnet.ndarray.ndarray import NDArray
+from mixnet.widgets import live
 from mixnet.widgets.svg import Svg
 from mixnet.widgets.view import View
 
@@ -19,11 +21,13 @@ _SLICES = 64  # most slices in the payload
 class ArrayView(View):
     """Shape, dtype, device, and the content as a heat map, one matrix at a time.
 
-    Long sides are thinned to 48 cells, and of many slices the first 64 are kept: the view says so.
+    Long sides are thinned, and of many slices the first ones are kept: the view says so.
     An array that is still pending is not run; its view shows that it is pending.
 
     Args:
         array: any NDArray, or what NumPy takes.
+        side: most cells along a side of a shown matrix.
+        slices: most matrices that are kept.
 
     Source: the payload ``mixnet.array/1`` has ``shape, dtype, context, state, axes`` (indices shown along rows
     and columns), ``slices`` (leading indices), ``low, high`` (finite extremes) and ``cells``: 0 to 254 between
@@ -33,7 +37,7 @@ class ArrayView(View):
     schema = "mixnet.array/1"
     bundle = "array"
 
-    def __init__(self, array: Any):
+    def __init__(self, array: Any, side: int = _SIDE, slices: int = _SLICES):
         if isinstance(array, NDArray):
             facts = array.to_dict()
             dtype, context, state = facts["dtype"], facts["context"], facts["state"]
@@ -45,7 +49,7 @@ class ArrayView(View):
                 raise AttributeTypeError(f"array: expected numbers, got dtype {data.dtype}.")
             shape, dtype, context, state = data.shape, data.dtype.name, "NumPy", "ready"
         facts = {"shape": list(shape), "dtype": str(dtype), "context": str(context), "state": state}
-        super().__init__({**facts, **_cells(data, shape)}, {"slice": 0})
+        super().__init__({**facts, **_cells(data, shape, side, slices)}, {"slice": 0})
 
     def summary(self) -> str:
         p = self.payload
@@ -88,26 +92,27 @@ class ArrayView(View):
         return str(picture)
 
 
-def _cells(data: np.ndarray | None, shape: tuple[int, ...]) -> dict[str, Any]:
+def _cells(
+    data: np.ndarray | None, shape: tuple[int, ...], side: int, slices: int
+) -> dict[str, Any]:
     if data is None or data.size == 0:
         return {"axes": [[], []], "slices": [], "low": None, "high": None, "cells": []}
-    matrix = data.astype(np.float64).reshape(
-        (-1, *shape[-2:]) if len(shape) >= 2 else (1, 1, data.size)
-    )
-    axes = [_thinned(extent) for extent in matrix.shape[1:]]
-    some = matrix[:_SLICES][:, axes[0]][:, :, axes[1]]
+    matrix = data.reshape((-1, *shape[-2:]) if len(shape) >= 2 else (1, 1, data.size))
+    axes = [_thinned(extent, side) for extent in matrix.shape[1:]]
+    # Thinned first, so that a large array costs what is shown of it.
+    some = matrix[:slices][:, axes[0]][:, :, axes[1]].astype(np.float64)
     finite = some[np.isfinite(some)]
     low, high = (float(finite.min()), float(finite.max())) if finite.size else (0.0, 0.0)
     scaled = np.full(some.shape, 127.0) if high == low else (some - low) / (high - low) * 254
     cells = np.where(np.isfinite(some), np.nan_to_num(scaled), 255).round().astype(int)
     leading = shape[:-2]
-    slices = [
+    places = [
         [int(i) for i in np.unravel_index(k, leading)] if leading else []
-        for k in range(min(len(matrix), _SLICES))
+        for k in range(min(len(matrix), slices))
     ]
     return {
         "axes": [axis.tolist() for axis in axes],
-        "slices": slices,
+        "slices": places,
         "of": math.prod(leading),
         "low": low,
         "high": high,
@@ -115,8 +120,26 @@ def _cells(data: np.ndarray | None, shape: tuple[int, ...]) -> dict[str, Any]:
     }
 
 
-def _thinned(extent: int) -> np.ndarray:
-    return np.unique(np.linspace(0, extent - 1, min(extent, _SIDE)).astype(int))
+def _thinned(extent: int, most: int) -> np.ndarray:
+    return np.unique(np.linspace(0, extent - 1, min(extent, most)).astype(int))
+
+
+def live_form(array: NDArray) -> dict[str, Any] | None:
+    """What a notebook shows of an array in place of its card: a small live :class:`ArrayView`.
+
+    Only where there is more to look at than the card shows: several matrices, or long sides. None where
+    anywidget is missing, and for an array that is pending, which is not run for being shown.
+    """
+    shape = array.shape
+    more = len(shape) > 2 or any(extent > display.CELLS for extent in shape)
+    if not more or not array.size or array.to_dict()["state"] == "pending" or not live.available():
+        return None
+    bundle = ArrayView(array, side=24, slices=8).live._repr_mimebundle_()
+    data = bundle[0] if isinstance(bundle, tuple) else bundle
+    return {kind: value for kind, value in (data or {}).items() if "widget-view" in kind}
+
+
+display.FORMS.append(live_form)
 
 
 def _value(payload: dict[str, Any], cell: int) -> str:

@@ -28,22 +28,23 @@ def run_cell(cell: str) -> Any:
     Raises:
         MXNetError: there is no IPython.
     """
-    shell = _shell()
-    if shell is None:
+    running = shell()
+    if running is None:
         raise MXNetError("Cell magics need IPython: run this in a notebook.")
-    result = shell.run_cell(cell)
+    result = running.run_cell(cell)
     result.raise_error()
     return result.result
 
 
-def register(shell: Any = None) -> None:
+def register(given: Any = None) -> None:
     """Give a shell all cell magics; the running one by default (none: nothing happens)."""
-    shell = _shell() if shell is None else shell
-    if shell is not None:
+    given = shell() if given is None else given
+    if given is not None:
         for name, function in _MAGICS.items():
-            shell.register_magic_function(function, "cell", name)
+            given.register_magic_function(function, "cell", name)
 
 
-def _shell() -> Any:
+def shell() -> Any:
+    """The running IPython, None where there is none."""
     module = sys.modules.get("IPython")
     return None if module is None else module.get_ipython()

@@ -17,7 +17,7 @@ PACKAGE = Path(mx.__file__).parent
 ROOT = PACKAGE.parent
 # Later rooms may import earlier ones.
 LAYERS = [
-    {"api", "base", "config", "context", "dtype", "attribute", "error", "lazy", "libinfo", "library", "log",
+    {"api", "base", "config", "context", "dtype", "attribute", "error", "interrupt", "lazy", "libinfo", "library", "log",
      "name", "registry", "rtc", "source", "util"},
     {"ops"}, {"graph"}, {"passes"}, {"engine"}, {"runtime"}, {"autograd"}, {"ndarray"},
     {"random"}, {"numpy"}, {"numpy_extension"}, {"symbol"},

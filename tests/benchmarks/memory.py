@@ -1,6 +1,6 @@
 """Memory of networks: nothing shared, in place, co-share, both; MXNet's and XLA's figures beside them.
 
-python -m tests.benchmarks.memory [--xla] [--picture docs/pictures/memory.svg]
+python -m tests.benchmarks.memory [--xla] [--picture docs/pictures/memory-plans.svg]
 """
 
 from __future__ import annotations

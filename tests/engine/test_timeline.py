@@ -50,6 +50,21 @@ def test_rows_say_who_what_when(rows: list) -> None:
     assert by_name["make a"]["ended"] <= by_name["a to b"]["started"]
 
 
+def test_rows_tell_variables_of_one_name_apart() -> None:
+    engine = NaiveEngine()
+    one, other = Var("same"), Var("same")
+    timeline.clear()
+    timeline.start()
+    try:
+        engine.push(lambda: None, (one,), (other,))
+    finally:
+        timeline.stop()
+    (row,) = timeline.to_dict()["rows"]
+    timeline.clear()
+    assert row["read_numbers"] == [one.number] and row["write_numbers"] == [other.number]
+    assert one.number != other.number and row["reads"][0][0] == row["writes"][0][0]
+
+
 def test_the_chrome_trace_is_json(rows: list) -> None:
     trace = json.loads(json.dumps(timeline.chrome()))
     spans = [event for event in trace["traceEvents"] if event["ph"] == "X"]

@@ -182,3 +182,14 @@ def test_what_was_recorded_beside_it_is_told_too_and_later_work_goes_on() -> Non
     with pytest.raises(OutOfMemoryError):
         wanted.wait_to_read()
     assert (ready(2) + 1).asnumpy().tolist() == [2, 2]
+
+
+def test_the_last_log_is_kept_and_holds_no_array() -> None:
+    from mixnet.runtime.memory import last_log
+
+    with mx.runtime.memory() as log:
+        a = mx.nd.ones((10, 10))
+        a.wait_to_read()
+    assert last_log() is log
+    del a
+    assert all(each.died is not None for each in log.allocations if each.name == "_ones")

@@ -7,6 +7,7 @@ import sys
 import threading
 import time
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 import pytest
@@ -165,6 +166,22 @@ def test_a_failed_operation_is_raised_at_its_readers_and_nowhere_else() -> None:
         assert any(__file__ in note for note in caught.value.__notes__)
     nd.waitall()  # told already
     np.testing.assert_array_equal(good.asnumpy(), [2, 2])
+
+
+@pytest.mark.parametrize(
+    "read",
+    [
+        lambda array: array.asscalar(),
+        lambda array: array.wait_to_read(),
+        lambda array: np.from_dlpack(array),
+    ],
+)
+def test_the_first_to_read_what_was_computed_from_a_failure_is_told(read: Any) -> None:
+    total = nd.zeros((1,))
+    total += nd.Custom(nd.array([9.0]), op_type="breaks_at_nine")
+    # The program that reads the failure is handed over by this very read, and itself ends well.
+    with pytest.raises(mx.MXNetError, match="raised ValueError: there is a nine"):
+        read(total)
 
 
 def test_waitall_raises_what_nobody_has_read() -> None:

@@ -692,3 +692,18 @@ def test_a_symbol_block_with_too_few_inputs() -> None:
     assert mx.stages(net, nd.ones((2,)), nd.ones((2,)), run=False).program.links
     with pytest.raises(AttributeTypeError, match=r"takes 2 input\(s\) \(a, b\), not 1"):
         mx.stages(net, nd.ones((2,)))
+
+
+def test_lines_of_the_jaxpr_behind_functions_that_are_called_twice() -> None:
+    def picked(x: Any, index: Any) -> Any:
+        return nd.tanh(nd.pick(x, index)) + nd.pick(nd.exp(x), index)
+
+    program = mx.stages(picked, nd.ones((3, 4)), nd.zeros((3,)), run=False).program
+    lines = program.jaxpr.splitlines()
+    assert lines[0].startswith("let "), "what is called twice comes first"
+    for link in program.links:
+        own = [lines[number - 1] for number in link["jaxpr_lines"]]
+        primitive = {"tanh": " = tanh ", "exp": " = exp "}.get(link["node"])
+        if primitive is not None:
+            assert len(own) == 1 and primitive in own[0]
+        assert own, link["node"]

@@ -87,3 +87,50 @@ def stepper(page: Any, view: Any) -> None:
     assert tabs.nth(2).get_attribute("aria-selected") == "true"
     page.keyboard.press("ArrowRight")
     assert tabs.nth(3).get_attribute("aria-selected") == "true"
+    page.keyboard.press("[")
+    if view.locator("canvas.mx-canvas").is_visible():
+        page.keyboard.press("g")  # the list in place of the picture
+    assert tabs.nth(2).get_attribute("aria-selected") == "true"
+    rows = view.get_by_role("listbox", name="this stage")
+    rows.focus()
+    page.keyboard.press("End")
+    page.keyboard.press("Enter")
+    assert rows.locator('[aria-selected="true"]').count() >= 1
+    assert "Where it is" in view.locator(".mx-side").inner_text()
+    page.keyboard.press("/")
+    page.keyboard.type("dense")
+    assert "rows with" in view.locator(".mx-line").inner_text()
+    page.keyboard.press("Escape")
+    page.keyboard.press("c")
+    assert view.get_by_label("compare with", exact=True).is_visible()
+
+
+@steps(y="efficiency", sliders={"overlap": 0.05})
+def scaling(page: Any, view: Any) -> None:
+    view.get_by_label("show efficiency").click()
+    assert view.locator("[data-line]").count() == 1
+    view.get_by_label("overlap").focus()
+    page.keyboard.press("ArrowRight")
+    assert view.locator('[data-line="what if"]').count() == 1
+    assert "what if" in view.locator(".mx-line").inner_text()
+
+
+@steps(at=..., log=True)
+def board(page: Any, view: Any) -> None:
+    chart = view.locator("canvas.mx-chart").first
+    chart.focus()
+    page.keyboard.press("ArrowLeft")
+    page.keyboard.press("ArrowLeft")
+    assert view.locator(".mx-line").inner_text().startswith("step 5")
+    view.get_by_role("button", name="log axes").click()
+    assert "last values" in view.locator(".mx-side").inner_text()
+
+
+@steps(at=[2, 3], pad=2)
+def explorer(page: Any, view: Any) -> None:
+    view.locator("canvas.mx-canvas").focus()
+    page.keyboard.press("ArrowRight")
+    assert "result[2, 3] is the sum of 18 products" in view.locator(".mx-side").inner_text()
+    view.get_by_label("pad").focus()
+    page.keyboard.press("ArrowRight")
+    assert "8 + 2·2 − 3" in view.locator(".mx-side").inner_text()

@@ -5,7 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import mixnet as mx
-from mixnet.widgets import ArrayView, GraphView, View
+from mixnet.gluon import nn
+from mixnet.widgets import (
+    ArrayView,
+    EngineTimeline,
+    GraphView,
+    HybridizeStepper,
+    MemoryView,
+    OpExplorer,
+    ScalingView,
+    TrainingBoard,
+    View,
+)
 
 EXAMPLES: dict[str, Callable[[], View]] = {}
 
@@ -37,3 +48,106 @@ def graph() -> View:
                 )
             net.add(part)
     return GraphView(net, (4, 6), train=True)
+
+
+def small_symbol() -> mx.sym.Symbol:
+    """Two layers and a loss head."""
+    x = mx.sym.Activation(mx.sym.FullyConnected(mx.sym.Variable("data"), num_hidden=16, name="fc1"), "tanh", name="act")  # fmt: skip
+    return mx.sym.SoftmaxOutput(mx.sym.FullyConnected(x, num_hidden=4, name="fc2"), name="softmax")
+
+
+@example
+def memory() -> View:
+    """Plans of a perceptron in training."""
+    return MemoryView(small_symbol(), data=(8, 12), xla=False)
+
+
+@example
+def live_memory() -> View:
+    """What a few lines held."""
+    with mx.runtime.memory() as log:
+        a = mx.nd.ones((300, 100))
+        b = a * 2
+        b.wait_to_read()
+        del a
+        c = b + 1
+        c.wait_to_read()
+    return MemoryView.live(log)
+
+
+@example
+def timeline() -> View:
+    """Two engines: decoding, copying and a step for each batch; one write fails."""
+    time = {"pushed": 0, "ready": 0, "started": 0, "ended": 0}
+    rows = []
+    for i in range(4):
+        for k, (name, resource, thread) in enumerate(
+            [("decode", "io", "mixnet io 0"), ("copy", "copy:gpu(0)", "mixnet copy:gpu(0) 0"),
+             ("step", "compute:gpu(0)", "mixnet compute:gpu(0) 0")]
+        ):  # fmt: skip
+            start = (2 * i + 2 * k) * 1_000_000
+            time = {
+                "pushed": 1000 * i,
+                "ready": start,
+                "started": start + 50_000,
+                "ended": start + 1_900_000,
+            }
+            row = {"number": 3 * i + k, "name": f"{name} {i}", "resource": resource, "thread": thread,
+                   "priority": 0, "source": "train.py:7", "error": None}  # fmt: skip
+            reads = [[["read", i]], [["batch", i + 1]], [["copied", i + 1]]][k]
+            rows.append(
+                {
+                    **row,
+                    **time,
+                    "reads": reads,
+                    "writes": [[("batch", "copied", "weights")[k], i + 1]],
+                }
+            )
+    rows[-1]["error"] = "ValueError('disk full')"
+    view = EngineTimeline(rows)
+    view.payload = {"runs": [view.payload["runs"][0], {**view.payload["runs"][0], "name": "again"}]}
+    return view
+
+
+@example
+def stepper() -> View:
+    """A small network."""
+    net = nn.HybridSequential()
+    net.add(nn.Dense(8, activation="relu"), nn.Dense(2))
+    net.initialize()
+    return HybridizeStepper(net, mx.nd.ones((4, 3)))
+
+
+@example
+def scaling() -> View:
+    """Points as if they had been measured on four devices, and what fits them."""
+    points = [{"n": n, "thr": 1000 * n / (1 + 0.1 * (n - 1)), "lo": 900.0 * n / (1 + 0.1 * (n - 1)),
+               "hi": 1050.0 * n / (1 + 0.1 * (n - 1)), "repeat": 5} for n in (1, 2, 4, 8)]  # fmt: skip
+    run = {
+        "label": "a step",
+        "origin": "simulated host devices",
+        "batch": 32,
+        "bytes": 1e6,
+        "points": points,
+    }
+    return ScalingView([run])
+
+
+@example
+def board() -> View:
+    """Two losses, an accuracy, a value that is not finite, a histogram, an image, an event."""
+    view = TrainingBoard("LeNet")
+    for step in range(1, 60):
+        view.log(train_loss=2 / step, val_loss=2.2 / step, accuracy=1 - 1 / step)
+    view.log(train_loss=float("nan"))
+    view.histogram("conv0_weight", [[0.5, -1.0], [0.25, 2.0]])
+    view.image("first digit", [[0.0, 1.0], [0.5, 0.25]])
+    view.learning_rate = 0.01
+    view.event("epoch 1 ended")
+    return view
+
+
+@example
+def explorer() -> View:
+    """A convolution of two channels."""
+    return OpExplorer("convolution", channels=2, pad=1)

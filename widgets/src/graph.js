@@ -13,14 +13,13 @@ const MOST_LISTED = 400; // items of the list for screen readers
 
 export default view("GraphView", (ctx) => {
   let fresh = true, g, sight, bands, shade, colours, path, matches, found = [], foundAt = -1, laid = "", shown, open = new Set();
-  const title = h("b"), box = h("input", { type: "search", placeholder: "search: name, operator, attribute", "aria-label": "search", size: 24 });
-  const chooser = h("span"), weights = h("input", { type: "checkbox" });
+  const title = h("b"), box = h("input", { type: "search", placeholder: "search: name, operator, attribute", "aria-label": "search", size: 24, oninput: () => find(box.value), onkeydown: typed });
+  const chooser = h("span"), weights = h("input", { type: "checkbox", onchange: () => ctx.choose({ parameters: weights.checked }) });
   const tree = h("ul", { class: "mx-hidden", role: "tree", "aria-label": "boxes in sight" });
   const measure = button("Measure", "run each operation by itself: times, storages, XLA groups", () => {
     ctx.say("measuring …");
     ctx.send({ do: "measure" });
   });
-  weights.addEventListener("change", () => ctx.choose({ parameters: weights.checked }));
   ctx.bar.append(
     title, box, chooser, h("label", { class: "mx-field" }, weights, h("span", null, "parameters")),
     button("Open all", "open all blocks", () => ctx.choose({ open: g.parents.map((_, b) => b) })),
@@ -35,6 +34,7 @@ export default view("GraphView", (ctx) => {
     if (name === null || name === undefined) return null;
     return g.byName.has(name) ? g.byName.get(name) : g.byPath.has(name) ? ~g.byPath.get(name) : null;
   };
+  const selected = () => sight.at.get(item() ?? undefined);
   const nameOf = (each) => (each < 0 ? g.paths[~each] : g.names[each]);
   const picture = surface(ctx, {
     label: "graph; arrow keys walk along its edges, Enter opens a block, slash searches",
@@ -71,15 +71,14 @@ export default view("GraphView", (ctx) => {
     key,
   });
   let clicked = 0;
-  const map = h("canvas", { class: "mx-map", "aria-hidden": "true" });
+  const map = h("canvas", { class: "mx-map", "aria-hidden": "true", onpointerdown: travel });
   ctx.stage.append(map, tree);
-  map.addEventListener("pointerdown", (event) => {
+  function travel(event) {
     const at = map.getBoundingClientRect(), k = sight.height / at.height, camera = picture.camera;
     const w = picture.canvas.clientWidth / camera.kx, tall = picture.canvas.clientHeight / camera.ky;
     picture.moveTo({ ...camera, x: (event.clientX - at.left - at.width / 2) * k + sight.width / 2 - w / 2, y: (event.clientY - at.top) * k - tall / 2 });
-  });
-  box.addEventListener("input", () => find(box.value));
-  box.addEventListener("keydown", (event) => {
+  }
+  function typed(event) {
     if (event.key === "Enter") {
       event.preventDefault();
       step(event.shiftKey ? -1 : 1);
@@ -89,14 +88,14 @@ export default view("GraphView", (ctx) => {
       picture.canvas.focus();
     }
     event.stopPropagation();
-  });
+  }
   ctx.keys([
     ["arrows", "to what is above, below, beside"], ["Enter", "open or close a block"], ["/", "search; Enter: the next one found"],
     ["n", "the next one found"], ["o", "the next overlay"], ["+ - 0", "zoom in, out, fit"], ["Shift arrows", "move the picture"], ["Esc", "select nothing"],
   ]);
 
   function scene(canvas) {
-    return { ctx: canvas, sight, colours, shade, bands, selected: sight.at.get(item() ?? undefined), path, matches, kindOfPiece: (piece) => sight.edges[piece.edges[0]].kind };
+    return { ctx: canvas, sight, colours, shade, bands, selected: selected(), path, matches, kindOfPiece: (piece) => sight.edges[piece.edges[0]].kind };
   }
 
   function tell(at) {
@@ -114,21 +113,13 @@ export default view("GraphView", (ctx) => {
 
   // Selects anything, opening what it lies in.
   function go(each) {
-    const next = new Set(open);
-    const around = each < 0 ? parentsOf(~each) : above(g, each);
-    for (const b of around) next.add(b);
-    const patch = { selected: nameOf(each), open: [...next] };
+    const patch = { selected: nameOf(each), open: [...new Set([...open, ...above(g, each)])] };
     if (each >= 0 && g.part[each] === 3) patch.parameters = true;
     ctx.choose(patch);
     reveal();
   }
-  const parentsOf = (block) => {
-    const list = [];
-    for (let b = g.parents[block]; b >= 0; b = g.parents[b]) list.push(b);
-    return list;
-  };
   function reveal() {
-    const i = sight.at.get(item() ?? undefined);
+    const i = selected();
     if (i === undefined || !picture.camera) return;
     const b = sight.boxes[i];
     // Too small to read: come nearer.
@@ -138,11 +129,14 @@ export default view("GraphView", (ctx) => {
     } else picture.reveal({ x: b.x, y: b.y, width: b.w, height: Math.min(b.h, 300) });
   }
 
+  // What is found inside of closed blocks marks the block.
+  function mark() {
+    matches = box.value ? new Set(found.map((i) => sight.stands[i])) : null;
+  }
   function find(text) {
     found = search(g, text);
     foundAt = -1;
-    // What is found inside of closed blocks marks the block.
-    matches = text ? new Set(found.map((i) => sight.stands[i]).filter((i) => i >= 0)) : null;
+    mark();
     if (text) ctx.say(`${found.length} found${found.length ? `: ${short(found.slice(0, 4).map((i) => g.names[i]).join(", "), 90)}` : ""}`);
     picture.redraw();
   }
@@ -155,7 +149,7 @@ export default view("GraphView", (ctx) => {
 
   function key(event) {
     if (event.ctrlKey || event.metaKey || event.altKey) return false;
-    const at = item(), i = sight.at.get(at ?? undefined);
+    const at = item(), i = selected();
     if (event.key === "/") {
       box.focus();
       return true;
@@ -195,9 +189,11 @@ export default view("GraphView", (ctx) => {
       }
       return nearest(ends);
     }
-    const right = name === "ArrowRight";
-    const row = sight.list.map((_, j) => j).filter((j) => j !== i && sight.boxes[j].depth === me.depth && sight.boxes[j].y < me.y + me.h && sight.boxes[j].y + sight.boxes[j].h > me.y && (right ? middle(sight.boxes[j]) > middle(me) : middle(sight.boxes[j]) < middle(me)));
-    return row.reduce((a, b) => (a === undefined || Math.abs(middle(sight.boxes[b]) - middle(me)) < Math.abs(middle(sight.boxes[a]) - middle(me)) ? b : a), undefined);
+    const way = name === "ArrowRight" ? 1 : -1;
+    return nearest([...sight.boxes.keys()].filter((j) => {
+      const b = sight.boxes[j];
+      return b.depth === me.depth && b.y < me.y + me.h && b.y + b.h > me.y && (middle(b) - middle(me)) * way > 0;
+    }));
   }
 
   // Where one is, when not all is in sight.
@@ -284,7 +280,7 @@ export default view("GraphView", (ctx) => {
     sight = arrange(g, open, Boolean(ctx.state.parameters), overlay());
     bands = strips(sight);
     shade = shades(g, sight, overlay());
-    matches = box.value ? new Set(found.map((i) => sight.stands[i]).filter((i) => i >= 0)) : null;
+    mark();
     if (old) keep(old);
     else if (anew || shown !== ctx.state.open) {
       fresh = anew;
@@ -295,7 +291,7 @@ export default view("GraphView", (ctx) => {
   }
   // The selected box stays where it is on the screen while others open and close.
   function anchor() {
-    const i = sight.at.get(item() ?? undefined);
+    const i = selected();
     return i === undefined ? null : { each: item(), x: (sight.boxes[i].x + sight.boxes[i].w / 2 - picture.camera.x) * picture.camera.kx, y: (sight.boxes[i].y - picture.camera.y) * picture.camera.ky };
   }
   function keep({ each, x, y }) {
@@ -305,12 +301,15 @@ export default view("GraphView", (ctx) => {
   }
 
   return (what) => {
+    let anew = false;
     if (what === "payload") {
+      anew = g?.p.title !== ctx.payload.title || g.n !== ctx.payload.names.length; // else: the same graph, measured
       g = read(ctx.payload);
       found = box.value ? search(g, box.value) : [];
     }
     if (what !== "state" || !colours) colours = palette(ctx);
-    const changed = layout(what === "payload");
+    if (what === "payload") laid = "";
+    const changed = layout(anew);
     const at = item();
     path = at === null || !sight.at.has(at) ? null : onPath(sight, g, at);
     controls();

@@ -273,6 +273,10 @@ class HybridBlock(Block):
         """
         return self._active and (tuple(specs), _hashable(structure), training) in self._cache
 
+    def trace_keys(self) -> list[TraceKey]:
+        """What each of its compiled graphs was made for, oldest first; empty before the first call."""
+        return [program.key for program, _ in self._cache.values()]
+
     def _compile(self, leaves: Sequence[NDArray], structure: Any) -> tuple[Program, GraphOp]:
         specs = [leaf._spec for leaf in leaves]
         program = self._trace(specs, structure, state.training)

@@ -20,17 +20,17 @@ export function read(p) {
   const outputs = Array.from({ length: n }, () => []);
   inputs.forEach((list, i) => list.forEach((j) => outputs[j].push(i)));
   const specs = p.nodes.outputs.map((k) => p.outs[k].map((s) => p.specs[s]));
-  const parents = p.blocks.parent, inside = parents.map(() => []), nodes = parents.map(() => []), top = [], loose = [];
-  parents.forEach((parent, b) => (parent < 0 ? top : inside[parent]).push(b));
-  p.nodes.block.forEach((block, i) => (block < 0 ? loose : nodes[block]).push(i));
-  const paths = [];
+  const parents = p.blocks.parent, paths = [];
+  const inside = Object.fromEntries([-1, ...parents.keys()].map((b) => [b, []])), nodes = structuredClone(inside);
+  p.nodes.block.forEach((block, i) => nodes[block].push(i));
   parents.forEach((parent, b) => {
-    const above = parent < 0 ? "" : paths[parent];
-    paths.push(p.blocks.repeat[b] ? `${above}${above ? "/" : ""}${p.blocks.label[b]} ×${p.blocks.repeat[b]}` : above ? `${above}/${p.blocks.label[b]}` : p.blocks.label[b]);
+    inside[parent].push(b);
+    const repeat = p.blocks.repeat[b];
+    paths.push((parent < 0 ? "" : `${paths[parent]}/`) + p.blocks.label[b] + (repeat ? ` ×${repeat}` : ""));
   });
   const whole = (block) => [...nodes[block], ...inside[block].flatMap(whole)];
   const g = {
-    p, n, names: p.names, inputs, ports, outputs, specs, parents, inside, nodes, top, loose, paths,
+    p, n, names: p.names, inputs, ports, outputs, specs, parents, inside, nodes, paths,
     op: (i) => (p.nodes.op[i] < 0 ? null : p.strings[p.nodes.op[i]]),
     part: p.nodes.part,
     bytes: specs.map((outs) => outs.reduce((sum, each) => sum + each[2], 0)),
@@ -57,10 +57,10 @@ export function openBlocks(g, state) {
   return new Set((state.open ?? g.p.open).filter((b) => b < g.parents.length));
 }
 
-// Blocks around a node, innermost first.
-export function above(g, node) {
+// Blocks around a node, or around the block ~item, innermost first.
+export function above(g, item) {
   const found = [];
-  for (let b = g.p.nodes.block[node]; b >= 0; b = g.parents[b]) found.push(b);
+  for (let b = item < 0 ? g.parents[~item] : g.p.nodes.block[item]; b >= 0; b = g.parents[b]) found.push(b);
   return found;
 }
 
@@ -110,10 +110,8 @@ export function visible(g, open, parameters) {
 }
 
 function sorted(g, block, seen) {
-  const nodes = (block < 0 ? g.loose : g.nodes[block]).filter(seen);
-  const blocks = block < 0 ? g.top : g.inside[block];
   const first = (item) => (item < 0 ? (g.firsts ??= [])[~item] ??= Math.min(...g.whole(~item)) : item);
-  return [...nodes, ...blocks.map((b) => ~b)].sort((a, b) => first(a) - first(b));
+  return [...g.nodes[block].filter(seen), ...g.inside[block].map((b) => ~b)].sort((a, b) => first(a) - first(b));
 }
 
 // forward; gradient: between gradients, it flows up; kept: what a gradient reads of forward; weight.
@@ -127,16 +125,15 @@ export function face(g, item, overlay) {
   if (item < 0) {
     const b = ~item, repeat = g.p.blocks.repeat[b], all = g.whole(b);
     const operations = all.filter((i) => g.p.nodes.op[i] >= 0 && g.part[i] === FORWARD).length || all.length;
-    const kind = g.p.strings[g.p.blocks.kind[b]];
     const second = overlay === "none" || !overlay ? `${operations} operations` : overlayText(g, item, overlay);
     const name = g.p.blocks.label[b];
-    return { title: repeat ? `${short(name, 22)} ×${repeat}` : short(name, 26), second, tip: kind, repeat, backward: all.some((i) => g.part[i] === BACKWARD), error: all.includes(g.p.error?.node) };
+    return { title: repeat ? `${short(name, 22)} ×${repeat}` : short(name, 26), second, repeat, backward: all.some((i) => g.part[i] === BACKWARD), error: all.includes(g.p.error?.node) };
   }
   const op = g.op(item), part = g.part[item];
   let second = op ?? PARTS[part];
   if (overlay && overlay !== "none") second = overlayText(g, item, overlay) || second;
   else if (op === null && g.specs[item].length) second = shapeOf(g, item);
-  return { title: short(label(g, item), 26), second: short(second, 30), op, part, backward: part === BACKWARD, error: g.p.error?.node === item };
+  return { title: short(label(g, item), 26), second: short(second, 30), op, backward: part === BACKWARD, error: g.p.error?.node === item };
 }
 
 export const OVERLAYS = [
@@ -147,11 +144,8 @@ const NUMBERS = { bytes, flops: count, time: seconds };
 
 // Which overlays there is data for.
 export function overlays(g) {
-  const facts = g.p.facts;
-  const has = {
-    none: true, bytes: g.bytes.some(Boolean), flops: g.p.nodes.flops.some(Boolean), time: facts.time, dtype: g.bytes.some(Boolean),
-    device: g.p.nodes.device.some((i) => g.p.strings[i]), storage: facts.storage, group: facts.group, change: facts.change,
-  };
+  const { nodes, facts } = g.p, sized = g.bytes.some(Boolean);
+  const has = { none: 1, bytes: sized, dtype: sized, flops: nodes.flops.some(Boolean), device: nodes.device.some(Boolean), ...facts };
   return OVERLAYS.filter(([key]) => has[key]);
 }
 

@@ -4,11 +4,9 @@ import { boxValue } from "./model.js";
 export const BANDS = 240; // height of the strips that boxes and lines are sorted into
 
 export function palette(ctx) {
-  const get = (name) => ctx.colour(name);
-  return {
-    fg: get("fg"), dim: get("dim"), line: get("line"), bg: get("bg"), panel: get("panel"), hot: get("hot"), focus: get("focus"),
-    c: [0, 1, 2, 3, 4, 5, 6, 7].map((i) => get(`c${i}`)), k: [0, 1, 2, 3, 4, 5, 6, 7].map((i) => get(`k${i}`)),
-  };
+  const get = (names) => names.map(ctx.colour), eight = [..."01234567"];
+  const [fg, dim, line, bg, panel, hot, focus] = get(["fg", "dim", "line", "bg", "panel", "hot", "focus"]);
+  return { fg, dim, line, bg, panel, hot, focus, c: get(eight.map((i) => `c${i}`)), k: get(eight.map((i) => `k${i}`)) };
 }
 
 // Colours of the boxes under an overlay, and what a reader is told of them.

@@ -1,0 +1,46 @@
+"""The notebooks as pages: frozen copies in ``docs/notebooks``, whose links point to pages."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import nbformat
+
+from mixnet.widgets.freeze import freeze
+
+INDEX = """# Notebooks
+
+Each runs from top to bottom in a few minutes: `make lab` opens them. On these pages they are as they were run, and the figures
+still answer to clicks and keys.
+
+```{toctree}
+:maxdepth: 1
+
+NAMES
+```
+"""
+
+
+def bring(source: Path, target: Path) -> list[str]:
+    """Copy what is new and remove what is gone; returns the names of the pages."""
+    target.mkdir(exist_ok=True)
+    made = {}
+    for path in sorted(source.glob("[0-9]*.ipynb")):
+        notebook = freeze(nbformat.read(path, as_version=4))
+        notebook.metadata["language_info"] = {"name": "python", "pygments_lexer": "ipython3"}
+        for cell in notebook.cells:
+            if cell.cell_type == "markdown":
+                cell.source = cell.source.replace("](../docs/", "](../").replace(
+                    "](.)", "](index.md)"
+                )
+        made[path.name] = nbformat.writes(notebook)
+    names = [name.removesuffix(".ipynb") for name in made]
+    made["index.md"] = INDEX.replace("NAMES", "\n".join(names))
+    for path in target.iterdir():
+        if path.is_file() and path.name not in made:
+            path.unlink()
+    for name, text in made.items():
+        path = target / name
+        if not path.is_file() or path.read_text(encoding="utf-8") != text:
+            path.write_text(text, encoding="utf-8")
+    return names

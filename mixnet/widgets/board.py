@@ -1,0 +1,443 @@
+"""TrainingBoard: curves of a training while it runs, and its pause, step and stop."""
+
+from __future__ import annotations
+
+import contextvars
+import math
+import threading
+from collections.abc import Callable, Iterable
+from typing import Any, Self
+
+import numpy as np
+
+from mixnet.base import AttributeTypeError, AttributeValueError, MXNetError
+from mixnet.ndarray.ndarray import NDArray
+from mixnet.widgets.board_control import Control, StopTraining
+from mixnet.widgets.board_data import check_image, held
+from mixnet.widgets.board_sender import IDLE, Sender
+from mixnet.widgets.board_store import Store
+from mixnet.widgets.board_svg import number_text, picture
+from mixnet.widgets.view import View
+
+_WORDS = ("pause", "resume", "step", "stop")
+
+
+class TrainingBoard(View):
+    """Loss, metrics, throughput, histograms, images and memory of a training.
+
+    A click reaches Python only while no cell runs, so train in the board's thread::
+
+        board = mx.widgets.TrainingBoard("LeNet")
+
+
+        def train(board):
+            for x, y in batches:
+                with mx.autograd.record():
+                    loss = loss_function(net(x), y)
+                loss.backward()
+                trainer.step(len(x))
+                board.log(loss=loss)
+                board.checkpoint()
+
+
+        board.attach(trainer)
+        board.start(train)
+
+    ``log`` waits for nothing: arrays are held and read when they have been computed. The page gets at most
+    ``rate`` updates a second, and always the last one. Long curves are thinned to 400 points with
+    their extremes, the newest 200 values stay as they are. Programs that are compiled and values that are
+    not finite are marked.
+
+    Args:
+        title: heading.
+        rate: updates a second, at most 20.
+
+    Raises:
+        AttributeValueError: another rate.
+    """
+
+    schema = "mixnet.train/1"
+    bundle = "board"
+    _data: Store | None = None  # a stored board has a payload alone
+
+    def __init__(self, title: str = "training", rate: float = 10):
+        if not 0 < rate <= 20:
+            raise AttributeValueError(
+                f"rate: expected 0 < rate <= 20 updates a second, got {rate}."
+            )
+        super().__init__({}, {"at": None, "recent": False, "log": False})
+        self._title = title
+        self._control = Control()
+        self._data = Store()
+        self._thread: threading.Thread | None = None
+        self._error: BaseException | None = None
+        self._ended = True
+        self._attached: Any = None
+        self._batch_size: int | None = None
+        self._learning_rate: float | None = None
+        self._loop: int | None = None  # the thread that logs
+        self._sender = Sender(self, rate)
+        self._refresh()
+
+    # ---- what the loop says ---------------------------------------------------------------------
+
+    def log(self, step: int | None = None, **values: Any) -> None:
+        """Add a point to each named curve.
+
+        Args:
+            step: its place; by default one after the last.
+            values: numbers, or arrays of any shape, whose mean is taken once they are computed.
+
+        Raises:
+            AttributeTypeError: a value is neither.
+        """
+        data = self._of_live()
+        kept = {name: held(value, name) for name, value in values.items()}
+        self._loop = threading.get_ident()
+        data.log(step, kept)
+        self._sender.wake()
+
+    def histogram(self, name: str, array: Any) -> None:
+        """Show how an array's values are spread; the newest of each name.
+
+        Args:
+            name: of a layer or parameter.
+            array: NDArray or what NumPy takes; read once it is computed.
+        """
+        self._of_live().histogram(name, _kept(array, name))
+        self._sender.wake()
+
+    def image(self, name: str, array: Any) -> None:
+        """Show an image; the newest twelve.
+
+        Args:
+            name: its caption.
+            array: ``(height, width)``, ``(height, width, channels)`` or ``(channels, height, width)`` with 1 or 3
+                channels; uint8 as it is, other dtypes scaled to their extremes.
+
+        Raises:
+            AttributeValueError: another shape.
+        """
+        kept = _kept(array, name)
+        check_image(name, kept.shape)
+        self._of_live().image(name, kept)
+        self._sender.wake()
+
+    def event(self, text: str) -> None:
+        """Add a line to the list of events, with the current step."""
+        self._of_live().event("note", text)
+        self._sender.wake()
+
+    def checkpoint(self) -> None:
+        """Obey the buttons: wait while paused. Call it once a step.
+
+        Raises:
+            StopTraining: somebody said stop; :meth:`start` catches it, a loop of your own may.
+        """
+        if not (self._control.paused or self._control.stopping):
+            return
+        self._sender.wake()
+        try:
+            self._control.obey()
+        finally:
+            self._of_live().clock()  # waiting is no part of the throughput
+            self._sender.wake()
+
+    # ---- who trains -----------------------------------------------------------------------------
+
+    def start(self, function: Callable[[Self], Any]) -> Self:
+        """Run ``function(board)`` in a thread; returns the board at once.
+
+        Raises:
+            MXNetError: one runs already.
+        """
+        if self.running:
+            raise MXNetError("This board is training already; stop() or wait() first.")
+        self._of_live().clock()
+        self._control.reset()
+        self._error, self._ended = None, False
+        context = contextvars.copy_context()
+        self._thread = threading.Thread(
+            target=context.run, args=(self._train, function), name="mixnet training", daemon=True
+        )
+        self._thread.start()
+        return self
+
+    def _train(self, function: Callable[[Self], Any]) -> None:
+        data = self._of_live()
+        try:
+            try:
+                function(self)
+            except StopTraining:
+                pass
+            finally:
+                data.drain(wait=True)
+        except BaseException as error:
+            self._failed(error)
+        if self._control.stopped:
+            data.event("stop", "stopped")
+        data.sample(self._batch_size, at_once=True)
+        self._ended = True
+        self._sender.finish()
+
+    def wait(self, timeout: float | None = None) -> bool:
+        """Return when the training has ended, or after ``timeout`` seconds; whether it has ended.
+
+        Raises:
+            BaseException: what the training raised.
+        """
+        if self._thread is not None:
+            self._thread.join(timeout)
+            if self._thread.is_alive():
+                return False
+        if self._error is not None:
+            raise self._error
+        return True
+
+    @property
+    def steps(self) -> int:
+        """The step of the last :meth:`log`."""
+        return self._of_live().step
+
+    @property
+    def running(self) -> bool:
+        """Whether the board's thread trains."""
+        return self._thread is not None and self._thread.is_alive() and not self._ended
+
+    def pause(self) -> None:
+        """Let the loop wait at its next checkpoint."""
+        self._of_live()
+        self._control.pause()
+        self._sender.wake()
+
+    def resume(self) -> None:
+        """Let it go on."""
+        self._of_live()
+        self._control.resume()
+        self._sender.wake()
+
+    def step(self) -> None:
+        """Let it go on to the next checkpoint, and wait there."""
+        self._of_live()
+        self._control.step()
+        self._sender.wake()
+
+    def stop(self) -> None:
+        """End the loop at its next checkpoint."""
+        self._of_live()
+        self._control.stop()
+        self._sender.wake()
+
+    def attach(self, trainer: Any, batch_size: int | None = None) -> Self:
+        """Let the board show and change a learning rate.
+
+        Args:
+            trainer: a ``gluon.Trainer``, an optimizer, a ``Module`` with one.
+            batch_size: samples of a step; the throughput is then that of samples.
+
+        Raises:
+            AttributeTypeError: it has no learning rate.
+        """
+        found = trainer
+        if not hasattr(found, "set_learning_rate"):
+            found = getattr(trainer, "_optimizer", None) or getattr(trainer, "trainer", None)
+        if not hasattr(found, "set_learning_rate"):
+            raise AttributeTypeError(
+                f"trainer: expected a Trainer, an optimizer or a Module after init_optimizer, got "
+                f"{type(trainer).__name__}."
+            )
+        self._attached = found
+        self._batch_size = batch_size or self._batch_size
+        self._sender.wake()
+        return self
+
+    @property
+    def learning_rate(self) -> float | None:
+        """Of what is attached; else the number that was set. Assign to change it from the next step on.
+
+        Raises:
+            AttributeValueError: assigned what is no positive number.
+            UserWarning: a schedule decides.
+        """
+        return (
+            self._learning_rate if self._attached is None else float(self._attached.learning_rate)
+        )
+
+    @learning_rate.setter
+    def learning_rate(self, value: float) -> None:
+        if (
+            isinstance(value, bool)
+            or not isinstance(value, (int, float))
+            or not 0 < value < math.inf
+        ):
+            raise AttributeValueError(f"learning_rate: expected a positive number, got {value!r}.")
+        if self._attached is not None:
+            self._attached.set_learning_rate(float(value))
+        self._learning_rate = float(value)
+        self._of_live().event("rate", f"learning rate {value:.4g}")
+        self._sender.wake()
+
+    def handler(self) -> Any:
+        """An event handler for ``Estimator.fit``: losses of batches, metrics of epochs; obeys the buttons."""
+        from mixnet.widgets.board_hooks import BoardHandler
+
+        return BoardHandler(self)
+
+    def callback(self) -> Callable[[Any], None]:
+        """A ``batch_end_callback`` for ``Module.fit``: its metrics; obeys the buttons.
+
+        ``fit`` is left by :class:`StopTraining` when somebody says stop.
+        """
+        from mixnet.widgets.board_hooks import BoardCallback
+
+        return BoardCallback(self)
+
+    # ---- the page -------------------------------------------------------------------------------
+
+    def message(self, content: dict[str, Any]) -> None:
+        """A button or the slider of the page."""
+        if self._data is None:
+            return
+        if content.get("do") in _WORDS:
+            getattr(self, content["do"])()
+        elif "learning_rate" in content:
+            try:
+                self.learning_rate = content["learning_rate"]
+            except (AttributeValueError, UserWarning) as error:
+                self.event(str(error))
+
+    @property
+    def status(self) -> str:
+        """``run``, ``pause``, ``nan`` (something was not finite), ``stop``, ``error``, ``done`` or ``new``."""
+        if self._data is None:
+            return str(self._payload["status"])
+        if self._error is not None:
+            return "error"
+        data = self._data
+        if self.running and self._control.waiting:
+            return "pause"
+        if data.bad is not None:
+            return "nan"
+        if self.running:
+            return "run"
+        if self._control.stopped:
+            return "stop"
+        if not data.times:
+            return "new"
+        # Another thread's loop ends when it says nothing any more; one's own has ended if one can ask.
+        ours = self._loop == threading.get_ident()
+        return "done" if ours or self._thread is not None or data.silence() > IDLE else "run"
+
+    @property
+    def payload(self) -> dict[str, Any]:
+        """The data that is drawn, as far as it has been computed."""
+        self._refresh()
+        return self._payload
+
+    @payload.setter
+    def payload(self, payload: dict[str, Any]) -> None:
+        raise MXNetError("A board's payload is what was logged; use log().")
+
+    @property
+    def live(self) -> Any:
+        """The anywidget that shows this board; see :class:`View`."""
+        self._refresh()
+        return View.live.fget(self)  # type: ignore[attr-defined]
+
+    def _refresh(self, wait: bool | None = None) -> None:
+        data = self._data
+        if data is None:
+            return
+        if (
+            wait is None
+        ):  # to read what is pending belongs to the thread that trains, or to nobody's loop
+            wait = not self.running and self._loop in (None, threading.get_ident())
+        try:
+            data.drain(wait)
+            drawn = data.to_dict(wait)
+        except Exception as error:
+            self._failed(error)
+            drawn = data.to_dict(False)
+        rate = self.learning_rate
+        self._payload = {
+            "schema": self.schema,
+            "title": self._title,
+            "status": self.status,
+            "running": self.running,
+            "learning_rate": rate if rate is None or math.isfinite(rate) else None,
+            **drawn,
+        }
+
+    def _publish(self, wait: bool | None = None) -> None:
+        """Send what there is to the page, if there is one."""
+        self._of_live().sample(self._batch_size)
+        self._refresh(wait)
+        if self._live is not None:
+            self._live.payload = self._payload
+
+    def _weight(self) -> int:
+        """About how many bytes an update has."""
+        p = self._payload
+        points = sum(2 * len(each["step"]) + 3 * len(each["value"]) for each in p["series"])
+        return 10 * points + sum(len(each["src"]) for each in p["images"])
+
+    def _failed(self, error: BaseException) -> None:
+        """Something that was logged could not be computed: shown, and raised by ``wait``."""
+        if self._error is None:
+            self._error = error
+            self._of_live().event("error", f"{type(error).__name__}: {error}")
+
+    def _of_live(self) -> Store:
+        if self._data is None:
+            raise MXNetError(
+                "This board was stored: it can be looked at; make another to train with."
+            )
+        return self._data
+
+    def summary(self) -> str:
+        p = self.payload
+        bad = p["nan"]
+        word = (
+            f"{bad['name']} not finite since step {bad['step']}"
+            if p["status"] == "nan"
+            else p["status"]
+        )
+        text = f"{p['title']}: {word}, step {p['step']}"
+        shown = [
+            f"{s['name']} {_said(s['recent']['value'][-1])}"
+            for s in p["series"]
+            if s["recent"]["value"]
+        ]
+        if p["throughput"]["value"]:
+            shown.append(f"{number_text(p['throughput']['value'][-1])} {p['throughput']['unit']}")
+        return ", ".join([text, *shown])
+
+    def table(self) -> tuple[list[str], Iterable[list[Any]]]:
+        rows = []
+        for series in self.payload["series"]:
+            known = [
+                v for v in [*series["low"], *series["value"], *series["high"]] if v is not None
+            ]
+            last, step = series["recent"]["value"][-1], series["recent"]["step"][-1]
+            least, most = (min(known), max(known)) if known else (None, None)
+            rows.append([series["name"], step, _said(last), _said(least), _said(most)])
+        return ["curve", "last step", "last value", "least", "largest"], rows or [
+            ["", "", "", "", ""]
+        ]
+
+    def svg(self) -> str:
+        return picture(self.payload, self.summary())
+
+
+def _said(value: float | None) -> str:
+    return "not finite" if value is None else f"{value:.4g}"
+
+
+def _kept(array: Any, name: str) -> Any:
+    """An array as it is now, not computed yet if it is an NDArray."""
+    if isinstance(array, NDArray):
+        return held(array, name)[0]
+    data = np.array(array)
+    if data.dtype.kind not in "biuf":
+        raise AttributeTypeError(f"{name}: expected an array of numbers, got dtype {data.dtype}.")
+    return data

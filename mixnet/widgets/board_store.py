@@ -1,0 +1,173 @@
+"""What a training has said: read where it is computed, held where it is not."""
+
+from __future__ import annotations
+
+import itertools
+import math
+import threading
+import time
+from collections import deque
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from mixnet.ndarray.ndarray import NDArray
+from mixnet.runtime.counters import counters
+from mixnet.runtime.memory import live_bytes
+from mixnet.widgets.board_data import Series, histogram, image, number, ready
+
+EVENTS, IMAGES, HISTOGRAMS = 100, 12, 40
+_SAMPLE = 0.25  # seconds between two samples of memory and throughput
+
+
+class Store:
+    """Curves, histograms, images and events of one board; for any thread."""
+
+    def __init__(self) -> None:
+        self.lock = threading.RLock()
+        self.step = 0
+        self.times = 0  # calls of log
+        self.bad: dict[str, Any] | None = None  # the first value that was not finite
+        self._series: dict[str, Series] = {}
+        # Name, step, array, and a number that no other has.
+        self._histograms: dict[str, tuple[str, int, Any, int]] = {}
+        self._images: deque[tuple[str, int, Any, int]] = deque(maxlen=IMAGES)
+        self._numbers = itertools.count()
+        self._events: deque[dict[str, Any]] = deque(maxlen=EVENTS)
+        self._speed, self._memory = Series("throughput"), Series("memory")
+        self._unit = "steps/s"
+        self._pending: deque[tuple[int, str, Any]] = deque()
+        self._reading = threading.RLock()  # values are added in the order in which they were logged
+        self._drawn: dict[int, dict[str, Any]] = {}  # of histograms and images, made once
+        self._compiled = counters()["programs_compiled"]
+        self._last = self._since = time.monotonic()
+        self._counted = 0  # of `times` at the last sample
+
+    def log(self, step: int | None, values: dict[str, Any]) -> None:
+        """A step: values as :func:`board_data.held` gives them."""
+        compiled = counters()["programs_compiled"]
+        with self.lock:
+            now = time.monotonic()
+            if not self.times:
+                self._since, self._counted = now, 1
+            self._last = now
+            self.step = self.step + 1 if step is None else int(step)
+            self.times += 1
+            self._pending += [(self.step, name, value) for name, value in values.items()]
+            if compiled > self._compiled:
+                more = compiled - self._compiled
+                self.event("compile", f"{more} program{'s' if more > 1 else ''} compiled")
+            self._compiled = compiled
+
+    def event(self, kind: str, text: str) -> None:
+        """A line of the list of events."""
+        with self.lock:
+            self._events.append({"step": self.step, "kind": kind, "text": text})
+
+    def histogram(self, name: str, array: Any) -> None:
+        """The newest array of a name."""
+        with self.lock:
+            self._histograms.pop(name, None)
+            self._histograms[name] = (name, self.step, array, next(self._numbers))
+            while len(self._histograms) > HISTOGRAMS:
+                self._histograms.pop(next(iter(self._histograms)))
+
+    def image(self, name: str, array: Any) -> None:
+        """One more image."""
+        with self.lock:
+            self._images.append((name, self.step, array, next(self._numbers)))
+
+    def silence(self) -> float:
+        """Seconds since the last call of :meth:`log`."""
+        return time.monotonic() - self._last
+
+    def clock(self) -> None:
+        """The throughput counts anew from here: the loop has stood still."""
+        with self.lock:
+            self._since, self._counted = time.monotonic(), self.times
+
+    def sample(self, batch_size: int | None, at_once: bool = False) -> None:
+        """Note memory and throughput, if it is time (or ``at_once``, if there is none yet)."""
+        now = time.monotonic()
+        with self.lock:
+            passed, steps = now - self._since, self.times - self._counted
+            first = at_once and not self._speed.points
+            if steps <= 0 or passed <= 0 or not (passed >= _SAMPLE or first):
+                return
+            self._unit = "samples/s" if batch_size else "steps/s"
+            self._speed.add(self.step, steps * (batch_size or 1) / passed)
+            self._since, self._counted = now, self.times
+            step = self.step
+        size = live_bytes()
+        with self.lock:
+            self._memory.add(step, float(size))
+
+    def drain(self, wait: bool) -> None:
+        """Add to the curves what is computed; with ``wait`` all, which may run what is pending."""
+        with self._reading:
+            with self.lock:
+                pending, self._pending = list(self._pending), deque()
+            late: set[str] = set()
+            rest = []
+            error: Exception | None = None
+            for step, name, value in pending:
+                if error is None and name not in late and (wait or ready(value)):
+                    try:
+                        self._add(step, name, number(value))
+                    except Exception as raised:  # what should have been computed failed
+                        error = raised
+                elif error is None:
+                    late.add(name)
+                    rest.append((step, name, value))
+            with self.lock:
+                self._pending.extendleft(reversed(rest))
+            if error is not None:
+                raise error
+
+    def _add(self, step: int, name: str, value: float) -> None:
+        with self.lock:
+            if name not in self._series:
+                self._series[name] = Series(name)
+            self._series[name].add(step, value)
+            if not math.isfinite(value) and self.bad is None:
+                self.bad = {"name": name, "step": step}
+                self._events.append({"step": step, "kind": "nan", "text": f"{name} is {value}"})
+
+    def to_dict(self, wait: bool) -> dict[str, Any]:
+        """Plain data: the columns of the payload. With ``wait`` pending arrays are run for it."""
+        with self.lock:
+            spread, images = list(self._histograms.values()), list(self._images)
+        known, self._drawn = self._drawn, {}
+        shown = [_drawn(histogram, spread, known, wait), _drawn(image, images, known, wait)]
+        with self.lock:
+            self._drawn = {**shown[0], **shown[1]}
+            speed, memory = self._speed.to_dict(), self._memory.to_dict()
+            return {
+                "step": self.step,
+                "nan": self.bad,
+                "series": [series.to_dict() for series in self._series.values()],
+                "throughput": {"unit": self._unit, "step": speed["step"], "value": speed["value"]},
+                "memory": {"step": memory["step"], "value": memory["value"]},
+                "hist": list(shown[0].values()),
+                "images": list(shown[1].values()),
+                "events": list(self._events),
+            }
+
+
+def _drawn(
+    make: Callable[[str, int, np.ndarray], dict[str, Any]],
+    entries: list[tuple[str, int, Any, int]],
+    known: dict[int, dict[str, Any]],
+    wait: bool,
+) -> dict[int, dict[str, Any]]:
+    """What is sent of histograms or images, by their numbers; those that are pending come later."""
+    found = {}
+    for name, step, array, place in entries:
+        if place in known:
+            found[place] = known[place]
+        elif not isinstance(array, NDArray):
+            found[place] = make(name, step, array)
+        elif wait or ready([array]):
+            found[place] = make(name, step, array.asnumpy())
+    return found

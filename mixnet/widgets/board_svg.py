@@ -1,0 +1,114 @@
+"""A training board as a still picture: the final curves."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from mixnet.widgets.svg import Svg, short, size_text
+
+_WIDTH, _HEIGHT, _GAP, _ACROSS = 300, 150, 16, 3
+_LETTERS = "ABCDEFGH"
+_DASHES = ("", "7 3", "2 2", "9 3 2 3")
+
+
+def groups(payload: dict[str, Any]) -> list[tuple[str, list[dict[str, Any]]]]:
+    """Curves that are drawn together: ``training accuracy`` with ``validation accuracy``."""
+    found: dict[str, list[dict[str, Any]]] = {}
+    for series in payload["series"]:
+        found.setdefault(series["group"], []).append(series)
+    return list(found.items())
+
+
+def picture(payload: dict[str, Any], label: str) -> str:
+    """Curves by group, throughput, memory, histograms and images."""
+    charts = groups(payload)
+    extra = [("throughput", payload["throughput"]["unit"]), ("memory", "bytes")]
+    charts += [(f"{key} ({unit})", [{"name": key, **payload[key]}]) for key, unit in extra if payload[key]["value"]]  # fmt: skip
+    spread = payload["hist"]
+    cells = len(charts) + len(spread)
+    rows = -(-cells // _ACROSS)
+    images = 110 if payload["images"] else 0
+    svg = Svg(_ACROSS * (_WIDTH + _GAP) + _GAP, 40 + rows * (_HEIGHT + _GAP) + images + 8, label)
+    svg.text(_GAP, 24, short(label, 130), bold=True)
+    marks = [event["step"] for event in payload["events"] if event["kind"] == "compile"]
+    for number in range(cells):
+        x = _GAP + number % _ACROSS * (_WIDTH + _GAP)
+        y = 40 + number // _ACROSS * (_HEIGHT + _GAP)
+        if number < len(charts):
+            _chart(svg, x, y, *charts[number], marks, payload["nan"])
+        else:
+            _histogram(svg, x, y, spread[number - len(charts)])
+    for number, image in enumerate(payload["images"][-8:]):
+        x, y = _GAP + number * 116, 40 + rows * (_HEIGHT + _GAP)
+        svg.add(
+            f'<image x="{x}" y="{y}" width="90" height="86" style="image-rendering:pixelated" href="{image["src"]}"/>'
+        )
+        svg.text(x, y + 100, short(image["name"], 16), "f-dim", 10)
+    return str(svg)
+
+
+def number_text(value: float) -> str:
+    """A number for people: four digits, ``12.3 k`` for large ones."""
+    if abs(value) < 10_000:
+        return f"{value:.4g}"
+    return next((f"{value / unit:.3g} {name}" for unit, name in ((1e9, "G"), (1e6, "M")) if abs(value) >= unit), f"{value / 1e3:.3g} k")  # fmt: skip
+
+
+def _chart(
+    svg: Svg, x: float, y: float, title: str, curves: list[dict[str, Any]], marks: list[int],
+    bad: dict[str, Any] | None,
+) -> None:  # fmt: skip
+    svg.rect(x, y, _WIDTH, _HEIGHT, "f-box s-line", radius=4)
+    svg.text(x + 8, y + 16, short(title, 30), bold=True)
+    known = [v for c in curves for key in ("value", "low", "high") for v in c.get(key, []) if v is not None]  # fmt: skip
+    steps = [step for c in curves for step in c["step"]]
+    if not known:
+        svg.text(x + 8, y + 40, "no finite value", "f-dim")
+        return
+    low, high, first, last = min(known), max(known), min(steps), max(steps)
+    left, top, wide, tall = x + 8, y + 36, _WIDTH - 16, _HEIGHT - 56
+    show = size_text if title.startswith("memory") else number_text
+    across = wide / max(last - first, 1)
+    up = tall / ((high - low) or 1)
+    for step in marks:
+        if first <= step <= last:
+            svg.line(left + (step - first) * across, top + tall, left + (step - first) * across, top + tall + 4, "s-dim")  # fmt: skip
+    if bad and any(c["name"] == bad["name"] for c in curves):
+        at = left + (bad["step"] - first) * across
+        svg.line(at, top, at, top + tall, "s-hot", dashed=True)
+        svg.text(min(at + 3, x + _WIDTH - 60), top + 10, "not finite", "f-hot", 10)
+    for number, curve in enumerate(curves):
+        colour = number % 8
+        points: list[tuple[float, float]] = []
+        for step, value in [*zip(curve["step"], curve["value"], strict=True), (last, None)]:
+            if value is None:
+                if len(points) == 1:
+                    svg.circle(*points[0], 2, f"m{colour}")
+                elif points:
+                    dashes = f'" stroke-dasharray="{_DASHES[number % 4]}' if number % 4 else ""
+                    svg.polyline(points, f"k{colour}{dashes}")
+                points = []
+            else:
+                points.append((left + (step - first) * across, top + tall - (value - low) * up))
+        name = f"{_LETTERS[colour]} {curve['name']}" if len(curves) > 1 else ""
+        final = curve.get("recent", curve)["value"][-1]
+        text = f"{name} {'not finite' if final is None else show(final)}"
+        svg.text(
+            x + _WIDTH - 8, y + 16 + 12 * number, short(text.strip(), 34), f"m{colour}", 10, "end"
+        )
+    svg.text(left, y + _HEIGHT - 6, f"{show(low)} … {show(high)}", "f-dim", 10)
+    svg.text(left + wide, y + _HEIGHT - 6, f"steps {first} to {last}", "f-dim", 10, "end")
+
+
+def _histogram(svg: Svg, x: float, y: float, data: dict[str, Any]) -> None:
+    svg.rect(x, y, _WIDTH, _HEIGHT, "f-box s-line", radius=4)
+    svg.text(x + 8, y + 16, short(data["layer"], 38), bold=True)
+    counts = data["counts"] or [0]
+    wide, tall = (_WIDTH - 16) / len(counts), _HEIGHT - 52
+    for number, count in enumerate(counts):
+        height = count / max(max(counts), 1) * tall
+        svg.rect(x + 8 + number * wide, y + 28 + tall - height, wide - 0.5, height, "m0")
+    svg.text(x + 8, y + _HEIGHT - 8, f"{data['low']:.3g}", "f-dim", 10)
+    bad = f"{data['bad']} not finite, " if data["bad"] else ""
+    svg.text(x + _WIDTH / 2, y + _HEIGHT - 8, f"{bad}step {data['step']}", "f-dim", 10, "middle")
+    svg.text(x + _WIDTH - 8, y + _HEIGHT - 8, f"{data['high']:.3g}", "f-dim", 10, "end")

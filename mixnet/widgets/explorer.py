@@ -1,0 +1,338 @@
+"""OpExplorer: one operator with sliders, every number of its result explained."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from mixnet import ndarray as nd
+from mixnet.base import AttributeTypeError, AttributeValueError, ShapeError
+from mixnet.ndarray.ndarray import NDArray
+from mixnet.widgets.svg import Svg
+from mixnet.widgets.view import View
+
+OPERATORS = ("convolution", "pooling", "attention")
+FILTERS = ("upright edges", "level edges", "blur", "sharpen")
+SIDE, CHANNELS, TOKENS, SIZE = (
+    24,
+    4,
+    12,
+    32,
+)  # most rows and columns, channels, tokens, numbers of a token
+# What the sliders can be set to, besides what data and other sliders allow.
+_SLIDERS: dict[str, dict[str, Any]] = {
+    "convolution": {"kernel": 3, "stride": 1, "pad": 0, "dilate": 1, "channels": 1, "filter": 0},
+    "pooling": {
+        "kernel": 2, "stride": 2, "pad": 0, "type": "max", "convention": "valid", "include_pad": True,
+    },
+    "attention": {"queries": 0, "keys": 0, "heads": 1, "head": 0, "mask": "none", "length": 0},
+}  # fmt: skip
+_CHOICES = {
+    "type": ("max", "avg"),
+    "convention": ("valid", "full"),
+    "mask": ("none", "causal", "length"),
+}
+# A seven with soft edges, from 0 to 9.
+_PICTURE = "00000000 02888820 05775790 00000580 00002920 00007700 00029200 00059000"
+_WORDS = ("the", "cat", "sat", "on", "the", "mat")
+
+
+class OpExplorer(View):
+    """What an operator does to small data, with sliders for what it takes.
+
+    Choose a cell of the result: the cells that it comes from and the numbers of the kernel light up, and
+    the sum is written out. Everything is computed in the page, and the numbers are those of
+    ``nd.Convolution``, ``nd.Pooling`` and ``nd.contrib.interleaved_matmul_encdec_*`` with
+    ``nd.softmax``; the call that gives them is shown.
+
+    Args:
+        operator: ``"convolution"``, ``"pooling"`` or ``"attention"``.
+        data: for the first two a picture ``(height, width)`` or ``(channels, height, width)`` of at most
+            24 × 24 and 4 channels; for attention ``(tokens, size)`` of at most 12 × 32, which is
+            queries, keys and values, or a tuple of these three. A small one is made by default.
+        weight: for convolution ``(filters, channels, k, k)``; by default filters that find edges, blur
+            and sharpen, for every kernel.
+        words: for attention the names of the tokens.
+        settings: where the sliders stand first: for convolution ``kernel, stride, pad, dilate,
+            channels, filter``; for pooling ``kernel, stride, pad, type`` (max, avg), ``convention``
+            (valid, full), ``include_pad``; for attention ``queries, keys, heads, head, mask`` (none,
+            causal, length), ``length``.
+
+    Raises:
+        AttributeValueError: there is no such operator or setting, or it cannot be set so.
+        ShapeError: the data is too large or has another number of axes.
+        AttributeTypeError: the data is no numbers.
+
+    Source: the payload ``mixnet.op/1`` has ``operator``, its data (``input`` and ``weight``, or ``queries,
+    keys, values, words``) as nested lists, and the state holds the settings and ``at``, the chosen cell.
+    """
+
+    schema = "mixnet.op/1"
+    bundle = "explorer"
+
+    def __init__(
+        self,
+        operator: str,
+        data: Any = None,
+        weight: Any = None,
+        words: Any = None,
+        **settings: Any,
+    ):
+        if operator not in OPERATORS:
+            raise AttributeValueError(
+                f"operator: expected one of {', '.join(OPERATORS)}, got {operator!r}."
+            )
+        payload: dict[str, Any] = {"operator": operator}
+        if operator == "attention":
+            payload |= _tokens(data, words)
+        else:
+            payload["input"] = _picture(data).tolist()
+            if operator == "convolution" and weight is not None:
+                payload["weight"] = _filters(weight).tolist()
+            elif weight is not None:
+                raise AttributeValueError("weight: pooling has none.")
+        super().__init__(payload, _settings(payload, settings))
+
+    def result(self) -> np.ndarray:
+        """What is shown: the output of the chosen filter, of pooling of the first channel, or of the chosen
+        head; by mixnet's operators."""
+        return _result(self.payload, self.state)[0]
+
+    def summary(self) -> str:
+        _, call, size = _result(self.payload, self.state)
+        return f"{self.payload['operator']}: {call} gives {size}"
+
+    def table(self) -> tuple[list[str], list[list[Any]]]:
+        out = self.result()
+        return ["", *map(str, range(out.shape[1]))], [
+            [i, *(f"{number:.4g}" for number in row)] for i, row in enumerate(out)
+        ]
+
+    def svg(self) -> str:
+        p, s = self.payload, self.state
+        out, call, size = _result(p, s)
+        if p["operator"] == "attention":
+            shown = [("weights", _weights(p, s)), ("result", out)]
+        else:
+            shown = [("input", np.array(p["input"][0])), ("result", out)]
+        side = 22
+        width = sum(side * each.shape[1] + 50 for _, each in shown) + 20
+        height = max(side * each.shape[0] for _, each in shown) + 80
+        picture = Svg(max(width, 560), height, self.summary())
+        picture.text(14, 22, p["operator"], bold=True)
+        picture.text(14, 40, f"{call} → {size}", "f-dim", 10.5)
+        x = 14
+        for name, each in shown:
+            picture.text(x, 62, name, "f-dim", 11)
+            _heat(picture, x, 68, side, each)
+            x += side * each.shape[1] + 50
+        return str(picture)
+
+
+# ---- data ------------------------------------------------------------------------------------
+
+
+def _numbers(name: str, data: Any) -> np.ndarray:
+    array = data.asnumpy() if isinstance(data, NDArray) else np.asarray(data)
+    if array.dtype.kind not in "biuf" or array.size == 0:
+        raise AttributeTypeError(f"{name}: expected numbers, got dtype {array.dtype}, shape {array.shape}.")  # fmt: skip
+    return array.astype(np.float32)
+
+
+def _picture(data: Any) -> np.ndarray:
+    if data is None:
+        image = np.array([list(row) for row in _PICTURE.split()], np.float32)
+        return np.stack([image, image.T])
+    image = _numbers("data", data)
+    if image.ndim == 4 and image.shape[0] == 1:
+        image = image[0]
+    if image.ndim == 2:
+        image = image[None]
+    if image.ndim != 3 or image.shape[0] > CHANNELS or max(image.shape[1:]) > SIDE:
+        raise ShapeError(
+            f"data: expected (height, width) or (channels, height, width), at most {SIDE} × {SIDE} and "
+            f"{CHANNELS} channels, got {image.shape}. Crop it: data[:{CHANNELS}, :{SIDE}, :{SIDE}]."
+        )
+    return image
+
+
+def _filters(weight: Any) -> np.ndarray:
+    found = _numbers("weight", weight)
+    if found.ndim != 4 or found.shape[2] != found.shape[3] or found.shape[2] > 7:
+        raise ShapeError(f"weight: expected (filters, channels, k, k), k up to 7, got {found.shape}.")  # fmt: skip
+    return found
+
+
+def _tokens(data: Any, words: Any) -> dict[str, Any]:
+    if data is None:
+        random = np.random.RandomState(4)
+        parts = [random.normal(size=(len(_WORDS), 8)).round(2) for _ in range(3)]
+        words = words or _WORDS
+    else:
+        parts = list(data) if isinstance(data, tuple) else [data] * 3
+    if len(parts) != 3:
+        raise ShapeError(f"data: expected queries, keys and values, got {len(parts)} arrays.")
+    queries, keys, values = (_numbers("data", part) for part in parts)
+    for part in (queries, keys, values):
+        if part.ndim != 2 or part.shape[0] > TOKENS or part.shape[1] > SIZE:
+            raise ShapeError(
+                f"data: expected (tokens, size), at most {TOKENS} × {SIZE}, got {part.shape}."
+            )
+    if queries.shape[1] != keys.shape[1] or keys.shape != values.shape:
+        raise ShapeError(
+            f"data: queries {queries.shape}, keys {keys.shape} and values {values.shape} do not fit: "
+            f"all have the same size, and there are as many values as keys."
+        )
+    count = max(len(queries), len(keys))
+    names = [str(word) for word in words] if words else [str(i) for i in range(count)]
+    if len(names) < count:
+        raise ShapeError(f"words: expected {count}, got {len(names)}.")
+    return {
+        "queries": queries.tolist(),
+        "keys": keys.tolist(),
+        "values": values.tolist(),
+        "words": names[:count],
+    }
+
+
+def limits(payload: dict[str, Any], state: dict[str, Any]) -> dict[str, tuple[int, int]]:
+    """Least and largest value of each slider that counts (as ``limits`` in explorer.js)."""
+    if payload["operator"] == "attention":
+        size = len(payload["queries"][0])
+        return {
+            "queries": (1, len(payload["queries"])),
+            "keys": (1, len(payload["keys"])),
+            "heads": (1, size),
+            "head": (0, state["heads"] - 1),
+            "length": (1, state["keys"]),
+        }
+    extent = min(len(payload["input"][0]), len(payload["input"][0][0]))
+    fixed = len(payload["weight"][0][0]) if "weight" in payload else 0
+    largest = min(7, extent)
+    found = {
+        "kernel": (fixed, fixed) if fixed else (1, largest),
+        "stride": (1, 4),
+        "pad": (0, 3),
+    }
+    if payload["operator"] == "pooling":
+        found["pad"] = (0, min(3, state["kernel"] - 1))
+        return found
+    room = extent + 2 * state["pad"] - 1  # a kernel that is spread still fits
+    found["dilate"] = (1, max(1, min(3, room // max(state["kernel"] - 1, 1))))
+    channels = len(payload["input"])
+    found["channels"] = (1, min(channels, len(payload["weight"][0])) if fixed else channels)
+    found["filter"] = (0, (len(payload["weight"]) if fixed else len(FILTERS)) - 1)
+    return found
+
+
+def _settings(payload: dict[str, Any], given: dict[str, Any]) -> dict[str, Any]:
+    known = _SLIDERS[payload["operator"]]
+    if unknown := set(given) - set(known):
+        raise AttributeValueError(
+            f"{payload['operator']} has no {', '.join(sorted(unknown))}; it has {', '.join(known)}."
+        )
+    state = {**known}
+    if payload["operator"] == "attention":
+        state |= {"queries": len(payload["queries"]), "keys": len(payload["keys"])}
+        state["length"] = given.get("keys", state["keys"])
+    elif "weight" in payload:
+        state |= {"kernel": len(payload["weight"][0][0])}
+        state["channels"] = min(len(payload["input"]), len(payload["weight"][0]))
+    state |= given
+    for name, choices in _CHOICES.items():
+        if name in state and state[name] not in choices:
+            raise AttributeValueError(f"{name}: expected {' or '.join(choices)}, got {state[name]!r}.")  # fmt: skip
+    for name, (least, most) in limits(payload, state).items():
+        if isinstance(state[name], bool) or not least <= state[name] <= most:
+            raise AttributeValueError(f"{name}: expected {least} to {most}, got {state[name]!r}.")
+    if state.get("heads", 1) and payload["operator"] == "attention":
+        size = len(payload["queries"][0])
+        if size % state["heads"]:
+            raise AttributeValueError(f"heads: {state['heads']} does not divide the size {size}.")
+    return {**state, "at": [2, 2]}
+
+
+def filter_of(name: str, size: int) -> np.ndarray:
+    """A filter that shows something, ``(size, size)`` (as ``filterOf`` in compute.js)."""
+    middle = (size - 1) / 2
+    i, j = np.mgrid[:size, :size]
+    if name in ("upright edges", "level edges"):
+        along = j if name == "upright edges" else i
+        return (np.ones((1, 1)) if size == 1 else (along - middle) / size).astype(np.float32)
+    found = np.full((size, size), 1 / size**2)
+    if name == "sharpen":
+        found = -found
+        found[math.floor(middle), math.floor(middle)] += 2
+    return found.astype(np.float32)
+
+
+# ---- the numbers, by mixnet's operators ---------------------------------------------------------
+
+
+def _result(payload: dict[str, Any], state: dict[str, Any]) -> tuple[np.ndarray, str, str]:
+    """What is shown, the call that gives it, and its size as text."""
+    if payload["operator"] == "attention":
+        weights = _weights(payload, state)
+        values = _head(payload["values"], state)[: state["keys"]]
+        out = nd.dot(nd.array(weights), nd.array(values)).asnumpy()
+        call = f"softmax(Q·Kᵀ/√{values.shape[1]})·V, mask {state['mask']}"
+        return out, call, f"{out.shape[0]}×{out.shape[1]}"
+    kernel, stride, pad = ((state[name],) * 2 for name in ("kernel", "stride", "pad"))
+    if payload["operator"] == "pooling":
+        data = nd.array(np.array(payload["input"], np.float32)[None])
+        out = nd.Pooling(
+            data, kernel=kernel, stride=stride, pad=pad, pool_type=state["type"],
+            pooling_convention=state["convention"], count_include_pad=state["include_pad"],
+        ).asnumpy()[0, 0]  # fmt: skip
+        call = f"Pooling(x, {kernel=}, {stride=}, {pad=}, pool_type={state['type']!r}, pooling_convention={state['convention']!r})"
+        return out, call, f"{out.shape[0]}×{out.shape[1]}"
+    channels = state["channels"]
+    data = nd.array(np.array(payload["input"], np.float32)[None, :channels])
+    dilate = (state["dilate"],) * 2
+    out = nd.Convolution(
+        data, nd.array(_kernel(payload, state)[None]), kernel=kernel, stride=stride, pad=pad,
+        dilate=dilate, num_filter=1, no_bias=True,
+    ).asnumpy()[0, 0]  # fmt: skip
+    call = f"Convolution(x, w, {kernel=}, {stride=}, {pad=}, {dilate=}, num_filter=1, no_bias=True)"
+    return out, call, f"{out.shape[0]}×{out.shape[1]}"
+
+
+def _kernel(payload: dict[str, Any], state: dict[str, Any]) -> np.ndarray:
+    """The weights of the chosen filter: ``(channels, kernel, kernel)``."""
+    channels = state["channels"]
+    if "weight" in payload:
+        return np.array(payload["weight"][state["filter"]], np.float32)[:channels]
+    return np.stack([filter_of(FILTERS[state["filter"]], state["kernel"])] * channels)
+
+
+def _head(rows: Any, state: dict[str, Any]) -> np.ndarray:
+    array = np.array(rows, np.float32)
+    size = array.shape[1] // state["heads"]
+    return array[:, state["head"] * size : (state["head"] + 1) * size]
+
+
+def _weights(payload: dict[str, Any], state: dict[str, Any]) -> np.ndarray:
+    queries = _head(payload["queries"], state)[: state["queries"]]
+    keys = _head(payload["keys"], state)[: state["keys"]]
+    scores = nd.dot(nd.array(queries), nd.array(keys), transpose_b=True).asnumpy()
+    scores = scores / math.sqrt(queries.shape[1])
+    q, k = np.mgrid[: len(queries), : len(keys)]
+    hidden = {"none": k < 0, "causal": k > q, "length": k >= state["length"]}[state["mask"]]
+    return nd.softmax(nd.array(np.where(hidden, -np.inf, scores))).asnumpy()
+
+
+def _heat(picture: Svg, x: float, y: float, side: int, values: np.ndarray) -> None:
+    finite = values[np.isfinite(values)]
+    most = float(np.abs(finite).max()) if finite.size else 1.0
+    for i, row in enumerate(values):
+        for j, number in enumerate(row):
+            style = "c7" if not np.isfinite(number) else "c0" if number < 0 else "c1"
+            strength = abs(float(number)) / (most or 1) if np.isfinite(number) else 1
+            left, top = x + j * side, y + i * side
+            picture.add(
+                f'<rect class="{style}" opacity="{0.15 + 0.85 * strength:.2f}" x="{left:g}" y="{top:g}" '
+                f'width="{side - 1}" height="{side - 1}"><title>[{i}, {j}] {number:.5g}</title></rect>'
+            )
+            picture.text(left + side / 2, top + side / 2 + 3, f"{number:.2g}", size=8, anchor="middle")  # fmt: skip

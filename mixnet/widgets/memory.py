@@ -1,0 +1,159 @@
+"""MemoryView: where every array lies, and when: plans of a network, or what a program really held."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable
+from typing import Any
+
+from mixnet.context import Context
+from mixnet.runtime.memory import MemoryLog
+from mixnet.widgets.memory_live import payload_of_log
+from mixnet.widgets.memory_picture import (
+    alive_at,
+    array_name,
+    picture,
+    size_text,
+    source_text,
+    than,
+)
+from mixnet.widgets.memory_plans import Asked, payload_of
+from mixnet.widgets.view import View
+
+
+class _Live:
+    """Of the class the constructor ``MemoryView.live``, of a view its anywidget, as every view has it."""
+
+    def __get__(self, view: MemoryView | None, owner: type[MemoryView]) -> Any:
+        return _of_log if view is None else View.live.__get__(view, owner)
+
+
+def _of_log(log: MemoryLog | None = None, ctx: Context | None = None) -> MemoryView:
+    """Memory over time, as ``with mx.runtime.memory():`` recorded it, with the line of each array.
+
+    Args:
+        log: what the scope gave; by default the log that is being kept, else the last one.
+        ctx: which device is shown first; by default the one that held most.
+
+    Raises:
+        MXNetError: nothing was recorded.
+    """
+    payload = payload_of_log(log, ctx)
+    view = MemoryView.__new__(MemoryView)
+    View.__init__(view, payload, {"plan": payload["plans"][0]["name"]})
+    return view
+
+
+class MemoryView(View):
+    """The memory of a network over its schedule, under each way to share it; nothing is run.
+
+    A box is an array: as wide as its life in steps, as high as its bytes, at its place in the arena. The plans
+    are ``none`` (every array for itself), ``inplace``, ``co-share``, ``both``, and ``recompute`` (both, and gradients compute
+    results of forward again). Their totals are those of ``memory_plan``; XLA's own figure stands beside them where it was asked.
+
+    Args:
+        target: a ``Symbol``, with shapes by name; or a ``HybridBlock``, with arrays whose values are not read.
+        inputs: arrays for a block; the last one is the label where there is a loss.
+        train: forward and gradients (``grad_req="write"``), or forward alone.
+        loss: for a block, a loss block that the gradients are of.
+        xla: compile the network for XLA's figure; by default where it has at most 100 operations.
+        shapes: for a symbol, shapes or arrays by name.
+
+    Raises:
+        AttributeTypeError: the target has no memory plan, or does not take these inputs.
+        ShapeError: the shapes given do not determine all others, or do not fit.
+
+    State: ``plan``, ``selected`` (number of an array), ``window`` (from, to: steps, or milliseconds of live memory), ``one`` (all
+    plans to one scale), ``events`` (live memory by event). ``view.choose(window=[90, 130])`` looks there.
+
+    Source: the payload ``mixnet.memory/1`` has ``unit`` (``step`` or ``us``), ``mb`` (bytes of a megabyte as shown),
+    ``graphs`` (``steps`` and ``arrays`` by columns, ends exclusive), ``plans`` (storage of each array, offset and size of each storage, total, peak),
+    ``strings`` and ``sources`` that columns point into, and ``check`` (XLA). Letters of kinds: F read in forward alone,
+    A activation kept for backward, B made by backward, R recomputed, O output; for live memory L, and E for what was there before.
+    """
+
+    schema = "mixnet.memory/1"
+    bundle = "memory"
+
+    def __init__(
+        self, target: Any, *inputs: Any, train: bool = True, loss: Any = None,
+        xla: bool | None = None, **shapes: Any,
+    ):  # fmt: skip
+        asked = Asked(target, inputs, train, loss, shapes, sys._getframe())
+        super().__init__(payload_of(asked, xla), {"plan": "both"})
+
+    live: Any = _Live()  # MemoryView.live(log, ctx) makes one; view.live is its anywidget
+
+    def plan(self, name: str | None = None) -> dict[str, Any]:
+        """One plan of the payload; by default the chosen one."""
+        plans = {each["name"]: each for each in self.payload["plans"]}
+        return plans.get(name or self.state.get("plan", ""), self.payload["plans"][-1])
+
+    @property
+    def totals(self) -> dict[str, int]:
+        """Bytes of the arena under each plan, as ``memory_plan`` says them."""
+        return {each["name"]: each["total"] for each in self.payload["plans"]}
+
+    @property
+    def selected(self) -> str | None:
+        """Name of the array that was clicked."""
+        number = self.state.get("selected")
+        graph = self.payload["graphs"][self.plan()["graph"]]
+        if number is None or number >= len(graph["arrays"]["step"]):
+            return None
+        return array_name(graph, number)
+
+    def svg(self) -> str:
+        return picture(self.payload, self.plan(), self.summary())
+
+    def summary(self) -> str:
+        p = self.payload
+        if p["unit"] != "step":
+            peaks = (
+                f"{each['name']}: peak {size_text(p, each['peak']['bytes'])} after "
+                f"{each['peak']['at'] / 1e6:.3g} s"
+                for each in p["plans"]
+            )
+            return f"live memory, {'; '.join(peaks)}"
+        totals = self.totals
+        told = ", ".join(f"{name} {size_text(p, size)}" for name, size in totals.items())
+        way = "training" if p["train"] else "prediction"
+        return f"memory plans of {p['name']}, {way}: {told}; both take {than(totals['none'], totals['both'])}"
+
+    def table(self) -> tuple[list[str], Iterable[Iterable[Any]]]:
+        return self._alive_table() if self.payload["unit"] != "step" else self._plan_table()
+
+    def _plan_table(self) -> tuple[list[str], list[list[Any]]]:
+        p = self.payload
+        none = self.totals["none"]
+        rows = [
+            [
+                each["name"],
+                size_text(p, each["total"]),
+                f"{each['total']:,}",
+                than(none, each["total"]),
+                f"{each['bound']:,}",
+            ]
+            for each in p["plans"]
+        ]
+        check = p["check"]
+        if check["xla"] is not None:
+            size = check["xla"]
+            rows.append(["XLA's own", size_text(p, size), f"{size:,}", than(none, size), ""])
+        return ["plan", "total", "bytes", "than none", "lower bound, bytes"], rows
+
+    def _alive_table(self) -> tuple[list[str], list[list[Any]]]:
+        p, plan = self.payload, self.plan()
+        graph = p["graphs"][plan["graph"]]
+        columns = graph["arrays"]
+        rows = [
+            [
+                array_name(graph, number),
+                size_text(p, columns["bytes"][number]),
+                p["strings"][columns["shape"][number]],
+                p["strings"][columns["dtype"][number]],
+                source_text(p, graph, number),
+            ]
+            for number in alive_at(graph, plan, plan["peak"]["at"])
+        ]
+        return [f"alive at the peak on {plan['name']}", "size", "shape", "dtype", "line"], rows

@@ -1,0 +1,293 @@
+"""The payload of MemoryView from a network: its graph once, and where each plan puts the arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from types import FrameType
+from typing import Any
+
+import jax
+
+from mixnet.base import AttributeTypeError
+from mixnet.dtype import as_dtype
+from mixnet.gluon.block import HybridBlock
+from mixnet.gluon.block.compose import Composition
+from mixnet.gluon.trace import flatten
+from mixnet.ndarray.ndarray import NDArray
+from mixnet.passes.lifetimes import EXTERNAL, Array
+from mixnet.passes.plan_memory import MemoryPlan
+from mixnet.runtime.lower import lower
+from mixnet.source import source_lines
+from mixnet.stages.graph_data import part_of
+from mixnet.symbol.executor import requests_by_name
+from mixnet.symbol.memory import plan_of
+from mixnet.symbol.symbol import Symbol
+
+PLANS: dict[str, dict[str, Any]] = {
+    "none": {"inplace": False, "co_share": False},
+    "inplace": {"inplace": True, "co_share": False},
+    "co-share": {"inplace": False, "co_share": True},
+    "both": {"inplace": True, "co_share": True},
+    "recompute": {"inplace": True, "co_share": True, "recompute": True},
+}
+"""The plans that are compared, and what each asks of ``memory_plan``."""
+
+SMALL = 100
+"""Operations of a graph that XLA compiles in a second or two."""
+
+
+class Asked:
+    """A network, and the shapes and requests that its memory is planned for.
+
+    Args:
+        target: a ``Symbol`` or a ``HybridBlock``.
+        inputs: arrays for a block; the last is the label where there is a loss.
+        train: forward and gradients, or forward alone.
+        loss: for a block, a loss block.
+        shapes: for a symbol, shapes (or arrays) by name.
+        boundary: the frame at which the search for the user's lines ends.
+
+    Raises:
+        AttributeTypeError: the target is neither, or does not take these.
+    """
+
+    def __init__(
+        self, target: Any, inputs: Sequence[Any], train: bool, loss: Any,
+        shapes: Mapping[str, Any], boundary: FrameType,
+    ):  # fmt: skip
+        self.train = train
+        self.dtypes: dict[str, Any] = {}
+        if isinstance(target, Symbol):
+            if inputs or loss is not None:
+                raise AttributeTypeError(
+                    "MemoryView: a symbol takes shapes by name, as data=(32, 10), and has its loss "
+                    "in itself; arrays by position and loss= are for blocks."
+                )
+            arrays = {name: each for name, each in shapes.items() if isinstance(each, NDArray)}
+            self.dtypes = {name: each._spec.dtype for name, each in arrays.items()}
+            for name, each in shapes.items():
+                if not isinstance(each, (NDArray, tuple, list)):
+                    raise AttributeTypeError(
+                        f"MemoryView: {name} is a shape or an array, not {type(each).__name__}; pass "
+                        f"it as {name}=(32, 10)."
+                    )
+            self.shapes = {n: s.shape if n in arrays else tuple(s) for n, s in shapes.items()}
+            target._shapes_of((), self.shapes)  # a name that the symbol does not have is an error
+            self.symbol, self.name = target, target.name or "group"
+            self.requests = requests_by_name(target.list_arguments(), "write" if train else "null")
+        elif isinstance(target, HybridBlock):
+            self._of_block(target, inputs, loss, shapes, boundary)
+        else:
+            raise AttributeTypeError(
+                f"MemoryView: {type(target).__name__} has no memory plan. Pass a Symbol with shapes "
+                f"by name, as data=(32, 10), or a HybridBlock with arrays; what arrays of other "
+                f"code take shows MemoryView.live() after `with mx.runtime.memory():`."
+            )
+
+    def _of_block(
+        self, block: HybridBlock, inputs: Sequence[Any], loss: Any, shapes: Any, boundary: FrameType
+    ) -> None:
+        if shapes:
+            raise AttributeTypeError(
+                f"MemoryView: a block takes arrays by position, not {', '.join(shapes)} by name."
+            )
+        leaves, structure = flatten(tuple(inputs))
+        if not leaves or (loss is not None and len(inputs) < 2):
+            given = ", ".join(type(each).__name__ for each in inputs) or "nothing"
+            raise AttributeTypeError(
+                f"MemoryView: {block.name} was given {given}. Pass the arrays that "
+                f"you would call it with, such as mx.nd.zeros((32, 784)), and the label behind "
+                f"them where there is a loss."
+            )
+
+        def with_loss(*given: Any) -> Any:
+            return loss(block.forward(*given[:-1]), given[-1])
+
+        forward = block.forward if loss is None else with_loss
+        try:
+            with source_lines(boundary):
+                composed = Composition(forward, structure, len(leaves))
+        except TypeError as error:
+            if "positional argument" not in str(error):
+                raise
+            raise AttributeTypeError(
+                f"MemoryView: {block.name} does not take {len(inputs)} input(s): {error}. Pass the "
+                f"arrays that its forward takes; a recurrent layer takes its states too, as of "
+                f"begin_state()."
+            ) from error
+        self.symbol, self.name = composed.symbol, block.name
+        self.shapes = {n: leaf.shape for n, leaf in zip(composed.names, leaves, strict=True)}
+        self.dtypes = {n: leaf._spec.dtype for n, leaf in zip(composed.names, leaves, strict=True)}
+        parameters = block.collect_params()
+        self.dtypes.update({name: as_dtype(each.dtype) for name, each in parameters.items()})
+        arguments = set(self.symbol.list_arguments())
+        self.requests = {
+            name: "write" if self.train else "null"
+            for name, each in parameters.items()
+            if each.grad_req != "null" and name in arguments
+        }
+
+    def plan(
+        self, inplace: bool = True, co_share: bool = True, recompute: bool | str = False
+    ) -> MemoryPlan:
+        """One of the plans."""
+        return plan_of(
+            self.symbol, self.requests, self.shapes, self.dtypes, inplace, co_share, recompute
+        )
+
+
+def payload_of(asked: Asked, xla: bool | None) -> dict[str, Any]:
+    """The payload of all plans; see :class:`~mixnet.widgets.memory.MemoryView`.
+
+    Args:
+        asked: what is planned.
+        xla: compile the graph for XLA's figure; None: where it is small.
+    """
+    table = Table()
+    graphs: list[dict[str, Any]] = []
+    plans: list[dict[str, Any]] = []
+    graph_of: dict[bool, int] = {}  # recomputing or not -> number of the graph
+    plain: MemoryPlan | None = None
+    for name, ways in PLANS.items():
+        again = "recompute" in ways
+        if again and not any(each != "null" for each in asked.requests.values()):
+            continue
+        plan = asked.plan(**ways)
+        if again not in graph_of:
+            graph_of[again] = len(graphs)
+            graphs.append(_graph(plan, again, table))
+        plain = plan if name == "both" else plain
+        plans.append(_plan(name, plan, graph_of[again]))
+    assert plain is not None
+    return {
+        "unit": "step",
+        "name": asked.name,
+        "train": asked.train,
+        "mb": 2**20,  # as memory_plan prints it, and MXNet's "Total N MB allocated"
+        **table.to_dict(),
+        "graphs": graphs,
+        "plans": plans,
+        "check": _by_xla(plain, xla),
+    }
+
+
+class Table:
+    """Texts and lines of programs that are named by their numbers."""
+
+    def __init__(self) -> None:
+        self._strings: dict[str, int] = {}
+        self._sources: dict[Any, int] = {}
+
+    def string(self, text: str) -> int:
+        """The number of a text."""
+        return self._strings.setdefault(text, len(self._strings))
+
+    def source(self, source: Any) -> int:
+        """The number of a line; -1 for None."""
+        if source is None:
+            return -1
+        key = (source.file, source.line, source.text, source.function)
+        return self._sources.setdefault(key, len(self._sources))
+
+    def to_dict(self) -> dict[str, Any]:
+        """``strings`` and ``sources``: file, line, text, function."""
+        return {"strings": list(self._strings), "sources": [list(each) for each in self._sources]}
+
+
+def _placed(plan: MemoryPlan) -> list[Array]:
+    """The arrays of which a plan decides; the same ones in the same order in every plan of a graph."""
+    return [each for each in plan.arrays if each.kind not in EXTERNAL or each.kind == "view"]
+
+
+def _graph(plan: MemoryPlan, again: bool, table: Table) -> dict[str, Any]:
+    """Steps and placed arrays by columns, and where backward begins."""
+    schedule, arrays = plan.schedule, _placed(plan)
+    parts = [part_of(step.node) for step in schedule.steps]
+    count = len(parts)
+    turn = parts.index("backward") if "backward" in parts else count
+    regions = [{"name": "forward", "begin": 0, "end": turn}]
+    if turn < count:
+        regions.append({"name": "backward", "begin": turn, "end": count})
+    repeated = {
+        number
+        for number, step in enumerate(schedule.steps)
+        if again and number > turn and step.node.name.endswith("_mirror")
+    }
+    number_of = {step.name: number for number, step in enumerate(schedule.steps)}
+    outputs = [len(step.writes) for step in schedule.steps]
+    return {
+        "length": count,
+        "regions": regions,
+        "steps": {
+            "name": [step.name for step in schedule.steps],
+            "op": [table.string(step.node.op.name) for step in schedule.steps],
+            "source": [table.source(getattr(step.node, "source", None)) for step in schedule.steps],
+        },
+        "arrays": {
+            "step": [number_of[each.node] for each in arrays],
+            "index": [each.index if outputs[number_of[each.node]] > 1 else -1 for each in arrays],
+            "shape": [table.string("×".join(map(str, each.shape)) or "scalar") for each in arrays],
+            "dtype": [table.string(each.dtype.name) for each in arrays],
+            "bytes": [each.nbytes for each in arrays],
+            "begin": [each.first for each in arrays],
+            "end": [each.last + 1 for each in arrays],
+            "kind": [_kind(each, turn, repeated) for each in arrays],
+        },
+    }
+
+
+def _kind(array: Array, turn: int, repeated: set[int]) -> str:
+    """A letter: Output, Recomputed, Backward, Activation that backward reads, Forward alone."""
+    if array.kind == "output":
+        return "O"
+    if array.first >= turn:
+        return "R" if array.first in repeated else "B"
+    return "A" if array.last >= turn else "F"
+
+
+def _plan(name: str, plan: MemoryPlan, graph: int) -> dict[str, Any]:
+    live = plan.live_bytes
+    peak = max(live, default=0)
+    return {
+        "name": name,
+        "graph": graph,
+        "total": plan.total_bytes,
+        "bound": plan.lower_bound_bytes,
+        "peak": {"at": live.index(peak) if live else 0, "bytes": peak},
+        "user": {
+            "arguments": plan.argument_bytes,
+            "gradients": plan.gradient_bytes,
+            "states": plan.state_bytes,
+        },
+        "workspace": plan.workspace_bytes,
+        "dependencies": len(plan.dependencies),
+        "storage": [-1 if each.storage is None else each.storage for each in _placed(plan)],
+        "offset": [each.offset for each in plan.storages],
+        "size": [each.nbytes for each in plan.storages],
+    }
+
+
+def _by_xla(plan: MemoryPlan, wanted: bool | None) -> dict[str, Any]:
+    """Temporaries and outputs of the same graph as one program of XLA's; only what it takes where it is asked."""
+    if wanted is None:
+        wanted = len(plan.schedule.steps) <= SMALL
+    if not wanted:
+        return {"xla": None, "note": "XLA was not asked: xla=True compiles the network"}
+    graph, arrays = plan.schedule.graph, plan.schedule.arrays
+    inputs = [next(a for e, a in arrays.items() if e.node is node) for node in graph.inputs]
+    structs = [jax.ShapeDtypeStruct(each.shape, each.dtype) for each in inputs]
+    with jax.enable_x64(True):
+        compiled = jax.jit(lower(graph)).lower(structs).compile()
+    found = compiled.memory_analysis()
+    if found is None:
+        return {"xla": None, "note": "XLA tells no figures on this device"}
+    outputs = sum(each.nbytes for each in plan.arrays if each.kind == "output")
+    temporaries = int(found.temp_size_in_bytes)
+    return {
+        "xla": temporaries + outputs,
+        "xla_temp": temporaries,
+        "xla_args": int(found.argument_size_in_bytes),
+        "outputs": outputs,
+        "platform": jax.default_backend(),
+        "note": "XLA's own: temporaries and outputs of the compiled program, in its order, after fusion",
+    }

@@ -1,0 +1,168 @@
+"""HybridizeStepper: every stage between a line of Python and what runs, side by side and linked."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from mixnet.base import MXNetError
+from mixnet.gluon.block import HybridBlock
+from mixnet.stages import Stages
+from mixnet.stages import stages as look
+from mixnet.widgets import cell
+from mixnet.widgets.magics import cell_magic, run_cell
+from mixnet.widgets.stepper_data import key_text, payload
+from mixnet.widgets.svg import Svg, short, time_text
+from mixnet.widgets.view import View
+
+_KINDS = {"graph": 0, "pass": 2, "plan": 3, "source": 7, "jaxpr": 5, "stablehlo": 6, "hlo": 1, "run": 4}  # fmt: skip
+
+
+class HybridizeStepper(View):
+    """Step forward and back through what becomes of your code: recorded graph, each pass, memory plan,
+    jaxpr, StableHLO, optimised HLO, and the pieces that run.
+
+    Select a line, an operation or a piece, and the same thing is marked in every stage. Each stage says
+    what happens there and why, what it changed and how long it took. Nothing of the target changes
+    (see ``mx.stages``).
+
+    Args:
+        target: a ``HybridBlock``, hybridized or not; a function of arrays, or a ``Symbol``; or the
+            result of ``mx.stages``.
+        inputs: the arrays to call it with.
+        train: training mode, with gradients; by default the mode of now.
+        loss: for a block: a loss block; the last input is the label then.
+        named: for a symbol arrays or shapes by name; for a function its keyword arguments.
+
+    Raises:
+        AttributeTypeError: ``mx.stages`` does not take this.
+
+    Source: the payload ``mixnet.stages/1`` has ``cache`` (the key and why it was traced), ``source``
+    (lines by file) and ``programs``. A program has ``things`` (nodes of its last graph: all links
+    lead to them), ``stages``, ``records`` and ``graphs`` (rows of records), and ``groups``.
+    """
+
+    schema = "mixnet.stages/1"
+    bundle = "stepper"
+
+    def __init__(
+        self,
+        target: Any,
+        *inputs: Any,
+        train: bool | None = None,
+        loss: Any = None,
+        **named: Any,
+    ):
+        entries = _entries(target)
+        if isinstance(target, Stages):
+            found = target
+        else:
+            found = look(target, *inputs, train=train, loss=loss, **named)
+        self.stages: Stages | None = found
+        sizes = [len(program.graph["nodes"]) for program in found.programs]
+        state = {"program": sizes.index(max(sizes)), "stage": 1}
+        super().__init__(payload(found.to_dict(), entries, found.programs), state)
+
+    @property
+    def selected(self) -> list[str]:
+        """Names of the operations of the last graph that the reader has selected."""
+        things = self.payload["programs"][self.state.get("program", 0)]["things"]
+        return [things[n]["name"] for n in self.state.get("things", ())]
+
+    def select(self, *names: str) -> None:
+        """Select operations by their names, or by the ends of them.
+
+        Raises:
+            MXNetError: there is none of such a name.
+        """
+        things = self.payload["programs"][self.state.get("program", 0)]["things"]
+        found = [n for n, each in enumerate(things) if each["name"].endswith(names)]
+        if not found:
+            raise MXNetError(
+                f"no operation is called {', '.join(names)}; there are "
+                f"{', '.join(each['name'] for each in things if 'lines' in each)}."
+            )
+        self.choose(things=found)
+
+    def summary(self) -> str:
+        p = self.payload
+        text = f"stages of {p['kind']} {p['name']}"
+        program = p["programs"][self.state.get("program", 0)]
+        graphs = [stage for stage in program["stages"] if "graph" in stage]
+        count = [_operations(program, stage["graph"]) for stage in (graphs[0], graphs[-1])]
+        pieces = sum("parent" not in each for each in program["groups"])
+        text += (
+            f": {count[0]} recorded operations, {count[1]} after passes, {pieces} pieces that run"
+        )
+        times = program["times"]
+        text += f"; compiled in {time_text(times.get('compile', 0))}"
+        return text + (f", runs in {time_text(times['run'])}" if "run" in times else "")
+
+    def table(self) -> tuple[list[str], list[list[Any]]]:
+        rows = []
+        for i, program in enumerate(self.payload["programs"]):
+            for n, stage in enumerate(program["stages"]):
+                time = "" if stage.get("seconds") is None else time_text(stage["seconds"])
+                name = f"{i + 1}.{n}" if len(self.payload["programs"]) > 1 else str(n)
+                rows.append([name, stage["title"], stage["what"], time, stage["why"]])
+        return ["", "stage", "now", "time", "what happens"], rows
+
+    def svg(self) -> str:
+        program = self.payload["programs"][self.state.get("program", 0)]
+        shown = [stage for stage in program["stages"] if stage["changed"] is not False]
+        hidden = len(program["stages"]) - len(shown)
+        most = max((stage.get("seconds") or 0 for stage in shown), default=0) or 1
+        picture = Svg(900, 34 * len(shown) + 60, self.summary())
+        picture.text(14, 22, f"{self.payload['kind']} {self.payload['name']}: from code to what runs", bold=True)  # fmt: skip
+        for n, stage in enumerate(shown):
+            y = 36 + 34 * n
+            picture.rect(14, y, 150, 24, f"c{_KINDS[stage['kind']]} s-line", stage["why"], 4)
+            picture.text(22, y + 16, stage["title"])
+            seconds = stage.get("seconds")
+            if seconds is not None:
+                picture.rect(174, y + 7, max(1.0, 90 * seconds / most), 10, "m0")
+                picture.text(174 + max(1.0, 90 * seconds / most) + 6, y + 16, time_text(seconds), "f-dim", 11)  # fmt: skip
+            picture.text(340, y + 16, short(stage["what"], 88), size=11.5)
+            if n + 1 < len(shown):
+                picture.path(f"M89,{y + 24} V{y + 33}", arrow=True)
+        if hidden:
+            picture.text(14, 34 * len(shown) + 50, f"{hidden} passes that changed nothing are left out.", "f-dim", 11)  # fmt: skip
+        return str(picture)
+
+
+def _operations(program: dict[str, Any], graph: int) -> int:
+    rows = (program["records"][n] for n in program["graphs"][graph])
+    return sum(bool(program["strings"][row[1]]) for row in rows)
+
+
+def _entries(target: Any) -> list[dict[str, Any]]:
+    """What a block has compiled so far, oldest first, and why each of them."""
+    if not isinstance(target, HybridBlock):
+        return []
+    found: list[dict[str, Any]] = []
+    before = None
+    for key in target.trace_keys():
+        found.append({"key": key_text(key.to_dict()), "reasons": key.reasons(before)})
+        before = key
+    return found
+
+
+@cell_magic("stages")
+def stages_magic(line: str, text: str) -> HybridizeStepper:
+    """``%%stages``: look at all stages of what a cell computes, then run the cell.
+
+    The cell is taken as a function without arguments: it is called once to look (in a copy of the
+    notebook's names; arrays that it writes hold afterwards what they held), and once as always, so that
+    its names are there afterwards. Its stages are those of every segment that it runs.
+    ``%%stages --only`` looks and does not run it. What a cell does to other objects (an iterator it
+    advances, a list it appends to) is done by both calls.
+
+    Raises:
+        MXNetError: the line has words that are not known; there is no IPython.
+    """
+    words = line.split()
+    if unknown := [word for word in words if word != "--only"]:
+        raise MXNetError(f"%%stages takes --only or nothing, not {' '.join(unknown)}.")
+    view = HybridizeStepper(cell.function(text))
+    if not words:
+        run_cell(text)
+    return view

@@ -1,0 +1,97 @@
+"""The engine's timeline as a still picture."""
+
+from __future__ import annotations
+
+import math
+
+from mixnet.widgets.svg import Svg, short, time_text
+from mixnet.widgets.timeline_data import KINDS, Run
+
+WIDTH, LEFT, BAR, SEAT = 940, 14, 17, 5
+LETTERS = "CKIMO"  # compute, copy, I/O, messages, other: also as in timeline.js
+WORDS = ("compute", "copy", "I/O", "communication", "other")
+
+
+def picture(runs: list[Run], label: str) -> str:
+    """All runs, one below the other, on one time axis; the longest chain of dependent operations is framed."""
+    height = 54 + sum(26 + sum(_height(lane) for lane in run["lanes"]) for run in runs)
+    svg = Svg(WIDTH, height, label)
+    span = max([run["span"] for run in runs] + [1])
+    scale = (WIDTH - 2 * LEFT) / span
+    _legend(svg, runs)
+    for tick in ticks(span):
+        x = LEFT + tick * scale
+        svg.add(f'<path class="s-line" opacity="0.4" d="M{x:.1f},40V{height - 6}"/>')
+        svg.text(x + 3, 50, time_text(tick / 1e9) if tick else "0", "f-dim", 10)
+    y = 58.0
+    for run in runs:
+        svg.text(LEFT, y + 12, f"{run['name']}: {time_text(run['span'] / 1e9)}", bold=True)
+        y += 20
+        for number, lane in enumerate(run["lanes"]):
+            svg.text(LEFT, y + 11, lane["name"], "f-dim", 11)
+            _bars(svg, run, number, y + 15, scale)
+            y += _height(lane)
+        y += 6
+    return str(svg)
+
+
+def _height(lane: dict) -> int:
+    return 20 + lane["depth"] * BAR + lane["seats"] * SEAT
+
+
+def _legend(svg: Svg, runs: list[Run]) -> None:
+    used = sorted({kind for run in runs for kind in run["ops"]["kind"]})
+    x: float = LEFT
+    for kind in used:
+        svg.rect(x, 8, 16, 14, f"c{kind} s-line", radius=2)
+        svg.text(x + 4, 19, LETTERS[kind], size=10, bold=True)
+        svg.text(x + 20, 19, WORDS[kind], size=11)
+        x += 34 + 6.5 * len(WORDS[kind])
+    svg.line(x, 15, x + 20, 15, "s-fg", dashed=True)
+    svg.text(x + 24, 19, "queued for variables", size=11)
+    svg.rect(x + 150, 13, 20, 4, "f-dim")
+    svg.text(x + 174, 19, "waiting for a thread", size=11)
+    svg.rect(x + 294, 9, 20, 12, "f-bg s-hot")
+    svg.text(x + 318, 19, "longest chain of dependent work", size=11)
+
+
+def _bars(svg: Svg, run: Run, lane: int, y: float, scale: float) -> None:
+    ops, strings = run["ops"], run["strings"]
+    path = set(run["chain"])
+    below = y + run["lanes"][lane]["depth"] * BAR + 2
+    drawn: dict[
+        int, float
+    ] = {}  # where the last bar of a line ended: bars below a pixel are joined
+    for i in (i for i, at in enumerate(ops["lane"]) if at == lane):
+        pushed = LEFT + ops["pushed"][i] * scale
+        ready = pushed + ops["queued"][i] * scale
+        start = ready + ops["waited"][i] * scale
+        width = max(ops["ran"][i] * scale, 0.8)
+        seat, line = ops["seat"][i], -1 - ops["seat"][i]
+        if seat >= 0 and start - pushed >= 1 and start > drawn.get(line, -math.inf) + 0.5:
+            at = below + seat * SEAT
+            if ready - pushed >= 0.5:
+                svg.line(pushed, at + 1.5, ready, at + 1.5, "s-fg", dashed=True)
+            if start - ready >= 0.5:
+                svg.rect(ready, at, start - ready, 3, "f-dim")
+            drawn[line] = start
+        if start + width <= drawn.get(ops["depth"][i], -math.inf) + 0.5:
+            continue
+        drawn[ops["depth"][i]] = start + width
+        name, failed = strings[ops["name"][i]], ops["error"][i] >= 0
+        top = y + ops["depth"][i] * BAR
+        style = f"c{ops['kind'][i]} {'s-hot' if i in path or failed else 's-line'}"
+        told = f"{name}: {time_text(ops['ran'][i] / 1e9)} ({KINDS[ops['kind'][i]]})"
+        svg.rect(start, top, width, BAR - 3, style, told)
+        if width > 16:
+            text = f"{'! ' if failed else ''}{LETTERS[ops['kind'][i]]} {name}"
+            room = int((width - 5) / 5.6)
+            svg.text(start + 3, top + 10.5, short(text, room) if room > 4 else text[0], size=10)
+
+
+def ticks(span: float, most: int = 8) -> list[float]:
+    """Round times from 0 to ``span``."""
+    step = 10.0 ** math.floor(math.log10(max(span, 1) / most))
+    while span / step > most:
+        step *= 2.5 if f"{step:e}"[0] == "2" else 2
+    return [step * k for k in range(math.floor(span / step) + 1)]

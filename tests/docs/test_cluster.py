@@ -1,0 +1,43 @@
+"""The submission scripts train, and go on where a job was stopped."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+
+
+def submit(script: str, results: Path, epochs: int, **environment: str) -> str:
+    """What a job prints."""
+    bin_first = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    found = subprocess.run(
+        ["bash", f"docs/cluster/{script}"],
+        cwd=ROOT,
+        env={**os.environ, "PATH": bin_first, "PYTHONPATH": str(ROOT), "VENV": "none", "USER": "somebody",
+             "RESULTS": str(results), "EPOCHS": str(epochs), "MIXNET_CACHE_DIR": "off", **environment},
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert found.returncode == 0, found.stderr[-2000:]
+    return found.stdout
+
+
+def test_a_job_that_is_submitted_again_goes_on(tmp_path: Path) -> None:
+    told = submit("slurm.sh", tmp_path, 1, SLURM_SUBMIT_DIR=str(ROOT))
+    assert "after epoch 0" in told
+    assert (tmp_path / "lenet-0001.params").exists()
+    told = submit("slurm.sh", tmp_path, 2, SLURM_SUBMIT_DIR=str(ROOT))
+    assert "after epoch 1" in told
+    assert (tmp_path / "lenet-0002.params").exists()
+
+
+@pytest.mark.parametrize("script", ["slurm.sh", "sge.sh", "pbs.sh", "train.sh"])
+def test_a_script_is_bash(script: str) -> None:
+    path = ROOT / "docs" / "cluster" / script
+    found = subprocess.run(["bash", "-n", str(path)], capture_output=True, text=True, check=False)
+    assert found.returncode == 0, found.stderr
+    assert script == "train.sh" or ". docs/cluster/train.sh" in path.read_text()

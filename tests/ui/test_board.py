@@ -1,0 +1,56 @@
+"""The buttons of a training board, while a training runs in the kernel."""
+
+from __future__ import annotations
+
+from tests.ui.conftest import Server, Watched
+from tests.ui.notebooks import open_in, run_all, write
+
+TRAIN = """
+import time
+from mixnet.widgets import TrainingBoard
+board = TrainingBoard("endless")
+board.learning_rate = 0.1
+
+def train(board):
+    while True:
+        time.sleep(0.01)
+        board.log(loss=board.learning_rate)
+        board.checkpoint()
+
+board.start(train)
+"""
+
+
+def step_of(view) -> int:
+    return int(view.locator(".mx-side td").nth(1).inner_text())
+
+
+def test_buttons(lab: Server, watched: Watched) -> None:
+    page = watched.page
+    open_in(page, lab, write(lab, "training", TRAIN))
+    run_all(page)
+    view = page.locator(".jp-OutputArea .mx")
+    status = view.locator(".mx-status")
+    button = lambda name: view.get_by_role("button", name=name)
+    button("pause the training").click()
+    view.locator('.mx-status[data-status="pause"]').wait_for(timeout=20_000)
+    assert status.inner_text() == "paused" and button("pause the training").is_disabled()
+    page.wait_for_timeout(300)
+    before = step_of(view)
+    button("one step").click()
+    page.wait_for_function(
+        "(n) => document.querySelector('.mx-side td:nth-child(2)').textContent === String(n)",
+        arg=before + 1,
+    )
+    slider = view.get_by_label("learning rate")
+    slider.fill("57")  # 1e-2
+    button("resume the training").click()
+    page.wait_for_function(
+        "() => document.querySelector('.mx-side td:nth-child(3)').textContent === '0.0098'",
+        timeout=20_000,
+    )
+    button("stop the training").click()
+    view.locator('.mx-status[data-status="stop"]').wait_for(timeout=20_000)
+    assert all(button(f"{name} the training").is_disabled() for name in ("pause", "resume", "stop"))
+    assert watched.axe(".jp-OutputArea .mx") == []
+    assert watched.outside == [] and watched.errors == []

@@ -1,0 +1,91 @@
+"""What a notebook shows of an array once views are there: a live one where there is more to see."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from typing import Any
+
+import numpy as np
+import pytest
+
+from mixnet import nd
+from mixnet.ndarray import display
+from mixnet.widgets import ArrayView, View, array, live
+
+LIVE = "application/vnd.jupyter.widget-view+json"
+
+
+@pytest.fixture
+def notebook(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(display, "_in_notebook", lambda: True)
+
+
+needs_anywidget = pytest.mark.skipif(
+    not live.available(), reason="live views need anywidget: pip install 'mixnet[widgets]'"
+)
+
+
+def ready(x: Any) -> Any:
+    x.wait_to_read()
+    return x
+
+
+@needs_anywidget
+@pytest.mark.usefixtures("notebook")
+def test_arrays_with_more_to_see_are_live() -> None:
+    for shape in ((2, 3, 4), (40, 3), (100,)):
+        data = ready(nd.ones(shape))._repr_mimebundle_()
+        assert set(data) == {"text/plain", "text/html", LIVE}
+    for shape in ((1,), (3,), (16, 16)):
+        assert set(ready(nd.ones(shape))._repr_mimebundle_()) == {"text/plain", "text/html"}
+
+
+@pytest.mark.usefixtures("notebook")
+def test_pending_arrays_are_not_run() -> None:
+    x = nd.ones((40, 40)) + 1
+    assert LIVE not in x._repr_mimebundle_() and x.to_dict()["state"] == "pending"
+
+
+def test_other_sessions_show_what_they_did() -> None:
+    x = ready(nd.ones((2, 3, 4)))
+    assert set(x._repr_mimebundle_()) == {"text/plain", "text/html"}
+    assert repr(x).endswith("<NDArray 2x3x4 @cpu(0)>")
+
+
+@pytest.mark.usefixtures("notebook")
+def test_without_anywidget_cards_stay(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(live, "available", lambda: False)
+    assert set(ready(nd.ones((40, 40)))._repr_mimebundle_()) == {"text/plain", "text/html"}
+
+
+@pytest.mark.usefixtures("notebook")
+def test_a_form_that_fails_breaks_no_cell(monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(x: Any) -> Any:
+        raise ZeroDivisionError("oh")
+
+    monkeypatch.setattr(display, "FORMS", [broken])
+    with pytest.warns(UserWarning, match="shown without its broken: oh"):
+        assert "text/html" in ready(nd.ones((2,)))._repr_mimebundle_()
+
+
+def test_a_large_array_costs_what_is_shown() -> None:
+    data = np.arange(300 * 400 * 50, dtype=np.float32).reshape(50, 300, 400)
+    view = ArrayView(data, side=24, slices=8)
+    assert len(view.to_json()) < 25_000
+    cells = np.array(view.payload["cells"])
+    assert cells.shape == (8, 24, 24) and view.payload["of"] == 50
+    rows, columns = view.payload["axes"]
+    assert (rows[0], rows[-1], columns[-1]) == (0, 299, 399)
+    low, high = view.payload["low"], view.payload["high"]
+    shown = low + (high - low) * cells[3] / 254
+    np.testing.assert_allclose(shown, data[3][np.ix_(rows, columns)], atol=(high - low) / 254)
+    assert View.of(json.loads(view.to_json())).svg() == view.svg()
+
+
+def test_the_hook_is_there_once_and_only_with_views() -> None:
+    assert display.FORMS.count(array.live_form) == 1
+    code = "from mixnet.ndarray import display; print(len(display.FORMS)); import mixnet.widgets; print(len(display.FORMS))"
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert found.stdout.split() == ["0", "1"]

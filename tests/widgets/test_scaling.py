@@ -1,0 +1,197 @@
+"""ScalingView: the model by hand, the fit on data that was made with known parameters, measuring."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from mixnet.base import AttributeTypeError, AttributeValueError
+from mixnet.widgets import ScalingView, measure_scaling
+from mixnet.widgets.scaling_model import fit, step_parts, throughput
+
+ROOT = Path(__file__).parents[2]
+TRUE = {"t_compute": 2e-4, "batch": 64, "serial": 0.0, "alpha": 3e-5, "beta": 1e-9, "bytes": 5e7}
+
+
+def run_of(model: dict[str, Any], counts: tuple[int, ...], batch: float = 64, origin: str = "real devices",
+           noise: float = 0.0) -> dict[str, Any]:  # fmt: skip
+    """A run made by the formula, spelled out here once more."""
+    rng = np.random.default_rng(1)
+    points = []
+    for n in counts:
+        seconds = batch * model["t_compute"] * (1 + model["serial"] * (n - 1))
+        seconds += 2 * (n - 1) * model["alpha"] + 2 * (n - 1) / n * model["bytes"] * model["beta"]
+        seconds *= 1 + noise * rng.standard_normal()
+        points.append({"n": n, "thr": n * batch / seconds})
+    return {
+        "label": "made",
+        "origin": origin,
+        "batch": batch,
+        "bytes": model["bytes"],
+        "points": points,
+    }
+
+
+def test_a_step_by_hand() -> None:
+    model = {"t_compute": 0.01, "batch": 10, "serial": 0.5, "alpha": 0.002, "beta": 1e-8, "bytes": 3e6, "overlap": 0.1}  # fmt: skip
+    parts = step_parts(model, 4)
+    # 0.1 s of computing; 2·3·0.002 = 0.012 of latency, 1.5 · 3e6 · 1e-8 = 0.045 of transfer, 0.01 of both hidden.
+    assert parts["compute"] == pytest.approx(0.1)
+    assert parts["serial"] == pytest.approx(0.15)
+    assert parts["hidden"] == pytest.approx(0.01)
+    assert parts["latency"] == pytest.approx(0.012 * 47 / 57)
+    assert parts["step"] == pytest.approx(0.1 + 0.15 + 0.047)
+    assert throughput(model, 4) == pytest.approx(40 / 0.297)
+
+
+def test_packed_words_are_gathered_not_added() -> None:
+    ring = [step_parts(TRUE, n)["transfer"] for n in (2, 32, 64)]
+    two_bits = [step_parts(TRUE, n, compression=16)["transfer"] for n in (2, 32, 64)]
+    assert two_bits[0] == pytest.approx(ring[0] / 16)
+    assert two_bits[1] == pytest.approx(ring[1]), "no fewer bytes from 32 devices on"
+    assert two_bits[2] > ring[2]
+    assert step_parts(TRUE, 8, compression=2)["transfer"] == pytest.approx(step_parts(TRUE, 8)["transfer"] / 2)  # fmt: skip
+
+
+def test_fit_finds_the_parameters_that_the_data_was_made_with() -> None:
+    model, note = fit([run_of(TRUE, (1, 2, 4, 8, 16))])
+    assert model is not None and model["r2"] == pytest.approx(1) and model["error"] < 1e-6
+    for name in ("t_compute", "alpha", "beta"):
+        assert model[name] == pytest.approx(TRUE[name], rel=1e-5)
+    assert model["serial"] == 0 and "not told apart: share one after another" in note
+
+
+def test_fit_under_noise() -> None:
+    model, _ = fit([run_of(TRUE, (1, 2, 3, 4, 6, 8, 12, 16), noise=0.01)])
+    assert model is not None and 0.9 < model["r2"] <= 1 and 0 < model["error"] < 0.05
+    assert model["t_compute"] == pytest.approx(TRUE["t_compute"], rel=0.05)
+    assert model["beta"] == pytest.approx(TRUE["beta"], rel=0.15)
+
+
+def test_cores_of_a_host_are_shared() -> None:
+    true = {**TRUE, "serial": 0.4, "alpha": 0.0}
+    model, note = fit([run_of(true, (1, 2, 4, 8), origin="simulated host devices")])
+    assert model is not None and model["serial"] == pytest.approx(0.4) and model["alpha"] == 0
+    assert "not told apart: latency" in note
+
+
+def test_two_batches_tell_latency_from_sharing() -> None:
+    true = {**TRUE, "serial": 0.2, "alpha": 1e-3}
+    runs = [run_of(true, (1, 2, 4, 8), batch) for batch in (16, 128)]
+    model, _ = fit(runs)
+    assert model is not None
+    for name in ("t_compute", "serial", "alpha", "beta"):
+        assert model[name] == pytest.approx(true[name], rel=1e-4)
+
+
+@pytest.mark.parametrize("counts", [(1,), (1, 2), (2, 2)])
+def test_too_few_points_are_not_fitted(counts: tuple[int, ...]) -> None:
+    view = ScalingView([run_of(TRUE, tuple(dict.fromkeys(counts)))])
+    assert view.model is None and "too few" in view.payload["note"]
+    with pytest.raises(AttributeValueError, match="too few"):
+        view.predict(4)
+
+
+def test_three_points_fit_two_parameters() -> None:
+    model, note = fit([run_of(TRUE, (1, 2, 4))])
+    assert model is not None and model["alpha"] == 0 and model["beta"] > 0
+    assert "not told apart: share one after another, latency" in note
+
+
+def test_faster_than_ideal_gives_no_negative_parameter() -> None:
+    points = [{"n": n, "thr": 100.0 * n**1.1} for n in (1, 2, 4, 8)]
+    model, _ = fit([{"label": "x", "origin": "real devices", "batch": 1, "bytes": 1e6, "points": points}])  # fmt: skip
+    assert model is not None and min(model["alpha"], model["beta"], model["serial"]) == 0
+    assert model["error"] > 0.05, "and says that it is off"
+
+
+def test_points_are_drawn_by_how_they_were_obtained() -> None:
+    view = ScalingView(
+        [run_of(TRUE, (1, 2)), run_of(TRUE, (1, 2), origin="simulated host devices")]
+    )
+    text = view.svg()
+    assert text.count("<circle") == 5, "two points in two panels, and the legend"
+    assert {row[1] for row in view.table()[1]} == {"real devices", "simulated host devices"}
+    assert "simulated host devices" in text and "real devices" in text
+
+
+def test_a_given_model_is_taken_as_it_is() -> None:
+    # Chen et al., 2015: 1.574 s a batch of 144 on one machine, about 50 MB over 10 Gbit/s.
+    model = {"t_compute": 1.574 / 144, "batch": 144, "bytes": 5e7, "beta": 8e-10}
+    view = ScalingView([], model=model)
+    ten = view.predict(10) / view.predict(1)
+    assert ten == pytest.approx(10 * 1.574 / (1.574 + 1.8 * 5e7 * 8e-10))
+    assert 9 < ten < 10
+
+
+def test_errors_name_what_was_given() -> None:
+    run = run_of(TRUE, (1, 2))
+    with pytest.raises(AttributeValueError, match="nothing was measured"):
+        ScalingView([])
+    with pytest.raises(AttributeTypeError, match="as measure_scaling returns it, got one of str"):
+        ScalingView(["x"])  # type: ignore[list-item]
+    with pytest.raises(AttributeValueError, match="has no batch"):
+        ScalingView([{key: run[key] for key in run if key != "batch"}])
+    with pytest.raises(AttributeValueError, match=r"origin: expected one of real devices.*'cloud'"):
+        ScalingView([{**run, "origin": "cloud"}])
+    with pytest.raises(AttributeValueError, match="thr=0"):
+        ScalingView([{**run, "points": [{"n": 1, "thr": 0}]}])
+    with pytest.raises(AttributeValueError, match="unknown speed"):
+        ScalingView([], model={"t_compute": 1, "batch": 1, "speed": 3})
+    with pytest.raises(AttributeValueError, match=r"expected different counts.*\(0,\)"):
+        measure_scaling(lambda contexts: print, (0,))
+    with pytest.raises(AttributeTypeError, match="return the step, do not run it"):
+        measure_scaling(lambda contexts: 3, (1,), kind="cpu")  # type: ignore[arg-type, return-value]
+
+
+PROGRAM = """
+import json
+import mixnet as mx
+from mixnet import autograd, gluon
+
+made = []
+
+def make_step(contexts):
+    made.append([str(each) for each in contexts])
+    net = gluon.nn.Dense(4, in_units=3)
+    net.initialize(ctx=contexts)
+    net.hybridize()
+    trainer = gluon.Trainer(net.collect_params(), "sgd", kvstore="device")
+    parts = [mx.nd.ones((8, 3), ctx=each) for each in contexts]
+    def step():
+        with autograd.record():
+            losses = [net(x).sum() for x in parts]
+        autograd.backward(losses)
+        trainer.step(8 * len(contexts))
+    return step
+
+runs = mx.widgets.measure_scaling(make_step, (4, 1, 2), repeats=3, batch=8, gradient_bytes=64)
+view = mx.widgets.ScalingView(runs)
+try:
+    mx.widgets.measure_scaling(make_step, (1, 9), kind="cpu")
+except mx.MXNetError as error:
+    message = str(error)
+print(json.dumps([made, runs, view.payload["note"], message]))
+"""
+
+
+def test_measured_on_several_cpu_devices_of_one_process() -> None:
+    environment = {key: value for key, value in os.environ.items() if key != "MIXNET_CPU_DEVICES"}
+    done = subprocess.run([sys.executable, "-c", PROGRAM], capture_output=True, text=True,
+                          env={**environment, "PYTHONPATH": str(ROOT)})  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    made, (run,), note, message = json.loads(done.stdout.splitlines()[-1])
+    assert made[0] == ["cpu(0)", "cpu(1)", "cpu(2)", "cpu(3)"] and len(made) == 3
+    assert run["origin"] == "simulated host devices" and run["batch"] == 8 and run["bytes"] == 64
+    assert [point["n"] for point in run["points"]] == [1, 2, 4]
+    for point in run["points"]:
+        assert 0 < point["lo"] <= point["thr"] <= point["hi"] and point["repeat"] == 3
+    assert "simulated host devices" in note
+    assert "9 CPU devices" in message and "MIXNET_CPU_DEVICES=9" in message

@@ -1,0 +1,316 @@
+"""HybridizeStepper: its payload against ``mx.stages`` and facts known by hand; the cell magic."""
+
+from __future__ import annotations
+
+import inspect
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import mixnet as mx
+from mixnet import autograd, gluon, nd
+from mixnet.base import AttributeTypeError
+from mixnet.gluon import nn
+from mixnet.widgets import HybridizeStepper, View, page, stepper_data
+
+FIXTURE = Path(__file__).parents[2] / "widgets" / "fixtures" / "stages.json"
+
+
+class Net(gluon.HybridBlock):
+    def __init__(self, **kwargs: Any):
+        super().__init__(**kwargs)
+        self.hidden = nn.Dense(16)
+        self.norm = nn.BatchNorm()
+        self.out = nn.Dense(4)
+
+    def hybrid_forward(self, F: Any, x: Any) -> Any:
+        x = self.hidden(x)
+        x = F.relu(self.norm(x))
+        return self.out(F.relu(x) + F.relu(x))
+
+
+def line_of(words: str) -> int:
+    lines, first = inspect.getsourcelines(Net)
+    return first + next(i for i, line in enumerate(lines) if words in line)
+
+
+@pytest.fixture(scope="module")
+def view() -> HybridizeStepper:
+    net = Net(prefix="net_")
+    net.initialize()
+    return HybridizeStepper(net, nd.random.uniform(shape=(32, 8)))
+
+
+def stage(view: HybridizeStepper, **wanted: Any) -> dict[str, Any]:
+    stages = view.payload["programs"][0]["stages"]
+    return next(each for each in stages if wanted.items() <= each.items())
+
+
+def lines_of(stage: dict[str, Any], thing: int) -> list[str]:
+    """The text that a stage marks for a thing."""
+    runs = next((row[1:] for row in stage["things"] if row[0] == thing), [])
+    lines = stage["text"].split("\n")
+    return [lines[n - 1] for first, last in zip(runs[::2], runs[1::2], strict=True) for n in range(first, last + 1)]  # fmt: skip
+
+
+def thing(view: HybridizeStepper, end: str) -> int:
+    names = [each["name"] for each in view.payload["programs"][0]["things"]]
+    return next(n for n, name in enumerate(names) if name.endswith(end))
+
+
+def row(view: HybridizeStepper, stage: dict[str, Any], name: str) -> list[Any]:
+    program = view.payload["programs"][0]
+    rows = [program["records"][n] for n in program["graphs"][stage["graph"]]]
+    return next(each for each in rows if program["strings"][each[0]] == name)
+
+
+def test_every_stage_says_what_and_why(view: HybridizeStepper) -> None:
+    stages = view.payload["programs"][0]["stages"]
+    kinds = [each["kind"] for each in stages]
+    assert kinds[0] == "source" and kinds[-5:] == ["plan", "jaxpr", "stablehlo", "hlo", "run"]
+    assert all(len(each["why"]) > 30 and each["title"] for each in stages)
+
+
+def test_fixture_of_the_front_end_is_such_a_payload(view: HybridizeStepper) -> None:
+    """``widgets/fixtures/stages.json``; after a change of the payload write it again: ``view.to_json(FIXTURE)``."""
+    stored = json.loads(FIXTURE.read_text())
+    assert keys(stored) == keys(view.payload)
+    mine, its = view.payload["programs"][0], stored["programs"][0]
+    assert [each["name"] for each in its["things"]] == [each["name"] for each in mine["things"]]
+    assert list(map(keys, its["stages"])) == list(map(keys, mine["stages"]))
+
+
+def keys(payload: dict[str, Any]) -> set[str]:
+    return set(payload)
+
+
+def test_passes_have_words() -> None:
+    from mixnet.passes.pipeline import PASSES
+
+    assert {each.__name__ for passes in PASSES.values() for each in passes} <= set(
+        stepper_data.WORDS
+    )
+
+
+def test_operations_are_counted_and_changes_told(view: HybridizeStepper) -> None:
+    assert stage(view, kind="graph", purpose="graph")["what"] == "7 operations"
+    merged = stage(view, **{"pass": "eliminate_common"}, purpose="graph")
+    assert merged["changed"] and merged["what"] == "7 → 6 operations: merged relu2 into relu1"
+    assert stage(view, **{"pass": "fold_constants"}, purpose="graph")["changed"] is False
+    assert view.summary().startswith("stages of block net: 7 recorded operations, 6 after passes")
+
+
+def test_nodes_of_every_stage_lead_to_the_same_things(view: HybridizeStepper) -> None:
+    recorded = stage(view, kind="graph", purpose="graph")
+    joined = stage(view, kind="graph", purpose="segment")
+    relu1 = [thing(view, "/relu1")]
+    assert list(row(view, recorded, "relu1")[7]) == relu1
+    assert list(row(view, recorded, "relu2")[7]) == relu1, "it was merged into relu1"
+    operations = [n for n, each in enumerate(view.payload["programs"][0]["things"]) if "lines" in each]  # fmt: skip
+    assert sorted(row(view, joined, "net")[7]) == operations, "the block stands for all of it"
+
+
+def test_lines_lead_to_operations(view: HybridizeStepper) -> None:
+    things = view.payload["programs"][0]["things"]
+    wanted = line_of("F.relu(self.norm(x))")
+    assert {each["name"] for each in things if [0, wanted] in each.get("lines", ())} == {
+        "net/batchnorm0", "net/relu0",
+    }  # fmt: skip
+    (section,) = view.payload["source"]
+    assert section["file"] == "test_stepper.py", "no folders of a machine"
+    assert dict(map(tuple, section["lines"]))[wanted].strip() == "x = F.relu(self.norm(x))"
+
+
+def test_texts_lead_to_operations(view: HybridizeStepper) -> None:
+    jaxpr, stablehlo, hlo = (stage(view, kind=kind) for kind in ("jaxpr", "stablehlo", "hlo"))
+    assert any(" dot_general[" in text for text in lines_of(jaxpr, thing(view, "/fullyconnected0")))
+    assert any("rsqrt" in text for text in lines_of(jaxpr, thing(view, "/batchnorm0")))
+    (added,) = lines_of(jaxpr, thing(view, "/elemwise_add0"))
+    assert re.match(r"    \w+:f32\[32,16\] = add \w+ \w+$", added)
+    assert any("stablehlo.dot_general" in t for t in lines_of(stablehlo, thing(view, "/fullyconnected1")))  # fmt: skip
+    assert any(" dot(" in t or "custom-call" in t or "fusion(" in t for t in lines_of(hlo, thing(view, "/fullyconnected1")))  # fmt: skip
+    (data,) = lines_of(hlo, thing(view, "data"))
+    assert "f32[32,8]" in data and "parameter(1)" in data, "the first input is the data"
+
+
+def test_lines_of_hlo_are_those_that_xla_named(view: HybridizeStepper) -> None:
+    """Against the metadata of the whole text, which the payload leaves out."""
+    assert view.stages is not None
+    named = {}
+    for line in view.stages.program.hlo.splitlines():
+        found = re.match(r'\s+(?:ROOT )?%?([\w.\-]+) = .*op_name="([^"]+)"', line)
+        if found:
+            named[found[1]] = found[2]
+    hlo = stage(view, kind="hlo")
+    assert "metadata=" not in hlo["text"] and "FileNames" not in hlo["text"]
+    checked = 0
+    for n, each in enumerate(view.payload["programs"][0]["things"]):
+        if "lines" not in each:
+            continue
+        for text in lines_of(hlo, n):
+            name = re.match(r"\s+(?:ROOT )?%?([\w.\-]+) = ", text)
+            assert name and each["name"].replace("/", "_") in named[name[1]]
+            checked += 1
+    assert checked > 8
+    assert hlo["text"].split("\n")[2].startswith("ENTRY"), "the entry comes first"
+
+
+def test_pieces_are_those_of_stages(view: HybridizeStepper) -> None:
+    assert view.stages is not None
+    program = view.payload["programs"][0]
+    names = [each["name"] for each in program["things"]]
+    for mine, truth in zip(program["groups"], view.stages.program.groups, strict=True):
+        assert [names[n] for n in mine["things"]] == truth["nodes"]
+        assert (mine["in"], mine["out"]) == (truth["bytes_in"], truth["bytes_out"])
+        assert f"{truth['hlo_name']} = " in stage(view, kind="hlo")["text"].split("\n")[mine["line"] - 1]  # fmt: skip
+
+
+def test_memory_plan_is_the_planners(view: HybridizeStepper) -> None:
+    assert view.stages is not None and view.stages.program.memory_plan is not None
+    truth, plan = view.stages.program.memory_plan, stage(view, kind="plan")["plan"]
+    assert plan["total"] == truth["total_bytes"]
+    hidden = 32 * 16 * 4  # the result of the first layer, float32
+    of_hidden = [each for each in plan["arrays"] if each[4] == thing(view, "/fullyconnected0")]
+    assert [each[3] for each in of_hidden] == [hidden]
+    assert plan["alone"] >= plan["total"] >= plan["least"]
+
+
+def test_selection_by_name(view: HybridizeStepper) -> None:
+    view.select("relu1")
+    assert view.selected == ["net/relu1"]
+    with pytest.raises(mx.MXNetError, match=r"no operation is called nothing; there are .*relu0"):
+        view.select("nothing")
+
+
+def test_a_plugged_in_pass_is_shown_by_its_name() -> None:
+    assert stepper_data._words("my_pass")[0] == "my pass"
+
+
+def test_cache_and_why_it_was_traced_again() -> None:
+    net = nn.Dense(3, in_units=4)
+    net.initialize()
+    net.hybridize()
+    net(nd.ones((2, 4))).wait_to_read()
+    net(nd.ones((5, 4))).wait_to_read()
+    cache = HybridizeStepper(net, nd.ones((7, 4))).payload["cache"]
+    assert [each["key"].split(";")[0] for each in cache["entries"]] == ["data float32 2×4", "data float32 5×4"]  # fmt: skip
+    assert cache["entries"][1]["reasons"] == ["data: shape (2, 4) -> (5, 4)"]
+    assert not cache["known"] and cache["reasons"] == ["data: shape (5, 4) -> (7, 4)"]
+    assert HybridizeStepper(net, nd.ones((5, 4))).payload["cache"]["known"]
+
+
+def lenet_step() -> HybridizeStepper:
+    net = nn.HybridSequential()
+    net.add(
+        nn.Conv2D(6, 5, activation="tanh"), nn.AvgPool2D(), nn.Conv2D(16, 5, activation="tanh"),
+        nn.AvgPool2D(), nn.Flatten(), nn.Dense(120, activation="tanh"),
+        nn.Dense(84, activation="tanh"), nn.Dense(10),
+    )  # fmt: skip
+    net.initialize()
+    net.hybridize()
+    x, y = nd.random.uniform(shape=(16, 1, 28, 28)), nd.zeros((16,))
+    net(x).wait_to_read()
+    loss = gluon.loss.SoftmaxCrossEntropyLoss()
+    trainer = gluon.Trainer(net.collect_params(), "sgd", {"learning_rate": 0.1, "momentum": 0.9})
+
+    def step(x: Any, y: Any) -> Any:
+        with autograd.record():
+            value = loss(net(x), y)
+        value.backward()
+        trainer.step(16)
+        return value
+
+    return HybridizeStepper(step, x, y)
+
+
+def test_a_training_step_is_small_and_its_gradients_are_linked() -> None:
+    view = lenet_step()
+    assert len(page.pack(view.payload)) < 60_000
+    program = view.payload["programs"][0]
+    layout = stage(view, **{"pass": "choose_layout"})
+    before = program["stages"][program["stages"].index(layout) - 1]
+    rows = [program["records"][n] for n in program["graphs"][before["graph"]]]
+    of_pooling = [each for each in rows if program["strings"][each[0]].endswith("pool1_fwd_backward")]  # fmt: skip
+    assert len(of_pooling) == 1
+    stands = [program["things"][n]["name"] for n in of_pooling[0][7]]
+    assert stands and all("pool1_fwd_backward" in name for name in stands)
+    jaxpr = {each[0] for each in stage(view, kind="jaxpr")["things"]}
+    updates = [n for n, each in enumerate(program["things"]) if "sgd_mom_update" in each["name"]]
+    assert len(updates) == 10 and set(updates) <= jaxpr
+
+
+def test_long_texts_are_cut_and_say_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(stepper_data, "CHARACTERS", 600)
+    net = nn.Dense(2, in_units=3)
+    net.initialize()
+    view = HybridizeStepper(net, nd.ones((4, 3)))
+    for kind in ("stablehlo", "hlo"):
+        text = stage(view, kind=kind)
+        kept = text["text"].split("\n")
+        assert len(text["text"]) <= 600 and len(kept) < text["of"]
+        assert f"the first {len(kept)} are shown" in text["what"]
+        assert all(max(row[1:]) <= len(kept) for row in text["things"])
+
+
+def test_symbols_and_results_of_stages() -> None:
+    out = mx.sym.FullyConnected(mx.sym.var("data"), num_hidden=3, name="fc")
+    view = HybridizeStepper(out, data=(5, 2))
+    assert view.payload["kind"] == "symbol" and "1 recorded operation" in view.summary()
+    again = HybridizeStepper(mx.stages(out, data=(5, 2)))
+    assert again.payload["programs"][0]["strings"] == view.payload["programs"][0]["strings"]
+
+
+def test_what_records_nothing_says_so() -> None:
+    with pytest.raises(AttributeTypeError, match=r"recorded no operation on NDArrays"):
+        HybridizeStepper(lambda: None)
+
+
+def test_a_stored_view_can_be_shown() -> None:
+    view = lenet_step()
+    again = View.of(json.loads(view.to_json()), view.state)
+    assert again.html() == view.html()
+
+
+# ---- %%stages --------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def shell() -> Iterator[Any]:
+    from IPython.core.interactiveshell import InteractiveShell
+
+    before = InteractiveShell._instance
+    found = InteractiveShell.instance()
+    mx.widgets.load_ipython_extension(found)
+    found.user_ns.update(mx=mx, nd=nd, x=nd.array([[1.0, -2.0]]))
+    yield found
+    if before is None:
+        InteractiveShell.clear_instance()
+
+
+def test_cell_magic_looks_then_runs(shell: Any) -> None:
+    shell.user_ns["count"] = 0
+    view = shell.run_cell_magic("stages", "", "count += 1\ny = nd.relu(x)\nz = (y + 1).sum()\n")
+    assert isinstance(view, HybridizeStepper)
+    assert shell.user_ns["count"] == 1 and float(shell.user_ns["z"].asscalar()) == 3.0
+    things = view.payload["programs"][0]["things"]
+    by_line = {each["lines"][0][1]: each["name"] for each in things if each.get("lines")}
+    assert by_line[2].startswith("relu")
+    texts = dict(map(tuple, view.payload["source"][0]["lines"]))
+    assert texts[1] == "count += 1" and texts[2] == "y = nd.relu(x)"
+
+
+def test_cell_magic_only_looks(shell: Any) -> None:
+    x = shell.user_ns["x"]
+    view = shell.run_cell_magic("stages", "--only", "x[:] = x * 2\nfresh = x + 1\n")
+    assert "fresh" not in shell.user_ns and view.payload["programs"]
+    np.testing.assert_array_equal(x.asnumpy(), [[1.0, -2.0]])
+
+
+def test_cell_magic_says_what_it_takes(shell: Any) -> None:
+    with pytest.raises(mx.MXNetError, match=r"takes --only or nothing, not quick"):
+        shell.run_cell_magic("stages", "quick", "x + 1")

@@ -1,0 +1,88 @@
+// A list of rows of one height, of which only those in sight are in the page: a million lines cost nothing.
+import { h, freshId } from "./dom.js";
+
+export const ROW = 20; // pixels, as in mx.css
+
+// The rows that a window needs: [first, after the last].
+export function inSight(top, height, count, row = ROW, more = 8) {
+  return [Math.max(0, Math.floor(top / row) - more), Math.min(count, Math.ceil((top + height) / row) + more)];
+}
+
+// lines(ctx, {label, pick, key}); pick(i) is a click or Enter, key(event) true if the view handled it.
+// `show({count, render, classes, text})`: render(i) gives a row's children, classes(i) its classes, text(i) its words.
+export function lines(ctx, { label, pick, key }) {
+  const id = freshId("lines");
+  const sheet = h("div", { role: "presentation", class: "mx-sheet" });
+  const element = h("div", { class: "mx-lines", role: "listbox", tabindex: "0", "aria-label": label, id }, sheet);
+  let data = { count: 0, render: () => [], classes: () => "" }, active = 0, frame = 0;
+  const paint = () => {
+    frame = 0;
+    const [first, last] = inSight(element.scrollTop, element.clientHeight || 400, data.count);
+    sheet.style.height = `${data.count * ROW}px`;
+    const rows = [];
+    for (let i = first; i < last; i += 1) {
+      const marks = data.classes(i);
+      rows.push(
+        h("div", {
+          role: "option", id: `${id}-${i}`, "data-row": i, class: `mx-row1 ${marks}${i === active ? " mx-active" : ""}`, style: `top:${i * ROW}px`,
+          "aria-selected": String(marks.includes("mx-marked")), "aria-setsize": data.count, "aria-posinset": i + 1,
+        }, data.render(i)),
+      );
+    }
+    sheet.replaceChildren(...rows);
+    if (active >= first && active < last) element.setAttribute("aria-activedescendant", `${id}-${active}`);
+    else element.removeAttribute("aria-activedescendant");
+  };
+  const redraw = () => {
+    if (!frame) frame = requestAnimationFrame(paint);
+  };
+  const reveal = (i, middle = true) => {
+    const top = i * ROW, height = element.clientHeight || 400;
+    if (top < element.scrollTop || top + ROW > element.scrollTop + height - 14) {
+      element.scrollTop = Math.max(0, middle ? top - height / 3 : top < element.scrollTop ? top : top + ROW - height + 16);
+    }
+    redraw();
+  };
+  const go = (i) => {
+    active = Math.max(0, Math.min(data.count - 1, i));
+    reveal(active, false);
+  };
+  element.addEventListener("scroll", redraw);
+  element.addEventListener("click", (event) => {
+    const row = event.target.closest("[data-row]");
+    if (!row) return;
+    active = Number(row.dataset.row);
+    redraw();
+    pick?.(active);
+  });
+  element.addEventListener("keydown", (event) => {
+    if (event.ctrlKey || event.metaKey || event.altKey) return;
+    const page = Math.max(1, Math.floor(element.clientHeight / ROW) - 1);
+    const moves = { ArrowDown: active + 1, ArrowUp: active - 1, PageDown: active + page, PageUp: active - page, Home: 0, End: data.count - 1 };
+    if (event.key in moves) go(moves[event.key]);
+    else if (event.key === "Enter" || event.key === " ") pick?.(active);
+    else if (!key?.(event)) return;
+    event.preventDefault();
+    event.stopPropagation(); // JupyterLab's own shortcuts
+  });
+  const resized = new ResizeObserver(redraw);
+  resized.observe(element);
+  ctx.onClose(() => {
+    resized.disconnect();
+    cancelAnimationFrame(frame);
+  });
+  return {
+    element, redraw, reveal, go,
+    get active() {
+      return active;
+    },
+    show(next, keep = false) {
+      data = next;
+      if (!keep) {
+        active = 0;
+        element.scrollTop = 0;
+      }
+      redraw();
+    },
+  };
+}
