@@ -17,7 +17,7 @@ from mixnet.ndarray.ndarray import NDArray
 from mixnet.passes.lifetimes import EXTERNAL, Array
 from mixnet.passes.plan_memory import MemoryPlan
 from mixnet.runtime.lower import lower
-from mixnet.source import source_lines
+from mixnet.source import known_as, source_lines
 from mixnet.stages.graph_data import part_of
 from mixnet.symbol.executor import requests_by_name
 from mixnet.symbol.memory import plan_of
@@ -186,7 +186,7 @@ class Table:
         """The number of a line; -1 for None."""
         if source is None:
             return -1
-        key = (source.file, source.line, source.text, source.function)
+        key = (known_as(source.file), source.line, source.text, source.function)
         return self._sources.setdefault(key, len(self._sources))
 
     def to_dict(self) -> dict[str, Any]:

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import itertools
+import json
 import random
+import sys
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -210,3 +213,16 @@ def test_the_picture_has_all_plans_and_their_sizes() -> None:
     for name, size in view.totals.items():
         shown = f"{size / 2**20:,.2f} MB" if size >= 2**20 else f"{size / 1000:,.1f} kB"
         assert f">{name}  {shown}<" in text
+
+
+def test_a_line_of_a_notebook_is_told_by_its_cell(monkeypatch: pytest.MonkeyPatch) -> None:
+    compiler = SimpleNamespace(format_code_name={"/x/ipykernel_1/2.py": ("Cell", "In[7]")}.get)
+    found = SimpleNamespace(get_ipython=lambda: SimpleNamespace(compile=compiler))
+    monkeypatch.setitem(sys.modules, "IPython", found)
+    names = {"mx": mx}
+    with mx.runtime.source_lines():
+        text = "symbol = mx.sym.exp(mx.sym.var('x'))\n"
+        exec(compile(text, "/x/ipykernel_1/2.py", "exec"), names)
+    view = MemoryView(names["symbol"], x=(2, 3), train=False)
+    assert ["In[7]", 1] in [source[:2] for source in view.payload["sources"]]
+    assert "ipykernel" not in json.dumps(view.payload)
