@@ -190,6 +190,10 @@ class TrainingBoard(View):
             self._thread.join(timeout)
             if self._thread.is_alive():
                 return False
+        if self._live is not None:
+            # What the thread sent last belongs to the cell that started it: a client without a page, which
+            # runs a notebook cell by cell, listens to this one only.
+            self._live.send_state("payload")
         if self._error is not None:
             raise self._error
         return True

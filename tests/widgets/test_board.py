@@ -322,6 +322,17 @@ def test_the_page_gets_few_updates_and_the_last_one(monkeypatch: pytest.MonkeyPa
     until(lambda: board.live.payload["series"][0]["recent"]["value"][-1] == -2)
 
 
+@pytest.mark.skipif(not live.available(), reason="pip install 'mixnet[widgets]'")
+def test_waiting_says_the_last_state_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    board, told = TrainingBoard(), []
+    monkeypatch.setattr(type(board.live), "send_state", lambda self, key=None: told.append(
+        (threading.current_thread().name, self.payload["status"], key)
+    ))  # fmt: skip
+    board.start(lambda board: board.log(loss=1.0))
+    assert board.wait()
+    assert told[-1] == (threading.current_thread().name, "done", "payload")
+
+
 def test_without_anywidget_there_are_lines(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

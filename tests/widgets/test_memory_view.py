@@ -219,11 +219,10 @@ def test_a_line_of_a_notebook_is_told_by_its_cell(monkeypatch: pytest.MonkeyPatc
     compiler = SimpleNamespace(format_code_name={"/x/ipykernel_1/2.py": ("Cell", "In[7]")}.get)
     found = SimpleNamespace(get_ipython=lambda: SimpleNamespace(compile=compiler))
     monkeypatch.setitem(sys.modules, "IPython", found)
-    text = (
-        "class Net(HybridBlock):\n    def hybrid_forward(self, F, x):\n        return F.relu(x)\n"
-    )
-    names = {"HybridBlock": mx.gluon.HybridBlock}
-    exec(compile(text, "/x/ipykernel_1/2.py", "exec"), names)
-    view = MemoryView(names["Net"](), mx.nd.ones((2, 3)), train=False)
-    told = json.dumps(view.payload)
-    assert "In[7]" in told and "ipykernel" not in told
+    names = {"mx": mx}
+    with mx.runtime.source_lines():
+        text = "symbol = mx.sym.exp(mx.sym.var('x'))\n"
+        exec(compile(text, "/x/ipykernel_1/2.py", "exec"), names)
+    view = MemoryView(names["symbol"], x=(2, 3), train=False)
+    assert ["In[7]", 1] in [source[:2] for source in view.payload["sources"]]
+    assert "ipykernel" not in json.dumps(view.payload)
