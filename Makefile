@@ -38,7 +38,7 @@ tour: $(VENV)/stamp-lab
 	$(BIN)/python notebooks/run.py notebooks/00_tour.ipynb --out build/tour
 
 lab: $(VENV)/stamp-lab
-	$(BIN)/jupyter lab notebooks/00_tour.ipynb
+	$(BIN)/jupyter lab --LabApp.news_url=None notebooks/00_tour.ipynb
 
 docs: $(VENV)/stamp-docs
 	$(BIN)/python -m sphinx -j auto -W --keep-going -q -b html docs build/docs
