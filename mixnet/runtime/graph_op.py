@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Sequence
 from typing import Any
 
@@ -20,6 +21,7 @@ from mixnet.runtime.lower import lower
 from mixnet.runtime.record import record
 from mixnet.runtime.state import state
 from mixnet.runtime.value import Value
+from mixnet.source import are_lines_kept
 
 
 class GraphOp:
@@ -297,3 +299,50 @@ def _record_operators(
         taken.add(id(value))
         outputs.append(value)
     return outputs
+
+
+_shared: weakref.WeakValueDictionary[Any, GraphOp] = weakref.WeakValueDictionary()
+
+
+def graph_op(graph: Graph, name: str, recompute: str | None = None) -> GraphOp:
+    """The operator of a graph: one for all graphs that say the same, so that they are one program.
+
+    Binding a symbol in a loop, or hybridizing anew, would otherwise compile each time. Graphs say the same with
+    equal operators, attributes, numbers, names and connections. Those that call Python have operators of
+    their own, as those objects may keep state; so do all graphs while lines are kept.
+    """
+    key = None if are_lines_kept() else _key(graph, name, recompute)
+    found = None if key is None else _shared.get(key)
+    if found is None:
+        found = GraphOp(graph, name, recompute=recompute)
+        if key is not None and not found.calls_python:
+            found = _shared.setdefault(key, found)
+    return found
+
+
+def _key(graph: Graph, name: str, recompute: str | None) -> Any:
+    """What the graph says, without its nodes; None if its attributes cannot be compared."""
+    number = {
+        node: i
+        for i, node in enumerate((*graph.inputs, *(n for n in graph.nodes if not n.is_variable)))
+    }
+    rows = []
+    try:
+        for node in number:
+            inputs = tuple((number[entry.node], entry.index) for entry in node.inputs)
+            # As text too: 1, 1.0 and True are equal, and 0.0 and -0.0.
+            told = repr((node.statics, node.scalars))
+            row = (
+                node.op,
+                node.statics,
+                told,
+                inputs,
+                node.name,
+                tuple(sorted(node.attrs.items())),
+            )
+            hash(row)
+            rows.append(row)
+    except (TypeError, KeyError):
+        return None
+    heads = tuple((number[entry.node], entry.index) for entry in graph.heads)
+    return tuple(rows), heads, graph.num_outputs, graph.states, name, recompute

@@ -31,7 +31,7 @@ from mixnet.passes.infer_shape import infer
 from mixnet.passes.place_devices import group_of, place_devices
 from mixnet.passes.recompute import default_mode
 from mixnet.passes.set_training import set_training
-from mixnet.runtime.graph_op import GraphOp, call_graph
+from mixnet.runtime.graph_op import GraphOp, call_graph, graph_op
 from mixnet.runtime.placed import PlacedGraph
 from mixnet.runtime.value import Value
 from mixnet.symbol.symbol import Symbol, output_name
@@ -212,9 +212,7 @@ class Executor:
             known = [(array.shape, array._spec.dtype) for array in arrays]
             facts = Facts(self._ctx.device.platform, known)
             graph = executable_graph(self._complete(), training, facts)
-            self._ops[training] = GraphOp(
-                graph, self._symbol.name or "group", recompute=self._recompute
-            )
+            self._ops[training] = graph_op(graph, self._symbol.name or "group", self._recompute)
         return self._ops[training]
 
     def _complete(self) -> Symbol:

@@ -27,7 +27,7 @@ from mixnet.passes.facts import Facts
 from mixnet.passes.infer_shape import is_known
 from mixnet.passes.plan_memory import MemoryPlan
 from mixnet.passes.recompute import check_mode
-from mixnet.runtime.graph_op import GraphOp, call_graph
+from mixnet.runtime.graph_op import GraphOp, call_graph, graph_op
 from mixnet.runtime.lower import lower
 from mixnet.runtime.state import state
 from mixnet.runtime.trace_key import TraceKey
@@ -289,7 +289,7 @@ class HybridBlock(Block):
         facts = Facts(context.device.platform, known)
         graph = pipeline.run(program.graph, "graph", facts)
         self._last_key = program.key
-        return program, GraphOp(graph, self.name, recompute=self._flags.get("recompute"))
+        return program, graph_op(graph, self.name, self._flags.get("recompute"))
 
     def _trace(self, specs: Sequence[Spec], structure: Any, training: bool) -> Program:
         """The graph for such inputs: composed of symbols, or traced where that cannot be."""
