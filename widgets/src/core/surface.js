@@ -67,6 +67,7 @@ export function surface(ctx, options) {
     draw(g, camera, size);
     self.drawTime = performance.now() - began;
     canvas.dataset.drawTime = self.drawTime.toFixed(2);
+    canvas.dataset.first ??= Math.round(performance.now());
     canvas.dataset.frames = Number(canvas.dataset.frames ?? 0) + 1;
   }
   const pointers = new Map();
