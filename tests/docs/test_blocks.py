@@ -31,6 +31,7 @@ PARTS = {
     "profiler.md": "a network is at hand",
     "stages.md": "its imports are left out",
     "live-memory.md": "a network is at hand",
+    "training-board.md": "a network and its trainer are at hand",
 }
 PAGES = [
     ROOT / "README.md",
