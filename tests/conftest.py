@@ -5,6 +5,8 @@ from __future__ import annotations
 import gc
 import itertools
 import random
+import signal
+import threading
 from pathlib import Path
 
 import jax
@@ -15,6 +17,13 @@ import mixnet as mx
 from mixnet.runtime import executable_cache
 
 MAPS = Path("/proc/self/maps")
+
+# A shell's background jobs ignore Ctrl-C, and hand that on to what they start: tests of interrupts would wait.
+if (
+    signal.getsignal(signal.SIGINT) is signal.SIG_IGN
+    and threading.current_thread() is threading.main_thread()
+):
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(autouse=True)

@@ -205,7 +205,7 @@ class Segment:
         assert self.var is not None
         ahead = state.handed_over[self.context]
         ahead.append(self.var)
-        if len(ahead) > MOST_AHEAD:
+        while len(ahead) > MOST_AHEAD:  # more than one where an interrupt came in between
             engine.settle(ahead.popleft())
 
     def _name(self) -> str:

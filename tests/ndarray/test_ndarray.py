@@ -136,7 +136,7 @@ def test_scalars() -> None:
             lambda: nd.FullyConnected(
                 nd.zeros((2, 3)), nd.zeros((4, 5)), num_hidden=4, no_bias=True
             ),
-            r"weight: float32\[4, 5\]",
+            r"weight \(4, 5\) takes 5 numbers per sample, but data \(2, 3\) has 3",
         ),
         (lambda: nd.FullyConnected(nd.zeros((2, 3)), num_hidden=4), "array 'weight' was not given"),
         (lambda: nd.array("text"), "takes numbers"),

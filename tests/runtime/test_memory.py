@@ -79,8 +79,9 @@ def test_the_peak_and_who_was_alive_at_it() -> None:
         c = ready(1000 * KB)
     at, size = log.peak(mx.cpu())
     assert size - start == 4_000_000 == log.peak_bytes - start
-    assert [each.bytes for each in log.alive(at)[:2]] == [3_000_000, 1_000_000]
-    assert [each.bytes for each in log.alive()[:2]] == [1_000_000, 1_000_000]
+    ours = [each.bytes for each in log.alive(at) if each.name != "before"]  # others' may be larger
+    assert ours == [3_000_000, 1_000_000]
+    assert [e.bytes for e in log.alive() if e.name != "before"] == [1_000_000, 1_000_000]
     assert str(log).startswith("peak ") and "_ones" in str(log)
     del a, c
 
@@ -157,7 +158,7 @@ HUGE = 1 << 44  # elements: 64 TB
 
 def test_an_error_names_the_largest_arrays_and_their_lines() -> None:
     with mx.runtime.memory():
-        big = nd.zeros((1000, KB))  # the largest
+        big = nd.zeros((100_000, KB))  # the largest
         big.wait_to_read()
         wanted = nd.ones((HUGE,))
         with pytest.raises(OutOfMemoryError, match="Out of memory allocating") as caught:
@@ -165,7 +166,7 @@ def test_an_error_names_the_largest_arrays_and_their_lines() -> None:
     text = str(caught.value)
     assert f"{__file__}:{line_of('the largest')}" in text and "_zeros" in text
     assert f"{__file__}:{line_of('asked for')}" in text
-    assert "float32[1000, 250]" in text and "cpu(0)" in text
+    assert "float32[100000, 250]" in text and "cpu(0)" in text
     assert isinstance(caught.value, MemoryError) and isinstance(caught.value, MXNetError)
     assert isinstance(caught.value.__cause__, jax.errors.JaxRuntimeError)
 

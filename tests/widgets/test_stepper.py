@@ -41,9 +41,10 @@ def line_of(words: str) -> int:
 
 @pytest.fixture(scope="module")
 def view() -> HybridizeStepper:
-    net = Net(prefix="net_")
-    net.initialize()
-    return HybridizeStepper(net, nd.random.uniform(shape=(32, 8)))
+    with mx.name.NameManager():  # names begin anew
+        net = Net(prefix="net_")
+        net.initialize()
+        return HybridizeStepper(net, nd.random.uniform(shape=(32, 8)))
 
 
 def stage(view: HybridizeStepper, **wanted: Any) -> dict[str, Any]:
