@@ -29,7 +29,8 @@ def say_again(dropped: Any) -> None:
             pass
         else:
             return
-    _before(dropped)
+    if _before is not None:  # Python clears modules while it ends
+        _before(dropped)
 
 
 def _interrupt() -> None:
@@ -37,7 +38,7 @@ def _interrupt() -> None:
     _thread.interrupt_main()
 
 
-_before = sys.unraisablehook
+_before: Any = sys.unraisablehook
 
 
 def install() -> None:

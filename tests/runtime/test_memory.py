@@ -82,7 +82,7 @@ def test_the_peak_and_who_was_alive_at_it() -> None:
     ours = [each.bytes for each in log.alive(at) if each.name != "before"]  # others' may be larger
     assert ours == [3_000_000, 1_000_000]
     assert [e.bytes for e in log.alive() if e.name != "before"] == [1_000_000, 1_000_000]
-    assert str(log).startswith("peak ") and "_ones" in str(log)
+    assert str(log).startswith("peak ")
     del a, c
 
 
