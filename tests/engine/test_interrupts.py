@@ -1,168 +1,18 @@
-"""Ctrl-C at every point where Python can take one: nothing stays half done, and none is lost."""
+"""The tests of ``interrupts.py``, apart: what a profile function raises upsets Python 3.11's count of its recursion."""
 
 from __future__ import annotations
 
 import subprocess
 import sys
-import threading
-from collections.abc import Callable
-from contextlib import ExitStack
-from typing import Any
+from pathlib import Path
 
-import numpy as np
-import pytest
-
-from mixnet import autograd, nd
-from mixnet.engine import ThreadedEngine, Var
-from mixnet.runtime.record import flush
+ROOT = Path(__file__).parents[2]
 
 
-def interrupted(at: int, folders: tuple[str, ...], work: Callable[[], object]) -> bool:
-    """Run ``work`` with an interrupt at the ``at``-th point in code of these folders; whether it came.
-
-    Python looks for signals where a function begins and where a call has returned.
-    """
-    left = at
-
-    def watch(frame: Any, event: str, called: object) -> None:
-        nonlocal left
-        if event in ("call", "c_return") and any(f in frame.f_code.co_filename for f in folders):
-            left -= 1
-            if not left:
-                sys.setprofile(None)
-                code = frame.f_code
-                raise KeyboardInterrupt(f"{event} {code.co_qualname}:{frame.f_lineno}")
-
-    sys.setprofile(watch)
-    try:
-        work()
-    except KeyboardInterrupt as told:
-        print(at, told)
-        return True
-    finally:
-        sys.setprofile(None)
-    return False
-
-
-def ends(work: Callable[[], object]) -> bool:
-    """Whether ``work`` ends, in a thread of its own."""
-    thread = threading.Thread(target=work, daemon=True)
-    thread.start()
-    thread.join(timeout=20)
-    return not thread.is_alive()
-
-
-def every_point(scenario: Callable[[int], bool], most: int = 2000) -> int:
-    """Interrupt at one point after the other, until the scenario ends without; how many there are."""
-    for at in range(1, most):
-        if not scenario(at):
-            return at - 1
-    raise AssertionError(f"more than {most} points")
-
-
-@pytest.mark.parametrize("kind", ["push", "push_sync", "claim"])
-def test_what_is_pushed_is_done_and_others_can_go_on(kind: str) -> None:
-    def scenario(at: int) -> bool:
-        engine = ThreadedEngine()
-        a, b = Var("a"), Var("b")
-        gate, ran = threading.Event(), []
-        engine.push(gate.wait, (), (a,), name="before")  # the variables are in use
-        engine.push(lambda: None, (a,), (b,))
-
-        def work() -> None:
-            if kind == "push":
-                engine.push(lambda: ran.append(at), (a,), (b,))
-                gate.set()
-                engine.wait_for_var(b)
-            elif kind == "push_sync":
-                gate.set()
-                engine.push_sync(lambda: ran.append(at), (a,), (b,))
-            else:
-                gate.set()
-                engine.run(engine.claim(lambda: ran.append(at), (a,), (b,)))
-
-        came = interrupted(at, ("/mixnet/engine/",), work)
-        gate.set()
-        if kind == "claim" and came:  # as whoever claims does
-            for task in [*b.holders, *(task for task, _ in b.queue)]:
-                engine.release(task)
-        assert ends(engine.wait_for_all), f"waits for ever after an interrupt at {at}"
-        assert len(ran) <= 1 and (came or len(ran) == 1)
-        assert not engine._pending and b.version == b.pushed and not b.holders and not b.queue
-        after: list[int] = []
-        engine.push(lambda: after.append(1), (a,), (b,))
-        assert ends(lambda: engine.settle(b))
-        assert b.error is not None or after == [1]
-        engine.stop()
-        return came
-
-    assert every_point(scenario) > 20
-
-
-@pytest.mark.parametrize("read", [nd.NDArray.asnumpy, lambda weight: (flush(), weight.asnumpy())])
-def test_weights_are_there_after_an_interrupt(read: Callable[[nd.NDArray], object]) -> None:
-    first = np.arange(20000, dtype="float32")
-
-    def scenario(at: int) -> bool:
-        weight = nd.array(first)
-        weight.wait_to_read()
-        weight[:] = weight * 2 - 1  # takes over the buffer
-        folders = ("/mixnet/engine/", "runtime/segment.py", "runtime/executable_cache.py")
-        came = interrupted(at, folders, lambda: read(weight))
-        found: list[np.ndarray] = []
-        assert ends(lambda: found.append(weight.asnumpy())), at
-        assert found, f"lost by an interrupt at {at}"
-        np.testing.assert_array_equal(found[0], first * 2 - 1)
-        return came
-
-    assert not scenario(10**6)  # compiled
-    assert every_point(scenario) > 20
-
-
-def test_nothing_is_recorded_after_an_interrupt_in_a_scope() -> None:
-    kept: list[BaseException] = []  # as notebooks keep the last one, with its frames
-
-    def work() -> None:
-        try:
-            with autograd.record(), autograd.predict_mode(), ExitStack() as stack:
-                stack.enter_context(autograd.pause())
-        except KeyboardInterrupt as interrupt:
-            kept.append(interrupt)
-            raise
-
-    def scenario(at: int) -> bool:
-        came = interrupted(at, ("autograd/scope.py",), work)
-        assert not autograd.is_recording() and not autograd.is_training(), at
-        return came
-
-    assert every_point(scenario) > 8
-    scope = autograd.record()
-    scope.__enter__()
-    assert autograd.is_recording()
-    scope.__exit__(None, None, None)
-    assert not autograd.is_recording()
-
-
-def test_an_interrupt_that_python_drops_comes_again() -> None:
-    program = """
-import gc, time
-import mixnet as mx
-class Dropped:
-    def __del__(self):
-        raise KeyboardInterrupt  # as one that is taken right here
-try:
-    Dropped()
-    for _ in range(2000):
-        time.sleep(0.01)
-    print("lost")
-except KeyboardInterrupt:
-    print("interrupted")
-class Wrong:
-    def __del__(self):
-        raise ValueError("of another kind")
-Wrong()
-"""
-    found = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
-    assert found.stdout == "interrupted\n"
-    assert "KeyboardInterrupt" not in found.stderr
-    assert "ValueError: of another kind" in found.stderr
+def test_interrupts() -> None:
+    options = ["-q", "-p", "no:cacheprovider", "-p", "no:hypothesispytest", "--assert=plain"]
+    tests = str(Path(__file__).with_name("interrupts.py"))
+    command = [sys.executable, "-m", "pytest", *options, tests]
+    run = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=600)
+    assert run.returncode == 0, run.stdout + run.stderr
+    assert "7 passed" in run.stdout or run.stdout.count(".") >= 7
