@@ -269,13 +269,16 @@ class Segment:
         slots, donated, arrays = self.arrays
         if not slots:
             return
-        if not self.results:
-            self._call(slots, donated, arrays)
+        try:
+            if not self.results:
+                self._call(slots, donated, arrays)
+            if self.alone or timeline.on:
+                # Python's errors may come only now; a row of the timeline ends with the device's work.
+                jax.block_until_ready(self.results)
+        except Exception as error:
+            told = explained_shortage(explained(error), self.context, self.source)
+            raise told from told.__cause__
         (results,) = self.results
-        if (
-            self.alone or timeline.on
-        ):  # a row of the timeline ends when the device has done the work
-            jax.block_until_ready(results)
         if logs:
             note_results(self, slots, results, [arrays[i] for i in donated])
         in_flight.add(results[0])
@@ -294,14 +297,10 @@ class Segment:
         """Run the program; what it computed is in ``results`` whenever an interrupt comes."""
         for i in donated:  # the program is the last to hold these buffers
             self.leaves[i].array = None
-        try:
-            call = executable((tuple(self.program), slots, donated, self.context), self)
-            scalars = np.array(self.scalars, np.float64)
-            with jax.enable_x64(True):
-                self.results.extend(starmap(call, ((scalars, *arrays),)))
-        except Exception as error:
-            told = explained_shortage(explained(error), self.context, self.source)
-            raise told from told.__cause__
+        call = executable((tuple(self.program), slots, donated, self.context), self)
+        scalars = np.array(self.scalars, np.float64)
+        with jax.enable_x64(True):
+            self.results.extend(starmap(call, ((scalars, *arrays),)))
         for i in donated:
             count("donated_bytes", self.leaves[i].spec.nbytes)
 

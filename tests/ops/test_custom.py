@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+import time
+
 import numpy as np
 import pytest
 
@@ -224,3 +228,49 @@ def test_the_naive_engine_raises_at_the_line() -> None:
     x = nd.ones(3)
     with mx.engine.using("NaiveEngine"), pytest.raises(mx.MXNetError, match="no negative"):
         nd.Custom(x - 5, op_type="test_refuses")
+
+
+class RefusesLate(mx.operator.CustomOp):
+    def forward(self, is_train, req, in_data, out_data, aux):
+        time.sleep(0.02)  # by then the program has been started, and its caller goes on
+        raise ValueError("no negative numbers, ever")
+
+
+@mx.operator.register("test_refuses_late")
+class RefusesLateProp(mx.operator.CustomOpProp):
+    def create_operator(self, ctx, in_shapes, in_dtypes):
+        return RefusesLate()
+
+
+@pytest.mark.parametrize("kind", ["NaiveEngine", "ThreadedEnginePerDevice"])
+def test_a_late_failure_is_told_as_an_early_one(kind: str) -> None:
+    with mx.engine.using(kind):
+        for _ in range(15):
+            with pytest.raises(mx.MXNetError, match="'test_refuses_late' raised ValueError"):
+                (nd.Custom(nd.ones(3) - 5, op_type="test_refuses_late") * 2).asnumpy()
+
+
+def test_a_failure_that_was_told_is_not_told_again_at_the_end_of_the_process() -> None:
+    program = """
+import mixnet as mx
+
+class Refuses(mx.operator.CustomOp):
+    def forward(self, *arguments):
+        raise ValueError("no negative numbers")
+
+@mx.operator.register("refuses")
+class RefusesProp(mx.operator.CustomOpProp):
+    def create_operator(self, *arguments):
+        return Refuses()
+
+with mx.engine.using("NaiveEngine"):
+    try:
+        mx.nd.Custom(mx.nd.ones(3), op_type="refuses")
+    except mx.MXNetError as error:
+        print(error)
+"""
+    found = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True
+    )
+    assert found.stdout == "Custom: 'refuses' raised ValueError: no negative numbers\n"
+    assert found.stderr == ""
