@@ -314,6 +314,28 @@ def _mark(handle: Any) -> Mark | None:
 # ---- symbols -------------------------------------------------------------------------------------
 
 
+def inputs_by_name(who: str, inputs: Sequence[Any], named: Mapping[str, Any]) -> dict[str, Any]:
+    """Inputs of a symbol, given as keywords or as mappings.
+
+    Args:
+        who: name of the function, for its errors.
+        inputs: mappings from names to arrays or shapes.
+        named: more of them.
+
+    Raises:
+        AttributeTypeError: an input has no name.
+    """
+    given = dict(named)
+    for each in inputs:
+        if not isinstance(each, Mapping):
+            raise AttributeTypeError(
+                f"{who}: the inputs of a symbol come by name, as data=(32, 10) or "
+                f"{{'data': array}}, not as {type(each).__name__}."
+            )
+        given.update(each)
+    return given
+
+
 def of_symbol(symbol: Symbol, given: Mapping[str, Any], training: bool, context: Context) -> Found:
     """The program of an executor of a symbol; arguments that are not given get gradients.
 

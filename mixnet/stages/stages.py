@@ -6,7 +6,7 @@ import inspect
 import linecache
 import sys
 import weakref
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from types import CodeType, FunctionType, MethodType
 from typing import Any
 
@@ -17,7 +17,14 @@ from mixnet.runtime.state import state
 from mixnet.runtime.trace_key import TraceKey
 from mixnet.source import is_users
 from mixnet.stages.program import Program, compile_program
-from mixnet.stages.recording import Found, of_block, of_function, of_symbol, parameter_names
+from mixnet.stages.recording import (
+    Found,
+    inputs_by_name,
+    of_block,
+    of_function,
+    of_symbol,
+    parameter_names,
+)
 from mixnet.stages.text import program_lines, source_lines
 from mixnet.symbol.symbol import Symbol
 
@@ -143,14 +150,7 @@ def stages(
     known: Any
     if isinstance(target, Symbol):
         known = target._heads[0].node
-        given: dict[str, Any] = dict(named)
-        for each in inputs:
-            if not isinstance(each, Mapping):
-                raise AttributeTypeError(
-                    f"stages: the inputs of a symbol come by name, as data=(32, 10) or "
-                    f"{{'data': array}}, not as {type(each).__name__}."
-                )
-            given.update(each)
+        given = inputs_by_name("stages", inputs, named)
         training = state.training if train is None else bool(train)
         found = of_symbol(target, given, training, ctx or current_context())
     elif isinstance(target, HybridBlock):

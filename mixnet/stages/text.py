@@ -5,26 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from mixnet.stages.program import Program
+from mixnet.units import size_text, time_text
 
 _WIDTH = 100
-
-
-def seconds(value: float | None) -> str:
-    """A time in the unit that suits it: ``1.25 ms``."""
-    if value is None:
-        return "not run"
-    for unit, scale in (("s", 1.0), ("ms", 1e3)):
-        if value * scale >= 1:
-            return f"{value * scale:.3g} {unit}"
-    return f"{value * 1e6:.3g} us"
-
-
-def size(value: float) -> str:
-    """A number of bytes in the unit that suits it: ``1.5 kB``, in powers of 1000."""
-    for unit, scale in (("GB", 1e9), ("MB", 1e6), ("kB", 1e3)):
-        if value >= scale:
-            return f"{value / scale:.3g} {unit}"
-    return f"{value:.0f} B"
 
 
 def source_lines(sections: list[dict[str, Any]]) -> list[str]:
@@ -62,18 +45,21 @@ def program_lines(program: Program) -> list[str]:
             hidden += 1
             continue
         nodes = ", ".join(group["nodes"]) or "made by XLA"
-        moved = f"{size(group['bytes_in'])} -> {size(group['bytes_out'])}"
+        moved = f"{size_text(group['bytes_in'])} -> {size_text(group['bytes_out'])}"
         lines.append(_cut(f"    {group['id']:>3} {group['kind']:<14}{moved:<22}{nodes}"))
     if hidden:
         lines.append(
             f"    and {hidden} copies of inputs or of numbers, and groups inside of loops and calls"
         )
     if program.memory:
-        told = ", ".join(f"{name} {size(value)}" for name, value in program.memory.items())
+        told = ", ".join(f"{name} {size_text(value)}" for name, value in program.memory.items())
         lines.append(f"  memory (XLA): {told}")
     if program.memory_plan is not None:
-        lines.append(f"  memory (plan): {size(program.memory_plan['total_bytes'])}")
-    told = ", ".join(f"{name} {seconds(value)}" for name, value in program.times.items())
+        lines.append(f"  memory (plan): {size_text(program.memory_plan['total_bytes'])}")
+    told = ", ".join(
+        f"{name} {'not run' if value is None else time_text(value)}"
+        for name, value in program.times.items()
+    )
     lines.append(f"  times: {told}")
     return lines
 

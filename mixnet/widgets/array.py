@@ -134,7 +134,7 @@ def live_form(array: NDArray) -> dict[str, Any] | None:
     more = len(shape) > 2 or any(extent > display.CELLS for extent in shape)
     if not more or not array.size or array.to_dict()["state"] == "pending" or not live.available():
         return None
-    bundle = ArrayView(array, side=24, slices=8).live._repr_mimebundle_()
+    bundle = ArrayView(array, side=24, slices=8).widget._repr_mimebundle_()
     data = bundle[0] if isinstance(bundle, tuple) else bundle
     return {kind: value for kind, value in (data or {}).items() if "widget-view" in kind}
 

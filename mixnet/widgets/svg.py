@@ -120,23 +120,6 @@ def _n(number: float) -> str:
     return f"{number:.1f}".removesuffix(".0")
 
 
-def size_text(size: float) -> str:
-    """Bytes for people: ``1.50 MB`` (powers of 1,000)."""
-    for unit in ("B", "kB", "MB", "GB"):
-        if abs(size) < 1000:
-            return f"{size:.0f} B" if unit == "B" else f"{size:.3g} {unit}"
-        size /= 1000
-    return f"{size:.3g} TB"
-
-
-def time_text(seconds: float) -> str:
-    """A duration for people: ``12.3 µs``, ``4.5 ms``, ``1.2 s``."""
-    for scale, unit in ((1e-6, "ns"), (1e-3, "µs"), (1, "ms")):
-        if abs(seconds) < scale:
-            return f"{seconds / scale * 1000:.3g} {unit}"
-    return f"{seconds:.3g} s"
-
-
 def short(text: str, length: int) -> str:
     """``text`` in at most ``length`` characters."""
     return text if len(text) <= length else text[: length - 1] + "…"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any, ClassVar
@@ -14,7 +15,7 @@ from mixnet.widgets import live, page
 _VIEWS: dict[str, type[View]] = {}
 
 
-class View:
+class View(ABC):
     """A picture of plain data.
 
     A view is a function of its ``payload`` (a dict that JSON takes, with its ``schema``) and of its ``state``
@@ -55,19 +56,19 @@ class View:
 
     # What subclasses define.
 
+    @abstractmethod
     def svg(self) -> str:
         """The picture, as the text of an SVG file."""
-        raise NotImplementedError
 
+    @abstractmethod
     def table(self) -> tuple[list[str], Iterable[Iterable[Any]]]:
         """The same as a table: header, rows."""
-        raise NotImplementedError
 
+    @abstractmethod
     def summary(self) -> str:
         """The same in one line of text."""
-        raise NotImplementedError
 
-    def message(self, content: dict[str, Any]) -> None:
+    def message(self, content: dict[str, Any]) -> None:  # noqa: B027 - most views send none
         """An event sent from the page (``model.send``); called in the kernel's thread."""
 
     # What they get.
@@ -103,7 +104,7 @@ class View:
         self._watchers.append(function)
 
     @property
-    def live(self) -> Any:
+    def widget(self) -> Any:
         """The anywidget that shows this view; made at first use.
 
         Raises:
@@ -167,7 +168,7 @@ class View:
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> Any:
         data, metadata = {}, {}
         if live.available():
-            bundle = self.live._repr_mimebundle_()
+            bundle = self.widget._repr_mimebundle_()
             data, metadata = bundle if isinstance(bundle, tuple) else (bundle or {}, {})
         return {**data, "text/plain": self.summary(), "text/html": self.html()}, metadata
 

@@ -18,7 +18,7 @@ ROOT = PACKAGE.parent
 # Later rooms may import earlier ones.
 LAYERS = [
     {"api", "base", "config", "context", "dtype", "attribute", "error", "interrupt", "lazy", "libinfo", "library", "log",
-     "name", "registry", "rtc", "source", "util"},
+     "name", "registry", "rtc", "source", "units", "util"},
     {"ops"}, {"graph"}, {"passes"}, {"engine"}, {"runtime"}, {"autograd"}, {"ndarray"},
     {"random"}, {"numpy"}, {"numpy_extension"}, {"symbol"},
     {"initializer", "lr_scheduler", "metric", "operator", "recordio", "io"}, {"optimizer", "image"}, {"kvstore"},

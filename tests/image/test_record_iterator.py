@@ -21,6 +21,7 @@ from mixnet.image.record_source import Records
 from mixnet.io import ImageRecordIter
 from mixnet.recordio import MXIndexedRecordIO
 from tests.image.files import write_records
+from tests.interrupts import press
 
 FIXTURES = Path(__file__).parents[1] / "parity" / "fixtures"
 RECORDED = np.load(FIXTURES / "augment.npz")
@@ -293,14 +294,7 @@ def test_interrupting(ten: dict[str, Any], tmp_path: Path) -> None:
     process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment)
     assert process.stdout is not None
     assert process.stdout.readline() == "batch\n"
-    said = ""
-    for _ in range(12):  # Python drops an interrupt that arrives in a finalizer; people press again
-        process.send_signal(signal.SIGINT)
-        try:
-            said, _ = process.communicate(timeout=5)
-            break
-        except subprocess.TimeoutExpired:
-            continue
+    said = press(process)
     assert said.endswith("interrupted\n")
     assert process.returncode == 0
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 import os
 import re
-import signal
 import subprocess
 import sys
 import textwrap
@@ -16,6 +15,7 @@ import numpy as np
 import pytest
 
 import mixnet as mx
+from tests.interrupts import press
 from tests.module.networks import bound, mlp, samples
 
 LINES = """\
@@ -193,16 +193,7 @@ def test_interrupting_a_training_leaves_nothing_half_done(tmp_path: Path) -> Non
     try:
         assert process.stdout.readline() == "batch\n"
         time.sleep(0.2)
-        output = ""
-        for _ in range(
-            12
-        ):  # Python drops an interrupt that arrives in a finalizer; people press again
-            process.send_signal(signal.SIGINT)
-            try:
-                output, _ = process.communicate(timeout=5)
-                break
-            except subprocess.TimeoutExpired:
-                continue
+        output = press(process)
     finally:
         process.kill()
     assert output.startswith("interrupted") and process.returncode == 0

@@ -13,8 +13,8 @@ import mixnet as mx
 from mixnet import autograd, gluon
 from mixnet.base import AttributeTypeError, AttributeValueError
 from mixnet.widgets import StopTraining, TrainingBoard, View, live
-from mixnet.widgets.board_data import CAPACITY, RECENT, Series, png
-from mixnet.widgets.board_sender import Sender
+from mixnet.widgets.board.data import CAPACITY, RECENT, Series, png
+from mixnet.widgets.board.sender import Sender
 
 PATIENCE = 60  # seconds until a test gives up; nothing waits so long
 
@@ -302,7 +302,7 @@ def test_the_page_gets_few_updates_and_the_last_one(monkeypatch: pytest.MonkeyPa
     pytest.importorskip("anywidget", reason="pip install 'mixnet[widgets]'")
     board = TrainingBoard(rate=20)
     sent = []
-    board.live.observe(lambda change: sent.append(change["new"]), "payload")
+    board.widget.observe(lambda change: sent.append(change["new"]), "payload")
 
     def train(board: TrainingBoard) -> None:
         for i in range(2000):
@@ -319,13 +319,13 @@ def test_the_page_gets_few_updates_and_the_last_one(monkeypatch: pytest.MonkeyPa
     assert sent[-1]["status"] == "done" and sent[-1]["running"] is False
     # A loop in the caller's own thread: the last value follows by itself.
     board.log(loss=-2)
-    until(lambda: board.live.payload["series"][0]["recent"]["value"][-1] == -2)
+    until(lambda: board.widget.payload["series"][0]["recent"]["value"][-1] == -2)
 
 
 @pytest.mark.skipif(not live.available(), reason="pip install 'mixnet[widgets]'")
 def test_waiting_says_the_last_state_again(monkeypatch: pytest.MonkeyPatch) -> None:
     board, told = TrainingBoard(), []
-    monkeypatch.setattr(type(board.live), "send_state", lambda self, key=None: told.append(
+    monkeypatch.setattr(type(board.widget), "send_state", lambda self, key=None: told.append(
         (threading.current_thread().name, self.payload["status"], key)
     ))  # fmt: skip
     board.start(lambda board: board.log(loss=1.0))
@@ -345,7 +345,7 @@ def test_without_anywidget_there_are_lines(
 
 
 def test_the_sending_thread_ends(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("mixnet.widgets.board_sender.IDLE", 0.02)
+    monkeypatch.setattr("mixnet.widgets.board.sender.IDLE", 0.02)
     board = TrainingBoard()
     sender: Sender = board._sender
     board.log(a=1)

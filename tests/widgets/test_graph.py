@@ -19,17 +19,7 @@ from mixnet.gluon.model_zoo import vision
 from mixnet.passes.changes import changes
 from mixnet.widgets import GraphView, page
 from mixnet.widgets.graph.payload import Reader
-
-
-def lenet() -> mx.sym.Symbol:
-    x = mx.sym.Variable("data")
-    for i, filters in enumerate((20, 50)):
-        x = mx.sym.Convolution(x, kernel=(5, 5), num_filter=filters, name=f"conv{i}")
-        x = mx.sym.Activation(x, act_type="tanh", name=f"tanh{i}")
-        x = mx.sym.Pooling(x, pool_type="max", kernel=(2, 2), stride=(2, 2), name=f"pool{i}")
-    x = mx.sym.FullyConnected(mx.sym.Flatten(x, name="flatten"), num_hidden=500, name="fc0")
-    x = mx.sym.Activation(x, act_type="tanh", name="tanh2")
-    return mx.sym.SoftmaxOutput(mx.sym.FullyConnected(x, num_hidden=10, name="fc1"), name="softmax")
+from tests.widgets.networks import lenet
 
 
 def small_net() -> nn.HybridSequential:

@@ -15,9 +15,10 @@ import mixnet as mx
 from mixnet.base import AttributeTypeError
 from mixnet.gluon import nn
 from mixnet.runtime.memory import Allocation, MemoryLog
-from mixnet.widgets import MemoryView, memory_live
-from mixnet.widgets.memory_picture import alive_at, array_name, boxes, live_curve
-from mixnet.widgets.memory_plans import PLANS
+from mixnet.widgets import MemoryView
+from mixnet.widgets.memory import live as memory_live
+from mixnet.widgets.memory.picture import alive_at, array_name, boxes, live_curve
+from mixnet.widgets.memory.plans import PLANS
 from tests.widgets.examples import small_symbol
 
 

@@ -14,7 +14,7 @@ import pytest
 
 from mixnet.base import AttributeTypeError, AttributeValueError
 from mixnet.widgets import ScalingView, measure_scaling
-from mixnet.widgets.scaling_model import fit, step_parts, throughput
+from mixnet.widgets.scaling.model import fit, step_parts, throughput
 
 ROOT = Path(__file__).parents[2]
 TRUE = {"t_compute": 2e-4, "batch": 64, "serial": 0.0, "alpha": 3e-5, "beta": 1e-9, "bytes": 5e7}

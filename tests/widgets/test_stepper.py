@@ -16,7 +16,8 @@ import mixnet as mx
 from mixnet import autograd, gluon, nd
 from mixnet.base import AttributeTypeError
 from mixnet.gluon import nn
-from mixnet.widgets import HybridizeStepper, View, page, stepper_data
+from mixnet.widgets import HybridizeStepper, View, page
+from mixnet.widgets.stepper import data as stepper_data
 
 FIXTURE = Path(__file__).parents[2] / "widgets" / "fixtures" / "stages.json"
 

@@ -16,7 +16,7 @@ import mixnet as mx
 from mixnet.base import AttributeTypeError, AttributeValueError
 from mixnet.engine import ThreadedEngine, Var, timeline
 from mixnet.widgets import EngineTimeline
-from mixnet.widgets.timeline_data import SEATS, columns, critical_path, dependencies
+from mixnet.widgets.timeline.data import SEATS, columns, critical_path, dependencies
 
 ROOT = Path(__file__).parents[2]
 

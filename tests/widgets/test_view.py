@@ -73,10 +73,10 @@ def test_live_state_comes_back(view: View) -> None:
     )
     told = []
     view.watch(told.append)
-    view.live.state = {**view.state, "probe": 7}
+    view.widget.state = {**view.state, "probe": 7}
     assert view.state["probe"] == 7 and told[-1]["probe"] == 7
     view.choose(probe=8)
-    assert view.live.state["probe"] == 8
+    assert view.widget.state["probe"] == 8
     data, _ = view._repr_mimebundle_()
     assert {"text/plain", "text/html", "application/vnd.jupyter.widget-view+json"} <= set(data)
 
@@ -86,7 +86,7 @@ def test_without_anywidget_views_are_pictures(view: View, monkeypatch: pytest.Mo
     data, _ = view._repr_mimebundle_()
     assert set(data) == {"text/plain", "text/html"}
     with pytest.raises(mx.MXNetError, match=r"pip install 'mixnet\[widgets\]'"):
-        _ = view.live
+        _ = view.widget
 
 
 def test_unknown_schema() -> None:

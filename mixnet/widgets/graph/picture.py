@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from mixnet.units import size_text
 from mixnet.visualization.layout import curve, layered
 from mixnet.widgets.graph.payload import Reader
-from mixnet.widgets.svg import Svg, short, size_text
+from mixnet.widgets.svg import Svg, short
 
 _WIDEST = 1160.0  # pixels: what is wider is drawn smaller
 _MOST = 400  # boxes; more are no picture any more

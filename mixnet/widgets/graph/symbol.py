@@ -15,6 +15,7 @@ from mixnet.passes.complete_shapes import complete_shapes
 from mixnet.passes.facts import Known
 from mixnet.passes.infer_shape import Inference, is_known
 from mixnet.passes.training_graph import training_graph
+from mixnet.stages.recording import inputs_by_name
 from mixnet.symbol.executor import unplaced_graph
 from mixnet.symbol.symbol import Symbol
 from mixnet.widgets.graph.rows import (
@@ -28,14 +29,7 @@ def of_symbol(
     symbol: Symbol, inputs: Sequence[Any], train: bool, named: Mapping[str, Any]
 ) -> Pictured:
     """Rows of a symbol with shapes or arrays by name."""
-    given: dict[str, Any] = dict(named)
-    for each in inputs:
-        if not isinstance(each, Mapping):
-            raise AttributeTypeError(
-                f"GraphView: the inputs of a symbol come by name, as data=(32, 10) or "
-                f"{{'data': array}}, not as {type(each).__name__}."
-            )
-        given.update(each)
+    given = inputs_by_name("GraphView", inputs, named)
     known = [*symbol.list_arguments(), *symbol.list_auxiliary_states()]
     for name in given:
         if name not in known:

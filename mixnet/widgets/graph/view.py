@@ -7,13 +7,13 @@ from collections.abc import Iterable
 from typing import Any
 
 from mixnet.base import MXNetError
+from mixnet.units import size_text, time_text
 from mixnet.widgets.graph.diff import difference
 from mixnet.widgets.graph.measure import measured
 from mixnet.widgets.graph.payload import Reader, payload_of
 from mixnet.widgets.graph.picture import CHANGES, picture
 from mixnet.widgets.graph.rows import Pictured
 from mixnet.widgets.graph.target import pictured
-from mixnet.widgets.svg import size_text, time_text
 from mixnet.widgets.view import View
 
 

@@ -1,4 +1,4 @@
-// Seconds of a data-parallel step by what they go to: the model of mixnet/widgets/scaling_model.py.
+// Seconds of a data-parallel step by what they go to: the model of mixnet/widgets/scaling/model.py.
 
 // model: {t_compute, batch, serial, alpha, beta, bytes, overlap, compression}
 export function stepParts(model, n) {

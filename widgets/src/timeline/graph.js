@@ -1,5 +1,5 @@
 // Who waits for whom: edges from the versions of variables, what lies a few edges away, the longest chain.
-// The same rules as mixnet/widgets/timeline_data.py; `run` is one of the payload's runs.
+// The same rules as mixnet/widgets/timeline/data.py; `run` is one of the payload's runs.
 
 // Edges in columns: from[k] must end before to[k] starts, because of variable via[k].
 export function edges(run) {

@@ -8,8 +8,8 @@ from typing import Any
 
 from mixnet.context import Context
 from mixnet.runtime.memory import MemoryLog
-from mixnet.widgets.memory_live import payload_of_log
-from mixnet.widgets.memory_picture import (
+from mixnet.widgets.memory.live import payload_of_log
+from mixnet.widgets.memory.picture import (
     alive_at,
     array_name,
     picture,
@@ -17,31 +17,8 @@ from mixnet.widgets.memory_picture import (
     source_text,
     than,
 )
-from mixnet.widgets.memory_plans import Asked, payload_of
+from mixnet.widgets.memory.plans import Asked, payload_of
 from mixnet.widgets.view import View
-
-
-class _Live:
-    """Of the class the constructor ``MemoryView.live``, of a view its anywidget, as every view has it."""
-
-    def __get__(self, view: MemoryView | None, owner: type[MemoryView]) -> Any:
-        return _of_log if view is None else View.live.__get__(view, owner)
-
-
-def _of_log(log: MemoryLog | None = None, ctx: Context | None = None) -> MemoryView:
-    """Memory over time, as ``with mx.runtime.memory():`` recorded it, with the line of each array.
-
-    Args:
-        log: what the scope gave; by default the log that is being kept, else the last one.
-        ctx: which device is shown first; by default the one that held most.
-
-    Raises:
-        MXNetError: nothing was recorded.
-    """
-    payload = payload_of_log(log, ctx)
-    view = MemoryView.__new__(MemoryView)
-    View.__init__(view, payload, {"plan": payload["plans"][0]["name"]})
-    return view
 
 
 class MemoryView(View):
@@ -82,7 +59,21 @@ class MemoryView(View):
         asked = Asked(target, inputs, train, loss, shapes, sys._getframe())
         super().__init__(payload_of(asked, xla), {"plan": "both"})
 
-    live: Any = _Live()  # MemoryView.live(log, ctx) makes one; view.live is its anywidget
+    @staticmethod
+    def live(log: MemoryLog | None = None, ctx: Context | None = None) -> MemoryView:
+        """Memory over time, as ``with mx.runtime.memory():`` recorded it, with the line of each array.
+
+        Args:
+            log: what the scope gave; by default the log that is being kept, else the last one.
+            ctx: which device is shown first; by default the one that held most.
+
+        Raises:
+            MXNetError: nothing was recorded.
+        """
+        payload = payload_of_log(log, ctx)
+        view = MemoryView.__new__(MemoryView)
+        View.__init__(view, payload, {"plan": payload["plans"][0]["name"]})
+        return view
 
     def plan(self, name: str | None = None) -> dict[str, Any]:
         """One plan of the payload; by default the chosen one."""

@@ -6,7 +6,7 @@ import time
 from typing import Any
 
 from mixnet.gluon.contrib.estimator.handlers import BatchEnd, EpochBegin, EpochEnd, TrainBegin
-from mixnet.widgets.board_control import StopTraining
+from mixnet.widgets.board.control import StopTraining
 
 _OFTEN = 0.25  # seconds between two readings of a metric, which wait for the device
 

@@ -8,10 +8,11 @@ from mixnet.base import MXNetError
 from mixnet.gluon.block import HybridBlock
 from mixnet.stages import Stages
 from mixnet.stages import stages as look
-from mixnet.widgets import cell
+from mixnet.units import time_text
 from mixnet.widgets.magics import cell_magic, run_cell
-from mixnet.widgets.stepper_data import key_text, payload
-from mixnet.widgets.svg import Svg, short, time_text
+from mixnet.widgets.stepper import cell
+from mixnet.widgets.stepper.data import key_text, payload
+from mixnet.widgets.svg import Svg, short
 from mixnet.widgets.view import View
 
 _KINDS = {"graph": 0, "pass": 2, "plan": 3, "source": 7, "jaxpr": 5, "stablehlo": 6, "hlo": 1, "run": 4}  # fmt: skip

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from mixnet.widgets.svg import Svg, short, size_text
+from mixnet.units import size_text
+from mixnet.widgets.svg import Svg, short
 
 _WIDTH, _HEIGHT, _GAP, _ACROSS = 300, 150, 16, 3
 _LETTERS = "ABCDEFGH"

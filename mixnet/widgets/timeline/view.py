@@ -9,10 +9,10 @@ from mixnet import engine
 from mixnet.base import AttributeTypeError, AttributeValueError, MXNetError
 from mixnet.engine.timeline import now, timeline
 from mixnet.ndarray import waitall
+from mixnet.units import time_text
 from mixnet.widgets.magics import cell_magic, run_cell
-from mixnet.widgets.svg import time_text
-from mixnet.widgets.timeline_data import Row, Run, columns
-from mixnet.widgets.timeline_svg import picture
+from mixnet.widgets.timeline.data import Row, Run, columns
+from mixnet.widgets.timeline.picture import picture
 from mixnet.widgets.view import View
 
 MOST = 50_000
@@ -43,7 +43,7 @@ class EngineTimeline(View):
         AttributeTypeError: something in ``rows`` is no row of a timeline.
 
     Source: the payload ``mixnet.engine/1`` has ``runs``, with columns each, see
-    :func:`mixnet.widgets.timeline_data.columns`.
+    :func:`mixnet.widgets.timeline.data.columns`.
     """
 
     schema = "mixnet.engine/1"

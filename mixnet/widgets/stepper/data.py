@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import os
 import re
-import sys
 from collections.abc import Iterable
 from typing import Any
 
+from mixnet.source import known_as
 from mixnet.stages.program import Program
 from mixnet.stages.text import changes_text
 from mixnet.widgets.svg import short
@@ -69,7 +69,7 @@ def payload(data: dict[str, Any], entries: list[dict[str, Any]], programs: list[
         programs: ``Stages.programs``.
     """
     files = [section["file"] for section in data["source"]]
-    shown = {file: _file_name(file) for file in files}
+    shown = {file: os.path.basename(known_as(file)) for file in files}
     key = data["cache"]["key"]
     largest = max(programs, key=lambda each: len(each.graph["nodes"]))
     return {
@@ -116,13 +116,6 @@ def _others(arguments: str) -> str:
 
 def _shape(shape: Iterable[int]) -> str:
     return "×".join(map(str, shape)) or "scalar"
-
-
-def _file_name(file: str) -> str:
-    """A file's name without its folder; of a notebook's cell its number."""
-    shell = sys.modules["IPython"].get_ipython() if "IPython" in sys.modules else None
-    number = getattr(getattr(shell, "compile", None), "_filename_map", {}).get(file)
-    return f"In [{number}]" if number is not None else os.path.basename(file)
 
 
 def _program(program: Program, files: list[str], most: int) -> dict[str, Any]:

@@ -7,7 +7,7 @@ from typing import Any
 from mixnet.base import MXNetError
 from mixnet.context import Context
 from mixnet.runtime.memory import Allocation, MemoryLog, last_log, logs
-from mixnet.widgets.memory_plans import Table
+from mixnet.widgets.memory.plans import Table
 
 LIMIT = 50_000
 """Arrays of a device that are kept: those with the most bytes times seconds."""

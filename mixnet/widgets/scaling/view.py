@@ -7,8 +7,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from mixnet.base import AttributeTypeError, AttributeValueError
-from mixnet.widgets.scaling_model import COMPRESSIONS, DEFAULTS, fit, step_parts, throughput
-from mixnet.widgets.svg import Svg, size_text, time_text
+from mixnet.units import size_text, time_text
+from mixnet.widgets.scaling.model import COMPRESSIONS, DEFAULTS, fit, step_parts, throughput
+from mixnet.widgets.svg import Svg
 from mixnet.widgets.view import View
 
 ORIGINS = ("real devices", "simulated host devices", "model")
@@ -20,7 +21,7 @@ class ScalingView(View):
 
     Throughput is in samples a second of all devices; efficiency is the throughput of a device, as a share of that of a device in the smallest
     measured count. Discs are real devices, squares are CPU devices of one host, crosses are points that somebody's model gave.
-    The sliders' model is that of ``mixnet.widgets.scaling_model``; it runs in the page.
+    The sliders' model is that of ``mixnet.widgets.scaling.model``; it runs in the page.
 
     Args:
         runs: as ``measure_scaling`` returns them; ``[]`` with a model shows the model alone.

@@ -15,7 +15,7 @@ import numpy as np
 from mixnet.ndarray.ndarray import NDArray
 from mixnet.runtime.counters import counters
 from mixnet.runtime.memory import live_bytes
-from mixnet.widgets.board_data import Series, histogram, image, number, ready
+from mixnet.widgets.board.data import Series, histogram, image, number, ready
 
 EVENTS, IMAGES, HISTOGRAMS = 100, 12, 40
 _SAMPLE = 0.25  # seconds between two samples of memory and throughput
@@ -45,7 +45,7 @@ class Store:
         self._counted = 0  # of `times` at the last sample
 
     def log(self, step: int | None, values: dict[str, Any]) -> None:
-        """A step: values as :func:`board_data.held` gives them."""
+        """A step: values as :func:`mixnet.widgets.board.data.held` gives them."""
         compiled = counters()["programs_compiled"]
         with self.lock:
             now = time.monotonic()

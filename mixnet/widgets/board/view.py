@@ -12,11 +12,11 @@ import numpy as np
 
 from mixnet.base import AttributeTypeError, AttributeValueError, MXNetError
 from mixnet.ndarray.ndarray import NDArray
-from mixnet.widgets.board_control import Control, StopTraining
-from mixnet.widgets.board_data import check_image, held
-from mixnet.widgets.board_sender import IDLE, Sender
-from mixnet.widgets.board_store import Store
-from mixnet.widgets.board_svg import number_text, picture
+from mixnet.widgets.board.control import Control, StopTraining
+from mixnet.widgets.board.data import check_image, held
+from mixnet.widgets.board.picture import number_text, picture
+from mixnet.widgets.board.sender import IDLE, Sender
+from mixnet.widgets.board.store import Store
 from mixnet.widgets.view import View
 
 _WORDS = ("pause", "resume", "step", "stop")
@@ -283,7 +283,7 @@ class TrainingBoard(View):
 
     def handler(self) -> Any:
         """An event handler for ``Estimator.fit``: losses of batches, metrics of epochs; obeys the buttons."""
-        from mixnet.widgets.board_hooks import BoardHandler
+        from mixnet.widgets.board.hooks import BoardHandler
 
         return BoardHandler(self)
 
@@ -292,7 +292,7 @@ class TrainingBoard(View):
 
         ``fit`` is left by :class:`StopTraining` when somebody says stop.
         """
-        from mixnet.widgets.board_hooks import BoardCallback
+        from mixnet.widgets.board.hooks import BoardCallback
 
         return BoardCallback(self)
 
@@ -343,10 +343,10 @@ class TrainingBoard(View):
         raise MXNetError("A board's payload is what was logged; use log().")
 
     @property
-    def live(self) -> Any:
+    def widget(self) -> Any:
         """The anywidget that shows this board; see :class:`View`."""
         self._refresh()
-        return View.live.fget(self)  # type: ignore[attr-defined]
+        return super().widget
 
     def _refresh(self, wait: bool | None = None) -> None:
         data = self._data

@@ -5,7 +5,8 @@ from __future__ import annotations
 from itertools import accumulate
 from typing import Any
 
-from mixnet.widgets.svg import Svg, short, time_text
+from mixnet.units import time_text
+from mixnet.widgets.svg import Svg, short
 
 KINDS = {"A": (0, "activation kept for backward"), "F": (5, "forward alone"),
          "B": (1, "made by backward"), "R": (3, "recomputed"), "O": (2, "output"),

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 
-from mixnet.widgets.svg import Svg, short, time_text
-from mixnet.widgets.timeline_data import KINDS, Run
+from mixnet.units import time_text
+from mixnet.widgets.svg import Svg, short
+from mixnet.widgets.timeline.data import KINDS, Run
 
 WIDTH, LEFT, BAR, SEAT = 940, 14, 17, 5
 LETTERS = "CKIMO"  # compute, copy, I/O, messages, other: also as in timeline.js

@@ -1,0 +1,17 @@
+"""Networks that tests of views and their fixtures show."""
+
+from __future__ import annotations
+
+import mixnet as mx
+
+
+def lenet() -> mx.sym.Symbol:
+    """LeNet, as a symbol."""
+    x = mx.sym.Variable("data")
+    for i, filters in enumerate((20, 50)):
+        x = mx.sym.Convolution(x, kernel=(5, 5), num_filter=filters, name=f"conv{i}")
+        x = mx.sym.Activation(x, act_type="tanh", name=f"tanh{i}")
+        x = mx.sym.Pooling(x, pool_type="max", kernel=(2, 2), stride=(2, 2), name=f"pool{i}")
+    x = mx.sym.FullyConnected(mx.sym.Flatten(x, name="flatten"), num_hidden=500, name="fc0")
+    x = mx.sym.Activation(x, act_type="tanh", name="tanh2")
+    return mx.sym.SoftmaxOutput(mx.sym.FullyConnected(x, num_hidden=10, name="fc1"), name="softmax")
