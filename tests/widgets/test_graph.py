@@ -77,6 +77,14 @@ def test_equal_blocks_in_a_row_are_folded() -> None:
     blocks = view.payload["blocks"]
     assert blocks["label"] == ["unit", "unit0", "unit1", "unit2", "unit3"]
     assert blocks["repeat"] == [4, 0, 0, 0, 0] and blocks["parent"] == [-1, 0, 0, 0, 0]
+    drawn = view.svg()
+    view.choose(open=list(range(len(view.payload["blocks"]["label"]))))
+    names = [f">{each}_dense0_fwd<" for each in ("unit0", "unit3")]
+    assert all(name in view.svg() and name not in drawn for name in names), (
+        "what is open is drawn open"
+    )
+    view.choose(open=None)
+    assert view.svg() == drawn
     assert "unit ×4" in view.svg() and "unit0" not in re.sub(r"<title>.*?</title>", "", view.svg())
     different = small_net()
     different[2][0]._units = 6

@@ -160,7 +160,8 @@ export default view("MemoryView", (ctx) => {
     const text = `${seen.count.toLocaleString("en-US")} of ${p.order.length.toLocaleString("en-US")} boxes${seen.drawn < seen.count ? `, the largest ${seen.drawn.toLocaleString("en-US")} sharp` : ""}`;
     if (shown.textContent !== text) shown.textContent = text;
     for (const [box, value] of [[from, Math.max(begin, p.start)], [to, Math.min(end, p.length)]]) {
-      if (document.activeElement !== box) box.value = toShown(value);
+      const typed = String(toShown(value));
+      if (document.activeElement !== box && box.value !== typed) box.value = typed;
     }
   }
   function drawCurve(g, p, at) {

@@ -169,10 +169,16 @@ def _flops(row: Mapping[str, Any], shapes: Sequence[Sequence[Any]]) -> int:
 
 
 class Reader:
-    """A payload, read: what the picture and the table need."""
+    """A payload, read: what the picture and the table need.
 
-    def __init__(self, payload: Mapping[str, Any]):
+    Args:
+        payload: of a ``GraphView``.
+        opened: blocks that are open; without it those that are open at first.
+    """
+
+    def __init__(self, payload: Mapping[str, Any], opened: Sequence[int] | None = None):
         self.payload = payload
+        self.opened = frozenset(payload["open"] if opened is None else opened)
         self.names: list[str] = payload["names"]
         nodes = payload["nodes"]
         strings = payload["strings"]
@@ -203,7 +209,7 @@ class Reader:
         """The outermost closed block that a node stands in, -1 for none."""
         block, found = self.blocks[node], -1
         while block >= 0:
-            if block not in self.payload["open"]:
+            if block not in self.opened:
                 found = block
             block = self.payload["blocks"]["parent"][block]
         return found

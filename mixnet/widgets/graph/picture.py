@@ -1,8 +1,8 @@
-"""The graph with its blocks closed, as SVG."""
+"""The graph with its closed blocks as boxes, as SVG."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from mixnet.units import size_text
@@ -15,9 +15,15 @@ _MOST = 400  # boxes; more are no picture any more
 CHANGES = ("", "+", "−", "~", "→", "⊃", "=")
 
 
-def picture(payload: Mapping[str, Any], summary: str) -> str:
-    """The picture: boxes for the outermost blocks and for what stands beside them."""
-    read = Reader(payload)
+def picture(payload: Mapping[str, Any], summary: str, opened: Sequence[int] | None = None) -> str:
+    """The picture: boxes for the outermost closed blocks and for what stands beside them.
+
+    Args:
+        payload: of a ``GraphView``.
+        summary: its first line.
+        opened: blocks that are open; without it those that are open at first.
+    """
+    read = Reader(payload, opened)
     stands: dict[int, int] = {}  # node -> number of its box
     boxes: list[int] = []  # a node, or ~block
     number: dict[int, int] = {}

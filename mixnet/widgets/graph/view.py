@@ -162,7 +162,7 @@ class GraphView(View):
         return header, rows or [["nothing is computed", *[""] * (len(header) - 1)]]
 
     def svg(self) -> str:
-        return picture(self.payload, self.summary())
+        return picture(self.payload, self.summary(), self.state.get("open"))
 
 
 def _fact(name: str, value: Any) -> str:

@@ -17,6 +17,7 @@ export function view(name, start) {
   return {
     render({ model, el, isStatic = false }) {
       const closing = [];
+      let colours = {}; // of the theme: asking the page costs more than drawing a box
       const help = h("dialog", { class: "mx-help", "aria-label": `${name}: keys` });
       const bar = h("div", { class: "mx-bar", role: "toolbar", "aria-label": `${name} tools` });
       const stage = h("div", { class: "mx-stage" });
@@ -48,7 +49,10 @@ export function view(name, start) {
         say(text) {
           if (line.textContent !== text) line.textContent = text;
         },
-        colour: (key) => getComputedStyle(root).getPropertyValue(`--mx-${key}`).trim(),
+        colour(key) {
+          if (!colours[key]) colours[key] = getComputedStyle(root).getPropertyValue(`--mx-${key}`).trim();
+          return colours[key]; // "" until the view is in the page
+        },
         onClose: (f) => closing.push(f),
         // The keys of the view, as [keys, what they do]; a "?" button and key show them.
         keys(rows) {
@@ -64,7 +68,10 @@ export function view(name, start) {
       const changed = (what) => () => update(what);
       const handlers = { payload: changed("payload"), state: changed("state") };
       for (const key of Object.keys(handlers)) model.on(`change:${key}`, handlers[key]);
-      const stopTheme = onTheme(changed("theme"));
+      const stopTheme = onTheme(() => {
+        colours = {};
+        update("theme");
+      });
       update("payload");
       return () => {
         for (const key of Object.keys(handlers)) model.off(`change:${key}`, handlers[key]);

@@ -24,27 +24,26 @@ export function drawBoxes(g, p, at, ink, { underlay = null, most = MOST } = {}) 
     g.imageSmoothingEnabled = false;
     g.drawImage(underlay, x, y, at.x(p.length) - x, at.y(0) - y);
   }
-  const groups = {};
+  const large = {}, small = {}; // a colour is set once for all of its boxes: to set it is slower than to draw one
   for (const n of shown) {
-    if (thinned && ((p.end[n] - p.begin[n]) * at.kx < 3 || (p.high[n] - p.low[n]) * at.ky < 3)) continue;
-    (groups[p.graph.arrays.kind[n]] ??= []).push(n);
+    const w = (p.end[n] - p.begin[n]) * at.kx, h = (p.high[n] - p.low[n]) * at.ky;
+    if (thinned && (w < 3 || h < 3)) continue;
+    ((w > 2.5 && h > 2.5 ? large : small)[p.graph.arrays.kind[n]] ??= []).push(n);
   }
-  for (const kind in groups) {
+  const box = (n) => [at.x(p.begin[n]), at.y(p.high[n]), Math.max((p.end[n] - p.begin[n]) * at.kx, 0.6), Math.max((p.high[n] - p.low[n]) * at.ky, 0.5)];
+  g.lineWidth = 0.7;
+  for (const kind in large) {
     g.fillStyle = ink[kind].pale;
     g.strokeStyle = ink[kind].strong;
-    g.lineWidth = 0.7;
-    for (const n of groups[kind]) {
-      const x = at.x(p.begin[n]), y = at.y(p.high[n]);
-      const w = Math.max(at.x(p.end[n]) - x, 0.6), h = Math.max(at.y(p.low[n]) - y, 0.5);
-      if (w > 2.5 && h > 2.5) {
-        g.fillRect(x, y, w, h);
-        g.strokeRect(x, y, w, h);
-      } else {
-        g.fillStyle = ink[kind].strong;
-        g.fillRect(x, y, w, h);
-        g.fillStyle = ink[kind].pale;
-      }
+    for (const n of large[kind]) {
+      const [x, y, w, h] = box(n);
+      g.fillRect(x, y, w, h);
+      g.strokeRect(x, y, w, h);
     }
+  }
+  for (const kind in small) {
+    g.fillStyle = ink[kind].strong;
+    for (const n of small[kind]) g.fillRect(...box(n));
   }
   if (ink.text) write(g, p, at, shown, ink.text);
   return { count, drawn: shown.length };
