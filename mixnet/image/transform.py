@@ -238,9 +238,9 @@ def random_size_crop(
     if isinstance(area, Number):
         area = (area, 1.0)
     h, w = src.shape[:2]
+    log_ratio = [float(np.log(each)) for each in ratio]
     for _ in range(10):
         target = random.uniform(area[0], area[1]) * (h * w)
-        log_ratio = [float(np.log(each)) for each in ratio]
         shape = float(np.exp(random.uniform(*log_ratio)))
         new_w = round(math.sqrt(target * shape))
         new_h = round(math.sqrt(target / shape))
