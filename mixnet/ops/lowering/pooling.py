@@ -7,6 +7,8 @@ where its windowed reduction and the scatter that is its gradient go element by 
 
 from __future__ import annotations
 
+import functools
+import itertools
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -18,6 +20,7 @@ from jax import lax
 from mixnet.ops.lowering.lowering import Lowering
 
 Pair = tuple[int, int]
+Taps = list[tuple[int, Any]]
 _LARGEST_WINDOW = 16  # places, above which taking windows apart is slower
 
 
@@ -44,10 +47,15 @@ def pooling(
         reduce: Callable[..., Any] = jnp.max if pool_type == "max" else jnp.sum
         out = reduce(data, (1, 2), keepdims=True)
     elif places <= _LARGEST_WINDOW:
-        padded = _padded(data, widths, pool_type)
-        out, *rest = (each for _, _, each in _taps(padded, kernel, stride))
-        for each in rest:
-            out = jnp.maximum(out, each) if pool_type == "max" else out + each
+        join = jnp.maximum if pool_type == "max" else jnp.add
+        nothing = _lowest(data.dtype) if pool_type == "max" else 0
+
+        def together(taps: Taps, shape: tuple[int, ...]) -> Any:
+            if not taps:
+                return jnp.full(shape, nothing, data.dtype)
+            return functools.reduce(join, [each for _, each in taps])
+
+        out = _over_windows(data, kernel, stride, widths, together)
     else:
         out = _windows(data, kernel, stride, widths, pool_type)
     if pool_type == "max":
@@ -85,12 +93,7 @@ def pooling_gradient(
         return pull(head)[0]
     winner = None
     if pool_type == "max":
-        taps = _taps(_padded(data[0], widths, pool_type), kernel, stride)
-        _, _, best = taps[0]
-        winner = jnp.zeros(head.shape, jnp.int8)
-        for number, (_, _, each) in enumerate(taps[1:], 1):
-            winner = jnp.where(each > best, jnp.int8(number), winner)
-            best = jnp.maximum(best, each)
+        winner = _over_windows(data[0], kernel, stride, widths, _winner)
     return _gathered(head, winner, extents, kernel, stride, widths)
 
 
@@ -140,24 +143,66 @@ def _gathered(
     return out[:, top : top + extents[0], left : left + extents[1]]
 
 
-def _padded(data: Any, widths: Any, pool_type: str) -> Any:
-    if not np.any(widths):
-        return data
-    fill: Any = 0
-    if pool_type == "max":
-        floating = jnp.issubdtype(data.dtype, jnp.floating)
-        fill = -np.inf if floating else np.iinfo(data.dtype).min
-    return jnp.pad(data, ((0, 0), *widths, (0, 0)), constant_values=fill)
+def _over_windows(
+    data: Any, kernel: Pair, stride: Pair, widths: Any, combine: Callable[[Taps, Any], Any]
+) -> Any:
+    """``combine(taps, shape)`` of all windows; taps are what stands at each place of a window, with its number.
+
+    Windows that reach into the padding have fewer places: they are computed apart, and put beside
+    the others. To pad the data instead is to copy them, which takes longer than all the rest.
+    """
+    down, across = (
+        _alike(n, k, s, w)
+        for n, k, s, w in zip(data.shape[1:3], kernel, stride, widths, strict=True)
+    )
+    rows = []
+    for height, rows_of in down:
+        row = []
+        for width, columns_of in across:
+            taps = [
+                (i * kernel[1] + j, data[:, rows_of[i], columns_of[j]])
+                for i in rows_of
+                for j in columns_of
+            ]
+            row.append(combine(taps, (data.shape[0], height, width, data.shape[-1])))
+        rows.append(row[0] if len(row) == 1 else jnp.concatenate(row, 2))
+    return rows[0] if len(rows) == 1 else jnp.concatenate(rows, 1)
 
 
-def _taps(padded: Any, kernel: Pair, stride: Pair) -> list[tuple[int, int, Any]]:
-    """For every place of a window, what stands there in each window."""
-    ends = [(n - k) // s * s + 1 for n, k, s in zip(padded.shape[1:3], kernel, stride, strict=True)]
-    return [
-        (i, j, padded[:, i : i + ends[0] : stride[0], j : j + ends[1] : stride[1]])
-        for i in range(kernel[0])
-        for j in range(kernel[1])
-    ]
+def _alike(
+    extent: int, kernel: int, stride: int, width: Pair
+) -> list[tuple[int, dict[int, slice]]]:
+    """Windows in a row with the same places inside the data: how many, and where each place reads."""
+    before, after = width
+    starts = [i * stride - before for i in range((extent + before + after - kernel) // stride + 1)]
+    inside = [tuple(t for t in range(kernel) if 0 <= start + t < extent) for start in starts]
+    found = []
+    for places, group in itertools.groupby(range(len(starts)), key=lambda i: inside[i]):
+        first, *rest = group
+        reach = len(rest) * stride + 1
+        found.append(
+            (
+                1 + len(rest),
+                {t: slice(starts[first] + t, starts[first] + t + reach, stride) for t in places},
+            )
+        )
+    return found
+
+
+def _winner(taps: Taps, shape: tuple[int, ...]) -> Any:
+    """Number of the first of the largest places."""
+    if not taps:
+        return jnp.zeros(shape, jnp.int8)
+    (number, best), *rest = taps
+    winner = jnp.full(shape, number, jnp.int8)
+    for number, each in rest:
+        winner = jnp.where(each > best, jnp.int8(number), winner)
+        best = jnp.maximum(best, each)
+    return winner
+
+
+def _lowest(dtype: Any) -> Any:
+    return -np.inf if jnp.issubdtype(dtype, jnp.floating) else np.iinfo(dtype).min
 
 
 def _interleave(parts: Sequence[Any], axis: int) -> Any:
@@ -172,9 +217,7 @@ def _windows(data: Any, kernel: Pair, stride: Pair, widths: Any, pool_type: str)
     window = (1, *kernel, 1), (1, *stride, 1), ((0, 0), *widths, (0, 0))
     if pool_type != "max":
         return lax.reduce_window(data, np.zeros((), data.dtype), lax.add, *window)
-    floating = jnp.issubdtype(data.dtype, jnp.floating)
-    lowest = -np.inf if floating else np.iinfo(data.dtype).min
-    return lax.reduce_window(data, np.array(lowest, data.dtype), lax.max, *window)
+    return lax.reduce_window(data, np.array(_lowest(data.dtype), data.dtype), lax.max, *window)
 
 
 def _divided(total: Any, counts: Any) -> Any:
