@@ -2,7 +2,8 @@
 
 How quick views are in a browser: time from the page's start to the first picture, drawing a frame while panning
 and zooming (median and 95th percentile of the drawing alone), bytes of data; for the graph of ResNet-152 forward
-and backward, memory with 50,000 boxes, a timeline of 50,000 operations; and what notebooks with five views weigh.
+and backward, memory with 50,000 boxes, a timeline of 50,000 operations; the way from a box that is chosen in
+JupyterLab to Python and back; and what notebooks with five views weigh.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ import statistics
 import tempfile
 import time
 from collections.abc import Callable
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +22,8 @@ import mixnet as mx
 from mixnet.widgets import EngineTimeline, GraphView, MemoryView, View
 from mixnet.widgets.freeze import freeze
 from mixnet.widgets.page import pack, static
-from tests.ui.conftest import CHROMIUM, FLAGS
+from tests.ui.conftest import CHROMIUM, FLAGS, serve
+from tests.ui.notebooks import open_in, run_all, write
 from tests.ui.test_many_boxes import log_of_many
 from tests.widgets.examples import EXAMPLES
 
@@ -37,6 +40,29 @@ PAN = """async (count) => {
   }
   return times;
 }"""
+
+
+CHOOSE = """async (count) => {
+  const canvas = document.querySelector('.jp-OutputArea canvas.mx-canvas'), times = [];
+  const heard = () => document.querySelector('.jp-OutputArea .heard')?.textContent;
+  canvas.focus();
+  for (let i = 0; i < count; i++) {
+    const before = heard(), start = performance.now();
+    canvas.dispatchEvent(new KeyboardEvent('keydown', { key: i % 2 ? 'ArrowUp' : 'ArrowDown', bubbles: true }));
+    while (heard() === before) await new Promise((done) => setTimeout(done, 1));
+    times.push(performance.now() - start);
+    await new Promise((done) => setTimeout(done, 200));
+  }
+  return times;
+}"""
+CELL = """
+import ipywidgets
+from tests.benchmarks.views import resnet
+view = resnet()
+heard = ipywidgets.HTML("<b class='heard'>nothing yet</b>")
+view.watch(lambda state: setattr(heard, "value", f"<b class='heard'>{state['selected']}</b>"))
+display(heard, view)
+"""
 
 
 def resnet() -> View:
@@ -91,6 +117,23 @@ def measure(browser: Any, name: str, make: Callable[[], View], open_all: bool = 
     )
 
 
+def choose(browser: Any) -> None:
+    """Print how long JupyterLab takes from choosing a box to what Python answers on the page."""
+    with tempfile.TemporaryDirectory() as folder:
+        base = Path(folder) / "lab"
+        base.mkdir()
+        with contextmanager(serve)("lab", base) as server:
+            page = browser.new_page(viewport={"width": 1280, "height": 1100})
+            open_in(page, server, write(server, "choose", CELL))
+            run_all(page)
+            times = sorted(page.evaluate(CHOOSE, 41))
+            page.close()
+    print(
+        f"a box of ResNet-152 is chosen in JupyterLab, Python hears of it and answers: median {statistics.median(times):.0f} ms, "
+        f"95 %: {times[int(0.95 * len(times))]:.0f} ms"
+    )
+
+
 def weigh() -> None:
     """Print what a notebook with five views weighs: saved by JupyterLab, and frozen."""
     views = [EXAMPLES[name]() for name in ("graph", "memory", "timeline", "stepper", "scaling")]
@@ -115,6 +158,7 @@ def main() -> None:
     with sync_playwright() as play:
         browser = play.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
         measure(browser, "GraphView, ResNet-152, forward and backward", resnet)
+        choose(browser)
         measure(browser, "the same, everything open", resnet, open_all=True)
         measure(browser, "MemoryView.live, 50,000 boxes", lambda: MemoryView.live(log_of_many()))
         measure(browser, "EngineTimeline, 50,000 operations", timeline)

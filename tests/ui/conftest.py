@@ -74,7 +74,8 @@ def browser() -> Iterator[Any]:
         opened.close()
 
 
-def _serve(kind: str, base: Path) -> Iterator[Server]:
+def serve(kind: str, base: Path) -> Iterator[Server]:
+    """A server of JupyterLab (``lab``) or Notebook 7 that keeps all it writes below ``base``."""
     folders = {}
     for name in ("CONFIG", "DATA", "RUNTIME"):
         folders[f"JUPYTER_{name}_DIR"] = str(base / name.lower())
@@ -116,12 +117,12 @@ def _serve(kind: str, base: Path) -> Iterator[Server]:
 
 @pytest.fixture(scope="session")
 def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    yield from _serve("lab", tmp_path_factory.mktemp("lab"))
+    yield from serve("lab", tmp_path_factory.mktemp("lab"))
 
 
 @pytest.fixture(scope="session")
 def notebook7(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    yield from _serve("notebook", tmp_path_factory.mktemp("notebook7"))
+    yield from serve("notebook", tmp_path_factory.mktemp("notebook7"))
 
 
 @dataclass

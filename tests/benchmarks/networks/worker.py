@@ -68,9 +68,13 @@ class Worker:
         np.savez(path, out=out, losses=np.array(losses, np.float64))
 
     def time(self, name: str, variant: str, mode: str, steps: int) -> float:
-        """Seconds of some steps in a row; ``mode`` is "inference" or "training"."""
+        """Seconds of some steps in a row, after one more; ``mode`` is "inference" or "training".
+
+        In the first step of a turn caches, memory and threads are those of another contender.
+        """
         contender = self._made[name, variant]
         step = contender.predict if mode == "inference" else contender.train
+        step()
         contender.finish()
         start = time.perf_counter()
         for _ in range(steps):
