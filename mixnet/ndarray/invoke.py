@@ -117,7 +117,7 @@ def _context(given: Any) -> Context | None:
 
 
 def _write_states(op: Op, statics: Any, arrays: Sequence[NDArray], outputs: list[Any]) -> None:
-    for place, index in op.written(statics, len(arrays)).items():
+    for place, index in op.changed(statics, len(arrays)).items():
         # States are no part of the tape: writing them while recording is what they are for.
         value = outputs[index]
         if state.trace is None:

@@ -15,8 +15,13 @@ def _visible(output_mean_var: bool) -> int:
     return 3 if output_mean_var else 1
 
 
+def _moves(training: bool, use_global_stats: bool) -> bool:
+    return training and not use_global_stats
+
+
 _COMMON: dict[str, Any] = {
     "states": ["moving_mean", "moving_var"],
+    "moves": _moves,
     "outputs": 3,
     "visible": _visible,
     "output_names": ["output", "mean", "var"],

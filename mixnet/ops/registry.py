@@ -38,6 +38,7 @@ class Op:
         states: array parameters that the operator writes; the function returns their new values
             after its outputs. For a variadic operator a function of the attributes that gives
             the inputs' places.
+        moves: function of the attributes: whether a call changes the states; by default it does.
         outputs: number of outputs (states left out), or a function of the attributes.
         visible: number of outputs a caller sees, or a function of the attributes.
         output_names: suffixes of the outputs' names in a symbol, or a function of the attributes
@@ -65,6 +66,7 @@ class Op:
         *,
         aliases: Iterable[str] = (),
         states: Sequence[str] | Callable[..., Sequence[int]] = (),
+        moves: Callable[..., bool] | None = None,
         outputs: int | Callable[..., int] = 1,
         visible: int | Callable[..., int] | None = None,
         output_names: Sequence[str] | Callable[..., Sequence[str]] = ("output",),
@@ -82,6 +84,7 @@ class Op:
         self.__doc__ = inspect.getdoc(function) or ""
         self.aliases = tuple(aliases)
         self._states = states if callable(states) else None
+        self._moves = moves
         self.states: tuple[str, ...] = () if callable(states) else tuple(states)
         self._name_outputs = output_names if callable(output_names) else None
         self._output_names = () if callable(output_names) else tuple(output_names)
@@ -315,6 +318,15 @@ class Op:
             for i, name in enumerate(self.states)
             if name in arguments
         }
+
+    def changed(self, statics: Statics, num_inputs: int) -> dict[int, int]:
+        """Those of the ``written`` inputs that this call gives another value."""
+        if self._moves is not None:
+            known = self.keywords(statics)
+            names = inspect.signature(self._moves).parameters
+            if not self._moves(**{name: known[name] for name in names}):
+                return {}
+        return self.written(statics, num_inputs)
 
     def num_residuals(self, statics: Statics, num_inputs: int = 0) -> int:
         """Outputs behind all others that only backward reads."""

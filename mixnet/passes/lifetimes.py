@@ -12,6 +12,7 @@ import numpy as np
 from mixnet.graph.graph import Graph
 from mixnet.graph.node import Entry, Node
 from mixnet.ops.dataflow import Known, program
+from mixnet.ops.registry import Op
 
 EXTERNAL = frozenset({"argument", "state", "gradient", "view"})
 """Kinds of arrays whose memory belongs to whoever runs the graph; the others a plan places."""
@@ -112,6 +113,11 @@ def lifetimes(graph: Graph, inputs: Sequence[Known]) -> Schedule:
     for number in graph.states:
         kinds[Entry(graph.inputs[number])] = "state"
     nodes = [node for node in graph.nodes if not node.is_variable]
+    for node in nodes:  # states that stay as they are when predicting
+        if isinstance(node.op, Op) and node.op.states:
+            for place in node.op.written(node.statics, len(node.inputs)):
+                if node.inputs[place].node.is_variable:
+                    kinds[node.inputs[place]] = "state"
     arrays: dict[Entry, Array] = {}
     made: dict[Array, int] = {}
     readers: dict[Array, list[int]] = {}

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from mixnet.graph.graph import Graph
 from mixnet.graph.node import Entry, Node
 
@@ -12,8 +14,13 @@ def set_training(graph: Graph, training: bool) -> Graph:
     def change(node: Node, inputs: tuple[Entry, ...]) -> Node:
         if not node.op.takes_training:
             return node.replaced(inputs)
-        statics = (*node.statics[:-1], training)
-        made = Node(node.op, statics, node.scalars, inputs, node.name, node.attrs)
+        made = Node(node.op, in_mode(node, training), node.scalars, inputs, node.name, node.attrs)
         return made.made_from(node)
 
     return graph.rebuild(change)
+
+
+def in_mode(node: Node, training: bool) -> Any:
+    """Attributes of a node in training mode, or in prediction mode."""
+    assert node.op is not None
+    return (*node.statics[:-1], training) if node.op.takes_training else node.statics

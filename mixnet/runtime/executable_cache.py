@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 import gc
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from typing import Any
 
+import jax
+
+from mixnet.context import Context
 from mixnet.graph.graph import Graph
 from mixnet.ops.lowering.convolution import CONVOLUTION
 from mixnet.passes import pipeline
 from mixnet.passes.facts import Facts
-from mixnet.runtime import compile_watch, disk_cache, first_sight
+from mixnet.runtime import compile_watch, disk_cache, first_sight, prepared
 from mixnet.runtime.ahead import compile_for
 from mixnet.runtime.compiler_options import can_be_written, compiler_options
 from mixnet.runtime.counters import count
 from mixnet.runtime.host_memory import keep_freed_memory
 from mixnet.runtime.lower import lower
+from mixnet.runtime.value import Spec
 
 HOT_RUNS = 50
 """Runs after which a program with convolutions may become one that cannot be kept on disk."""
@@ -48,6 +52,7 @@ class Compiled:
 
 disk_cache.use()
 _programs: dict[Any, Compiled] = {}
+_preparing: dict[Any, Callable[..., Any]] = {}  # first parts of programs that were cut in two
 
 
 def executable(key: Any, segment: Any) -> Callable[..., Any]:
@@ -96,16 +101,35 @@ def _graph(key: Any, segment: Any, hot: bool) -> Graph:
 
 def _compile(graph: Graph, key: Any, segment: Any) -> Callable[..., Any]:
     _, _, donated, context = key
+    specs = [value.spec for value in segment.leaves]
+    # What a program takes over it takes over at once: it stays whole.
+    found = None if donated else prepared.cut(graph)
+    if found is None:
+        return _program(graph, len(segment.scalars), specs, context, donated)
+    given = [specs[i] for i in found.places]
+    first = lower(found.first)
+    with jax.enable_x64(True):
+        structs: Any = jax.eval_shape(lambda *arrays: first(arrays, ()), *[s.struct for s in given])
+    made = [Spec.of(each.shape, each.dtype, context) for each in structs]
+    which = found.key, tuple(given)
+    if which not in _preparing:
+        _preparing[which] = _program(found.first, 0, given, context)
+    rest = _program(found.rest, len(segment.scalars), [*specs, *made], context)
+    return prepared.Prepared(_preparing[which], rest, found)
+
+
+def _program(
+    graph: Graph, scalars: int, specs: Sequence[Spec], context: Context, donated: Sequence[int] = ()
+) -> Callable[..., Any]:
     run = lower(graph)
 
     def call(scalars: Any, *arrays: Any) -> list[Any]:
         return run(arrays, scalars)
 
     count("programs_compiled")
-    specs = [value.spec for value in segment.leaves]
     options = compiler_options(graph, context.device.platform)
     with nullcontext() if can_be_written(graph) else disk_cache.kept_out():
-        return compile_for(call, len(segment.scalars), specs, context, donated, options)
+        return compile_for(call, scalars, specs, context, donated, options)
 
 
 def make_room(programs: dict[Any, Any]) -> None:
@@ -114,6 +138,7 @@ def make_room(programs: dict[Any, Any]) -> None:
     if count >= MOST_PROGRAMS or (count % 50 == 49 and _memory_maps() > MOST_MAPS):
         for key in list(programs)[: count // 2]:
             programs.pop(key, None)
+        _preparing.clear()
         first_sight.clear()
         gc.collect()
 
@@ -138,4 +163,6 @@ def is_compiled(key: tuple[Any, ...]) -> bool:
 def clear() -> None:
     """Forget all compiled programs."""
     _programs.clear()
+    _preparing.clear()
+    prepared.clear()
     first_sight.clear()

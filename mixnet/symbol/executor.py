@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any, NamedTuple
@@ -30,7 +31,7 @@ from mixnet.passes.facts import Facts
 from mixnet.passes.infer_shape import infer
 from mixnet.passes.place_devices import group_of, place_devices
 from mixnet.passes.recompute import default_mode
-from mixnet.passes.set_training import set_training
+from mixnet.passes.set_training import in_mode, set_training
 from mixnet.runtime.graph_op import GraphOp, call_graph, graph_op
 from mixnet.runtime.placed import PlacedGraph
 from mixnet.runtime.value import Value
@@ -66,13 +67,17 @@ def executable_graph(
 
 def unplaced_graph(symbol: Symbol, training: bool) -> Graph:
     """The symbol's graph before any pass but its mode, with states as further heads."""
-    return set_training(state_graph(symbol), training)
+    return set_training(state_graph(symbol, training), training)
 
 
-def state_graph(symbol: Symbol) -> Graph:
+def state_graph(symbol: Symbol, training: bool | None = None) -> Graph:
     """The symbol's graph as composed, with the new values of states as further heads.
 
     Operators that write the same state do so one after the other.
+
+    Args:
+        symbol: what is composed.
+        training: leave out states that stay as they are in this mode.
     """
     inputs = (*symbol._arguments(), *symbol._state_variables())
     latest: dict[Node, Entry] = {}
@@ -80,7 +85,11 @@ def state_graph(symbol: Symbol) -> Graph:
     def change(node: Node, given: tuple[Entry, ...]) -> Node:
         if not node.op.states:
             return node if given == node.inputs else node.replaced(given)
-        written = node.op.written(node.statics, len(given))
+        if training is None:
+            written = node.op.written(node.statics, len(given))
+        else:
+            statics = in_mode(node, training)
+            written = node.op.changed(statics, len(given))
         states = {place: node.inputs[place].node for place in written}
         now = [
             latest.get(states[place], entry) if place in states else entry
@@ -514,7 +523,7 @@ def bind(
         ShapeError: shapes do not fit; names the node.
     """
     context = ctx or current_context()
-    names, aux_names = self.list_arguments(), self.list_auxiliary_states()
+    names, aux_names = _names_of("bind", self)
     arguments = _named(names, args or {}, "args", True)
     gradients = _named(names, args_grad or {}, "args_grad", False)
     states = _named(aux_names, aux_states or {}, "aux_states", True)
@@ -527,6 +536,19 @@ def bind(
     requests = requests_by_name(names, grad_req)
     groups = _groups("bind", group2ctx)
     return Executor(Bound(arguments, gradients, states), self, context, requests, groups)
+
+
+def _names_of(called: str, symbol: Symbol) -> tuple[list[str], list[str]]:
+    """Names of the arguments and of the auxiliary states."""
+    names, aux_names = symbol.list_arguments(), symbol.list_auxiliary_states()
+    twice = [name for name, count in Counter([*names, *aux_names]).items() if count > 1]
+    if twice:
+        raise AttributeValueError(
+            f"{called}: several variables are named {', '.join(map(repr, twice))}, and an executor "
+            f"finds its arrays by name. Make the variable once and use it wherever its array is "
+            f"meant, or give the others names of their own."
+        )
+    return names, aux_names
 
 
 def _named(names: Sequence[str], given: Any, what: str, complete: bool) -> dict[str, NDArray]:
@@ -558,6 +580,11 @@ def requests_by_name(names: Sequence[str], given: Any) -> dict[str, str]:
     if isinstance(given, str):
         return dict.fromkeys(names, given)
     if isinstance(given, (list, tuple)):
+        if len(given) != len(names):
+            raise AttributeValueError(
+                f"grad_req has {len(given)} entries for the {len(names)} arguments "
+                f"{', '.join(names)}; give one for each in this order, or a dict by name."
+            )
         return dict(zip(names, given, strict=True))
     return {name: given.get(name, "null") for name in names}
 
@@ -593,8 +620,8 @@ def simple_bind(
         ShapeError: the shapes given do not determine all arguments, or do not fit.
     """
     context = ctx or current_context()
+    names, aux_names = _names_of("simple_bind", self)
     shapes, _, aux_shapes = self.infer_shape(**kwargs)
-    names, aux_names = self.list_arguments(), self.list_auxiliary_states()
     if shapes is None:
         partial, _, _ = self.infer_shape_partial(**kwargs)
         unknown = [n for n, s in zip(names, partial, strict=True) if not s or 0 in s]

@@ -304,15 +304,15 @@ def test_layers_of_a_sequential_lead_to_the_lines_that_made_them() -> None:
 
 
 def lowered(monkeypatch: pytest.MonkeyPatch, call: Any) -> list[Any]:
-    """The graphs that are lowered while ``call`` runs."""
+    """The graphs that are compiled while ``call`` runs."""
     found: list[Any] = []
-    lower = executable_cache.lower
+    compile_whole = executable_cache._compile
 
-    def watch(graph: Any) -> Any:
+    def watch(graph: Any, *given: Any) -> Any:
         found.append(graph)
-        return lower(graph)
+        return compile_whole(graph, *given)
 
-    monkeypatch.setattr(executable_cache, "lower", watch)
+    monkeypatch.setattr(executable_cache, "_compile", watch)
     executable_cache.clear()
     call()
     monkeypatch.undo()

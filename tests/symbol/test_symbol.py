@@ -208,3 +208,18 @@ def test_executors_share_arrays() -> None:
     assert second.arg_dict["data"] is not first.arg_dict["data"] is not buffers["data"]
     third = net.simple_bind(mx.cpu(), data=(2, 5), shared_buffer=buffers)
     assert third.arg_dict["data"] is second.arg_dict["data"]
+
+
+def test_two_variables_of_one_name_cannot_be_bound() -> None:
+    both = mx.sym.Variable("a") + mx.sym.Variable("a")
+    assert both.list_arguments() == ["a", "a"]
+    with pytest.raises(ValueError, match=r"simple_bind: several variables are named 'a'"):
+        both.simple_bind(mx.cpu(), a=(2,))
+    with pytest.raises(ValueError, match=r"bind: several variables are named 'a'.*once"):
+        both.bind(mx.cpu(), [nd.ones(2), nd.ones(2)])
+
+
+def test_a_list_of_gradient_requests_has_one_for_each_argument() -> None:
+    net = mx.sym.Variable("a") * mx.sym.Variable("b")
+    with pytest.raises(ValueError, match="grad_req has 1 entries for the 2 arguments a, b"):
+        net.simple_bind(mx.cpu(), grad_req=["write"], a=(2,), b=(2,))
