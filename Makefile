@@ -10,6 +10,8 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 # The versions that the notebooks were run with; `make CONSTRAINTS=` takes the newest instead.
 CONSTRAINTS ?= notebooks/constraints.txt
+# Containers often have no other user; JupyterLab would ask for this and end.
+AS_ROOT := $(if $(filter 0,$(shell id -u)),--allow-root)
 PINNED := $(if $(CONSTRAINTS),--constraint $(CONSTRAINTS))
 
 .PHONY: tour lab course docs test lint bench clean
@@ -38,7 +40,7 @@ tour: $(VENV)/stamp-lab
 	$(BIN)/python notebooks/run.py notebooks/00_tour.ipynb --out build/tour
 
 lab: $(VENV)/stamp-lab
-	$(BIN)/jupyter lab --LabApp.news_url=None notebooks/00_tour.ipynb
+	$(BIN)/jupyter lab --LabApp.news_url=None $(AS_ROOT) notebooks/00_tour.ipynb
 
 docs: $(VENV)/stamp-docs
 	$(BIN)/python -m sphinx -j auto -W --keep-going -q -b html docs build/docs
