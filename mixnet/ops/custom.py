@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any, Protocol
 
 import jax
@@ -89,11 +89,10 @@ def explained(error: Exception) -> Exception:
 
 def _forget_failure() -> None:
     """Keep JAX from telling it again when the process ends, if this JAX lets us."""
-    try:
+    with suppress(ImportError, AttributeError):
         from jax._src.dispatch import runtime_tokens
-    except ImportError:
-        return
-    runtime_tokens.clear()
+
+        runtime_tokens.clear()
 
 
 FACTORIES: dict[str, Callable[..., Runner]] = {}

@@ -46,23 +46,16 @@ def _to_tensor(data: Any) -> Any:
     if data.ndim not in (3, 4) or (data.dtype.kind not in "iu" and data.dtype != np.float32):
         return NotImplemented
     if data.ndim == 3 and data.dtype == np.uint8 and data.size and data.flags.c_contiguous:
+        import cv2
+
         made = np.empty((data.shape[2], *data.shape[:2]), np.float32)
-        for plane, pixels in zip(made, _planes(data), strict=True):  # each stays in the cache
+        for plane, pixels in zip(made, cv2.split(data), strict=True):  # each stays in the cache
             plane[...] = pixels
             plane /= np.float32(255)
         return made
     made = np.moveaxis(data, -1, -3).astype(np.float32, order="C")
     made /= np.float32(255)
     return made
-
-
-def _planes(data: Any) -> Any:
-    """The channels of an image, one by one."""
-    try:
-        import cv2
-    except ImportError:
-        return np.moveaxis(data, -1, 0)
-    return cv2.split(data)
 
 
 @_of("_image_normalize")
@@ -103,10 +96,8 @@ def _flip_top_bottom(data: Any) -> Any:
 
 def _mirrored(data: Any, axis: int) -> Any:
     """Backwards along an axis; as a copy where that is quick, for what is next reads it faster."""
-    try:
-        import cv2
-    except ImportError:
-        return np.flip(data, axis)
+    import cv2
+
     plain = data.dtype in (np.uint8, np.float32) and data.flags.c_contiguous and data.size
     if not plain or data.shape[2] > 4:
         return np.flip(data, axis)
@@ -118,10 +109,8 @@ def _resize(data: Any, *, size: tuple[int, ...], keep_ratio: bool, interp: int) 
     good = data.ndim == 3 and data.dtype in (np.uint8, np.float32) and data.shape[2] <= 4
     if not good or len(size) not in (1, 2) or min(size) <= 0 or not 0 <= interp <= 4:
         return NotImplemented
-    try:
-        import cv2
-    except ImportError:
-        return NotImplemented
+    import cv2
+
     height, width = data.shape[:2]
     if len(size) == 2:
         width, height = size

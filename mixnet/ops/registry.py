@@ -85,6 +85,7 @@ class Op:
         self.aliases = tuple(aliases)
         self._states = states if callable(states) else None
         self._moves = moves
+        self._known_moves: dict[Any, bool] = {}  # asking costs more than recording an operation
         self.states: tuple[str, ...] = () if callable(states) else tuple(states)
         self._name_outputs = output_names if callable(output_names) else None
         self._output_names = () if callable(output_names) else tuple(output_names)
@@ -322,9 +323,13 @@ class Op:
     def changed(self, statics: Statics, num_inputs: int) -> dict[int, int]:
         """Those of the ``written`` inputs that this call gives another value."""
         if self._moves is not None:
-            known = self.keywords(statics)
-            names = inspect.signature(self._moves).parameters
-            if not self._moves(**{name: known[name] for name in names}):
+            moves = self._known_moves.get(statics)
+            if moves is None:
+                known = self.keywords(statics)
+                names = inspect.signature(self._moves).parameters
+                moves = self._moves(**{name: known[name] for name in names})
+                self._known_moves[statics] = moves
+            if not moves:
                 return {}
         return self.written(statics, num_inputs)
 

@@ -52,7 +52,7 @@ class Compiled:
 
 disk_cache.use()
 _programs: dict[Any, Compiled] = {}
-_preparing: dict[Any, Callable[..., Any]] = {}  # first parts of programs that were cut in two
+_preparations: dict[Any, prepared.Preparation] = {}  # first parts of programs that were cut in two
 
 
 def executable(key: Any, segment: Any) -> Callable[..., Any]:
@@ -112,10 +112,10 @@ def _compile(graph: Graph, key: Any, segment: Any) -> Callable[..., Any]:
         structs: Any = jax.eval_shape(lambda *arrays: first(arrays, ()), *[s.struct for s in given])
     made = [Spec.of(each.shape, each.dtype, context) for each in structs]
     which = found.key, tuple(given)
-    if which not in _preparing:
-        _preparing[which] = _program(found.first, 0, given, context)
+    if which not in _preparations:
+        _preparations[which] = prepared.Preparation(_program(found.first, 0, given, context))
     rest = _program(found.rest, len(segment.scalars), [*specs, *made], context)
-    return prepared.Prepared(_preparing[which], rest, found)
+    return prepared.Prepared(_preparations[which], rest, found.places)
 
 
 def _program(
@@ -138,7 +138,7 @@ def make_room(programs: dict[Any, Any]) -> None:
     if count >= MOST_PROGRAMS or (count % 50 == 49 and _memory_maps() > MOST_MAPS):
         for key in list(programs)[: count // 2]:
             programs.pop(key, None)
-        _preparing.clear()
+        _preparations.clear()
         first_sight.clear()
         gc.collect()
 
@@ -163,6 +163,5 @@ def is_compiled(key: tuple[Any, ...]) -> bool:
 def clear() -> None:
     """Forget all compiled programs."""
     _programs.clear()
-    _preparing.clear()
-    prepared.clear()
+    _preparations.clear()
     first_sight.clear()

@@ -82,8 +82,9 @@ def cut(graph: Graph) -> Cut | None:
 class _Kept:
     """Results, and the arrays that they were made from, which this does not hold."""
 
-    def __init__(self, key: Any, arrays: Sequence[Any], results: Sequence[Any]):
-        forget = partial(_forget, key)
+    def __init__(
+        self, arrays: Sequence[Any], results: Sequence[Any], forget: Callable[[Any], None]
+    ):
         self.sources = [weakref.ref(each, forget) for each in arrays]
         self.results = results
 
@@ -92,36 +93,43 @@ class _Kept:
         return all(source() is array for source, array in zip(self.sources, arrays, strict=True))
 
 
-_kept: dict[Any, _Kept] = {}
+class Preparation:
+    """Makes weights, and keeps them; one for all programs that make theirs in the same way.
 
+    So programs of one network for batches of several sizes share them.
 
-def _forget(key: Any, source: Any) -> None:
-    _kept.pop(key, None)
+    Args:
+        call: ``(scalars, *arrays) -> weights``.
+    """
+
+    def __init__(self, call: Callable[..., Any]):
+        self._call = call
+        self.kept: dict[tuple[int, ...], _Kept] = {}
+
+    def __call__(self, arrays: Sequence[Any]) -> Sequence[Any]:
+        """The weights made of these arrays."""
+        key = tuple(map(id, arrays))
+        found = self.kept.get(key)
+        if found is None or not found.is_of(arrays):
+            results = self._call(_NO_SCALARS, *arrays)
+            found = self.kept[key] = _Kept(arrays, results, partial(self._forget, key))
+        return found.results
+
+    def _forget(self, key: tuple[int, ...], source: Any) -> None:
+        self.kept.pop(key, None)
 
 
 class Prepared:
     """Calls a program that was cut in two.
 
     Args:
-        first: ``(scalars, *arrays) -> weights``.
+        first: makes the weights.
         rest: ``(scalars, *arrays, *weights) -> results``.
-        found: how it was cut.
+        places: numbers of the arrays that ``first`` reads.
     """
 
-    def __init__(self, first: Callable[..., Any], rest: Callable[..., Any], found: Cut):
-        self._first, self._rest, self._places, self._key = first, rest, found.places, found.key
+    def __init__(self, first: Preparation, rest: Callable[..., Any], places: tuple[int, ...]):
+        self._first, self._rest, self._places = first, rest, places
 
     def __call__(self, scalars: Any, *arrays: Any) -> Any:
-        given = [arrays[i] for i in self._places]
-        # Programs of one network for batches of several sizes share what they make of its weights.
-        key = self._key, tuple(map(id, given))
-        kept = _kept.get(key)
-        if kept is None or not kept.is_of(given):
-            results = self._first(_NO_SCALARS, *given)
-            kept = _kept[key] = _Kept(key, given, results)
-        return self._rest(scalars, *arrays, *kept.results)
-
-
-def clear() -> None:
-    """Forget all weights that were made."""
-    _kept.clear()
+        return self._rest(scalars, *arrays, *self._first([arrays[i] for i in self._places]))

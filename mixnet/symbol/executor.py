@@ -88,8 +88,7 @@ def state_graph(symbol: Symbol, training: bool | None = None) -> Graph:
         if training is None:
             written = node.op.written(node.statics, len(given))
         else:
-            statics = in_mode(node, training)
-            written = node.op.changed(statics, len(given))
+            written = node.op.changed(in_mode(node, training), len(given))
         states = {place: node.inputs[place].node for place in written}
         now = [
             latest.get(states[place], entry) if place in states else entry

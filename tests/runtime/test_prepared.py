@@ -10,15 +10,19 @@ import pytest
 import mixnet as mx
 from mixnet import autograd, gluon, nd
 from mixnet.gluon import nn
-from mixnet.runtime import prepared
+from mixnet.runtime import executable_cache
 
 X = np.random.default_rng(0).standard_normal((2, 3, 8, 8)).astype("float32")
 
 
+def all_kept() -> list:
+    """What programs keep of weights that they made."""
+    return [each for made in executable_cache._preparations.values() for each in made.kept.values()]
+
+
 @pytest.fixture(autouse=True)
 def nothing_kept():
-    gc.collect()
-    prepared.clear()
+    executable_cache.clear()
 
 
 def network() -> nn.HybridSequential:
@@ -56,11 +60,11 @@ def test_weights_are_folded_once_for_all_batches(hybridized: bool) -> None:
     if hybridized:
         net.hybridize()
     expected = as_written(net)
-    prepared.clear()
+    executable_cache.clear()
     for batch in (2, 2, 1, 2):
         found = net(nd.array(X[:batch])).asnumpy()
         np.testing.assert_allclose(found, expected[:batch], rtol=1e-4, atol=1e-5)
-    (kept,) = prepared._kept.values()
+    (kept,) = all_kept()
     assert [each.shape for each in kept.results] == [(4, 3, 3, 3), (4,), (5, 4, 3, 3), (5,)]
 
 
@@ -88,14 +92,14 @@ def test_training_lets_go_of_them() -> None:
     net.hybridize()
     trainer = gluon.Trainer(net.collect_params(), "sgd", {"learning_rate": 0.1})
     net(nd.array(X)).wait_to_read()
-    assert len(prepared._kept) == 1
+    assert len(all_kept()) == 1
     with autograd.record():
         loss = (net(nd.array(X)) ** 2).sum()
     loss.backward()
     trainer.step(2)
     nd.waitall()
     gc.collect()
-    assert not prepared._kept, "memory of weights that nobody will ask for"
+    assert not all_kept(), "memory of weights that nobody will ask for"
     np.testing.assert_allclose(net(nd.array(X)).asnumpy(), as_written(net), rtol=1e-4, atol=1e-5)
 
 
@@ -109,7 +113,7 @@ def test_a_symbol_that_predicts_has_them_too() -> None:
     executor.aux_dict["b_moving_var"][:] = 2.0
     nd.waitall()  # else they are computed in the program that reads them
     first = executor.forward(data=nd.array(X))[0].asnumpy()
-    assert len(prepared._kept) == 1
+    assert len(all_kept()) == 1
     executor.aux_dict["b_moving_var"][:] = 8.0
     np.testing.assert_allclose(executor.forward()[0].asnumpy(), first / 2, rtol=1e-3, atol=1e-5)
 
