@@ -49,6 +49,13 @@ SETTINGS: dict[str, Setting] = {
             "workers for each kind of resource, ThreadedEnginePerDevice one for each device.",
         ),
         Setting(
+            "MIXNET_MEETING_SECONDS",
+            float,
+            60.0,
+            "How long a thread waits for devices that other threads should call in an operation over "
+            "several devices (SyncBatchNorm), before that is an error.",
+        ),
+        Setting(
             "MXNET_CPU_WORKER_NTHREADS", int, 1, "Threads that run compiled programs, a device."
         ),
         Setting(

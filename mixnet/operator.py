@@ -17,7 +17,7 @@ from mixnet.context import cpu
 from mixnet.dtype import CODES, as_dtype
 from mixnet.ndarray.create import array, zeros
 from mixnet.ndarray.ndarray import NDArray
-from mixnet.ops.custom import FACTORIES
+from mixnet.ops.custom import add_factory
 from mixnet.ops.registry import OPERATORS, find
 from mixnet.runtime.state import apart
 from mixnet.symbol.custom import Custom
@@ -232,7 +232,7 @@ def register(reg_name: str) -> Callable[[type[CustomOpProp]], type[CustomOpProp]
     """
 
     def add(prop: type[CustomOpProp]) -> type[CustomOpProp]:
-        FACTORIES[reg_name] = lambda **parameters: PropRunner(prop(**parameters))
+        add_factory(reg_name, lambda **parameters: PropRunner(prop(**parameters)))
         return prop
 
     return add
@@ -334,7 +334,7 @@ class _AdaptedProp(CustomOpProp):
 
 def _old_symbol(op: PythonOp, to: Callable[[Any], Any], args: Any, kwargs: Any) -> Any:
     name = f"_python_op_{id(op)}"
-    FACTORIES[name] = lambda **parameters: PropRunner(_AdaptedProp(op, to))
+    add_factory(name, lambda **parameters: PropRunner(_AdaptedProp(op, to)))
     return Custom(*args, op_type=name, **kwargs)
 
 

@@ -6,6 +6,7 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
+from mixnet.runtime.meeting import leave_meetings
 from mixnet.runtime.state import state
 
 Before = list[tuple[bool, bool]]
@@ -36,8 +37,12 @@ class _Left:
             _restore(self._before)
 
 
-def _restore(before: Before, *_: object) -> None:
+def _restore(
+    before: Before, kind: object = None, error: BaseException | None = None, *_: object
+) -> None:
     state.recording, state.training = before.pop()
+    if error is not None and state.meetings:
+        leave_meetings(error)
 
 
 class RecordingScope:

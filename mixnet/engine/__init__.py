@@ -24,6 +24,7 @@ __all__ = [
     "bulk",
     "delete_variable",
     "push",
+    "push_async",
     "push_sync",
     "set_bulk_size",
     "timeline",
@@ -54,6 +55,7 @@ def _of_current(
 
 
 push = _of_current(Engine.push)
+push_async = _of_current(Engine.push_async)
 push_sync = _of_current(Engine.push_sync)
 wait_for_var = _of_current(Engine.wait_for_var)
 wait_for_all = _of_current(Engine.wait_for_all)

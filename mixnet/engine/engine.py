@@ -6,14 +6,26 @@ import itertools
 import sys
 import threading
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextvars import copy_context
+from functools import partial
 
 from mixnet.base import MXNetError
-from mixnet.engine.task import State, Task, Work
+from mixnet.engine.task import Done, State, Task, Work
 from mixnet.engine.timeline import now, timeline
 from mixnet.engine.variable import Var
 from mixnet.source import user_line
+
+
+def is_told(error: BaseException | None) -> bool:
+    """Whether a kept error has been raised at somebody who waited."""
+    return getattr(error, "_is_told", False)
+
+
+def mark_told(error: BaseException) -> None:
+    """Note that somebody knows of an error that is kept."""
+    error._is_told = True  # type: ignore[attr-defined]
+
 
 RESOURCES = ("compute", "copy", "io", "communication")
 
@@ -66,6 +78,45 @@ class Engine(ABC):
         task.context = copy_context()
         task.forgiving, task.resumable = forgiving, resumable
         self._enter(task)
+
+    def push_async(
+        self,
+        start: Callable[[Done], object],
+        reads: Sequence[Var] = (),
+        writes: Sequence[Var] = (),
+        resource: str = "compute",
+        priority: int = 0,
+        name: str = "",
+        asked: Callable[[float], object] = lambda seconds: None,
+    ) -> None:
+        """Hand over work that ends later than its function: when it calls ``done``, on any thread.
+
+        Until then it holds its variables, and no worker.
+
+        Args:
+            start: called with ``done``; ``done(None)`` ends the work, ``done(error)`` with an error. After
+                a KeyboardInterrupt it is called again. It runs where something it reads has failed, too.
+            reads: variables that it only reads.
+            writes: variables that it changes.
+            resource: kind of worker, as for ``push``.
+            priority: larger runs earlier among what is ready.
+            name: shown in timelines.
+            asked: called with seconds on a thread that has waited so long for this work after its start, at
+                first with 0, then about every second. It may call ``done`` with an error to give up.
+
+        Raises:
+            MXNetError: as ``push``; or the engine waits for everything that is pushed.
+        """
+        task = self._task(lambda: None, reads, writes, resource, priority, name, None)
+        task.work = partial(start, partial(self._complete, task))
+        task.context = copy_context()
+        task.forgiving = task.resumable = True
+        task.asked = asked
+        self._enter(task)
+
+    @abstractmethod
+    def _complete(self, task: Task, error: BaseException | None) -> None:
+        """End a task of ``push_async``, unless it has ended."""
 
     def push_sync(
         self,
@@ -222,7 +273,16 @@ class Engine(ABC):
                         self._call(task)
                     except Exception as failed:
                         task.error = self._note(task, failed)
+                        if task.asked is not None:
+                            self._complete(task, failed)
                 raise
+        if task.asked is None:
+            self._stop_clock(task, error)
+        elif error is not None:
+            self._complete(task, error)
+
+    def _stop_clock(self, task: Task, error: BaseException | None) -> None:
+        """The work of a task has ended."""
         task.error = error
         if task.stamps is not None:
             task.stamps.append(now())
@@ -238,9 +298,12 @@ class Engine(ABC):
     def _note(self, task: Task, error: Exception) -> Exception:
         """Keep what work raised for those who are told of it later."""
         at = f", pushed at {task.source}" if task.source else ""
-        error.add_note(f"raised by {task.name or 'work without a name'}{at}")
         with self._telling:
-            self._untold.append(error)
+            if error not in self._untold and not is_told(
+                error
+            ):  # else: several fail for one reason
+                error.add_note(f"raised by {task.name or 'work without a name'}{at}")
+                self._untold.append(error)
         return error
 
     def _finish(self, task: Task) -> None:
@@ -261,6 +324,7 @@ class Engine(ABC):
         """Raise a kept error at a waiter, who thereby knows of it."""
         with self._telling:
             self._untold = [each for each in self._untold if each is not error]
+        mark_told(error)
         raise error
 
     def _raise_untold(self) -> None:
@@ -270,6 +334,8 @@ class Engine(ABC):
             if len(untold) > 1:
                 others = "; ".join(f"{type(e).__name__}: {e}" for e in untold[1:4])
                 untold[0].add_note(f"{len(untold) - 1} other operation(s) failed too: {others}")
+            for each in untold:
+                mark_told(each)
             raise untold[0]
 
     def _report_untold(self) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from mixnet.base import MXNetError
 from mixnet.engine.engine import Engine
 from mixnet.engine.task import State, Task
 from mixnet.engine.variable import Var
@@ -32,8 +33,24 @@ class NaiveEngine(Engine):
             task.stamps.append(task.stamps[0])  # ready when pushed
         try:
             self._work(task)
+            if task.asked is not None and not task.completed:
+                task.asked(0.0)
+                self._complete(
+                    task,
+                    MXNetError(
+                        f"{task.name or 'work'} has not ended when its function returned, and the naive "
+                        f"engine waits for nothing. Take the ThreadedEngine."
+                    ),
+                )
         finally:
             self._finish(task)
+
+    def _complete(self, task: Task, error: BaseException | None) -> None:
+        if not task.completed:
+            task.completed = True
+            if isinstance(error, Exception):
+                self._note(task, error)
+            self._stop_clock(task, error)
 
     def wait_for_var(self, var: Var) -> None:
         if var.error is not None:

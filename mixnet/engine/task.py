@@ -9,6 +9,7 @@ from enum import Enum
 from mixnet.engine.variable import Var
 
 Work = Callable[[], object]
+Done = Callable[[BaseException | None], None]
 
 
 class State(Enum):
@@ -30,6 +31,8 @@ class Task:
     """
 
     __slots__ = (
+        "asked",
+        "completed",
         "context",
         "ended",
         "error",
@@ -78,6 +81,9 @@ class Task:
         self.resumable = False  # called again after an interrupt, the work does what is left of it
         self.source: str | None = None  # "file:line" of the user's code that pushed it
         self.context: Context | None = None  # where the work runs; None: this thread runs it
+        # Set where the work only starts something, and ends when that says so: told that somebody waits.
+        self.asked: Callable[[float], object] | None = None
+        self.completed = False  # that has been said
         self.waits_for: Var | None = None  # what the work itself is waiting for, while it runs
         self.stamps: list[int] | None = (
             None  # nanoseconds: pushed, ready, started, ended; while traced

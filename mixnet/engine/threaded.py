@@ -167,17 +167,37 @@ class ThreadedEngine(Engine):
             running.append(task)
             self._work(task)
         finally:
-            if task.state is not State.CLAIMED:  # else: an interrupt came before it began
+            if task.asked is not None:
+                self._leave(task)
+            elif task.state is not State.CLAIMED:  # else: an interrupt came before it began
                 try:
                     self._end(task)
                 except BaseException:
                     self._mend(task, ended=True)
                     raise
 
-    def _end(self, task: Task) -> None:
+    def _complete(self, task: Task, error: BaseException | None) -> None:
+        with self._lock:
+            if task.completed:
+                return
+            task.completed = True
+        if isinstance(error, Exception):
+            self._note(task, error)
+        self._stop_clock(task, error)
+        try:
+            self._end(task)
+        except BaseException:
+            self._mend(task, ended=True)
+            raise
+
+    def _leave(self, task: Task) -> None:
+        """This thread has nothing more to do with a task."""
         running = self._running()
         if running and running[-1] is task:
             running.pop()
+
+    def _end(self, task: Task) -> None:
+        self._leave(task)
         with self._lock:
             self._finish(task)
             self._pending.discard(task)
@@ -314,9 +334,21 @@ class ThreadedEngine(Engine):
 
     def _wait(self, until: Callable[[], bool], blockers: Callable[[], Iterable[Task]]) -> None:
         """With the lock held: return when ``until()``; run what is ready on the way there."""
+        first = asked = 0  # nanoseconds: when a task that ends by itself was asked for its end
         while not until():
-            task = self._ready_below(blockers())
-            if task is not None:
+            started: list[Task] = []
+            task = self._ready_below(blockers(), started)
+            if task is None and started and now() - asked >= _ASK_AGAIN:
+                asked = now()
+                first = first or asked
+                self._lock.release()
+                try:
+                    for each in started:
+                        assert each.asked is not None
+                        each.asked((asked - first) / 1e9)
+                finally:
+                    self._lock.acquire()
+            elif task is not None:
                 task.state = State.CLAIMED
                 try:
                     self._lock.release()
@@ -329,12 +361,14 @@ class ThreadedEngine(Engine):
             else:
                 self._waiters += 1
                 try:
-                    self._changed.wait()
+                    self._changed.wait(_ASK_AGAIN / 1e9 if started else None)
                 finally:
                     self._waiters -= 1
 
-    def _ready_below(self, roots: Iterable[Task]) -> Task | None:
+    def _ready_below(self, roots: Iterable[Task], started: list[Task]) -> Task | None:
         """A ready task that ``roots`` wait for, directly or not; None if all of them run.
+
+        Then those are in ``started`` that no thread runs any more and that end when they say so.
 
         Raises:
             MXNetError: they wait for this very thread.
@@ -358,6 +392,8 @@ class ThreadedEngine(Engine):
                 stack += self._before(task)
             elif task.waits_for is not None:
                 stack += task.waits_for.holders
+            elif task.asked is not None and task.state is State.RUNNING:
+                started.append(task)
         return None
 
     def _before(self, task: Task) -> list[Task]:
@@ -388,6 +424,9 @@ class ThreadedEngine(Engine):
         self.stop()
         self._exits = True  # later pushes, from other exit handlers, run where they are waited for
         self._report_untold()
+
+
+_ASK_AGAIN = 1_000_000_000  # nanoseconds
 
 
 def _queues(task: Task, var: Var) -> bool:

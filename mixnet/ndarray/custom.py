@@ -7,7 +7,7 @@ from typing import Any
 from mixnet.base import ShapeError
 from mixnet.ndarray.invoke import invoke
 from mixnet.ndarray.ndarray import NDArray
-from mixnet.ops.custom import runner_of
+from mixnet.ops.custom import registrations, runner_of
 from mixnet.ops.registry import find
 
 
@@ -33,4 +33,9 @@ def Custom(*data: NDArray, op_type: str, **kwargs: Any) -> Any:
         raise ShapeError(
             f"Custom: {op_type!r} takes {', '.join(names)}; {len(arrays)} array(s) were given."
         )
-    return invoke(find("Custom"), arrays, {"op_type": op_type, "parameters": parameters})
+    attributes = {
+        "op_type": op_type,
+        "parameters": parameters,
+        "registration": registrations[op_type],
+    }
+    return invoke(find("Custom"), arrays, attributes)

@@ -167,14 +167,16 @@ class NDArray:
         if state.isolation is not None and (self._link is None or self._link.base is None):
             state.isolation.note(self, "_value", self._value)
         link = self._link
-        if link is None:
-            self._value = value
-            return
-        base = link.base
+        base = None if link is None else link.base
         if base is None:
+            segment = value.segment
+            if segment is not None:
+                segment.replaces(value, self._value)
             self._value = value
-            link.version += 1
+            if link is not None:
+                link.version += 1
             return
+        assert link is not None
         with updating:
             self._write_part(link, base, value)
 

@@ -8,6 +8,7 @@ import jax
 import jax.numpy as jnp
 
 from mixnet.ops.elementwise import relu
+from mixnet.ops.over_devices import AXIS
 from mixnet.ops.registry import Op, op
 
 
@@ -44,25 +45,44 @@ def _normalize(
 
     The latter four let no gradient through.
     """
-    axis %= data.ndim
-    others = tuple(i for i in range(data.ndim) if i != axis)
-    shape = [-1 if i == axis else 1 for i in range(data.ndim)]
-    wide = data.astype(moving[0].dtype)
     kept = jax.lax.stop_gradient
     if batch:
-        mean = jnp.mean(wide, others)
-        var = jnp.mean(jnp.square(wide - mean.reshape(shape)), others)
-        new = [
-            old * momentum + kept(now) * (1 - momentum)
-            for old, now in zip(moving, (mean, var), strict=True)
-        ]
+        mean, var = _statistics(data, axis, moving[0].dtype)
+        new = _moved(moving, (mean, var), momentum)
     else:
         mean, var = kept(moving[0]), kept(moving[1])
         new = list(moving)
+    out = _scaled(data, gamma, beta, mean, var, eps, fix_gamma, axis)
+    return out, kept(mean), kept(var), *new
+
+
+def _statistics(data: Any, axis: int, dtype: Any) -> tuple[Any, Any]:
+    """Mean and variance of every channel."""
+    others = tuple(i for i in range(data.ndim) if i != axis % data.ndim)
+    wide = data.astype(dtype)
+    mean = jnp.mean(wide, others, keepdims=True)
+    var = jnp.mean(jnp.square(wide - mean), others)
+    return mean.reshape(var.shape), var
+
+
+def _moved(moving: tuple[Any, Any], now: tuple[Any, Any], momentum: float) -> list[Any]:
+    """The moving statistics after a batch."""
+    kept = jax.lax.stop_gradient
+    return [
+        old * momentum + kept(new) * (1 - momentum) for old, new in zip(moving, now, strict=True)
+    ]
+
+
+def _scaled(
+    data: Any, gamma: Any, beta: Any, mean: Any, var: Any, eps: float, fix_gamma: bool, axis: int
+) -> Any:
+    """The data, normalized by mean and variance, then scaled and shifted."""
+    shape = [-1 if i == axis % data.ndim else 1 for i in range(data.ndim)]
     scale = jax.lax.rsqrt(var + eps)
     factor = scale if fix_gamma else scale * gamma
+    wide = data.astype(mean.dtype)
     out = (wide - mean.reshape(shape)) * factor.reshape(shape) + beta.reshape(shape)
-    return out.astype(data.dtype), kept(mean), kept(var), *new
+    return out.astype(data.dtype)
 
 
 def _declare_shapes(operator: Op) -> Op:
@@ -181,7 +201,11 @@ def sync_batch_norm(
     key: str,
     training,
 ):
-    """``BatchNorm`` whose batch is spread over devices; here an array is on one of them.
+    """``BatchNorm`` whose batch is spread over devices: in training they share its statistics.
+
+    Mean and variance are those of all parts, each counting the same; the moving ones follow them on
+    every device. Nothing is computed before all ``ndev`` devices have called; reading a result before
+    that is an error. Within one compiled program, and for one device, it is ``BatchNorm``.
 
     Args:
         data: ``(batch, channels, ...)``.
@@ -189,8 +213,8 @@ def sync_batch_norm(
         beta: shift, ``(channels,)``.
         moving_mean: state, ``(channels,)``.
         moving_var: state, ``(channels,)``.
-        ndev: number of devices; taken and not used.
-        key: name that the layers on all devices share; taken and not used.
+        ndev: number of devices.
+        key: name that the calls on all devices share.
 
     Returns:
         The normalized data; mean and variance with ``output_mean_var``.
@@ -199,6 +223,53 @@ def sync_batch_norm(
     """
     batch = training and not use_global_stats
     return _normalize(data, gamma, beta, (moving_mean, moving_var), batch, eps, momentum, fix_gamma)
+
+
+def _own_statistics(data):
+    """Mean and variance of a device's part of the batch, ``(2, channels)``."""
+    return jnp.stack(_statistics(data, 1, jnp.promote_types(data.dtype, jnp.float32)))
+
+
+def _pooled_statistics(arrays):
+    """Mean and variance of all parts from those of each."""
+    (own,) = arrays
+    mean, var = own
+    common = jax.lax.pmean(mean, AXIS)
+    return (jnp.stack([common, jax.lax.pmean(var + jnp.square(mean - common), AXIS)]),)
+
+
+def _normalize_by(
+    data,
+    gamma,
+    beta,
+    moving_mean,
+    moving_var,
+    pooled,
+    *,
+    eps: float,
+    momentum: float,
+    fix_gamma: bool,
+    use_global_stats: bool,
+    output_mean_var: bool,
+    ndev: int,
+    key: str,
+    training,
+):
+    """What ``sync_batch_norm`` returns, from the statistics of all parts."""
+    mean, var = pooled.astype(moving_mean.dtype)
+    out = _scaled(data, gamma, beta, mean, var, eps, fix_gamma, 1)
+    kept = jax.lax.stop_gradient
+    new = _moved((moving_mean, moving_var), (mean, var), momentum)
+    return out, kept(mean), kept(var), *new
+
+
+@sync_batch_norm.set_over_devices(
+    Op("_sync_batch_norm_statistics", _own_statistics),
+    _pooled_statistics,
+    Op("_sync_batch_norm_rest", _normalize_by, **_COMMON),
+)
+def _(ndev, key, use_global_stats, training):
+    return (key, ndev) if ndev > 1 and training and not use_global_stats else None
 
 
 @op("BatchNorm_v1", **_COMMON)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from typing import Any, Protocol
@@ -96,7 +96,14 @@ def _forget_failure() -> None:
 
 
 FACTORIES: dict[str, Callable[..., Runner]] = {}
+registrations: Counter[str] = Counter()  # how often something was registered under a name
 _made: dict[Any, Runner] = {}
+
+
+def add_factory(op_type: str, factory: Callable[..., Runner]) -> None:
+    """Register a factory of runners; one that had the name before is forgotten."""
+    FACTORIES[op_type] = factory
+    registrations[op_type] += 1
 
 
 def runner_of(op_type: str, parameters: tuple[tuple[str, str], ...]) -> Runner:
@@ -147,13 +154,22 @@ _TICKET = jax.ShapeDtypeStruct((1,), np.dtype("float32"))
     calls_python=True,
     keeps_outputs=True,
 )
-def custom(*data, op_type: str, parameters: tuple = (), instance: int = 0, training):
+def custom(
+    *data,
+    op_type: str,
+    parameters: tuple = (),
+    instance: int = 0,
+    registration: int = 0,
+    training,
+):
     """The operator registered as ``op_type``; it runs in Python, on the host.
 
     Args:
         data: its arguments in order, then its auxiliary states.
         instance: runs with the same number, other than 0, share one operator, as those of an
             executor do.
+        registration: which of the registrations under this name is called, so that programs with an
+            earlier one are not taken for it.
 
     Source: MXNet operator ``Custom``.
     """
@@ -181,7 +197,7 @@ def _(op_type, parameters, **shapes):
 
 
 @custom.set_gradient
-def _(heads, outputs, *data, op_type, parameters, instance, training):
+def _(heads, outputs, *data, op_type, parameters, instance, registration, training):
     runner = runner_of(op_type, parameters)
     made, count = len(runner.outputs), len(runner.arguments)
     structs = [jax.ShapeDtypeStruct(each.shape, each.dtype) for each in data[:count]]

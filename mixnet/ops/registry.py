@@ -15,6 +15,7 @@ import numpy as np
 
 from mixnet.base import AttributeTypeError, MXNetError
 from mixnet.ops.attributes import ONE, REQUIRED, Attribute, Dynamic, attribute, missing
+from mixnet.ops.over_devices import Exchange, OverDevices
 
 Arrays = Sequence[Any]
 Statics = tuple[Any, ...]
@@ -101,6 +102,7 @@ class Op:
         self._gradient: Callable[..., Any] | None = None
         self.measure: Callable[[Mapping[str, Any], Mapping[str, Any]], int] | None = None
         self.row_gradient: RowGradient | None = None
+        self.over_devices: OverDevices | None = None
         self._bound: dict[Any, Statics] = {}
         self.calls: dict[Any, Any] = {}  # the runtime's memo: (statics, input specs) -> call
         self._read_signature()
@@ -187,6 +189,20 @@ class Op:
 
         self.measure = measure
         return rule
+
+    def set_over_devices(
+        self, own: Op, exchange: Exchange, rest: Op
+    ) -> Callable[[Callable[..., Any]], OverDevices]:
+        """Decorator: how the operator computes where its batch is spread over devices.
+
+        The arguments are those of :class:`OverDevices`; the rule is its ``parties``.
+        """
+
+        def declare(parties: Callable[..., tuple[str, int] | None]) -> OverDevices:
+            self.over_devices = OverDevices(own, exchange, rest, parties)
+            return self.over_devices
+
+        return declare
 
     # ---- facts about a call -------------------------------------------------------------------
 
@@ -319,6 +335,14 @@ class Op:
             for i, name in enumerate(self.states)
             if name in arguments
         }
+
+    def parties(self, statics: Statics) -> tuple[str, int] | None:
+        """Name of the meeting of devices that a call takes part in, and how many they are."""
+        if self.over_devices is None:
+            return None
+        known = self.keywords(statics)
+        names = inspect.signature(self.over_devices.parties).parameters
+        return self.over_devices.parties(**{name: known[name] for name in names})
 
     def changed(self, statics: Statics, num_inputs: int) -> dict[int, int]:
         """Those of the ``written`` inputs that this call gives another value."""

@@ -27,6 +27,7 @@ class Call:
         "num_scalars",
         "op",
         "outputs",
+        "parties",
         "residuals",
         "specs",
         "statics",
@@ -48,6 +49,8 @@ class Call:
         self.context = context
         self.outputs = outputs
         self.num_scalars = num_scalars
+        # Which devices it computes with, if not by itself.
+        self.parties = op.parties(statics) if getattr(op, "over_devices", None) else None
         # An operation that runs Python may fail or take long: nothing else shall with it.
         self.alone = getattr(op, "calls_python", False)
         # Hidden outputs kept for backward.

@@ -7,7 +7,7 @@ collectives reduce: nothing passes through the host, and a bucket of groups is o
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import lru_cache, reduce
 from typing import Any
 
@@ -17,6 +17,7 @@ import numpy as np
 from jax.sharding import Mesh, NamedSharding, PartitionSpec
 
 from mixnet.context import Context
+from mixnet.ops.over_devices import AXIS, Exchange
 from mixnet.runtime.later import later
 from mixnet.runtime.value import Spec, Value
 
@@ -24,12 +25,10 @@ BUCKET_BYTES = 4 << 20
 """Groups go into one program until their arrays have this many bytes on a device."""
 
 _SMALL_BYTES = 1 << 16  # arrays below travel together in one message
-_AXIS = "device"
 
 _one_at_a_time = threading.Lock()
 
 Groups = list[list[Value]]
-Exchange = Callable[[Sequence[Any]], tuple[Any, ...]]
 
 
 def all_reduce(groups: Sequence[Sequence[Value]], priority: int = 0, name: str = "") -> Groups:
@@ -52,7 +51,7 @@ def all_reduce(groups: Sequence[Sequence[Value]], priority: int = 0, name: str =
 def run_on_mesh(
     exchange: Exchange, groups: Sequence[Sequence[Value]], priority: int = 0, name: str = ""
 ) -> Groups:
-    """Results of a function that every device runs on its own values, with ``_AXIS`` for collectives.
+    """Results of a function that every device runs on its own values, with ``AXIS`` for collectives.
 
     Args:
         exchange: hashable; gets one array of each group, returns as many of the same shapes.
@@ -68,14 +67,14 @@ def run_on_mesh(
     def work(arrays: list[Any]) -> list[Any]:
         rows = [arrays[i : i + count] for i in range(0, len(arrays), count)]
         with jax.enable_x64(True):
-            return [each for row in _on_mesh(exchange, rows, devices) for each in row]
+            return [each for row in on_mesh(exchange, rows, devices) for each in row]
 
     specs = [value.spec for value in sources]
     made = later(name, sources, specs, work, "communication", priority, name)
     return [made[i : i + count] for i in range(0, len(made), count)]
 
 
-def _on_mesh(exchange: Exchange, rows: list[list[Any]], devices: tuple[Any, ...]) -> list[Any]:
+def on_mesh(exchange: Exchange, rows: list[list[Any]], devices: tuple[Any, ...]) -> list[Any]:
     """Rows of results of ``exchange``, one array for each device, from rows of its inputs."""
     if len(set(devices)) < len(devices):  # contexts that share a device: all of them on one
         stacked = [jnp.stack(jax.device_put(row, devices[0])) for row in rows]
@@ -105,7 +104,7 @@ def _on_mesh(exchange: Exchange, rows: list[list[Any]], devices: tuple[Any, ...]
 
 @lru_cache(maxsize=64)
 def _sharding(devices: tuple[Any, ...]) -> NamedSharding:
-    return NamedSharding(Mesh(np.array(devices), (_AXIS,)), PartitionSpec(_AXIS))
+    return NamedSharding(Mesh(np.array(devices), (AXIS,)), PartitionSpec(AXIS))
 
 
 @lru_cache(maxsize=256)
@@ -124,7 +123,7 @@ def _program(exchange: Exchange, devices: tuple[Any, ...]) -> Any:
 
 @lru_cache(maxsize=256)
 def _program_on_one(exchange: Exchange) -> Any:
-    return jax.jit(jax.vmap(lambda *arrays: exchange(arrays), axis_name=_AXIS))
+    return jax.jit(jax.vmap(lambda *arrays: exchange(arrays), axis_name=AXIS))
 
 
 def _sum(arrays: Sequence[Any]) -> tuple[Any, ...]:
@@ -135,9 +134,9 @@ def _sum(arrays: Sequence[Any]) -> tuple[Any, ...]:
         if each.size * each.dtype.itemsize < _SMALL_BYTES:
             small.setdefault(each.dtype, []).append(i)
         else:
-            found[i] = jax.lax.psum(each, _AXIS)
+            found[i] = jax.lax.psum(each, AXIS)
     for places in small.values():
-        total = jax.lax.psum(jnp.concatenate([arrays[i].ravel() for i in places]), _AXIS)
+        total = jax.lax.psum(jnp.concatenate([arrays[i].ravel() for i in places]), AXIS)
         start = 0
         for i in places:
             end = start + arrays[i].size
@@ -148,7 +147,7 @@ def _sum(arrays: Sequence[Any]) -> tuple[Any, ...]:
 
 def gather(array: Any) -> Any:
     """Within an exchange: the arrays of all devices, one behind the other in the order of ranks."""
-    return jax.lax.all_gather(array, _AXIS)
+    return jax.lax.all_gather(array, AXIS)
 
 
 def _buckets(groups: Sequence[Sequence[Value]]) -> list[list[int]]:

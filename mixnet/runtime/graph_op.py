@@ -52,6 +52,12 @@ class GraphOp:
         self.calls_python = any(
             getattr(node.op, "calls_python", False) for node in graph.nodes if not node.is_variable
         )
+        # Such operations cannot be in one program: the graph runs operator by operator.
+        self.over_devices = any(
+            node.op.parties(node.statics) is not None
+            for node in graph.nodes
+            if getattr(node.op, "over_devices", None)
+        )
         self.states = tuple(graph.states)
         self._run = lower(graph)
         names = [node.name for node in graph.inputs]
@@ -261,6 +267,9 @@ def call_graph(
     if by_operator.on and state.trace is None:
         with bulk(1):
             outputs = _record_operators(op, given, scalars, context)
+        return outputs[:count], outputs[count:]
+    if op.over_devices and state.trace is None:
+        outputs = _record_operators(op, given, scalars, context)
         return outputs[:count], outputs[count:]
     if state.recording and state.trace is None:
         wanted = tuple(i for i, value in enumerate(given) if value.node is not None)

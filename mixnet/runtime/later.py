@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from mixnet.engine.current import current
+from mixnet.engine.engine import is_told
 from mixnet.engine.timeline import timeline
 from mixnet.engine.variable import Var
 from mixnet.runtime.memory import logs
@@ -23,17 +24,38 @@ class Later:
     It stands where a pending value has its segment: who needs the value waits for ``var``.
     """
 
-    __slots__ = ("__weakref__", "lock", "references", "var")
+    __slots__ = ("__weakref__", "before", "lock", "references", "var")
     finished = True
 
     def __init__(self, name: str) -> None:
         self.var = Var(name)
         self.lock = threading.Lock()
         self.references: list[weakref.ref[Value]] = []
+        self.before: dict[int, Value] = {}  # by slot: what was held where the value is held now
 
     def finish(self, reason: str, wait: bool = True) -> None:
         """Wait for the task, which was handed over when it was made."""
-        if wait:
+        if is_told(self.var.error):
+            self._go_back()
+        elif wait:
+            current.engine.wait_for_var(self.var)
+
+    def replaces(self, value: Value, old: Value) -> None:
+        """Note what the holder of a value held before: it will do so again if the task fails."""
+        with self.lock:
+            if value.array is None:
+                self.before[value.slot] = old
+
+    def _go_back(self) -> None:
+        """After the task failed and somebody knows: what should have been replaced is what it was."""
+        with self.lock:
+            for reference in self.references:
+                value = reference()
+                before = None if value is None else self.before.get(value.slot)
+                if value is not None and before is not None and before.array is not None:
+                    value.var, value.array = before.var, before.array
+                    value.segment = None
+        if any(v.segment is self for each in self.references if (v := each()) is not None):
             current.engine.wait_for_var(self.var)
 
     def alias(self, value: Value) -> Value:
@@ -54,7 +76,7 @@ class Later:
                     # In this order: who finds no segment must find the array.
                     value.var, value.array = self.var, arrays[value.slot]
                     value.segment = None
-            self.references = []
+            self.references, self.before = [], {}
 
 
 def later(

@@ -18,6 +18,7 @@ from mixnet.engine.current import current, on_switch
 from mixnet.graph.node import Entry, Node
 from mixnet.runtime.call import make_call
 from mixnet.runtime.in_flight import in_flight
+from mixnet.runtime.meeting import meet_on_tape
 from mixnet.runtime.segment import Segment
 from mixnet.runtime.state import pending_segments, state
 from mixnet.runtime.value import Value, check_pending
@@ -57,6 +58,8 @@ def record(
         call = make_call(op, statics, specs, len(scalars), context)
     if trace is not None:
         return trace.record(call, scalars, values)
+    if call.parties is not None:
+        return _over_devices(call, scalars, values)
     where = call.context
     segment = here.segment
     if segment is None or segment.context is not where or segment.finished:
@@ -93,6 +96,14 @@ def record(
     elif slot >= _limit or here.bulk:
         _after(segment, here)
     return outputs
+
+
+def _over_devices(call: Any, scalars: tuple[float, ...], values: tuple[Value, ...]) -> list[Value]:
+    """Record an operation in which devices exchange something: on this one what comes before and after."""
+    how, (name, count) = call.op.over_devices, call.parties
+    (own,) = record(how.own, (), (), values[:1])
+    shared = meet_on_tape(name, count, how.exchange, own)
+    return record(how.rest, call.statics, scalars, (*values, shared))
 
 
 def record_small(call: Any, number: float | None, first: Value, second: Value | None) -> Value:

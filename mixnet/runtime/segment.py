@@ -6,7 +6,7 @@ import sys
 import threading
 import weakref
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from functools import partial
 from itertools import starmap
 from typing import Any
@@ -19,7 +19,7 @@ from mixnet import config
 from mixnet.base import MXNetError
 from mixnet.context import Context
 from mixnet.engine.current import current
-from mixnet.engine.engine import Engine
+from mixnet.engine.engine import Engine, is_told
 from mixnet.engine.task import Task
 from mixnet.engine.timeline import timeline
 from mixnet.engine.variable import Var
@@ -37,23 +37,46 @@ from mixnet.source import Source, are_lines_kept, user_line, user_source
 
 
 class Failed:
-    """Stands where a value had its segment, if what it is computed from failed."""
+    """Stands where a value had its segment, if the value could not be computed.
 
-    __slots__ = ("var",)
+    Args:
+        error: why.
+        value: what failed; its segment is this object from now on.
+        before: what was held in its place before, if that is known. So an update that fails loses nothing:
+            once somebody has been told of the error, the value is what was there before.
+    """
+
+    __slots__ = ("before", "value", "var")
     finished = True
 
-    def __init__(self, error: BaseException):
+    def __init__(self, error: BaseException, value: Value, before: Value | None):
         self.var = Var("failed")
         self.var.error = error
+        self.value = weakref.ref(value)
+        self.before = before
+        value.segment = self
 
     def finish(self, reason: str, wait: bool = True) -> None:
-        """Raise the error, if this waits."""
-        if wait:
+        """Go back to what was before, if the error is known; else raise it, if this waits."""
+        value, before = self.value(), self.before
+        if is_told(self.var.error) and before is not None and before.array is not None:
+            if value is not None:
+                value.var, value.array = before.var, before.array
+                value.segment = None
+        elif wait:
             current.engine.wait_for_var(self.var)
 
     def alias(self, value: Value) -> Value:
         """Another value that failed for the same reason."""
-        return Value(value.spec, None, self)
+        other = Value(value.spec, None)
+        assert self.var.error is not None
+        Failed(self.var.error, other, self.before)
+        return other
+
+    def replaces(self, value: Value, old: Value) -> None:
+        """Note what its holder held before."""
+        if self.before is None:
+            self.before = old
 
 
 MOST_AHEAD = 4
@@ -87,6 +110,7 @@ class Segment:
     __slots__ = (
         "alone",
         "arrays",
+        "before",
         "context",
         "finished",
         "leaf_slots",
@@ -110,6 +134,8 @@ class Segment:
         self.leaves: list[Value] = []
         self.leaf_slots: dict[int, int] = {}  # id of a value in ``leaves`` -> its slot
         self.references: list[weakref.ref[Value]] = []  # outputs somebody may still hold
+        # Slots, or leaves, of what those held before who hold these outputs now.
+        self.before: dict[int, int] = {}
         self.size = 0
         self.lock = threading.RLock()
         self.finished = False
@@ -140,6 +166,15 @@ class Segment:
             if value.array is None:
                 self.references.append(weakref.ref(other))
         return other
+
+    def replaces(self, value: Value, old: Value) -> None:
+        """Note what the holder of a pending value held before: it will do so again if this fails.
+
+        Only of what is an input or an output here: anything else would be kept alive by it.
+        """
+        place = old.slot if old.segment is self else self.leaf_slots.get(id(old))
+        if place is not None:
+            self.before[value.slot] = place
 
     def finish(self, reason: str, wait: bool = True) -> None:
         """Hand what is pending to the engine, once.
@@ -205,6 +240,8 @@ class Segment:
         assert self.var is not None
         ahead = state.handed_over[self.context]
         ahead.append(self.var)
+        if any(meeting.is_open for meeting in state.meetings):
+            return  # that the device waits for others, which this thread may be going to call
         while len(ahead) > MOST_AHEAD:  # more than one where an interrupt came in between
             engine.settle(ahead.popleft())
 
@@ -247,18 +284,22 @@ class Segment:
         try:
             if slots and self.program:
                 self._run_program(slots, unheld)
-        except Exception:
+        except Exception as error:
+            self._fall_back(error)
             self._clear()
             raise
         self._clear()
 
     def _clear(self) -> None:
         self.program, self.scalars, self.leaves, self.leaf_slots = [], [], [], {}
-        self.references, self.arrays, self.results = [], None, []
+        self.references, self.before, self.arrays, self.results = [], {}, None, []
 
     def _run_program(self, slots: tuple[int, ...], unheld: Sequence[int]) -> None:
         """Run the program and give what is alive its arrays."""
         if self.arrays is None:
+            for leaf in self.leaves:
+                if leaf.array is None and isinstance(leaf.segment, Failed):
+                    leaf.segment.finish("what was before", wait=False)
             if any(value.array is None for value in self.leaves):
                 slots = self._give_up_failed(slots)
                 self.arrays = slots, (), [value.array for value in self.leaves]
@@ -310,11 +351,13 @@ class Segment:
         So an error reaches what depends on it and nothing else that was recorded beside it.
         """
         errors: dict[int, BaseException] = {}  # slot -> what went wrong before it
+        failed_leaves: dict[int, Value] = {}
         for i, value in enumerate(self.leaves):
             if value.array is None:
                 source = value.segment
                 error = source.var.error if source is not None else None
                 errors[-1 - i] = error or MXNetError("The value of an input was lost.")
+                failed_leaves[-1 - i] = value
                 with jax.enable_x64(True):  # stands for it in what does not read it
                     self.leaves[i] = Value(
                         value.spec, jnp.zeros(value.spec.shape, value.spec.dtype)
@@ -326,15 +369,44 @@ class Segment:
                 if failed is not None:
                     errors[slot] = failed
                 slot += 1
+        kept = {slot for slot in slots if slot not in errors}
         with self.lock:
             pending, self.references = self.references, []
             for reference in pending:
                 output = reference()
                 if output is not None and output.slot in errors:
-                    output.segment = Failed(errors[output.slot])
+                    place = self._place_before(output.slot, errors)
+                    before = None
+                    if place in failed_leaves:
+                        below = failed_leaves[place].segment
+                        before = below.before if isinstance(below, Failed) else None
+                    elif place < 0:
+                        before = self.leaves[-1 - place]
+                    elif place not in errors:
+                        before = Value(output.spec, None, self, place)
+                        self.references.append(weakref.ref(before))
+                        kept.add(place)
+                    Failed(errors[output.slot], output, before)
                 else:
                     self.references.append(reference)
-        return tuple(slot for slot in slots if slot not in errors)
+        return tuple(sorted(kept))
+
+    def _place_before(self, slot: int, failed: Collection[int]) -> int:
+        """What was held before an output and has not failed, or the last there was."""
+        while slot in failed and slot in self.before:
+            slot = self.before[slot]
+        return slot
+
+    def _fall_back(self, error: Exception) -> None:
+        """After the program failed: what it should have replaced is what it was."""
+        with self.lock:
+            failed = range(self.size)
+            for reference in self.references:
+                output = reference()
+                if output is not None and output.segment is self:
+                    place = self._place_before(output.slot, failed)
+                    if place < 0 and self.leaves[-1 - place].array is not None:
+                        Failed(error, output, self.leaves[-1 - place])
 
     def _unheld(self) -> list[int]:
         """Numbers of leaves that only this segment holds: nobody can ask for them any more."""

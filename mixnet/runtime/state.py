@@ -39,12 +39,14 @@ class ThreadState(threading.local):
         Any, deque[Any]
     ]  # context -> variables of segments that the engine has
     bulk: int = 0  # operations a segment may hold, 0: the setting's value
+    meetings: list[Any]  # of devices, where some of those that this thread called for are missing
     isolation: Any = None  # what is recorded and written is only looked at: see ``isolate``
 
     def __init__(self) -> None:
         self.segments = Segments()
         _all.add(self.segments)
         self.handed_over = defaultdict(deque)
+        self.meetings = []
 
 
 state = ThreadState()
@@ -57,9 +59,10 @@ def apart() -> Iterator[None]:
     The thread that waits for a program may be the one that runs it. What that thread had recorded
     before may read the program's results, so the callback must not wait for it.
     """
-    names = ("segment", "segments", "trace", "isolation", "bulk")
+    names = ("segment", "segments", "handed_over", "meetings", "trace", "isolation", "bulk")
     before = {name: getattr(state, name) for name in names}
     state.segment, state.segments = None, Segments()
+    state.handed_over, state.meetings = defaultdict(deque), []
     state.trace = state.isolation = None
     _all.add(state.segments)
     try:

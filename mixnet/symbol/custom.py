@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import itertools
+from collections import defaultdict
 from typing import Any
 
+from mixnet.graph.graph import Graph
+from mixnet.graph.node import Entry, Node
 from mixnet.name import current as current_names
-from mixnet.ops.custom import runner_of
+from mixnet.ops.custom import registrations, runner_of
 from mixnet.ops.registry import find
 from mixnet.symbol.symbol import Symbol, Variable, compose
 
@@ -32,11 +35,43 @@ def Custom(*data: Symbol, op_type: str, name: str | None = None, **kwargs: Any) 
     runner = runner_of(op_type, parameters)
     for each in [*runner.arguments, *runner.states][len(data) :]:
         inputs.append(named[each] if each in named else Variable(f"{name}_{each}"))
-    attributes = {"op_type": op_type, "parameters": parameters, "instance": next(_instances)}
+    attributes = {
+        "op_type": op_type,
+        "parameters": parameters,
+        "instance": next(_instances),
+        "registration": registrations[op_type],
+    }
     made = compose(find("Custom"), "custom", inputs, attributes, name)
     # A file has the parameters as attributes of the node, as MXNet writes them.
     attrs: Any = made._heads[0].node.attrs
-    for each in ("parameters", "instance", "num_args_"):
+    for each in ("parameters", "instance", "registration", "num_args_"):
         attrs.pop(each, None)
     attrs.update(parameters)
     return made
+
+
+class OwnOperators:
+    """Operators in Python of one executor: each node's object is its own, in training and prediction."""
+
+    def __init__(self) -> None:
+        self._numbers: defaultdict[str, int] = defaultdict(lambda: next(_instances))
+
+    def in_graph(self, graph: Graph) -> Graph:
+        """The graph with these operators instead of those that it shares with other executors."""
+        custom = find("Custom")
+
+        def change(node: Node, inputs: tuple[Entry, ...]) -> Node:
+            if node.op is not custom:
+                return node.replaced(inputs)
+            op_type = custom.keywords(node.statics)["op_type"]
+            statics = custom.rebind(
+                node.statics,
+                instance=self._numbers[node.name],
+                registration=registrations[op_type],
+            )
+            made = Node(custom, statics, node.scalars, inputs, node.name, node.attrs)
+            return made.made_from(node)
+
+        if all(node.op is not custom for node in graph.nodes):
+            return graph
+        return graph.rebuild(change)

@@ -35,6 +35,7 @@ from mixnet.passes.set_training import in_mode, set_training
 from mixnet.runtime.graph_op import GraphOp, call_graph, graph_op
 from mixnet.runtime.placed import PlacedGraph
 from mixnet.runtime.value import Value
+from mixnet.symbol.custom import OwnOperators
 from mixnet.symbol.symbol import Symbol, output_name
 
 
@@ -146,6 +147,7 @@ class Executor:
         self._aux_dict = dict(handle.states)
         self._requests = dict(grad_req)
         self._recompute = default_mode()
+        self._own_operators = OwnOperators()
         self._ops: dict[bool, GraphOp] = {}
         self._recorded: list[NDArray] = []
         self._outputs: list[NDArray] = []
@@ -230,7 +232,7 @@ class Executor:
         """
         shapes = {n: a.shape for n, a in (*self.arg_dict.items(), *self.aux_dict.items())}
         symbol = Symbol((*self._symbol._heads, *self._watched))
-        return Symbol(complete_shapes(symbol.graph, shapes).heads)
+        return Symbol(self._own_operators.in_graph(complete_shapes(symbol.graph, shapes)).heads)
 
     def placed_graph(self, training: bool) -> PlacedGraph:
         """What runs instead where ``group2ctx`` was given: the graph on its devices."""

@@ -426,3 +426,89 @@ raise SystemExit(os.waitstatus_to_exitcode(status))
         [sys.executable, "-W", "ignore", "-c", code], capture_output=True, text=True, timeout=120
     )
     assert found.returncode == 0, found.stderr
+
+
+# ---- work that ends later than its function ------------------------------------------------------
+
+
+def test_work_that_ends_later_holds_its_variables(threaded: Engine) -> None:
+    var, order, ends = Var("v"), [], []
+    threaded.push_async(ends.append, (), (var,))
+    threaded.push(lambda: order.append("after"), (var,))
+    while not ends:
+        time.sleep(0.001)
+    assert order == [] and var.version == 0
+    ends[0](None)
+    ends[0](None)  # the second time says nothing
+    threaded.wait_for_all()
+    assert order == ["after"] and var.version == 1
+
+
+def test_work_that_ends_later_with_an_error(threaded: Engine) -> None:
+    var, ends = Var("v"), []
+    threaded.push_async(ends.append, (), (var,), name="later")
+    threading.Timer(0.05, lambda: ends[0](ValueError("in the end"))).start()
+    with pytest.raises(ValueError, match="in the end"):
+        threaded.wait_for_var(var)
+
+
+def test_work_that_fails_before_it_ends_later(threaded: Engine) -> None:
+    def start(done: object) -> None:
+        raise ValueError("at the start")
+
+    var = Var("v")
+    threaded.push_async(start, (), (var,))
+    with pytest.raises(ValueError, match="at the start"):
+        threaded.wait_for_var(var)
+
+
+def test_who_waits_asks_and_may_be_told_that_nothing_will_come(threaded: Engine) -> None:
+    var, after, ends, asked = Var("v"), Var("after"), [], []
+
+    def ask(seconds: float) -> None:
+        asked.append(seconds)
+        if len(asked) == 2:
+            ends[0](ValueError("given up"))
+
+    threaded.push_async(ends.append, (), (var,), asked=ask)
+    threaded.push(lambda: None, (var,), (after,))
+    with pytest.raises(ValueError, match="given up"):
+        threaded.wait_for_var(after)
+    assert asked[0] == 0 and asked[1] >= 1
+
+
+def test_two_pieces_of_work_that_end_together(threaded: Engine) -> None:
+    first, second, ends = Var("first"), Var("second"), []
+
+    def start(done: object) -> None:
+        ends.append(done)
+        if len(ends) == 2:
+            for each in ends:
+                each(None)
+
+    threaded.push_async(start, (), (first,))
+    threaded.push_async(start, (), (second,))
+    threaded.wait_for_var(first)
+    threaded.wait_for_var(second)
+    assert first.version == second.version == 1
+
+
+def test_the_naive_engine_does_not_wait_for_a_later_end() -> None:
+    engine, var = NaiveEngine(), Var("v")
+    engine.push_async(lambda done: done(None), (), (var,))
+    assert var.version == 1 and var.error is None
+    engine.push_async(lambda done: None, (), (var,), name="never")
+    with pytest.raises(MXNetError, match=r"never has not ended.*Take the ThreadedEngine"):
+        engine.wait_for_var(var)
+
+
+def test_the_end_of_the_process_asks_too() -> None:
+    program = (
+        "from mixnet.engine import ThreadedEngine, Var\n"
+        "engine, ends = ThreadedEngine(), []\n"
+        "def ask(seconds):\n"
+        "    ends[0](ValueError('given up'))\n"
+        "engine.push_async(ends.append, (), (Var('v'),), asked=ask)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert done.returncode == 0 and "nobody waited for it: ValueError: given up" in done.stderr

@@ -173,6 +173,46 @@ def test_states_and_an_operator_that_lives_with_its_executor() -> None:
         assert executor.grad_dict["x"].asnumpy().tolist() == [1 + step] * 2
 
 
+def test_every_executor_has_operators_of_its_own() -> None:
+    symbol = mx.sym.Custom(mx.sym.Variable("x"), op_type="test_counting", name="c")
+    first, second = (symbol.simple_bind(mx.cpu(), x=(2,)) for _ in range(2))
+    for executor in (first, second):
+        executor.arg_dict["x"][:] = 1
+    calls = [
+        executor.forward(is_train=train)[1].asnumpy()[0]
+        for executor, train in ((first, True), (first, False), (second, True), (first, True))
+    ]
+    assert calls == [1, 2, 1, 3]
+
+
+def test_the_name_of_an_operator_may_be_given_again() -> None:
+    def register(factor: float) -> None:
+        class Times(mx.operator.CustomOp):
+            def forward(self, is_train, req, in_data, out_data, aux):
+                self.assign(out_data[0], req[0], in_data[0] * factor)
+
+            def backward(self, req, out_grad, in_data, out_data, in_grad, aux):
+                self.assign(in_grad[0], req[0], out_grad[0] * factor)
+
+        @mx.operator.register("test_times")
+        class TimesProp(mx.operator.CustomOpProp):
+            def create_operator(self, ctx, in_shapes, in_dtypes):
+                return Times()
+
+    x = nd.ones((2,))
+    x.attach_grad()
+    for factor in (2, 3):
+        register(factor)
+        symbol = mx.sym.Custom(mx.sym.Variable("x"), op_type="test_times")
+        for _ in range(3):  # the later runs take a compiled program
+            with mx.autograd.record():
+                y = nd.Custom(x, op_type="test_times") + 1
+            y.backward()
+            assert y.asnumpy()[0] == factor + 1 and x.grad.asnumpy()[0] == factor
+            for each in (symbol, mx.sym.load_json(symbol.tojson())):
+                assert each.eval(x=x)[0].asnumpy()[0] == factor
+
+
 def test_states_of_arrays() -> None:
     x, count = nd.array([1.0, 2.0]), nd.zeros((2,))
     x.attach_grad()

@@ -10,14 +10,15 @@ from mixnet.util import get_gpu_count
 
 
 class SyncBatchNorm(BatchNorm):
-    """``BatchNorm`` for data that is spread over devices.
+    """``BatchNorm`` for a batch that is spread over devices, by the statistics of the whole of it.
 
-    Within one process every device normalizes its own part of the batch, as ``BatchNorm`` does; a
-    warning says so where ``num_devices`` is more than one.
+    In training each device's results are there once all devices have called the layer: call the
+    network with the parts on all devices, then read. In prediction every device is by itself. In
+    a hybridized network the parts before, between and behind such layers are programs of their own.
 
     Args:
         in_channels: channels; 0 follows from the first data.
-        num_devices: devices; all GPUs by default.
+        num_devices: devices that train, over which all calls are; all GPUs by default.
         momentum: share of the moving statistics that stays at each step.
         epsilon: added to the variance.
         center: whether the shift ``beta`` is learned.
@@ -64,12 +65,6 @@ class SyncBatchNorm(BatchNorm):
                 "SyncBatchNorm takes all GPUs; give num_devices where fewer train.", stacklevel=2
             )
             num_devices = max(get_gpu_count(), 1)
-        if num_devices > 1:
-            warnings.warn(
-                f"SyncBatchNorm: each of the {num_devices} devices takes the statistics of its own "
-                f"part of the batch. Use larger parts, or one device, where that is not enough.",
-                stacklevel=2,
-            )
         self._kwargs = {
             "eps": epsilon,
             "momentum": momentum,
