@@ -14,6 +14,7 @@ from mixnet.base import GradientError
 from mixnet.graph.node import Entry, Node, topological
 from mixnet.ops.registry import find
 from mixnet.passes.differentiate import Rows, differentiate
+from mixnet.runtime.moving import move_all
 from mixnet.runtime.record import record as record_operation
 from mixnet.runtime.state import state, updating
 from mixnet.runtime.value import Value
@@ -203,7 +204,10 @@ class Tape:
         Those of ``row_sparse`` may be :class:`Rows` of values.
         """
         starts = [Node(None, name="head gradient") for _ in head_gradients]
-        entries = differentiate(self.heads, [Entry(node) for node in starts], variables, row_sparse)
+        passed: list[Node] = []
+        entries = differentiate(
+            self.heads, [Entry(node) for node in starts], variables, row_sparse, passed=passed
+        )
         known: dict[Entry, Value] = {}
         for node in self.nodes:
             if node.op is None:
@@ -230,6 +234,8 @@ class Tape:
         rest = iter(values[len(entries) :])
         for i, each in rows.items():
             found[i] = Rows(tuple((next(rest), next(rest)) for _ in each.parts))  # type: ignore[misc]
+        with RecordingScope(False, None):
+            move_all(passed)
         return found
 
     def release(self) -> None:
@@ -241,6 +247,7 @@ class Tape:
         for node in self.nodes:
             if node.op is not None:
                 node.op, node.statics, node.values, node.inputs = None, _FREED, None, ()
+                node.moves = ()
 
 
 def _evaluate(

@@ -42,13 +42,15 @@ class Node:
         attrs: attributes as text, as a symbol file has them; user attributes too.
         values: a tape keeps the values of the outputs here until backward has used them.
 
-    ``source``, the user's line that made the node, is set only where somebody asked for lines.
+    ``source``, the user's line that made the node, is set only where somebody asked for lines; ``moves``
+    only on a tape, where states wait for backward, see :mod:`mixnet.runtime.moving`.
     """
 
     __slots__ = (
         "__weakref__",
         "attrs",
         "inputs",
+        "moves",
         "name",
         "op",
         "scalars",
@@ -58,6 +60,7 @@ class Node:
     )
 
     source: Source
+    moves: Any
 
     def __init__(
         self,

@@ -10,10 +10,12 @@ from mixnet.context import Context, current_context
 from mixnet.ndarray.ndarray import NDArray
 from mixnet.ops.registry import Op
 from mixnet.runtime.keys import next_draw
+from mixnet.runtime.moving import move
 from mixnet.runtime.precision import current as precision
 from mixnet.runtime.precision import fitted
 from mixnet.runtime.record import record
 from mixnet.runtime.state import is_tracing, state, updating
+from mixnet.runtime.value import Value
 
 # What runs an operator when an input is sparse; mixnet.ndarray.sparse_rules puts it here.
 on_sparse: list[Callable[..., Any]] = []
@@ -76,7 +78,7 @@ def _run(
         context = None
     outputs = record(op, statics, scalars, values, context)
     if op.states:
-        _write_states(op, statics, arrays, outputs)
+        _write_states(op, statics, arrays, values, outputs)
     count = op.num_visible(statics, len(arrays))
     if out is not None:
         return _write_out(op, out, outputs[:count])
@@ -116,17 +118,12 @@ def _context(given: Any) -> Context | None:
     raise ContextError(f"ctx={given!r} is not a context; take mx.cpu(), mx.gpu(0), ...")
 
 
-def _write_states(op: Op, statics: Any, arrays: Sequence[NDArray], outputs: list[Any]) -> None:
+def _write_states(
+    op: Op, statics: Any, arrays: Sequence[NDArray], values: Sequence[Value], outputs: list[Any]
+) -> None:
+    kept = op.kept(statics)
     for place, index in op.changed(statics, len(arrays)).items():
-        # States are no part of the tape: writing them while recording is what they are for.
-        value = outputs[index]
-        if state.trace is None:
-            value.node = None
-        recording, state.recording = state.recording, False
-        try:
-            arrays[place]._write(value)
-        finally:
-            state.recording = recording
+        move(arrays[place], values[place], outputs[index], kept)
 
 
 def _write_out(op: Op, out: Any, outputs: list[Any]) -> Any:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import mmap
 import os
+import secrets
 import struct
-import tempfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -131,18 +131,15 @@ def _shape_bytes(shape: tuple[int, ...]) -> bytes:
 def write_whole(fname: str | os.PathLike[str], content: bytes | Iterable[bytes]) -> None:
     """Write a file, whole or in pieces, under a temporary name in its folder, then rename it."""
     path = Path(fname)
-    try:
-        handle, temporary = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
-    except FileNotFoundError:
+    # Known before the file is there: an interrupt at any point leaves nothing behind.
+    temporary = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
+    if not path.parent.is_dir():
         raise FileNotFoundError(
             f"{str(path)!r} cannot be written: folder {str(path.parent)!r} does not exist."
-        ) from None
+        )
     try:
-        mask = os.umask(0)
-        os.umask(mask)
-        with os.fdopen(handle, "wb") as file:
+        with open(temporary, "xb") as file:
             file.writelines([content] if isinstance(content, bytes) else content)
-        os.chmod(temporary, 0o666 & ~mask)  # mkstemp makes it private
         os.replace(temporary, path)
     except BaseException:
         with suppress(FileNotFoundError):

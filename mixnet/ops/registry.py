@@ -40,6 +40,8 @@ class Op:
             after its outputs. For a variadic operator a function of the attributes that gives
             the inputs' places.
         moves: function of the attributes: whether a call changes the states; by default it does.
+        kept: attribute with the share of a state that stays when the call moves it. Such states move when
+            backward passes the call, not when it is made; None for states that are written at once.
         outputs: number of outputs (states left out), or a function of the attributes.
         visible: number of outputs a caller sees, or a function of the attributes.
         output_names: suffixes of the outputs' names in a symbol, or a function of the attributes
@@ -68,6 +70,7 @@ class Op:
         aliases: Iterable[str] = (),
         states: Sequence[str] | Callable[..., Sequence[int]] = (),
         moves: Callable[..., bool] | None = None,
+        kept: str | None = None,
         outputs: int | Callable[..., int] = 1,
         visible: int | Callable[..., int] | None = None,
         output_names: Sequence[str] | Callable[..., Sequence[str]] = ("output",),
@@ -86,6 +89,7 @@ class Op:
         self.aliases = tuple(aliases)
         self._states = states if callable(states) else None
         self._moves = moves
+        self._kept = kept
         self._known_moves: dict[Any, bool] = {}  # asking costs more than recording an operation
         self.states: tuple[str, ...] = () if callable(states) else tuple(states)
         self._name_outputs = output_names if callable(output_names) else None
@@ -356,6 +360,10 @@ class Op:
             if not moves:
                 return {}
         return self.written(statics, num_inputs)
+
+    def kept(self, statics: Statics) -> float | None:
+        """Share of a state that stays when backward moves it; None if the call writes its states."""
+        return None if self._kept is None else float(self.keywords(statics)[self._kept])
 
     def num_residuals(self, statics: Statics, num_inputs: int = 0) -> int:
         """Outputs behind all others that only backward reads."""

@@ -127,6 +127,7 @@ def differentiate(
     variables: Sequence[Entry],
     row_sparse: Collection[Entry] = (),
     recomputation: Callable[[Node, Sequence[Entry | None]], Node] | None = None,
+    passed: list[Node] | None = None,
 ) -> list[Any]:
     """Gradients of ``variables`` by reverse accumulation; None where the heads do not reach one.
 
@@ -138,6 +139,7 @@ def differentiate(
             read them can say such.
         recomputation: gives for a node, and the gradients that arrived at its outputs, the node
             that stands for it when its gradient is made; see :mod:`mixnet.passes.recompute`.
+        passed: gets the operations whose gradients are made, in the order of backward.
     """
     order = topological(entry.node for entry in heads)
     wanted = set(variables)
@@ -161,6 +163,8 @@ def differentiate(
         positions = [i for i, entry in enumerate(node.inputs) if entry.node in needed]
         if not positions or not node.op.differentiable:
             continue
+        if passed is not None:
+            passed.append(node)
         if by_rows:
             positions = _take_rows(node, arrived, positions, by_rows)
             if not positions:

@@ -18,6 +18,7 @@ from mixnet.passes.inline import DRAW_KEY, draw_key
 from mixnet.passes.recompute import check_mode, recompute
 from mixnet.runtime.keys import next_draw
 from mixnet.runtime.lower import lower
+from mixnet.runtime.moving import move
 from mixnet.runtime.record import record
 from mixnet.runtime.state import state
 from mixnet.runtime.value import Value
@@ -64,6 +65,8 @@ class GraphOp:
         self.key = names.index(KEY_NAME) if KEY_NAME in names else None
         self.takes_key = self.key is not None
         self.arrays = tuple(names)
+        self._kept_shares: tuple[float | None, ...] | None = None
+        self.passed: frozenset[Node] = frozenset()  # whose gradients backward makes
         self._forward: GraphOp = self
         self._wanted: tuple[int, ...] = ()
         self._kept: dict[Entry, int] = {}
@@ -85,6 +88,19 @@ class GraphOp:
             arrays[self.key] = draw_key(arrays[self.key], scalars[-1])
         return tuple(self._run(arrays, scalars))
 
+    # ---- states -------------------------------------------------------------------------------
+
+    def kept(self, number: int) -> float | None:
+        """Share of a state that stays when backward moves it; None if it is written at once."""
+        if self._kept_shares is None:
+            heads = self.graph.heads[self.graph.num_outputs :]
+            self._kept_shares = tuple(_kept(head) for head in heads[: len(self.states)])
+        return self._kept_shares[number]
+
+    def is_passed(self, number: int) -> bool:
+        """Whether backward passes what gives a state its new value."""
+        return self.graph.heads[self.graph.num_outputs + number].node in self.passed
+
     # ---- backward -----------------------------------------------------------------------------
 
     def for_backward(self, wanted: tuple[int, ...]) -> GraphOp:
@@ -92,25 +108,27 @@ class GraphOp:
         found = self._for_backward.get(wanted)
         if found is None:
             count = self.graph.num_outputs
-            entries, _ = self._gradients(tuple(range(count)), wanted)
+            passed: list[Node] = []
+            entries, _ = self._gradients(tuple(range(count)), wanted, passed)
             kept = self._forward_entries(entries)
             heads = (*self.graph.heads, *kept)
             graph = Graph(heads, self.graph.inputs, count, self.graph.states)
             found = GraphOp(graph, self.name, len(kept))
             found._forward, found._wanted = self, wanted
+            found.passed = frozenset(passed)
             first = count + len(self.graph.states)
             found._kept = {entry: first + i for i, entry in enumerate(kept)}
             self._for_backward[wanted] = found
         return found
 
     def _gradients(
-        self, headed: tuple[int, ...], wanted: Sequence[int]
+        self, headed: tuple[int, ...], wanted: Sequence[int], passed: list[Node] | None = None
     ) -> tuple[list[Entry], list[Node]]:
         starts = [Node(None, name=f"gradient of output {i}") for i in headed]
         variables = [Entry(self.graph.inputs[i]) for i in wanted]
         heads = [self.graph.heads[i] for i in headed]
         again = recompute(self.graph, self.recompute)
-        found = differentiate(heads, [Entry(n) for n in starts], variables, (), again)
+        found = differentiate(heads, [Entry(n) for n in starts], variables, (), again, passed)
         zeros = find("zeros_like")
         entries = [
             entry or Entry(Node(zeros, (), (), (variable,), "no_gradient"))
@@ -238,6 +256,23 @@ def _cut(entries: Sequence[Entry], stand_ins: dict[Entry, Node]) -> list[Entry]:
     return [moved(entry) for entry in entries]
 
 
+def _kept(entry: Entry) -> float | None:
+    """Share of a state in its new value, over all operations that move it one after the other."""
+    share = 1.0
+    while not entry.node.is_variable:
+        node = entry.node
+        kept = getattr(node.op, "kept", None)
+        if isinstance(node.op, GraphOp) or kept is None or kept(node.statics) is None:
+            return None
+        share *= kept(node.statics)
+        written = node.op.changed(node.statics, len(node.inputs))
+        place = next((p for p, index in written.items() if index == entry.index), None)
+        if place is None:
+            return None
+        entry = node.inputs[place]
+    return share
+
+
 class ByOperator:
     """Whether graphs run operator by operator, which shows each operator's own time."""
 
@@ -308,6 +343,25 @@ def _record_operators(
         taken.add(id(value))
         outputs.append(value)
     return outputs
+
+
+def move_states(
+    op: GraphOp, handles: Sequence[Any], before: Sequence[Value], after: Sequence[Value]
+) -> None:
+    """Give the states of a graph that was called their new values, now or with backward.
+
+    Args:
+        op: the graph.
+        handles: the arrays that are its states, in order.
+        before: what they held at the call.
+        after: what ``call_graph`` gave.
+    """
+    for number, (handle, old, new) in enumerate(zip(handles, before, after, strict=True)):
+        kept = op.kept(number)
+        taped = None if new.node is None else new.node.op
+        if kept is not None and isinstance(taped, GraphOp) and not taped.is_passed(number):
+            new.node = None  # nothing that learns is before it: as where backward never comes
+        move(handle, old, new, kept)
 
 
 _shared: weakref.WeakValueDictionary[Any, GraphOp] = weakref.WeakValueDictionary()

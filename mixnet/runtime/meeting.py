@@ -146,8 +146,8 @@ def _number(context: Context) -> tuple[int, int]:
 
 def _may_others_come() -> bool:
     """Whether another thread of the program may call for other devices."""
-    here = (threading.main_thread(), threading.current_thread())
-    return any(not thread.daemon and thread not in here for thread in threading.enumerate())
+    here = threading.current_thread()
+    return any(not thread.daemon and thread is not here for thread in threading.enumerate())
 
 
 _gathering = threading.Lock()

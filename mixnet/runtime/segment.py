@@ -172,9 +172,14 @@ class Segment:
 
         Only of what is an input or an output here: anything else would be kept alive by it.
         """
-        place = old.slot if old.segment is self else self.leaf_slots.get(id(old))
-        if place is not None:
-            self.before[value.slot] = place
+        with self.lock:
+            if value.segment is not self:  # it has run just now
+                if value.segment is not None:
+                    value.segment.replaces(value, old)
+                return
+            place = old.slot if old.segment is self else self.leaf_slots.get(id(old))
+            if place is not None:
+                self.before[value.slot] = place
 
     def finish(self, reason: str, wait: bool = True) -> None:
         """Hand what is pending to the engine, once.
@@ -405,8 +410,9 @@ class Segment:
                 output = reference()
                 if output is not None and output.segment is self:
                     place = self._place_before(output.slot, failed)
-                    if place < 0 and self.leaves[-1 - place].array is not None:
-                        Failed(error, output, self.leaves[-1 - place])
+                    before = self.leaves[-1 - place] if place < 0 else None
+                    Failed(error, output, before)
+            self.references = []
 
     def _unheld(self) -> list[int]:
         """Numbers of leaves that only this segment holds: nobody can ask for them any more."""

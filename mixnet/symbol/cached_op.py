@@ -6,7 +6,7 @@ from typing import Any
 
 from mixnet.base import AttributeTypeError
 from mixnet.ndarray.ndarray import NDArray
-from mixnet.runtime.graph_op import GraphOp, call_graph
+from mixnet.runtime.graph_op import GraphOp, call_graph, move_states
 from mixnet.runtime.state import state
 from mixnet.symbol.executor import executable_graph
 from mixnet.symbol.symbol import Symbol
@@ -48,14 +48,9 @@ class CachedOp:
             )
         op, order = self._op(state.training)
         handles = [args[i] for i in order]
-        outputs, states = call_graph(op, [each._read() for each in handles], args[0].context)
-        for i, value in zip(op.states, states, strict=True):
-            value.node = None
-            recording, state.recording = state.recording, False
-            try:
-                handles[i]._write(value)
-            finally:
-                state.recording = recording
+        values = [each._read() for each in handles]
+        outputs, states = call_graph(op, values, args[0].context)
+        move_states(op, [handles[i] for i in op.states], [values[i] for i in op.states], states)
         made = [type(args[0])._wrap(value) for value in outputs]
         out = kwargs.get("out")
         if out is not None:

@@ -32,7 +32,8 @@ from mixnet.passes.infer_shape import infer
 from mixnet.passes.place_devices import group_of, place_devices
 from mixnet.passes.recompute import default_mode
 from mixnet.passes.set_training import in_mode, set_training
-from mixnet.runtime.graph_op import GraphOp, call_graph, graph_op
+from mixnet.runtime.graph_op import GraphOp, call_graph, graph_op, move_states
+from mixnet.runtime.moving import move
 from mixnet.runtime.placed import PlacedGraph
 from mixnet.runtime.value import Value
 from mixnet.symbol.custom import OwnOperators
@@ -248,15 +249,19 @@ class Executor:
             self._placed[training] = PlacedGraph(placement, name, self._recompute)
         return self._placed[training]
 
-    def _run(
-        self, training: bool, values: Sequence[Value]
-    ) -> tuple[list[Value], list[Value], tuple[int, ...]]:
-        """Outputs, new values of states, and the numbers of the inputs that these replace."""
+    def _run(self, training: bool, values: Sequence[Value]) -> list[Value]:
+        """Outputs; states are moved, or will be with backward."""
+        handles = [*self._arg_dict.values(), *self._aux_dict.values()]
         if self._groups:
             placed = self.placed_graph(training)
-            return *placed.run(values), placed.states
+            outputs, states = placed.run(values)
+            for i, value in zip(placed.states, states, strict=True):
+                move(handles[i], values[i], value, None)
+            return outputs
         op = self.graph_op(training)
-        return *call_graph(op, values, self._ctx), op.states
+        outputs, states = call_graph(op, values, self._ctx)
+        move_states(op, [handles[i] for i in op.states], [values[i] for i in op.states], states)
+        return outputs
 
     def forward(self, is_train: bool = False, **kwargs: Any) -> list[NDArray]:
         """Compute the outputs.
@@ -274,14 +279,11 @@ class Executor:
         values = [handle._read() for handle in handles]
         before = self._mark(values) if is_train else []
         with RecordingScope(bool(is_train), bool(is_train)):
-            outputs, states, numbers = self._run(bool(is_train), values)
+            outputs = self._run(bool(is_train), values)
         marked = {id(value) for value, _ in before}
         outputs = [_own(value) if id(value) in marked else value for value in outputs]
         for value, node in before:
             value.node = node
-        for i, value in zip(numbers, states, strict=True):
-            value.node = None
-            handles[i]._write(value)
         outputs, watched = outputs[: len(self._symbol)], outputs[len(self._symbol) :]
         self._recorded = [NDArray._wrap(value) for value in outputs] if is_train else []
         plain = [value.alias() for value in outputs]

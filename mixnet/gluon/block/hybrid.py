@@ -27,7 +27,7 @@ from mixnet.passes.facts import Facts
 from mixnet.passes.infer_shape import is_known
 from mixnet.passes.plan_memory import MemoryPlan
 from mixnet.passes.recompute import check_mode
-from mixnet.runtime.graph_op import GraphOp, call_graph, graph_op
+from mixnet.runtime.graph_op import GraphOp, call_graph, graph_op, move_states
 from mixnet.runtime.lower import lower
 from mixnet.runtime.state import state
 from mixnet.runtime.trace_key import TraceKey
@@ -240,10 +240,8 @@ class HybridBlock(Block):
         handles = program.parameter_handles(context)
         inputs = [*values, *[handle._read() for handle in handles], *program.captured]
         outputs, states = call_graph(op, inputs, context)
-        for i, value in zip(op.states, states, strict=True):
-            value.node = None
-            with RecordingScope(False, None):
-                handles[i - len(values)]._write(value)
+        written = [handles[i - len(values)] for i in op.states]
+        move_states(op, written, [inputs[i] for i in op.states], states)
         return unflatten(iter(outputs), program.outputs, wrap=True)
 
     def _call_watched(
