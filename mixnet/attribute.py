@@ -59,4 +59,9 @@ def _current() -> AttrScope:
 def node_attributes(attr: Mapping[str, str] | None = None) -> dict[str, str]:
     """Attributes of a node made now: the scope's under its own, hidden ones as ``__name__``."""
     merged = _current().get(attr)
-    return {f"__{k}__" if k in HIDDEN else k: v for k, v in merged.items()}
+    return {hidden(key): value for key, value in merged.items()}
+
+
+def hidden(key: str) -> str:
+    """The name that a node keeps an attribute under: ``__name__`` for those of MXNet itself."""
+    return f"__{key}__" if key in HIDDEN else key

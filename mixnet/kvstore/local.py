@@ -133,7 +133,7 @@ class LocalStore:
                     raise MXNetError(
                         f"row_sparse_pull writes to row_sparse arrays; out of key {key} is dense."
                     )
-                data = stored._rows_at(wanted).as_in_context(out.context)
+                data = stored._rows_at(wanted).as_in_context(out.context).astype(out.dtype)
                 indices = host_indices(wanted, out.context)
                 out._replace(RowSparseNDArray._make(data, (indices,), stored.shape))
 

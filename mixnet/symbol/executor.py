@@ -617,13 +617,15 @@ def simple_bind(
         shared_exec: an executor to share these with, and auxiliary states.
         shared_buffer: a dict from names to arrays: arguments that are not shared otherwise are
             taken from it where shape and dtype fit, and put into it where they do not.
-        kwargs: shapes by name.
+        kwargs: shapes by name; names that the symbol does not have are not read.
 
     Raises:
         ShapeError: the shapes given do not determine all arguments, or do not fit.
     """
     context = ctx or current_context()
     names, aux_names = _names_of("simple_bind", self)
+    # programs give the label's shape to symbols that end before the loss
+    kwargs = {name: shape for name, shape in kwargs.items() if name in {*names, *aux_names}}
     shapes, _, aux_shapes = self.infer_shape(**kwargs)
     if shapes is None:
         partial, _, _ = self.infer_shape_partial(**kwargs)

@@ -17,7 +17,7 @@ _BINARY = {
     "mul": ("_Mul", "_MulScalar", "_MulScalar"),
     "truediv": ("_Div", "_DivScalar", "_RDivScalar"),
     "mod": ("_Mod", "_ModScalar", "_RModScalar"),
-    "pow": ("_Power", "_PowerScalar", "_RPowerScalar"),
+    "pow": ("_Power", "_PowerScalar", "_rpower_scalar"),  # as spelled there: names follow
 }
 _COMPARE = {
     "eq": ("_equal", "_equal_scalar"),

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from mixnet.attribute import HIDDEN, node_attributes
+from mixnet.attribute import HIDDEN, hidden, node_attributes
 from mixnet.base import AttributeTypeError, AttributeValueError, MXNetError, _Null
 from mixnet.dtype import as_dtype
 from mixnet.graph.graph import Graph
@@ -118,7 +118,7 @@ class Symbol:
         if isinstance(index, str):
             names = self.list_outputs()
             if names.count(index) != 1:
-                raise MXNetError(
+                raise AttributeValueError(
                     f"There is no single output {index!r}; the outputs are {', '.join(names[-8:])}."
                 )
             return Symbol((self._heads[names.index(index)],))
@@ -143,8 +143,7 @@ class Symbol:
 
     def attr(self, key: str) -> str | None:
         """An attribute as text, None if it is not set."""
-        attrs = self._heads[0].node.attrs
-        return attrs.get(key, attrs.get(f"__{key}__"))
+        return self.list_attr().get(key)
 
     def list_attr(self, recursive: bool = False) -> dict[str, str]:
         """Attributes of the node.
@@ -154,7 +153,22 @@ class Symbol:
         """
         if recursive:
             raise DeprecationWarning("list_attr(recursive=True) is attr_dict() now.")
-        return dict(self._heads[0].node.attrs)
+        return _with_plain(self._heads[0].node.attrs)
+
+    def _set_attr(self, **kwargs: str) -> None:
+        """Set attributes of the node.
+
+        Raises:
+            AttributeValueError: a value is no string.
+        """
+        for key, value in kwargs.items():
+            if not isinstance(value, str):
+                raise AttributeValueError(
+                    f"Set Attr only accepts string values: {key}={value!r}; give {str(value)!r}."
+                )
+        node = self._heads[0].node
+        # a copy: nodes made from this one by composition have the same dict
+        node.attrs = {**node.attrs, **{hidden(key): value for key, value in kwargs.items()}}
 
     def attr_dict(self) -> dict[str, dict[str, str]]:
         """Attributes of all nodes by name."""
@@ -165,6 +179,9 @@ class Symbol:
     def __call__(self, *args: Symbol, name: str | None = None, **kwargs: Symbol) -> Symbol:
         """The same graph with symbols in place of variables, by position or by name."""
         variables = [n for n in self.graph.nodes if n.is_variable]
+        for value in (*args, *kwargs.values()):
+            if not isinstance(value, Symbol):
+                raise AttributeTypeError(f"Compose expects symbols, not {value!r}.")
         given = dict(zip(variables, args, strict=False))
         by_name = {node.name: node for node in variables}
         for key, value in kwargs.items():
@@ -305,7 +322,7 @@ class Symbol:
                 continue
             lines += ["-" * 20, f"Op:{node.op.name}, Name={node.name}", "Inputs:"]
             lines += [
-                f"\targ[{i}]={e.node.name}({e.index}) version={version}"
+                f"\targ[{i}]={e.node.name}({e.index})" + f" version={version}" * e.node.is_variable
                 for i, (e, version) in enumerate(zip(node.inputs, versions(node), strict=True))
             ]
             if node.attrs:
@@ -484,7 +501,7 @@ def Variable(
         attrs["__storage_type__"] = str(STORAGE.get(stype, stype))
     for key, text in kwargs.items():
         if not (key.startswith("__") and key.endswith("__")):
-            raise AttributeTypeError(
+            raise AttributeValueError(
                 f"Variable: attribute {key!r} must be named as '__{key}__', or given in attr."
             )
         attrs[key] = str(text)

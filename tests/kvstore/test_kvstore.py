@@ -74,6 +74,9 @@ def test_numbers_of_the_real_store(kind: str) -> None:
     assert out.indices.asnumpy().tolist() == [1, 3]
     assert np.array_equal(out.asnumpy()[[1, 3]], stored[[1, 3]])
     assert not out.asnumpy()[[0, 2]].any()
+    store.init("d", nd.array(stored, dtype="float64").tostype("row_sparse"))
+    store.row_sparse_pull("d", out=out, row_ids=nd.array([1]))
+    assert out.dtype == out.asnumpy().dtype == np.float32
 
 
 @both

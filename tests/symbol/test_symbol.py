@@ -20,8 +20,8 @@ def mlp():
 def test_automatic_names_count_by_kind() -> None:
     with mx.name.NameManager():
         a, b = sym.Variable("a"), sym.Variable("b")
-        assert [(a + b).name, (a + b).name, (a * 2).name, (1 - a).name] == [
-            "_plus0", "_plus1", "_mulscalar0", "_rminusscalar0",
+        assert [(a + b).name, (a + b).name, (a * 2).name, (1 - a).name, (2**a).name] == [
+            "_plus0", "_plus1", "_mulscalar0", "_rminusscalar0", "_rpower_scalar0",
         ]  # fmt: skip
         assert sym.FullyConnected(a, num_hidden=2).name == "fullyconnected0"
     with mx.name.Prefix("net_"):
@@ -37,6 +37,19 @@ def test_attributes_and_scopes() -> None:
     assert b.infer_shape() == ([(2, 3)], [(2, 3)], [])
 
 
+def test_attributes_of_mxnet_itself_have_a_plain_name_too() -> None:
+    node = sym.relu(sym.Variable("a"), attr={"__mood__": "calm", "lr_mult": "2"})
+    assert node.list_attr() == {"__mood__": "calm", "__lr_mult__": "2", "lr_mult": "2"}
+    assert node.attr("mood") is None and node.attr("__mood__") == "calm"
+    x = sym.Variable("x")
+    y = sym.relu(x)
+    x._set_attr(mood="angry", lr_mult="3")
+    assert x.list_attr() == {"mood": "angry", "__lr_mult__": "3", "lr_mult": "3"}
+    assert y.attr_dict()["x"] == x.list_attr()
+    with pytest.raises(ValueError, match="string"):
+        x._set_attr(mood=3)
+
+
 def test_composition_by_call() -> None:
     inner = sym.relu(sym.Variable("x"), name="inner")
     outer = sym.FullyConnected(sym.Variable("data"), num_hidden=2, name="fc")
@@ -45,6 +58,8 @@ def test_composition_by_call() -> None:
     assert outer.list_arguments() == ["data", "fc_weight", "fc_bias"]
     with pytest.raises(mx.MXNetError, match="no variable 'nothing'"):
         outer(nothing=inner)
+    with pytest.raises(TypeError, match="expects symbols"):
+        outer(3)
 
 
 def test_several_outputs_and_groups() -> None:
@@ -54,6 +69,8 @@ def test_several_outputs_and_groups() -> None:
     assert group.list_outputs() == ["sp_output1", "r_output"] and len(group) == 2
     with pytest.raises(mx.MXNetError, match="3 outputs"):
         sym.relu(parts)
+    with pytest.raises(ValueError, match="sp_output9"):
+        parts["sp_output9"]
 
 
 def test_wrong_shapes_name_the_node() -> None:
@@ -223,3 +240,9 @@ def test_a_list_of_gradient_requests_has_one_for_each_argument() -> None:
     net = mx.sym.Variable("a") * mx.sym.Variable("b")
     with pytest.raises(ValueError, match="grad_req has 1 entries for the 2 arguments a, b"):
         net.simple_bind(mx.cpu(), grad_req=["write"], a=(2,), b=(2,))
+
+
+def test_shapes_of_names_that_a_symbol_does_not_have_are_not_read() -> None:
+    features = sym.FullyConnected(sym.Variable("data"), num_hidden=2, name="fc")
+    executor = features.simple_bind(mx.cpu(), data=(3, 4), softmax_label=(3,))
+    assert sorted(executor.arg_dict) == ["data", "fc_bias", "fc_weight"]
