@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import Any
 
 import jax
 import jax.numpy as jnp
 
-from mixnet.base import ShapeError
+from mixnet.base import MXNetError, ShapeError
 from mixnet.ops.attributes import ONE
 from mixnet.ops.derive import array, parameters_of, present
-from mixnet.ops.elementwise import quadratic
+from mixnet.ops.elementwise import quadratic, to_dtype
 from mixnet.ops.gradient import gradient_multiplier
 from mixnet.ops.hawkes import hawkesll
 from mixnet.ops.indexing import index_copy
@@ -28,7 +28,9 @@ def gradients(
     inputs: Sequence[Any],
     wanted: Sequence[int],
 ) -> tuple[Any, ...]:
-    """Gradients of the inputs ``wanted``, in their order; zeros for those of whole numbers.
+    """Gradients of the inputs ``wanted``, in their order.
+
+    Those of whole numbers are what real numbers in their place have, cast to whole numbers.
 
     Args:
         forward: the operator; it is called again.
@@ -65,16 +67,31 @@ def with_gradients(
         The outputs, and ``pull(heads, headed, wanted)`` for some of ``headed`` and of ``wanted``,
         as in :func:`gradients`.
     """
-    real = [i for i in wanted if jnp.issubdtype(inputs[i].dtype, jnp.floating)]
+    if getattr(forward, "passes_gradient", False):
+        return tuple(forward.apply(statics, inputs, scalars)), _passing(inputs)
+    kinds = {inputs[i].dtype for i in wanted}
+    whole = {kind for kind in kinds if jnp.issubdtype(kind, jnp.integer)}
+    stand_ins = _in_real_numbers(inputs, whole) if whole else list(inputs)
+    real = [i for i in wanted if jnp.issubdtype(stand_ins[i].dtype, jnp.floating)]
 
     def run(*varied: Any) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
-        placed = list(inputs)
+        placed = list(stand_ins)
         for i, value in zip(real, varied, strict=True):
             placed[i] = value
         outputs = tuple(forward.apply(statics, placed, scalars))
         return tuple(outputs[i] for i in headed), outputs
 
-    primal, pull, outputs = jax.vjp(run, *[inputs[i] for i in real], has_aux=True)
+    if whole:
+        try:
+            jax.eval_shape(run, *[stand_ins[i] for i in real])
+        except (MXNetError, TypeError, ValueError):
+            # Nothing that takes real numbers, as bitwise_and: without a gradient.
+            stand_ins = list(inputs)
+            real = [i for i in wanted if jnp.issubdtype(inputs[i].dtype, jnp.floating)]
+
+    primal, pull, outputs = jax.vjp(run, *[stand_ins[i] for i in real], has_aux=True)
+    if whole:
+        outputs = tuple(forward.apply(statics, inputs, scalars))
 
     def gradients_of(
         heads: Sequence[Any], some: Sequence[int], asked: Sequence[int]
@@ -85,10 +102,34 @@ def with_gradients(
         )
         found = dict(zip(real, pull(cotangents), strict=True))
         return tuple(
-            found[i] if i in found else jnp.zeros(inputs[i].shape, inputs[i].dtype) for i in asked
+            to_dtype(found[i], inputs[i].dtype)
+            if i in found
+            else jnp.zeros(inputs[i].shape, inputs[i].dtype)
+            for i in asked
         )
 
     return outputs, gradients_of
+
+
+def _passing(inputs: Sequence[Any]) -> Callable[..., tuple[Any, ...]]:
+    """Gradients of a cast: the head in the dtype of the input."""
+
+    def gradients_of(
+        heads: Sequence[Any], some: Sequence[int], asked: Sequence[int]
+    ) -> tuple[Any, ...]:
+        return tuple(to_dtype(heads[0], inputs[i].dtype) for i in asked)
+
+    return gradients_of
+
+
+def _in_real_numbers(inputs: Sequence[Any], kinds: Collection[Any]) -> list[Any]:
+    """The inputs, those of some whole dtypes cast to a real one: JAX has no derivative by integers.
+
+    It is the dtype of the real inputs, if there are any, for many operators want one dtype.
+    """
+    given = [each.dtype for each in inputs if jnp.issubdtype(each.dtype, jnp.floating)]
+    wide = given[0] if given else jnp.float64
+    return [each.astype(wide) if each.dtype in kinds else each for each in inputs]
 
 
 def _as_cotangent(head: Any, output: Any) -> Any:

@@ -394,9 +394,9 @@ def zeros_like(data):
     return jnp.zeros(data.shape, data.dtype)
 
 
-@op("Cast", aliases=["cast"])
+@op("Cast", aliases=["cast"], passes_gradient=True)
 def cast(data, *, dtype: DType):
-    """The array in another dtype.
+    """The array in another dtype; gradients pass, through whole numbers too.
 
     Source: MXNet operator ``Cast``.
     """

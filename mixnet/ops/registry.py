@@ -55,6 +55,8 @@ class Op:
         num_args: attribute in symbol files that counts variadic inputs; None where the number of
             inputs follows from the other attributes.
         differentiable: False stops gradients, as for comparisons.
+        passes_gradient: whether the gradient of its one array is that of its output in the array's
+            dtype, whatever the two dtypes are, as for casts.
         calls_python: whether it runs Python: by itself, for it may fail, or wait.
         keeps_outputs: whether its gradient reads the outputs of the very call, and never calls
             again. They come once more behind the outputs and states, for backward to find them.
@@ -79,6 +81,7 @@ class Op:
         method: bool = False,
         num_args: str | None = "num_args",
         differentiable: bool = True,
+        passes_gradient: bool = False,
         calls_python: bool = False,
         keeps_outputs: bool = False,
         initializers: Mapping[str, str] | None = None,
@@ -97,6 +100,7 @@ class Op:
         self.method = method
         self.num_args = num_args
         self.differentiable = differentiable
+        self.passes_gradient = passes_gradient
         self.calls_python = calls_python
         self.keeps_outputs = keeps_outputs
         self.initializers = dict(initializers or {})

@@ -232,3 +232,65 @@ def test_grad_gives_a_list_whatever_it_is_asked_for() -> None:
     assert type(found) is list and len(found) == 1
     np.testing.assert_allclose(found[0].asnumpy(), np.cos([1, 2]), rtol=1e-6)
     assert type(autograd.grad(y, [x])) is list
+
+
+@pytest.mark.parametrize("dtype", ["int8", "uint8", "int32", "int64"])
+def test_gradients_of_whole_numbers_are_whole_numbers(dtype: str) -> None:
+    x = nd.array([5, 2], dtype=dtype)
+    x.attach_grad()
+    found = []
+    for function in (
+        lambda x: x * 2,
+        lambda x: (x * x + x).sum(),
+        lambda x: 3 * x**2 + x,
+        lambda x: nd.concat(x, x, dim=0).reshape((2, 2))[0],
+        nd.exp,
+        lambda x: nd.where(x > 3, x, 2 * x),
+        lambda x: x > 3,
+        lambda x: nd.one_hot(x, 6),
+        lambda x: x.astype("float32") ** 2,
+    ):
+        with autograd.record():
+            y = function(x)
+        y.backward()
+        assert x.grad.dtype == x.dtype
+        found.append(x.grad.asnumpy().tolist())
+    exponential = np.exp([5, 2]).astype("int64").astype(dtype).tolist()
+    expected = [[2, 2], [11, 5], [31, 13], [1, 1], exponential, [1, 2], [0, 0], [0, 0]]
+    assert found == [*expected, [10, 4]]
+
+
+def test_whole_numbers_without_a_derivative_have_zeros() -> None:
+    a = mx.np.array([1, 2, 3], dtype="int32")
+    a.attach_grad()
+    with autograd.record():
+        b = mx.np.bitwise_xor(a, 5) * a
+    b.backward()
+    assert a.grad.asnumpy().tolist() == [4, 7, 6]  # of the factor alone
+
+
+@pytest.mark.parametrize("hybridize", [False, True])
+@pytest.mark.parametrize(
+    ("dtype", "expected"),
+    [("int32", [22.0, 45.0]), ("bool", [2.0, 2.0]), ("float16", [24.6, 50.0])],
+)
+def test_casts_pass_gradients(dtype: str, expected: list[float], hybridize: bool) -> None:
+    factor = 1 if dtype == "bool" else 10
+    net = mx.gluon.nn.HybridLambda(
+        lambda F, x: F.cast(F.cast(x * factor, dtype=dtype), dtype="float32") * x
+    )
+    net.hybridize(hybridize)
+    x = variable(1.23, 2.5)
+    with autograd.record():
+        y = net(x)
+    y.backward()
+    np.testing.assert_allclose(x.grad.asnumpy(), expected, rtol=1e-3)
+
+
+def test_a_cast_casts_the_head_gradient() -> None:
+    x = variable(1.3, 2.7)
+    with autograd.record():
+        y = nd.cast(x * 100, "int8").astype("float32") * 300.5
+    y.backward()
+    # 300.5 is 44 as an int8
+    assert x.grad.asnumpy().tolist() == [4400, 4400]
