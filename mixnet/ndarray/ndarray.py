@@ -37,14 +37,28 @@ class Link:
 
     ``base`` is the handle whose storage a view shares, from element ``offset`` on, as ``shape``;
     views of views share the first one's base. ``version`` counts writes to a base and ``seen`` is
-    the base's version that a view has read. ``detached`` views stand on no tape.
+    the base's version that a view has read. ``detached`` views stand on no tape. A view of a view
+    that is a variable is read from that one, its ``origin``, so that gradients reach it: ``start``
+    is where in the origin, or else in the base, it begins.
     """
 
-    __slots__ = ("base", "detached", "mark", "offset", "seen", "shape", "version")
+    __slots__ = (
+        "base",
+        "detached",
+        "mark",
+        "offset",
+        "origin",
+        "seen",
+        "shape",
+        "start",
+        "version",
+    )
 
     def __init__(self) -> None:
         self.base: Any = None
         self.offset = 0
+        self.origin: Any = None
+        self.start = 0
         self.shape: tuple[int, ...] = ()
         self.mark: Mark | None = None
         self.version = 0
@@ -123,7 +137,9 @@ class NDArray:
             base_value = base._read()
             version = base._link.version
             if link.seen != version:
-                self._value = self._read_view(link, base_value)
+                origin = link.origin
+                value = base_value if origin is None else origin._read()
+                self._value = self._read_view(link, value)
                 link.seen = version
         if link.mark is not None and state.recording:
             link.mark.on(self._value)
@@ -141,22 +157,33 @@ class NDArray:
         if int(np.prod(link.shape, dtype=np.int64)) == int(np.prod(spec.shape, dtype=np.int64)):
             return reshaped(value, link.shape)
         op = find("_view")
-        statics, scalars = op.bind({"offset": float(link.offset), "shape": link.shape})
+        statics, scalars = op.bind({"offset": float(link.start), "shape": link.shape})
         return record_operation(op, statics, scalars, (value,))[0]
 
     def _view(self, offset: int, shape: tuple[int, ...], detached: bool = False) -> Self:
         """A handle that shares storage: ``shape`` from element ``offset`` of this one on."""
         own = self._link
         base: Any = self
+        origin, start = None, offset
         if own is not None and own.base is not None:
-            base, offset, detached = own.base, own.offset + offset, detached or own.detached
+            if not detached:
+                if own.mark is not None:
+                    origin = self
+                elif own.origin is not None:
+                    origin, start = own.origin, own.start + offset
+            # A variable starts a tape, though it was detached itself: its views stand on that.
+            detached = detached or (own.detached and origin is None)
+            base, offset = own.base, own.offset + offset
+            if origin is None:
+                start = offset
         if base._link is None:
             base._link = Link()
         view = type(self).__new__(type(self))
         view._link = link = Link()
         link.base, link.offset, link.shape, link.detached = base, offset, shape, detached
+        link.origin, link.start = origin, start
         # Read now: what is recorded belongs to the tape of this moment.
-        view._value = self._read_view(link, base._read())
+        view._value = self._read_view(link, (base if origin is None else origin)._read())
         link.seen = base._link.version
         return view
 

@@ -294,3 +294,51 @@ def test_a_cast_casts_the_head_gradient() -> None:
     y.backward()
     # 300.5 is 44 as an int8
     assert x.grad.asnumpy().tolist() == [4400, 4400]
+
+
+@pytest.mark.parametrize("module", ["nd", "np"])
+@pytest.mark.parametrize("hold", ["reshape", "slice", "detach"])
+def test_views_of_a_variable_that_is_a_view(module: str, hold: str) -> None:
+    whole = getattr(mx, module).arange(16, dtype="float32")
+    found = []
+    for function in (
+        lambda x: x[1],
+        lambda x: x[1, 2] * 10,
+        lambda x: x[1:][0] ** 2,
+        lambda x: x.reshape((-1,))[::2],
+        lambda x: x.T[1],
+        lambda x: sum(row.sum() ** 2 for row in x),
+    ):
+        x = whole.reshape((4, 4))[:3] if hold == "slice" else whole[:12].reshape((3, 4))
+        x = x.detach() if hold == "detach" else x
+        x.attach_grad()
+        with autograd.record():
+            y = function(x)
+        y.backward()
+        found.append(x.grad.asnumpy().tolist())
+    row, none = [1, 1, 1, 1], [0, 0, 0, 0]
+    assert found == [
+        [none, row, none],
+        [none, [0, 0, 10, 0], none],
+        [none, [8, 10, 12, 14], none],
+        [[1, 0, 1, 0]] * 3,
+        [[0, 1, 0, 0]] * 3,
+        [[12] * 4, [44] * 4, [76] * 4],
+    ]
+
+
+def test_a_variable_that_is_a_view_keeps_its_storage() -> None:
+    whole = nd.arange(6)
+    x = whole.reshape((2, 3))
+    x.attach_grad()
+    first = x[0]
+    whole[:] = 7
+    assert first.asnumpy().tolist() == [7, 7, 7]
+    x[1][:] = 3
+    assert whole.asnumpy().tolist() == [7, 7, 7, 3, 3, 3]
+    with autograd.record():
+        y = (x[1] ** 2).sum() + x[0].detach().sum() * x[0, 0]
+    y.backward()
+    assert x.grad.asnumpy().tolist() == [[21, 0, 0], [6, 6, 6]]
+    x -= x.grad
+    assert whole.asnumpy().tolist() == [-14, 7, 7, -3, -3, -3]
