@@ -51,7 +51,8 @@ def _mean(data: Any, axis: Any, keepdims: bool) -> Any:
     count = 1
     for each in axis:
         count *= data.shape[each]
-    return jax.lax.div(jnp.sum(data, axis, keepdims=keepdims), jnp.asarray(count))
+    total = jnp.sum(data, axis, keepdims=keepdims)
+    return jax.lax.div(total, jnp.asarray(count, total.dtype))
 
 
 def _in_dtype(function: Callable[..., Any]) -> Callable[..., Any]:

@@ -171,3 +171,9 @@ def test_operators_present_themselves() -> None:
     assert parameters[:6] == ["data", "weight", "bias", "num_hidden", "no_bias", "flatten"]
     assert "Affine map" in nd.FullyConnected.__doc__
     assert {"FullyConnected", "Convolution", "relu", "array"} <= set(dir(nd))
+
+
+@pytest.mark.parametrize("dtype", ["uint8", "int8", "int32", "int64"])
+def test_the_mean_of_whole_numbers_is_a_whole_number(dtype: str) -> None:
+    found = mx.nd.array([5, 2], dtype=dtype).mean()
+    assert found.asnumpy().tolist() == [3]
