@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import errno
 import logging
 import os
 from collections.abc import Sequence
@@ -48,6 +49,23 @@ class ContextError(MXNetError, ValueError):
 
 class FileFormatError(MXNetError, ValueError):
     """A file is truncated, corrupted or of another kind."""
+
+
+class MissingFileError(MXNetError, FileNotFoundError):
+    """A file, or the folder that it should be written to, does not exist.
+
+    Args:
+        path: what was asked for.
+        reason: what is missing.
+    """
+
+    def __init__(self, path: str | os.PathLike[str], reason: str = "there is no such file"):
+        # As OSError has them; its text would be the arguments.
+        OSError.__init__(self, path, reason)
+        self.errno, self.filename, self.strerror = errno.ENOENT, os.fspath(path), reason
+
+    def __str__(self) -> str:
+        return f"{self.filename!r}: {self.strerror}."
 
 
 class TraceError(MXNetError):

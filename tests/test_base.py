@@ -229,3 +229,21 @@ def test_in_place_operators_of_sparse_arrays() -> None:
         a *= 3
         assert a is b and a.stype != "default"
         np.testing.assert_array_equal(a.asnumpy(), [[6, 0], [0, 12]])
+
+
+def test_a_missing_file_is_an_error_of_both_kinds(tmp_path) -> None:
+    gone = str(tmp_path / "gone" / "net")
+    calls = [
+        lambda: mx.nd.load(gone),
+        lambda: mx.nd.save(gone, mx.nd.ones((1,))),
+        lambda: mx.sym.load(gone),
+        lambda: mx.model.load_checkpoint(gone, 1),
+        lambda: mx.mod.Module.load(gone, 1),
+        lambda: mx.gluon.nn.Dense(1).load_parameters(gone),
+        lambda: mx.gluon.SymbolBlock.imports(gone, ["data"]),
+    ]
+    for call in calls:
+        with pytest.raises(mx.base.MXNetError, match=r"no such file|does not exist") as caught:
+            call()
+        assert isinstance(caught.value, FileNotFoundError)
+        assert caught.value.filename.startswith(gone) and gone in str(caught.value)

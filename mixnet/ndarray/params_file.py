@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from mixnet.base import FileFormatError, MXNetError
+from mixnet.base import FileFormatError, MissingFileError, MXNetError
 from mixnet.context import cpu
 from mixnet.dtype import BY_CODE, CODES
 from mixnet.ndarray.ndarray import NDArray
@@ -41,7 +41,7 @@ def save(fname: str | os.PathLike[str], data: Any, wait: bool = True) -> Saving 
 
     Raises:
         TypeError: something in ``data`` is no array.
-        FileNotFoundError: the folder does not exist; raised by the handle if not waiting.
+        MissingFileError: the folder does not exist; raised by the handle if not waiting.
     """
     names, arrays = _named(data)
     now = [each.copy() if each._is_sparse else type(each)._wrap(each._read()) for each in arrays]
@@ -134,8 +134,8 @@ def write_whole(fname: str | os.PathLike[str], content: bytes | Iterable[bytes])
     # Known before the file is there: an interrupt at any point leaves nothing behind.
     temporary = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
     if not path.parent.is_dir():
-        raise FileNotFoundError(
-            f"{str(path)!r} cannot be written: folder {str(path.parent)!r} does not exist."
+        raise MissingFileError(
+            path, f"it cannot be written, folder {str(path.parent)!r} does not exist"
         )
     try:
         with open(temporary, "xb") as file:
@@ -151,14 +151,18 @@ def load(fname: str | os.PathLike[str]) -> Any:
     """Arrays of a file: a dict if it has names, else a list.
 
     Raises:
-        FileNotFoundError: there is no such file.
+        MissingFileError: there is no such file.
         FileFormatError: it is truncated, corrupted or no ``.params`` file.
     """
     return read(fname, lambda: _load(fname))
 
 
 def _load(fname: str | os.PathLike[str]) -> Any:
-    with open(fname, "rb") as file:
+    try:
+        opened = open(fname, "rb")  # noqa: SIM115 - closed below
+    except FileNotFoundError:
+        raise MissingFileError(fname) from None
+    with opened as file:
         if not os.fstat(file.fileno()).st_size:
             return load_frombuffer(b"", os.fspath(fname))
         # Mapped, so that the only copy is the one that becomes the arrays.

@@ -74,14 +74,23 @@ def convolution(
             f"Convolution: weight is {weight.shape}, but data {data.shape}, num_filter="
             f"{num_filter}, num_group={num_group} and kernel {kernel} need {wanted}."
         )
-    pads = spatial("pad", pad, axes, 0)
+    pads, dilates = spatial("pad", pad, axes, 0), spatial("dilate", dilate, axes, 1)
+    extents = data.shape[1:-1] if _is_last(layout) else data.shape[2:]
+    for extent, size, p, d in zip(extents, kernel, pads, dilates, strict=True):
+        reach = d * (size - 1) + 1
+        if reach > extent + 2 * p:
+            raise ShapeError(
+                f"Convolution: kernel {kernel} reaches over {reach} elements, data {data.shape} has "
+                f"{extent + 2 * p} there, padding included. Take larger data, more padding or a smaller "
+                f"kernel."
+            )
     letters = _SPATIAL[axes]
     out = jax.lax.conv_general_dilated(
         data,
         weight,
         spatial("stride", stride, axes, 1),
         [(p, p) for p in pads],
-        rhs_dilation=spatial("dilate", dilate, axes, 1),
+        rhs_dilation=dilates,
         dimension_numbers=_order(letters, layout),
         feature_group_count=num_group,
     )
@@ -104,9 +113,24 @@ def _order(letters: str, layout: str | None) -> tuple[str, str, str]:
 def _weight_shape(
     data: Any, kernel: Any, num_filter: int, num_group: int, layout: str | None
 ) -> tuple[int, ...]:
+    channels = data[-1] if _is_last(layout) else data[1]
+    check_groups("Convolution", channels, num_filter, num_group)
     if _is_last(layout):
-        return (num_filter, *kernel, data[-1] // num_group)
-    return (num_filter, data[1] // num_group, *kernel)
+        return (num_filter, *kernel, channels // num_group)
+    return (num_filter, channels // num_group, *kernel)
+
+
+def check_groups(name: str, channels: int, num_filter: int, num_group: int) -> None:
+    """Whether channels and filters fall into groups of one size; 0 or less is not known yet.
+
+    Raises:
+        ShapeError: they do not.
+    """
+    if max(channels, 0) % num_group or num_filter % num_group:
+        raise ShapeError(
+            f"{name}: {channels} channels and {num_filter} filters cannot form {num_group} groups of one "
+            f"size each; both must be multiples of num_group."
+        )
 
 
 @convolution.infer_inputs
@@ -254,6 +278,7 @@ def deconvolution(
 
 @deconvolution.infer_inputs
 def _(data, *, kernel, num_filter, num_group, layout):
+    check_groups("Deconvolution", data[-1] if _is_last(layout) else data[1], num_filter, num_group)
     per_group = num_filter // num_group
     if _is_last(layout):
         weight = (data[-1], *kernel, per_group)

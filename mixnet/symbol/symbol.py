@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mixnet.attribute import HIDDEN, hidden, node_attributes
-from mixnet.base import AttributeTypeError, AttributeValueError, MXNetError, _Null
+from mixnet.base import AttributeTypeError, AttributeValueError, MissingFileError, MXNetError, _Null
 from mixnet.dtype import as_dtype
 from mixnet.graph.graph import Graph
 from mixnet.graph.node import Entry, Node, keep_line
@@ -520,8 +520,13 @@ def load(fname: str | os.PathLike[str]) -> Symbol:
 
     Raises:
         FileFormatError: it is truncated, corrupted or no symbol file.
+        MissingFileError: there is no such file.
     """
-    return Symbol(from_json(Path(fname).read_text(), os.fspath(fname)).heads)
+    try:
+        text = Path(fname).read_text()
+    except FileNotFoundError:
+        raise MissingFileError(fname) from None
+    return Symbol(from_json(text, os.fspath(fname)).heads)
 
 
 def load_json(json_str: str) -> Symbol:

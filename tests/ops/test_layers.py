@@ -174,3 +174,27 @@ def test_errors_say_what_is_wrong() -> None:
 def test_a_weight_for_other_inputs_is_told() -> None:
     with pytest.raises(ShapeError, match=r"takes 6 numbers per sample, but data \(4, 2, 4\) has 8"):
         nd.FullyConnected(nd.ones((4, 2, 4)), nd.ones((5, 6)), num_hidden=5, no_bias=True)
+
+
+def test_a_kernel_larger_than_its_data_is_told() -> None:
+    small, weight = nd.ones((1, 1, 2, 2)), nd.ones((2, 1, 3, 3))
+    attributes = {"kernel": (3, 3), "num_filter": 2, "no_bias": True}
+    with pytest.raises(ShapeError, match=r"reaches over 3 elements.* has 2 there"):
+        nd.Convolution(small, weight, **attributes)
+    with pytest.raises(ShapeError, match=r"reaches over 5 elements.* has 4 there"):
+        nd.Convolution(small, weight, pad=(1, 1), dilate=(2, 2), **attributes)
+    assert nd.Convolution(small, weight, pad=(1, 1), **attributes).shape == (1, 2, 2, 2)
+    with pytest.raises(ShapeError, match="reaches over 3 elements"):
+        mx.sym.Convolution(mx.sym.var("data"), **attributes).infer_shape(data=small.shape)
+
+
+def test_groups_of_different_sizes_are_told() -> None:
+    with pytest.raises(ShapeError, match="3 channels and 4 filters cannot form 2 groups"):
+        nd.Convolution(
+            nd.ones((1, 3, 4, 4)), nd.ones((4, 1, 3, 3)), kernel=(3, 3), num_filter=4, num_group=2,
+            no_bias=True,
+        )  # fmt: skip
+    for channels, filters in ((3, 4), (4, 3), (0, 3)):
+        for layer in (mx.gluon.nn.Conv2D, mx.gluon.nn.Conv2DTranspose):
+            with pytest.raises(ShapeError, match="cannot form 2 groups"):
+                layer(filters, 3, groups=2, in_channels=channels)

@@ -9,6 +9,7 @@ import numpy as np
 from mixnet.base import CheckError
 from mixnet.gluon.block import HybridBlock, ParameterDict
 from mixnet.gluon.nn.activation import Activation
+from mixnet.ops.convolution import check_groups
 
 Size = int | tuple[int, ...] | list[int]
 
@@ -35,6 +36,7 @@ def weight_shape(
     op_name: str, channels: int, in_channels: int, kernel: Any, groups: int, layout: str
 ) -> tuple[int, ...]:
     """Shape of a convolution's weight; 0 where ``in_channels`` is 0."""
+    check_groups(op_name, in_channels, channels, groups)
     if op_name == "Deconvolution":
         first, second = in_channels, channels // groups
     else:
