@@ -30,6 +30,21 @@ def _(primals, tangents):
     return out, jnp.where(out > 0, *tangents, 0)
 
 
+@jax.custom_jvp
+def absolute(data):
+    """|data|; the derivative at 0 is 0, where JAX has 1.
+
+    Losses begin at 0 when weights do: their gradient must not point to either side.
+    """
+    return jnp.abs(data)
+
+
+@absolute.defjvp
+def _(primals, tangents):
+    (data,), (tangent,) = primals, tangents
+    return absolute(data), jnp.sign(data) * tangent
+
+
 def _mod(x: Any, y: Any) -> Any:
     """Remainder with the divisor's sign; 0 for division by 0, as MXNet has it."""
     safe = jnp.where(y == 0, jnp.ones_like(y), y)
@@ -247,7 +262,7 @@ def _cbrt(data: Any) -> Any:
 
 # operator name: function, sentence, dtype-preserving maths in float (True) or any dtype, gradient
 _UNARY: dict[str, tuple[Function, str, bool, bool]] = {
-    "abs": (jnp.abs, "Absolute value.", False, True),
+    "abs": (absolute, "Absolute value.", False, True),
     "negative": (jnp.negative, "Sign changed.", False, True),
     "sign": (jnp.sign, "-1, 0 or 1.", False, False),
     "round": (_round, "Nearest whole number, halves away from zero.", True, False),
@@ -450,7 +465,9 @@ def hard_sigmoid(data, *, alpha: float = 0.2, beta: float = 0.5):
 
     Source: MXNet operator ``hard_sigmoid``.
     """
-    return jnp.clip(alpha * data + beta, 0, 1).astype(data.dtype)
+    line = alpha * data + beta
+    # Not clip: its derivative where the line meets a bound is neither side's.
+    return jnp.where(line <= 0, 0, jnp.where(line >= 1, 1, line)).astype(data.dtype)
 
 
 @op("_contrib_quadratic")

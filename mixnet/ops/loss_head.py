@@ -137,7 +137,7 @@ _regression(
     "MAERegressionOutput",
     "The data; its gradient is that of the absolute error to ``label``.",
     lambda data: data,
-    lambda out, label: jnp.sign(out - label),
+    lambda out, label: jnp.where(out > label, 1, -1),  # -1 where they are equal, too
 )
 _regression(
     "LogisticRegressionOutput",

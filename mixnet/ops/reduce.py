@@ -10,6 +10,7 @@ import jax.numpy as jnp
 
 from mixnet.base import ShapeError
 from mixnet.ops.attributes import DType, Shape
+from mixnet.ops.elementwise import absolute
 from mixnet.ops.registry import Op, op
 
 
@@ -112,7 +113,7 @@ def norm(
         raise ShapeError(f"norm: ord={ord} is not 1 or 2.")
     axes = axes_of("norm", data.ndim, axis)
     if ord == 1:
-        out = jnp.sum(jnp.abs(data), axes, keepdims=keepdims)
+        out = jnp.sum(absolute(data), axes, keepdims=keepdims)
     else:
         squares = jnp.sum(jnp.square(data), axes, keepdims=keepdims)
         out = jnp.where(squares > 0, jnp.sqrt(jnp.where(squares > 0, squares, 1)), 0)

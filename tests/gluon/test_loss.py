@@ -95,3 +95,20 @@ def test_nodes_are_named_as_mxnets() -> None:
         "relu0_output", "reshape_like0_output", "_mul0_output", "_minus0_output", "abs0_output",
         "_mulscalar0_output", "activation0_output", "_plus0_output", "mean0_output",
     ]  # fmt: skip
+
+
+# Of predictions and labels at 0, where training starts when weights do: MXNet 1.9.1's gradients.
+AT_ZERO = {"L1Loss": 0.0, "SigmoidBinaryCrossEntropyLoss": 0.0, "LogisticLoss": -0.5}
+
+
+@pytest.mark.parametrize("hybridize", [False, True])
+@pytest.mark.parametrize("name", AT_ZERO)
+def test_gradients_at_zero(name: str, hybridize: bool) -> None:
+    loss = getattr(gluon.loss, name)()
+    loss.hybridize(hybridize)
+    prediction, label = nd.zeros((2, 1)), nd.zeros((2, 1))
+    prediction.attach_grad()
+    with autograd.record():
+        found = loss(prediction, label)
+    found.backward()
+    assert prediction.grad.asnumpy().tolist() == [[AT_ZERO[name]]] * 2

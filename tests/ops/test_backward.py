@@ -50,3 +50,24 @@ def test_gradients_are_autograds(name, inputs, attributes) -> None:
 def test_the_number_of_arrays_is_checked() -> None:
     with pytest.raises(ShapeError, match="takes 2"):
         nd.contrib.backward_quadratic(uniform(2))
+
+
+# What MXNet 1.9.1 has where the derivative jumps.
+AT_THE_BEND = {
+    "abs": (lambda x: nd.abs(x), [-2, 0, 2], [-1, 0, 1]),
+    "np.abs": (lambda x: mx.np.abs(x.as_np_ndarray()), [-2, 0, 2], [-1, 0, 1]),
+    "norm": (lambda x: nd.norm(x, ord=1), [-2, 0, 2], [-1, 0, 1]),
+    "hard_sigmoid": (lambda x: nd.hard_sigmoid(x), [-2.5, 0, 2.5], [0, 0.2, 0]),
+    "MAE": (lambda x: nd.MAERegressionOutput(x, nd.zeros(3)), [-2, 0, 2], [-1, -1, 1]),
+}
+
+
+@pytest.mark.parametrize("name", AT_THE_BEND)
+def test_gradients_where_the_derivative_jumps(name: str) -> None:
+    function, values, expected = AT_THE_BEND[name]
+    x = nd.array(values)
+    x.attach_grad()
+    with mx.autograd.record():
+        y = function(x)
+    y.backward()
+    np.testing.assert_allclose(x.grad.asnumpy(), expected, rtol=1e-6)
