@@ -76,9 +76,9 @@ def operate(
 
 
 def flatten(self: NDArray, inplace: bool = False) -> Any:
-    """All axes but the first joined, on the same storage."""
-    rest = self.size // self.shape[0]
-    return self._view(0, (self.shape[0], rest))
+    """All axes but the first joined; with ``inplace`` on the same storage."""
+    made = invoke(find("Flatten"), (self,), {})
+    return self._view(0, made.shape) if inplace else made
 
 
 def squeeze(self: NDArray, axis: Any = None, inplace: bool = False) -> Any:

@@ -379,6 +379,8 @@ class NDArray:
     item = asscalar
 
     def __bool__(self) -> bool:
+        if self.size == 0:  # as an empty list
+            return False
         if self.size != 1:
             raise ShapeError(
                 f"The truth value of an array of shape {self.shape} is ambiguous; use an array of "

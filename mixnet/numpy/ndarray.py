@@ -18,6 +18,15 @@ from mixnet.ops.registry import Op
 from mixnet.runtime.value import from_host
 
 
+def _wanted_shape(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[int, ...]:
+    """The shape in the arguments of ``reshape``: numbers, one tuple, or by name."""
+    shape = kwargs.get("newshape", kwargs.get("shape", args))
+    if len(args) == 1 and isinstance(args[0], (tuple, list)):
+        shape = args[0]
+    wanted = (shape,) if isinstance(shape, (int, onp.integer)) else shape
+    return tuple(int(n) for n in wanted)
+
+
 class ndarray(NDArray):
     """An array with NumPy's rules: shapes without axes or elements, boolean comparisons, masks.
 
@@ -188,18 +197,22 @@ class ndarray(NDArray):
         NDArray.attach_grad(self, grad_req)
 
     def reshape(self, *args: Any, **kwargs: Any) -> Self:
+        """The elements in another shape, as an array of its own; one -1 stands for what is left.
+
+        Raises:
+            ShapeError: the number of elements differs.
+        """
+        order = kwargs.get("order", "C")
+        return self._function("reshape")(self, _wanted_shape(args, kwargs), order)
+
+    def reshape_view(self, *args: Any, **kwargs: Any) -> Self:
         """The same storage in another shape; one -1 stands for what is left.
 
         Raises:
             ShapeError: the number of elements differs.
         """
-        shape = kwargs.get("newshape", kwargs.get("shape", args))
-        if len(args) == 1 and isinstance(args[0], (tuple, list)):
-            shape = args[0]
-        wanted = (shape,) if isinstance(shape, (int, onp.integer)) else tuple(shape)
-        return self._view(0, filled_shape("reshape", self.shape, tuple(int(n) for n in wanted)))
-
-    reshape_view = reshape
+        wanted = _wanted_shape(args, kwargs)
+        return self._view(0, filled_shape("reshape", self.shape, wanted))
 
     def transpose(self, *axes: Any) -> Self:
         """Axes in another order, reversed by default."""
@@ -214,7 +227,7 @@ class ndarray(NDArray):
 
     def flatten(self, order: str = "C") -> Self:
         """All elements in one axis, as a copy."""
-        return self.reshape(-1).copy()
+        return self.reshape(-1)
 
     def squeeze(self, axis: Any = None) -> Self:
         """Without axes of extent one."""

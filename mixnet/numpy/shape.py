@@ -15,8 +15,6 @@ from mixnet.numpy.call import NUMBERS, as_array, as_axes, call, is_array
 def reshape(a: Any, newshape: Any, order: str = "C", out: Any = None) -> Any:
     """The elements in another shape; one -1 stands for what is left."""
     shape = (newshape,) if isinstance(newshape, (int, onp.integer)) else tuple(newshape)
-    if out is None and hasattr(a, "_view") and order == "C":
-        return a.reshape(shape)
     return call("_np_reshape", a, out=out, newshape=shape, order=order)
 
 

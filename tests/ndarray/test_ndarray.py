@@ -177,3 +177,15 @@ def test_operators_present_themselves() -> None:
 def test_the_mean_of_whole_numbers_is_a_whole_number(dtype: str) -> None:
     found = mx.nd.array([5, 2], dtype=dtype).mean()
     assert found.asnumpy().tolist() == [3]
+
+
+def test_flatten_is_a_copy_unless_in_place() -> None:
+    x = nd.zeros((2, 3, 2))
+    x.flatten()[:] = 1
+    assert x.sum().asscalar() == 0
+    x.flatten(inplace=True)[:] = 1
+    assert x.sum().asscalar() == 12
+
+
+def test_an_array_without_elements_is_false() -> None:
+    assert not nd.array([])

@@ -187,9 +187,12 @@ def test_the_class_has_what_mxnets_has(member: str) -> None:
 
 def test_views_and_copies() -> None:
     x = np.arange(6.0).reshape((2, 3))
-    row, turned, flat, twin = x[1], x.reshape((3, 2)), x.flatten(), x.copy()
+    row, turned, flat, twin = x[1], x.reshape_view((3, 2)), x.flatten(), x.copy()
+    # reshape copies, as in MXNet 1.9.1, in all its forms.
+    copies = [x.reshape(3, 2), x.reshape((-1, 2)), np.reshape(x, (3, 2)), np.ravel(x).reshape(3, 2)]
     x[1] = 7
     assert row.tolist() == [7, 7, 7] and turned.tolist()[2] == [7, 7]
+    assert all(each.tolist() == [[0, 1], [2, 3], [4, 5]] for each in copies)
     assert flat.tolist() == [0, 1, 2, 3, 4, 5] and twin[1].tolist() == [3, 4, 5]
     assert np.shares_memory(x, row) and not np.shares_memory(x[0], row)
     old = x.as_nd_ndarray()
