@@ -120,6 +120,10 @@ class _Binary(EvalMetric):
             self._counts = self._counts + found[:4]
             self._sum, self._num = self._of_samples(self._counts)
 
+    def _table(self) -> BinaryCounts:
+        self._settle()
+        return BinaryCounts(self._counts.tolist(), self._all_counts.tolist())
+
     def _of_samples(self, counts: np.ndarray) -> tuple[float, int]:
         count = int(counts.sum())
         return type(self)._score(counts.tolist()) * count, count
@@ -148,6 +152,34 @@ def _mcc(counts: list[float]) -> float:
     return (tp * tn - fp * fn) / math.sqrt(below)
 
 
+class BinaryCounts:
+    """The table of two classes that a metric has counted, and what follows from it.
+
+    Names that start with ``global_`` count from the last ``reset``, the others from the last
+    ``reset_local``. A metric with ``average='macro'`` forgets each table after its batch.
+    """
+
+    def __init__(self, local: list[float], whole: list[float]):
+        for prefix, counts in (("", local), ("global_", whole)):
+            names = ("true_positives", "false_positives", "true_negatives", "false_negatives")
+            for name, count in zip(names, counts, strict=True):
+                setattr(self, prefix + name, int(count))
+            tp, fp, _, fn = counts
+            setattr(self, prefix + "total_examples", int(sum(counts)))
+            setattr(self, prefix + "precision", tp / (tp + fp) if tp + fp > 0 else 0.0)
+            setattr(self, prefix + "recall", tp / (tp + fn) if tp + fn > 0 else 0.0)
+            setattr(self, prefix + "fscore", _f1(counts))
+        self._tables = local, whole
+
+    def __getattr__(self, name: str) -> Any:
+        raise AttributeError(f"{type(self).__name__} has no {name!r}")
+
+    def matthewscc(self, use_global: bool = False) -> float:
+        """Matthews' correlation; 0 where nothing was counted."""
+        counts = self._tables[use_global]
+        return _mcc(counts) if sum(counts) else 0.0
+
+
 @register
 class F1(_Binary):
     """Harmonic mean of precision and recall of class 1.
@@ -171,6 +203,11 @@ class F1(_Binary):
     ):
         self.average = average
         super().__init__(name, output_names, label_names, average)
+
+    @property
+    def metrics(self) -> BinaryCounts:
+        """Precision, recall and the counts below the score."""
+        return self._table()
 
 
 @register

@@ -264,3 +264,22 @@ def test_a_perplexity_beyond_numbers() -> None:
     made.sum_metric, made.num_inst = 1e6, 1
     with pytest.raises(OverflowError):
         made.get()
+
+
+def test_f1_tells_precision_recall_and_counts() -> None:
+    made = metric.F1(average="micro")
+    label, pred = nd.array([0, 1, 1, 1, 0]), nd.array([1, 1, 1, 0, 0])
+    made.update([label], [nd.stack(1 - pred, pred, axis=1)])
+    found = made.metrics
+    assert (found.true_positives, found.false_positives) == (2, 1)
+    assert (found.true_negatives, found.false_negatives) == (1, 1)
+    assert found.precision == found.recall == found.fscore == pytest.approx(2 / 3)
+    assert found.matthewscc() == pytest.approx((2 * 1 - 1 * 1) / onp.sqrt(3 * 3 * 2 * 2))
+    made.reset_local()
+    found = made.metrics
+    assert (found.total_examples, found.global_total_examples) == (0, 5)
+    assert (found.precision, found.global_precision) == (0.0, pytest.approx(2 / 3))
+    assert found.matthewscc() == 0.0
+    of_batches = metric.F1()
+    of_batches.update([label], [nd.stack(1 - pred, pred, axis=1)])
+    assert of_batches.metrics.total_examples == 0
