@@ -9,7 +9,6 @@ import jax.numpy as jnp
 import numpy as np
 
 from mixnet.base import AttributeValueError, ShapeError
-from mixnet.ops.elementwise import absolute
 from mixnet.ops.registry import op
 
 
@@ -77,7 +76,7 @@ def correlation(
     def displaced(step: Any) -> Any:
         size = (*moved.shape[:2], *extent)
         other = jax.lax.dynamic_slice(moved, (0, 0, first + step[0], first + step[1]), size)
-        alike = still * other if is_multiply else absolute(still - other)
+        alike = still * other if is_multiply else jnp.abs(still - other)
         window = (1, kernel_size, kernel_size), (1, stride1, stride1), "valid"
         return jax.lax.reduce_window(alike.sum(1), np.zeros((), alike.dtype), jax.lax.add, *window)
 
