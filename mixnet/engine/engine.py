@@ -299,9 +299,8 @@ class Engine(ABC):
         """Keep what work raised for those who are told of it later."""
         at = f", pushed at {task.source}" if task.source else ""
         with self._telling:
-            if error not in self._untold and not is_told(
-                error
-            ):  # else: several fail for one reason
+            # Else several pieces of work fail for one reason, or the program knows of it.
+            if error not in self._untold and not is_told(error):
                 error.add_note(f"raised by {task.name or 'work without a name'}{at}")
                 self._untold.append(error)
         return error

@@ -9,6 +9,7 @@ from typing import TypeVar
 
 from mixnet.engine.current import current
 from mixnet.engine.variable import Var
+from mixnet.runtime.later import variables_of
 from mixnet.runtime.value import Value
 
 Found = TypeVar("Found")
@@ -71,12 +72,7 @@ def write(
     """
     name = os.fspath(path)
     var = variable(path)
-    reads = []
-    for value in values:
-        segment = value.segment
-        if value.array is None and segment is not None:
-            segment.finish("save", wait=False)
-            reads.append(segment.var)
+    reads = variables_of(list(values), "save")
     if wait:
         current.engine.push_sync(work, reads, (var,), "io", name=f"save {name}")
         return None

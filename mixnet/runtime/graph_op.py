@@ -54,10 +54,11 @@ class GraphOp:
             getattr(node.op, "calls_python", False) for node in graph.nodes if not node.is_variable
         )
         # Such operations cannot be in one program: the graph runs operator by operator.
-        self.over_devices = any(
-            node.op.parties(node.statics) is not None
+        self.is_over_devices: bool = any(
+            node.op.is_over_devices
+            if isinstance(node.op, GraphOp)
+            else getattr(node.op, "over_devices", None) and node.op.parties(node.statics)
             for node in graph.nodes
-            if getattr(node.op, "over_devices", None)
         )
         self.states = tuple(graph.states)
         self._run = lower(graph)
@@ -303,7 +304,7 @@ def call_graph(
         with bulk(1):
             outputs = _record_operators(op, given, scalars, context)
         return outputs[:count], outputs[count:]
-    if op.over_devices and state.trace is None:
+    if op.is_over_devices and state.trace is None and state.isolation is None:
         outputs = _record_operators(op, given, scalars, context)
         return outputs[:count], outputs[count:]
     if state.recording and state.trace is None:

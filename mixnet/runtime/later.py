@@ -110,22 +110,11 @@ def later(
         holder.references.append(weakref.ref(value))
         made.append(value)
     line = user_source() if logs else None
-    reads = []
-    for value in sources:
-        segment = value.segment
-        if value.array is None and segment is not None:
-            segment.finish("copy to another device", wait=False)
-            reads.append(segment.var)
-        elif timeline.on and value.var is not None:
-            reads.append(value.var)
+    reads = variables_of(sources, "copy to another device")
     given = list(sources)
 
     def run() -> None:
-        found = [value.array for value in given]
-        for value, array in zip(given, found, strict=True):
-            if array is None and value.segment is not None:  # it alone of its segment failed
-                raise value.segment.var.error or RuntimeError(f"{name}: a source has no content")
-        arrays = work(found)
+        arrays = work(arrays_of(given, name))
         given.clear()
         for log in logs:
             for spec, array in zip(specs, arrays, strict=True):
@@ -134,3 +123,34 @@ def later(
 
     current.engine.push(run, reads, (holder.var,), resource, priority=priority, name=name)
     return made
+
+
+def variables_of(values: Sequence[Value], reason: str) -> list[Var]:
+    """What a task that reads these values has to wait for; of all of them while traced.
+
+    Args:
+        values: computed, or pending: these are handed over now.
+        reason: why, counted.
+    """
+    found = []
+    for value in values:
+        segment = value.segment
+        if value.array is None and segment is not None:
+            segment.finish(reason, wait=False)
+            found.append(segment.var)
+        elif timeline.on and value.var is not None:
+            found.append(value.var)
+    return found
+
+
+def arrays_of(values: Sequence[Value], name: str) -> list[Any]:
+    """The arrays of values, in a task that has waited for them.
+
+    Raises:
+        BaseException: what kept one of them from being computed.
+    """
+    found = [value.array for value in values]
+    for value, array in zip(values, found, strict=True):
+        if array is None and value.segment is not None:  # it alone of its segment failed
+            raise value.segment.var.error or RuntimeError(f"{name}: a source has no content")
+    return found

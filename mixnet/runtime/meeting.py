@@ -25,7 +25,7 @@ from mixnet.graph.node import Entry, Node
 from mixnet.ops.operator import PlainOperator
 from mixnet.ops.over_devices import Exchange
 from mixnet.runtime.collective import on_mesh
-from mixnet.runtime.later import Later
+from mixnet.runtime.later import Later, arrays_of, variables_of
 from mixnet.runtime.state import state
 from mixnet.runtime.value import Value, check_pending
 
@@ -69,12 +69,7 @@ class Meeting:
 
     def begin(self, part: _Part) -> None:
         """Hand over the task that ends when the device can take its result along."""
-        reads = []
-        for value in part.values:
-            segment = value.segment
-            if value.array is None and segment is not None:
-                segment.finish("a meeting of devices", wait=False)
-                reads.append(segment.var)
+        reads = variables_of(part.values, "a meeting of devices")
 
         def start(done: Done) -> None:
             part.done = done
@@ -103,13 +98,9 @@ class Meeting:
                     part.done(self._error)
 
     def _results(self, parts: Sequence[_Part]) -> list[Any]:
-        for value in (value for part in parts for value in part.values):
-            if value.array is None and value.segment is not None:
-                raise value.segment.var.error or MXNetError(f"{self.name}: an input was lost.")
         devices = tuple(part.result.spec.context.device for part in parts)
-        rows = [
-            [value.array for value in row] for row in zip(*(p.values for p in parts), strict=True)
-        ]
+        brought = [arrays_of(part.values, self.name) for part in parts]
+        rows = [list(row) for row in zip(*brought, strict=True)]
         with jax.enable_x64(True):
             return on_mesh(self.exchange, rows, devices)[0]  # type: ignore[no-any-return]
 
@@ -169,9 +160,7 @@ def meet(name: str, count: int, exchange: Exchange, values: tuple[Value, ...]) -
     Raises:
         MXNetError: the naive engine, which waits for nothing, cannot do it.
     """
-    if state.isolation is not None:  # looked at alone, it is the only device
-        count = 1
-    elif current.naive:
+    if current.naive:
         raise MXNetError(
             f"{name} is over {count} devices, and the naive engine runs each operation before the next "
             f"device calls. Take MXNET_ENGINE_TYPE=ThreadedEngine."

@@ -58,7 +58,7 @@ def record(
         call = make_call(op, statics, specs, len(scalars), context)
     if trace is not None:
         return trace.record(call, scalars, values)
-    if call.parties is not None:
+    if call.parties is not None and here.isolation is None:  # looked at alone, it is alone
         return _over_devices(call, scalars, values)
     where = call.context
     segment = here.segment

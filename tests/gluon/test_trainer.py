@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +10,7 @@ import pytest
 
 import mixnet as mx
 from mixnet import autograd, gluon, nd
+from tests.devices import run_again_on_four_devices
 
 ROOT = Path(__file__).parents[2]
 CONTEXTS = [mx.cpu(i) for i in range(4)]
@@ -22,18 +20,9 @@ stores = pytest.mark.parametrize("store", ["device", "local"])
 
 def test_on_four_devices() -> None:
     """The same in a process where the four contexts are four devices."""
-    if "MIXNET_CPU_DEVICES" in os.environ:
-        import jax
-
-        assert len(jax.local_devices(backend="cpu")) == 4
-        return
-    environment = {**os.environ, "MIXNET_CPU_DEVICES": "4", "PYTHONPATH": str(ROOT)}
-    done = subprocess.run(
-        [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", __file__,
-         "-k", "two_contexts or row_sparse or uneven or on_four_devices"],
-        env=environment, cwd=ROOT, capture_output=True, text=True,
-    )  # fmt: skip
-    assert done.returncode == 0, done.stdout
+    run_again_on_four_devices(
+        __file__, "-k", "two_contexts or row_sparse or uneven or on_four_devices"
+    )
 
 
 def dense(contexts: list | None = None) -> gluon.nn.Dense:

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -12,6 +9,7 @@ import pytest
 
 import mixnet as mx
 from mixnet import nd
+from tests.devices import run_again_on_four_devices
 
 ROOT = Path(__file__).parents[2]
 FOUND = np.load(ROOT / "tests" / "parity" / "fixtures" / "kvstore.npz")
@@ -31,17 +29,7 @@ def on_each(*numbers: float, shape: tuple = (2,)) -> list:
 
 def test_on_four_devices() -> None:
     """These tests again, in a process where the four contexts are four devices."""
-    if "MIXNET_CPU_DEVICES" in os.environ:
-        import jax
-
-        assert len(jax.local_devices(backend="cpu")) == 4
-        return
-    environment = {**os.environ, "MIXNET_CPU_DEVICES": "4", "PYTHONPATH": str(ROOT)}
-    done = subprocess.run(
-        [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", "tests/kvstore"],
-        env=environment, cwd=ROOT, capture_output=True, text=True,
-    )  # fmt: skip
-    assert done.returncode == 0, done.stdout
+    run_again_on_four_devices("tests/kvstore")
 
 
 # ---- values --------------------------------------------------------------------------------------

@@ -16,6 +16,7 @@ import pytest
 import mixnet as mx
 from mixnet import autograd, gluon, nd
 from mixnet.base import GradientError, MXNetError
+from tests.devices import run_again_on_four_devices
 
 ROOT = Path(__file__).parents[3]
 CONTEXTS = [mx.cpu(i) for i in range(4)]
@@ -24,17 +25,7 @@ TWO = CONTEXTS[:2]
 
 def test_on_four_devices() -> None:
     """The same in a process where the four contexts are four devices."""
-    if "MIXNET_CPU_DEVICES" in os.environ:
-        import jax
-
-        assert len(jax.local_devices(backend="cpu")) == 4
-        return
-    environment = {**os.environ, "MIXNET_CPU_DEVICES": "4", "PYTHONPATH": str(ROOT)}
-    done = subprocess.run(
-        [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", __file__],
-        env=environment, cwd=ROOT, capture_output=True, text=True,
-    )  # fmt: skip
-    assert done.returncode == 0, done.stdout
+    run_again_on_four_devices(__file__)
 
 
 @pytest.fixture
@@ -244,3 +235,14 @@ def test_the_naive_engine_says_what_to_do() -> None:
         env={**os.environ, "MXNET_ENGINE_TYPE": "NaiveEngine"},
     )  # fmt: skip
     assert "Take MXNET_ENGINE_TYPE=ThreadedEngine" in done.stderr
+
+
+@pytest.mark.parametrize("hybridize", [False, True])
+def test_looked_at_alone_it_waits_for_nobody(layer: gluon.Block, hybridize: bool) -> None:
+    net = gluon.nn.HybridSequential()
+    net.add(layer)
+    net.hybridize(hybridize)
+    with autograd.record():
+        stages = mx.stages(net, parts()[0])
+    assert "_contrib_SyncBatchNorm" in str(stages.to_dict()["programs"])
+    np.testing.assert_allclose(normalized(net), expected(), atol=1e-4)

@@ -1,0 +1,30 @@
+"""Running a module's tests once more in a process that has several CPU devices."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+
+
+def run_again_on_four_devices(path: str, *options: str) -> None:
+    """The tests of ``path``, where contexts that shared a device have one each.
+
+    Args:
+        path: a test module, or a folder of them; one of its tests calls this.
+        options: of pytest, such as ``-k`` and an expression that selects this very test, too.
+    """
+    if "MIXNET_CPU_DEVICES" in os.environ:
+        import jax
+
+        assert len(jax.local_devices(backend="cpu")) == 4
+        return
+    environment = {**os.environ, "MIXNET_CPU_DEVICES": "4", "PYTHONPATH": str(ROOT)}
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", path, *options],
+        env=environment, cwd=ROOT, capture_output=True, text=True,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stdout
