@@ -15,6 +15,7 @@ from mixnet import image as image
 from mixnet import image as img
 from mixnet import initializer as init
 from mixnet import initializer as initializer
+from mixnet import interpreter as _interpreter
 from mixnet import interrupt as _interrupt
 from mixnet import io as io
 from mixnet import kvstore as kv
@@ -68,6 +69,7 @@ from mixnet.context import gpu as gpu
 from mixnet.context import gpu_memory_info as gpu_memory_info
 from mixnet.context import num_gpus as num_gpus
 from mixnet.lazy import submodules as _submodules
+from mixnet.runtime import forked as _forked
 from mixnet.stages import stages as stages
 from mixnet.util import is_np_array as is_np_array
 from mixnet.util import is_np_shape as is_np_shape
@@ -84,6 +86,7 @@ ndarray.CachedOp = symbol.CachedOp
 autograd.get_symbol = symbol._get_symbol  # type: ignore[attr-defined]
 paths.install(__name__)
 _interrupt.install()
+_interpreter.check()
 
 from mixnet import test_utils as test_utils  # noqa: E402
 

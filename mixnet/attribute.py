@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from mixnet.base import AttributeValueError, classproperty
+from mixnet.tasks import Entered, enter, read, write
 
 # What a node is told about how to run: kept, and written to files, as ``__name__``.
 HIDDEN = ("ctx_group", "lr_mult", "wd_mult", "force_mirroring", "mirror_stage", "profiler_scope")
@@ -33,27 +34,27 @@ class AttrScope:
                     f"AttrScope: attribute {name}={value!r} must be a string; give {str(value)!r}."
                 )
         self._attr = kwargs
-        self._before: AttrScope | None = None
+        self._entered: list[Entered] = []
 
     def get(self, attr: Mapping[str, str] | None) -> dict[str, str]:
         """The scope's attributes under a symbol's own."""
         return {**self._attr, **(attr or {})}
 
     def __enter__(self) -> AttrScope:
-        self._before = _current()
-        self._attr = {**self._before._attr, **self._attr}
-        _scopes.value = self
+        self._attr = {**_current()._attr, **self._attr}
+        self._entered.append(enter(_scopes, "value", self))
         return self
 
     def __exit__(self, ptype: Any, value: Any, trace: Any) -> None:
-        _scopes.value = self._before
+        self._entered.pop().leave()
 
 
 def _current() -> AttrScope:
-    found = getattr(_scopes, "value", None)
+    found = read(_scopes, "value")
     if found is None:
-        found = _scopes.value = AttrScope()
-    return found
+        found = AttrScope()
+        write(_scopes, "value", found)
+    return found  # type: ignore[no-any-return]
 
 
 def node_attributes(attr: Mapping[str, str] | None = None) -> dict[str, str]:

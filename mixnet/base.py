@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import ctypes
+import difflib
 import errno
+import inspect
 import logging
 import os
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -32,11 +34,38 @@ class CheckError(MXNetError, AssertionError):
 
 
 class AttributeValueError(MXNetError, ValueError):
-    """An operator attribute has a value that the operator does not take."""
+    """An argument, or attribute of an operator, has a value that is not taken."""
+
+
+class AxisError(ShapeError, AttributeValueError, IndexError):
+    """An axis does not exist in the array; NumPy's is a ValueError and an IndexError too."""
 
 
 class AttributeTypeError(MXNetError, TypeError):
-    """An operator attribute is missing, unknown or of the wrong type."""
+    """An argument, or attribute of an operator, is missing, unknown or of the wrong type."""
+
+
+class AttributeKindError(AttributeTypeError, AttributeValueError, CheckError):
+    """An argument, or attribute of an operator, is something else than its kind: text where a number is taken."""
+
+
+class ZeroError(AttributeValueError, ZeroDivisionError):
+    """A number that something is divided by is 0."""
+
+
+class NotAnArrayError(AttributeTypeError, CheckError):
+    """Something else than an array, or a symbol, where an operator takes one."""
+
+
+class IndexingError(MXNetError, IndexError, ValueError):
+    """An index is out of bounds, or none that indexes."""
+
+
+class UnknownNameError(MXNetError, KeyError):
+    """Nothing has that name, or key."""
+
+    def __str__(self) -> str:
+        return MXNetError.__str__(self)  # KeyError puts quotes around the text
 
 
 class DTypeError(MXNetError, TypeError):
@@ -45,6 +74,18 @@ class DTypeError(MXNetError, TypeError):
 
 class ContextError(MXNetError, ValueError):
     """A device does not exist, or arrays live on different devices."""
+
+
+class MisuseWarning(MXNetError, UserWarning):
+    """A use that MXNet raises a ``UserWarning`` for: most often it is a mistake in the program."""
+
+
+class NotDefinedError(MXNetError, NotImplementedError):
+    """A class does not define what was called, or mixnet does not."""
+
+
+class UnknownAttributeError(MXNetError, AttributeError):
+    """A module or an object does not have what was asked for."""
 
 
 class FileFormatError(MXNetError, ValueError):
@@ -68,6 +109,44 @@ class MissingFileError(MXNetError, FileNotFoundError):
         return f"{self.filename!r}: {self.strerror}."
 
 
+class FileError(MXNetError, OSError):
+    """A file cannot be read or written: the disk is full, the folder is read-only, ...
+
+    Args:
+        path: of the file.
+        reason: what does not work, and why.
+        number: the system's number of the error.
+    """
+
+    def __init__(self, path: str | os.PathLike[str], reason: str, number: int | None = None):
+        OSError.__init__(self, path, reason, number)
+        self.errno, self.filename, self.strerror = number, os.fspath(path), reason
+
+    def __str__(self) -> str:
+        return f"{self.filename!r}: {self.strerror}."
+
+
+class FilePermissionError(FileError, PermissionError):
+    """A file may not be read or written by this user."""
+
+
+def open_file(path: str | os.PathLike[str], mode: str = "r", **more: Any) -> Any:
+    """``open`` for a file that must be there.
+
+    Args:
+        path: its path.
+        mode: as of ``open``.
+        more: as of ``open``.
+
+    Raises:
+        MissingFileError: it is not.
+    """
+    try:
+        return open(path, mode, **more)
+    except FileNotFoundError:
+        raise MissingFileError(path) from None
+
+
 class TraceError(MXNetError):
     """A value was asked for while a graph is being traced."""
 
@@ -82,6 +161,64 @@ class OutOfMemoryError(MXNetError, MemoryError):
 
 class GradientError(MXNetError):
     """Autograd was used in a way that has no gradient."""
+
+
+def unknown_argument(made: object, name: str) -> AttributeTypeError:
+    """The error for a keyword argument that no constructor of an object's class takes.
+
+    Args:
+        made: the object.
+        name: the argument.
+    """
+    kinds = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
+    names = {
+        each.name
+        for cls in type(made).__mro__
+        if "__init__" in vars(cls)
+        for each in list(inspect.signature(vars(cls)["__init__"]).parameters.values())[1:]
+        if each.kind in kinds
+    }
+    return AttributeTypeError(
+        f"{type(made).__name__} has no argument {name!r}." + did_you_mean(name, names, "It has {}.")
+    )
+
+
+def checked_count(name: str, value: Any) -> int:
+    """A whole number of at least 1.
+
+    Args:
+        name: what it counts, for the error.
+        value: what was given.
+
+    Raises:
+        AttributeTypeError: it is no whole number.
+        AttributeValueError: it is below 1.
+    """
+    if not isinstance(value, (int, np.integer)):
+        raise AttributeTypeError(f"{name} is a whole number, not {value!r:.60}.")
+    if value < 1:
+        raise AttributeValueError(f"{name} is {value}; it must be 1 at least.")
+    return int(value)
+
+
+def checked_shape(name: str, shape: Any) -> tuple[int, ...]:
+    """A shape as a tuple of integers.
+
+    Args:
+        name: what has the shape, for the error.
+        shape: integers, one an axis.
+
+    Raises:
+        AttributeTypeError: it is none.
+    """
+    try:
+        if isinstance(shape, str):
+            raise TypeError
+        return tuple([int(extent) for extent in shape])
+    except (TypeError, ValueError):
+        raise AttributeTypeError(
+            f"{name}: a shape is a tuple of whole numbers, as (2, 3), not {shape!r:.80}."
+        ) from None
 
 
 class _MethodError(MXNetError):
@@ -109,6 +246,25 @@ class _MethodError(MXNetError):
             f"Function {self.function}{alias}{given} is not {self._reason} and only available in "
             f"NDArray: {self._way_out}."
         )
+
+
+def did_you_mean(name: Any, names: Iterable[str], listed: str = "") -> str:
+    """A sentence with the nearest of some names, for the end of an error's text.
+
+    Args:
+        name: what was given.
+        names: what there is.
+        listed: says which names there are where none is near; ``{}`` stands for them.
+    """
+    names = sorted(set(names))
+    initials = ["".join(part[:1] for part in each.split("_")) for each in names]
+    lower = [each.lower() for each in names]
+    for spelled, among in ((str(name), names), (str(name).lower(), lower), (name, initials)):
+        cutoff = 1.0 if among is initials else 0.6
+        near = difflib.get_close_matches(spelled, among, 1, cutoff)
+        if near:
+            return f" Did you mean {names[among.index(near[0])]!r}?"
+    return f" {listed.format(', '.join(names))}" if listed and names else ""
 
 
 class NotImplementedForSymbol(_MethodError):

@@ -56,6 +56,13 @@ SETTINGS: dict[str, Setting] = {
             "several devices (SyncBatchNorm), before that is an error.",
         ),
         Setting(
+            "MIXNET_WATCHDOG",
+            float,
+            0.0,
+            "Seconds after which a thread that waits is reported on stderr, with what every thread does, holds and "
+            "waits for; locks are then checked to be taken in their order. 0: off.",
+        ),
+        Setting(
             "MXNET_CPU_WORKER_NTHREADS", int, 1, "Threads that run compiled programs, a device."
         ),
         Setting(
@@ -153,6 +160,13 @@ SETTINGS: dict[str, Setting] = {
             int,
             1 << 14,
             "Buffers of at least this many bytes are reused in place where nobody holds them.",
+        ),
+        Setting(
+            "MIXNET_FULL_TRACEBACK",
+            _flag,
+            False,
+            "Errors of a mistake in a call of a Gluon block show all frames of mixnet, not only the "
+            "innermost beside the program's own.",
         ),
         Setting(
             "MIXNET_SOURCE_LINES",

@@ -10,6 +10,7 @@ import jax
 from mixnet import config
 from mixnet.base import ContextError, classproperty
 from mixnet.base import with_metaclass as with_metaclass
+from mixnet.tasks import PerTask, current_task, enter
 
 _current = threading.local()
 
@@ -33,7 +34,12 @@ class Context:
     def __new__(cls, device_type: str | Context, device_id: int = 0) -> Context:
         if isinstance(device_type, Context):
             return device_type
-        key = (device_type, int(device_id))
+        try:
+            key = (device_type, int(device_id))
+        except (TypeError, ValueError):
+            raise ContextError(
+                f"The number of a device is a whole number, not {device_id!r:.60}; take mx.cpu(0)."
+            ) from None
         # Contexts are interned: comparing devices on the hot path is comparing identities.
         if key in cls._made:
             return cls._made[key]
@@ -92,12 +98,17 @@ class Context:
         return devices[self.device_id]
 
     def __enter__(self) -> Context:
-        stack = _current.__dict__.setdefault("stack", [])
-        stack.append(self)
+        entered = enter(_current, "innermost", self)
+        _current.__dict__.setdefault("entered", []).append((current_task(), self, entered))
         return self
 
     def __exit__(self, *_: object) -> None:
-        _current.stack.pop()
+        left, task = _current.entered, current_task()
+        for place in reversed(range(len(left))):
+            if left[place][:2] == (task, self):
+                left.pop(place)[2].leave()
+                return
+        left.pop()[2].leave()  # in another task, or none, than it was entered in
 
     def empty_cache(self) -> None:
         """Kept for MXNet programs: XLA's allocator needs no emptying."""
@@ -147,8 +158,26 @@ _default = cpu(0)
 
 def current_context() -> Context:
     """The innermost ``with context:`` of this thread, else its default, ``cpu(0)``."""
-    stack = getattr(_current, "stack", None)
-    return stack[-1] if stack else getattr(_current, "default", _default)
+    found = getattr(_current, "innermost", None)
+    if found.__class__ is PerTask:
+        found = found.now()
+    return getattr(_current, "default", _default) if found is None else found
+
+
+def as_context(given: Any) -> Context:
+    """A context from itself, its text as ``cpu(0)``, or None for the current one.
+
+    Raises:
+        ContextError: it is none.
+    """
+    if isinstance(given, Context):
+        return given
+    if given is None or given == "":
+        return current_context()
+    if isinstance(given, str):
+        name, _, number = given.rstrip(")").partition("(")
+        return Context(name, int(number) if number.isdigit() else 0)
+    raise ContextError(f"ctx={given!r:.60} is not a context; take mx.cpu(), mx.gpu(0), ...")
 
 
 def set_default(context: Context) -> None:

@@ -53,7 +53,7 @@ def as_dtype(dtype: Any) -> np.dtype:
         else:
             found = np.dtype(dtype)
         CODES[found]
-    except (KeyError, TypeError):
+    except (KeyError, TypeError, ValueError, SyntaxError):  # NumPy's texts of structures
         raise DTypeError(
             f"{dtype!r} is not a data type of arrays; take one of {', '.join(BY_NAME)}."
         ) from None

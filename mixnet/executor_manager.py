@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from mixnet import ndarray as nd
+from mixnet.base import AttributeValueError, CheckError, NotDefinedError
 from mixnet.context import Context
 from mixnet.context import cpu as cpu
 from mixnet.io import DataDesc as DataDesc
@@ -31,7 +32,10 @@ def _split_input_slice(batch_size: int, work_load_list: Sequence[float]) -> list
     for count in counts:
         begin, end = min(end, batch_size), min(end + count, batch_size)
         if begin >= end:
-            raise ValueError("Too many slices. Some splits are empty.")
+            raise AttributeValueError(
+                f"Too many slices. Some splits are empty. {batch_size} samples do not go round "
+                f"{len(work_load_list)} contexts."
+            )
         slices.append(slice(begin, end))
     return slices
 
@@ -48,7 +52,7 @@ def _check_arguments(symbol: Any) -> None:
     ):
         for name in names:
             if names.count(name) > 1:
-                raise ValueError(
+                raise AttributeValueError(
                     f'Find duplicated {kind} name "{name}", please make the weight name '
                     f"non-duplicated(using name arguments), {kind}s are {names}"
                 )
@@ -60,9 +64,10 @@ def _load_general(data: Sequence[NDArray], targets: Sequence[Any]) -> None:
         if isinstance(places, NDArray):
             source.copyto(places)
             continue
-        assert places[-1][0].stop == source.shape[0], (
-            f"Batch size miss match. Expected {places[-1][0].stop}, got {source.shape[0]}"
-        )
+        if places[-1][0].stop != source.shape[0]:
+            raise CheckError(
+                f"Batch size miss match. Expected {places[-1][0].stop}, got {source.shape[0]}"
+            )
         for part, target in places:
             whole = part.start == 0 and part.stop == source.shape[0]
             (source if whole else source[part]).copyto(target)
@@ -197,7 +202,8 @@ class DataParallelExecutorManager:
         logger = logging if logger is None else logger
         logger.info("Start training with %s", str(list(ctx)))
         loads = [1] * len(ctx) if work_load_list is None else work_load_list
-        assert isinstance(loads, list) and len(loads) == len(ctx), "Invalid settings for work load."
+        if not isinstance(loads, list) or len(loads) != len(ctx):
+            raise CheckError("Invalid settings for work load.")
         self.slices = _split_input_slice(train_data.batch_size, loads)
         self.arg_names = arg_names
         self.param_names = param_names
@@ -220,7 +226,7 @@ class DataParallelExecutorManager:
             NotImplementedError: there are buckets.
         """
         if self.sym_gen is not None:
-            raise NotImplementedError("Monitoring is not implemented for bucketing")
+            raise NotDefinedError("Monitoring is not implemented for bucketing")
         for each in self.execgrp.train_execs:
             monitor.install(each)
 

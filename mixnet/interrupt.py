@@ -1,4 +1,4 @@
-"""Ctrl-C that is pressed while the garbage collector runs: it is said again, not lost.
+"""Ctrl-C: it is not lost where Python drops it, and waits where something must not be left half done.
 
 Python drops what is raised in a finalizer, in the callback of a weak reference or in one of the garbage
 collector, where JAX has one: a loop that makes many arrays is there a few percent of its time. Then the
@@ -8,9 +8,12 @@ program would go on as if nobody had pressed anything.
 from __future__ import annotations
 
 import _thread
+import signal
 import sys
+import threading
 import time
-from typing import Any
+from types import FrameType
+from typing import Any, Self
 
 _LATER_SECONDS = 0.005
 """By then Python has left the place where nothing can be raised."""
@@ -36,6 +39,38 @@ def say_again(dropped: Any) -> None:
 def _interrupt() -> None:
     time.sleep(_LATER_SECONDS)
     _thread.interrupt_main()
+
+
+class Deferred:
+    """``with Deferred():`` what is inside is done whole or, if Ctrl-C came before, not at all.
+
+    An interrupt that comes inside is raised at the end. So nothing inside may wait for long. Only the main
+    thread is ever interrupted: in others nothing happens.
+    """
+
+    def __init__(self) -> None:
+        self._handler: Any = None
+        self._came: FrameType | None = None
+        self._waits = False
+
+    def __enter__(self) -> Self:
+        if threading.current_thread() is threading.main_thread():
+            handler = signal.getsignal(signal.SIGINT)
+            if callable(handler):
+                self._handler = handler
+                signal.signal(signal.SIGINT, self._note)
+        return self
+
+    def _note(self, number: int, frame: FrameType | None) -> None:
+        self._waits, self._came = True, frame
+
+    def __exit__(self, *_: object) -> None:
+        if self._handler is None:
+            return
+        signal.signal(signal.SIGINT, self._handler)
+        if self._waits:
+            frame, self._came = self._came, None
+            self._handler(signal.SIGINT, frame)
 
 
 _before: Any = sys.unraisablehook

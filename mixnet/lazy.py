@@ -6,6 +6,8 @@ import importlib
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from mixnet.base import UnknownAttributeError, did_you_mean
+
 
 def submodules(
     package: str, names: Mapping[str, str], here: dict[str, Any]
@@ -20,7 +22,10 @@ def submodules(
 
     def __getattr__(name: str) -> Any:
         if name not in names:
-            raise AttributeError(f"module {package!r} has no attribute {name!r}")
+            raise UnknownAttributeError(
+                f"module {package!r} has no attribute {name!r}."
+                + did_you_mean(name, [each for each in __dir__() if not each.startswith("_")])
+            )
         found = importlib.import_module(names[name], package)
         here[name] = found
         return found

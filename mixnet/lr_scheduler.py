@@ -5,6 +5,8 @@ from __future__ import annotations
 import logging
 from math import cos, pi
 
+from mixnet.base import AttributeTypeError, AttributeValueError, CheckError, NotDefinedError
+
 
 class LRScheduler:
     """Base of schedulers: called with the number of updates, they give the learning rate.
@@ -29,19 +31,19 @@ class LRScheduler:
     ):
         self.base_lr = base_lr
         if not isinstance(warmup_steps, int):
-            raise AssertionError(f"warmup_steps={warmup_steps!r} must be a whole number.")
+            raise CheckError(f"warmup_steps={warmup_steps!r} must be a whole number.")
         self.warmup_steps = warmup_steps
         self.warmup_final_lr = base_lr
         self.warmup_begin_lr = warmup_begin_lr
         if self.warmup_begin_lr > self.warmup_final_lr:
-            raise ValueError(
+            raise AttributeValueError(
                 f"Base lr has to be higher than warmup_begin_lr: {base_lr} is below "
                 f"{warmup_begin_lr}."
             )
         if self.warmup_steps < 0:
-            raise ValueError(f"Warmup steps has to be positive or 0, not {warmup_steps}.")
+            raise AttributeValueError(f"Warmup steps has to be positive or 0, not {warmup_steps}.")
         if warmup_mode not in ("linear", "constant"):
-            raise ValueError(
+            raise AttributeValueError(
                 f"Supports only linear and constant modes of warmup, not {warmup_mode!r}."
             )
         self.warmup_mode = warmup_mode
@@ -49,7 +51,7 @@ class LRScheduler:
     def get_warmup_lr(self, num_update: int) -> float:
         """The learning rate during the warm-up, for ``num_update`` below ``warmup_steps``."""
         if num_update >= self.warmup_steps:
-            raise AssertionError(
+            raise CheckError(
                 f"Update {num_update} is not in the warm-up of {self.warmup_steps} updates."
             )
         if self.warmup_mode == "constant":
@@ -59,12 +61,12 @@ class LRScheduler:
 
     def __call__(self, num_update: int) -> float:
         """The learning rate after ``num_update`` updates."""
-        raise NotImplementedError("must override this")
+        raise NotDefinedError("must override this")
 
 
 def _check_factor(factor: float) -> float:
     if factor > 1.0:
-        raise ValueError(f"Factor must be no more than 1 to make lr reduce, not {factor}.")
+        raise AttributeValueError(f"Factor must be no more than 1 to make lr reduce, not {factor}.")
     return factor
 
 
@@ -93,8 +95,12 @@ class FactorScheduler(LRScheduler):
         warmup_mode: str = "linear",
     ):
         super().__init__(base_lr, warmup_steps, warmup_begin_lr, warmup_mode)
+        if not isinstance(step, (int, float)):
+            raise AttributeTypeError(f"FactorScheduler: step is a number of updates, not {step!r}.")
         if step < 1:
-            raise ValueError(f"Schedule step must be greater or equal than 1 round, not {step}.")
+            raise AttributeValueError(
+                f"Schedule step must be greater or equal than 1 round, not {step}."
+            )
         self.step = step
         self.factor = _check_factor(factor)
         self.stop_factor_lr = stop_factor_lr
@@ -144,12 +150,14 @@ class MultiFactorScheduler(LRScheduler):
     ):
         super().__init__(base_lr, warmup_steps, warmup_begin_lr, warmup_mode)
         if not isinstance(step, list) or not step:
-            raise AssertionError(f"step must be a list of numbers of updates, not {step!r}.")
+            raise CheckError(f"step must be a list of numbers of updates, not {step!r}.")
         for before, each in zip([None, *step], step, strict=False):
             if before is not None and each <= before:
-                raise ValueError(f"Schedule step must be an increasing integer list, not {step}.")
+                raise AttributeValueError(
+                    f"Schedule step must be an increasing integer list, not {step}."
+                )
             if each < 1:
-                raise ValueError(
+                raise AttributeValueError(
                     f"Schedule step must be greater or equal than 1 round, not {each}."
                 )
         self.step = step
@@ -174,9 +182,9 @@ class _Curve(LRScheduler):
 
     def _begin(self, max_update: int, final_lr: float) -> None:
         if not isinstance(max_update, int):
-            raise AssertionError(f"max_update={max_update!r} must be a whole number.")
+            raise CheckError(f"max_update={max_update!r} must be a whole number.")
         if max_update < 1:
-            raise ValueError(
+            raise AttributeValueError(
                 f"maximum number of updates must be strictly positive, not {max_update}."
             )
         self.base_lr_orig = self.base_lr

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 from mixnet import ndarray
-from mixnet.base import py_str
+from mixnet.base import CheckError, py_str
 from mixnet.ndarray.ndarray import NDArray
 
 
@@ -98,9 +98,11 @@ def _root_mean_square(array: NDArray) -> NDArray:
 def _text(name: str, values: Any) -> str:
     values = [values] if isinstance(values, NDArray) else values
     text = ""
-    assert isinstance(values, list), f"stat_func gave {values!r} for {name}; give NDArrays"
+    if not isinstance(values, list):
+        raise CheckError(f"stat_func gave {values!r} for {name}; give NDArrays")
     for value in values:
-        assert isinstance(value, NDArray), f"stat_func gave {value!r} for {name}; give NDArrays"
+        if not isinstance(value, NDArray):
+            raise CheckError(f"stat_func gave {value!r} for {name}; give NDArrays")
         # str(), for NumPy's shortest digits: an f-string would show the number's float64
         text += str(value.asscalar() if value.shape == (1,) else value.asnumpy()) + "\t"
     return text

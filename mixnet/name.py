@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import threading
 
-from mixnet.base import classproperty
+from mixnet.base import AttributeTypeError, classproperty
+from mixnet.tasks import Entered, enter, read, write
 
 
 class NameManager:
@@ -15,7 +16,7 @@ class NameManager:
 
     def __init__(self) -> None:
         self._counter: dict[str, int] = {}
-        self._before: NameManager | None = None
+        self._entered: list[Entered] = []
 
     def get(self, name: str | None, hint: str) -> str:
         """``name`` if given, else the next name for ``hint``."""
@@ -26,12 +27,11 @@ class NameManager:
         return f"{hint}{number}"
 
     def __enter__(self) -> NameManager:
-        self._before = current()
-        NameManager._current.value = self
+        self._entered.append(enter(NameManager._current, "value", self))
         return self
 
     def __exit__(self, *_: object) -> None:
-        NameManager._current.value = self._before
+        self._entered.pop().leave()
 
 
 class Prefix(NameManager):
@@ -43,6 +43,8 @@ class Prefix(NameManager):
 
     def __init__(self, prefix: str):
         super().__init__()
+        if not isinstance(prefix, str):
+            raise AttributeTypeError(f"A prefix is a string, not {prefix!r:.60}.")
         self._prefix = prefix
 
     def get(self, name: str | None, hint: str) -> str:
@@ -52,7 +54,8 @@ class Prefix(NameManager):
 
 def current() -> NameManager:
     """The innermost name manager of this thread."""
-    found = getattr(NameManager._current, "value", None)
+    found = read(NameManager._current, "value")
     if found is None:
-        found = NameManager._current.value = NameManager()
-    return found
+        found = NameManager()
+        write(NameManager._current, "value", found)
+    return found  # type: ignore[no-any-return]

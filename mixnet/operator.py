@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import ctypes
+import inspect
 import itertools
-import threading
 from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from mixnet import locks
 from mixnet.autograd.scope import RecordingScope
-from mixnet.base import ShapeError
+from mixnet.base import AttributeTypeError, NotDefinedError, ShapeError
 from mixnet.context import cpu
 from mixnet.dtype import CODES, as_dtype
 from mixnet.ndarray.create import array, zeros
@@ -35,7 +36,7 @@ class CustomOp:
         aux: Sequence[NDArray],
     ) -> None:
         """Compute the outputs and ``assign`` them to ``out_data``."""
-        raise NotImplementedError(f"{type(self).__name__} does not define forward.")
+        raise NotDefinedError(f"{type(self).__name__} does not define forward.")
 
     def backward(
         self,
@@ -47,7 +48,7 @@ class CustomOp:
         aux: Sequence[NDArray],
     ) -> None:
         """Compute the gradients and ``assign`` them to ``in_grad``."""
-        raise NotImplementedError(f"{type(self).__name__} does not define backward.")
+        raise NotDefinedError(f"{type(self).__name__} does not define backward.")
 
     def assign(self, dst: NDArray, req: str, src: Any) -> None:
         """Write ``src`` to ``dst`` as ``req`` says: ``write``, ``inplace``, ``add`` or ``null``."""
@@ -140,7 +141,7 @@ class PropRunner:
             training: OrderedDict() for training in _WAITING
         }
         self._tickets = itertools.count(1)
-        self._lock = threading.RLock()
+        self._lock = locks.make("custom operator")  # never while the operator runs
 
     def input_shapes(self, shapes: Mapping[str, Any]) -> dict[str, tuple[int, ...]]:
         """Shapes of arguments and states from those of some arguments."""
@@ -171,9 +172,12 @@ class PropRunner:
         if not instance:
             return self.prop.create_operator(_HOST, shapes, dtypes)
         key = (instance, *map(tuple, shapes), *dtypes)
-        if key not in self._operators:
-            self._operators[key] = self.prop.create_operator(_HOST, shapes, dtypes)
-        return self._operators[key]
+        operator = self._operators.get(key)
+        if operator is None:
+            operator = self.prop.create_operator(_HOST, shapes, dtypes)
+            with self._lock:  # another thread may have been quicker
+                operator = self._operators.setdefault(key, operator)
+        return operator
 
     def forward(
         self,
@@ -184,16 +188,17 @@ class PropRunner:
     ) -> tuple[list[np.ndarray], float, list[np.ndarray]]:
         """Outputs on the host, what ``backward`` finds the operator by, and new states."""
         shapes, dtypes = self.structs(inputs)
-        with self._lock, apart(), RecordingScope(False, training):
+        with apart(), RecordingScope(False, training):
             outputs = [zeros(s, _HOST, d) for s, d in zip(shapes, dtypes, strict=True)]
             kept = _arrays(states)
             operator = self._operator(instance, inputs)
             operator.forward(training, ["write"] * len(outputs), _arrays(inputs), outputs, kept)
             ticket = next(self._tickets) % _WRAP
             waiting = self._waiting[training]
-            waiting[ticket] = operator, dict(vars(operator))
-            if len(waiting) > _WAITING[training]:
-                waiting.popitem(last=False)
+            with self._lock:
+                waiting[ticket] = operator, dict(vars(operator))
+                if len(waiting) > _WAITING[training]:
+                    waiting.popitem(last=False)
             return [e.asnumpy() for e in outputs], ticket, [e.asnumpy() for e in kept]
 
     def backward(
@@ -205,10 +210,11 @@ class PropRunner:
         states: Sequence[np.ndarray],
     ) -> list[np.ndarray]:
         """Gradients of the inputs on the host."""
-        with self._lock, apart(), RecordingScope(False, True):
+        with apart(), RecordingScope(False, True):
             gradients = [zeros(each.shape, _HOST, each.dtype) for each in inputs]
             # What the operator kept in forward is that call's: others may have come since.
-            found = [self._waiting[each].get(int(ticket)) for each in _WAITING]
+            with self._lock:
+                found = [self._waiting[each].get(int(ticket)) for each in _WAITING]
             operator, kept = found[0] or found[1] or (self._operator(0, inputs), {})
             vars(operator).update(kept)
             operator.backward(
@@ -232,7 +238,18 @@ def register(reg_name: str) -> Callable[[type[CustomOpProp]], type[CustomOpProp]
     """
 
     def add(prop: type[CustomOpProp]) -> type[CustomOpProp]:
-        add_factory(reg_name, lambda **parameters: PropRunner(prop(**parameters)))
+        def make(**parameters: str) -> PropRunner:
+            try:
+                inspect.signature(prop).bind(**parameters)
+            except TypeError as error:
+                given = ", ".join(f"{name}={value!r}" for name, value in parameters.items())
+                raise AttributeTypeError(
+                    f"Custom: {reg_name!r} is made by {prop.__name__}{inspect.signature(prop)}, which "
+                    f"does not take ({given}): {error}. Give its arguments to Custom(...) by name."
+                ) from None
+            return PropRunner(prop(**parameters))  # type: ignore[arg-type]
+
+        add_factory(reg_name, make)
         return prop
 
     return add
@@ -255,7 +272,7 @@ class PythonOp:
 
     def get_symbol(self, *args: Any, **kwargs: Any) -> Any:
         """The operator applied to symbols."""
-        raise NotImplementedError(f"{type(self).__name__} defines no get_symbol.")
+        raise NotDefinedError(f"{type(self).__name__} defines no get_symbol.")
 
     def forward(self, in_data: Any, out_data: Any) -> None:
         """Write the outputs to ``out_data``; the first input by default."""

@@ -16,12 +16,24 @@ from typing import IO, Any, NamedTuple
 
 import numpy as np
 
-from mixnet.base import FileFormatError, MXNetError
+from mixnet import pixels
+from mixnet.base import (
+    AttributeTypeError,
+    AttributeValueError,
+    CheckError,
+    FileFormatError,
+    MXNetError,
+    UnknownNameError,
+    open_file,
+)
+from mixnet.reading import lines_of
 
 MAGIC = 0xCED7230A
 _MAGIC_BYTES = struct.pack("<I", MAGIC)
 _HEAD = struct.Struct("<II")
 _LENGTH_BITS = 29
+_CHUNK = 1 << 20  # of long records
+_MOST = (1 << 63) - 1  # the last place in a file that there can be
 _WHOLE, _FIRST, _MIDDLE, _LAST = range(4)
 
 
@@ -85,13 +97,24 @@ def read_record(file: IO[bytes], name: str) -> bytes | None:
                 f"no record file."
             )
         padded = -(-length // 4) * 4
-        body = file.read(padded)
+        body = _read(file, padded)
         if len(body) < padded:
             raise _truncated(file, name)
         found.append(body if padded == length else body[:length])
         if flag in (_WHOLE, _LAST):
             return found[0] if flag == _WHOLE else _MAGIC_BYTES.join(found)
         head = file.read(8)
+
+
+def _read(file: IO[bytes], size: int) -> bytes:
+    """Up to ``size`` bytes; memory grows with what is there, not with what was said."""
+    if size <= _CHUNK:
+        return file.read(size)
+    parts = []
+    while size > 0 and (part := file.read(min(size, _CHUNK))):
+        parts.append(part)
+        size -= len(part)
+    return b"".join(parts)
 
 
 def _truncated(file: IO[bytes], name: str) -> FileFormatError:
@@ -124,7 +147,7 @@ class MXRecordIO:
     def open(self) -> None:
         """Open the file, at its start."""
         if self.flag not in ("r", "w"):
-            raise ValueError(f"Invalid flag {self.flag}; take 'r' or 'w'.")
+            raise AttributeValueError(f"Invalid flag {self.flag}; take 'r' or 'w'.")
         self.writable = self.flag == "w"
         try:
             # A writer has no buffer: a forked process would write its copy of it a second time.
@@ -159,7 +182,7 @@ class MXRecordIO:
             raise MXNetError(f"The record file {self.uri!r} is closed.")
         if self.pid != os.getpid():
             if not allow_reset:
-                raise RuntimeError(
+                raise MXNetError(
                     "Forbidden operation in multiple processes: call reset() first in this one."
                 )
             self.reset()
@@ -185,10 +208,10 @@ class MXRecordIO:
             ShapeError: the record has 512 MiB or more.
         """
         if not self.writable:
-            raise AssertionError(f"{self.uri!r} is open for reading.")
+            raise CheckError(f"{self.uri!r} is open for reading.")
         self._check_pid()
         if isinstance(buf, str):
-            raise TypeError("write takes bytes; encode the text first.")
+            raise AttributeTypeError("write takes bytes; encode the text first.")
         payload = bytes(buf)
         if len(payload) >> _LENGTH_BITS:
             raise MXNetError(f"A record holds less than 512 MiB, not {len(payload)} bytes.")
@@ -208,7 +231,7 @@ class MXRecordIO:
             FileFormatError: the record is cut off, or there is something else.
         """
         if self.writable:
-            raise AssertionError(f"{self.uri!r} is open for writing.")
+            raise CheckError(f"{self.uri!r} is open for writing.")
         self._check_pid()
         return read_record(self.handle, self.uri)
 
@@ -240,22 +263,27 @@ class MXIndexedRecordIO(MXRecordIO):
         super().open()
         self.idx, self.keys = {}, []
         try:
-            self.fidx = open(self.idx_path, self.flag, buffering=1)  # noqa: SIM115
-            if not self.writable:
+            if self.writable:
+                self.fidx = open_file(self.idx_path, self.flag, buffering=1)
+            else:
+                self.fidx = open_file(self.idx_path, "rb")
                 self._read_index()
         except BaseException:
             self.close()
             raise
 
     def _read_index(self) -> None:
-        for number, line in enumerate(self.fidx, 1):
+        for number, line in lines_of(self.fidx, self.idx_path):
             if not line.strip():
                 continue
             try:
-                key, offset = line.rstrip("\n").split("\t")[:2]
-                self.idx[self.key_type(key)] = int(offset)
-                self.keys.append(self.key_type(key))
-            except ValueError:
+                text, place = line.rstrip("\n").split("\t")[:2]
+                key, offset = self.key_type(text), int(place)
+                if not 0 <= offset <= _MOST:
+                    raise ValueError
+                self.idx[key] = offset
+                self.keys.append(key)
+            except (ValueError, TypeError, OverflowError):
                 raise FileFormatError(
                     f"{self.idx_path}, line {number}: takes a key of type "
                     f"{getattr(self.key_type, '__name__', self.key_type)}, a tab and an offset, "
@@ -282,16 +310,30 @@ class MXIndexedRecordIO(MXRecordIO):
             KeyError: there is no such key.
         """
         if self.writable:
-            raise AssertionError(f"{self.uri!r} is open for writing.")
+            raise CheckError(f"{self.uri!r} is open for writing.")
         self._check_pid(allow_reset=True)
-        self.handle.seek(self.idx[idx])
+        if idx not in self.idx:
+            raise UnknownNameError(
+                f"{self.idx_path!r} has no record {idx!r}; it has {len(self.idx)} records, keys lists "
+                f"them."
+            )
+        try:
+            self.handle.seek(self.idx[idx])
+        except OSError:  # further than any file of this system goes
+            raise self._misplaced(idx) from None
+
+    def _misplaced(self, idx: Any) -> FileFormatError:
+        return FileFormatError(
+            f"{self.idx_path} has record {idx!r} at byte {self.idx[idx]}, where {self.uri} has ended. "
+            f"They are not of the same writer, or one of them is cut off."
+        )
 
     def tell(self) -> int:
         """Byte offset of the next record."""
         self._check_pid()
         return self.handle.tell()
 
-    def read_idx(self, idx: Any) -> bytes | None:
+    def read_idx(self, idx: Any) -> bytes:
         """The record with a key.
 
         Raises:
@@ -299,7 +341,10 @@ class MXIndexedRecordIO(MXRecordIO):
             FileFormatError: there is no record at that offset.
         """
         self.seek(idx)
-        return self.read()
+        record = self.read()
+        if record is None:
+            raise self._misplaced(idx)
+        return record
 
     def write_idx(self, idx: Any, buf: bytes) -> None:
         """Append a record under a key."""
@@ -372,9 +417,14 @@ def pack_img(header: Any, img: Any, quality: int = 95, img_fmt: str = ".jpg") ->
     elif img_fmt.lower() == ".png":
         options = [cv2.IMWRITE_PNG_COMPRESSION, quality]
     pixels = img.asnumpy() if hasattr(img, "asnumpy") else img
-    done, encoded = cv2.imencode(img_fmt, pixels, options)
+    try:
+        done, encoded = cv2.imencode(img_fmt, pixels, options)
+    except cv2.error:
+        done = False
     if not done:
-        raise MXNetError(f"pack_img: OpenCV could not encode the image as {img_fmt!r}.")
+        raise MXNetError(
+            f"pack_img: OpenCV could not encode an image of shape {np.shape(pixels)} as {img_fmt!r}; take '.jpg' or '.png'."
+        )
     return pack(header, encoded.tobytes())
 
 
@@ -390,9 +440,9 @@ def unpack_img(s: bytes, iscolor: int = -1) -> tuple[IRHeader, Any]:
         image.
 
     Raises:
-        FileFormatError: the record has no content.
+        FileFormatError: the record has no content, or an image larger than it can hold.
     """
     header, content = unpack(s)
     if not content:
         raise FileFormatError(f"unpack_img: the record with {header} has no image.")
-    return header, _opencv().imdecode(np.frombuffer(content, np.uint8), iscolor)
+    return header, pixels.decode(content, iscolor, "unpack_img", needed=False)

@@ -7,6 +7,8 @@ import warnings
 from collections.abc import Callable
 from typing import Any
 
+from mixnet.base import CheckError, did_you_mean
+
 _registries: dict[type, dict[str, type]] = {}
 
 
@@ -25,9 +27,10 @@ def get_register_func(base_class: type, nickname: str) -> Callable[..., Any]:
     registry = _registries.setdefault(base_class, {})
 
     def register(klass: type, name: str | None = None) -> type:
-        assert issubclass(klass, base_class), (
-            f"Only subclasses of {base_class.__name__} can be registered; {klass.__name__} is none."
-        )
+        if not issubclass(klass, base_class):
+            raise CheckError(
+                f"Only subclasses of {base_class.__name__} can be registered; {klass.__name__} is none."
+            )
         key = (klass.__name__ if name is None else name).lower()
         before = registry.get(key)
         if before is not None and before is not klass:
@@ -65,6 +68,23 @@ def get_alias_func(base_class: type, nickname: str) -> Callable[..., Any]:
     return alias
 
 
+def _parsed(text: str, nickname: str) -> tuple[str, dict[str, Any]]:
+    """Name and arguments of an instance, from JSON that may be from a file."""
+    try:
+        data = json.loads(text)
+        if isinstance(data, dict):
+            data = data.pop(nickname), data
+        name, parameters = data
+        if isinstance(name, str) and not name.startswith(("[", "{")):
+            return name, dict(parameters)
+    except (LookupError, TypeError, ValueError, RecursionError):
+        pass
+    raise CheckError(
+        f"{nickname}: {text!r:.100} is no JSON of a name and a dict of arguments, such as "
+        f'["name", {{"argument": 1}}].'
+    )
+
+
 def get_create_func(base_class: type, nickname: str) -> Callable[..., Any]:
     """A function that makes an instance from a name.
 
@@ -77,25 +97,29 @@ def get_create_func(base_class: type, nickname: str) -> Callable[..., Any]:
     def create(*args: Any, **kwargs: Any) -> Any:
         name, args = (args[0], args[1:]) if args else (kwargs.pop(nickname), ())
         if isinstance(name, base_class):
-            assert not args and not kwargs, (
-                f"{nickname} is an instance already; more arguments have no meaning."
-            )
+            if args or kwargs:
+                raise CheckError(
+                    f"{nickname} is an instance already; more arguments have no meaning."
+                )
             return name
         if isinstance(name, dict):
             return create(**name)
-        assert isinstance(name, str), f"{nickname} must be a name, not {type(name).__name__}."
-        if name.startswith("["):
-            assert not args and not kwargs, f"{nickname} has its arguments in the JSON."
-            name, parameters = json.loads(name)
+        if not isinstance(name, str):
+            raise CheckError(
+                f"{nickname} must be a name, or an instance of {base_class.__name__}, not {name!r:.60}."
+            )
+        if name[:1] in ("[", "{"):
+            if args or kwargs:
+                raise CheckError(f"{nickname} has its arguments in the JSON.")
+            name, parameters = _parsed(name, nickname)
             return create(name, **parameters)
-        if name.startswith("{"):
-            assert not args and not kwargs, f"{nickname} has its arguments in the JSON."
-            return create(**json.loads(name))
         key = name.lower()
-        assert key in registry, (
-            f"{name} is not registered; there are {', '.join(sorted(registry)) or 'none'}. Register "
-            f"it with {nickname}.register first."
-        )
+        if key not in registry:
+            raise CheckError(
+                f"{nickname}: {name} is not registered."
+                + did_you_mean(name, registry, "There are {}.")
+                + f" Register one of your own with {nickname}.register first."
+            )
         return registry[key](*args, **kwargs)
 
     create.__doc__ = (

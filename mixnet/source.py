@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import itertools
 import linecache
 import os
 import sys
@@ -11,7 +12,7 @@ import sysconfig
 import threading
 from collections.abc import Iterator
 from dataclasses import dataclass
-from types import FrameType
+from types import FrameType, TracebackType
 from typing import Any
 
 from mixnet import config
@@ -123,6 +124,28 @@ def user_source(making: Any = None) -> Source | None:
             layer = getattr(frame.f_locals.get("self"), "_made_at", None)
         frame = frame.f_back
     return layer
+
+
+def shortened(error: BaseException) -> TracebackType | None:
+    """The traceback of an error without the frames of this library, but for the innermost.
+
+    The setting ``MIXNET_FULL_TRACEBACK`` leaves it as it is.
+
+    Args:
+        error: what the calling function caught; its own frame is left out.
+    """
+    frames = []
+    each = error.__traceback__.tb_next if error.__traceback__ is not None else None
+    while each is not None:
+        frames.append(each)
+        each = each.tb_next
+    if not frames or config.get("MIXNET_FULL_TRACEBACK"):
+        return frames[0] if frames else None
+    shown = [each for each in frames[:-1] if is_users(each.tb_frame.f_code.co_filename)]
+    shown.append(frames[-1])
+    for outer, inner in itertools.pairwise(shown):
+        outer.tb_next = inner
+    return shown[0]
 
 
 def are_lines_kept() -> bool:

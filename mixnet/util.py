@@ -10,7 +10,9 @@ from collections.abc import Callable
 from types import FunctionType, TracebackType
 from typing import Any, ClassVar, TypeVar
 
+from mixnet.base import AttributeTypeError, AttributeValueError
 from mixnet.context import gpu_memory_info, num_gpus
+from mixnet.tasks import Entered, enter, read, write
 
 _Named = TypeVar("_Named")
 
@@ -25,18 +27,19 @@ _flags = _Flags()
 
 def is_np_shape() -> bool:
     """Whether shapes without axes or elements are values rather than "unknown"."""
-    return _flags.shape
+    found = _flags.shape
+    return found if found.__class__ is bool else read(_flags, "shape")
 
 
 def is_np_array() -> bool:
     """Whether Gluon makes ``mx.np`` arrays."""
-    return _flags.array
+    found = _flags.array
+    return found if found.__class__ is bool else read(_flags, "array")
 
 
 def set_np_shape(active: Any) -> bool:
     """Switch NumPy shapes on or off; returns what was."""
-    before, _flags.shape = _flags.shape, bool(active)
-    return before
+    return bool(write(_flags, "shape", bool(active)))
 
 
 def set_np(shape: bool = True, array: bool = True) -> None:
@@ -46,8 +49,11 @@ def set_np(shape: bool = True, array: bool = True) -> None:
         ValueError: arrays without shapes.
     """
     if not shape and array:
-        raise ValueError("set_np: array=True needs shape=True, NumPy arrays have NumPy's shapes.")
-    _flags.shape, _flags.array = bool(shape), bool(array)
+        raise AttributeValueError(
+            "set_np: array=True needs shape=True, NumPy arrays have NumPy's shapes."
+        )
+    write(_flags, "shape", bool(shape))
+    write(_flags, "array", bool(array))
 
 
 def reset_np() -> None:
@@ -62,17 +68,16 @@ class _Scope:
 
     def __init__(self, active: bool = True):
         self._active = bool(active)
-        self._before = False
+        self._entered: list[Entered] = []
 
     def __enter__(self) -> _Scope:
-        self._before = getattr(_flags, self.flag)
-        setattr(_flags, self.flag, self._active)
+        self._entered.append(enter(_flags, self.flag, self._active))
         return self
 
     def __exit__(
         self, kind: type | None, value: BaseException | None, trace: TracebackType | None
     ) -> None:
-        setattr(_flags, self.flag, self._before)
+        self._entered.pop().leave()
 
 
 class _NumpyShape(_Scope):
@@ -111,7 +116,7 @@ def _decorated(func: Any, scope: type[_Scope]) -> Any:
                 )  # fmt: skip
         return func
     if not callable(func):
-        raise TypeError(f"takes a function or a class, not {type(func).__name__}.")
+        raise AttributeTypeError(f"takes a function or a class, not {type(func).__name__}.")
 
     @functools.wraps(func)
     def inside(*args: Any, **kwargs: Any) -> Any:
@@ -166,7 +171,9 @@ def _checked(func: Callable[..., Any]) -> Callable[..., Any]:
     def wrapped(*args: Any, **kwargs: Any) -> Any:
         for key, value in kwargs.items():
             if key not in ("out", "name") and not np_ufunc_legal_option(key, value):
-                raise TypeError(f"{func.__name__}: {key}={value!r} is not an option of mx.np.")
+                raise AttributeTypeError(
+                    f"{func.__name__}: {key}={value!r} is not an option of mx.np."
+                )
         kept = {k: v for k, v in kwargs.items() if k in ("out", "name")}
         return func(*args, **kept)
 
@@ -213,7 +220,7 @@ def get_cuda_compute_capability(ctx: Any) -> int | None:
         ValueError: the context is not a GPU.
     """
     if ctx.device_type != "gpu":
-        raise ValueError(f"{ctx} is not a GPU; give mx.gpu(0), ...")
+        raise AttributeValueError(f"{ctx} is not a GPU; give mx.gpu(0), ...")
     found = getattr(ctx.device, "compute_capability", None)
     return None if found is None else int(str(found).replace(".", ""))
 
@@ -232,7 +239,7 @@ def with_defaults(function: Callable[..., Any], **defaults: Any) -> Any:
     signature = inspect.signature(function)
     unknown = defaults.keys() - signature.parameters.keys()
     if unknown:
-        raise TypeError(f"{function.__qualname__} has no parameter {sorted(unknown)}.")
+        raise AttributeTypeError(f"{function.__qualname__} has no parameter {sorted(unknown)}.")
     changed = [
         each.replace(default=defaults.get(name, each.default))
         for name, each in signature.parameters.items()

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import signal
 import subprocess
+import sys
+from pathlib import Path
 
 
 def press(process: subprocess.Popen[str]) -> str:
@@ -21,3 +23,13 @@ def press(process: subprocess.Popen[str]) -> str:
         return ""
     finally:
         process.kill()
+
+
+def run_apart(tests: Path) -> None:
+    """Run a file of tests in a process of its own, without plugins that would stand between."""
+    options = ["-o", "addopts=", "-p", "no:cacheprovider", "-p", "no:hypothesispytest"]
+    command = [sys.executable, "-m", "pytest", *options, "--assert=plain", str(tests)]
+    root = Path(__file__).parents[1]
+    run = subprocess.run(command, cwd=root, capture_output=True, text=True, timeout=600)
+    assert run.returncode == 0, run.stdout + run.stderr
+    assert " passed" in run.stdout and "skipped" not in run.stdout

@@ -6,6 +6,7 @@ import json
 import os
 import pickle
 import struct
+import tracemalloc
 from pathlib import Path
 
 import numpy as np
@@ -223,3 +224,40 @@ def test_keys_of_another_type(tmp_path: Path) -> None:
     assert MXIndexedRecordIO(*paths, "r", str).read_idx("b") == b"2"
     with pytest.raises(ValueError, match="line 1"):
         MXIndexedRecordIO(*paths, "r")
+
+
+@pytest.mark.parametrize(
+    "line", [b"1\t-4", b"1\t9223372036854775808", b"1\t1.5", b"1", b"1\tx", b"\xff\t0"]
+)
+def test_lines_of_an_index_that_are_none(tmp_path: Path, line: bytes) -> None:
+    path = write(tmp_path / "a.rec", [b"1"])
+    index = tmp_path / "a.idx"
+    index.write_bytes(b"0\t0\n" + line + b"\n")
+    with pytest.raises(mx.base.FileFormatError, match=r"a.idx, line 2"):
+        MXIndexedRecordIO(str(index), str(path), "r")
+
+
+def test_an_index_of_another_file(tmp_path: Path) -> None:
+    path = write(tmp_path / "a.rec", [b"1"])
+    index = tmp_path / "a.idx"
+    index.write_text(f"0\t0\n5\t1000\n6\t{(1 << 63) - 1}\n")
+    reader = MXIndexedRecordIO(str(index), str(path), "r")
+    with pytest.raises(
+        mx.base.FileFormatError, match=r"a.idx has record 5 at byte 1000, where .*a.rec"
+    ):
+        reader.read_idx(5)
+    with pytest.raises(mx.base.FileFormatError, match=r"a.idx has record 6"):
+        reader.read_idx(6)
+
+
+def test_a_length_that_is_not_there_takes_no_memory(tmp_path: Path) -> None:
+    path = tmp_path / "a.rec"
+    path.write_bytes(MAGIC + struct.pack("<I", (1 << 29) - 8) + b"short")
+    tracemalloc.start()
+    reader = MXRecordIO(str(path), "r")
+    with pytest.raises(mx.base.FileFormatError, match="cut off"):
+        reader.read()
+    reader.close()
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 4 << 20

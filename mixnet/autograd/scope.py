@@ -8,8 +8,10 @@ from typing import Any
 
 from mixnet.runtime.meeting import leave_meetings
 from mixnet.runtime.state import state
+from mixnet.runtime.tasks import Scope
+from mixnet.tasks import current_task, running_loop, write
 
-Before = list[tuple[bool, bool]]
+Before = list[tuple[bool, bool] | Scope]
 
 
 class _Exit:
@@ -40,21 +42,35 @@ class _Left:
 def _restore(
     before: Before, kind: object = None, error: BaseException | None = None, *_: object
 ) -> None:
-    state.recording, state.training = before.pop()
+    # Taken off the list last: after an interrupt in between it is restored once more, by _Left.
+    last = before[-1]
+    if type(last) is tuple:
+        state.recording, state.training = last
+    else:
+        last.leave()  # type: ignore[union-attr]
+    before.pop()
     if error is not None and state.meetings:
         leave_meetings(error)
 
 
 class RecordingScope:
-    """Sets recording and training for a ``with`` block or a decorated function; None leaves it."""
+    """Sets recording and training for a ``with`` block or a decorated function; None leaves it.
+
+    In a task of asyncio it is for that task alone, also where the block awaits and others run.
+    """
 
     def __init__(self, recording: bool | None, training: bool | None):
         self._enter = (recording, training)
         self._before: Before = []
 
     def __enter__(self) -> RecordingScope:
-        self._before.append((state.recording, state.training))
         recording, training = self._enter
+        if running_loop() is not None and current_task() is not None:
+            scope = Scope()
+            self._before.append(scope)
+            scope.enter(recording, training)
+            return self
+        self._before.append((state.recording, state.training))
         if recording is not None:
             state.recording = recording
         if training is not None:
@@ -94,21 +110,19 @@ def predict_mode() -> RecordingScope:
 
 def is_recording() -> bool:
     """Whether operations are being kept."""
-    return state.recording
+    return bool(state.recording)
 
 
 def is_training() -> bool:
     """Whether operators behave as in training."""
-    return state.training
+    return bool(state.training)
 
 
 def set_recording(is_recording: bool) -> bool:
     """Turn recording on or off; returns what it was."""
-    before, state.recording = state.recording, bool(is_recording)
-    return before
+    return bool(write(state, "recording", bool(is_recording)))
 
 
 def set_training(train_mode: bool) -> bool:
     """Turn training behaviour on or off; returns what it was."""
-    before, state.training = state.training, bool(train_mode)
-    return before
+    return bool(write(state, "training", bool(train_mode)))

@@ -6,17 +6,19 @@ Handles are arrays of any face: what is used of one is ``_read()``, its value, `
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from mixnet.autograd.scope import RecordingScope
-from mixnet.base import GradientError
+from mixnet.base import CheckError, GradientError, NotAnArrayError
 from mixnet.graph.node import Entry, Node, topological
 from mixnet.ops.registry import find
 from mixnet.passes.differentiate import Rows, differentiate
+from mixnet.runtime.change import Change, change
 from mixnet.runtime.moving import move_all
 from mixnet.runtime.record import record as record_operation
-from mixnet.runtime.state import state, updating
+from mixnet.runtime.state import state
 from mixnet.runtime.value import Value
 
 REQUESTS = ("write", "add", "null")
@@ -48,8 +50,10 @@ class Mark:
             return
         node = value.node
         if node is None or node.statics is not self:
-            value.node = Node(None, self, name="variable")
             value.index = 0
+            value.node = Node(
+                None, self, name="variable"
+            )  # last: whoever finds a node finds its index
 
 
 def mark_variables(variables: Any, gradients: Any, grad_reqs: Any = "write") -> None:
@@ -107,19 +111,23 @@ def backward(
             if mark in totals:  # several versions of one array were used
                 (value,) = record_operation(find("add_n"), (), (), (totals[mark], value))
             totals[mark] = value
-        for mark, value in totals.items():
-            if mark.request == "add":
-                with updating:
-                    before = mark.gradient._read()
-                    (value,) = record_operation(find("add_n"), (), (), (before, value))
-                    mark.gradient._write(value)
-            else:
-                mark.gradient._write(value)
         for mark in unreached:
             if mark not in totals and mark not in reached and mark.request == "write":
-                mark.gradient[:] = 0
+                zeros = mark.gradient._zeros_like()
+                totals[mark] = zeros._read()
+        change(partial(_write_gradients, totals))
     if not retain_graph:
         tape.release()
+
+
+def _write_gradients(totals: Mapping[Mark, Value], attempt: Change) -> None:
+    """Write the gradients of all variables at once, or add them."""
+    for mark, value in totals.items():
+        if mark.request == "add":
+            attempt.reads(mark.gradient)
+            before = mark.gradient._read()
+            (value,) = record_operation(find("add_n"), (), (), (before, value))
+        attempt.write(mark.gradient, value)
 
 
 def grad(
@@ -145,7 +153,7 @@ def grad(
     Raises:
         GradientError: a head was not recorded, or does not depend on a variable.
     """
-    heads, variables = _as_list(heads), _as_list(variables)
+    heads, variables = _as_list(heads), _as_list(variables, "variable")
     tape = Tape(heads)
     entries = []
     for i, variable in enumerate(variables):
@@ -166,6 +174,10 @@ def grad(
     if not (create_graph if retain_graph is None else retain_graph):
         tape.release()
     return results
+
+
+class _HeadsError(GradientError, CheckError):
+    """Not one head gradient for each head."""
 
 
 class Tape:
@@ -287,9 +299,9 @@ def _run_node(node: Node, known: dict[Entry, Value], keep: bool) -> None:
 
 
 def _head_values(heads: Sequence[Any], head_grads: Any) -> list[Value]:
-    given = _as_list(head_grads) if head_grads is not None else [None] * len(heads)
+    given = _as_list(head_grads, "head gradient") if head_grads is not None else [None] * len(heads)
     if len(given) != len(heads):
-        raise GradientError(
+        raise _HeadsError(
             f"{len(heads)} head(s) but {len(given)} head gradient(s); give one each, or None."
         )
     found = []
@@ -310,5 +322,14 @@ def _head_values(heads: Sequence[Any], head_grads: Any) -> list[Value]:
     return found
 
 
-def _as_list(arrays: Any) -> list[Any]:
-    return list(arrays) if isinstance(arrays, (list, tuple)) else [arrays]
+def _as_list(arrays: Any, what: str = "head") -> list[Any]:
+    """Arrays in a list.
+
+    Raises:
+        NotAnArrayError: one is none.
+    """
+    listed = list(arrays) if isinstance(arrays, (list, tuple)) else [arrays]
+    for i, each in enumerate(listed):
+        if each is not None and not hasattr(each, "_read"):
+            raise NotAnArrayError(f"{what} {i} must be an NDArray, not {type(each).__name__}.")
+    return listed

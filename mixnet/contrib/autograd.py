@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from mixnet import autograd
+from mixnet.base import CheckError
 from mixnet.ndarray.ndarray import NDArray
 
 
@@ -64,7 +65,8 @@ def backward(outputs: Sequence[NDArray], out_grads: Any = None, retain_graph: bo
     Raises:
         AssertionError: ``outputs`` is no list.
     """
-    assert isinstance(outputs, (list, tuple)), "outputs must be a list or a tuple of arrays."
+    if not isinstance(outputs, (list, tuple)):
+        raise CheckError("outputs must be a list or a tuple of arrays.")
     autograd.backward(list(outputs), out_grads, retain_graph=retain_graph)
 
 
@@ -88,7 +90,8 @@ def grad_and_loss(func: Callable[..., Any], argnum: Any = None) -> Callable[...,
             numbers = argnum if isinstance(argnum, list) else [argnum]
             variables = [args[each] for each in numbers]
         for each in variables:
-            assert isinstance(each, NDArray), f"takes arrays, not {type(each).__name__}."
+            if not isinstance(each, NDArray):
+                raise CheckError(f"takes arrays, not {type(each).__name__}.")
         gradients = [each.zeros_like() for each in variables]  # type: ignore[attr-defined]
         mark_variables(variables, gradients)
         with train_section():

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import itertools
 import sys
-import threading
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from contextvars import copy_context
 from functools import partial
 
+from mixnet import locks
 from mixnet.base import MXNetError
 from mixnet.engine.task import Done, State, Task, Work
 from mixnet.engine.timeline import now, timeline
@@ -41,7 +41,7 @@ class Engine(ABC):
         self._numbers = itertools.count()
         self._untold: list[BaseException] = []  # errors that no waiter has seen yet
         self._known = set(RESOURCES)
-        self._telling = threading.Lock()
+        self._telling = locks.make("errors")
 
     def push(
         self,
@@ -165,13 +165,19 @@ class Engine(ABC):
     def _reserve(self, task: Task) -> None:
         """Give a claimed task its place; no worker may take it."""
 
-    @abstractmethod
     def run(self, task: Task) -> None:
         """Run a claimed task here as soon as its variables allow.
 
         Raises:
             BaseException: what the work raised.
         """
+        self.run_quietly(task)
+        if task.error is not None:
+            self._raise(task.error)
+
+    @abstractmethod
+    def run_quietly(self, task: Task) -> None:
+        """``run`` that leaves errors to those who want the variables."""
 
     @abstractmethod
     def release(self, task: Task) -> None:
@@ -259,23 +265,24 @@ class Engine(ABC):
         error = None
         if not task.forgiving:
             error = next((var.error for var in task.inputs if var.error is not None), None)
-        task.state = State.RUNNING
-        if error is None:
-            try:
+        try:
+            task.state = State.RUNNING
+            if error is None:
                 self._call(task)
-            except Exception as raised:
-                error = self._note(task, raised)
-            except BaseException as raised:  # KeyboardInterrupt: ends this thread's program too
-                task.error = raised
-                if task.resumable:
-                    task.error = None
-                    try:
-                        self._call(task)
-                    except Exception as failed:
-                        task.error = self._note(task, failed)
-                        if task.asked is not None:
-                            self._complete(task, failed)
-                raise
+        except Exception as raised:
+            error = self._note(task, raised)
+        except BaseException as raised:  # KeyboardInterrupt: ends this thread's program too
+            task.state = State.RUNNING
+            task.error = raised if error is None else error
+            if task.resumable and error is None:
+                task.error = None
+                try:
+                    self._call(task)
+                except Exception as failed:
+                    task.error = self._note(task, failed)
+                    if task.asked is not None:
+                        self._complete(task, failed)
+            raise
         if task.asked is None:
             self._stop_clock(task, error)
         elif error is not None:
@@ -312,8 +319,8 @@ class Engine(ABC):
         """
         for var in task.writes[task.ended :]:
             var.error = task.error
-            var.version += 1
-            task.ended += 1
+            # One statement without a call: no interrupt comes between the two.
+            var.version, task.ended = var.version + 1, task.ended + 1
         if task.state is not State.DONE:
             task.state = State.DONE
             if task.stamps is not None:

@@ -15,10 +15,8 @@ class NaiveEngine(Engine):
         for var in task.writes:
             var.pushed += 1
 
-    def run(self, task: Task) -> None:
+    def run_quietly(self, task: Task) -> None:
         self._run(task)
-        if task.error is not None:
-            self._raise(task.error)
 
     def release(self, task: Task) -> None:
         """There are no workers: nothing waits for what was interrupted."""

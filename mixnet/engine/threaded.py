@@ -7,9 +7,12 @@ import heapq
 import os
 import threading
 import weakref
+from collections import deque
 from collections.abc import Callable, Iterable, Mapping
 from contextvars import copy_context
+from typing import Any
 
+from mixnet import locks
 from mixnet.base import MXNetError
 from mixnet.engine.engine import Engine
 from mixnet.engine.task import State, Task
@@ -20,7 +23,7 @@ from mixnet.engine.variable import Var
 class Pool:
     """Ready tasks of one resource and the threads that run them, started when needed."""
 
-    def __init__(self, name: str, limit: int, lock: threading.Lock):
+    def __init__(self, name: str, limit: int, lock: Any):
         self.name = name
         self.limit = limit  # threads
         self.heap: list[tuple[int, int, Task]] = []
@@ -52,8 +55,10 @@ class ThreadedEngine(Engine):
 
     def _reset(self) -> None:
         # One lock for all: it is held for a few list operations at a time, never while work runs.
-        self._lock = threading.Lock()
-        self._changed = threading.Condition(self._lock)
+        # Reentrant, as the garbage collector may run somebody's finalizer at any line, which may push work.
+        lock: Any = locks.make("engine")
+        self._lock = lock
+        self._changed = threading.Condition(lock)
         self._waiters = 0
         self._pools: dict[str, Pool] = {}
         self._pending: set[Task] = set()
@@ -90,9 +95,8 @@ class ThreadedEngine(Engine):
             else:
                 var.holders.add(task)
         for var in task.writes:
-            # No call between the two: Python takes an interrupt between calls alone.
-            var.pushed += 1
-            task.pushed += 1
+            # One statement without a call: no interrupt comes between the two.
+            var.pushed, task.pushed = var.pushed + 1, task.pushed + 1
             if var.holders or var.queue:
                 var.queue.append((task, True))
                 task.missing += 1
@@ -125,7 +129,8 @@ class ThreadedEngine(Engine):
         heapq.heappush(pool.heap, (-task.priority, task.number, task))
         if pool.idle:
             pool.arrived.notify()
-        elif len(pool.threads) < pool.limit and not self._exits:
+        # A worker that was notified counts as idle until it has taken a task: those tasks are counted, too.
+        if len(pool.heap) > pool.idle and len(pool.threads) < pool.limit and not self._exits:
             name = f"mixnet {pool.name} {len(pool.threads)}"
             thread = threading.Thread(target=self._serve, args=(pool,), name=name, daemon=True)
             pool.threads.append(thread)
@@ -219,27 +224,28 @@ class ThreadedEngine(Engine):
             self._thread.tasks = []
             return self._thread.tasks
 
-    def run(self, task: Task) -> None:
+    def run_quietly(self, task: Task) -> None:
         try:
             if task.missing:
-                with self._lock:
-                    self._wait(lambda: not task.missing, lambda: self._before(task))
+                self._wait(lambda: not task.missing, lambda: self._before(task))
             if task.state is State.CLAIMED:
                 self._execute(task)
             else:  # after an interrupt that the work of another task has caught, workers run it
-                with self._lock:
-                    self._wait(lambda: task.state is State.DONE, lambda: (task,))
+                self._wait(lambda: task.state is State.DONE, lambda: (task,))
         except BaseException:
             self.release(task)
             raise
-        if task.error is not None:
-            self._raise(task.error)
 
     # ---- interrupts -------------------------------------------------------------------------------
 
     def release(self, task: Task) -> None:
         if task.state is State.CLAIMED:
             self._mend(task)
+        elif task.state is State.RUNNING and task in self._running():
+            if task.asked is None:
+                self._mend(task, ended=True)  # between its work and the end of the task
+            else:
+                self._leave(task)
 
     def _mend(self, task: Task, ended: bool = False) -> None:
         """Finish what an interrupt of this thread left half done, which may be any step of the above.
@@ -269,8 +275,7 @@ class ThreadedEngine(Engine):
                     if task not in var.holders and not _queues(task, var):
                         var.queue.append((task, var in task.writes))
                 for var in task.writes[task.pushed :]:
-                    var.pushed += 1
-                    task.pushed += 1
+                    var.pushed, task.pushed = var.pushed + 1, task.pushed + 1
             touched = {v: None for each in (task, *self._pending) for v in each.reads + each.writes}
             for var in touched:
                 if var.queue and var.queue[0][0] in var.holders:
@@ -308,8 +313,7 @@ class ThreadedEngine(Engine):
             if running:
                 running[-1].waits_for = var
             try:
-                with self._lock:
-                    self._wait(lambda: var.version >= target, lambda: var.holders)
+                self._wait(lambda: var.version >= target, lambda: var.holders)
             finally:
                 if running:
                     running[-1].waits_for = None
@@ -322,48 +326,64 @@ class ThreadedEngine(Engine):
         self._raise_untold()
 
     def _wait_quietly(self) -> None:
+        mine = self._running()
         with self._lock:
-            mine = self._running()
             rest = {task for task in self._pending if task not in mine}
 
-            def left() -> set[Task]:
-                rest.difference_update([task for task in rest if task.state is State.DONE])
-                return rest
+        def left() -> set[Task]:
+            rest.difference_update([task for task in rest if task.state is State.DONE])
+            return rest
 
-            self._wait(lambda: not left(), left)
+        self._wait(lambda: not left(), left)
 
     def _wait(self, until: Callable[[], bool], blockers: Callable[[], Iterable[Task]]) -> None:
-        """With the lock held: return when ``until()``; run what is ready on the way there."""
+        """Return when ``until()``; run what is ready on the way there. Without the lock; both are asked with it."""
+        try:
+            self._run_until(until, blockers)
+        finally:
+            if locks.checked:
+                locks.ends_waiting()
+
+    def _run_until(self, until: Callable[[], bool], blockers: Callable[[], Iterable[Task]]) -> None:
         first = asked = 0  # nanoseconds: when a task that ends by itself was asked for its end
-        while not until():
+        while True:
+            task = None
             started: list[Task] = []
-            task = self._ready_below(blockers(), started)
-            if task is None and started and now() - asked >= _ASK_AGAIN:
-                asked = now()
-                first = first or asked
-                self._lock.release()
-                try:
-                    for each in started:
-                        assert each.asked is not None
-                        each.asked((asked - first) / 1e9)
-                finally:
-                    self._lock.acquire()
-            elif task is not None:
-                task.state = State.CLAIMED
-                try:
-                    self._lock.release()
+            try:
+                with self._lock:
+                    if until():
+                        return
+                    task = self._ready_below(blockers(), started)
+                    if task is not None:
+                        task.state = State.CLAIMED
+                    elif not started or now() - asked < _ASK_AGAIN:
+                        self._sleep(blockers, _ASK_AGAIN / 1e9 if started else None)
+                        continue
+                if task is not None:
+                    if locks.checked:
+                        locks.ends_waiting()
                     self._execute(task)
-                except BaseException:
+                    continue
+            except BaseException:
+                if task is not None:
                     self.release(task)
-                    raise
-                finally:
-                    self._lock.acquire()
-            else:
-                self._waiters += 1
-                try:
-                    self._changed.wait(_ASK_AGAIN / 1e9 if started else None)
-                finally:
-                    self._waiters -= 1
+                raise
+            asked = now()
+            first = first or asked
+            for each in started:
+                assert each.asked is not None
+                each.asked((asked - first) / 1e9)
+
+    def _sleep(self, blockers: Callable[[], Iterable[Task]], seconds: float | None) -> None:
+        """With the lock, which is given back meanwhile: sleep until something has changed."""
+        if locks.checked:
+            names = ", ".join(repr(each.name) for each in blockers())
+            locks.about_to_wait(names or "tasks of other threads", self._lock)
+        self._waiters += 1
+        try:
+            self._changed.wait(seconds)
+        finally:
+            self._waiters -= 1
 
     def _ready_below(self, roots: Iterable[Task], started: list[Task]) -> Task | None:
         """A ready task that ``roots`` wait for, directly or not; None if all of them run.
@@ -444,12 +464,18 @@ def _stop_all() -> None:
         engine._exit()
 
 
-def _before_fork() -> None:
-    # A child has the memory of its parent but none of its threads: what is half done in one would
-    # stay so. Work that forks cannot wait for itself.
+def wait_before_fork() -> None:
+    """Wait for what was pushed so far, except in work that forks, which cannot wait for itself."""
     for engine in list(_engines):
         if not engine._running():
             engine._wait_quietly()
+
+
+def _before_fork() -> None:
+    # A child has the memory of its parent but none of its threads: what is half done in one would
+    # stay so.
+    wait_before_fork()
+    for engine in list(_engines):
         engine._lock.acquire()
 
 
@@ -460,7 +486,30 @@ def _after_fork_in_parent() -> None:
 
 def _after_fork_in_child() -> None:
     for engine in list(_engines):
+        running = engine._running()
+        pending = [task for task in engine._pending if task not in running]
+        engine._telling = locks.make("errors")
+        engine._untold = []  # the parent tells of them
         engine._reset()
+        engine._thread.tasks = running
+        engine._pending.update(running)
+        _give_up(pending)
+
+
+def _give_up(tasks: Iterable[Task]) -> None:
+    """Let go of work that other threads had pushed between the wait and the fork: the parent does it."""
+    for task in tasks:
+        task.state = State.DONE
+        for var in (*task.reads, *task.writes):
+            var.holders.discard(task)
+            var.queue = deque(each for each in var.queue if each[0] is not task)
+        for var in task.writes[task.ended :]:
+            var.writing = False
+            var.version += 1
+            var.error = MXNetError(
+                f"{task.name or 'work'} was under way when process {os.getpid()} was forked: its result is "
+                f"in the parent only. Wait for it there before the fork."
+            )
 
 
 if hasattr(os, "register_at_fork"):

@@ -2,12 +2,21 @@
 
 from __future__ import annotations
 
+import inspect
 import math
 from typing import Any
 
 from mixnet import ndarray as ndarray
-from mixnet.base import CheckError, numeric_types
+from mixnet.base import (
+    AttributeValueError,
+    CheckError,
+    NotAnArrayError,
+    NotDefinedError,
+    ShapeError,
+    numeric_types,
+)
 from mixnet.gluon.block import HybridBlock
+from mixnet.ndarray.ndarray import NDArray
 from mixnet.numpy.ndarray import ndarray as np_ndarray
 from mixnet.symbol.numpy.symbol import _Symbol as NumpySymbol
 from mixnet.symbol.symbol import Symbol
@@ -60,7 +69,18 @@ def _apply_weighting(F: Any, loss: Any, weight: Any = None, sample_weight: Any =
 
 
 def _reshape_like(F: Any, x: Any, y: Any) -> Any:
-    """``x`` in the shape of ``y``."""
+    """``x`` in the shape of ``y``.
+
+    Raises:
+        NotAnArrayError: ``x`` is none.
+        ShapeError: they do not hold as many numbers.
+    """
+    if not isinstance(x, (NDArray, Symbol)):
+        raise NotAnArrayError(
+            f"an NDArray is needed, not {x!r:.60}; make one with mx.nd.array(...)"
+        )
+    if isinstance(x, NDArray) and isinstance(y, NDArray) and x.size != y.size:
+        raise ShapeError(f"shapes {x.shape} and {y.shape} must hold as many numbers")
     return F.reshape_like(x, y)
 
 
@@ -80,15 +100,45 @@ class Loss(HybridBlock):
 
     def __init__(self, weight: float | None, batch_axis: int, **kwargs: Any):
         super().__init__(**kwargs)
+        if not (weight is None or isinstance(weight, numeric_types)):
+            raise CheckError(
+                f"{type(self).__name__}: weight={weight!r:.60} is not a number; weights of samples go "
+                f"into the call, as sample_weight."
+            )
         self._weight = weight
         self._batch_axis = batch_axis
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}(batch_axis={self._batch_axis}, w={self._weight})"
 
+    def __call__(self, *args: Any) -> Any:
+        """The loss of every sample.
+
+        Raises:
+            MXNetError: what ``hybrid_forward`` raises; says which input has which shape.
+        """
+        try:
+            return super().__call__(*args)
+        except (ShapeError, NotAnArrayError) as error:
+            if not any(isinstance(each, NDArray) for each in args):
+                raise
+            names = list(inspect.signature(self.hybrid_forward).parameters)[1:]
+            inputs = ", ".join(
+                f"{name}: {each.shape if isinstance(each, NDArray) else repr(each)[:40]}"
+                for name, each in zip(names, args, strict=False)
+            )
+            raise type(error)(
+                f"{type(self).__name__} does not take ({inputs}): {str(error).rstrip('.')}."
+                f"{self._hint(*args)}"
+            ) from None
+
+    def _hint(self, *args: Any) -> str:
+        """What to do with inputs of shapes that do not fit, with a space before it."""
+        return ""
+
     def hybrid_forward(self, F: Any, x: Any, *args: Any, **kwargs: Any) -> Any:
         """The loss of every sample; to be overridden."""
-        raise NotImplementedError(f"{type(self).__name__} does not define hybrid_forward.")
+        raise NotDefinedError(f"{type(self).__name__} does not define hybrid_forward.")
 
     def _per_sample(self, F: Any, loss: Any, sample_weight: Any) -> Any:
         """The weighted loss, its mean over a sample."""
@@ -214,6 +264,12 @@ class SoftmaxCrossEntropyLoss(Loss):
     ):
         super().__init__(weight, batch_axis, **kwargs)
         self._axis, self._sparse_label, self._from_logits = axis, sparse_label, from_logits
+
+    def _hint(self, *args: Any) -> str:
+        shapes = [getattr(each, "shape", None) for each in args[:2]]
+        if not self._sparse_label or shapes[0] != shapes[-1]:
+            return ""
+        return " Labels that are probabilities need SoftmaxCrossEntropyLoss(sparse_label=False)."
 
     def hybrid_forward(self, F: Any, pred: Any, label: Any, sample_weight: Any = None) -> Any:
         """The loss of every sample."""
@@ -416,7 +472,7 @@ class LogisticLoss(Loss):
     ):
         super().__init__(weight, batch_axis, **kwargs)
         if label_format not in ("signed", "binary"):
-            raise ValueError(f"label_format={label_format!r} is not 'signed' or 'binary'.")
+            raise AttributeValueError(f"label_format={label_format!r} is not 'signed' or 'binary'.")
         self._label_format = label_format
 
     def hybrid_forward(self, F: Any, pred: Any, label: Any, sample_weight: Any = None) -> Any:

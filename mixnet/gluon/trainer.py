@@ -7,18 +7,24 @@ from typing import Any
 
 from mixnet import config
 from mixnet.autograd.scope import RecordingScope
-from mixnet.base import AttributeTypeError, AttributeValueError, CheckError
+from mixnet.base import (
+    AttributeTypeError,
+    AttributeValueError,
+    CheckError,
+    MisuseWarning,
+    ZeroError,
+)
 from mixnet.context import Context
 from mixnet.gluon.parameter import Parameter, ParameterDict
 from mixnet.kvstore import KVStore, KVStoreBase
 from mixnet.kvstore import create as create_kvstore
 from mixnet.ndarray.ndarray import NDArray
-from mixnet.ndarray.params_file import write_whole
 from mixnet.optimizer import Optimizer, Updater, get_updater
 from mixnet.optimizer import create as create_optimizer
-from mixnet.runtime.files import read as read_file
+from mixnet.optimizer.updater import states_of
 from mixnet.runtime.record import flush
 from mixnet.runtime.state import state
+from mixnet.runtime.whole_file import write_whole
 
 _LARGE = 1 << 24  # elements of a parameter that a store on the host should not update
 
@@ -91,6 +97,10 @@ class Trainer:
             self._optimizer = optimizer
             self._optimizer.param_dict = numbered
         else:
+            if not isinstance(given, (Mapping, type(None))):
+                raise AttributeTypeError(
+                    f"Trainer: optimizer_params is a dict, as {{'learning_rate': 0.1}}, not {given!r:.60}."
+                )
             self._optimizer = create_optimizer(optimizer, param_dict=numbered, **(given or {}))
         self._updaters: list[Updater] = [get_updater(self._optimizer) for _ in self._contexts]
 
@@ -221,7 +231,7 @@ class Trainer:
         """
         if isinstance(self._optimizer, Optimizer):
             return self._optimizer
-        raise UserWarning("The Trainer has no optimizer yet.")
+        raise MisuseWarning("The Trainer has no optimizer yet.")
 
     @property
     def learning_rate(self) -> float:
@@ -243,7 +253,7 @@ class Trainer:
         Raises:
             UserWarning: such a gradient, unless it is to be ignored.
         """
-        self._rescale(self._scale / batch_size)
+        self._rescale(self._per_sample(batch_size))
         self._prepare()
         self._allreduce_grads()
         self._update(ignore_stale_grad)
@@ -279,13 +289,24 @@ class Trainer:
                 "update() when parameters are updated on kvstore is not supported. Try setting "
                 "`update_on_kvstore` to False when creating trainer."
             )
-        self._rescale(self._scale / batch_size)
+        self._rescale(self._per_sample(batch_size))
         self._update(ignore_stale_grad)
+
+    def _per_sample(self, batch_size: int) -> float:
+        """The factor of gradients that were summed over so many samples."""
+        try:
+            return self._scale / batch_size
+        except (TypeError, ZeroDivisionError):
+            kind = ZeroError if batch_size == 0 else AttributeTypeError
+            raise kind(
+                f"batch_size={batch_size!r}: gradients are divided by the number of samples of the "
+                f"batch; give step(data.shape[0])."
+            ) from None
 
     def _rescale(self, scale: float) -> None:
         if self._update_on_kvstore and self._distributed and self._kv_initialized:
             if self._optimizer.rescale_grad != scale:
-                raise UserWarning(
+                raise MisuseWarning(
                     "Possible change in the `batch_size` from previous `step` detected. Optimizer "
                     "gradient normalizing factor will not change w.r.t new batch_size when "
                     "update_on_kvstore=True and when distributed kvstore is used."
@@ -337,13 +358,11 @@ class Trainer:
         for data in _arrays(parameter):
             mark = data._link.mark if data._link is not None else None
             if mark is not None and not mark.fresh:
-                raise UserWarning(
+                raise MisuseWarning(
                     f"Gradient of Parameter `{parameter.name}` on context {data.context} has not "
-                    f"been updated by backward since last `step`. This could mean a bug in your "
-                    f"model that made it only use a subset of the Parameters (Blocks) for this "
-                    f"iteration. If you are intentionally only using a subset, call step with "
-                    f"ignore_stale_grad=True to suppress this warning and skip updating of "
-                    f"Parameters with stale gradient"
+                    f"been updated by backward since last `step`. Compute the loss within "
+                    f"autograd.record() and call its backward() before each step; if the loss leaves "
+                    f"out some Parameters on purpose, call step with ignore_stale_grad=True."
                 )
 
     # ---- states ---------------------------------------------------------------------------------
@@ -364,23 +383,35 @@ class Trainer:
         """Read the optimizer with its states from a file that ``save_states`` wrote, here or in MXNet.
 
         The optimizer of the file takes the place of this one.
+
+        Raises:
+            MissingFileError: there is no such file.
+            FileFormatError: it holds no states, or those of other parameters. The trainer goes on as
+                if nothing had been loaded.
         """
         self._prepare()
         if self._update_on_kvstore:
             self._kvstore.load_optimizer_states(fname)  # type: ignore[union-attr]
             self._optimizer = self._kvstore._updater.optimizer  # type: ignore[union-attr]
         elif self._updaters:
-            states = read_file(fname, lambda: _content(fname))
-            for updater in self._updaters:
-                updater.set_states(states)
-                updater.optimizer = self._updaters[0].optimizer
-            self._optimizer = self._updaters[0].optimizer
+            with states_of(fname) as content:
+                read = [
+                    updater._read(content, self._weights(i))
+                    for i, updater in enumerate(self._updaters)
+                ]
+            optimizer = read[0][1]
+            optimizer.param_dict = dict(enumerate(self._params))
+            for updater, (states, _) in zip(self._updaters, read, strict=True):
+                updater._take((states, optimizer))
+            self._optimizer = optimizer
         self._optimizer.param_dict = dict(enumerate(self._params))
 
-
-def _content(fname: str) -> bytes:
-    with open(fname, "rb") as file:
-        return file.read()
+    def _weights(self, place: int) -> dict[int, NDArray | None]:
+        """Parameters on the context of this number; None where they are not there yet."""
+        return {
+            i: list(each._arrays.values())[place] if each._arrays else None
+            for i, each in enumerate(self._params)
+        }
 
 
 def _as_parameters(params: Any) -> list[Parameter]:
@@ -393,7 +424,8 @@ def _as_parameters(params: Any) -> list[Parameter]:
         params = [params[name] for name in sorted(params.keys())]
     if not isinstance(params, (list, tuple)):
         raise AttributeValueError(
-            f"First argument must be a list or dict of Parameters, got {type(params)}."
+            f"First argument must be a list or dict of Parameters, got {type(params)}; of a network "
+            f"give net.collect_params()."
         )
     for each in params:
         if not isinstance(each, Parameter):

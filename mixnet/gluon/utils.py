@@ -18,7 +18,7 @@ import numpy as np
 
 from mixnet import config
 from mixnet import ndarray as ndarray
-from mixnet.base import CheckError, MXNetError
+from mixnet.base import AttributeTypeError, AttributeValueError, CheckError, MXNetError, open_file
 from mixnet.context import Context
 from mixnet.ndarray.create import array
 from mixnet.ndarray.ndarray import NDArray
@@ -51,7 +51,7 @@ def split_data(
     """
     size = data.shape[batch_axis]
     if even_split and size % num_slice:
-        raise ValueError(
+        raise AttributeValueError(
             f"split_data: {size} samples (axis {batch_axis} of {data.shape}) do not divide into "
             f"{num_slice} parts. Take a batch size that does, or pass even_split=False."
         )
@@ -77,6 +77,10 @@ def split_and_load(
     Raises:
         ValueError: it does not divide evenly.
     """
+    if not isinstance(ctx_list, (list, tuple)):
+        raise AttributeTypeError(
+            f"split_and_load: ctx_list is a list of contexts, as [mx.cpu()], not {ctx_list!r:.60}."
+        )
     if not isinstance(data, NDArray):
         make: Any = np_array if is_np_array() else array
         data = make(data, ctx=ctx_list[0])
@@ -193,7 +197,7 @@ _CHUNK = 1 << 20
 def check_sha1(filename: str, sha1_hash: str) -> bool:
     """Whether the content of a file has this SHA-1 hash, in hexadecimal digits."""
     digest = hashlib.sha1()
-    with open(filename, "rb") as file:
+    with open_file(filename, "rb") as file:
         while chunk := file.read(_CHUNK):
             digest.update(chunk)
     return digest.hexdigest() == sha1_hash

@@ -43,7 +43,8 @@ class Node:
         values: a tape keeps the values of the outputs here until backward has used them.
 
     ``source``, the user's line that made the node, is set only where somebody asked for lines; ``moves``
-    only on a tape, where states wait for backward, see :mod:`mixnet.runtime.moving`.
+    only on a tape, where states wait for backward, see :mod:`mixnet.runtime.moving`; ``order`` on random
+    operators of symbols and of bodies of loops: they draw in this order, see :mod:`mixnet.graph.draws`.
     """
 
     __slots__ = (
@@ -53,6 +54,7 @@ class Node:
         "moves",
         "name",
         "op",
+        "order",
         "scalars",
         "source",
         "statics",
@@ -61,6 +63,7 @@ class Node:
 
     source: Source
     moves: Any
+    order: int
 
     def __init__(
         self,
@@ -91,10 +94,13 @@ class Node:
         return made.made_from(self)
 
     def made_from(self, other: Node) -> Node:
-        """This node, with the line of another one that it comes from, if that has one."""
+        """This node, with the line and the order of another one that it comes from, if that has them."""
         source = getattr(other, "source", None)
         if source is not None:
             self.source = source
+        order = getattr(other, "order", None)
+        if order is not None:
+            self.order = order
         return self
 
     def __repr__(self) -> str:

@@ -6,18 +6,21 @@ import json
 from typing import Any
 
 from mixnet.base import FileFormatError, MXNetError
+from mixnet.graph.draws import drawing, note_copies
 from mixnet.graph.graph import Graph
 from mixnet.graph.node import Entry, Node
 from mixnet.graph.subgraph import SubGraph
 from mixnet.ops.registry import find
 from mixnet.util import is_np_shape
 
+_DRAWS = "mixnet_draws"  # nodes in the order in which they draw
 VERSION = 10901  # what the real library of the file format calls itself
 
 
 def to_json(graph: Graph) -> str:
     """The text of a symbol file."""
     facts = {"is_np_shape": ["int", 1]} if is_np_shape() else {}
+    facts.update(_order_of_draws(graph))
     whole = {**_rows(graph), "attrs": {**facts, "mxnet_version": ["int", VERSION]}}
     return _text(whole)
 
@@ -71,6 +74,13 @@ def _rows(graph: Graph) -> dict[str, Any]:
     }
 
 
+def _order_of_draws(graph: Graph) -> dict[str, Any]:
+    """What says in which order operators draw, if that is not the order of the nodes."""
+    number = {node: i for i, node in enumerate(graph.nodes)}
+    called = [number[node] for node in drawing(graph.nodes)]
+    return {} if called == sorted(called) else {_DRAWS: ["list_int", called]}
+
+
 def _subgraphs(node: Node) -> tuple[SubGraph, ...]:
     if node.op is None or "subgraphs" not in getattr(node.op, "attributes", {}):
         return ()
@@ -85,53 +95,191 @@ def versions(node: Node) -> list[int]:
     return [int(place in written) for place in range(len(node.inputs))]
 
 
+def parse(text: str, name: str, kind: str) -> Any:
+    """What JSON text holds.
+
+    Args:
+        text: the text.
+        name: of the file, for messages.
+        kind: what it should be, for messages.
+
+    Raises:
+        FileFormatError: it is no JSON, or nested too deep.
+    """
+    try:
+        return json.loads(text)
+    except json.JSONDecodeError as error:
+        raise FileFormatError(
+            f"{name} is no whole {kind[2:]}: {error.msg} at line {error.lineno}, column "
+            f"{error.colno}. Save it again."
+        ) from None
+    except (ValueError, RecursionError, MemoryError) as error:  # numbers of thousands of digits
+        raise FileFormatError(f"{name} is no {kind[2:]}: {error}.") from None
+
+
 def from_json(text: str, name: str = "the text") -> Graph:
     """The graph of a symbol file, of this version or an older one.
 
     Raises:
-        FileFormatError: it is truncated, corrupted, or no symbol file.
+        FileFormatError: it is truncated, corrupted, or no symbol file; names the node.
         MXNetError: an operator or an attribute is unknown; names the node.
     """
-    try:
-        data = json.loads(text)
-    except json.JSONDecodeError as error:
-        raise FileFormatError(
-            f"{name} is no whole symbol file: {error.msg} at line {error.lineno}, column "
-            f"{error.colno}. Save the symbol again with Symbol.save."
-        ) from None
+    data = parse(text, name, "a symbol file")
     if not isinstance(data, dict) or not isinstance(data.get("nodes"), list):
         raise FileFormatError(f"{name} is JSON, but no symbol file: it has no list 'nodes'.")
-    nodes: list[Node] = []
     try:
-        return _graph(data, nodes)
-    except (KeyError, IndexError, TypeError, AttributeError) as error:
+        return _Reader(name).graph(data)
+    except RecursionError:
         raise FileFormatError(
-            f"{name} is corrupted: node {len(nodes)} or the heads are incomplete "
-            f"({type(error).__name__}: {error}). Save the symbol again with Symbol.save."
+            f"{name} is corrupted: bodies of loops are nested too deep."
         ) from None
 
 
-def _graph(data: dict[str, Any], nodes: list[Node]) -> Graph:
-    for row in data["nodes"]:
-        nodes.append(_node(row, nodes))
-    return Graph(tuple(Entry(nodes[head[0]], head[1]) for head in data["heads"]))
+class _Reader:
+    """Reads a graph, and those in it, and says where the text goes wrong.
+
+    Args:
+        name: of the file.
+    """
+
+    def __init__(self, name: str):
+        self.name = name
+        self.place = ""
+
+    def wrong(self, what: str) -> FileFormatError:
+        """The error for something that cannot be."""
+        return FileFormatError(
+            f"{self.name} is corrupted: {self.place}: {what}. Save the symbol again with Symbol.save."
+        )
+
+    def field(self, row: Any, key: str, kind: type, kind_name: str, default: Any = None) -> Any:
+        """A part of a JSON object, of the right kind."""
+        if not isinstance(row, dict):
+            raise self.wrong(f"{row!r:.60} is no JSON object")
+        value = row.get(key, default)
+        if not isinstance(value, kind):
+            raise self.wrong(f"{key!r} is not {kind_name}, but {value!r:.60}")
+        return value
+
+    def graph(self, data: Any) -> Graph:
+        """The graph of a JSON object with nodes and heads."""
+        return self._graph_and_nodes(data)[0]
+
+    def _graph_and_nodes(self, data: Any) -> tuple[Graph, list[Node]]:
+        before = self.place
+        nodes: list[Node] = []
+        for row in self.field(data, "nodes", list, "a list"):
+            self.place = f"{before}node {len(nodes)}"
+            nodes.append(self.node(row, nodes))
+        self.place = f"{before}the heads"
+        heads = tuple(self.entry(each, nodes) for each in self.field(data, "heads", list, "a list"))
+        if not heads:
+            raise self.wrong("there are none")
+        self.place = f"{before}the order of draws"
+        for place, number in enumerate(self.draws(data)):
+            nodes[self.number(number, len(nodes))].order = place
+        note_copies(nodes)
+        self.place = before
+        return Graph(heads), nodes
+
+    def draws(self, data: Any) -> list[Any]:
+        """Numbers of nodes in the order in which they draw; empty where that is the order of the nodes."""
+        attrs = self.field(data, "attrs", dict, "a JSON object", {})
+        stated = self.field(attrs, _DRAWS, list, "a list", [None, []])
+        if len(stated) != 2 or not isinstance(stated[1], list):
+            raise self.wrong(f"it is ['list_int', [numbers of nodes]], not {stated!r:.60}")
+        return stated[1]
+
+    def body(self, data: Any) -> SubGraph:
+        """The body of a loop."""
+        before = self.place
+        self.place = f"{before}, "
+        graph, nodes = self._graph_and_nodes(data)
+        self.place = f"{before}, 'arg_nodes'"
+        # The places that the loop speaks of are those of the file.
+        places = self.field(data, "arg_nodes", list, "a list")
+        inputs = tuple(nodes[self.number(each, len(nodes))] for each in places)
+        if any(not node.is_variable for node in inputs) or len(set(inputs)) < len(inputs):
+            raise self.wrong("they are not variables, each one once")
+        if not set(graph.inputs) <= set(inputs):
+            raise self.wrong("variables are missing")
+        self.place = before
+        return SubGraph(Graph(graph.heads, inputs))
+
+    def number(self, value: Any, end: int) -> int:
+        """A whole number from 0 to ``end`` - 1."""
+        if type(value) is not int or not 0 <= value < end:
+            raise self.wrong(f"{value!r:.60} is no number from 0 to {end - 1}")
+        return value
+
+    def entry(self, value: Any, nodes: list[Node]) -> Entry:
+        """One output of a node that is known already."""
+        if not isinstance(value, list) or not 2 <= len(value) <= 3:
+            raise self.wrong(f"an entry is [node, output, version], not {value!r:.60}")
+        node = nodes[self.number(value[0], len(nodes))]
+        outputs = 1
+        if node.op is not None:
+            inputs = len(node.inputs)
+            outputs = node.op.num_outputs(node.statics, inputs)
+            outputs += len(node.op.written(node.statics, inputs)) if node.op.states else 0
+        return Entry(node, self.number(value[1], outputs))
+
+    def node(self, row: Any, nodes: list[Node]) -> Node:
+        """A variable or an operation."""
+        op, name = (self.field(row, key, str, "text") for key in ("op", "name"))
+        self.place += f" ({op} {name!r})" if len(name) < 200 else f" ({op})"
+        attrs: dict[str, str] = {}
+        # Older files keep the operator's attributes in "param" and the user's in "attr".
+        for key in ("param", "attr", "attrs"):
+            attrs.update(self.field(row, key, dict, "a JSON object", {}))
+        for key, value in attrs.items():
+            if not isinstance(value, str):
+                raise self.wrong(f"attribute {key!r} is not text, but {value!r:.60}")
+        given = self.field(row, "inputs", list, "a list")
+        inputs = tuple(self.entry(each, nodes) for each in given)
+        if op == "null":
+            if inputs:
+                raise self.wrong("a variable has no inputs")
+            return Node(None, name=name, attrs=attrs)
+        bodies = self.field(row, "subgraphs", list, "a list", [])
+        try:
+            found = make_node(op, name, inputs, attrs, tuple(self.body(each) for each in bodies))
+            check_inputs(found)
+            return found
+        except MXNetError:
+            raise
+        except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
+            # Values that no attribute of the operator rules out, but that do not go together.
+            raise self.wrong(f"{op} cannot have these attributes ({error})") from None
 
 
-def _body(data: dict[str, Any]) -> SubGraph:
-    nodes: list[Node] = []
-    graph = _graph(data, nodes)
-    # The places that the loop speaks of are those of the file.
-    return SubGraph(Graph(graph.heads, tuple(nodes[i] for i in data["arg_nodes"])))
+def check_inputs(node: Node) -> None:
+    """Raise unless an operation has as many inputs as its operator takes.
 
-
-def _node(row: dict[str, Any], nodes: list[Node]) -> Node:
-    # Older files keep the operator's attributes in "param" and the user's in "attr".
-    attrs = {**row.get("param", {}), **row.get("attr", {}), **row.get("attrs", {})}
-    inputs = tuple(Entry(nodes[i[0]], i[1]) for i in row["inputs"])
-    if row["op"] == "null":
-        return Node(None, name=row["name"], attrs=attrs)
-    bodies = tuple(_body(each) for each in row.get("subgraphs", ()))
-    return make_node(row["op"], row["name"], inputs, attrs, bodies)
+    Raises:
+        FileFormatError: it has others.
+    """
+    op, count = node.op, len(node.inputs)
+    if op.variadic:
+        named = node.attrs.get(op.num_args or "")
+        if named is None or named.strip() == str(
+            count + len(_subgraphs(node))
+        ):  # MXNet counts both
+            return
+        if count == len(
+            op.argument_names(node.statics)
+        ):  # some have a weight behind those that are counted
+            return
+        wanted = f"{named} inputs"
+    else:
+        names = op.argument_names(node.statics)
+        least = sum(name not in op.optional_arrays for name in names)
+        if min(least, len(op.arrays)) <= count <= max(len(names), len(op.arrays)):
+            return
+        wanted = ", ".join(names) or "no inputs"
+    raise FileFormatError(
+        f"Node {node.name!r}: {op.name} takes {wanted}; the file gives it {count} input(s)."
+    )
 
 
 def make_node(

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from mixnet.base import DTypeError
+from mixnet.base import CheckError, DTypeError, IndexingError, NotDefinedError
 from mixnet.image.host import Size, as_array, interpolation, pixels_of
 from mixnet.image.transform import (
     _area_range,
@@ -55,7 +55,7 @@ class Augmenter:
         Args:
             src: ``(height, width, channels)``.
         """
-        raise NotImplementedError("Must override implementation.")
+        raise NotDefinedError("Must override implementation.")
 
 
 class SequentialAug(Augmenter):
@@ -433,7 +433,7 @@ def _normalizer(mean: Any, std: Any) -> list[Augmenter]:
         elif value is not None:
             shape = getattr(value, "shape", None)
             if shape is None or shape[0] not in (1, 3):
-                raise AssertionError(
+                raise CheckError(
                     f"mean and std are arrays of 1 or 3 numbers, True or None, not {value!r}."
                 )
         given.append(value)
@@ -477,13 +477,15 @@ def CreateAugmenter(
     Raises:
         AssertionError: ``rand_resize`` without ``rand_crop``; a mean that is none.
     """
+    if len(data_shape) != 3:
+        raise IndexingError(f"data_shape is (channels, height, width), not {data_shape!r}.")
     chain: list[Augmenter] = []
     if resize > 0:
         chain.append(ResizeAug(resize, inter_method))
     size = (data_shape[2], data_shape[1])
     if rand_resize:
         if not rand_crop:
-            raise AssertionError("rand_resize needs rand_crop=True.")
+            raise CheckError("rand_resize needs rand_crop=True.")
         chain.append(RandomSizedCropAug(size, 0.08, (3.0 / 4.0, 4.0 / 3.0), inter_method))
     elif rand_crop:
         chain.append(RandomCropAug(size, inter_method))

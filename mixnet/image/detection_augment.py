@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from mixnet.base import AttributeTypeError, AttributeValueError, CheckError, NotDefinedError
 from mixnet.image.augment import (
     Augmenter,
     CastAug,
@@ -53,7 +54,7 @@ class DetAugmenter:
             src: ``(height, width, channels)``.
             label: ``(objects, 5 or more)``.
         """
-        raise NotImplementedError("Must override implementation.")
+        raise NotDefinedError("Must override implementation.")
 
 
 class DetBorrowAug(DetAugmenter):
@@ -68,7 +69,7 @@ class DetBorrowAug(DetAugmenter):
 
     def __init__(self, augmenter: Augmenter):
         if not isinstance(augmenter, Augmenter):
-            raise TypeError(
+            raise AttributeTypeError(
                 f"Borrowing from invalid Augmenter: {type(augmenter).__name__} is none."
             )
         super().__init__()
@@ -98,7 +99,7 @@ class DetRandomSelectAug(DetAugmenter):
         if not isinstance(aug_list, (list, tuple)):
             aug_list = [aug_list]
         if not all(isinstance(each, DetAugmenter) for each in aug_list):
-            raise ValueError("Allow DetAugmenter in list only")
+            raise AttributeValueError("Allow DetAugmenter in list only")
         self.aug_list = list(aug_list)
         self.skip_prob = skip_prob if self.aug_list else 1
 
@@ -365,7 +366,7 @@ def CreateMultiRandCropAugmenter(
     lists = [each if isinstance(each, list) else [each] for each in given]
     count = max(len(each) for each in lists)
     if any(len(each) not in (1, count) for each in lists):
-        raise AssertionError(
+        raise CheckError(
             f"The lists of parameters have lengths {[len(each) for each in lists]}; give each one "
             f"or {count} entries."
         )

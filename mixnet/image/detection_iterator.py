@@ -9,9 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from mixnet.base import MXNetError
+from mixnet.base import AttributeValueError, CheckError, MXNetError
 from mixnet.image import host
 from mixnet.image.augment import IMAGENET_MEAN, IMAGENET_STD
+from mixnet.image.box_label import widths_of
 from mixnet.image.detection_augment import CreateDetAugmenter, DetAugmenter
 from mixnet.image.iterator import ImageIter, _broken
 from mixnet.ndarray.ndarray import NDArray
@@ -101,9 +102,13 @@ class ImageDetIter(ImageIter):
         raw = (label.asnumpy() if isinstance(label, NDArray) else np.asarray(label)).ravel()
         if raw.size < 7:
             raise MXNetError(f"Label shape is invalid: {raw.shape}")
-        header, width = int(raw[0]), int(raw[1])
-        if width < 5 or (raw.size - header) % width:
-            raise MXNetError(f"Label shape {raw.shape} inconsistent with annotation width {width}.")
+        widths = widths_of(raw)
+        if widths is None:
+            raise MXNetError(
+                f"Label shape {raw.shape} inconsistent with annotation width {raw[1]:g}, behind a "
+                f"header of width {raw[0]:g}."
+            )
+        header, width = widths
         out = raw[header:].reshape(-1, width)
         kept = (out[:, 3] > out[:, 1]) & (out[:, 4] > out[:, 2])
         if not kept.any():
@@ -113,15 +118,17 @@ class ImageDetIter(ImageIter):
     def check_label_shape(self, label_shape: tuple[int, ...]) -> None:
         """Raise ValueError unless labels fit into a shape ``(objects, width)``."""
         if len(label_shape) != 2:
-            raise ValueError("label_shape should have length 2")
+            raise AttributeValueError("label_shape should have length 2")
         if label_shape[0] < self.label_shape[0]:
-            raise ValueError(
+            raise AttributeValueError(
                 f"Attempts to reduce label count from {self.label_shape[0]} to {label_shape[0]}, "
                 f"not allowed."
             )
         width = self.provide_label[0][1][2]
         if label_shape[1] != width:
-            raise ValueError(f"label_shape object width inconsistent: {width} vs {label_shape[1]}.")
+            raise AttributeValueError(
+                f"label_shape object width inconsistent: {width} vs {label_shape[1]}."
+            )
 
     def reshape(self, data_shape: Any = None, label_shape: Any = None) -> None:
         """Another size of images, or room for more objects.
@@ -149,10 +156,10 @@ class ImageDetIter(ImageIter):
             verbose: log what changed.
         """
         if not isinstance(it, ImageDetIter):
-            raise AssertionError("Synchronize with invalid iterator.")
+            raise CheckError("Synchronize with invalid iterator.")
         mine, other = self.label_shape, it.label_shape
         if mine[1] != other[1]:
-            raise AssertionError("object width mismatch.")
+            raise CheckError("object width mismatch.")
         count = max(mine[0], other[0])
         for each in (self, it):
             if each.label_shape[0] < count:
@@ -183,7 +190,7 @@ class ImageDetIter(ImageIter):
     def _write_label(self, row: np.ndarray, label: Any) -> None:
         row[0] = -1
         if label.shape[0] > row.shape[1]:
-            raise ValueError(
+            raise AttributeValueError(
                 f"An image has {label.shape[0]} objects, label_shape has room for {row.shape[1]}."
             )
         row[0, : label.shape[0], : label.shape[1]] = label

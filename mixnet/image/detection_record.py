@@ -9,6 +9,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from mixnet.base import MXNetError, ShapeError
+from mixnet.image.box_label import widths_of
 from mixnet.image.host import interpolation, resize
 from mixnet.image.record_augment import NormalizeParameters, Normalizer
 from mixnet.image.record_iterator import RecordParameters, RecordSource
@@ -344,7 +345,7 @@ class DetectionSource(RecordSource):
             while found := self.records.take(64):
                 for record in found:
                     header = unpack(record)[0]
-                    sizes.append(self._checked(header, header.label).size)
+                    sizes.append(self._checked(header, header.label)[0].size)
         if not sizes:
             raise MXNetError(f"{self.records.path} has no records.")
         if given.label_width > 0 and set(sizes) != {given.label_width}:
@@ -355,23 +356,23 @@ class DetectionSource(RecordSource):
             )
         return max(sizes)
 
-    def _checked(self, header: Any, label: Any) -> np.ndarray:
-        """The label of an image: width of its header, width of an object, objects."""
+    def _checked(self, header: Any, label: Any) -> tuple[np.ndarray, int, int]:
+        """The label of an image, the width of its header, and of an object."""
         raw = np.asarray(label, np.float32).ravel()
-        if raw.size < 7 or int(raw[1]) < 5 or (raw.size - int(raw[0])) % int(raw[1]):
+        widths = widths_of(raw)
+        if widths is None:
             raise ShapeError(
                 f"{self.records.path}: the label of image {header.id} is no list of boxes (header "
                 f"width, object width, ..., class, left, top, right, bottom, ...): {raw.size} "
                 f"number(s)."
             )
-        return raw
+        return (raw, *widths)
 
     def write(
         self, room: Any, place: int, header: Any, content: bytes, seed: tuple[int, int]
     ) -> None:
         draw = self.draw(seed, place)
-        raw = self._checked(header, self.label_of(header))
-        start, width = int(raw[0]), int(raw[1])
+        raw, start, width = self._checked(header, self.label_of(header))
         objects = raw[start:].reshape(-1, width).copy()
         pixels, objects = self._augment(self.decoded(content), objects, draw)
         h, w = pixels.shape[:2]

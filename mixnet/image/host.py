@@ -8,7 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from mixnet.base import AttributeValueError, DTypeError, FileFormatError, ShapeError
+from mixnet import pixels as encoded
+from mixnet.base import (
+    AttributeTypeError,
+    AttributeValueError,
+    DTypeError,
+    ShapeError,
+)
 from mixnet.context import current_context
 from mixnet.ndarray.ndarray import NDArray
 from mixnet.numpy.ndarray import ndarray as np_ndarray
@@ -31,7 +37,9 @@ def pixels_of(src: Any) -> np.ndarray:
     if isinstance(src, np.ndarray):
         return src
     if not isinstance(src, NDArray):
-        raise TypeError(f"Argument src must have NDArray type, but got {type(src).__name__}.")
+        raise AttributeTypeError(
+            f"Argument src must have NDArray type, but got {type(src).__name__}."
+        )
     return np.asarray(array_of(src._read(), "image"))
 
 
@@ -66,20 +74,15 @@ def decode(content: bytes | np.ndarray | memoryview, flag: int, to_rgb: Any) -> 
         to_rgb: red first, else blue first.
 
     Raises:
-        FileFormatError: the bytes are no image.
+        FileFormatError: the bytes are no image, or too few for the size that they name.
     """
     import cv2
 
-    data = np.frombuffer(content, np.uint8)
-    if not data.size:
-        raise FileFormatError("Decoding failed: the buffer of the image is empty.")
     mode = {0: cv2.IMREAD_GRAYSCALE, 1: cv2.IMREAD_COLOR}.get(flag, cv2.IMREAD_UNCHANGED)
     if flag == 1 and to_rgb and hasattr(cv2, "IMREAD_COLOR_RGB"):
         # Red first straight from the decoder: no pass over the pixels to change their order.
         mode, to_rgb = cv2.IMREAD_COLOR_RGB, False
-    pixels = cv2.imdecode(data, mode)
-    if pixels is None:
-        raise FileFormatError(f"Decoding failed: {data.size} bytes are no image that OpenCV reads.")
+    pixels = encoded.decode(content, mode)
     if to_rgb and pixels.ndim == 3:
         codes = {3: cv2.COLOR_BGR2RGB, 4: cv2.COLOR_BGRA2RGBA}
         pixels = cv2.cvtColor(pixels, codes[pixels.shape[2]])
@@ -159,7 +162,7 @@ def interpolation(
     if interp == 10:
         return draw.randint(0, 4)
     if interp not in (NEAREST, LINEAR, CUBIC, AREA, LANCZOS):
-        raise ValueError(f"Unknown interp method {interp}")
+        raise AttributeValueError(f"Unknown interp method {interp}")
     return interp
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import os
 import random
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from numbers import Number
 from typing import Any
@@ -13,7 +13,13 @@ from typing import Any
 import numpy as np
 
 from mixnet import engine
-from mixnet.base import FileFormatError, MXNetError, ShapeError
+from mixnet.base import (
+    AttributeValueError,
+    CheckError,
+    FileFormatError,
+    MXNetError,
+    ShapeError,
+)
 from mixnet.engine.variable import Var
 from mixnet.image import host
 from mixnet.image.augment import Augmenter, CreateAugmenter
@@ -24,6 +30,7 @@ from mixnet.io.batch import DataBatch
 from mixnet.io.iterator import DataIter
 from mixnet.ndarray.create import array
 from mixnet.ndarray.ndarray import NDArray
+from mixnet.reading import content_of, lines_of, opened
 from mixnet.recordio import MXIndexedRecordIO, MXRecordIO, unpack
 from mixnet.runtime.value import aligned_empty
 
@@ -55,23 +62,24 @@ def read_image_list(path: str) -> dict[int, tuple[np.ndarray, str]]:
         FileNotFoundError: there is no such file.
         FileFormatError: a line is something else.
     """
-    found = {}
-    with open(path) as file:
-        for number, line in enumerate(file, 1):
-            parts = line.strip().split("\t")
-            if not line.strip():
-                continue
-            try:
-                if len(parts) < 3:
-                    raise ValueError
-                labels = np.array(parts[1:-1], np.float32)
-                found[int(parts[0])] = (labels, parts[-1])
-            except ValueError:
-                raise FileFormatError(
-                    f"{path}, line {number}: takes a number, labels and a file name with tabs in "
-                    f"between, not {line.rstrip()!r:.100}."
-                ) from None
-    return found
+    return {number: (labels, name) for number, labels, name in image_lines(path)}
+
+
+def image_lines(path: str) -> Iterator[tuple[int, np.ndarray, str]]:
+    """Numbers, labels and file names of the lines of a list; errors as of ``read_image_list``."""
+    for place, line in lines_of(opened(path), path):
+        parts = line.strip().split("\t")
+        if not line.strip():
+            continue
+        try:
+            if len(parts) < 3:
+                raise ValueError
+            yield int(parts[0]), np.array(parts[1:-1], np.float32), parts[-1]
+        except ValueError:
+            raise FileFormatError(
+                f"{path}, line {place}: takes a number, labels and a file name with tabs in "
+                f"between, not {line.rstrip()!r:.100}."
+            ) from None
 
 
 class ImageIter(DataIter):
@@ -127,9 +135,9 @@ class ImageIter(DataIter):
     ):
         super().__init__()
         if not (path_imgrec or path_imglist or isinstance(imglist, list)):
-            raise AssertionError("ImageIter needs path_imgrec, path_imglist or a list imglist.")
+            raise CheckError("ImageIter needs path_imgrec, path_imglist or a list imglist.")
         if dtype not in ("int32", "float32", "int64", "float64"):
-            raise AssertionError(f"{dtype} label not supported")
+            raise CheckError(f"{dtype} label not supported")
         name = self.__class__.__name__
         self.imgrec: Any = None
         self.imgidx: list[Any] | None = None
@@ -173,10 +181,10 @@ class ImageIter(DataIter):
         self.shuffle = shuffle
         if num_parts > 1 or shuffle:
             if self.seq is None:
-                raise AssertionError("Shuffling and parts of a record file need path_imgidx.")
+                raise CheckError("Shuffling and parts of a record file need path_imgidx.")
         if num_parts > 1:
             if not 0 <= part_index < num_parts:
-                raise AssertionError(f"part_index {part_index} is not below num_parts {num_parts}.")
+                raise CheckError(f"part_index {part_index} is not below num_parts {num_parts}.")
             size = len(self.seq or ()) // num_parts
             self.seq = (self.seq or [])[part_index * size : (part_index + 1) * size]
         self.auglist: Any = CreateAugmenter(data_shape, **kwargs) if aug_list is None else aug_list
@@ -245,8 +253,7 @@ class ImageIter(DataIter):
 
     def read_image(self, fname: str) -> bytes:
         """Content of a file below ``path_root``."""
-        with open(os.path.join(self.path_root or "", fname), "rb") as file:
-            return file.read()
+        return content_of(os.path.join(self.path_root or "", fname))
 
     def imdecode(self, s: bytes) -> Any:
         """The image ``(height, width, 3)`` in the bytes of a file."""
@@ -255,14 +262,14 @@ class ImageIter(DataIter):
     def check_data_shape(self, data_shape: tuple[int, ...]) -> None:
         """Raise ValueError unless the shape is ``(3, height, width)``."""
         if not len(data_shape) == 3:
-            raise ValueError("data_shape should have length 3, with dimensions CxHxW")
+            raise AttributeValueError("data_shape should have length 3, with dimensions CxHxW")
         if not data_shape[0] == 3:
-            raise ValueError("This iterator expects inputs to have 3 channels.")
+            raise AttributeValueError("This iterator expects inputs to have 3 channels.")
 
     def check_valid_image(self, data: Any) -> None:
         """Raise RuntimeError if the image, the first of ``data``, has no axes."""
         if len(data[0].shape) == 0:
-            raise RuntimeError("Data shape is wrong")
+            raise MXNetError("Data shape is wrong")
 
     def augmentation_transform(self, data: Any) -> Any:
         """The image, changed by all augmenters."""

@@ -239,6 +239,8 @@ class ImageSource(RecordSource):
             save(given.mean_img, {"mean_img": to_array(found)})
             return found
         loaded = load(given.mean_img)
+        if not loaded:
+            raise FileFormatError(f"{given.mean_img} has no array; delete it to compute it again.")
         mean = next(iter(loaded.values() if isinstance(loaded, dict) else loaded)).asnumpy()
         if mean.shape != tuple(given.data_shape):
             raise ShapeError(

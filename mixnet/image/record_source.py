@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import mmap
-import os
-from typing import Any
-
 import numpy as np
 
-from mixnet.base import FileFormatError, MXNetError
+from mixnet.base import FileFormatError
 from mixnet.io.files import part_of
 from mixnet.io.shuffle import Shuffler
+from mixnet.reading import FileBytes
 from mixnet.recordio import (
     _FIRST,
     _HEAD,
@@ -58,15 +55,9 @@ class Records:
         self.path = path
         self.skip = skip
         self.skipped = 0
-        try:
-            with open(path, "rb") as file:
-                size = os.fstat(file.fileno()).st_size
-                # Mapped: records are read where they stand, in any order, without a file's position.
-                self._content: Any = (
-                    mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) if size else b""
-                )
-        except OSError as error:
-            raise MXNetError(f"Open {path!r}: {error.strerror}") from None
+        # Records are read where they stand, in any order, without a file's position.
+        self._content = FileBytes(path)
+        size = self._content.size
         self._offsets: np.ndarray | None = None
         if index:
             reader = MXIndexedRecordIO(index, path, "r")
@@ -98,10 +89,10 @@ class Records:
         if offset == 0:
             return 0
         while 0 <= offset < end:
-            offset = self._content.find(_MAGIC_BYTES, offset)
+            offset = self._content.find(_MAGIC_BYTES, offset, end)
             if offset < 0 or offset + 8 > end:
                 break
-            flag = self._content[offset + 7] >> 5
+            flag = self._content.read(offset + 7, 1)[0] >> 5
             if offset % 4 == 0 and flag in (_WHOLE, _FIRST):
                 return offset
             offset += 1
@@ -113,19 +104,23 @@ class Records:
         Raises:
             FileFormatError: it is cut off, or there is something else.
         """
-        if offset + 8 > len(self._content):
-            raise FileFormatError(f"{self.path}: the last record is cut off at byte {offset}.")
-        magic, word = _HEAD.unpack_from(self._content, offset)
+        content = self._content
+        if offset + 8 > content.size:
+            raise FileFormatError(
+                f"{self.path}: the last record is cut off: it begins at byte {offset} of "
+                f"{content.size}.{content.change()}"
+            )
+        magic, word = _HEAD.unpack(content.read(offset, 8))
         flag, length = word >> 29, word & ((1 << 29) - 1)
         if magic != MAGIC or flag not in flags:
             raise FileFormatError(
                 f"{self.path}: there is no record at byte {offset}; the file is corrupted or no "
-                f"record file."
+                f"record file.{content.change()}"
             )
         end = offset + 8 + length
-        if end + -length % 4 > len(self._content):
+        if end + -length % 4 > content.size:
             raise FileFormatError(
-                f"{self.path}: the last record is cut off at byte {len(self._content)}."
+                f"{self.path}: the last record is cut off at byte {content.size}.{content.change()}"
             )
         return flag, offset + 8, end
 
@@ -187,6 +182,7 @@ class Records:
                     break
             try:
                 parts = self._parts(offset)
+                pieces = [self._content.read(begin, end - begin) for begin, end in parts]
             except FileFormatError:
                 if not self.skip:
                     raise
@@ -195,6 +191,5 @@ class Records:
                 continue
             begin, end = parts[-1]
             self._place = end + (begin - end) % 4
-            pieces = [self._content[begin:end] for begin, end in parts]
             found.append(pieces[0] if len(pieces) == 1 else _MAGIC_BYTES.join(pieces))
         return found

@@ -11,13 +11,21 @@ from typing import Any
 
 import numpy as np
 
-from mixnet.base import FileFormatError, MXNetError
+from mixnet.base import (
+    AttributeTypeError,
+    AttributeValueError,
+    CheckError,
+    FileFormatError,
+    MXNetError,
+    ShapeError,
+)
 from mixnet.image import host
 from mixnet.image.host import Size, as_array, interpolation, on_host
 from mixnet.ndarray.create import array
 from mixnet.ndarray.invoke import invoke
 from mixnet.ndarray.ndarray import NDArray
 from mixnet.ops.registry import find
+from mixnet.reading import content_of
 
 
 def _into(out: Any, made: Any) -> Any:
@@ -54,7 +62,7 @@ def imdecode(buf: Any, *args: Any, **kwargs: Any) -> Any:
             raise MXNetError(f"imdecode: the buffer is of uint8, not {np.dtype(buf.dtype).name}.")
         buf = buf.asnumpy()
     elif not isinstance(buf, (bytes, bytearray, memoryview, np.ndarray)):
-        raise ValueError(
+        raise AttributeValueError(
             "buf must be of type bytes, bytearray or numpy.ndarray, if you would like to input "
             "type str, please convert to bytes"
         )
@@ -68,11 +76,7 @@ def imread(filename: str, *args: Any, **kwargs: Any) -> Any:
         MXNetError: the file cannot be read.
         FileFormatError: it is no image.
     """
-    try:
-        with open(str(filename) if not isinstance(filename, os.PathLike) else filename, "rb") as f:
-            content = f.read()
-    except OSError as error:
-        raise MXNetError(f"{str(filename)!r} couldn't open file: {error.strerror}") from None
+    content = content_of(filename if isinstance(filename, os.PathLike) else str(filename))
     try:
         return _decoded(content, *args, **kwargs)
     except FileFormatError as error:
@@ -93,12 +97,20 @@ def imresize(src: Any, w: int, h: int, *args: Any, **kwargs: Any) -> Any:
 
 
 def _resized(src: Any, w: int, h: int, interp: int = 1, out: Any = None) -> Any:
+    for name, given in (("w", w), ("h", h)):
+        if not isinstance(given, (int, float, np.number)):
+            raise AttributeTypeError(f"imresize: {name} is a number of pixels, not {given!r:.60}.")
     return _into(out, on_host(host.resize, src, int(w), int(h), int(interp)))
 
 
 def scale_down(src_size: Size, size: Size) -> Size:
     """A size (width, height) shrunk, with its aspect ratio, until it fits into ``src_size``."""
-    w, h = size
+    try:
+        w, h = size
+    except TypeError:
+        raise AttributeTypeError(
+            f"A size is (width, height), as (224, 224), not {size!r:.60}."
+        ) from None
     sw, sh = src_size
     if sh < h:
         w, h = float(w * sh) / h, sh  # type: ignore[assignment]
@@ -109,6 +121,8 @@ def scale_down(src_size: Size, size: Size) -> Size:
 
 def resize_short(src: Any, size: int, interp: int = 2) -> Any:
     """The image resized so that its shorter side has ``size`` pixels."""
+    if len(src.shape) != 3:
+        raise ShapeError(f"An image is (height, width, channels), not {src.shape}.")
     h, w = src.shape[:2]
     if h > w:
         new_h, new_w = size * h // w, size
@@ -213,7 +227,7 @@ def _area_range(name: str, area: Any, kwargs: dict[str, Any]) -> Any:
         )
         area = kwargs.pop("min_area")
     if kwargs:
-        raise AssertionError(f"unexpected keyword arguments for `{name}`: {sorted(kwargs)}.")
+        raise CheckError(f"unexpected keyword arguments for `{name}`: {sorted(kwargs)}.")
     return area
 
 
@@ -284,16 +298,18 @@ def imrotate(src: Any, rotation_degrees: Any, zoom_in: bool = False, zoom_out: b
         TypeError: the dtype is another, or one image has an array of angles.
     """
     if zoom_in and zoom_out:
-        raise ValueError("`zoom_in` and `zoom_out` cannot be both True")
+        raise AttributeValueError("`zoom_in` and `zoom_out` cannot be both True")
     if src.dtype != np.float32:
-        raise TypeError("Only `float32` images are supported by this function")
+        raise AttributeTypeError("Only `float32` images are supported by this function")
     single = src.ndim == 3
     if single and not isinstance(rotation_degrees, Number):
-        raise TypeError(
+        raise AttributeTypeError(
             "When a single image is passed the rotation angle is required to be a scalar."
         )
     if not single and src.ndim != 4:
-        raise ValueError(f"Only 3D and 4D are supported by this function, not {src.ndim}D.")
+        raise AttributeValueError(
+            f"Only 3D and 4D are supported by this function, not {src.ndim}D."
+        )
     h, w = src.shape[-2:]
     count = 1 if single else src.shape[0]
     if isinstance(rotation_degrees, Number):
@@ -301,7 +317,9 @@ def imrotate(src: Any, rotation_degrees: Any, zoom_in: bool = False, zoom_out: b
     else:
         angles = [float(each) for each in np.ravel(_plain(rotation_degrees))]
     if len(angles) != count:
-        raise ValueError("The number of images must be equal to the number of rotation angles")
+        raise AttributeValueError(
+            "The number of images must be equal to the number of rotation angles"
+        )
     grids = np.stack([_rotation_grid(h, w, each, zoom_in, zoom_out) for each in angles])
     batch = src.expand_dims(axis=0) if single else src
     grid = array(grids, src.context)

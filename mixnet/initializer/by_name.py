@@ -7,7 +7,7 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
-from mixnet.base import CheckError
+from mixnet.base import AttributeValueError, CheckError
 from mixnet.ndarray.ndarray import NDArray
 from mixnet.ndarray.params_file import load
 
@@ -86,7 +86,7 @@ class Mixed:
             if pattern.match(name):
                 initializer(name, arr)
                 return
-        raise ValueError(
+        raise AttributeValueError(
             f'mx.init.Mixed: no pattern matches {name}. Let ".*" be the last, with an initializer '
             f"for the rest."
         )

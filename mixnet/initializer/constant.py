@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from mixnet.base import IndexingError
 from mixnet.initializer.initializer import Initializer, alias, register
 from mixnet.ndarray.ndarray import NDArray
 
@@ -15,6 +16,8 @@ from mixnet.ndarray.ndarray import NDArray
 @alias("zeros")
 class Zero(Initializer):
     """Zeros."""
+
+    draws = False
 
     def __init__(self) -> None:
         super().__init__()
@@ -27,6 +30,8 @@ class Zero(Initializer):
 @alias("ones")
 class One(Initializer):
     """Ones."""
+
+    draws = False
 
     def __init__(self) -> None:
         super().__init__()
@@ -42,6 +47,8 @@ class Constant(Initializer):
     Args:
         value: a number, or an array of the parameter's shape.
     """
+
+    draws = False
 
     def __init__(self, value: Any):
         super().__init__(value=value)
@@ -65,10 +72,17 @@ class Bilinear(Initializer):
     Source: Long, Shelhamer and Darrell, 2015, section 3.3.
     """
 
+    draws = False
+
     def __init__(self) -> None:
         super().__init__()
 
     def _init_weight(self, desc: str, arr: NDArray) -> None:
+        if len(arr.shape) != 4:
+            raise IndexingError(
+                f"Bilinear takes the weight of a 2D convolution, (in, out, height, width); {str(desc)!r} "
+                f"has shape {arr.shape}."
+            )
         half = np.ceil(arr.shape[3] / 2.0)
         center = (2 * half - 1 - half % 2) / (2.0 * half)
 
@@ -86,6 +100,8 @@ class LSTMBias(Initializer):
     Args:
         forget_bias: of the second quarter: the gates are input, forget, cell, output.
     """
+
+    draws = False
 
     def __init__(self, forget_bias: float = 1.0):
         super().__init__(forget_bias=forget_bias)

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 from mixnet import registry
+from mixnet.base import AttributeTypeError, AttributeValueError, MXNetError, NotDefinedError
 from mixnet.ndarray.ndarray import NDArray
 
 
@@ -68,6 +69,8 @@ class Initializer:
         kwargs: the arguments of the subclass, for ``dumps``.
     """
 
+    draws = True  # random numbers, as far as anybody knows
+
     def __init__(self, **kwargs: Any):
         self._kwargs = kwargs
         self._verbose = False
@@ -103,7 +106,9 @@ class Initializer:
         """
         if not isinstance(desc, InitDesc):
             if not isinstance(desc, str):
-                raise TypeError("an initializer takes a parameter's name, a string, and an array")
+                raise AttributeTypeError(
+                    "an initializer takes a parameter's name, a string, and an array"
+                )
             warnings.warn(
                 "An initializer takes mx.init.InitDesc(name); a plain string is deprecated.",
                 DeprecationWarning,
@@ -115,7 +120,15 @@ class Initializer:
             desc.global_init = self
         own = desc.attrs.get("__init__", "")
         if own:
-            made = create(own)
+            try:
+                made = create(own)
+            except MXNetError:
+                raise
+            except (LookupError, TypeError, ValueError) as error:
+                raise AttributeValueError(
+                    f"Parameter {str(desc)!r}: its attribute __init__={own!r:.80} makes no "
+                    f"initializer: {error}"
+                ) from error
             getattr(made, "_init_weight", made)(desc, arr)
             self._log(desc, own, arr)
         else:
@@ -152,12 +165,12 @@ class Initializer:
         create("uniform", 127.0)._init_weight(desc, arr)
 
     def _init_weight(self, desc: str, arr: NDArray) -> None:
-        raise NotImplementedError(
+        raise NotDefinedError(
             f"{type(self).__name__} does not define _init_weight(self, name, array)."
         )
 
     def _init_default(self, desc: str, arr: NDArray) -> None:
-        raise ValueError(
+        raise AttributeValueError(
             f"Nothing says how {str(desc)!r} starts: by name there are weight, bias (0), gamma (1), "
             f"beta (0) and moving statistics. Give it an initializer of its own: "
             f"mx.sym.Variable(name, init=mx.init.Zero()), or init= of a gluon parameter."

@@ -6,6 +6,7 @@ import math
 
 import numpy as np
 
+from mixnet.base import AttributeValueError
 from mixnet.initializer.initializer import Initializer, register
 from mixnet.ndarray import random
 from mixnet.ndarray.create import array
@@ -101,7 +102,7 @@ class Xavier(Initializer):
     def _init_weight(self, desc: str, arr: NDArray) -> None:
         shape = arr.shape
         if len(shape) < 2:
-            raise ValueError(
+            raise AttributeValueError(
                 f"{type(self).__name__} takes weights of at least 2 axes; {str(desc)!r} has shape "
                 f"{shape}. Give it an initializer of its own."
             )
@@ -109,14 +110,16 @@ class Xavier(Initializer):
         inputs, outputs = shape[1] * window, shape[0] * window
         factors = {"avg": (inputs + outputs) / 2.0, "in": inputs, "out": outputs}
         if self.factor_type not in factors:
-            raise ValueError(f"factor_type={self.factor_type!r} is not 'avg', 'in' or 'out'.")
+            raise AttributeValueError(
+                f"factor_type={self.factor_type!r} is not 'avg', 'in' or 'out'."
+            )
         scale = math.sqrt(self.magnitude / factors[self.factor_type])
         if self.rnd_type == "uniform":
             uniform(-scale, scale, arr)
         elif self.rnd_type == "gaussian":
             normal(scale, arr)
         else:
-            raise ValueError(f"rnd_type={self.rnd_type!r} is not 'uniform' or 'gaussian'.")
+            raise AttributeValueError(f"rnd_type={self.rnd_type!r} is not 'uniform' or 'gaussian'.")
 
 
 @register

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import namedtuple
 from typing import Any
 
-from mixnet.base import mx_real_t
+from mixnet.base import CheckError, mx_real_t
 
 
 class DataDesc(namedtuple("DataDesc", ["name", "shape"])):
@@ -79,7 +79,9 @@ class DataBatch:
     ):
         for name, given in (("Data", data), ("Label", label)):
             if given is not None and not isinstance(given, (list, tuple)):
-                raise AssertionError(f"{name} must be list of NDArrays")
+                raise CheckError(
+                    f"{name} must be list of NDArrays, not {type(given).__name__}; put it into a list."
+                )
         self.data = data
         self.label = label
         self.pad = pad

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import gzip
+import itertools
+import math
 import struct
-from collections.abc import Sequence
+from array import array as packed
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -15,6 +18,7 @@ from mixnet.io.parameters import REQUIRED, BatchParameters, Parameters, Shape
 from mixnet.io.shuffle import Shuffler
 from mixnet.ndarray.create import array
 from mixnet.ndarray.sparse import csr_matrix
+from mixnet.reading import lines_of, opened, read_packed
 
 
 def _names(kwargs: dict[str, Any]) -> dict[str, Any]:
@@ -22,18 +26,18 @@ def _names(kwargs: dict[str, Any]) -> dict[str, Any]:
     return {name: kwargs.pop(name) for name in ("data_name", "label_name") if name in kwargs}
 
 
-def _opened(path: str, mode: str = "rt") -> Any:
-    """An open file, unpacked if it is gzipped."""
-    try:
-        plain = open(path, "rb")  # noqa: SIM115 - closed by the caller
-    except OSError as error:
-        raise MXNetError(f"Open {path!r}: {error.strerror}") from None
-    if plain.peek(2)[:2] == b"\x1f\x8b":
-        return gzip.open(plain, mode)
-    if "b" in mode:
-        return plain
-    plain.close()
-    return open(path, mode)
+def _opened(path: str) -> Any:
+    """An open file of bytes, unpacked if it is gzipped."""
+    plain: Any = opened(path)
+    return _Unpacked(plain) if plain.peek(2)[:2] == b"\x1f\x8b" else plain
+
+
+class _Unpacked(gzip.GzipFile):
+    """A gzipped file, which is closed with what is read of it."""
+
+    def __init__(self, file: Any):
+        super().__init__(fileobj=file)
+        self.myfileobj = file
 
 
 def part_of(size: int, num_parts: int, part_index: int, name: str) -> tuple[int, int]:
@@ -91,15 +95,23 @@ def read_csv(path: str, columns: int, dtype: np.dtype) -> np.ndarray:
         MXNetError: the file cannot be read.
         FileFormatError: a line has another number of columns, or something that is no number.
     """
-    with _opened(path) as file:
-        lines = [line for line in file if line.strip()]
+    lines = _filled_lines(path)
+    first = next(lines, None)
+    if first is None:
+        return np.empty((0, columns), dtype)
     try:
-        found = np.loadtxt(lines, dtype, delimiter=",", ndmin=2, comments=None)
-        if found.shape[1] == columns or not lines:
+        rows = (line for _, line in itertools.chain([first], lines))
+        found = np.loadtxt(rows, dtype, delimiter=",", ndmin=2, comments=None)
+        if found.shape[1] == columns:
             return found
-    except ValueError:
+    except FileFormatError:
+        raise
+    except (
+        ValueError,
+        DeprecationWarning,
+    ):  # whole numbers written as 1.0, where warnings are errors
         pass
-    for number, line in enumerate(lines, 1):  # slowly, to say where
+    for number, line in _filled_lines(path):  # slowly, to say where
         cells = line.split(",")
         try:
             if len(cells) == columns:
@@ -112,6 +124,10 @@ def read_csv(path: str, columns: int, dtype: np.dtype) -> np.ndarray:
             f"is {line.strip()!r:.80}. The data size in CSV do not match size of shape."
         )
     raise FileFormatError(f"{path}: not a file of {columns} columns of {dtype.name}.")
+
+
+def _filled_lines(path: str) -> Iterator[tuple[int, str]]:
+    return (each for each in lines_of(_opened(path), path) if each[1].strip())
 
 
 class _CSV(Rows):
@@ -195,30 +211,27 @@ class SparseLines:
     """
 
     def __init__(self, path: str, columns: int):
-        labels: list[float] = []
-        starts, where, values = [0], [], []
-        with _opened(path) as file:
-            for number, line in enumerate(file, 1):
-                parts = line.split("#")[0].split()
-                if not parts:
-                    continue
-                try:
-                    if ":" not in parts[0]:
-                        labels.append(float(parts.pop(0)))
-                    else:
-                        labels.append(0.0)
-                    for part in parts:
-                        column, _, value = part.partition(":")
-                        where.append(int(column))
-                        values.append(float(value))
-                        if not 0 <= where[-1] < columns:
-                            raise ValueError
-                except ValueError:
-                    raise FileFormatError(
-                        f"{path}, line {number}: takes a label and column:value with columns from "
-                        f"0 to {columns - 1}, not {line.strip()!r:.80}."
-                    ) from None
-                starts.append(len(values))
+        labels, starts = packed("f"), packed("q", [0])
+        where, values = packed("q"), packed("f")
+        for number, line in lines_of(_opened(path), path):
+            parts = line.split("#")[0].split()
+            if not parts:
+                continue
+            try:
+                labels.append(float(parts.pop(0)) if ":" not in parts[0] else 0.0)
+                for part in parts:
+                    text, _, value = part.partition(":")
+                    column = int(text)
+                    if not 0 <= column < columns:
+                        raise ValueError
+                    where.append(column)
+                    values.append(float(value))
+            except ValueError:
+                raise FileFormatError(
+                    f"{path}, line {number}: takes a label and column:value with columns from "
+                    f"0 to {columns - 1}, not {line.strip()!r:.80}."
+                ) from None
+            starts.append(len(values))
         self.labels = np.array(labels, np.float32)
         self.starts = np.array(starts, np.int64)
         self.columns = np.array(where, np.int64)
@@ -332,22 +345,32 @@ class MNISTParameters(Parameters):
 def read_idx(path: str, axes: int) -> np.ndarray:
     """An array of uint8 from a file of the MNIST format (LeCun, "The MNIST database").
 
+    Args:
+        path: of the file, gzipped or not.
+        axes: of the array.
+
     Raises:
         MXNetError: the file cannot be read.
         FileFormatError: it is of another kind, or cut off.
     """
-    with _opened(path, "rb") as file:
-        content = file.read()
-    magic = 0x0800 | axes
-    if len(content) < 4 + 4 * axes or struct.unpack_from(">I", content)[0] != magic:
-        raise FileFormatError(f"{path}: no idx file of {axes} axes (it begins with {magic}).")
-    shape = struct.unpack_from(f">{axes}I", content, 4)
-    data = np.frombuffer(content, np.uint8, offset=4 + 4 * axes)
-    if data.size != int(np.prod(shape, dtype=np.int64)):
+    with _opened(path) as file:
+        head = read_packed(file, 4 + 4 * axes, path)
+        magic = 0x0800 | axes
+        if len(head) < 4 + 4 * axes or struct.unpack_from(">I", head)[0] != magic:
+            raise FileFormatError(
+                f"{path}: no idx file of {axes} axes, which begins with {struct.pack('>I', magic)!r}; "
+                f"this one begins with {head[:4]!r}."
+            )
+        shape = struct.unpack_from(f">{axes}I", head, 4)
+        size = math.prod(shape)
+        content = read_packed(file, size + 1, path)
+    if len(content) != size:
+        longer = len(content) > size
         raise FileFormatError(
-            f"{path}: the header says {' x '.join(map(str, shape))}, there are {data.size} bytes."
+            f"{path} is {'damaged' if longer else 'truncated'}: the header says "
+            f"{' x '.join(map(str, shape))}, there are {'more' if longer else len(content)} bytes."
         )
-    return data.reshape(shape)
+    return np.frombuffer(content, np.uint8).reshape(shape)
 
 
 class _MNIST(Rows):
@@ -361,6 +384,8 @@ class _MNIST(Rows):
             )
         if given.dtype not in ("float32", "None"):
             raise MXNetError(f"MNISTIter makes float32, not {given.dtype}.")
+        if not images.size:
+            raise FileFormatError(f"{given.image}: there are no images in it.")
         shape = (images[0].size,) if given.flat else (1, *images.shape[1:])
         super().__init__(
             "MNISTIter", given.batch_size, False, (shape, np.float32), ((), np.float32)

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from mixnet.base import ShapeError
+from mixnet.base import CheckError, NotDefinedError, ShapeError, checked_count
 from mixnet.io.batch import DataBatch, DataDesc
 from mixnet.io.iterator import DataIter
 from mixnet.io.source import is_stored, named_sources, take_rows
@@ -55,9 +55,16 @@ class NDArrayIter(DataIter):
         self._label = named_sources(label, True, label_name)
         sources = self._data + self._label
         if last_batch_handle != "discard" and any(isinstance(v, CSRNDArray) for _, v in sources):
-            raise NotImplementedError(
+            raise NotDefinedError(
                 "NDArrayIter takes sparse data only with last_batch_handle='discard'."
             )
+        checked_count("NDArrayIter: batch_size", batch_size)
+        for name, source in sources:
+            if not source.shape:
+                raise ShapeError(
+                    f"NDArrayIter: {name!r} is a single number; give an array whose first axis counts "
+                    f"the samples, numpy.array([...])."
+                )
         self.num_data = sources[0][1].shape[0]
         for name, source in sources:
             if source.shape[0] < self.num_data:
@@ -164,9 +171,9 @@ class NDArrayIter(DataIter):
     def _batch(self, sources: list[tuple[str, Any]]) -> list[NDArray]:
         begin, end = self.cursor, self.cursor + self.batch_size
         if begin >= self.num_data:
-            raise AssertionError("DataIter needs reset.")
+            raise CheckError("DataIter needs reset.")
         if begin < 0 and (self._rest is None or end <= 0):
-            raise AssertionError("There is no batch before the first iter_next() or next().")
+            raise CheckError("There is no batch before the first iter_next() or next().")
         if self.last_batch_handle != "pad":
             end = min(end, self.num_data)
         rows: slice | np.ndarray

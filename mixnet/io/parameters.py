@@ -30,7 +30,7 @@ class Parameters:
 
     def __init__(self, iterator: str, args: tuple[Any, ...], given: dict[str, Any]):
         if args:
-            raise TypeError(f"{iterator} can only accept keyword arguments")
+            raise AttributeTypeError(f"{iterator} can only accept keyword arguments")
         table = self.table()
         unknown = sorted(set(given) - set(table))
         if unknown:

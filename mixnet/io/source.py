@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from mixnet.base import AttributeTypeError, CheckError
 from mixnet.ndarray.create import array
 from mixnet.ndarray.ndarray import NDArray
 from mixnet.ndarray.sparse import array as sparse_array
@@ -44,15 +45,15 @@ def named_sources(data: Any, allow_empty: bool, default_name: str) -> list[tuple
         data = [data]
     if isinstance(data, (list, tuple)) and not isinstance(data, dict):
         if not allow_empty and not len(data):
-            raise AssertionError(f"There must be data: got no {default_name!r}.")
+            raise CheckError(f"There must be data: got no {default_name!r}.")
         if len(data) == 1:
             data = {default_name: data[0]}
         else:
             data = {f"_{i}_{default_name}": each for i, each in enumerate(data)}
     if not isinstance(data, dict):
-        raise TypeError(
+        raise AttributeTypeError(
             f"Input must be {KINDS} a list of them or dict with them as values, "
-            f"not {type(data).__name__}."
+            f"not {type(data).__name__}. Make an array of it with numpy.array."
         )
     return [(name, _converted(name, data[name])) for name in sorted(data, key=str)]
 
@@ -73,7 +74,7 @@ def _converted(name: str, given: Any) -> Any:
             return sparse_array(given, dtype=np.float32)
         return array(given)
     except (TypeError, ValueError):
-        raise TypeError(
+        raise AttributeTypeError(
             f"Invalid type '{type(given)}' for {name}, should be {KINDS} of numbers."
         ) from None
 

@@ -5,10 +5,17 @@ from __future__ import annotations
 from typing import Any
 
 from mixnet import engine
-from mixnet.base import MXNetError
+from mixnet.base import AttributeTypeError, CheckError, MXNetError
 from mixnet.engine.variable import Var
 from mixnet.io.batch import DataBatch, DataDesc
 from mixnet.io.iterator import DataIter
+
+
+def _check_iterator(title: str, given: Any) -> None:
+    if not hasattr(given, "provide_data"):
+        raise AttributeTypeError(
+            f"{title} takes an iterator of batches, as mx.io.NDArrayIter(...), not {given!r:.60}."
+        )
 
 
 class ResizeIter(DataIter):
@@ -22,6 +29,7 @@ class ResizeIter(DataIter):
 
     def __init__(self, data_iter: Any, size: int, reset_internal: bool = True):
         super().__init__()
+        _check_iterator("ResizeIter", data_iter)
         self.data_iter = data_iter
         self.size = size
         self.reset_internal = reset_internal
@@ -94,7 +102,9 @@ class PrefetchingIter(DataIter):
         self.iters = list(iters) if isinstance(iters, (list, tuple)) else [iters]
         self.n_iter = len(self.iters)
         if not self.iters:
-            raise AssertionError("PrefetchingIter takes at least one iterator.")
+            raise CheckError("PrefetchingIter takes at least one iterator.")
+        for each in self.iters:
+            _check_iterator("PrefetchingIter", each)
         self.rename_data = rename_data
         self.rename_label = rename_label
         self.batch_size = self.provide_data[0][1][0]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, ClassVar
 
-from mixnet.base import AttributeValueError, MXNetError
+from mixnet.base import AttributeTypeError, AttributeValueError, MXNetError, NotDefinedError
 from mixnet.ndarray.ndarray import NDArray
 
 # What makes the stores of this package by name; ``mixnet.kvstore.kvstore`` puts it here.
@@ -83,8 +83,8 @@ class KVStoreBase:
         return klass
 
 
-def _left_out(klass: type, name: str) -> NotImplementedError:
-    return NotImplementedError(f"{klass.__name__} does not define {name}.")
+def _left_out(klass: type, name: str) -> NotDefinedError:
+    return NotDefinedError(f"{klass.__name__} does not define {name}.")
 
 
 @KVStoreBase.register
@@ -125,7 +125,7 @@ class TestStore(KVStoreBase):
         Raises:
             NotImplementedError: always.
         """
-        raise NotImplementedError("TestStore keeps no optimizer; update outside of the store.")
+        raise NotDefinedError("TestStore keeps no optimizer; update outside of the store.")
 
     def save_optimizer_states(self, fname: str, dump_optimizer: bool = False) -> None:
         """Not for this store.
@@ -133,7 +133,7 @@ class TestStore(KVStoreBase):
         Raises:
             NotImplementedError: always.
         """
-        raise NotImplementedError("TestStore keeps no optimizer, so there are no states to save.")
+        raise NotDefinedError("TestStore keeps no optimizer, so there are no states to save.")
 
     def load_optimizer_states(self, fname: str) -> None:
         """Not for this store.
@@ -141,7 +141,7 @@ class TestStore(KVStoreBase):
         Raises:
             NotImplementedError: always.
         """
-        raise NotImplementedError("TestStore keeps no optimizer that could take states.")
+        raise NotDefinedError("TestStore keeps no optimizer that could take states.")
 
     @property
     def type(self) -> str:
@@ -175,7 +175,9 @@ def create(name: str = "local") -> KVStoreBase:
         MXNetError: it is a kind that mixnet does not have; says what to take.
     """
     if not isinstance(name, str):
-        raise TypeError("name must be a string")
+        raise AttributeTypeError(
+            f"A store is created by its name, which must be a string, not {name!r:.60}."
+        )
     found = KVStoreBase.kv_registry.get(name.lower())
     return _maker[0](name.lower()) if found is None else found()
 

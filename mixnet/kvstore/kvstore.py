@@ -15,9 +15,9 @@ from mixnet.kvstore.compression import compression
 from mixnet.kvstore.device import DeviceStore
 from mixnet.kvstore.local import Key, LocalStore
 from mixnet.ndarray.ndarray import NDArray
-from mixnet.ndarray.params_file import write_whole
-from mixnet.optimizer import Optimizer, get_updater
-from mixnet.runtime.files import read as read_file
+from mixnet.optimizer import Optimizer, Updater, get_updater
+from mixnet.optimizer.updater import states_of
+from mixnet.runtime.whole_file import write_whole
 
 
 class KVStore(KVStoreBase):
@@ -198,7 +198,10 @@ class KVStore(KVStoreBase):
             MXNetError: the store merges on the host, or there is no such compression.
         """
         if not isinstance(compression_params, Mapping):
-            raise CheckError(f"unexpected type for compression_params: {type(compression_params)}")
+            raise CheckError(
+                f"unexpected type for compression_params: {type(compression_params)}; give a dict, as "
+                f"{{'type': '2bit'}}."
+            )
         self.handle.compress(compression(compression_params))
 
     def set_optimizer(self, optimizer: Any) -> None:
@@ -227,10 +230,20 @@ class KVStore(KVStoreBase):
         write_whole(fname, self._updater.get_states(dump_optimizer))
 
     def load_optimizer_states(self, fname: str) -> None:
-        """Read the states of the optimizer from a file."""
+        """Read the states of the optimizer from a file.
+
+        Raises:
+            MissingFileError: there is no such file.
+            FileFormatError: it holds no states, or not those of the optimizer for the values of this
+                store, which goes on as before.
+        """
         if self._updater is None:
             raise CheckError("Cannot load states: set_optimizer was not called")
-        self._updater.set_states(read_file(fname, lambda: _content(fname)))
+        with states_of(fname) as content:
+            if getattr(type(self._updater), "set_states", None) is Updater.set_states:
+                self._updater.set_states(content, self.handle.stored)
+            else:  # somebody's own updater
+                self._updater.set_states(content)
 
     # ---- workers --------------------------------------------------------------------------------
 
@@ -247,11 +260,6 @@ class KVStore(KVStoreBase):
             MXNetError: this store has no servers.
         """
         raise MXNetError(f"A KVStore of type {self.type!r} has no servers to send commands to.")
-
-
-def _content(fname: str) -> bytes:
-    with open(fname, "rb") as file:
-        return file.read()
 
 
 def _pairs(key: Any, value: Any) -> list[tuple[Key, NDArray]]:

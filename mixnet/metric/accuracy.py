@@ -9,7 +9,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-from mixnet.base import ShapeError
+from mixnet.base import AttributeValueError, CheckError, ShapeError
 from mixnet.metric.evaluation import EvalMetric, check_label_shapes, pairs
 from mixnet.metric.registry import alias, register
 from mixnet.metric.totals import as_classes, measure, measured
@@ -110,7 +110,7 @@ class TopKAccuracy(EvalMetric):
         super().__init__(name, output_names, label_names, top_k=top_k, has_global_stats=True)
         self.top_k = top_k
         if self.top_k <= 1:
-            raise AssertionError("Please use Accuracy if top_k is no more than 1")
+            raise CheckError(f"Please use Accuracy if top_k is no more than 1; top_k={top_k}.")
         self.name += f"_{self.top_k}"
 
     def update(self, labels: Any, preds: Any) -> None:
@@ -123,10 +123,10 @@ class TopKAccuracy(EvalMetric):
         """
         for label, pred in pairs(labels, preds):
             if pred.ndim > 2:
-                raise AssertionError("Predictions should be no more than 2 dims")
+                raise CheckError("Predictions should be no more than 2 dims")
             check_label_shapes(label, pred)
             if self.top_k > pred.shape[-1]:
-                raise ValueError(
+                raise AttributeValueError(
                     f"TopKAccuracy: top_k={self.top_k} of {pred.shape[-1]} classes; kth is out of "
                     f"bounds."
                 )

@@ -9,6 +9,7 @@ from typing import Any
 import jax.numpy as jnp
 import numpy as np
 
+from mixnet.base import AttributeValueError
 from mixnet.metric.evaluation import EvalMetric, check_label_shapes, pairs
 from mixnet.metric.registry import register
 from mixnet.metric.totals import as_classes, classes_on_host, measure, measured
@@ -101,7 +102,7 @@ class _Binary(EvalMetric):
             check_label_shapes(label, pred)
             known = classes_on_host(label)
             if known is not None and len(np.unique(known)) > 2:
-                raise ValueError(_MORE_CLASSES)
+                raise AttributeValueError(_MORE_CLASSES)
             each = measured(confusion, [label, pred])
             counts = each if counts is None else counts + each.as_in_context(counts.context)
         if counts is not None:
@@ -110,7 +111,7 @@ class _Binary(EvalMetric):
 
     def _absorb(self, found: np.ndarray, local: bool) -> None:
         if found[-1]:
-            raise ValueError(_MORE_CLASSES)
+            raise AttributeValueError(_MORE_CLASSES)
         if self._macro:
             super()._absorb(found, local)
             return

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from mixnet.base import AttributeValueError
 from mixnet.metric.evaluation import EvalMetric, together
 from mixnet.metric.registry import alias, create, register
 
@@ -45,7 +46,7 @@ class CompositeEvalMetric(EvalMetric):
         try:
             return self.metrics[index]
         except IndexError:
-            raise ValueError(
+            raise AttributeValueError(
                 f"Metric index {index} is out of range 0 and {len(self.metrics)}"
             ) from None
 

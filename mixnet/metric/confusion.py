@@ -9,6 +9,7 @@ from typing import Any
 import jax.numpy as jnp
 import numpy as np
 
+from mixnet.base import AttributeValueError
 from mixnet.metric.evaluation import EvalMetric, pairs
 from mixnet.metric.registry import register
 from mixnet.metric.totals import as_classes, classes_on_host, measure, measured
@@ -79,7 +80,7 @@ class PCC(EvalMetric):
 
     def _absorb(self, found: np.ndarray, local: bool) -> None:
         if found[-1].any() or found[:, -1].any():
-            raise ValueError(
+            raise AttributeValueError(
                 f"PCC: a label is beyond the {len(found) - 1} columns of the predictions."
             )
         seen = np.nonzero(found)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from mixnet.base import AttributeTypeError, NotDefinedError
 from mixnet.metric.evaluation import EvalMetric, check_label_shapes
 from mixnet.metric.registry import register
 from mixnet.ndarray.ndarray import NDArray
@@ -30,6 +31,10 @@ class CustomMetric(EvalMetric):
         output_names: Sequence[str] | None = None,
         label_names: Sequence[str] | None = None,
     ):
+        if not callable(feval):
+            raise AttributeTypeError(
+                f"A metric is made of a function of labels and predictions, not of {feval!r:.60}."
+            )
         if name is None:
             name = feval.__name__
             if "<" in name:
@@ -63,7 +68,7 @@ class CustomMetric(EvalMetric):
         Raises:
             NotImplementedError: always.
         """
-        raise NotImplementedError("CustomMetric cannot be serialized")
+        raise NotDefinedError("CustomMetric cannot be serialized")
 
 
 def _on_host(array: Any) -> Any:

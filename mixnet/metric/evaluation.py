@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from mixnet.base import AttributeValueError, NotDefinedError
 from mixnet.metric.totals import Totals, as_array
 from mixnet.ndarray.ndarray import NDArray
 from mixnet.runtime.record import flush
@@ -169,7 +170,7 @@ class EvalMetric:
 
     def update(self, labels: Any, preds: Any) -> None:
         """Add a batch: labels and predictions, arrays or lists of arrays."""
-        raise NotImplementedError(f"{type(self).__name__} does not define update(labels, preds).")
+        raise NotDefinedError(f"{type(self).__name__} does not define update(labels, preds).")
 
     def reset(self) -> None:
         """Start anew."""
@@ -251,7 +252,7 @@ def check_label_shapes(
     """
     sizes = (labels.shape, preds.shape) if shape else (len(labels), len(preds))
     if sizes[0] != sizes[1]:
-        raise ValueError(
+        raise AttributeValueError(
             f"Shape of labels {sizes[0]} does not match shape of predictions {sizes[1]}"
         )
     if wrap:
@@ -267,4 +268,9 @@ def pairs(labels: Any, preds: Any) -> list[tuple[NDArray, NDArray]]:
         ValueError: there are more of one than of the other.
     """
     labels, preds = check_label_shapes(labels, preds, wrap=True)
+    if len(labels) != len(preds):
+        raise AttributeValueError(
+            f"{len(labels)} array(s) of labels do not go with {len(preds)} of predictions; give lists "
+            f"of arrays, of one length."
+        )
     return [(as_array(a), as_array(b)) for a, b in zip(labels, preds, strict=True)]

@@ -9,6 +9,7 @@ from typing import Any
 import jax.numpy as jnp
 import numpy as np
 
+from mixnet.base import CheckError, IndexingError
 from mixnet.metric.evaluation import EvalMetric, pairs
 from mixnet.metric.registry import alias, register
 from mixnet.metric.totals import as_classes, classes_on_host, measure, measured
@@ -28,8 +29,8 @@ def cross_entropy(label, pred, *, eps: float):
     )
 
 
-def _beyond(what: str) -> IndexError:
-    return IndexError(
+def _beyond(what: str) -> IndexingError:
+    return IndexingError(
         f"{what} out of bounds: labels must be numbers of columns of the predictions."
     )
 
@@ -65,7 +66,10 @@ class _CrossEntropy(EvalMetric):
         """
         for label, pred in pairs(labels, preds):
             if label.size != pred.shape[0]:
-                raise AssertionError((label.size, pred.shape[0]))
+                raise CheckError(
+                    f"{type(self).__name__}: labels {label.shape} do not give one class for each of "
+                    f"the {pred.shape[0]} rows of predictions {pred.shape}."
+                )
             known = classes_on_host(label)
             if known is not None and known.size and pred.ndim > 1:
                 low, high = int(known.min()), int(known.max())
@@ -160,10 +164,13 @@ class Perplexity(EvalMetric):
             AssertionError: there is not one label for each row of predictions.
         """
         if len(labels) != len(preds):
-            raise AssertionError(f"{len(labels)} labels for {len(preds)} predictions.")
+            raise CheckError(f"{len(labels)} labels for {len(preds)} predictions.")
         for label, pred in pairs(labels, preds):
             if label.size != pred.size / pred.shape[-1]:
-                raise AssertionError(f"shape mismatch: {label.shape} vs. {pred.shape}")
+                raise CheckError(
+                    f"Perplexity: shape mismatch: labels {label.shape} do not give one class for each "
+                    f"row of predictions {pred.shape}."
+                )
             numbers = measured(
                 log_probabilities, [label, pred], axis=self.axis, ignore_label=self.ignore_label
             )

@@ -14,7 +14,7 @@ from mixnet import io as io
 from mixnet import metric as metric
 from mixnet import ndarray as nd
 from mixnet import optimizer as opt
-from mixnet.base import _as_list
+from mixnet.base import AttributeTypeError, AttributeValueError, CheckError, _as_list
 from mixnet.callback import LogValidationMetricsCallback
 from mixnet.checkpoint import load_checkpoint, save_checkpoint
 from mixnet.context import Context, cpu
@@ -132,9 +132,11 @@ class FeedForward(BASE_ESTIMATOR):
         types = {each.name: each.dtype for each in described}
         names, states = self.symbol.list_arguments(), self.symbol.list_auxiliary_states()
         arg_shapes, _, aux_shapes = self.symbol.infer_shape(**shapes)
-        assert arg_shapes is not None, f"The shapes of all arguments do not follow from {shapes}."
+        if arg_shapes is None:
+            raise CheckError(f"The shapes of all arguments do not follow from {shapes}.")
         arg_types, _, aux_types = self.symbol.infer_type(**types)
-        assert arg_types is not None, f"The dtypes of all arguments do not follow from {types}."
+        if arg_types is None:
+            raise CheckError(f"The dtypes of all arguments do not follow from {types}.")
         inputs_too = dict(zip(names, zip(arg_shapes, arg_types, strict=True), strict=True))
         wanted = {name: each for name, each in inputs_too.items() if name not in shapes}
         extra = dict(zip(states, zip(aux_shapes, aux_types, strict=True), strict=True))
@@ -167,21 +169,21 @@ class FeedForward(BASE_ESTIMATOR):
         if isinstance(X, (np.ndarray, NDArray)):
             if y is None:
                 if is_train:
-                    raise ValueError("y must be specified when X is numpy.ndarray")
+                    raise AttributeValueError("y must be specified when X is numpy.ndarray")
                 y = np.zeros(X.shape[0])
             if not isinstance(y, (np.ndarray, NDArray)):
-                raise TypeError("y must be ndarray when X is numpy.ndarray")
+                raise AttributeTypeError("y must be ndarray when X is numpy.ndarray")
             if X.shape[0] != y.shape[0]:
-                raise ValueError("The numbers of data points and labels not equal")
+                raise AttributeValueError("The numbers of data points and labels not equal")
             if y.ndim == 2 and y.shape[1] == 1:
                 y = y.reshape((-1,))
             if y.ndim != 1:
-                raise ValueError("Label must be 1D or 2D (with 2nd dimension being 1)")
+                raise AttributeValueError("Label must be 1D or 2D (with 2nd dimension being 1)")
             size = min(X.shape[0], self.numpy_batch_size)
             last = "roll_over" if is_train else "pad"
             return io.NDArrayIter(X, y, size, shuffle=is_train, last_batch_handle=last)
         if not isinstance(X, io.DataIter):
-            raise TypeError("X must be DataIter, NDArray or numpy.ndarray")
+            raise AttributeTypeError("X must be DataIter, NDArray or numpy.ndarray")
         return X
 
     def _init_eval_iter(self, eval_data: Any) -> Any:
@@ -189,13 +191,13 @@ class FeedForward(BASE_ESTIMATOR):
             return None
         if isinstance(eval_data, (tuple, list)) and len(eval_data) == 2:
             if eval_data[0] is None:
-                raise ValueError("Eval data is NONE")
+                raise AttributeValueError("Eval data is NONE")
             if eval_data[1] is None and isinstance(eval_data[0], io.DataIter):
                 return eval_data[0]
             data, label = (np.array(d) if isinstance(d, list) else d for d in eval_data)
             return self._init_iter(data, label, is_train=True)
         if not isinstance(eval_data, io.DataIter):
-            raise TypeError(
+            raise AttributeTypeError(
                 "Eval data must be DataIter, or NDArray/numpy.ndarray/list pair (i.e. tuple/list "
                 "of length 2)"
             )
@@ -208,9 +210,15 @@ class FeedForward(BASE_ESTIMATOR):
         shapes = {each[0]: tuple(each[1]) for each in described}
         if self._pred_exec is not None:
             arg_shapes, _, _ = self.symbol.infer_shape(**shapes)
-            assert arg_shapes is not None, f"Incomplete input shapes {shapes}"
+            if arg_shapes is None:
+                raise CheckError(f"Incomplete input shapes {shapes}")
             if arg_shapes == [each.shape for each in self._pred_exec.arg_arrays]:
                 return
+        if self.arg_params is None:
+            raise CheckError(
+                "FeedForward.predict: the model has no parameters. Call fit(X, y) first, or give "
+                "arg_params."
+            )
         types = {each.name: each.dtype for each in described if isinstance(each, DataDesc)}
         executor = self.symbol.simple_bind(self.ctx[0], grad_req="null", type_dict=types, **shapes)
         executor.copy_params_from(self.arg_params, self.aux_params)

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from mixnet import kvstore as kvs
+from mixnet.base import AttributeTypeError
 from mixnet.kvstore import KVStore, KVStoreBase
 from mixnet.ndarray.ndarray import NDArray
 
@@ -40,7 +41,7 @@ def _create_kvstore(
                 sizes = [int(np.prod(each.shape)) for each in arg_params.values()]
                 updates = updates and max(sizes, default=0) <= _MOST_ELEMENTS
     elif kvstore is not None:
-        raise TypeError("kvstore must be KVStore, str or None")
+        raise AttributeTypeError("kvstore must be KVStore, str or None")
     if store is None:
         return None, False
     return store, updates and store.is_capable(KVStoreBase.OPTIMIZER)

@@ -12,7 +12,7 @@ import numpy as np
 
 from mixnet import metric as metric
 from mixnet import ndarray as ndarray
-from mixnet.base import FileFormatError
+from mixnet.base import AttributeTypeError, AttributeValueError, CheckError, FileFormatError
 from mixnet.base import _as_list as _as_list
 from mixnet.checkpoint import save_parameters, split_parameters
 from mixnet.context import cpu as cpu
@@ -21,6 +21,7 @@ from mixnet.io import DataBatch as DataBatch
 from mixnet.io import DataDesc as DataDesc
 from mixnet.io import DataIter as DataIter
 from mixnet.model.batch_end import BatchEndParam as BatchEndParam
+from mixnet.module.order import require
 from mixnet.ndarray.ndarray import NDArray
 from mixnet.ndarray.params_file import load as load_arrays
 
@@ -33,19 +34,23 @@ def _check_input_names(symbol: Any, names: Sequence[str], typename: str, throw: 
     Raises:
         ValueError: there is such a name, if ``throw``.
     """
+    if not hasattr(symbol, "list_arguments"):
+        raise AttributeTypeError(
+            f"A module is made of a symbol, not of {type(symbol).__name__}; of a gluon block make one "
+            f"by calling it with mx.sym.var('data')."
+        )
     arguments = symbol.list_arguments()
     for name in names:
         if name in arguments:
             continue
         inputs = [each for each in arguments if not each.endswith(_PARAMETER_ENDINGS)]
         message = (
-            f"\033[91mYou created Module with Module(..., {typename}_names={names}) but input with "
-            f"name '{name}' is not found in symbol.list_arguments(). Did you mean one of:\n\t"
-            + "\n\t".join(inputs)
-            + "\033[0m"
+            f"You created Module with Module(..., {typename}_names={names}) but input with name "
+            f"'{name}' is not found in symbol.list_arguments(). Did you mean one of: "
+            f"{', '.join(inputs)}?"
         )
         if throw:
-            raise ValueError(message)
+            raise AttributeValueError(message)
         warnings.warn(message, stacklevel=4)
 
 
@@ -60,16 +65,25 @@ def _check_names_match(
     if sorted(data_names) == sorted(each[0] for each in data_shapes):
         return
     message = (
-        f"Data provided by {name}_shapes don't match names specified by {name}_names "
-        f"({data_shapes} vs. {data_names})"
+        f"Data provided by {name}_shapes don't match names specified by {name}_names: "
+        f"{', '.join(str(each[0]) for each in data_shapes) or 'none'} vs. "
+        f"{', '.join(data_names) or 'none'}. Give the iterator {name}_name=..., or Module(..., "
+        f"{name}_names=[...])."
     )
     if throw:
-        raise ValueError(message)
+        raise AttributeValueError(message)
     warnings.warn(message, stacklevel=4)
 
 
-def _described(given: Any) -> list[DataDesc]:
-    return [each if isinstance(each, DataDesc) else DataDesc(*each) for each in given]
+def _described(given: Any, called: str = "data_shapes") -> list[DataDesc]:
+    try:
+        if isinstance(given, str):
+            raise TypeError
+        return [each if isinstance(each, DataDesc) else DataDesc(*each) for each in given]
+    except TypeError:
+        raise AttributeTypeError(
+            f"{called} is a list of names and shapes, as [('data', (32, 10))], not {given!r:.80}."
+        ) from None
 
 
 def _parse_data_desc(
@@ -88,7 +102,7 @@ def _parse_data_desc(
     if label_shapes is None:
         _check_names_match(label_names, [], "label", False)
         return data, None
-    labels = _described(label_shapes)
+    labels = _described(label_shapes, "label_shapes")
     _check_names_match(label_names, labels, "label", False)
     return data, labels
 
@@ -152,7 +166,7 @@ class BaseModule:
         Returns:
             Pairs of name and value.
         """
-        assert self.binded and self.params_initialized
+        require(self, "binded", "params_initialized")
         if reset:
             eval_data.reset()
         if not isinstance(eval_metric, metric.EvalMetric):
@@ -205,7 +219,7 @@ class BaseModule:
             Outputs without padding, number of the batch, the batch. Copy outputs that shall outlive
             the next batch.
         """
-        assert self.binded and self.params_initialized
+        require(self, "binded", "params_initialized")
         if reset:
             eval_data.reset()
         for nbatch, eval_batch in enumerate(eval_data):
@@ -241,14 +255,17 @@ class BaseModule:
         Raises:
             ValueError: ``eval_data`` is neither.
         """
-        assert self.binded and self.params_initialized
+        require(self, "binded", "params_initialized")
         if isinstance(eval_data, (NDArray, np.ndarray)):
             if isinstance(eval_data, np.ndarray):
                 eval_data = ndarray.array(eval_data)
             self.forward(DataBatch([eval_data]))
             return self.get_outputs()[0]
         if not isinstance(eval_data, DataIter):
-            raise ValueError("eval_data must be of type NDArray or DataIter")
+            raise AttributeValueError(
+                f"predict: eval_data must be of type NDArray or DataIter, not "
+                f"{type(eval_data).__name__}."
+            )
         found = []
         batches = self.iter_predict(eval_data, num_batch, reset, sparse_row_id_fn)
         for outputs, _, _ in batches:
@@ -256,10 +273,11 @@ class BaseModule:
         if not found or not merge_batches:
             return found
         count = len(found[0])
-        assert all(len(outputs) == count for outputs in found), (
-            "Cannot merge batches, as num of outputs is not the same in mini-batches. Maybe "
-            "bucketing is used?"
-        )
+        if not all(len(outputs) == count for outputs in found):
+            raise CheckError(
+                "Cannot merge batches, as num of outputs is not the same in mini-batches. Maybe "
+                "bucketing is used?"
+            )
         merged = [ndarray.concatenate(list(parts)) for parts in zip(*found, strict=True)]
         return merged[0] if count == 1 and not always_output_list else merged
 
@@ -313,7 +331,13 @@ class BaseModule:
             monitor: a ``Monitor`` to look at the batches with.
             sparse_row_id_fn: see ``prepare``.
         """
-        assert num_epoch is not None, "please specify number of epochs"
+        if num_epoch is None:
+            raise CheckError("fit: please specify number of epochs, num_epoch=...")
+        if not hasattr(train_data, "provide_data"):
+            raise AttributeTypeError(
+                f"fit: train_data must be an iterator of batches, as mx.io.NDArrayIter(data, label, "
+                f"batch_size), not {type(train_data).__name__}."
+            )
         self.bind(
             data_shapes=train_data.provide_data,
             label_shapes=train_data.provide_label,
@@ -494,13 +518,13 @@ class BaseModule:
 
     def get_states(self, merge_multi_context: bool = True) -> list[Any]:
         """States of the inputs named in ``state_names``."""
-        assert self.binded and self.params_initialized
+        require(self, "binded", "params_initialized")
         assert not merge_multi_context
         return []
 
     def set_states(self, states: Any = None, value: Any = None) -> None:
         """Set the states to arrays or to one number."""
-        assert self.binded and self.params_initialized
+        require(self, "binded", "params_initialized")
         assert not states and not value
 
     def install_monitor(self, mon: Any) -> None:

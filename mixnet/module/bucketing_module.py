@@ -9,10 +9,12 @@ from typing import Any
 
 from mixnet import context as ctx
 from mixnet import ndarray as nd
+from mixnet.base import AttributeValueError, CheckError
 from mixnet.checkpoint import load_params
 from mixnet.initializer import Uniform
 from mixnet.module.base_module import BaseModule, _check_input_names
 from mixnet.module.module import Module
+from mixnet.module.order import require
 from mixnet.name import NameManager
 from mixnet.ndarray.ndarray import NDArray
 
@@ -50,7 +52,8 @@ class BucketingModule(BaseModule):
         compression_params: Mapping[str, Any] | None = None,
     ):
         super().__init__(logger=logger)
-        assert default_bucket_key is not None
+        if default_bucket_key is None:
+            raise CheckError("BucketingModule needs default_bucket_key, a key that sym_gen takes.")
         self._default_bucket_key = default_bucket_key
         self._sym_gen = sym_gen
         symbol, data_names, label_names = self._call_sym_gen(default_bucket_key)
@@ -101,7 +104,8 @@ class BucketingModule(BaseModule):
             epoch: number of the checkpoint.
             remove_amp_cast: leave the casts of mixed precision out of the symbol files.
         """
-        assert self._buckets, "The module has no bucket yet: call bind()."
+        if not self._buckets:
+            raise CheckError("The module has no bucket yet: call bind().")
         for key, module in self._buckets.items():
             module.symbol.save(f"{prefix}-{key}-symbol.json", remove_amp_cast=remove_amp_cast)
         self.save_params(f"{prefix}-{epoch:04d}.params")
@@ -127,10 +131,10 @@ class BucketingModule(BaseModule):
         Raises:
             FileNotFoundError: a file is missing.
         """
-        assert sym_gen is not None, "sym_gen is required for loading BucketingModule"
-        assert default_bucket_key is not None, (
-            "default_bucket_key is required for loading BucketingModule"
-        )
+        if sym_gen is None:
+            raise CheckError("sym_gen is required for loading BucketingModule")
+        if default_bucket_key is None:
+            raise CheckError("default_bucket_key is required for loading BucketingModule")
         keys = [int(key) for key in nd.load(f"{prefix}.buckets")[0].asnumpy()]
         arg_params, aux_params = load_params(prefix, epoch)
         symbols = dict.fromkeys(keys)
@@ -164,7 +168,8 @@ class BucketingModule(BaseModule):
             (sym_gen, "sym_gen needs"),
             (default_bucket_key, "default_bucket_key needs"),
         ):
-            assert given is not None, f"{name} to be provided for BucketingModule.load_dict"
+            if given is None:
+                raise CheckError(f"{name} to be provided for BucketingModule.load_dict")
         made = BucketingModule(sym_gen, default_bucket_key, **kwargs)
         for key, symbol in sym_dict.items():
             generated, data_names, label_names = made._call_sym_gen(key)
@@ -181,7 +186,12 @@ class BucketingModule(BaseModule):
     def _call_sym_gen(self, bucket_key: Any) -> Any:
         # Names are counted from 0, so that layers without a name share parameters over buckets.
         with NameManager():
-            return self._sym_gen(bucket_key)
+            made = self._sym_gen(bucket_key)
+        if not isinstance(made, tuple) or len(made) != 3:
+            raise AttributeValueError(
+                f"sym_gen must return (symbol, data_names, label_names), not {made!r:.60}."
+            )
+        return made
 
     @property
     def data_names(self) -> Any:
@@ -200,32 +210,32 @@ class BucketingModule(BaseModule):
     @property
     def data_shapes(self) -> Any:
         """Descriptions of the data of the bucket of now."""
-        assert self.binded
+        require(self, "binded")
         return self._curr_module.data_shapes
 
     @property
     def label_shapes(self) -> Any:
         """Descriptions of the labels of the bucket of now."""
-        assert self.binded
+        require(self, "binded")
         return self._curr_module.label_shapes
 
     @property
     def output_shapes(self) -> Any:
         """Pairs of name and shape of the outputs of the bucket of now."""
-        assert self.binded
+        require(self, "binded")
         return self._curr_module.output_shapes
 
     @property
     def symbol(self) -> Any:
         """The symbol of the bucket of now."""
-        assert self.binded
+        require(self, "binded")
         return self._curr_module.symbol
 
     # ---- parameters -----------------------------------------------------------------------------
 
     def get_params(self) -> tuple[dict[str, NDArray], dict[str, NDArray]]:
         """Parameters and auxiliary states by name."""
-        assert self.params_initialized
+        require(self, "params_initialized")
         self._curr_module._params_dirty = self._params_dirty
         found = (
             self._curr_module.get_params()
@@ -247,7 +257,7 @@ class BucketingModule(BaseModule):
         """Give parameters and states their first values; see :class:`BaseModule`."""
         if self.params_initialized and not force_init:
             return
-        assert self.binded, "call bind before initializing the parameters"
+        require(self, "binded")
         self._curr_module.init_params(
             initializer=initializer,
             arg_params=arg_params,
@@ -296,12 +306,12 @@ class BucketingModule(BaseModule):
 
     def get_states(self, merge_multi_context: bool = True) -> list[Any]:
         """Arrays of the states of the bucket of now, for every state a list by device."""
-        assert self.binded and self.params_initialized
+        require(self, "binded", "params_initialized")
         return self._curr_module.get_states(merge_multi_context=merge_multi_context)
 
     def set_states(self, states: Any = None, value: Any = None) -> None:
         """Set the states of the bucket of now to arrays or to one number."""
-        assert self.binded and self.params_initialized
+        require(self, "binded", "params_initialized")
         self._curr_module.set_states(states, value)
 
     # ---- making ready ---------------------------------------------------------------------------
@@ -333,7 +343,8 @@ class BucketingModule(BaseModule):
         if self.binded:
             self.logger.warning("Already bound, ignoring bind()")
             return
-        assert shared_module is None, "shared_module for BucketingModule is not supported"
+        if shared_module is not None:
+            raise CheckError("shared_module for BucketingModule is not supported")
         self.for_training = for_training
         self.inputs_need_grad = inputs_need_grad
         self._grad_req = grad_req
@@ -363,7 +374,7 @@ class BucketingModule(BaseModule):
             data_shapes: descriptions of its data.
             label_shapes: descriptions of its labels.
         """
-        assert self.binded, "call bind before switching bucket"
+        require(self, "binded")
         module = self._buckets.get(bucket_key)
         if module is None:
             module = self._module(*self._call_sym_gen(bucket_key))
@@ -390,7 +401,7 @@ class BucketingModule(BaseModule):
         force_init: bool = False,
     ) -> None:
         """Make the optimizer of all buckets; see :class:`BaseModule`."""
-        assert self.binded and self.params_initialized
+        require(self, "binded", "params_initialized")
         if self.optimizer_initialized and not force_init:
             self.logger.warning("optimizer already initialized, ignoring.")
             return
@@ -408,7 +419,7 @@ class BucketingModule(BaseModule):
         self, data_batch: Any, sparse_row_id_fn: Callable[[Any], Any] | None = None
     ) -> None:
         """Make the module of a batch's bucket ready; the bucket of now stays."""
-        assert self.binded and self.params_initialized
+        require(self, "binded", "params_initialized")
         now, module = self._curr_bucket_key, self._curr_module
         self.switch_bucket(data_batch.bucket_key, data_batch.provide_data, data_batch.provide_label)
         self._curr_module.prepare(data_batch, sparse_row_id_fn=sparse_row_id_fn)
@@ -416,39 +427,39 @@ class BucketingModule(BaseModule):
 
     def forward(self, data_batch: Any, is_train: bool | None = None) -> None:
         """Compute the outputs of a batch, in the module of its bucket."""
-        assert self.binded and self.params_initialized
+        require(self, "binded", "params_initialized")
         self.switch_bucket(data_batch.bucket_key, data_batch.provide_data, data_batch.provide_label)
         self._curr_module.forward(data_batch, is_train=is_train)
 
     def backward(self, out_grads: Any = None) -> None:
         """Compute the gradients of the batch."""
-        assert self.binded and self.params_initialized
+        require(self, "binded", "params_initialized")
         self._curr_module.backward(out_grads=out_grads)
 
     def update(self) -> None:
         """Update all parameters."""
-        assert self.binded and self.params_initialized and self.optimizer_initialized
+        require(self, "binded", "params_initialized", "optimizer_initialized")
         self._params_dirty = True
         self._curr_module.update()
 
     def get_outputs(self, merge_multi_context: bool = True) -> list[Any]:
         """Outputs of the last batch; merged over the devices, or a list by device for each."""
-        assert self.binded and self.params_initialized
+        require(self, "binded", "params_initialized")
         return self._curr_module.get_outputs(merge_multi_context=merge_multi_context)
 
     def get_input_grads(self, merge_multi_context: bool = True) -> list[Any]:
         """Gradients of the data; merged over the devices, or a list by device for each."""
-        assert self.binded and self.params_initialized and self.inputs_need_grad
+        require(self, "binded", "params_initialized", "inputs_need_grad")
         return self._curr_module.get_input_grads(merge_multi_context=merge_multi_context)
 
     def update_metric(self, eval_metric: Any, labels: Any, pre_sliced: bool = False) -> None:
         """Add the outputs of the last batch to a metric."""
-        assert self.binded and self.params_initialized
+        require(self, "binded", "params_initialized")
         self._curr_module.update_metric(eval_metric, labels, pre_sliced)
 
     def install_monitor(self, mon: Any) -> None:
         """Let a ``Monitor`` see what all buckets compute."""
-        assert self.binded
+        require(self, "binded")
         self._monitor = mon
         for module in self._buckets.values():
             module.install_monitor(mon)

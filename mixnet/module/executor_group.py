@@ -9,9 +9,11 @@ from typing import Any
 
 from mixnet import context as ctx
 from mixnet import ndarray as nd
-from mixnet.base import MXNetError
+from mixnet.base import AttributeValueError, CheckError, MXNetError, UnknownNameError
 from mixnet.executor_manager import _split_input_slice
 from mixnet.io import DataDesc
+from mixnet.module.base_module import _PARAMETER_ENDINGS
+from mixnet.module.order import require
 from mixnet.ndarray.ndarray import NDArray
 from mixnet.passes.infer_shape import is_known
 
@@ -133,10 +135,11 @@ class DataParallelExecutorGroup:
         if not self.for_training:
             return dict.fromkeys(self.arg_names, "null")
         if isinstance(given, (list, tuple)):
-            assert len(given) == len(self.arg_names), "grad_req needs one entry for every argument"
+            if len(given) != len(self.arg_names):
+                raise CheckError("grad_req needs one entry for every argument")
             return dict(zip(self.arg_names, given, strict=True))
         if not isinstance(given, (str, Mapping)):
-            raise ValueError("grad_req must be one of str, list, tuple, or dict.")
+            raise AttributeValueError("grad_req must be one of str, list, tuple, or dict.")
         usual = given if isinstance(given, str) else "write"
         found = {}
         for name in self.arg_names:
@@ -155,16 +158,18 @@ class DataParallelExecutorGroup:
             AssertionError: the batch sizes differ.
             ValueError: a device would get no sample.
         """
-        assert len(data_shapes) > 0
+        if not data_shapes:
+            raise CheckError("bind: data_shapes is empty; give the name and shape of the data.")
         axes = [DataDesc.get_batch_axis(getattr(each, "layout", None)) for each in data_shapes]
         for (name, shape), axis in zip(data_shapes, axes, strict=True):
             if axis < 0:
                 continue
             size = shape[axis]
-            assert self.batch_size is None or size == self.batch_size, (
-                f"all data must have the same batch size: batch_size = {self.batch_size}, but "
-                f"{name} has shape {shape}"
-            )
+            if self.batch_size is not None and size != self.batch_size:
+                raise CheckError(
+                    f"all data must have the same batch size: batch_size = {self.batch_size}, but "
+                    f"{name} has shape {shape}"
+                )
             if self.batch_size is None:
                 self.batch_size = size
                 self.slices = _split_input_slice(size, self.workload)
@@ -254,6 +259,14 @@ class DataParallelExecutorGroup:
 
     def _collect_arrays(self) -> None:
         def arrays(names: Sequence[str]) -> list[list[NDArray]]:
+            for name in names:
+                if name not in self.execs[0].arg_dict:
+                    inputs = [n for n in self.arg_names if not n.endswith(_PARAMETER_ENDINGS)]
+                    raise UnknownNameError(
+                        f"The symbol has no input {name!r}, which data_shapes or label_shapes "
+                        f"describe; it has {', '.join(inputs)}. Name those in the iterator, and in "
+                        f"Module(data_names=..., label_names=...)."
+                    )
             return [[each.arg_dict[name] for each in self.execs] for name in names]
 
         def gradients(names: Sequence[str]) -> list[list[NDArray | None]]:
@@ -294,7 +307,7 @@ class DataParallelExecutorGroup:
                     if name in own:
                         array.copyto(own[name])
                     elif not allow_extra:
-                        raise ValueError(f'Find name "{name}" that is not in the {kind}')
+                        raise AttributeValueError(f'Find name "{name}" that is not in the {kind}')
 
     def get_params(
         self, arg_params: Mapping[str, NDArray], aux_params: Mapping[str, NDArray]
@@ -319,9 +332,8 @@ class DataParallelExecutorGroup:
         Raises:
             AssertionError: ``merge_multi_context``.
         """
-        assert not merge_multi_context, (
-            "merge_multi_context=True is not supported for get_states yet."
-        )
+        if merge_multi_context:
+            raise CheckError("merge_multi_context=True is not supported for get_states yet.")
         return self.state_arrays
 
     def set_states(self, states: Any = None, value: Any = None) -> None:
@@ -331,12 +343,14 @@ class DataParallelExecutorGroup:
             AssertionError: not one of both was given.
         """
         if states is not None:
-            assert value is None, "Only one of states & value can be specified."
+            if value is not None:
+                raise CheckError("Only one of states & value can be specified.")
             for given, parts in zip(states, self.state_arrays, strict=False):
                 for source, target in zip(given, parts, strict=False):
                     source.copyto(target)
         else:
-            assert value is not None, "At least one of states & value must be specified."
+            if value is None:
+                raise CheckError("At least one of states & value must be specified.")
             for parts in self.state_arrays:
                 for target in parts:
                     target[:] = value
@@ -363,7 +377,8 @@ class DataParallelExecutorGroup:
         Raises:
             AssertionError: it was not bound for training.
         """
-        assert self.for_training, "re-bind with for_training=True to run backward"
+        if not self.for_training:
+            raise CheckError("re-bind with for_training=True to run backward")
         given = [] if out_grads is None else out_grads
         given = [given] if isinstance(given, NDArray) else given
         for executor, part, context in zip(self.execs, self.slices, self.contexts, strict=True):
@@ -399,7 +414,7 @@ class DataParallelExecutorGroup:
         Raises:
             AssertionError: it was not bound with ``inputs_need_grad``.
         """
-        assert self.inputs_need_grad
+        require(self, "inputs_need_grad")
         found: Any = self.input_grad_arrays
         return _merge(found, self.data_layouts) if merge_multi_context else found
 
@@ -457,20 +472,21 @@ def _groups_of_devices(given: Any, count: int) -> list[dict[str, Any]]:
     if given is None:
         return [{} for _ in range(count)]
     if isinstance(given, list):
-        assert len(given) == count, (
-            f"Group2Ctxs should be of the same length as contexts ({count})."
-        )
+        if len(given) != count:
+            raise CheckError(f"Group2Ctxs should be of the same length as contexts ({count}).")
         return [dict(each or {}) for each in given]
-    assert isinstance(given, Mapping), (
-        "group2ctxs should be either a dict of str to context, or a list of such dicts."
-    )
+    if not isinstance(given, Mapping):
+        raise CheckError(
+            "group2ctxs should be either a dict of str to context, or a list of such dicts."
+        )
     found: list[dict[str, Any]] = [{} for _ in range(count)]
     for group, devices in given.items():
         several = [devices] if isinstance(devices, ctx.Context) else list(devices)
         several = several * count if len(several) == 1 else several
-        assert len(several) == count, (
-            f"group2ctxs: group {group!r} has {len(several)} devices for {count} contexts."
-        )
+        if len(several) != count:
+            raise CheckError(
+                f"group2ctxs: group {group!r} has {len(several)} devices for {count} contexts."
+            )
         for own, device in zip(found, several, strict=True):
             own[group] = device
     return found

@@ -11,6 +11,14 @@ import numpy as np
 
 from mixnet import context as ctx
 from mixnet import optimizer as opt
+from mixnet.base import (
+    AttributeTypeError,
+    AttributeValueError,
+    CheckError,
+    MXNetError,
+    ShapeError,
+    did_you_mean,
+)
 from mixnet.checkpoint import load_checkpoint
 from mixnet.initializer import InitDesc, Uniform
 from mixnet.io import DataDesc
@@ -21,16 +29,19 @@ from mixnet.model.update import (
     _update_params_on_kvstore,
 )
 from mixnet.module.base_module import (
+    _PARAMETER_ENDINGS,
     BaseModule,
     _check_input_names,
     _described,
     _parse_data_desc,
 )
 from mixnet.module.executor_group import DataParallelExecutorGroup
+from mixnet.module.order import require
 from mixnet.ndarray.create import arange, zeros
 from mixnet.ndarray.ndarray import NDArray
-from mixnet.ndarray.params_file import write_whole
+from mixnet.optimizer.updater import states_of
 from mixnet.runtime.record import flush
+from mixnet.runtime.whole_file import write_whole
 
 
 class Module(BaseModule):
@@ -67,8 +78,16 @@ class Module(BaseModule):
     ):
         super().__init__(logger=logger)
         self._context = [context] if isinstance(context, ctx.Context) else list(context)
+        if not all(isinstance(each, ctx.Context) for each in self._context):
+            raise AttributeTypeError(
+                f"Module: context is mx.cpu(), mx.gpu(0), or a list of these, not {context!r:.60}."
+            )
         self._work_load_list = work_load_list or [1] * len(self._context)
-        assert len(self._work_load_list) == len(self._context)
+        if len(self._work_load_list) != len(self._context):
+            raise CheckError(
+                f"Module: work_load_list={work_load_list} needs one number for each of the "
+                f"{len(self._context)} contexts."
+            )
         self._group2ctxs = group2ctxs
         self._symbol = symbol
         self._data_names = list(data_names or [])
@@ -171,26 +190,26 @@ class Module(BaseModule):
     @property
     def data_shapes(self) -> list[DataDesc]:
         """Descriptions of the data."""
-        assert self.binded
+        require(self, "binded")
         return self._data_shapes
 
     @property
     def label_shapes(self) -> list[DataDesc] | None:
         """Descriptions of the labels; None if it was bound without."""
-        assert self.binded
+        require(self, "binded")
         return self._label_shapes
 
     @property
     def output_shapes(self) -> list[tuple[str, tuple[int, ...]]]:
         """Pairs of name and shape of the outputs."""
-        assert self.binded
+        require(self, "binded")
         return self._exec_group.get_output_shapes()
 
     # ---- parameters -----------------------------------------------------------------------------
 
     def get_params(self) -> tuple[dict[str, NDArray], dict[str, NDArray]]:
         """Parameters and auxiliary states by name, on the CPU."""
-        assert self.binded and self.params_initialized
+        require(self, "binded", "params_initialized")
         if self._params_dirty:
             self._sync_params_from_devices()
         assert self._arg_params is not None and self._aux_params is not None
@@ -212,26 +231,51 @@ class Module(BaseModule):
                 stacklevel=2,
             )
             return
-        assert self.binded, "call bind before initializing the parameters"
+        require(self, "binded")
         attrs = self._symbol.attr_dict()
         for own, given in ((self._arg_params, arg_params), (self._aux_params, aux_params)):
             for name, array in sorted((own or {}).items()):
                 desc = InitDesc(name, attrs.get(name))
                 if given is not None and name in given:
                     if given[name] is not array:
-                        given[name].copyto(array)
+                        _copy(name, given[name], array)
                     continue
                 if given is not None and not allow_missing:
-                    raise RuntimeError(f"{name} is not presented")
+                    raise MXNetError(
+                        f"{name} is not presented: the parameters given have no such name."
+                        f"{did_you_mean(name, given)} Pass allow_missing=True to leave it out."
+                    )
                 if initializer is not None and array.stype == "default":
-                    initializer(desc, array)
+                    self._initialize(initializer, desc, array)
                 elif initializer is not None:
                     dense = zeros(array.shape, array.context, array.dtype)
-                    initializer(desc, dense)
+                    self._initialize(initializer, desc, dense)
                     dense.copyto(array)
         self.params_initialized = True
         self._params_dirty = False
         self._exec_group.set_params(self._arg_params, self._aux_params, allow_extra=allow_extra)
+
+    def _initialize(self, initializer: Any, desc: InitDesc, array: NDArray) -> None:
+        """Give a parameter its first values.
+
+        Raises:
+            ValueError: the initializer does not know what to do with that name.
+        """
+        if not callable(initializer):
+            raise AttributeTypeError(
+                f"init_params: initializer must be one, as mx.init.Xavier(), not {initializer!r}."
+            )
+        try:
+            initializer(desc, array)
+        except AttributeValueError as error:
+            if str(desc).endswith(_PARAMETER_ENDINGS):
+                raise
+            # Most often it is no parameter at all, but a label that was not named.
+            raise AttributeValueError(
+                f"{str(desc)!r} is neither in data_names={self._data_names} nor in "
+                f"label_names={self._label_names}, so it is a parameter here. If it is data or a "
+                f"label, name it there; if it is a parameter: {error}"
+            ) from None
 
     def set_params(
         self,
@@ -303,14 +347,18 @@ class Module(BaseModule):
         self.for_training = for_training
         self.inputs_need_grad = inputs_need_grad
         self._grad_req = grad_req
-        assert for_training or not inputs_need_grad
+        if inputs_need_grad and not for_training:
+            raise CheckError("bind: inputs_need_grad=True needs for_training=True.")
         data, labels = _parse_data_desc(
             self.data_names, self.label_names, data_shapes, label_shapes
         )
         shared_group = None
         if shared_module is not None:
-            assert isinstance(shared_module, Module)
-            assert shared_module.binded and shared_module.params_initialized
+            if not isinstance(shared_module, Module):
+                raise CheckError(
+                    f"bind: shared_module must be a Module, not {shared_module!r:.60}."
+                )
+            require(shared_module, "binded", "params_initialized")
             shared_group = shared_module._exec_group
             assert len(shared_group.execs) >= len(self._context)
         self._exec_group = DataParallelExecutorGroup(
@@ -346,7 +394,7 @@ class Module(BaseModule):
 
     def reshape(self, data_shapes: Any, label_shapes: Any = None) -> None:
         """Take batches of other shapes from now on; parameters stay."""
-        assert self.binded
+        require(self, "binded")
         self._data_shapes, self._label_shapes = _parse_data_desc(
             self.data_names, self.label_names, data_shapes, label_shapes
         )
@@ -366,7 +414,7 @@ class Module(BaseModule):
         Raises:
             ValueError: no optimizer has that name.
         """
-        assert self.binded and self.params_initialized
+        require(self, "binded", "params_initialized")
         if self.optimizer_initialized and not force_init:
             self.logger.warning("optimizer already initialized, ignoring...")
             return
@@ -387,7 +435,10 @@ class Module(BaseModule):
             given.setdefault("rescale_grad", rescale_grad)
             optimizer = opt.create(optimizer, sym=self.symbol, param_idx2name=idx2name, **given)
         else:
-            assert isinstance(optimizer, opt.Optimizer)
+            if not isinstance(optimizer, opt.Optimizer):
+                raise CheckError(
+                    f"init_optimizer: optimizer must be one, or its name, not {optimizer!r:.60}."
+                )
             if optimizer.rescale_grad != rescale_grad:
                 warnings.warn(
                     "Optimizer created manually outside Module but rescale_grad is not normalized "
@@ -420,7 +471,7 @@ class Module(BaseModule):
 
     def borrow_optimizer(self, shared_module: Module) -> None:
         """Use the optimizer of another module, which shares the parameters."""
-        assert shared_module.optimizer_initialized
+        require(shared_module, "optimizer_initialized")
         self._optimizer = shared_module._optimizer
         self._kvstore = shared_module._kvstore
         self._update_on_kvstore = shared_module._update_on_kvstore
@@ -434,7 +485,7 @@ class Module(BaseModule):
 
         A batch of another shape makes the module take that shape from now on.
         """
-        assert self.binded and self.params_initialized
+        require(self, "binded", "params_initialized")
         training = self.for_training if is_train is None else is_train
         if training and self._updater is not None and not self._updater.states:
             self._make_states()
@@ -466,12 +517,16 @@ class Module(BaseModule):
     def _shapes_of(self, data_batch: Any) -> tuple[Any, Any]:
         """Descriptions of a batch; those of the module where its shapes are the same."""
         first = data_batch[0] if isinstance(data_batch, list) else data_batch
+        if not isinstance(getattr(first, "data", None), (list, tuple)):
+            raise AttributeTypeError(
+                f"Module.forward takes a batch, as mx.io.DataBatch([data], [label]), not "
+                f"{type(first).__name__}."
+            )
         count = len(data_batch) if isinstance(data_batch, list) else 1
         if count > 1:
             for i, each in enumerate(first.data):
-                assert all(batch.data[i].shape == each.shape for batch in data_batch), (
-                    "All data batches in a list need to have the same shape"
-                )
+                if not all(batch.data[i].shape == each.shape for batch in data_batch):
+                    raise CheckError("All data batches in a list need to have the same shape")
 
         def whole(array: Any) -> tuple[int, ...]:
             return (array.shape[0] * count, *array.shape[1:])
@@ -498,12 +553,12 @@ class Module(BaseModule):
 
     def backward(self, out_grads: Any = None) -> None:
         """Compute the gradients of the batch."""
-        assert self.binded and self.params_initialized
+        require(self, "binded", "params_initialized")
         self._exec_group.backward(out_grads=out_grads)
 
     def update(self) -> None:
         """Update all parameters: forward, backward and update are one program a device."""
-        assert self.binded and self.params_initialized and self.optimizer_initialized
+        require(self, "binded", "params_initialized", "optimizer_initialized")
         self._params_dirty = True
         group = self._exec_group
         for executor in group.execs:
@@ -525,22 +580,22 @@ class Module(BaseModule):
 
     def get_outputs(self, merge_multi_context: bool = True) -> list[Any]:
         """Outputs of the last batch; merged over the devices, or a list by device for each."""
-        assert self.binded and self.params_initialized
+        require(self, "binded", "params_initialized")
         return self._exec_group.get_outputs(merge_multi_context=merge_multi_context)
 
     def get_input_grads(self, merge_multi_context: bool = True) -> list[Any]:
         """Gradients of the data; merged over the devices, or a list by device for each."""
-        assert self.binded and self.params_initialized and self.inputs_need_grad
+        require(self, "binded", "params_initialized", "inputs_need_grad")
         return self._exec_group.get_input_grads(merge_multi_context=merge_multi_context)
 
     def get_states(self, merge_multi_context: bool = True) -> list[Any]:
         """Arrays of the states, for every state a list by device."""
-        assert self.binded and self.params_initialized
+        require(self, "binded", "params_initialized")
         return self._exec_group.get_states(merge_multi_context=merge_multi_context)
 
     def set_states(self, states: Any = None, value: Any = None) -> None:
         """Set the states to arrays, for every state a list by device, or to one number."""
-        assert self.binded and self.params_initialized
+        require(self, "binded", "params_initialized")
         self._exec_group.set_states(states, value)
 
     def update_metric(self, eval_metric: Any, labels: Any, pre_sliced: bool = False) -> None:
@@ -549,14 +604,16 @@ class Module(BaseModule):
 
     def install_monitor(self, mon: Any) -> None:
         """Let a ``Monitor`` see what is computed."""
-        assert self.binded
+        require(self, "binded")
+        if not hasattr(mon, "install"):
+            raise AttributeTypeError(f"install_monitor takes an mx.mon.Monitor, not {mon!r:.60}.")
         self._exec_group.install_monitor(mon)
 
     def prepare(
         self, data_batch: Any, sparse_row_id_fn: Callable[[Any], Any] | None = None
     ) -> None:
         """Fetch the rows of row_sparse parameters that a batch needs; see :class:`BaseModule`."""
-        assert self.binded
+        require(self, "binded")
         if sparse_row_id_fn is None:
             return
         if not self._kvstore or not self._update_on_kvstore:
@@ -566,7 +623,8 @@ class Module(BaseModule):
             )
             return
         rows = sparse_row_id_fn(data_batch)
-        assert isinstance(rows, dict), "Expected dict output from sparse_row_id_fn"
+        if not isinstance(rows, dict):
+            raise CheckError("Expected dict output from sparse_row_id_fn")
         group = self._exec_group
         for name, numbers in rows.items():
             i = group.param_names.index(name)
@@ -582,7 +640,7 @@ class Module(BaseModule):
 
     def save_optimizer_states(self, fname: str) -> None:
         """Write the optimizer's states to a file; it is whole or not there."""
-        assert self.optimizer_initialized
+        require(self, "optimizer_initialized")
         if self._update_on_kvstore:
             self._kvstore.save_optimizer_states(fname)
         else:
@@ -592,14 +650,30 @@ class Module(BaseModule):
         """Read the optimizer's states from a file.
 
         Raises:
-            FileNotFoundError: there is no such file.
+            MissingFileError: there is no such file.
+            FileFormatError: it holds no states, or not those of the optimizer for these parameters.
+                The module goes on as before.
         """
-        assert self.optimizer_initialized
+        require(self, "optimizer_initialized")
         if self._update_on_kvstore:
             self._kvstore.load_optimizer_states(fname)
         else:
-            with open(fname, "rb") as file:
-                self._updater.set_states(file.read())
+            group, count = self._exec_group, len(self._context)
+            weights = {
+                i * count + k: array
+                for i, arrays in enumerate(group.param_arrays)
+                for k, array in enumerate(arrays)
+            }
+            with states_of(fname) as content:
+                self._updater.set_states(content, weights)
+
+
+def _copy(name: str, given: Any, array: NDArray) -> None:
+    if isinstance(given, NDArray) and given.shape != array.shape:
+        raise ShapeError(
+            f"{name}: the parameter given has shape {given.shape}, that of the module {array.shape}."
+        )
+    given.copyto(array)
 
 
 def _alike(names: Sequence[str], arrays: Sequence[Sequence[NDArray]]) -> dict[str, NDArray]:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from mixnet import ndarray as nd
+from mixnet.base import CheckError, MXNetError
 from mixnet.initializer import Uniform
 from mixnet.module.base_module import BaseModule
 from mixnet.ndarray.ndarray import NDArray
@@ -89,7 +90,7 @@ class PythonModule(BaseModule):
         if self._label_shapes is None:
             return
         if pre_sliced:
-            raise RuntimeError("PythonModule does not support presliced labels")
+            raise MXNetError("PythonModule does not support presliced labels")
         eval_metric.update(labels, self.get_outputs())
 
     def bind(
@@ -110,7 +111,8 @@ class PythonModule(BaseModule):
         if self.binded and not force_rebind:
             self.logger.warning("Already bound, ignoring bind()")
             return
-        assert grad_req == "write", "Python module only support write gradient"
+        if grad_req != "write":
+            raise CheckError("Python module only support write gradient")
         self.for_training = for_training
         self.inputs_need_grad = inputs_need_grad
         assert len(data_shapes) == len(self._data_names)
@@ -181,7 +183,8 @@ class PythonLossModule(PythonModule):
 
     def backward(self, out_grads: Any = None) -> None:
         """Compute the gradient of the scores."""
-        assert out_grads is None, "For a loss module, out_grads should be None"
+        if out_grads is not None:
+            raise CheckError("For a loss module, out_grads should be None")
         assert self.for_training
         self._backward_impl()
 

@@ -5,9 +5,11 @@ from __future__ import annotations
 import logging
 from typing import Any
 
+from mixnet.base import CheckError
 from mixnet.initializer import Uniform
 from mixnet.io import DataBatch, DataDesc
 from mixnet.module.base_module import BaseModule
+from mixnet.module.order import require
 from mixnet.ndarray.ndarray import NDArray
 
 
@@ -44,7 +46,8 @@ class SequentialModule(BaseModule):
             AssertionError: another keyword.
         """
         for key in kwargs:
-            assert key in self._meta_keys, f'Unknown meta "{key}", a typo?'
+            if key not in self._meta_keys:
+                raise CheckError(f'Unknown meta "{key}", a typo?')
         self._modules.append(module)
         self._metas.append(kwargs)
         # What was made ready before was so without this module.
@@ -68,26 +71,26 @@ class SequentialModule(BaseModule):
     @property
     def data_shapes(self) -> Any:
         """Descriptions of the data."""
-        assert self.binded
+        require(self, "binded")
         return self._modules[0].data_shapes
 
     @property
     def label_shapes(self) -> Any:
         """Descriptions of the labels; None if no module takes them."""
-        assert self.binded
+        require(self, "binded")
         return self._label_shapes
 
     @property
     def output_shapes(self) -> Any:
         """Pairs of name and shape of the outputs."""
-        assert self.binded
+        require(self, "binded")
         return self._modules[-1].output_shapes
 
     # ---- parameters -----------------------------------------------------------------------------
 
     def get_params(self) -> tuple[dict[str, NDArray], dict[str, NDArray]]:
         """Parameters and auxiliary states of all modules by name."""
-        assert self.binded and self.params_initialized
+        require(self, "binded", "params_initialized")
         arg_params: dict[str, NDArray] = {}
         aux_params: dict[str, NDArray] = {}
         for module in self._modules:
@@ -112,7 +115,7 @@ class SequentialModule(BaseModule):
         """
         if self.params_initialized and not force_init:
             return
-        assert self.binded, "call bind before initializing the parameters"
+        require(self, "binded")
         for module in self._modules:
             module.init_params(
                 initializer=initializer,
@@ -126,11 +129,12 @@ class SequentialModule(BaseModule):
             owner: dict[str, int] = {}
             for layer, module in enumerate(self._modules):
                 for name in module.get_params()[kind]:
-                    assert name not in owner, (
-                        f'Duplicated parameter names: name "{name}" in layer {layer} '
-                        f"({type(module)}) is already used in layer {owner[name]} "
-                        f"({type(self._modules[owner[name]])})."
-                    )
+                    if name in owner:
+                        raise CheckError(
+                            f'Duplicated parameter names: name "{name}" in layer {layer} '
+                            f"({type(module)}) is already used in layer {owner[name]} "
+                            f"({type(self._modules[owner[name]])})."
+                        )
                     owner[name] = layer
         self.params_initialized = True
 
@@ -155,8 +159,10 @@ class SequentialModule(BaseModule):
             self.logger.warning("Already bound, ignoring bind()")
             return
         assert for_training or not inputs_need_grad
-        assert shared_module is None, "Shared module is not supported"
-        assert self._modules, "Attempting to bind an empty SequentialModule"
+        if shared_module is not None:
+            raise CheckError("Shared module is not supported")
+        if not self._modules:
+            raise CheckError("Attempting to bind an empty SequentialModule")
         self.binded = True
         self.for_training = for_training
         self.inputs_need_grad = inputs_need_grad
@@ -190,7 +196,7 @@ class SequentialModule(BaseModule):
         force_init: bool = False,
     ) -> None:
         """Make an optimizer for each module; see :class:`BaseModule`."""
-        assert self.binded and self.params_initialized
+        require(self, "binded", "params_initialized")
         if self.optimizer_initialized and not force_init:
             self.logger.warning("optimizer already initialized, ignoring.")
             return
@@ -207,7 +213,7 @@ class SequentialModule(BaseModule):
 
     def forward(self, data_batch: Any, is_train: bool | None = None) -> None:
         """Compute the outputs of all modules in order."""
-        assert self.binded and self.params_initialized
+        require(self, "binded", "params_initialized")
         batch = data_batch
         for i, module in enumerate(self._modules):
             module.forward(batch, is_train=is_train)
@@ -230,7 +236,7 @@ class SequentialModule(BaseModule):
 
     def backward(self, out_grads: Any = None) -> None:
         """Compute the gradients, from the last module to the first."""
-        assert self.binded and self.params_initialized
+        require(self, "binded", "params_initialized")
         for i, module in reversed(list(enumerate(self._modules))):
             module.backward(out_grads=out_grads)
             if i:
@@ -238,30 +244,30 @@ class SequentialModule(BaseModule):
 
     def update(self) -> None:
         """Update the parameters of all modules."""
-        assert self.binded and self.params_initialized and self.optimizer_initialized
+        require(self, "binded", "params_initialized", "optimizer_initialized")
         for module in self._modules:
             module.update()
 
     def get_outputs(self, merge_multi_context: bool = True) -> list[Any]:
         """Outputs of the last module; merged over the devices, or a list by device for each."""
-        assert self.binded and self.params_initialized
+        require(self, "binded", "params_initialized")
         return self._modules[-1].get_outputs(merge_multi_context=merge_multi_context)
 
     def get_input_grads(self, merge_multi_context: bool = True) -> list[Any]:
         """Gradients of the data of the first module; merged, or a list by device for each."""
-        assert self.binded and self.params_initialized and self.inputs_need_grad
+        require(self, "binded", "params_initialized", "inputs_need_grad")
         return self._modules[0].get_input_grads(merge_multi_context=merge_multi_context)
 
     def update_metric(self, eval_metric: Any, labels: Any, pre_sliced: bool = False) -> None:
         """Add the outputs of the modules that take labels to a metric."""
-        assert self.binded and self.params_initialized
+        require(self, "binded", "params_initialized")
         for module, meta in zip(self._modules, self._metas, strict=True):
             if meta.get(self.META_TAKE_LABELS):
                 module.update_metric(eval_metric, labels, pre_sliced)
 
     def install_monitor(self, mon: Any) -> None:
         """Let a ``Monitor`` see what all modules compute."""
-        assert self.binded
+        require(self, "binded")
         for module in self._modules:
             module.install_monitor(mon)
 

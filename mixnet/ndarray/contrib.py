@@ -6,8 +6,8 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from mixnet.base import ShapeError
-from mixnet.context import current_context
+from mixnet.base import AttributeTypeError, AttributeValueError, ShapeError
+from mixnet.context import as_context
 from mixnet.ndarray.create import zeros
 from mixnet.ndarray.invoke import invoke
 from mixnet.ndarray.namespace import below
@@ -31,7 +31,7 @@ def _flat(arrays: Any) -> tuple[list[Any], Any]:
     if isinstance(arrays, NDArray):
         return [arrays], None
     if not isinstance(arrays, (list, tuple)):
-        raise TypeError(f"takes arrays and lists of arrays, not {type(arrays).__name__}.")
+        raise AttributeTypeError(f"takes arrays and lists of arrays, not {type(arrays).__name__}.")
     leaves, shape = [], []
     for each in arrays:
         found, nested = _flat(each)
@@ -152,11 +152,13 @@ def while_loop(
         ValueError: no ``max_iterations``, or no loop variables.
     """
     if max_iterations is None:
-        raise ValueError("while_loop: give max_iterations; the outputs have so many rows.")
+        raise AttributeValueError("while_loop: give max_iterations; the outputs have so many rows.")
     max_iterations = int(max_iterations)
     variables, shape = _flat(loop_vars)
     if not variables:
-        raise ValueError("while_loop: loop_vars is empty; give an array or a list of arrays.")
+        raise AttributeValueError(
+            "while_loop: loop_vars is empty; give an array or a list of arrays."
+        )
     if is_tracing():
         return _traced_while(cond, func, variables, shape, max_iterations)
     current = list(loop_vars) if isinstance(loop_vars, (list, tuple)) else [loop_vars]
@@ -303,7 +305,7 @@ def rand_zipfian(
         The drawn classes, int64 ``(num_sampled,)``; how often each true class and each drawn one
         is expected among them, float64.
     """
-    ctx = ctx or current_context()
+    ctx = as_context(ctx)
     top = math.log(range_max + 1)
     uniform = invoke(
         find("_random_uniform"),

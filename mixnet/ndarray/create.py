@@ -7,8 +7,15 @@ from typing import Any
 import jax
 import numpy as np
 
-from mixnet.base import DTypeError, MXNetError, ShapeError
-from mixnet.context import Context, current_context
+from mixnet.base import (
+    AttributeTypeError,
+    DTypeError,
+    IndexingError,
+    MXNetError,
+    NotAnArrayError,
+    ShapeError,
+)
+from mixnet.context import Context, as_context, current_context
 from mixnet.dtype import as_dtype, bfloat16
 from mixnet.ndarray.invoke import invoke
 from mixnet.ndarray.ndarray import NDArray
@@ -32,7 +39,7 @@ def array(source_array: Any, ctx: Context | None = None, dtype: Any = None) -> N
         DTypeError: the source does not hold numbers.
     """
     if isinstance(source_array, NDArray):
-        made = source_array.copyto(ctx or current_context())
+        made = source_array.copyto(as_context(ctx))
         return made if dtype is None else made.astype(dtype, copy=False)
     try:
         data = np.asarray(source_array)
@@ -42,7 +49,7 @@ def array(source_array: Any, ctx: Context | None = None, dtype: Any = None) -> N
         raise DTypeError(
             f"array() takes numbers in nested lists of equal lengths, not {source_array!r:.80}."
         ) from None
-    return NDArray._wrap(from_host(data.astype(as_dtype(dtype)), ctx or current_context()))
+    return NDArray._wrap(from_host(data.astype(as_dtype(dtype)), as_context(ctx)))
 
 
 def _filled(op: str, shape: Shape, ctx: Context | None, dtype: Any, **more: Any) -> NDArray:
@@ -50,7 +57,8 @@ def _filled(op: str, shape: Shape, ctx: Context | None, dtype: Any, **more: Any)
     more.pop("name", None)
     # Attributes of a symbol's node, as the layout that cells tell of their states.
     more = {name: value for name, value in more.items() if not name.startswith("__")}
-    if 0 in ((shape,) if isinstance(shape, (int, np.integer)) else shape) and not is_np_shape():
+    extents = [shape] if isinstance(shape, (int, np.integer)) else shape
+    if isinstance(extents, (tuple, list, np.ndarray)) and 0 in extents and not is_np_shape():
         raise ShapeError(
             f"{op.strip('_')}: shape {shape} has no elements, which mx.nd does not hold."
         )
@@ -75,8 +83,16 @@ def ones(shape: Shape, ctx: Context | None = None, dtype: Any = None, **kwargs: 
 def full(
     shape: Shape, val: float, ctx: Context | None = None, dtype: Any = np.float32, out: Any = None
 ) -> NDArray:
-    """An array of ``shape`` filled with ``val``."""
-    return _filled("_full", shape, ctx, dtype, value=float(val), out=out)
+    """An array of ``shape`` filled with ``val``.
+
+    Raises:
+        TypeError: ``val`` is no number.
+    """
+    try:
+        number = float(val)
+    except (TypeError, ValueError):
+        raise AttributeTypeError(f"full: val={val!r:.60} is not a number.") from None
+    return _filled("_full", shape, ctx, dtype, value=number, out=out)
 
 
 def empty(
@@ -131,6 +147,10 @@ def from_numpy(
     ndarray: np.ndarray, zero_copy: bool = True, array_cls: type[NDArray] = NDArray
 ) -> NDArray:
     """An array with the content and dtype of a NumPy array; always a copy, so both stay safe."""
+    if not isinstance(ndarray, np.ndarray):
+        raise AttributeTypeError(
+            f"from_numpy takes a numpy.ndarray, not {type(ndarray).__name__}; mx.nd.array takes lists."
+        )
     return array_cls._wrap(from_host(ndarray, current_context()))
 
 
@@ -145,6 +165,11 @@ def _new_empty_handle() -> Any:
 
 def from_dlpack(dlpack: Any) -> NDArray:
     """An array that shares the buffer of another library's array (``__dlpack__``)."""
+    if not hasattr(dlpack, "__dlpack__"):
+        raise NotAnArrayError(
+            f"from_dlpack takes an array of another library, which has __dlpack__, not "
+            f"{type(dlpack).__name__}."
+        )
     with jax.enable_x64(True):
         shared = jax.numpy.from_dlpack(dlpack)
     return NDArray._wrap(from_device(shared, current_context()))
@@ -159,7 +184,13 @@ def moveaxis(tensor: NDArray, source: Any, destination: Any) -> NDArray:
     """The array with axes moved, as ``numpy.moveaxis``."""
     # NumPy moves the axes of a probe whose extents tell the axes apart.
     probe = np.broadcast_to(np.bool_(True), tuple(range(1, tensor.ndim + 1)))
-    moved = [extent - 1 for extent in np.moveaxis(probe, source, destination).shape]
+    try:
+        moved = [extent - 1 for extent in np.moveaxis(probe, source, destination).shape]
+    except (ValueError, TypeError):
+        raise IndexingError(
+            f"moveaxis: source={source!r} and destination={destination!r} are no axes of an array of "
+            f"shape {tensor.shape}; give as many of the one as of the other."
+        ) from None
     return invoke(find("transpose"), (tensor,), {"axes": tuple(moved)})
 
 

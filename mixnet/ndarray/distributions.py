@@ -13,6 +13,8 @@ from typing import Any
 
 from mixnet.base import AttributeTypeError, _Null
 from mixnet.dtype import as_dtype
+from mixnet.ops.arguments import checked
+from mixnet.ops.attributes import PositiveScalar
 from mixnet.ops.sample import DISTRIBUTIONS
 
 _Functions = dict[str, Callable[..., Any]]
@@ -82,7 +84,7 @@ def functions(face: Face) -> _Functions:
 def _distribution(face: Face, name: str) -> Callable[..., Any]:
     """The function of a distribution: of numbers, or of arrays with ``shape`` draws from each."""
     declared = DISTRIBUTIONS[name]
-    parameters = {each: int(default) for each, default in declared.parameters.items()}
+    parameters = {each: int(default) for each, (_, default) in declared.parameters.items()}
     if name == "exponential":  # the function takes the mean, the operators the rate
         parameters = {"scale": 1}
 
@@ -90,7 +92,8 @@ def _distribution(face: Face, name: str) -> Callable[..., Any]:
         values = [given.pop(each) for each in parameters]
         arrays = [each for each in values if isinstance(each, face.kind)]
         if name == "exponential":
-            values = [1.0 / values[0]]
+            scale = values[0]
+            values = [1.0 / (scale if arrays else checked(name, "scale", scale, PositiveScalar))]
         if not arrays:
             given |= dict(zip(declared.parameters, values, strict=True))
             return face.call(f"_random_{name}", (), _numbers(face, given))

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from mixnet.base import FileFormatError
+from mixnet import pixels as encoded
 from mixnet.ndarray.create import array
 from mixnet.ndarray.ndarray import NDArray
 
@@ -37,9 +37,7 @@ def imdecode(
     import cv2
 
     flag = cv2.IMREAD_GRAYSCALE if channels == 1 else cv2.IMREAD_COLOR
-    pixels = cv2.imdecode(np.frombuffer(str_img, np.uint8), flag) if len(str_img) else None
-    if pixels is None:
-        raise FileFormatError("imdecode: the bytes are no image that OpenCV reads.")
+    pixels = encoded.decode(str_img, flag, "imdecode")
     pixels = pixels.astype(np.float32).reshape(*pixels.shape[:2], -1)
     x0, y0, x1, y1 = clip_rect
     if any(clip_rect):

@@ -6,12 +6,12 @@ from typing import Any
 
 import numpy as np
 
-from mixnet.base import MXNetError, ShapeError
+from mixnet.base import IndexingError, MXNetError, ShapeError
 from mixnet.ndarray.invoke import invoke
 from mixnet.ndarray.ndarray import NDArray, as_value, reshaped
 from mixnet.ops.registry import find
+from mixnet.runtime.change import Change, change
 from mixnet.runtime.record import record
-from mixnet.runtime.state import updating
 from mixnet.runtime.value import from_host
 
 
@@ -69,7 +69,7 @@ class Block:
 def _checked(index: Any, axis: int, extent: int) -> int:
     number = int(index)
     if not -extent <= number < extent:
-        raise IndexError(
+        raise IndexingError(
             f"index {number} is out of bounds for axis {axis}, which has {extent} element(s)"
         )
     return number % extent
@@ -86,9 +86,9 @@ def _expand(key: Any, shape: tuple[int, ...]) -> tuple[Any, ...]:
     taken = sum(_axes_of(each) for each in parts)
     ellipses = [i for i, each in enumerate(parts) if each is Ellipsis]
     if len(ellipses) > 1:
-        raise IndexError("an index can have a single ellipsis ('...')")
+        raise IndexingError("an index can have a single ellipsis ('...')")
     if taken > len(shape):
-        raise IndexError(f"too many indices: {taken} for an array of shape {shape}")
+        raise IndexingError(f"too many indices: {taken} for an array of shape {shape}")
     full = [slice(None)] * (len(shape) - taken)
     if ellipses:
         parts[ellipses[0] : ellipses[0] + 1] = full
@@ -99,7 +99,7 @@ def _expand(key: Any, shape: tuple[int, ...]) -> tuple[Any, ...]:
         if isinstance(each, np.ndarray) and each.dtype == bool:
             axis = sum(_axes_of(p) for p in expanded)
             if each.shape != shape[axis : axis + each.ndim]:
-                raise IndexError(
+                raise IndexingError(
                     f"boolean index of shape {each.shape} does not fit axes {axis} to "
                     f"{axis + each.ndim - 1} of an array of shape {shape}"
                 )
@@ -126,7 +126,7 @@ def _host_index(each: Any) -> Any:
         return found
     if found.dtype.kind in "iu" or found.size == 0:
         return found.astype(np.int64)
-    raise IndexError(
+    raise IndexingError(
         f"indices are integers, slices, None, '...' and arrays of integers or booleans; got {each!r:.60}"
     )
 
@@ -228,16 +228,16 @@ def setitem(self: NDArray, key: Any, value: Any) -> None:
     if isinstance(key, slice) and key == slice(None):
         self._write_all(value)
         return
-    with updating:
-        _write_part(self, key, value)
+    change(lambda attempt: _write_part(self, key, value, attempt))
 
 
-def _write_part(self: NDArray, key: Any, value: Any) -> None:
+def _write_part(self: NDArray, key: Any, value: Any, attempt: Change) -> None:
     if _is_mask(key) and isinstance(value, (int, float, bool, np.number)):
         # Nothing needs to be read for this one.
         op = find("_npi_boolean_mask_assign_scalar")
         statics, scalars = op.bind({"value": float(value)})
-        self._write(record(op, statics, scalars, (self._read(), key._read()))[0])
+        attempt.reads(self)
+        attempt.write(self, record(op, statics, scalars, (self._read(), key._read()))[0])
         return
     truth = _truth(key)
     if truth is not None:
@@ -248,7 +248,7 @@ def _write_part(self: NDArray, key: Any, value: Any) -> None:
     if not _is_basic(parts):
         pattern, values = _advanced(self, parts)
         shape = np.empty(self.shape, np.bool_)[_shape_probe(parts, values)].shape
-        self._write_index(pattern, values, _stored(self, value, shape))
+        _write_index(self, pattern, values, _stored(self, value, shape), attempt)
         return
     block = Block(parts, self.shape)
     if 0 in block.shape:
@@ -263,11 +263,12 @@ def _write_part(self: NDArray, key: Any, value: Any) -> None:
         statics, scalars = op.bind(
             {"begin": tuple(map(float, block.begin)), "size": tuple(block.size)}
         )
-        self._write(record(op, statics, scalars, (self._read(), stored))[0])
+        attempt.reads(self)
+        attempt.write(self, record(op, statics, scalars, (self._read(), stored))[0])
         return
     pattern = _static_pattern(parts, self.shape)
     probe = np.broadcast_to(np.bool_(True), self.shape)[_slices(pattern)].shape
-    self._write_index(pattern, [], reshaped(stored, probe))
+    _write_index(self, pattern, [], reshaped(stored, probe), attempt)
 
 
 def _truth(key: Any) -> bool | None:
@@ -296,10 +297,13 @@ def _shape_probe(parts: tuple[Any, ...], values: list[Any]) -> tuple[Any, ...]:
     )
 
 
-def _write_index(self: NDArray, pattern: tuple[Any, ...], indices: list[Any], value: Any) -> None:
+def _write_index(
+    self: NDArray, pattern: tuple[Any, ...], indices: list[Any], value: Any, attempt: Change
+) -> None:
     op = find("_index_write")
     statics, _ = op.bind({"pattern": pattern})
-    self._write(record(op, statics, (), (self._read(), value, *indices))[0])
+    attempt.reads(self)
+    attempt.write(self, record(op, statics, (), (self._read(), value, *indices))[0])
 
 
 def _stored(self: NDArray, value: Any, shape: tuple[int, ...]) -> Any:
@@ -371,7 +375,6 @@ def install(cls: Any) -> None:
     """Give a class of arrays indexing."""
     cls.__getitem__ = getitem
     cls.__setitem__ = setitem
-    cls._write_index = _write_index
     cls._write_all = _write_all
     cls._index_shape = staticmethod(lambda shape: shape or (1,))
     cls._holds_empty = False  # whether shapes may have no elements

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
-from mixnet.base import AttributeTypeError, ContextError, ShapeError, TraceError
-from mixnet.context import Context, current_context
+from mixnet.base import AttributeTypeError, NotAnArrayError, ShapeError, TraceError
+from mixnet.context import Context, as_context, current_context
 from mixnet.ndarray.ndarray import NDArray
 from mixnet.ops.registry import Op
+from mixnet.runtime.call import explained
+from mixnet.runtime.change import Change, change
 from mixnet.runtime.keys import next_draw
 from mixnet.runtime.moving import move
 from mixnet.runtime.precision import current as precision
 from mixnet.runtime.precision import fitted
 from mixnet.runtime.record import record
-from mixnet.runtime.state import is_tracing, state, updating
+from mixnet.runtime.state import is_tracing, state
 from mixnet.runtime.value import Value
 
 # What runs an operator when an input is sparse; mixnet.ndarray.sparse_rules puts it here.
@@ -37,9 +40,13 @@ def invoke(
         out: an array, or a list, that the outputs are written to.
         cls: class of the results when there are no inputs.
     """
-    for each in arrays:
-        if each._is_sparse:
-            return on_sparse[0](op, arrays, attributes, out)
+    try:
+        for each in arrays:
+            if each._is_sparse:
+                return on_sparse[0](op, arrays, attributes, out)
+    except AttributeError:
+        _check_arrays(op, arrays)
+        raise
     context = _context(attributes.pop("ctx", None)) if "ctx" in attributes else None
     if op.measure is not None:
         attributes["size"] = _measured(op, arrays, attributes)
@@ -47,11 +54,10 @@ def invoke(
         for name, value in (("shape", out.shape), ("dtype", out.dtype)):
             if name in op.attributes and attributes.get(name) is None:
                 attributes[name] = value  # as the array that is to be filled
-    statics, scalars = op.bind(attributes, state.training)
-    if (out is not None or op.states) and not op.calls_python:
-        with updating:
-            return _run(op, arrays, statics, scalars, context, out, cls)
-    return _run(op, arrays, statics, scalars, context, out, cls)
+    statics, scalars = op.bind(attributes, bool(state.training))
+    if out is None and not op.states:
+        return _run(op, arrays, statics, scalars, context, cls)[0]
+    return change(partial(_run_and_write, op, arrays, statics, scalars, context, out, cls))
 
 
 def _run(
@@ -60,9 +66,9 @@ def _run(
     statics: Any,
     scalars: tuple[float, ...],
     context: Context | None,
-    out: Any,
     cls: type[NDArray],
-) -> Any:
+) -> tuple[Any, tuple[Value, ...], list[Value]]:
+    """The results as arrays of their own, the values that were read, and those of all outputs."""
     values = tuple([each._read() for each in arrays])
     if precision.rule is not None:
         values = fitted(op, statics, values)
@@ -72,19 +78,58 @@ def _run(
     elif context is None:
         context = current_context()
     if op.takes_key:
-        key, draw = next_draw(context or values[0].spec.context)
-        values, scalars = (*values, key), (*scalars, draw)
+        inputs = None
+        if op.draws_by_inputs:
+            inputs = [(value.spec.shape, value.spec.dtype) for value in values]
+        draws = op.draws(statics, inputs)
+        stream, first = next_draw(context or values[0].spec.context, draws)
+        values, scalars = (*values, stream), (*scalars, first)
     if op.takes_key and not arrays:
         context = None
     outputs = record(op, statics, scalars, values, context)
-    if op.states:
-        _write_states(op, statics, arrays, values, outputs)
     count = op.num_visible(statics, len(arrays))
-    if out is not None:
-        return _write_out(op, out, outputs[:count])
     if count == 1:
-        return cls._wrap(outputs[0])
-    return [cls._wrap(value) for value in outputs[:count]]
+        return cls._wrap(outputs[0]), values, outputs
+    return [cls._wrap(value) for value in outputs[:count]], values, outputs
+
+
+def _run_and_write(
+    op: Op,
+    arrays: Sequence[NDArray],
+    statics: Any,
+    scalars: tuple[float, ...],
+    context: Context | None,
+    out: Any,
+    cls: type[NDArray],
+    attempt: Change,
+) -> Any:
+    """``_run`` of an operator whose outputs go to ``out``, or that has states: all are written at once."""
+    changed = op.changed(statics, len(arrays)) if op.states else {}
+    targets = [] if out is None else list(out) if isinstance(out, (list, tuple)) else [out]
+    if not op.calls_python:  # else it would run again if somebody else writes meanwhile
+        for place in changed:
+            if place < len(arrays):  # else recording it says which one is missing
+                attempt.reads(arrays[place])
+        for target in targets:
+            if any(target is array for array in arrays):
+                attempt.reads(target)
+    results, values, outputs = _run(op, arrays, statics, scalars, context, cls)
+    if changed:
+        kept = op.kept(statics)
+        for place, index in changed.items():
+            move(arrays[place], values[place], outputs[index], kept, attempt)
+    if out is None:
+        return results
+    outputs = outputs[: op.num_visible(statics, len(arrays))]
+    if len(targets) != len(outputs):
+        raise ShapeError(f"{op.name}: out has {len(targets)} array(s), outputs are {len(outputs)}.")
+    for target, value in zip(targets, outputs, strict=True):
+        if target.shape != value.spec.shape:
+            raise ShapeError(
+                f"{op.name}: out has shape {target.shape}, the output is {value.spec.shape}."
+            )
+        attempt.write(target, target._fitted(value))
+    return out
 
 
 def _measured(op: Op, arrays: Sequence[NDArray], attributes: dict[str, Any]) -> int:
@@ -102,41 +147,16 @@ def _measured(op: Op, arrays: Sequence[NDArray], attributes: dict[str, Any]) -> 
     statics, _ = op.bind(attributes)
     names = op.argument_names(statics)
     assert op.measure is not None
-    return op.measure(
-        dict(zip(names, arrays, strict=False)), {**op.keywords(statics), **attributes}
-    )
+    given = dict(zip(names, arrays, strict=False))
+    try:
+        return op.measure(given, {**op.keywords(statics), **attributes})
+    except Exception as error:
+        problem = explained(op, statics, tuple([each._spec for each in arrays]), error)
+        raise problem from problem.__cause__
 
 
 def _context(given: Any) -> Context | None:
-    if given is None or isinstance(given, Context):
-        return given
-    if isinstance(given, str):
-        if not given:
-            return None
-        name, _, number = given.rstrip(")").partition("(")
-        return Context(name, int(number or 0))
-    raise ContextError(f"ctx={given!r} is not a context; take mx.cpu(), mx.gpu(0), ...")
-
-
-def _write_states(
-    op: Op, statics: Any, arrays: Sequence[NDArray], values: Sequence[Value], outputs: list[Any]
-) -> None:
-    kept = op.kept(statics)
-    for place, index in op.changed(statics, len(arrays)).items():
-        move(arrays[place], values[place], outputs[index], kept)
-
-
-def _write_out(op: Op, out: Any, outputs: list[Any]) -> Any:
-    targets = list(out) if isinstance(out, (list, tuple)) else [out]
-    if len(targets) != len(outputs):
-        raise ShapeError(f"{op.name}: out has {len(targets)} array(s), outputs are {len(outputs)}.")
-    for target, value in zip(targets, outputs, strict=True):
-        if target.shape != value.spec.shape:
-            raise ShapeError(
-                f"{op.name}: out has shape {target.shape}, the output is {value.spec.shape}."
-            )
-        target._store(value)
-    return out
+    return None if given is None or given == "" else as_context(given)
 
 
 def make_function(op: Op, name: str, array_class: type[NDArray] = NDArray) -> Callable[..., Any]:
@@ -172,8 +192,7 @@ def make_function(op: Op, name: str, array_class: type[NDArray] = NDArray) -> Ca
         if args:
             if len(args) > len(order):
                 raise AttributeTypeError(
-                    f"{op.name} got {len(args)} positional attributes; call it as "
-                    f"{op.signature_text()}."
+                    f"{op.name} got {len(args)} positional attributes; call it as {op.usage()}."
                 )
             attributes.update(zip(order, args, strict=False))
         return invoke(op, arrays, attributes, out, array_class)
@@ -192,18 +211,28 @@ def _flat(args: Any) -> tuple[Any, ...]:
 
 
 def _left_out(op: Op, name: str, attributes: dict[str, Any]) -> bool:
-    statics, _ = op.bind({k: v for k, v in attributes.items() if k != "ctx"}, state.training)
+    statics, _ = op.bind({k: v for k, v in attributes.items() if k != "ctx"}, bool(state.training))
     return name not in op.argument_names(statics)
 
 
 def _missing(op: Op, name: str) -> AttributeTypeError:
-    return AttributeTypeError(
-        f"{op.name}: array {name!r} was not given. Call it as {op.signature_text()}."
-    )
+    return AttributeTypeError(f"{op.title}: array {name!r} was not given. Call it as {op.usage()}.")
 
 
-def _not_an_array(op: Op, name: str, value: Any) -> AttributeTypeError:
-    return AttributeTypeError(
-        f"{op.name}: {name} must be an NDArray, not {type(value).__name__}. Make one with "
-        f"mx.nd.array(...)."
+def _check_arrays(op: Op, arrays: Sequence[Any]) -> None:
+    for i, each in enumerate(arrays):
+        if not isinstance(each, NDArray):
+            name = op.arrays[i] if i < len(op.arrays) else f"input {i}"
+            raise _not_an_array(op, name, each) from None
+
+
+def _not_an_array(op: Op, name: str, value: Any) -> NotAnArrayError:
+    if isinstance(value, (list, tuple)) and any(isinstance(each, NDArray) for each in value):
+        hint = "Take one of its arrays, or join them with mx.nd.stack or mx.nd.concat"
+    else:
+        hint = "Make one with mx.nd.array(...)"
+    if hasattr(value, "list_arguments"):
+        hint = f"mx.sym.{op.name} takes symbols; bind them to arrays for numbers"
+    return NotAnArrayError(
+        f"{op.title}: {name} must be an NDArray, not {type(value).__name__}. {hint}."
     )

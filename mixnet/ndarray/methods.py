@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from mixnet.base import ShapeError
+from mixnet.base import AttributeTypeError, AttributeValueError, ShapeError, checked_shape
 from mixnet.ndarray.invoke import invoke, make_function
 from mixnet.ndarray.ndarray import NDArray
 from mixnet.ops.registry import OPERATORS, Op, find
@@ -31,14 +31,19 @@ def reshape(self: NDArray, *shape: Any, **kwargs: Any) -> Any:
     """
     if len(shape) == 1 and isinstance(shape[0], (tuple, list)):
         shape = tuple(shape[0])
-    wanted = tuple(kwargs.get("shape", shape))
+    for name in kwargs:
+        if name not in ("shape", "reverse"):
+            raise AttributeTypeError(f"reshape has no argument {name!r}; it has shape and reverse.")
+    wanted = checked_shape("reshape", kwargs.get("shape", shape))
+    if wanted.count(-1) > 1 and min(wanted) == -1:
+        raise ShapeError(f"reshape: {wanted} leaves more than one axis open; only one may be -1.")
     op = find("Reshape")
-    if all(int(each) > 0 for each in wanted):
+    if all(each > 0 for each in wanted):
         if int(np.prod(wanted, dtype=np.int64)) != self.size:
             raise ShapeError(
                 f"reshape: {self.size} elements of shape {self.shape} do not fit into {wanted}."
             )
-        return self._view(0, tuple(int(each) for each in wanted))
+        return self._view(0, wanted)
     # The operator knows MXNet's codes: its output shape is that of the view.
     given = {"shape": wanted, "reverse": bool(kwargs.get("reverse", False))}
     statics, _ = op.bind(given)
@@ -125,7 +130,9 @@ def split_v2(ary: Any, indices_or_sections: Any, axis: int = 0, squeeze_axis: bo
     elif isinstance(indices_or_sections, (tuple, list)):
         given = {"indices": (0, *indices_or_sections), "sections": 0}
     else:
-        raise ValueError("split_v2: indices_or_sections must be a whole number or a tuple.")
+        raise AttributeValueError(
+            "split_v2: indices_or_sections must be a whole number or a tuple."
+        )
     return invoke(find("_split_v2"), (ary,), {**given, "axis": axis, "squeeze_axis": squeeze_axis})
 
 

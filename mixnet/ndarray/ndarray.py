@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any, Self
 
 import jax
@@ -9,14 +10,16 @@ import numpy as np
 
 from mixnet.autograd.tape import Mark
 from mixnet.autograd.tape import backward as run_backward
-from mixnet.base import GradientError, MXNetError, ShapeError
-from mixnet.context import Context, current_context
+from mixnet.base import AttributeTypeError, FileFormatError, GradientError, MXNetError, ShapeError
+from mixnet.context import Context, as_context
 from mixnet.dtype import CODES, as_dtype, bfloat16
 from mixnet.ops.registry import find
+from mixnet.runtime import copy as copies
+from mixnet.runtime.change import array_lock, assign, change
 from mixnet.runtime.copy import copy_across, to_host
 from mixnet.runtime.record import array_of
 from mixnet.runtime.record import record as record_operation
-from mixnet.runtime.state import state, updating
+from mixnet.runtime.state import state
 from mixnet.runtime.value import Spec, Value, from_device, from_host
 
 # Tables that programs written for MXNet import from here.
@@ -134,8 +137,10 @@ class NDArray:
             return self._value
         base = link.base
         if base is not None:
+            version = (
+                base._link.version
+            )  # before what it holds: a write in between is seen the next time
             base_value = base._read()
-            version = base._link.version
             if link.seen != version:
                 origin = link.origin
                 value = base_value if origin is None else origin._read()
@@ -176,50 +181,52 @@ class NDArray:
             base, offset = own.base, own.offset + offset
             if origin is None:
                 start = offset
-        if base._link is None:
-            base._link = Link()
+        version = base._linked().version  # before what it holds, as in _read
         view = type(self).__new__(type(self))
         view._link = link = Link()
         link.base, link.offset, link.shape, link.detached = base, offset, shape, detached
         link.origin, link.start = origin, start
         # Read now: what is recorded belongs to the tape of this moment.
         view._value = self._read_view(link, (base if origin is None else origin)._read())
-        link.seen = base._link.version
+        link.seen = version
         return view
 
     def _write(self, value: Value) -> None:
         """Replace the content by a value of the same shape, dtype and context."""
-        if state.recording:
-            self._check_write()
-        if state.isolation is not None and (self._link is None or self._link.base is None):
-            state.isolation.note(self, "_value", self._value)
         link = self._link
-        base = None if link is None else link.base
-        if base is None:
-            segment = value.segment
-            if segment is not None:
-                segment.replaces(value, self._value)
-            self._value = value
-            if link is not None:
-                link.version += 1
-            return
-        assert link is not None
-        with updating:
-            self._write_part(link, base, value)
-
-    @staticmethod
-    def _write_part(link: Link, base: NDArray, value: Value) -> None:
-        whole = base._read()
-        if value.spec.shape == whole.spec.shape:
-            base._write(value)
-        elif int(np.prod(link.shape, dtype=np.int64)) == int(
-            np.prod(whole.spec.shape, dtype=np.int64)
-        ):
-            base._write(reshaped(value, whole.spec.shape))
+        if (link is None or link.base is None) and state.isolation is None:
+            if state.recording:
+                self._check_write()
+            assign(self, value)
         else:
-            op = find("_view_write")
-            statics, scalars = op.bind({"offset": float(link.offset)})
-            base._write(record_operation(op, statics, scalars, (whole, value))[0])
+            change(lambda attempt: attempt.write(self, value))
+
+    def _linked(self) -> Link:
+        """The link of this handle, made if there is none: one, also where several threads ask for it."""
+        link = self._link
+        if link is None:
+            with array_lock:
+                link = self._link
+                if link is None:
+                    link = self._link = Link()
+        return link
+
+    def _base(self) -> Any:
+        """The array that owns the storage: of a view another one, else this."""
+        link = self._link
+        return self if link is None or link.base is None else link.base
+
+    def _written_to(self, whole: Value, value: Value) -> Value:
+        """The content of a view's base, ``whole``, with ``value`` where the view is."""
+        link = self._link
+        assert link is not None
+        if value.spec.shape == whole.spec.shape:
+            return value
+        if math.prod(link.shape) == math.prod(whole.spec.shape):
+            return reshaped(value, whole.spec.shape)
+        op = find("_view_write")
+        statics, scalars = op.bind({"offset": float(link.offset)})
+        return record_operation(op, statics, scalars, (whole, value))[0]
 
     def _check_write(self) -> None:
         link = self._link
@@ -233,6 +240,10 @@ class NDArray:
 
     def _store(self, value: Value) -> None:
         """Write any value of the same number of elements per axis, cast to this dtype."""
+        self._write(self._fitted(value))
+
+    def _fitted(self, value: Value) -> Value:
+        """A value of the same number of elements per axis, on this array's context, in its shape and dtype."""
         spec = self._spec
         if value.spec is not spec:
             if value.spec.context is not spec.context:
@@ -241,7 +252,7 @@ class NDArray:
                 op = find("_broadcast_cast")
                 statics, _ = op.bind({"shape": spec.shape, "dtype": spec.dtype.name})
                 (value,) = record_operation(op, statics, (), (value,))
-        self._write(value)
+        return value
 
     @property
     def _spec(self) -> Spec:
@@ -289,16 +300,15 @@ class NDArray:
 
     def __len__(self) -> int:
         if not self.shape:
-            raise TypeError("len() of an array without axes; use size.")
+            raise AttributeTypeError("len() of an array without axes; use size.")
         return self.shape[0]
 
     # ---- autograd -----------------------------------------------------------------------------
 
     def _set_mark(self, mark: Mark) -> None:
-        if self._link is None:
-            self._link = Link()
-        self._link.mark = mark
-        if self._value.node is not None and self._link.base is None:
+        link = self._linked()
+        link.mark = mark
+        if self._value.node is not None and link.base is None:
             self._value = self._value.alias()  # a variable starts a tape of its own
 
     @property
@@ -358,7 +368,7 @@ class NDArray:
 
     def wait_to_read(self) -> None:
         """Return when the value is computed; raises what went wrong in computing it."""
-        jax.block_until_ready(self._array("wait_to_read"))
+        copies.wait(self._array("wait_to_read"))
 
     wait_to_write = wait_to_read
 
@@ -373,7 +383,9 @@ class NDArray:
             ShapeError: the array has another number of elements.
         """
         if self.size != 1:
-            raise ShapeError(f"asscalar() takes an array of one element; this has {self.shape}.")
+            raise ShapeError(
+                f"float(), int() and asscalar() take an array of one element; this has shape {self.shape}."
+            )
         return self.asnumpy().reshape(())[()]
 
     item = asscalar
@@ -396,7 +408,7 @@ class NDArray:
 
     def __index__(self) -> int:
         if self._spec.dtype.kind not in "iu":
-            raise TypeError(
+            raise AttributeTypeError(
                 f"An array of {self._spec.dtype.name} is no index; take an integer one."
             )
         return int(self.asscalar())
@@ -424,8 +436,12 @@ class NDArray:
         return {"handle": self._to_bytes()}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        handle = state["handle"]
-        self._value, self._link = self._from_bytes(handle)._read(), None
+        array = self._from_bytes(state["handle"])
+        if array._is_sparse:
+            raise FileFormatError(
+                f"The pickled array is a {type(array).__name__}, not a {type(self).__name__}."
+            )
+        self._value, self._link = array._read(), None
 
     def _to_bytes(self) -> bytes:
         """Installed by ``mixnet.ndarray.params_file``."""
@@ -455,7 +471,7 @@ class NDArray:
                 )
             other._store(self._read())
             return other
-        raise TypeError(f"copyto takes an array or a Context, not {type(other).__name__}.")
+        raise AttributeTypeError(f"copyto takes an array or a Context, not {type(other).__name__}.")
 
     def copy(self) -> Self:
         """A new array with the same content."""
@@ -519,7 +535,9 @@ def as_value(source: Any, like: Spec) -> Value:
         return from_device(source, like.context)
     data = np.asarray(source)
     if data.dtype.kind not in "fiub" and data.dtype != as_dtype("bfloat16"):
-        raise TypeError(f"{type(source).__name__} {source!r:.60} cannot be stored in an array.")
+        raise AttributeTypeError(
+            f"{type(source).__name__} {source!r:.60} cannot be stored in an array."
+        )
     return from_host(data.astype(like.dtype), like.context)
 
 
@@ -529,4 +547,4 @@ def _unpickle(cls: type[NDArray], data: np.ndarray, context: Context) -> NDArray
 
 def from_source(source: Any, context: Context | None, dtype: np.dtype, cls: type[NDArray]) -> Any:
     """An array with a copy of host data."""
-    return cls._wrap(from_host(np.asarray(source, dtype), context or current_context()))
+    return cls._wrap(from_host(np.asarray(source, dtype), as_context(context)))

@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
 
+from mixnet.base import NotAnArrayError
 from mixnet.ndarray.invoke import invoke
 from mixnet.ndarray.ndarray import NDArray
 from mixnet.ops.registry import Op, find
 from mixnet.runtime.call import make_call
+from mixnet.runtime.change import Change, change, swap
 from mixnet.runtime.precision import current as precision
 from mixnet.runtime.precision import fitted, on_change
 from mixnet.runtime.record import record, record_small
-from mixnet.runtime.state import updating
+from mixnet.runtime.state import state
 from mixnet.runtime.value import Value
 
 _NUMBERS = (bool, int, float, np.number, np.bool_)
@@ -69,11 +72,11 @@ class Binary:
             return self.of_numbers(left, right)
         raise self._wrong(left, right)
 
-    def _wrong(self, left: Any, right: Any) -> TypeError:
+    def _wrong(self, left: Any, right: Any) -> NotAnArrayError:
         name, module = self.broadcast.name, "mx.nd"
         if name.startswith("_npi_"):
             name, module = name.removeprefix("_npi_"), "mx.np"
-        return TypeError(
+        return NotAnArrayError(
             f"{name} takes arrays and numbers, not {_kind(left)} and {_kind(right)}. Make an array "
             f"with {module}.array(...)."
         )
@@ -154,12 +157,28 @@ class Binary:
         def method(left: NDArray, right: Any) -> Any:
             if not isinstance(right, (NDArray, *_NUMBERS)):
                 return NotImplemented
-            with updating:
-                made = self(left, right)
-                if made.shape != left.shape:
-                    left._check_broadcast(made.shape)
-                left._store(made._read())
-            return left
+            if left._link is not None or left._is_sparse or state.isolation is not None:
+                change(partial(update, left, right))
+                return left
+            while True:  # the same for a plain array, which is quicker
+                seen = left._value
+                value = changed(left, right)
+                if state.recording:
+                    left._check_write()
+                if swap(left, seen, value):
+                    return left
+
+        def changed(left: NDArray, right: Any) -> Value:
+            result = self(left, right)
+            if result._value.spec is left._value.spec and not result._is_sparse:
+                return result._value
+            if result.shape != left.shape:
+                left._check_broadcast(result.shape)
+            return left._fitted(result._read())
+
+        def update(left: NDArray, right: Any, attempt: Change) -> None:
+            attempt.reads(left)
+            attempt.write(left, changed(left, right))
 
         return method
 

@@ -2,30 +2,30 @@
 
 from __future__ import annotations
 
-import mmap
+import math
 import os
-import secrets
 import struct
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
-from pathlib import Path
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
-from mixnet.base import FileFormatError, MissingFileError, MXNetError
+from mixnet.base import AttributeTypeError, FileFormatError, MXNetError
 from mixnet.context import cpu
 from mixnet.dtype import BY_CODE, CODES
 from mixnet.ndarray.ndarray import NDArray
 from mixnet.ndarray.sparse_array import BaseSparseNDArray, CSRNDArray, RowSparseNDArray
+from mixnet.reading import FileBytes, MemoryBytes
 from mixnet.runtime.files import Saving, read, write
-from mixnet.runtime.value import from_host
+from mixnet.runtime.value import adopt, aligned_empty
+from mixnet.runtime.whole_file import write_whole
 from mixnet.util import is_np_shape
 
 _FILE_MAGIC = 0x112
 _V1, _V2, _V3 = 0xF993FAC8, 0xF993FAC9, 0xF993FACA
 STORAGE = {"default": 0, "row_sparse": 1, "csr": 2}
 _MOST_AXES = 32
+_MOST_BYTES = (1 << 63) - 1
 
 
 def save(fname: str | os.PathLike[str], data: Any, wait: bool = True) -> Saving | None:
@@ -42,6 +42,7 @@ def save(fname: str | os.PathLike[str], data: Any, wait: bool = True) -> Saving 
     Raises:
         TypeError: something in ``data`` is no array.
         MissingFileError: the folder does not exist; raised by the handle if not waiting.
+        FileError: the file cannot be written; as well.
     """
     names, arrays = _named(data)
     now = [each.copy() if each._is_sparse else type(each)._wrap(each._read()) for each in arrays]
@@ -77,13 +78,18 @@ def _named(data: Any) -> tuple[list[str], Sequence[Any]]:
     elif isinstance(data, (list, tuple)):
         arrays = data
     else:
-        raise TypeError(
+        raise AttributeTypeError(
             f"save takes an array, a list or a dict of arrays, not {type(data).__name__}."
         )
+    for name in names:
+        if not isinstance(name, str):
+            raise AttributeTypeError(f"save: names of arrays are strings, not {name!r:.60}.")
     for i, each in enumerate(arrays):
         if not isinstance(each, NDArray):
             label = repr(names[i]) if names else f"number {i}"
-            raise TypeError(f"save: entry {label} is a {type(each).__name__}, not an NDArray.")
+            raise AttributeTypeError(
+                f"save: entry {label} is a {type(each).__name__}, not an NDArray."
+            )
     return names, arrays
 
 
@@ -128,25 +134,6 @@ def _shape_bytes(shape: tuple[int, ...]) -> bytes:
     return struct.pack(f"<i{len(shape)}q", len(shape), *shape)
 
 
-def write_whole(fname: str | os.PathLike[str], content: bytes | Iterable[bytes]) -> None:
-    """Write a file, whole or in pieces, under a temporary name in its folder, then rename it."""
-    path = Path(fname)
-    # Known before the file is there: an interrupt at any point leaves nothing behind.
-    temporary = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
-    if not path.parent.is_dir():
-        raise MissingFileError(
-            path, f"it cannot be written, folder {str(path.parent)!r} does not exist"
-        )
-    try:
-        with open(temporary, "xb") as file:
-            file.writelines([content] if isinstance(content, bytes) else content)
-        os.replace(temporary, path)
-    except BaseException:
-        with suppress(FileNotFoundError):
-            os.unlink(temporary)
-        raise
-
-
 def load(fname: str | os.PathLike[str]) -> Any:
     """Arrays of a file: a dict if it has names, else a list.
 
@@ -158,16 +145,8 @@ def load(fname: str | os.PathLike[str]) -> Any:
 
 
 def _load(fname: str | os.PathLike[str]) -> Any:
-    try:
-        opened = open(fname, "rb")  # noqa: SIM115 - closed below
-    except FileNotFoundError:
-        raise MissingFileError(fname) from None
-    with opened as file:
-        if not os.fstat(file.fileno()).st_size:
-            return load_frombuffer(b"", os.fspath(fname))
-        # Mapped, so that the only copy is the one that becomes the arrays.
-        with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content:
-            return load_frombuffer(content, os.fspath(fname))
+    with FileBytes(fname) as content:
+        return _arrays(content)
 
 
 def load_frombuffer(buf: Any, name: str = "the buffer") -> Any:
@@ -176,7 +155,11 @@ def load_frombuffer(buf: Any, name: str = "the buffer") -> Any:
     Raises:
         FileFormatError: it is truncated, corrupted or no ``.params`` content.
     """
-    reader = Reader(buf, name)
+    return _arrays(MemoryBytes(buf, name))
+
+
+def _arrays(content: FileBytes | MemoryBytes) -> Any:
+    reader, name = Reader(content), content.name
     magic, _ = reader.take("QQ", "the header")
     if magic != _FILE_MAGIC:
         raise FileFormatError(
@@ -195,29 +178,28 @@ def load_frombuffer(buf: Any, name: str = "the buffer") -> Any:
 class Reader:
     """Reads binary fields and says where a file breaks off."""
 
-    def __init__(self, content: Any, name: str):
+    def __init__(self, content: FileBytes | MemoryBytes):
         self.content = content
-        self.name = name
+        self.name = content.name
         self.at = 0
 
     def corrupted(self, what: str) -> FileFormatError:
         """The error for a file that says something impossible."""
         return FileFormatError(
-            f"{self.name} is corrupted: {what}, at byte {self.at} of {len(self.content)}. Copy or "
+            f"{self.name} is corrupted: {what}, at byte {self.at} of {self.content.size}. Copy or "
             f"save it again."
         )
 
     def raw(self, size: int, what: str) -> bytes:
         """The next ``size`` bytes."""
-        at = self.skip(size, what)
-        return bytes(self.content[at : at + size])
+        return self.content.read(self.skip(size, what), size)
 
     def skip(self, size: int, what: str) -> int:
         """Step over the next ``size`` bytes; returns where they begin."""
-        if size < 0 or self.at + size > len(self.content):
+        if size < 0 or self.at + size > self.content.size:
             raise FileFormatError(
                 f"{self.name} is truncated: {what} needs {size} bytes at byte {self.at}, but the "
-                f"file has {len(self.content)}. Copy or save it again."
+                f"file has {self.content.size}. Copy or save it again."
             )
         self.at += size
         return self.at - size
@@ -229,7 +211,7 @@ class Reader:
     def count(self, what: str, least: int) -> int:
         """A count of things of at least ``least`` bytes each: more cannot follow than fit."""
         (found,) = self.take("Q", what)
-        if found * least > len(self.content) - self.at:
+        if found * least > self.content.size - self.at:
             raise self.corrupted(f"{what} is {found}, more than can follow")
         return found
 
@@ -251,13 +233,16 @@ class Reader:
         return shape
 
     def elements(self, shape: tuple[int, ...], code: int, what: str) -> np.ndarray:
-        """The content of an array: a view where the content is mapped."""
+        """The content of an array, where XLA reads it in place: there is no other copy."""
         if code not in BY_CODE:
             raise self.corrupted(f"{what} has dtype code {code}")
         dtype = BY_CODE[code]
-        count = int(np.prod(shape, dtype=object))
-        at = self.skip(count * dtype.itemsize, f"the content of {what}")
-        return np.frombuffer(self.content, dtype, count, at).reshape(shape)
+        if math.prod(filter(None, shape)) * dtype.itemsize > _MOST_BYTES:
+            raise self.corrupted(f"{what} has shape {shape}")  # also where it is empty
+        at = self.skip(math.prod(shape) * dtype.itemsize, f"the content of {what}")
+        data = aligned_empty(shape, dtype)
+        self.content.read_into(at, data)
+        return data
 
     def array(self, number: int) -> NDArray:
         """One array, of any version and storage type of the format."""
@@ -288,6 +273,9 @@ class Reader:
         for _ in range(storage):
             (aux_code,) = self.take("i", what)
             described.append((aux_code, self.shape(self.take("i", what)[0], "q", what)))
+        problem = _sparse_problem(storage, shape, stored, described)
+        if problem:
+            raise self.corrupted(f"{what}: {problem}")
         data = _wrapped(self.elements(stored, code, what))
         aux = tuple(_wrapped(self.elements(each, kind, what)) for kind, each in described)
         made = (RowSparseNDArray if storage == 1 else CSRNDArray)._make(data, aux, shape)
@@ -298,8 +286,30 @@ class Reader:
         return made
 
 
+def _sparse_problem(
+    storage: int,
+    shape: tuple[int, ...],
+    stored: tuple[int, ...],
+    described: Sequence[tuple[int, tuple[int, ...]]],
+) -> str:
+    """What keeps these shapes from being those of one sparse array; empty if nothing does."""
+    kind = "row_sparse" if storage == STORAGE["row_sparse"] else "csr"
+    if any(code not in BY_CODE or BY_CODE[code].kind not in "iu" for code, _ in described):
+        return f"the positions of a {kind} array are not of a dtype of whole numbers"
+    places = described[-1][1]
+    if kind == "csr":
+        fits = len(shape) == 2 and stored == places and len(places) == 1
+        fits = fits and described[0][1] == (shape[0] + 1,)
+    else:
+        fits = len(shape) > 0 and len(places) == 1 and stored == (*places, *shape[1:])
+    if fits:
+        return ""
+    positions = " and ".join(str(each) for _, each in described)
+    return f"a {kind} array of shape {shape} cannot have values {stored} at positions {positions}"
+
+
 def _wrapped(data: np.ndarray) -> NDArray:
-    return NDArray._wrap(from_host(data, cpu()))
+    return NDArray._wrap(adopt(data, cpu()))
 
 
 def _state_bytes(self: NDArray) -> bytes:
@@ -307,7 +317,7 @@ def _state_bytes(self: NDArray) -> bytes:
 
 
 def _from_state(self: NDArray, content: bytes) -> NDArray:
-    return Reader(content, "the pickled array").array(0)
+    return Reader(MemoryBytes(content, "the pickled array")).array(0)
 
 
 NDArray._to_bytes = _state_bytes  # type: ignore[method-assign]

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from mixnet.base import ShapeError
-from mixnet.context import Context, current_context
+from mixnet.base import AttributeValueError, ShapeError
+from mixnet.context import Context, as_context
 from mixnet.dtype import as_dtype
 from mixnet.ndarray import operators as _operators
 from mixnet.ndarray import sparse_rules as _rules  # noqa: F401 - installs the rules
@@ -41,13 +41,13 @@ def zeros(
     """Zeros in a storage type: ``'default'``, ``'row_sparse'`` or ``'csr'``."""
     if stype == "default":
         return _dense_zeros(shape, ctx, dtype, **kwargs)
-    return zeros_of(stype, shape, ctx or current_context(), dtype)
+    return zeros_of(stype, shape, as_context(ctx), dtype)
 
 
 def empty(stype: str, shape: Any, ctx: Context | None = None, dtype: Any = None) -> Any:
     """A sparse array in which nothing is stored yet."""
     if stype not in ("csr", "row_sparse"):
-        raise ValueError(f"unknown storage type: {stype!r}; take 'csr' or 'row_sparse'.")
+        raise AttributeValueError(f"unknown storage type: {stype!r}; take 'csr' or 'row_sparse'.")
     return zeros(stype, shape, ctx, dtype)
 
 
@@ -57,7 +57,7 @@ def array(source_array: Any, ctx: Context | None = None, dtype: Any = None) -> A
     Raises:
         ValueError: the source is dense.
     """
-    context = ctx or current_context()
+    context = as_context(ctx)
     if isinstance(source_array, BaseSparseNDArray):
         made = source_array.copyto(context)
         return made if dtype is None else made.astype(dtype)
@@ -66,7 +66,7 @@ def array(source_array: Any, ctx: Context | None = None, dtype: Any = None) -> A
         matrix.sum_duplicates()
         parts = (matrix.data, matrix.indices, matrix.indptr)
         return csr_matrix(parts, matrix.shape, context, dtype or matrix.dtype)
-    raise ValueError(
+    raise AttributeValueError(
         "sparse.array takes a sparse array; mx.nd.array(...).tostype('csr') makes one of dense data."
     )
 
@@ -107,11 +107,11 @@ def csr_matrix(
     Raises:
         ValueError: the positions and the shape do not fit together.
     """
-    context = ctx or current_context()
+    context = as_context(ctx)
     if isinstance(arg1, tuple) and len(arg1) == 2 and not isinstance(arg1[1], (tuple, list)):
         if all(isinstance(each, (int, np.integer)) for each in arg1):
             if shape is not None and tuple(shape) != tuple(arg1):
-                raise ValueError(f"csr_matrix: shape={shape} is not the given {arg1}.")
+                raise AttributeValueError(f"csr_matrix: shape={shape} is not the given {arg1}.")
             return zeros_of("csr", arg1, context, dtype)
     if isinstance(arg1, tuple) and len(arg1) == 2:
         return _from_coordinates(arg1[0], arg1[1], shape, context, dtype)
@@ -122,7 +122,7 @@ def csr_matrix(
             shape = (len(starts) - 1, int(columns.max()) + 1 if len(columns) else 0)
         made = CSRNDArray._of(_values(data, context, dtype), starts, columns, tuple(shape))
         if len(starts) != shape[0] + 1 or made._data.shape != columns.shape:
-            raise ValueError(
+            raise AttributeValueError(
                 f"csr_matrix: {made._data.shape[0]} values, {len(columns)} columns and an indptr "
                 f"of {len(starts)} do not make a matrix of shape {tuple(shape)}."
             )
@@ -138,11 +138,18 @@ def csr_matrix(
 def _from_coordinates(
     data: Any, where: Any, shape: Any, context: Context, dtype: Any
 ) -> CSRNDArray:
+    if len(where) != 2:
+        raise AttributeValueError(
+            f"csr_matrix: (data, (rows, columns)) or (data, indices, indptr) make a matrix, not "
+            f"positions in {len(where)} array(s)."
+        )
     row, column = _host(where[0]), _host(where[1])
     if shape is None:
         shape = (int(row.max()) + 1, int(column.max()) + 1)
     if len(row) and (row.max() >= shape[0] or column.max() >= shape[1]):
-        raise ValueError(f"csr_matrix: a position lies outside of the shape {tuple(shape)}.")
+        raise AttributeValueError(
+            f"csr_matrix: a position lies outside of the shape {tuple(shape)}."
+        )
     values = data.asnumpy() if isinstance(data, NDArray) else np.asarray(data)
     places, first = np.unique(row * shape[1] + column, return_inverse=True)
     total = np.zeros(len(places), values.dtype)
@@ -168,7 +175,7 @@ def row_sparse_array(
     Raises:
         ValueError: the rows and the shape do not fit together.
     """
-    context = ctx or current_context()
+    context = as_context(ctx)
     if isinstance(arg1, tuple) and all(isinstance(n, (int, np.integer)) for n in arg1):
         return zeros_of("row_sparse", arg1, context, dtype)
     if isinstance(arg1, tuple) and len(arg1) == 2:
@@ -176,7 +183,7 @@ def row_sparse_array(
         if shape is None:
             shape = (int(rows.max()) + 1 if len(rows) else 0, *data.shape[1:])
         if data.shape[0] != len(rows) or tuple(shape[1:]) != data.shape[1:]:
-            raise ValueError(
+            raise AttributeValueError(
                 f"row_sparse_array: rows of shape {data.shape} with {len(rows)} numbers do not "
                 f"make an array of shape {tuple(shape)}."
             )
@@ -223,7 +230,9 @@ def _tostype(self: NDArray, stype: str) -> Any:
         return CSRNDArray._from_dense(self)
     if stype == "row_sparse":
         return RowSparseNDArray._from_dense(self)
-    raise ValueError(f"unknown storage type: {stype!r}; take 'default', 'row_sparse' or 'csr'.")
+    raise AttributeValueError(
+        f"unknown storage type: {stype!r}; take 'default', 'row_sparse' or 'csr'."
+    )
 
 
 def _zeros_as(self: NDArray, stype: str) -> Any:

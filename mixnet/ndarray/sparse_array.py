@@ -7,7 +7,15 @@ from typing import Any
 
 import numpy as np
 
-from mixnet.base import MXNetError, NotSupportedForSparseNDArray, ShapeError
+from mixnet.base import (
+    AttributeTypeError,
+    AttributeValueError,
+    FileFormatError,
+    IndexingError,
+    MXNetError,
+    NotSupportedForSparseNDArray,
+    ShapeError,
+)
 from mixnet.context import Context
 from mixnet.dtype import as_dtype
 from mixnet.ndarray.create import array as dense_array
@@ -128,12 +136,14 @@ class BaseSparseNDArray(NDArray):
             moved = tuple(each.copyto(other) for each in self._aux)
             return self._make(self._data.copyto(other), moved, self.shape)
         if not isinstance(other, NDArray):
-            raise TypeError(f"copyto takes an array or a Context, not {type(other).__name__}.")
+            raise AttributeTypeError(
+                f"copyto takes an array or a Context, not {type(other).__name__}."
+            )
         if other.shape != self.shape:
             raise ShapeError(f"copyto: {self.shape} does not fit into {other.shape}.")
         if isinstance(other, BaseSparseNDArray):
             if other.stype != self.stype:
-                raise ValueError(f"copyto: {self.stype} is not copied to {other.stype}.")
+                raise AttributeValueError(f"copyto: {self.stype} is not copied to {other.stype}.")
             other._replace(self.astype(other.dtype))
         else:
             other._store(self._read())
@@ -154,7 +164,7 @@ class BaseSparseNDArray(NDArray):
         if stype == self.stype:
             return self
         if stype != "default":
-            raise ValueError(f"cast_storage from {self.stype} to {stype} is not supported")
+            raise AttributeValueError(f"cast_storage from {self.stype} to {stype} is not supported")
         return self._dense()
 
     def check_format(self, full_check: bool = True) -> None:
@@ -171,7 +181,7 @@ class BaseSparseNDArray(NDArray):
 
     def __setitem__(self, key: Any, value: Any) -> None:
         if not (isinstance(key, slice) and key == slice(None)):
-            raise ValueError(
+            raise AttributeValueError(
                 f"A {self.stype} array is assigned as a whole, array[:] = value, not at {key!r}."
             )
         if isinstance(value, BaseSparseNDArray) and value.stype == self.stype:
@@ -197,9 +207,13 @@ class BaseSparseNDArray(NDArray):
         return _unpickle, (type(self), self._data.asnumpy(), aux, self.shape, self.context)
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        found: Any = self._from_bytes(state["handle"])
-        self._value, self._link = found._value, found._link
-        self._data, self._aux = found._data, found._aux
+        array: Any = self._from_bytes(state["handle"])
+        if array.stype != self.stype:
+            raise FileFormatError(
+                f"The pickled array is a {type(array).__name__}, not a {type(self).__name__}."
+            )
+        self._value, self._link = array._value, array._link
+        self._data, self._aux = array._data, array._aux
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data: shape, dtype, context, storage type, number of stored values."""
@@ -311,13 +325,13 @@ class CSRNDArray(BaseSparseNDArray):
         if isinstance(key, (int, np.integer)):
             number = int(key) + (self.shape[0] if key < 0 else 0)
             if not 0 <= number < self.shape[0]:
-                raise IndexError(f"row {key} of a matrix of {self.shape[0]} rows")
+                raise IndexingError(f"row {key} of a matrix of {self.shape[0]} rows")
             key = slice(number, number + 1)
         if not isinstance(key, slice):
-            raise ValueError("A csr matrix is indexed by a number or a slice of rows.")
+            raise AttributeValueError("A csr matrix is indexed by a number or a slice of rows.")
         begin, end, step = key.indices(self.shape[0])
         if step != 1:
-            raise ValueError("A csr matrix is sliced with step 1.")
+            raise AttributeValueError("A csr matrix is sliced with step 1.")
         return self._slice(begin, max(end, begin), 0, self.shape[1])
 
     def _slice(self, begin: int, end: int, left: int, right: int) -> CSRNDArray:
@@ -446,7 +460,9 @@ class RowSparseNDArray(BaseSparseNDArray):
         """The array itself, ``array[:]``."""
         if isinstance(key, slice) and key == slice(None):
             return self
-        raise ValueError("A row_sparse array is indexed by [:] alone; take retain() for rows.")
+        raise AttributeValueError(
+            "A row_sparse array is indexed by [:] alone; take retain() for rows."
+        )
 
     def retain(self, *args: Any, **kwargs: Any) -> RowSparseNDArray:
         """The array with only the rows in the one argument, ``indices``."""
@@ -496,4 +512,6 @@ def zeros_of(stype: str, shape: Any, context: Context, dtype: Any) -> Any:
     if stype == "row_sparse":
         data = NDArray._wrap(from_host(np.zeros((0, *shape[1:]), kind), context))
         return RowSparseNDArray._make(data, (host_indices(np.zeros(0), context),), shape)
-    raise ValueError(f"unknown storage type: {stype!r}; take 'default', 'row_sparse' or 'csr'.")
+    raise AttributeValueError(
+        f"unknown storage type: {stype!r}; take 'default', 'row_sparse' or 'csr'."
+    )

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from mixnet.base import ShapeError
+from mixnet.base import AttributeTypeError, ShapeError
 from mixnet.ndarray import invoke as invoke_module
 from mixnet.ndarray.invoke import invoke
 from mixnet.ndarray.ndarray import NDArray
@@ -304,7 +304,7 @@ def _cast_storage(op: Op, arrays: Sequence[Any], attributes: dict[str, Any]) -> 
 @rule("_sparse_retain")
 def _retain(op: Op, arrays: Sequence[Any], attributes: dict[str, Any]) -> Any:
     if not isinstance(arrays[0], RowSparseNDArray):
-        raise TypeError("retain takes a row_sparse array.")
+        raise AttributeTypeError("retain takes a row_sparse array.")
     return arrays[0].retain(arrays[1])
 
 

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as onp
 
+from mixnet.base import NotAnArrayError
 from mixnet.dtype import as_dtype
 from mixnet.ndarray.ndarray import NDArray
 from mixnet.ops.registry import find
@@ -68,7 +69,7 @@ def call(name: str, *arrays: Any, out: Any = None, **attributes: Any) -> Any:
     given = [each for each in arrays if each is not None]
     for each in given:
         if not is_array(each):
-            raise TypeError(
+            raise NotAnArrayError(
                 f"{name.removeprefix('_npi_').removeprefix('_np_')} takes mx.np arrays, not "
                 f"{type(each).__name__}. Make one with mx.np.array(...)."
             )

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as onp
 
+from mixnet.base import AttributeTypeError, AttributeValueError, NotDefinedError, ZeroError
 from mixnet.ndarray.ndarray import NDArray
 from mixnet.numpy.call import call, name_of
 from mixnet.numpy.ndarray import ndarray
@@ -13,7 +14,7 @@ from mixnet.numpy.ndarray import ndarray
 
 def _check_order(name: str, order: str) -> None:
     if order not in ("C", "K", "A"):
-        raise NotImplementedError(f"{name}: order={order!r} is not kept here; only 'C' is.")
+        raise NotDefinedError(f"{name}: order={order!r} is not kept here; only 'C' is.")
 
 
 def array(object: Any, dtype: Any = None, ctx: Any = None) -> ndarray:
@@ -32,7 +33,9 @@ def array(object: Any, dtype: Any = None, ctx: Any = None) -> ndarray:
         made = object.copy() if ctx is None else object.copyto(ctx)
         return made if dtype is None else made.astype(dtype, copy=False)
     if isinstance(object, NDArray):
-        raise ValueError("array: an mx.nd array becomes an mx.np one by its as_np_ndarray().")
+        raise AttributeValueError(
+            "array: an mx.nd array becomes an mx.np one by its as_np_ndarray()."
+        )
     if isinstance(object, (list, tuple)):
         object = _numbers_of(object)
         if dtype is None:
@@ -124,8 +127,8 @@ def arange(start: Any, stop: Any = None, step: Any = 1, dtype: Any = None, ctx: 
     if stop is None:
         start, stop = 0, start
     if step == 0:
-        raise ZeroDivisionError("arange: step is 0; give another.")
-    attributes = {"start": float(start), "stop": float(stop), "step": float(step)}
+        raise ZeroError("arange: step is 0; give another.")
+    attributes = {"start": start, "stop": stop, "step": step}
     return call("_npi_arange", **attributes, dtype=name_of(dtype or onp.float32), ctx=ctx)
 
 
@@ -141,7 +144,7 @@ def linspace(
 ) -> Any:
     """``num`` numbers at equal distances from ``start`` to ``stop``, and the distance if asked."""
     if axis != 0:
-        raise NotImplementedError("linspace: axis other than 0 is not kept here.")
+        raise NotDefinedError("linspace: axis other than 0 is not kept here.")
     attributes = {"start": float(start), "stop": float(stop), "num": num, "endpoint": endpoint}
     made = call("_linspace", **attributes, dtype=name_of(dtype or onp.float32), ctx=ctx)
     if not retstep:
@@ -161,7 +164,7 @@ def logspace(
 ) -> Any:
     """``num`` powers of ``base``, the exponents at equal distances."""
     if axis != 0:
-        raise NotImplementedError("logspace: axis other than 0 is not kept here.")
+        raise NotDefinedError("logspace: axis other than 0 is not kept here.")
     attributes = {"start": float(start), "stop": float(stop), "num": num, "endpoint": endpoint}
     name = name_of(dtype or onp.float32)
     return call("_npi_logspace", **attributes, base=float(base), dtype=name, ctx=ctx)
@@ -211,9 +214,11 @@ def meshgrid(*xi: Any, **kwargs: Any) -> list[Any]:
     indexing = kwargs.pop("indexing", "xy")
     sparse, _ = kwargs.pop("sparse", False), kwargs.pop("copy", True)
     if kwargs:
-        raise TypeError(f"meshgrid() got an unexpected keyword argument {next(iter(kwargs))!r}")
+        raise AttributeTypeError(
+            f"meshgrid() got an unexpected keyword argument {next(iter(kwargs))!r}"
+        )
     if indexing not in ("xy", "ij"):
-        raise ValueError(f"meshgrid: indexing={indexing!r} is neither 'xy' nor 'ij'.")
+        raise AttributeValueError(f"meshgrid: indexing={indexing!r} is neither 'xy' nor 'ij'.")
     ndim = len(xi)
     order = list(range(ndim))
     if indexing == "xy" and ndim > 1:

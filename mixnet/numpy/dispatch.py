@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as onp
 
+from mixnet.base import AttributeTypeError, AttributeValueError
 from mixnet.numpy import fallback
 from mixnet.numpy.ndarray import ndarray
 
@@ -41,10 +42,12 @@ class Dispatch:
             ValueError: a method such as ``reduce``.
         """
         if method != "__call__":
-            raise ValueError(f"numpy.{ufunc.__name__}.{method} does not take mx.np arrays.")
+            raise AttributeValueError(
+                f"numpy.{ufunc.__name__}.{method} does not take mx.np arrays."
+            )
         for each in inputs:
             if isinstance(each, onp.ndarray):
-                raise TypeError(
+                raise AttributeTypeError(
                     f"numpy.{ufunc.__name__}: a numpy array does not combine with an mx.np one. "
                     f"Make it one with mx.np.array(...), or call asnumpy()."
                 )
@@ -52,7 +55,7 @@ class Dispatch:
         if out is not None:
             kwargs["out"] = out[0] if isinstance(out, tuple) else out
             if not isinstance(kwargs["out"], ndarray):
-                raise TypeError("out must be an mx.np array, as the inputs are.")
+                raise AttributeTypeError("out must be an mx.np array, as the inputs are.")
         found = self._find(ufunc)
         if found is None:
             return fallback.on_host(ufunc.__name__, ufunc)(*inputs, **kwargs)

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as onp
 
-from mixnet.base import AttributeTypeError
+from mixnet.base import AttributeTypeError, AttributeValueError
 from mixnet.ndarray.ndarray import NDArray
 from mixnet.numpy import ndarray as arrays
 from mixnet.numpy.call import NUMBERS, call, is_array
@@ -26,7 +26,7 @@ def check_options(function: str, options: dict[str, Any]) -> None:
         if key == "name":  # a symbol's
             continue
         if key not in _UFUNC_OPTIONS or value not in (_UFUNC_OPTIONS[key], None):
-            raise TypeError(
+            raise AttributeTypeError(
                 f"{function}: the option {key}={value!r} is not kept; NumPy's options have only "
                 f"their default values here."
             )
@@ -189,7 +189,7 @@ def clip(a: Any, a_min: Any, a_max: Any, out: Any = None) -> Any:
         ValueError: both ends are open.
     """
     if a_min is None and a_max is None:
-        raise ValueError("clip: a_min and a_max are both None; give one of them.")
+        raise AttributeValueError("clip: a_min and a_max are both None; give one of them.")
     low = float("-inf") if a_min is None else float(a_min)
     high = float("inf") if a_max is None else float(a_max)
     return call("clip", a, out=out, a_min=low, a_max=high)

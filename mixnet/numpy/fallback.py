@@ -11,7 +11,7 @@ from typing import Any
 import numpy as onp
 
 from mixnet.autograd.scope import is_recording
-from mixnet.base import GradientError
+from mixnet.base import GradientError, MXNetError
 from mixnet.ndarray.ndarray import NDArray
 from mixnet.numpy.ndarray import ndarray
 
@@ -161,7 +161,7 @@ def on_host(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
 
 def _removed(name: str) -> Callable[..., Any]:
     def run(*args: Any, **kwargs: Any) -> Any:
-        raise RuntimeError(
+        raise MXNetError(
             f"mx.np.{name}: NumPy removed its financial functions in version 1.20; the package "
             f"numpy_financial has them."
         )

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as onp
 
+from mixnet.base import AttributeValueError
 from mixnet.numpy import reduce, shape
 from mixnet.numpy.call import as_axes, call, is_array
 from mixnet.numpy.creation import eye
@@ -32,11 +33,11 @@ def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> A
     if ord is not None:
         axes = tuple(range(len(x.shape))) if axes is None else axes
         if len(axes) not in (1, 2):
-            raise ValueError(
+            raise AttributeValueError(
                 f"norm: axis={axis} is neither one axis of vectors nor two of matrices."
             )
     elif axes is not None and len(axes) > 2:
-        raise ValueError(f"norm: axis={axis} is more than the two axes of matrices.")
+        raise AttributeValueError(f"norm: axis={axis} is more than the two axes of matrices.")
     if ord is None or (ord == "fro" and len(axes) == 2) or (ord == 2 and len(axes) == 1):
         return sqrt(reduce.sum(square(x), axes, keepdims=keepdims))
     return (_vector_norm if len(axes) == 1 else _matrix_norm)(x, ord, axes, keepdims)
@@ -49,7 +50,7 @@ def _vector_norm(x: Any, ord: Any, axes: tuple[int, ...], keepdims: bool) -> Any
     if ord in (-onp.inf, "-inf"):
         return reduce.min(size, axes, keepdims)
     if isinstance(ord, str):
-        raise ValueError(f"norm: ord={ord!r} is no norm of vectors; take a number.")
+        raise AttributeValueError(f"norm: ord={ord!r} is no norm of vectors; take a number.")
     if ord == 0:
         return reduce.sum((x != 0).astype(x.dtype), axes, keepdims=keepdims)
     return reduce.sum(size ** float(ord), axes, keepdims=keepdims) ** (1.0 / float(ord))
@@ -63,7 +64,9 @@ def _matrix_norm(x: Any, ord: Any, axes: tuple[int, ...], keepdims: bool) -> Any
         sums = reduce.sum(absolute(x), row if ord in (1, -1) else column, keepdims=True)
         return best(sums, (row, column), keepdims)
     if ord not in (2, -2, "nuc"):
-        raise ValueError(f"norm: ord={ord!r} is no norm of matrices; take 1, 2, inf, 'fro', 'nuc'.")
+        raise AttributeValueError(
+            f"norm: ord={ord!r} is no norm of matrices; take 1, 2, inf, 'fro', 'nuc'."
+        )
     order = [i for i in range(ndim) if i not in (row, column)]
     values = svd(shape.transpose(x, [*order, row, column]))[1]
     combine: Any = {2: reduce.max, -2: reduce.min, "nuc": reduce.sum}[ord]
@@ -151,7 +154,7 @@ def multi_dot(arrays: Any, *, out: Any = None) -> Any:
         ValueError: fewer than two arrays.
     """
     if len(arrays) < 2:
-        raise ValueError("multi_dot takes two arrays at least.")
+        raise AttributeValueError("multi_dot takes two arrays at least.")
     letters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
     if len(arrays) > len(letters) - 2:
         made = arrays[0]

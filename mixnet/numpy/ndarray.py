@@ -7,7 +7,8 @@ from typing import Any, Self
 
 import numpy as onp
 
-from mixnet.context import Context, current_context
+from mixnet.base import AttributeTypeError, AttributeValueError
+from mixnet.context import Context, as_context
 from mixnet.dtype import as_dtype
 from mixnet.ndarray.invoke import invoke
 from mixnet.ndarray.ndarray import NDArray
@@ -57,10 +58,10 @@ class ndarray(NDArray):
         try:
             data = onp.asarray(source, None if dtype is None else as_dtype(dtype))
         except (TypeError, ValueError):
-            raise TypeError(
+            raise AttributeTypeError(
                 f"mx.np.array takes numbers in nested lists of equal lengths, not {source!r:.80}."
             ) from None
-        return cls._wrap(from_host(data.astype(as_dtype(data.dtype)), context or current_context()))
+        return cls._wrap(from_host(data.astype(as_dtype(data.dtype)), as_context(context)))
 
     @staticmethod
     def _index_shape(shape: tuple[int, ...]) -> tuple[int, ...]:
@@ -75,7 +76,7 @@ class ndarray(NDArray):
 
     def __len__(self) -> int:
         if not self.shape:
-            raise TypeError("len() of an array without axes")
+            raise AttributeTypeError("len() of an array without axes")
         return self.shape[0]
 
     def __repr__(self) -> str:
@@ -100,7 +101,7 @@ class ndarray(NDArray):
         if self.size == 0:
             return False
         if self.size > 1:
-            raise ValueError(
+            raise AttributeValueError(
                 f"The truth value of an array of shape {self.shape} is ambiguous; use a.any() or "
                 f"a.all()."
             )
@@ -128,7 +129,9 @@ class ndarray(NDArray):
 
     def _one(self) -> Any:
         if self.size != 1:
-            raise TypeError(f"only arrays of one element become a number; this has {self.shape}.")
+            raise AttributeTypeError(
+                f"only arrays of one element become a number; this has {self.shape}."
+            )
         return self.asnumpy().reshape(())[()]
 
     def item(self, *args: Any) -> Any:
@@ -417,7 +420,7 @@ def _compared(method: Any, otherwise: bool) -> Any:
         if isinstance(
             other, (list, tuple, complex)
         ):  # a plain False would be mistaken for a result
-            raise TypeError(
+            raise AttributeTypeError(
                 f"An mx.np array compares with arrays and numbers, not {type(other).__name__}. Make "
                 f"an array with mx.np.array(...)."
             )

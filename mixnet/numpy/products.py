@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as onp
 
+from mixnet.base import AttributeTypeError, AttributeValueError
 from mixnet.numpy.call import NUMBERS, as_axes, call, is_array
 from mixnet.numpy.elementwise import FUNCTIONS
 
@@ -24,7 +25,7 @@ def matmul(a: Any, b: Any, out: Any = None, **kwargs: Any) -> Any:
         ValueError: a number; use ``multiply``.
     """
     if isinstance(a, NUMBERS) or isinstance(b, NUMBERS):
-        raise ValueError("matmul takes no numbers; use multiply or *.")
+        raise AttributeValueError("matmul takes no numbers; use multiply or *.")
     return call("_npi_matmul", a, b, out=out)
 
 
@@ -54,10 +55,10 @@ def tensordot(a: Any, b: Any, axes: Any = 2) -> Any:
     if isinstance(axes, (int, onp.integer)):
         return call("_npi_tensordot_int_axes", a, b, axes=int(axes))
     if len(axes) != 2:
-        raise ValueError(f"tensordot: axes={axes!r} must be a number or a pair.")
+        raise AttributeValueError(f"tensordot: axes={axes!r} must be a number or a pair.")
     left, right = (tuple(as_axes(each)) for each in axes)
     if len(left) != len(right):
-        raise ValueError(f"tensordot: {left} and {right} are not as many axes.")
+        raise AttributeValueError(f"tensordot: {left} and {right} are not as many axes.")
     return call(
         "_npi_tensordot",
         a,
@@ -77,7 +78,9 @@ def einsum(*operands: Any, **kwargs: Any) -> Any:
     out = kwargs.pop("out", None)
     optimize = kwargs.pop("optimize", False)
     if not operands or not isinstance(operands[0], str):
-        raise ValueError("einsum: the subscripts come first, as in einsum('ij,jk->ik', a, b).")
+        raise AttributeValueError(
+            "einsum: the subscripts come first, as in einsum('ij,jk->ik', a, b)."
+        )
     return call(
         "_npi_einsum", *operands[1:], out=out, subscripts=operands[0], optimize=int(bool(optimize))
     )
@@ -89,4 +92,4 @@ def polyval(p: Any, x: Any) -> Any:
         return call("_npi_polyval", p, x)
     if not is_array(p) and not is_array(x):
         return onp.polyval(p, x)
-    raise TypeError("polyval takes two mx.np arrays.")
+    raise AttributeTypeError("polyval takes two mx.np arrays.")

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as onp
 
+from mixnet.base import AttributeValueError, NotDefinedError
 from mixnet.numpy.call import as_array, call, is_array, name_of
 from mixnet.numpy.elementwise import FUNCTIONS
 from mixnet.numpy.linalg import cholesky
@@ -183,7 +184,7 @@ def randint(
     if high is None:
         low, high = 0, low
     if low >= high:
-        raise ValueError(f"randint: there is no whole number in [{low}, {high}).")
+        raise AttributeValueError(f"randint: there is no whole number in [{low}, {high}).")
     given = {"low": int(low), "high": int(high), "shape": _size(size) or ()}
     return call("_random_randint", out=out, **given, dtype=name_of(dtype or onp.int64), ctx=ctx)
 
@@ -211,7 +212,9 @@ def choice(
     shape = _size(size)
     number = int(onp.prod(shape, dtype=onp.int64)) if shape is not None else 1
     if not replace and number > count:
-        raise ValueError(f"choice: {number} draws from {count} elements need replace=True.")
+        raise AttributeValueError(
+            f"choice: {number} draws from {count} elements need replace=True."
+        )
     given = {"a": int(count), "size": shape or (), "replace": replace, "weighted": p is not None}
     where = call("_npi_choice", p, **given, ctx=None if p is not None else ctx)
     if isinstance(a, (int, onp.integer)):
@@ -230,7 +233,7 @@ def multinomial(n: int, pvals: Any, size: Any = None, **kwargs: Any) -> Any:
         return call("_npi_multinomial", pvals, pvals=None, **given)
     numbers = tuple(float(each) for each in pvals)
     if sum(numbers[:-1]) > 1 + 1e-8:
-        raise ValueError(f"multinomial: pvals sum up to {sum(numbers)}, more than 1.")
+        raise AttributeValueError(f"multinomial: pvals sum up to {sum(numbers)}, more than 1.")
     return call("_npi_multinomial", pvals=numbers, **given)
 
 
@@ -239,7 +242,7 @@ def multivariate_normal(
 ) -> Any:
     """Normal vectors with mean ``(..., n)`` and covariance ``(..., n, n)``."""
     if check_valid is not None or tol is not None:
-        raise NotImplementedError("multivariate_normal: check_valid and tol are not kept.")
+        raise NotDefinedError("multivariate_normal: check_valid and tol are not kept.")
     mean, cov = as_array(mean), as_array(cov)
     batch = onp.broadcast_shapes(mean.shape, cov.shape[:-1])
     noise = normal(0.0, 1.0, (*(_size(size) or ()), *batch), dtype=mean.dtype, ctx=mean.ctx)

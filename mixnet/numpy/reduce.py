@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as onp
 
+from mixnet.base import NotDefinedError
 from mixnet.numpy.call import NUMBERS, as_array, as_axes, call, is_array, name_of
 from mixnet.numpy.shape import broadcast_to, concatenate
 
@@ -184,7 +185,7 @@ def percentile(
 ) -> Any:
     """The ``q``-th percentiles, from 0 to 100, along axes."""
     if overwrite_input is not None:
-        raise NotImplementedError("percentile: overwrite_input is not kept; leave it out.")
+        raise NotDefinedError("percentile: overwrite_input is not kept; leave it out.")
     given = {"axis": as_axes(axis), "interpolation": interpolation, "keepdims": keepdims}
     if isinstance(q, NUMBERS):
         return call("_npi_percentile", a, out=out, q_scalar=float(q), **given)
@@ -223,11 +224,11 @@ def histogram(
         NotImplementedError: a number of bins without ``range``, or normed, weights, density.
     """
     if normed or weights is not None or density:
-        raise NotImplementedError("histogram: normed, weights and density are not kept here.")
+        raise NotDefinedError("histogram: normed, weights and density are not kept here.")
     if is_array(bins):
         return call("_histogram", a, bins)
     if range is None:
-        raise NotImplementedError("histogram: give range=(least, greatest) with a number of bins.")
+        raise NotDefinedError("histogram: give range=(least, greatest) with a number of bins.")
     return call("_histogram", a, bin_cnt=int(bins), range=tuple(onp.asarray(range).tolist()))
 
 

@@ -6,7 +6,9 @@ from typing import Any
 
 import numpy as onp
 
+from mixnet.base import AttributeValueError, IndexingError, NotDefinedError
 from mixnet.numpy.call import NUMBERS, as_array, call, is_array
+from mixnet.ops.ranges import AxisOf
 
 
 def where(condition: Any, x: Any = None, y: Any = None) -> Any:
@@ -18,7 +20,7 @@ def where(condition: Any, x: Any = None, y: Any = None) -> Any:
     if x is None and y is None:
         return nonzero(condition)
     if x is None or y is None:
-        raise ValueError("where: give both of x and y, or neither.")
+        raise AttributeValueError("where: give both of x and y, or neither.")
     if isinstance(condition, NUMBERS):
         return x if condition else y
     left, right = isinstance(x, NUMBERS), isinstance(y, NUMBERS)
@@ -91,15 +93,16 @@ def take(a: Any, indices: Any, axis: Any = None, mode: str = "raise", out: Any =
         IndexError: an index is out of bounds with mode 'raise'.
     """
     if mode not in ("wrap", "clip", "raise"):
-        raise NotImplementedError(f"take: mode={mode!r} is none of 'clip', 'wrap', 'raise'.")
+        raise NotDefinedError(f"take: mode={mode!r} is none of 'clip', 'wrap', 'raise'.")
     places = as_array(onp.asarray(indices) if not is_array(indices) else indices, a)
     if mode == "raise" and hasattr(places, "asnumpy"):
+        AxisOf().check("take", "axis", axis, a.ndim)
         extent = a.size if axis is None else a.shape[axis]
         known = places._value.array
         if known is not None:  # what is computed already is checked; what is pending is clipped
             host = onp.asarray(known)
             if host.size and (host.min() < -extent or host.max() >= extent):
-                raise IndexError(
+                raise IndexingError(
                     f"take: an index between {host.min()} and {host.max()} is out of bounds for "
                     f"axis {axis} with extent {extent}."
                 )
@@ -114,14 +117,14 @@ def take(a: Any, indices: Any, axis: Any = None, mode: str = "raise", out: Any =
 def sort(a: Any, axis: Any = -1, kind: Any = None, order: Any = None) -> Any:
     """In rising order along ``axis``; the flattened array where it is None."""
     if order is not None:
-        raise NotImplementedError("sort: order is for structured arrays, which are not kept.")
+        raise NotDefinedError("sort: order is for structured arrays, which are not kept.")
     return call("sort", a, axis=axis)
 
 
 def argsort(a: Any, axis: Any = -1, kind: Any = None, order: Any = None) -> Any:
     """The positions that sort the array along ``axis``; int64."""
     if order is not None:
-        raise NotImplementedError("argsort: order is for structured arrays, which are not kept.")
+        raise NotDefinedError("argsort: order is for structured arrays, which are not kept.")
     return call("argsort", a, axis=axis, is_ascend=True, dtype="int64")
 
 

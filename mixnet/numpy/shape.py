@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as onp
 
+from mixnet.base import AttributeTypeError, AttributeValueError, NotDefinedError
 from mixnet.numpy.call import NUMBERS, as_array, as_axes, call, is_array
 
 
@@ -141,7 +142,7 @@ def split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[Any]:
     """
     if isinstance(indices_or_sections, (int, onp.integer)) and hasattr(ary, "shape"):
         if indices_or_sections <= 0 or ary.shape[axis] % indices_or_sections:
-            raise ValueError(
+            raise AttributeValueError(
                 f"split: axis {axis} of extent {ary.shape[axis]} does not divide into "
                 f"{indices_or_sections} equal parts; array_split makes parts of unequal extents."
             )
@@ -153,7 +154,7 @@ def array_split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[Any]:
     if isinstance(indices_or_sections, (int, onp.integer)):
         sections, extent = int(indices_or_sections), ary.shape[axis]
         if sections <= 0:
-            raise ValueError(f"array_split: {sections} parts; give at least one.")
+            raise AttributeValueError(f"array_split: {sections} parts; give at least one.")
         each, extra = divmod(extent, sections)
         sizes = [each + 1] * extra + [each] * (sections - extra)
         indices_or_sections = onp.cumsum(sizes)[:-1].tolist()
@@ -162,7 +163,7 @@ def array_split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[Any]:
 
 def _check_axes(name: str, ary: Any, least: int) -> None:
     if len(ary.shape) < least:
-        raise ValueError(f"{name} takes arrays of {least} or more axes, not {ary.shape}.")
+        raise AttributeValueError(f"{name} takes arrays of {least} or more axes, not {ary.shape}.")
 
 
 def hsplit(ary: Any, indices_or_sections: Any) -> list[Any]:
@@ -290,15 +291,15 @@ def pad(x: Any, pad_width: Any = None, mode: str = "constant", **kwargs: Any) ->
     """
     modes = ("constant", "edge", "reflect", "symmetric", "maximum", "minimum")
     if mode not in modes:
-        raise ValueError(f"pad: mode={mode!r} is none of {', '.join(modes)}.")
+        raise AttributeValueError(f"pad: mode={mode!r} is none of {', '.join(modes)}.")
     given = onp.asarray(pad_width)
     if given.dtype.kind not in "iu":
-        raise TypeError("pad: pad_width must hold whole numbers.")
+        raise AttributeTypeError("pad: pad_width must hold whole numbers.")
     pairs = tuple((int(a), int(b)) for a, b in onp.broadcast_to(given, (len(x.shape), 2)))
     value = kwargs.pop("constant_values", 0)
     reflect = kwargs.pop("reflect_type", "even")
     if kwargs:
-        raise ValueError(f"pad: mode {mode!r} has no keyword {next(iter(kwargs))!r}.")
+        raise AttributeValueError(f"pad: mode {mode!r} has no keyword {next(iter(kwargs))!r}.")
     given_to_op = {"pad_width": pairs, "mode": mode, "reflect_type": reflect}
     return call("_npi_pad", x, constant_value=float(value), **given_to_op)
 
@@ -318,7 +319,7 @@ def resize(a: Any, new_shape: Any) -> Any:
 def unravel_index(indices: Any, shape: Any, order: str = "C") -> tuple[Any, ...]:
     """The index of each axis from positions in the flattened array."""
     if order != "C":
-        raise NotImplementedError("unravel_index: only order='C' is kept.")
+        raise NotDefinedError("unravel_index: only order='C' is kept.")
     shape = (shape,) if isinstance(shape, (int, onp.integer)) else tuple(shape)
     if not is_array(indices):
         return onp.unravel_index(indices, shape)

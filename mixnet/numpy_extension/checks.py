@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from mixnet.base import AttributeValueError
 from mixnet.ndarray.ndarray import NDArray
 from mixnet.numpy.call import call
 from mixnet.runtime.state import is_tracing
@@ -21,5 +22,5 @@ def constraint_check(input: Any, msg: str = "Constraint violated.", **kwargs: An
     """
     found = call("_npx_constraint_check", input, msg=msg)
     if isinstance(found, NDArray) and not is_tracing() and not bool(found.asnumpy()):
-        raise ValueError(msg)
+        raise AttributeValueError(msg)
     return found

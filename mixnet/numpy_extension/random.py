@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as onp
 
+from mixnet.base import AttributeValueError
 from mixnet.numpy.call import call, is_array, name_of
 from mixnet.random import seed as _seed
 
@@ -29,7 +30,7 @@ def bernoulli(
         ValueError: both of ``prob`` and ``logit``, or neither.
     """
     if (prob is None) == (logit is None):
-        raise ValueError("bernoulli: give one of prob and logit.")
+        raise AttributeValueError("bernoulli: give one of prob and logit.")
     parameter = prob if logit is None else logit
     given: dict[str, Any] = {"prob": None, "logit": None, "is_logit": logit is not None}
     arrays = [parameter] if is_array(parameter) else []

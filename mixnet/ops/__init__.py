@@ -68,6 +68,7 @@ from mixnet.ops import aliases as aliases  # isort: skip  # names the operators 
 from mixnet.ops.attributes import DType as DType
 from mixnet.ops.attributes import Scalar as Scalar
 from mixnet.ops.attributes import Shape as Shape
+from mixnet.ops.ranges import Range as Range
 from mixnet.ops.registry import OPERATORS as OPERATORS
 from mixnet.ops.registry import Op as Op
 from mixnet.ops.registry import find as find

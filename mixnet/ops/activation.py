@@ -7,6 +7,7 @@ from typing import Any, Literal
 import jax
 import jax.numpy as jnp
 
+from mixnet.ops.attributes import Axes, Share
 from mixnet.ops.elementwise import relu
 from mixnet.ops.registry import op
 
@@ -36,6 +37,10 @@ def _below(data: Any) -> Any:
     return jnp.expm1(jnp.where(data > 0, 0, data))
 
 
+def _leaky_draws(act_type: str, training: bool) -> bool:
+    return act_type == "rrelu" and training
+
+
 def _leaky_arguments(act_type: str) -> tuple[str, ...]:
     return ("data", "gamma") if act_type == "prelu" else ("data",)
 
@@ -43,6 +48,7 @@ def _leaky_arguments(act_type: str) -> tuple[str, ...]:
 @op(
     "LeakyReLU",
     arguments=_leaky_arguments,
+    draws=_leaky_draws,
     initializers={"gamma": '["Constant", {"value": 0.25}]'},
 )
 def leaky_relu(
@@ -89,13 +95,17 @@ def _(data, *, act_type):
     return {"gamma": (data[1] if len(data) > 1 else 1,)} if act_type == "prelu" else {}
 
 
-@op("Dropout")
+def _drops(p: float, mode: str, training: bool) -> bool:
+    return p != 0 and (training or mode == "always")
+
+
+@op("Dropout", draws=_drops)
 def dropout(
     data,
     *,
-    p: float = 0.5,
+    p: Share = 0.5,
     mode: Literal["always", "training"] = "training",
-    axes: tuple = (),
+    axes: Axes = (),
     cudnn_off: bool | None = False,
     key,
     training,
@@ -106,8 +116,9 @@ def dropout(
 
     Source: MXNet operator ``Dropout``.
     """
-    if p == 0 or not (training or mode == "always"):
+    if not _drops(p, mode, training):
         return data
-    shape = tuple(1 if i in axes else n for i, n in enumerate(data.shape))
+    shared = {axis % data.ndim for axis in axes}
+    shape = tuple(1 if i in shared else n for i, n in enumerate(data.shape))
     kept = jax.random.bernoulli(key, 1 - p, shape)
     return jnp.where(kept, data / (1 - p), 0).astype(data.dtype)

@@ -8,6 +8,7 @@ from typing import Any
 import jax.numpy as jnp
 
 from mixnet.base import ShapeError
+from mixnet.ops.attributes import Positive
 from mixnet.ops.registry import op
 
 
@@ -50,7 +51,7 @@ def _weighted(name: str, attention: Any, values: Any) -> Any:
 
 
 @op("_contrib_interleaved_matmul_selfatt_qk")
-def interleaved_matmul_selfatt_qk(queries_keys_values, *, heads: int):
+def interleaved_matmul_selfatt_qk(queries_keys_values, *, heads: Positive):
     """Scores of self-attention: queries times keys, divided by the root of a head's size.
 
     Args:
@@ -71,7 +72,7 @@ def interleaved_matmul_selfatt_qk(queries_keys_values, *, heads: int):
 
 
 @op("_contrib_interleaved_matmul_selfatt_valatt")
-def interleaved_matmul_selfatt_valatt(queries_keys_values, attention, *, heads: int):
+def interleaved_matmul_selfatt_valatt(queries_keys_values, attention, *, heads: Positive):
     """Self-attention: the sum of the values with the weights ``attention``.
 
     Args:
@@ -92,7 +93,7 @@ def interleaved_matmul_selfatt_valatt(queries_keys_values, attention, *, heads: 
 
 
 @op("_contrib_interleaved_matmul_encdec_qk")
-def interleaved_matmul_encdec_qk(queries, keys_values, *, heads: int):
+def interleaved_matmul_encdec_qk(queries, keys_values, *, heads: Positive):
     """Scores of attention to another sequence: queries times keys by the root of a head's size.
 
     Args:
@@ -113,7 +114,7 @@ def interleaved_matmul_encdec_qk(queries, keys_values, *, heads: int):
 
 
 @op("_contrib_interleaved_matmul_encdec_valatt")
-def interleaved_matmul_encdec_valatt(keys_values, attention, *, heads: int):
+def interleaved_matmul_encdec_valatt(keys_values, attention, *, heads: Positive):
     """Attention to another sequence: the sum of its values with the weights ``attention``.
 
     Args:

@@ -7,7 +7,9 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
+from mixnet.ops.attributes import Axis, NonNegative, Positive, Share
 from mixnet.ops.elementwise import relu
+from mixnet.ops.normalization import check_channels
 from mixnet.ops.over_devices import AXIS
 from mixnet.ops.registry import Op, op
 
@@ -111,12 +113,12 @@ def batch_norm(
     moving_mean,
     moving_var,
     *,
-    eps: float = 1e-3,
-    momentum: float = 0.9,
+    eps: NonNegative = 1e-3,
+    momentum: Share = 0.9,
     fix_gamma: bool = True,
     use_global_stats: bool = False,
     output_mean_var: bool = False,
-    axis: int = 1,
+    axis: Axis = 1,
     cudnn_off: bool = False,
     min_calib_range: float | None = None,
     max_calib_range: float | None = None,
@@ -141,6 +143,8 @@ def batch_norm(
     """
     moving = (moving_mean, moving_var)
     batch = training and not use_global_stats
+    vectors = {"gamma": gamma, "beta": beta, "moving_mean": moving_mean, "moving_var": moving_var}
+    check_channels("BatchNorm", data, axis, **vectors)
     out, mean, var, *new = _normalize(
         data, gamma, beta, moving, batch, eps, momentum, fix_gamma, axis
     )
@@ -155,12 +159,12 @@ def batch_norm_with_relu(
     moving_mean,
     moving_var,
     *,
-    eps: float = 1e-3,
-    momentum: float = 0.9,
+    eps: NonNegative = 1e-3,
+    momentum: Share = 0.9,
     fix_gamma: bool = True,
     use_global_stats: bool = False,
     output_mean_var: bool = False,
-    axis: int = 1,
+    axis: Axis = 1,
     cudnn_off: bool = False,
     min_calib_range: float | None = None,
     max_calib_range: float | None = None,
@@ -193,12 +197,12 @@ def sync_batch_norm(
     moving_mean,
     moving_var,
     *,
-    eps: float = 1e-3,
-    momentum: float = 0.9,
+    eps: NonNegative = 1e-3,
+    momentum: Share = 0.9,
     fix_gamma: bool = True,
     use_global_stats: bool = False,
     output_mean_var: bool = False,
-    ndev: int = 1,
+    ndev: Positive = 1,
     key: str,
     training,
 ):
@@ -281,8 +285,8 @@ def batch_norm_v1(
     moving_mean,
     moving_var,
     *,
-    eps: float = 1e-3,
-    momentum: float = 0.9,
+    eps: NonNegative = 1e-3,
+    momentum: Share = 0.9,
     fix_gamma: bool = True,
     use_global_stats: bool = False,
     output_mean_var: bool = False,

@@ -7,7 +7,7 @@ from typing import Any
 import jax.numpy as jnp
 
 from mixnet.base import ShapeError
-from mixnet.ops.attributes import Shape
+from mixnet.ops.attributes import Axes, Extents, Shape
 from mixnet.ops.elementwise import BINARY, check_same_kind
 from mixnet.ops.registry import Op, op
 
@@ -49,30 +49,42 @@ for _key in BINARY:
 
 
 @op("broadcast_to")
-def broadcast_to(data, *, shape: Shape = ()):
+def broadcast_to(data, *, shape: Extents = ()):
     """Axes of extent one repeated to ``shape``; 0 there keeps an axis as it is.
 
     Source: MXNet operator ``broadcast_to``.
     """
     if len(shape) != data.ndim:
         raise ShapeError(f"broadcast_to: {data.shape} has not as many axes as {shape}.")
-    return _repeat("broadcast_to", data, [n or d for n, d in zip(shape, data.shape, strict=True)])
+    wanted = [n or d for n, d in zip(shape, data.shape, strict=True)]
+    if any(d not in (1, n) for n, d in zip(wanted, data.shape, strict=True)):
+        raise ShapeError(
+            f"broadcast_to: data {data.shape} cannot become {shape}; only axes of extent 1 are repeated."
+        )
+    return _repeat("broadcast_to", data, wanted)
 
 
 @op("broadcast_axis", aliases=["broadcast_axes"], method=True)
-def broadcast_axis(data, *, axis: Shape = (), size: Shape = ()):
+def broadcast_axis(data, *, axis: Axes = (), size: Extents = ()):
     """Each ``axis``, of extent one, repeated ``size`` times.
 
     Source: MXNet operator ``broadcast_axis``.
     """
+    if len(axis) != len(size):
+        raise ShapeError(f"broadcast_axis: axis={axis} and size={size} must be as many numbers.")
     shape = list(data.shape)
     for each, extent in zip(axis, size, strict=True):
+        if shape[each] != 1:
+            raise ShapeError(
+                f"broadcast_axis: axis {each} of data {data.shape} has {shape[each]} elements; only one "
+                f"of extent 1 can be repeated."
+            )
         shape[each] = extent
     return _repeat("broadcast_axis", data, shape)
 
 
 @op("broadcast_like")
-def broadcast_like(lhs, rhs, *, lhs_axes: Shape | None = None, rhs_axes: Shape | None = None):
+def broadcast_like(lhs, rhs, *, lhs_axes: Axes | None = None, rhs_axes: Shape | None = None):
     """The left array repeated to the shape of the right one, or to some of its axes.
 
     Source: MXNet operator ``broadcast_like``.

@@ -8,6 +8,7 @@ import jax
 import jax.numpy as jnp
 
 from mixnet.base import AttributeValueError, ShapeError
+from mixnet.ops.attributes import Positive
 from mixnet.ops.registry import op
 
 _SMOOTH = 1e-4
@@ -29,7 +30,7 @@ def _smoothed(counts: Any, inside: Any) -> Any:
     output_names=("threshold", "divergence"),
     differentiable=False,
 )
-def calibrate_entropy(hist, hist_edges, *, num_quantized_bins: int = 255):
+def calibrate_entropy(hist, hist_edges, *, num_quantized_bins: Positive = 255):
     """The threshold whose quantized histogram diverges least from the cut one.
 
     A threshold cuts as many bins off on both sides, which count at the ends of what stays. That

@@ -8,8 +8,8 @@ from typing import Any
 import jax
 
 from mixnet.base import ShapeError
-from mixnet.ops.attributes import Shape
-from mixnet.ops.convolution import spatial
+from mixnet.ops.attributes import Extents, Kernel, Steps
+from mixnet.ops.convolution import check_reach, spatial
 from mixnet.ops.registry import op
 
 
@@ -27,7 +27,7 @@ def _columns(data: Any, kernel: Any, stride: Any, dilate: Any, pad: Any) -> Any:
 
 
 @op("im2col")
-def im2col(data, *, kernel: Shape, stride: Shape = (), dilate: Shape = (), pad: Shape = ()):
+def im2col(data, *, kernel: Kernel, stride: Steps = (), dilate: Steps = (), pad: Extents = ()):
     """The windows that a convolution reads, each as a column.
 
     Args:
@@ -46,6 +46,7 @@ def im2col(data, *, kernel: Shape, stride: Shape = (), dilate: Shape = (), pad: 
             f"im2col: data {data.shape} must have {len(kernel) + 2} axes for kernel {kernel}: "
             f"batch, channels and {len(kernel)} spatial."
         )
+    check_reach("im2col", data.shape, data.shape[2:], kernel, dilate, pad)
     return _columns(data, kernel, stride, dilate, pad)
 
 
@@ -53,11 +54,11 @@ def im2col(data, *, kernel: Shape, stride: Shape = (), dilate: Shape = (), pad: 
 def col2im(
     data,
     *,
-    output_size: Shape,
-    kernel: Shape,
-    stride: Shape = (),
-    dilate: Shape = (),
-    pad: Shape = (),
+    output_size: Steps,
+    kernel: Kernel,
+    stride: Steps = (),
+    dilate: Steps = (),
+    pad: Extents = (),
 ):
     """Columns added at the places that ``im2col`` takes them from: its transpose.
 

@@ -8,7 +8,7 @@ import jax
 import jax.numpy as jnp
 
 from mixnet.base import ShapeError
-from mixnet.ops.attributes import Shape
+from mixnet.ops.attributes import Extents, Kernel, Long, Positive, Steps
 from mixnet.ops.registry import op
 
 _SPATIAL = {1: "W", 2: "HW", 3: "DHW"}
@@ -27,6 +27,26 @@ def spatial(name: str, given: tuple[int, ...], count: int, default: int) -> tupl
     return given
 
 
+def check_reach(
+    name: str, shape: Any, extents: Any, kernel: Any, dilate: tuple[int, ...], pad: tuple[int, ...]
+) -> None:
+    """Whether a kernel fits into data of that shape, with those extents, once it is padded.
+
+    Raises:
+        ShapeError: it does not.
+    """
+    axes = len(kernel)
+    pads, dilates = spatial("pad", pad, axes, 0), spatial("dilate", dilate, axes, 1)
+    for extent, size, p, d in zip(extents, kernel, pads, dilates, strict=True):
+        reach = d * (size - 1) + 1
+        if reach > extent + 2 * p:
+            raise ShapeError(
+                f"{name}: kernel {kernel} reaches over {reach} elements, data {shape} has "
+                f"{extent + 2 * p} there, padding included. Take larger data, more padding or a smaller "
+                f"kernel."
+            )
+
+
 Layout = Literal["NCDHW", "NCHW", "NCW", "NDHWC", "NHWC"]
 
 
@@ -36,13 +56,13 @@ def convolution(
     weight,
     bias=None,
     *,
-    kernel: Shape,
-    stride: Shape = (),
-    dilate: Shape = (),
-    pad: Shape = (),
-    num_filter: int,
-    num_group: int = 1,
-    workspace: int = 1024,
+    kernel: Kernel,
+    stride: Steps = (),
+    dilate: Steps = (),
+    pad: Extents = (),
+    num_filter: Positive,
+    num_group: Positive = 1,
+    workspace: Long = 1024,
     no_bias: bool = False,
     cudnn_tune: Literal["fastest", "limited_workspace", "off"] | None = None,
     cudnn_off: bool = False,
@@ -76,14 +96,7 @@ def convolution(
         )
     pads, dilates = spatial("pad", pad, axes, 0), spatial("dilate", dilate, axes, 1)
     extents = data.shape[1:-1] if _is_last(layout) else data.shape[2:]
-    for extent, size, p, d in zip(extents, kernel, pads, dilates, strict=True):
-        reach = d * (size - 1) + 1
-        if reach > extent + 2 * p:
-            raise ShapeError(
-                f"Convolution: kernel {kernel} reaches over {reach} elements, data {data.shape} has "
-                f"{extent + 2 * p} there, padding included. Take larger data, more padding or a smaller "
-                f"kernel."
-            )
+    check_reach("Convolution", data.shape, extents, kernel, dilate, pad)
     letters = _SPATIAL[axes]
     out = jax.lax.conv_general_dilated(
         data,
@@ -145,13 +158,13 @@ def convolution_v1(
     weight,
     bias=None,
     *,
-    kernel: Shape,
-    stride: Shape = (),
-    dilate: Shape = (),
-    pad: Shape = (),
-    num_filter: int,
-    num_group: int = 1,
-    workspace: int = 1024,
+    kernel: Kernel,
+    stride: Steps = (),
+    dilate: Steps = (),
+    pad: Extents = (),
+    num_filter: Positive,
+    num_group: Positive = 1,
+    workspace: Long = 1024,
     no_bias: bool = False,
     cudnn_tune: Literal["fastest", "limited_workspace", "off"] | None = None,
     cudnn_off: bool = False,
@@ -193,15 +206,15 @@ def deconvolution(
     weight,
     bias=None,
     *,
-    kernel: Shape,
-    stride: Shape = (),
-    dilate: Shape = (),
-    pad: Shape = (),
-    adj: Shape = (),
-    target_shape: Shape = (),
-    num_filter: int,
-    num_group: int = 1,
-    workspace: int = 512,
+    kernel: Kernel,
+    stride: Steps = (),
+    dilate: Steps = (),
+    pad: Extents = (),
+    adj: Extents = (),
+    target_shape: Extents = (),
+    num_filter: Positive,
+    num_group: Positive = 1,
+    workspace: Long = 512,
     no_bias: bool = True,
     cudnn_tune: Literal["fastest", "limited_workspace", "off"] | None = None,
     cudnn_off: bool = False,
@@ -244,6 +257,7 @@ def deconvolution(
     reach = [d * (k - 1) + 1 for d, k in zip(dilates, kernel, strict=True)]
     pads, adjs = spatial("pad", pad, axes, 0), spatial("adj", adj, axes, 0)
     if any(target_shape):
+        spatial("target_shape", target_shape, axes, 0)
         total = [
             (n - 1) * s + r - t
             for n, s, r, t in zip(data.shape[2:], strides, reach, target_shape, strict=True)
@@ -257,6 +271,14 @@ def deconvolution(
         adjs = tuple(t % 2 for t in total)
     if any(a >= s for a, s in zip(adjs, strides, strict=True)):
         raise ShapeError(f"Deconvolution: adj {adjs} must be below stride {strides} on every axis.")
+    sizes = [
+        (n - 1) * s + r - 2 * p + a
+        for n, s, r, p, a in zip(data.shape[2:], strides, reach, pads, adjs, strict=True)
+    ]
+    if min(sizes) < 1:
+        raise ShapeError(
+            f"Deconvolution: pad {pads} leaves nothing of the result, of extents {sizes}; take less."
+        )
     groups, letters = num_group, _SPATIAL[axes]
     # The kernels as the transposed convolution reads them: flipped, and outputs before inputs.
     turned = jnp.flip(weight, range(2, 2 + axes))

@@ -9,6 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from mixnet.base import AttributeValueError, ShapeError
+from mixnet.ops.attributes import Count, Positive
 from mixnet.ops.registry import op
 
 
@@ -17,11 +18,11 @@ def correlation(
     data1,
     data2,
     *,
-    kernel_size: int = 1,
-    max_displacement: int = 1,
-    stride1: int = 1,
-    stride2: int = 1,
-    pad_size: int = 0,
+    kernel_size: Positive = 1,
+    max_displacement: Count = 1,
+    stride1: Positive = 1,
+    stride2: Positive = 1,
+    pad_size: Count = 0,
     is_multiply: bool = True,
 ):
     """The mean product, or absolute difference, of patches, for each displacement a channel.

@@ -6,32 +6,56 @@ import math
 
 import jax.numpy as jnp
 
-from mixnet.ops.attributes import DType, Scalar, Shape
+from mixnet.base import AttributeValueError
+from mixnet.ops.attributes import Axis, Count, DType, Extents, Long, Positive, Scalar
 from mixnet.ops.registry import op
 
 
 @op("_zeros", differentiable=False)
-def zeros(*, shape: Shape = (), ctx: str = "", dtype: DType = "float32"):
+def zeros(*, shape: Extents = (), ctx: str = "", dtype: DType = "float32"):
     """Zeros."""
     return jnp.zeros(shape, dtype)
 
 
 @op("_ones", differentiable=False)
-def ones(*, shape: Shape = (), ctx: str = "", dtype: DType = "float32"):
+def ones(*, shape: Extents = (), ctx: str = "", dtype: DType = "float32"):
     """Ones."""
     return jnp.ones(shape, dtype)
 
 
 @op("_full", differentiable=False)
-def full(*, shape: Shape = (), ctx: str = "", dtype: DType = "float32", value: Scalar):
+def full(*, shape: Extents = (), ctx: str = "", dtype: DType = "float32", value: Scalar):
     """One number everywhere."""
     return jnp.broadcast_to(jnp.asarray(value).astype(dtype), shape)
 
 
 @op("_eye", differentiable=False)
-def eye(*, N: int, M: int = 0, k: int = 0, ctx: str = "", dtype: DType = "float32"):
+def eye(*, N: Count, M: Count = 0, k: Long = 0, ctx: str = "", dtype: DType = "float32"):
     """A matrix with ones on diagonal ``k``; ``M`` columns, ``N`` if 0."""
     return jnp.eye(N, M or N, k, dtype)
+
+
+def steps_between(
+    name: str, start: float, stop: float | None, step: float
+) -> tuple[float, float, int]:
+    """Where a range of numbers starts and stops, and how many it has; none if they lead away.
+
+    Raises:
+        AttributeValueError: one of the numbers is not finite, or ``step`` is 0.
+    """
+    start, stop = (0.0, start) if stop is None else (start, stop)
+    if not step or not all(map(math.isfinite, (start, stop, step))):
+        raise AttributeValueError(
+            f"{name}: start={start:g}, stop={stop:g}, step={step:g} is out of range; give finite "
+            f"numbers, and a step other than 0."
+        )
+    count = max(0, math.ceil((stop - start) / step))
+    if count >= 2**31:
+        raise AttributeValueError(
+            f"{name}: start={start:g}, stop={stop:g}, step={step:g} is out of range; that would be "
+            f"{count:g} numbers, more than an array holds."
+        )
+    return start, stop, count
 
 
 @op("_arange", differentiable=False)
@@ -40,14 +64,22 @@ def arange(
     start: float,
     stop: float | None = None,
     step: float = 1.0,
-    repeat: int = 1,
+    repeat: Positive = 1,
     infer_range: bool = False,
     ctx: str = "",
     dtype: DType = "float32",
 ):
-    """Numbers from ``start`` to below ``stop``, each ``repeat`` times; from 0 if ``stop`` is None."""
-    start, stop = (0.0, start) if stop is None else (start, stop)
-    count = max(0, math.ceil((stop - start) / step))
+    """Numbers from ``start`` to below ``stop``, each ``repeat`` times; from 0 if ``stop`` is None.
+
+    Raises:
+        AttributeValueError: ``step`` leads away from ``stop``.
+    """
+    start, stop, count = steps_between("_arange", start, stop, step)
+    if (stop - start) * step < 0:
+        raise AttributeValueError(
+            f"_arange: step={step:g} is out of range, it leads away from start={start:g} to stop="
+            f"{stop:g}; give it the other sign."
+        )
     numbers = start + step * jnp.arange(count, dtype=jnp.float64)
     return jnp.repeat(numbers, repeat).astype(dtype)
 
@@ -58,11 +90,11 @@ def linspace(
     start: float,
     stop: float | None = None,
     step: float = 1.0,
-    repeat: int = 1,
+    repeat: Positive = 1,
     infer_range: bool = False,
     ctx: str = "",
     dtype: DType = "float32",
-    num: int = 50,
+    num: Count = 50,
     endpoint: bool = True,
 ):
     """``num`` numbers at equal distances from ``start`` to ``stop``."""
@@ -77,9 +109,9 @@ def arange_like(
     *,
     start: float = 0.0,
     step: float = 1.0,
-    repeat: int = 1,
+    repeat: Positive = 1,
     ctx: str = "",
-    axis: int | None = None,
+    axis: Axis | None = None,
 ):
     """Numbers from ``start`` on, each ``repeat`` times, as many as ``data`` has.
 

@@ -8,7 +8,7 @@ import jax
 import jax.numpy as jnp
 
 from mixnet.base import AttributeValueError, ShapeError
-from mixnet.ops.attributes import Shape
+from mixnet.ops.attributes import Extents, Long, Pair, Positive, Steps
 from mixnet.ops.convolution import spatial
 from mixnet.ops.registry import op
 
@@ -144,14 +144,14 @@ def deformable_convolution(
     weight,
     bias=None,
     *,
-    kernel: Shape,
-    stride: Shape = (),
-    dilate: Shape = (),
-    pad: Shape = (),
-    num_filter: int,
-    num_group: int = 1,
-    num_deformable_group: int = 1,
-    workspace: int = 1024,
+    kernel: Pair,
+    stride: Steps = (),
+    dilate: Steps = (),
+    pad: Extents = (),
+    num_filter: Positive,
+    num_group: Positive = 1,
+    num_deformable_group: Positive = 1,
+    workspace: Long = 1024,
     no_bias: bool = False,
     layout: Layout | None = None,
 ):
@@ -197,16 +197,16 @@ def modulated_deformable_convolution(
     weight,
     bias=None,
     *,
-    kernel: Shape,
-    stride: Shape = (),
-    dilate: Shape = (),
-    pad: Shape = (),
-    num_filter: int,
-    num_group: int = 1,
-    num_deformable_group: int = 1,
-    workspace: int = 1024,
+    kernel: Pair,
+    stride: Steps = (),
+    dilate: Steps = (),
+    pad: Extents = (),
+    num_filter: Positive,
+    num_group: Positive = 1,
+    num_deformable_group: Positive = 1,
+    workspace: Long = 1024,
     no_bias: bool = False,
-    im2col_step: int = 64,
+    im2col_step: Positive = 64,
     layout: Layout | None = None,
 ):
     """A deformable convolution in which every sample has a weight of its own.

@@ -5,12 +5,13 @@ from __future__ import annotations
 import math
 
 from mixnet.base import ShapeError
+from mixnet.ops.attributes import Positive
 from mixnet.ops.registry import op
 
 
 @op("FullyConnected")
 def fully_connected(
-    data, weight, bias=None, *, num_hidden: int, no_bias: bool = False, flatten: bool = True
+    data, weight, bias=None, *, num_hidden: Positive, no_bias: bool = False, flatten: bool = True
 ):
     """Affine map of every sample: ``out = data · weightᵀ + bias``.
 
@@ -33,6 +34,11 @@ def fully_connected(
             f"FullyConnected: weight {weight.shape} takes {weight.shape[-1]} numbers per sample, "
             f"but data {data.shape} has {rows.shape[-1]} (flatten={flatten}). "
             f"Give weight the shape {(num_hidden, rows.shape[-1])}, or data the other extent."
+        )
+    if weight.shape[0] != num_hidden or (bias is not None and bias.shape != (num_hidden,)):
+        raise ShapeError(
+            f"FullyConnected: num_hidden={num_hidden}, but weight is {weight.shape}"
+            f"{'' if bias is None else f' and bias {bias.shape}'}; both start with num_hidden."
         )
     out = rows @ weight.T
     return out if no_bias else out + bias

@@ -9,6 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from mixnet.base import AttributeValueError, DTypeError, ShapeError, TraceError
+from mixnet.ops.attributes import Axis, Count
 from mixnet.ops.registry import op
 
 
@@ -22,7 +23,7 @@ def _known(name: str, size: int | None) -> int:
 
 
 @op("_contrib_boolean_mask", aliases=["_npi_boolean_mask"])
-def boolean_mask(data, index, *, axis: int = 0, size: int | None = None):
+def boolean_mask(data, index, *, axis: Axis = 0, size: int | None = None):
     """The slices of ``data`` along ``axis`` where ``index`` is not 0.
 
     Args:
@@ -74,7 +75,7 @@ def unique(
     return_index: bool = False,
     return_inverse: bool = False,
     return_counts: bool = False,
-    axis: int | None = None,
+    axis: Axis | None = None,
     size: int | None = None,
 ):
     """The different elements, or slices along ``axis``, in rising order.
@@ -104,7 +105,7 @@ def _(data, axis):
     differentiable=False,
 )
 def bincount(
-    data, weights=None, *, minlength: int = 0, has_weights: bool = False, size: int | None = None
+    data, weights=None, *, minlength: Count = 0, has_weights: bool = False, size: int | None = None
 ):
     """How often each whole number from 0 on occurs in ``data``, or the sum of its weights.
 
@@ -130,15 +131,13 @@ def bincount(
 
 @bincount.set_size
 def _(data, minlength):
-    if minlength < 0:
-        raise AttributeValueError(f"bincount: minlength={minlength} is below 0.")
     if data.size and data.dtype.kind in "iu" and data.min() < 0:
         raise AttributeValueError(f"bincount: {data.min()} in data is below 0.")
     return max(int(data.max()) + 1 if data.size else 0, minlength)
 
 
 @op("_contrib_getnnz", differentiable=False)
-def getnnz(data, *, axis: int | None = None):
+def getnnz(data, *, axis: Axis | None = None):
     """How many elements are not 0, of a matrix or of each of its columns; int64.
 
     Source: MXNet operator ``_contrib_getnnz``.

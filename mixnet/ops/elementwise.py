@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -454,9 +455,10 @@ def smooth_l1(data, *, scalar: float = 1.0):
     Source: MXNet operator ``smooth_l1``.
     """
     squared = scalar * scalar
+    bend = 1 / squared if squared else math.inf
     size = jnp.abs(data)
     inner = 0.5 * squared * jnp.square(data)
-    return jnp.where(size < 1 / squared, inner, size - 0.5 / squared).astype(data.dtype)
+    return jnp.where(size < bend, inner, size - bend / 2).astype(data.dtype)
 
 
 @op("hard_sigmoid")

@@ -5,11 +5,12 @@ from __future__ import annotations
 import jax.numpy as jnp
 
 from mixnet.base import ShapeError
+from mixnet.ops.attributes import Positive
 from mixnet.ops.registry import op
 
 
 @op("_contrib_fft")
-def fft(data, *, compute_size: int = 128):
+def fft(data, *, compute_size: Positive = 128):
     """The Fourier transform along the last axis, real and imaginary parts in turn.
 
     Args:
@@ -33,7 +34,7 @@ def fft(data, *, compute_size: int = 128):
 
 
 @op("_contrib_ifft")
-def ifft(data, *, compute_size: int = 128):
+def ifft(data, *, compute_size: Positive = 128):
     """The real part of the opposite of ``_contrib_fft``, not divided by the number of elements.
 
     Args:
@@ -63,7 +64,7 @@ def _two_or_four(operator: str, shape: tuple[int, ...]) -> None:
 
 
 @op("_contrib_count_sketch")
-def count_sketch(data, h, s, *, out_dim: int, processing_batch_size: int = 32):
+def count_sketch(data, h, s, *, out_dim: Positive, processing_batch_size: Positive = 32):
     """Every element, with its sign, added to one of ``out_dim`` places.
 
     Args:

@@ -6,6 +6,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from mixnet.base import AttributeValueError, ShapeError
+from mixnet.ops.attributes import Positive
 from mixnet.ops.registry import op
 
 
@@ -22,7 +23,7 @@ def _arguments(bin_cnt: int | None) -> tuple[str, ...]:
     differentiable=False,
 )
 def histogram(
-    data, bins=None, *, bin_cnt: int | None = None, range: tuple[float, ...] | None = None
+    data, bins=None, *, bin_cnt: Positive | None = None, range: tuple[float, ...] | None = None
 ):
     """How many elements lie in each bin; the last bin includes its right edge.
 

@@ -8,6 +8,7 @@ import jax
 import jax.numpy as jnp
 
 from mixnet.base import AttributeValueError, ShapeError
+from mixnet.ops.attributes import Count, Positive
 from mixnet.ops.registry import Op, op
 
 
@@ -76,7 +77,7 @@ def normalize(data, *, mean: tuple[float, ...] = (0.0,) * 4, std: tuple[float, .
 
 
 @op("_image_crop", aliases=["_npx__image_crop"])
-def crop(data, *, x: int, y: int, width: int, height: int):
+def crop(data, *, x: Count, y: Count, width: Positive, height: Positive):
     """The rectangle of that size whose upper left corner is at column ``x`` and row ``y``.
 
     Args:

@@ -131,7 +131,15 @@ random_saturation = _declare(
 random_hue = _declare("hue", _hue, "An image whose colours are turned around the colour wheel")
 
 
-@op("_image_random_color_jitter", aliases=["_npx__image_random_color_jitter"])
+def _jitters(brightness: float, contrast: float, saturation: float, hue: float) -> bool:
+    return max(brightness, contrast, saturation, hue) > 0
+
+
+@op(
+    "_image_random_color_jitter",
+    aliases=["_npx__image_random_color_jitter"],
+    draws=_jitters,
+)
 def random_color_jitter(
     data, *, brightness: float, contrast: float, saturation: float, hue: float, key
 ):

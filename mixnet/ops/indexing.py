@@ -8,7 +8,7 @@ import jax
 import jax.numpy as jnp
 
 from mixnet.base import ShapeError
-from mixnet.ops.attributes import DType, Shape
+from mixnet.ops.attributes import Axis, Count, DType, Extents, Positive, Shape
 from mixnet.ops.registry import op
 
 
@@ -19,7 +19,7 @@ def bounded(indices: Any, extent: int, mode: str) -> Any:
 
 
 @op("take", method=True)
-def take(a, indices, *, axis: int = 0, mode: Literal["clip", "raise", "wrap"] = "clip"):
+def take(a, indices, *, axis: Axis = 0, mode: Literal["clip", "raise", "wrap"] = "clip"):
     """Slices of ``a`` along ``axis`` at ``indices``, which are clipped or wrapped into range.
 
     Returns:
@@ -46,7 +46,7 @@ def pick(
     data,
     index,
     *,
-    axis: int | None = -1,
+    axis: Axis | None = -1,
     keepdims: bool = False,
     mode: Literal["clip", "wrap"] = "clip",
 ):
@@ -87,7 +87,12 @@ def _(head, out, data, index, *, axis, keepdims, mode):
 
 @op("one_hot", method=True, differentiable=False)
 def one_hot(
-    indices, *, depth: int, on_value: float = 1.0, off_value: float = 0.0, dtype: DType = "float32"
+    indices,
+    *,
+    depth: Count,
+    on_value: float = 1.0,
+    off_value: float = 0.0,
+    dtype: DType = "float32",
 ):
     """``on_value`` at each index of a new last axis of ``depth``, ``off_value`` elsewhere.
 
@@ -107,7 +112,7 @@ def gather_nd(data, indices):
 
 
 @op("scatter_nd")
-def scatter_nd(data, indices, *, shape: Shape):
+def scatter_nd(data, indices, *, shape: Extents):
     """Zeros of ``shape`` with ``data`` at ``indices``, as ``gather_nd`` reads them.
 
     Source: MXNet operator ``scatter_nd``.
@@ -200,8 +205,8 @@ def embedding(
     data,
     weight,
     *,
-    input_dim: int,
-    output_dim: int,
+    input_dim: Positive,
+    output_dim: Positive,
     dtype: DType = "float32",
     sparse_grad: bool = False,
 ):
@@ -229,8 +234,8 @@ def sparse_embedding(
     data,
     weight,
     *,
-    input_dim: int,
-    output_dim: int,
+    input_dim: Positive,
+    output_dim: Positive,
     dtype: DType = "float32",
     sparse_grad: bool = False,
 ):

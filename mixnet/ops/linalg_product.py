@@ -8,6 +8,7 @@ import jax
 import jax.numpy as jnp
 
 from mixnet.base import ShapeError
+from mixnet.ops.attributes import Axis
 from mixnet.ops.registry import op
 
 
@@ -68,7 +69,7 @@ def gemm(
     transpose_b: bool = False,
     alpha: float = 1.0,
     beta: float = 1.0,
-    axis: int = -2,
+    axis: Axis = -2,
 ):
     """``alpha · op(A) · op(B) + beta · C`` for every matrix of a batch.
 
@@ -108,7 +109,7 @@ def gemm2(
     transpose_a: bool = False,
     transpose_b: bool = False,
     alpha: float = 1.0,
-    axis: int = -2,
+    axis: Axis = -2,
 ):
     """``alpha · op(A) · op(B)`` for every matrix of a batch.
 

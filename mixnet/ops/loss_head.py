@@ -9,6 +9,7 @@ import jax
 import jax.numpy as jnp
 
 from mixnet.base import ShapeError
+from mixnet.ops.attributes import Share
 from mixnet.ops.registry import op
 
 Normalization = Literal["batch", "null", "valid"]
@@ -26,7 +27,7 @@ def softmax_output(
     preserve_shape: bool = False,
     normalization: Normalization = "null",
     out_grad: bool = False,
-    smooth_alpha: float = 0.0,
+    smooth_alpha: Share = 0.0,
 ):
     """Softmax; its gradient is that of the cross entropy with ``label``.
 
@@ -34,8 +35,18 @@ def softmax_output(
         data: ``(batch, classes)``, or ``(batch, classes, ...)`` with ``multi_output``.
         label: class numbers, ``(batch,)`` or ``(batch, ...)``; or probabilities, as ``data``.
 
+    Raises:
+        ShapeError: there are fewer labels than softmaxes.
+
     Source: MXNet operator ``SoftmaxOutput``.
     """
+    count = data.size // data.shape[1 if multi_output and data.ndim > 1 else -1]
+    if preserve_shape or multi_output or data.ndim <= 2:
+        if label.size < count:
+            raise ShapeError(
+                f"SoftmaxOutput: label {label.shape} has {label.size} class numbers, data {data.shape} "
+                f"needs {count}."
+            )
     if multi_output:
         return jax.nn.softmax(data, 1)
     if preserve_shape:
@@ -248,9 +259,9 @@ def identity_attach_kl_sparse_reg(
     data,
     moving_avg,
     *,
-    sparseness_target: float = 0.1,
+    sparseness_target: Share = 0.1,
     penalty: float = 1e-3,
-    momentum: float = 0.9,
+    momentum: Share = 0.9,
     training,
 ):
     """The data; to the gradient a penalty is added that keeps the mean activation near a target.

@@ -2,35 +2,35 @@
 
 from __future__ import annotations
 
-from typing import Any
+import math
+from typing import Annotated, Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 
-from mixnet.base import AttributeValueError, ShapeError
+from mixnet.base import ShapeError
 from mixnet.ops.boxes import match, of_four, offsets, overlaps, placed, to_centers, to_corners
+from mixnet.ops.ranges import Length, Range
 from mixnet.ops.registry import op
 from mixnet.ops.suppression import survivors
 
+Numbers = Annotated[tuple[float, ...], Length(1, math.inf)]
+Ratios = Annotated[tuple[float, ...], Length(1, math.inf), Range(above=0)]
+Variances = Annotated[tuple[float, ...], Length(4)]
+
 _VARIANCES = (0.1, 0.1, 0.2, 0.2)
-
-
-def _numbers(operator: str, name: str, given: tuple[float, ...], count: int | None) -> None:
-    if len(given) != count if count else not given:
-        wanted = f"{count} numbers" if count else "at least one number"
-        raise AttributeValueError(f"{operator}: {name}={given} must have {wanted}.")
 
 
 @op("_contrib_MultiBoxPrior", aliases=["_npx_multibox_prior"], differentiable=False)
 def multibox_prior(
     data,
     *,
-    sizes: tuple[float, ...] = (1.0,),
-    ratios: tuple[float, ...] = (1.0,),
+    sizes: Numbers = (1.0,),
+    ratios: Ratios = (1.0,),
     clip: bool = False,
-    steps: tuple[float, ...] = (-1.0, -1.0),
-    offsets: tuple[float, ...] = (0.5, 0.5),
+    steps: Annotated[tuple[float, ...], Length(2)] = (-1.0, -1.0),
+    offsets: Annotated[tuple[float, ...], Length(2), Range(0, 1)] = (0.5, 0.5),
 ):
     """Anchors around every element of a feature map: all sizes, then the other ratios.
 
@@ -57,10 +57,6 @@ def multibox_prior(
         raise ShapeError(
             f"{name}: data {data.shape} must have four axes: batch, channels, height, width."
         )
-    _numbers(name, "sizes", sizes, None)
-    _numbers(name, "ratios", ratios, None)
-    _numbers(name, "steps", steps, 2)
-    _numbers(name, "offsets", offsets, 2)
     height, width = data.shape[2:4]
     down, across = (s if s > 0 else 1 / n for s, n in zip(steps, (height, width), strict=True))
     y = (np.arange(height) + offsets[0]) * down
@@ -92,7 +88,7 @@ def multibox_target(
     negative_mining_ratio: float = -1.0,
     negative_mining_thresh: float = 0.5,
     minimum_negative_samples: int = 0,
-    variances: tuple[float, ...] = _VARIANCES,
+    variances: Variances = _VARIANCES,
 ):
     """What each anchor should predict, from the true boxes of a picture.
 
@@ -122,7 +118,6 @@ def multibox_target(
     Source: MXNet operator ``_contrib_MultiBoxTarget``.
     """
     name = "_contrib_MultiBoxTarget"
-    _numbers(name, "variances", variances, 4)
     of_four(name, "anchor", anchor.shape, 3)
     anchors = anchor.reshape(-1, 4)
     count = anchors.shape[0]
@@ -182,7 +177,7 @@ def multibox_detection(
     background_id: int = 0,
     nms_threshold: float = 0.5,
     force_suppress: bool = False,
-    variances: tuple[float, ...] = _VARIANCES,
+    variances: Variances = _VARIANCES,
     nms_topk: int = -1,
 ):
     """The boxes that a detector finds, best first, each overlapping no better one of its class.
@@ -211,7 +206,6 @@ def multibox_detection(
     Source: MXNet operator ``_contrib_MultiBoxDetection``.
     """
     name = "_contrib_MultiBoxDetection"
-    _numbers(name, "variances", variances, 4)
     of_four(name, "anchor", anchor.shape, 3)
     if cls_prob.ndim != 3:
         raise ShapeError(f"{name}: cls_prob {cls_prob.shape} must be (batch, classes, anchors).")

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Callable
 from typing import Any
 
+from mixnet.base import UnknownAttributeError, did_you_mean
 from mixnet.ops.registry import OPERATORS, Op
 
 PREFIXES = {
@@ -52,13 +52,12 @@ class Namespace:
             if name.startswith("intgemm_"):
                 reason = "intgemm"
             if reason is not None:
-                raise AttributeError(
+                raise UnknownAttributeError(
                     f"{self.title}.{name} is not part of mixnet: {reason} is left out, see "
                     f"docs/from-mxnet.md."
                 )
-            near = difflib.get_close_matches(name, self.names(), 1)
-            hint = f" Did you mean {near[0]!r}?" if near else f" dir({self.title}) lists them."
-            raise AttributeError(f"{self.title} has no operator {name!r}.{hint}")
+            hint = did_you_mean(name, self.names()) or f" dir({self.title}) lists them."
+            raise UnknownAttributeError(f"{self.title} has no operator {name!r}.{hint}")
         # Looked up by the operator, so that one registered anew is found.
         if (op, name) not in self._made:
             self._made[op, name] = self.make(op, name)

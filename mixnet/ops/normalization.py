@@ -9,7 +9,22 @@ import jax.numpy as jnp
 import numpy as np
 
 from mixnet.base import AttributeValueError, ShapeError
+from mixnet.ops.attributes import Axis, NonNegative, Positive
 from mixnet.ops.registry import op
+
+
+def check_channels(name: str, data: Any, axis: int, **vectors: Any) -> None:
+    """Whether each of the vectors has a number for each of the channels on ``axis``.
+
+    Raises:
+        ShapeError: one has not.
+    """
+    for key, each in vectors.items():
+        if each.shape != data.shape[axis : axis + 1 or None]:
+            raise ShapeError(
+                f"{name}: {key} is {each.shape}, but data {data.shape} has {data.shape[axis]} "
+                f"channels on axis {axis}; give {key} the shape {(data.shape[axis],)}."
+            )
 
 
 def _standard(data: Any, axes: tuple[int, ...], eps: float) -> tuple[Any, Any, Any]:
@@ -31,7 +46,7 @@ def _visible(output_mean_var: bool) -> int:
     output_names=["output", "mean", "std"],
 )
 def layer_norm(
-    data, gamma, beta, *, axis: int = -1, eps: float = 1e-5, output_mean_var: bool = False
+    data, gamma, beta, *, axis: Axis = -1, eps: NonNegative = 1e-5, output_mean_var: bool = False
 ):
     """Mean 0 and variance 1 along ``axis``, then scaled by ``gamma`` and shifted by ``beta``.
 
@@ -42,6 +57,7 @@ def layer_norm(
 
     Source: MXNet operator ``LayerNorm``; Ba, Kiros and Hinton, 2016.
     """
+    check_channels("LayerNorm", data, axis, gamma=gamma, beta=beta)
     axis %= data.ndim
     shape = [-1 if i == axis else 1 for i in range(data.ndim)]
     out, mean, std = _standard(data, (axis,), eps)
@@ -55,7 +71,7 @@ def _(data, *, axis):
 
 
 @op("InstanceNorm")
-def instance_norm(data, gamma, beta, *, eps: float = 1e-3):
+def instance_norm(data, gamma, beta, *, eps: NonNegative = 1e-3):
     """Mean 0 and variance 1 of every channel of every sample, then ``gamma`` and ``beta``.
 
     Args:
@@ -65,6 +81,7 @@ def instance_norm(data, gamma, beta, *, eps: float = 1e-3):
 
     Source: MXNet operator ``InstanceNorm``; Ulyanov, Vedaldi and Lempitsky, 2016.
     """
+    check_channels("InstanceNorm", data, 1, gamma=gamma, beta=beta)
     shape = (1, -1, *(1,) * (data.ndim - 2))
     out, _, _ = _standard(data, tuple(range(2, data.ndim)), eps)
     return out * gamma.reshape(shape) + beta.reshape(shape)
@@ -81,8 +98,8 @@ def group_norm(
     gamma,
     beta,
     *,
-    num_groups: int = 1,
-    eps: float = 1e-5,
+    num_groups: Positive = 1,
+    eps: NonNegative = 1e-5,
     output_mean_var: bool = False,
 ):
     """Mean 0 and variance 1 of every group of channels of a sample, then ``gamma`` and ``beta``.
@@ -124,7 +141,7 @@ def _(data, *, num_groups):
 
 @op("L2Normalization")
 def l2_normalization(
-    data, *, eps: float = 1e-10, mode: Literal["channel", "instance", "spatial"] = "instance"
+    data, *, eps: NonNegative = 1e-10, mode: Literal["channel", "instance", "spatial"] = "instance"
 ):
     """Length 1: of every sample, of the channels at every place, or of every channel's places.
 
@@ -150,7 +167,7 @@ def l2_normalization(
 
 
 @op("LRN")
-def lrn(data, *, alpha: float = 1e-4, beta: float = 0.75, knorm: float = 2.0, nsize: int):
+def lrn(data, *, alpha: float = 1e-4, beta: float = 0.75, knorm: float = 2.0, nsize: Positive):
     """Every element over a power of ``knorm`` plus the mean square of ``nsize`` channels around it.
 
     Args:

@@ -7,15 +7,25 @@ its parameters, gradients flow into them.
 from __future__ import annotations
 
 import inspect
+import math
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Annotated, Any
 
 import jax
 import jax.numpy as jnp
 
 from mixnet.base import AttributeTypeError, AttributeValueError, ShapeError
-from mixnet.ops.attributes import DType, Scalar, Shape
+from mixnet.ops.attributes import (
+    Count,
+    DType,
+    Extents,
+    LongCount,
+    NonNegativeScalar,
+    PositiveScalar,
+    Scalar,
+)
 from mixnet.ops.derive import array, attribute, present
+from mixnet.ops.ranges import Length, Range
 from mixnet.ops.registry import op
 from mixnet.ops.sample import floating, gamma, normal, one_of, parameter, uniform, working_dtype
 
@@ -99,8 +109,6 @@ def _declare(
     name: str,
     draw: Callable[..., Any],
     parameters: dict[str, Any],
-    nonnegative: Sequence[str] = (),
-    positive: Sequence[str] = (),
     *,
     dtypes: bool = False,
     batch: bool = False,
@@ -111,9 +119,7 @@ def _declare(
     Args:
         name: its name.
         draw: numbers of a shape and dtype from a key and the parameters.
-        parameters: names and defaults; ``...`` for none.
-        nonnegative: parameters that must not be below 0.
-        positive: parameters that must be above 0.
+        parameters: names, with annotation and default; ``...`` for none.
         dtypes: whether it has the attribute ``dtype``.
         batch: whether ``size`` stands before the shape of the parameters, or is the whole shape.
         differentiable: whether gradients flow into the parameters.
@@ -125,50 +131,38 @@ def _declare(
         shape = _full_shape(name, size, found, batch)
         return draw(key, shape, working_dtype(dtype), *found).astype(dtype)
 
-    def check(**given: Any) -> None:
-        for each, value in given.items():
-            if value is not None and (value < 0 or (value == 0 and each in positive)):
-                least = "above 0" if each in positive else "at least 0"
-                raise AttributeValueError(f"{name}: {each}={value:g} must be {least}.")
-
-    check.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
-        [attribute(each, Any) for each in (*nonnegative, *positive)]
-    )
     numbers = [
-        attribute(each, Scalar | None, inspect.Parameter.empty if of is ... else of)
-        for each, of in parameters.items()
+        attribute(each, kind | None, inspect.Parameter.empty if of is ... else of)
+        for each, (kind, of) in parameters.items()
     ]
-    numbers += [attribute("size", Shape | None, None), attribute("ctx", str, "cpu")]
+    numbers += [attribute("size", Extents | None, None), attribute("ctx", str, "cpu")]
     if dtypes:
         numbers.append(attribute("dtype", DType | None, "float32"))
     inputs = [array(each).replace(default=None) for each in _INPUTS[: len(parameters)]]
     present(drawn, name, draw.__doc__ or "", [*inputs, *numbers, attribute("key", Any)])
     # MXNet keeps the standard draw as a hidden second output, and numbers the names then.
     outputs = ("output0",) if differentiable and name != "_npi_gamma" else ("output",)
-    op(name, arguments=_array_inputs(list(parameters)), check=check, output_names=outputs,
+    op(name, arguments=_array_inputs(list(parameters)), output_names=outputs,
        differentiable=differentiable)(drawn)  # fmt: skip
 
 
-_ENDS: dict[str, Any] = {"low": ..., "high": ...}
-_PLACE: dict[str, Any] = {"loc": ..., "scale": ...}
+_ENDS: dict[str, Any] = {"low": (Scalar, ...), "high": (Scalar, ...)}
+_PLACE: dict[str, Any] = {"loc": (Scalar, ...), "scale": (NonNegativeScalar, ...)}
+_SCALE: dict[str, Any] = {"scale": (NonNegativeScalar, 1.0)}
+_SHAPE: dict[str, Any] = {"a": (PositiveScalar, None)}
+_GAMMA: dict[str, Any] = {"shape": (PositiveScalar, ...), "scale": (PositiveScalar, ...)}
 _declare("_npi_uniform", uniform, _ENDS, dtypes=True, differentiable=False)
 _declare("_npi_uniform_n", uniform, _ENDS, dtypes=True, batch=True, differentiable=False)
-_declare("_npi_normal", normal, _PLACE, ["scale"], dtypes=True)
-_declare("_npi_normal_n", normal, _PLACE, ["scale"], dtypes=True, batch=True)
-_declare("_npi_gamma", gamma, {"shape": ..., "scale": ...}, (), ["shape", "scale"], dtypes=True,
-         differentiable=False)  # fmt: skip
-_declare("_npi_gumbel", _gumbel, _PLACE, ["scale"])
-_declare("_npi_logistic", _logistic, _PLACE, ["scale"])
-_declare("_npi_exponential", _exponential, {"scale": 1.0}, ["scale"])
-_declare("_npi_rayleigh", _rayleigh, {"scale": 1.0}, ["scale"])
-_declare("_npi_pareto", _pareto, {"a": None}, (), ["a"])
-_declare("_npi_powerd", _power, {"a": None}, (), ["a"], differentiable=False)
-_declare("_npi_weibull", _weibull, {"a": None}, (), ["a"])
-
-
-def _check_probability(prob: Any) -> None:
-    if prob is not None and not 0 <= prob <= 1:
-        raise AttributeValueError(f"_npi_bernoulli: prob={prob:g} must lie in [0, 1].")
+_declare("_npi_normal", normal, _PLACE, dtypes=True)
+_declare("_npi_normal_n", normal, _PLACE, dtypes=True, batch=True)
+_declare("_npi_gamma", gamma, _GAMMA, dtypes=True, differentiable=False)
+_declare("_npi_gumbel", _gumbel, _PLACE)
+_declare("_npi_logistic", _logistic, _PLACE)
+_declare("_npi_exponential", _exponential, _SCALE)
+_declare("_npi_rayleigh", _rayleigh, _SCALE)
+_declare("_npi_pareto", _pareto, _SHAPE)
+_declare("_npi_powerd", _power, _SHAPE, differentiable=False)
+_declare("_npi_weibull", _weibull, _SHAPE)
 
 
 def _bernoulli_inputs(prob: Any, logit: Any) -> tuple[str, ...]:
@@ -178,15 +172,14 @@ def _bernoulli_inputs(prob: Any, logit: Any) -> tuple[str, ...]:
 @op(
     "_npi_bernoulli",
     arguments=_bernoulli_inputs,
-    check=_check_probability,
     differentiable=False,
 )
 def bernoulli(
     input1=None,
     *,
-    prob: Scalar | None,
+    prob: Annotated[Scalar, Range(0, 1)] | None,
     logit: Scalar | None,
-    size: Shape | None = None,
+    size: Extents | None = None,
     ctx: str = "cpu",
     dtype: DType = "float32",
     is_logit: bool,
@@ -200,7 +193,7 @@ def bernoulli(
 
     Raises:
         AttributeTypeError: there is neither a probability nor a logit.
-        AttributeValueError: ``prob`` is not in [0, 1], or MXNet has no result of that dtype.
+        AttributeValueError: MXNet has no result of that dtype.
         ShapeError: the parameter does not broadcast to ``size``.
 
     Source: MXNet operator ``_npi_bernoulli``.
@@ -228,8 +221,8 @@ def choice(
     input1=None,
     input2=None,
     *,
-    a: int | None,
-    size: Shape | None,
+    a: LongCount | None,
+    size: Extents | None,
     ctx: str = "cpu",
     replace: bool = True,
     weighted: bool = False,
@@ -261,6 +254,8 @@ def choice(
         )
     if chances is not None and chances.size != places:
         raise ShapeError(f"_npi_choice: {chances.size} probabilities for {places} places.")
+    if not places and count:
+        raise AttributeValueError(f"_npi_choice: there are {places} places to draw from.")
     return jax.random.choice(key, places, shape, replace, chances).astype(jnp.int64)
 
 
@@ -282,9 +277,9 @@ def _multinomial_inputs(pvals: Any) -> tuple[str, ...]:
 def multinomial(
     a=None,
     *,
-    n: int,
-    pvals: tuple[float, ...] | None = None,
-    size: Shape | None = None,
+    n: Count,
+    pvals: Annotated[tuple[float, ...], Length(1, math.inf), Range(0, 1)] | None = None,
+    size: Extents | None = None,
     key,
 ):
     """How often each category comes in ``n`` draws, int64; the last has what is left of 1.

@@ -7,12 +7,13 @@ from typing import Any
 import jax.numpy as jnp
 import numpy as np
 
-from mixnet.ops.attributes import DType, Scalar, Shape
+from mixnet.ops.attributes import Count, DType, Extents, Long, Positive, Scalar
+from mixnet.ops.create import steps_between
 from mixnet.ops.registry import op
 
 
 @op("_npi_zeros", differentiable=False)
-def zeros(*, shape: Shape = (), ctx: str = "", dtype: DType = "float32"):
+def zeros(*, shape: Extents = (), ctx: str = "", dtype: DType = "float32"):
     """Zeros.
 
     Source: MXNet operator ``_npi_zeros``.
@@ -21,7 +22,7 @@ def zeros(*, shape: Shape = (), ctx: str = "", dtype: DType = "float32"):
 
 
 @op("_npi_ones", differentiable=False)
-def ones(*, shape: Shape = (), ctx: str = "", dtype: DType = "float32"):
+def ones(*, shape: Extents = (), ctx: str = "", dtype: DType = "float32"):
     """Ones.
 
     Source: MXNet operator ``_npi_ones``.
@@ -30,7 +31,7 @@ def ones(*, shape: Shape = (), ctx: str = "", dtype: DType = "float32"):
 
 
 @op("_npi_identity", differentiable=False)
-def identity(*, shape: Shape = (), ctx: str = "", dtype: DType = "float32"):
+def identity(*, shape: Extents = (), ctx: str = "", dtype: DType = "float32"):
     """The identity matrix of a square ``shape``.
 
     Source: MXNet operator ``_npi_identity``.
@@ -39,7 +40,14 @@ def identity(*, shape: Shape = (), ctx: str = "", dtype: DType = "float32"):
 
 
 @op("_npi_eye", differentiable=False)
-def eye(*, N: int, M: int | None = None, k: int = 0, ctx: str = "", dtype: DType = "float32"):
+def eye(
+    *,
+    N: Count,
+    M: Count | None = None,
+    k: Long = 0,
+    ctx: str = "",
+    dtype: DType = "float32",
+):
     """Ones on diagonal ``k`` of an ``N`` by ``M`` matrix.
 
     Source: MXNet operator ``_npi_eye``.
@@ -62,7 +70,7 @@ def arange(
     start: float,
     stop: float | None = None,
     step: float = 1.0,
-    repeat: int = 1,
+    repeat: Positive = 1,
     infer_range: bool = False,
     ctx: str = "",
     dtype: DType = "float32",
@@ -71,8 +79,7 @@ def arange(
 
     Source: MXNet operator ``_npi_arange``.
     """
-    if stop is None:
-        start, stop = 0.0, start
+    start, stop, _ = steps_between("_npi_arange", start, stop, step)
     return jnp.asarray(np.repeat(np.arange(start, stop, step), repeat)).astype(dtype)
 
 
@@ -81,7 +88,7 @@ def logspace(
     *,
     start: float,
     stop: float,
-    num: int,
+    num: Count,
     endpoint: bool = True,
     base: float = 10.0,
     ctx: str = "",
@@ -95,7 +102,7 @@ def logspace(
 
 
 @op("_npi_indices", differentiable=False)
-def indices(*, dimensions: Shape, dtype: DType = "int32", ctx: str = ""):
+def indices(*, dimensions: Extents, dtype: DType = "int32", ctx: str = ""):
     """The indices of a grid: one array of the grid's shape for each of its axes.
 
     Source: MXNet operator ``_npi_indices``.

@@ -7,7 +7,7 @@ from typing import Any
 import jax.numpy as jnp
 
 from mixnet.base import ShapeError
-from mixnet.ops.attributes import Shape
+from mixnet.ops.attributes import Count, NewAxis, Shape
 from mixnet.ops.numpy_arithmetic import promoted
 from mixnet.ops.numpy_shape import check_axis
 from mixnet.ops.registry import op
@@ -42,7 +42,7 @@ def concatenate(*data, axis: int | None = 0, dim: int | None = None):
 
 
 @op("_npi_stack", num_args="num_args")
-def stack(*data, axis: int = 0):
+def stack(*data, axis: NewAxis = 0):
     """Arrays of one shape joined along a new axis.
 
     Source: MXNet operator ``_npi_stack``.
@@ -57,9 +57,12 @@ def _declare_join(name: str, function: Any, text: str) -> None:
     def joined(*data):
         try:
             return function(_joined(name, data))
-        except (ValueError, TypeError) as error:
+        except (ValueError, TypeError):
             shapes = [each.shape for each in data]
-            raise ShapeError(f"{name}: arrays of shapes {shapes} do not join: {error}") from None
+            raise ShapeError(
+                f"{name}: arrays of shapes {shapes} do not join; all extents but those along the axis "
+                f"of joining must be equal."
+            ) from None
 
     def with_dim(*data, dim: int = 1):  # MXNet's attribute, which says nothing here
         return joined(*data)
@@ -80,7 +83,9 @@ def _declare_cut(name: str, axis_of: Any, text: str) -> None:
     def pieces(indices: tuple[int, ...], sections: int) -> int:
         return sections or len(indices)
 
-    def cut(data, *, indices: Shape, axis: int = 1, squeeze_axis: bool = False, sections: int = 0):
+    def cut(
+        data, *, indices: Shape, axis: int = 1, squeeze_axis: bool = False, sections: Count = 0
+    ):
         if data.ndim <= axis_of(data.ndim):
             raise ShapeError(
                 f"{name}: an array of {data.ndim} axes has no axis {axis_of(data.ndim)}."

@@ -142,9 +142,9 @@ def norm(
     order: Any = {1: "fro", 2: "nuc"}.get(flag, int(ord) if float(ord).is_integer() else ord)
     try:
         return jnp.linalg.norm(data, order, axes[0] if len(axes) == 1 else axes, keepdims)
-    except ValueError as error:
+    except ValueError:
         raise AttributeValueError(
-            f"norm: ord={ord} and flag={flag} are no norm over axes {axes} of {data.shape}: {error}"
+            f"norm: ord={ord} and flag={flag} are no norm over axes {axes} of {data.shape}."
         ) from None
 
 

@@ -7,9 +7,10 @@ from typing import Any, Literal
 import jax
 import jax.numpy as jnp
 
-from mixnet.base import AttributeValueError, DTypeError, ShapeError
-from mixnet.ops.attributes import DType, Shape
+from mixnet.base import AttributeValueError, AxisError, DTypeError, ShapeError
+from mixnet.ops.attributes import Axis, Count, DType, Shape
 from mixnet.ops.elementwise import to_dtype
+from mixnet.ops.ranges import AxisOf
 from mixnet.ops.reduce import all_ties
 from mixnet.ops.registry import op
 
@@ -18,16 +19,14 @@ def numpy_axes(name: str, ndim: int, axis: Any) -> tuple[int, ...]:
     """The axes to reduce, from 0; all for None, none for ``()``.
 
     Raises:
-        ShapeError: the array has no such axis, or one is given twice.
+        AxisError: the array has no such axis, or one is given twice.
     """
     if axis is None or (not ndim and tuple(axis) in ((0,), (-1,))):  # NumPy takes these as well
         return tuple(range(ndim))
-    for each in axis:
-        if not -ndim <= each < ndim:
-            raise ShapeError(f"{name}: axis {each} does not exist in an array of {ndim} axes.")
+    AxisOf().check(name, "axis", tuple(axis), ndim)
     found = tuple(each % ndim for each in axis)
     if len(set(found)) != len(found):
-        raise ShapeError(f"{name}: axis={tuple(axis)} has an axis twice.")
+        raise AxisError(f"{name}: axis={tuple(axis)} has an axis twice.")
     return found
 
 
@@ -269,7 +268,7 @@ def percentile(
 
 
 @op("_npi_diff")
-def diff(a, *, n: int = 1, axis: int = -1):
+def diff(a, *, n: Count = 1, axis: Axis = -1):
     """Differences of neighbours along ``axis``, ``n`` times.
 
     Source: MXNet operator ``_npi_diff``.

@@ -7,7 +7,7 @@ from typing import Any
 import jax.numpy as jnp
 
 from mixnet.base import ShapeError
-from mixnet.ops.attributes import Scalar
+from mixnet.ops.attributes import Axis, Scalar
 from mixnet.ops.broadcast import check_broadcast
 from mixnet.ops.numpy_arithmetic import promoted
 from mixnet.ops.numpy_shape import check_axis
@@ -78,7 +78,7 @@ def delete(
     stop: int | None = None,
     step: int | None = None,
     int_ind: int | None = None,
-    axis: int | None = None,
+    axis: Axis | None = None,
 ):
     """Without the elements at an index, a slice, or the positions ``obj``, along ``axis``.
 
@@ -133,7 +133,7 @@ def _insert(
     val: Any,
     positions: Any,
     count: int,
-    axis: int | None,
+    axis: Axis | None,
     single: bool,
     scalar: bool = False,
 ) -> Any:
@@ -164,7 +164,7 @@ def insert_scalar(
     stop: int | None = None,
     step: int | None = None,
     int_ind: int | None = None,
-    axis: int | None = None,
+    axis: Axis | None = None,
 ):
     """With values before the position ``int_ind`` along ``axis``.
 
@@ -185,7 +185,7 @@ def insert_slice(
     stop: int | None = None,
     step: int | None = None,
     int_ind: int | None = None,
-    axis: int | None = None,
+    axis: Axis | None = None,
 ):
     """With values before the positions that a slice selects along ``axis``.
 
@@ -209,7 +209,7 @@ def insert_tensor(
     stop: int | None = None,
     step: int | None = None,
     int_ind: int | None = None,
-    axis: int | None = None,
+    axis: Axis | None = None,
 ):
     """With values before the positions ``obj`` along ``axis``.
 

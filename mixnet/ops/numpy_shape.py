@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
-from typing import Literal
+from typing import Any, Literal
 
 import jax.numpy as jnp
 
-from mixnet.base import AttributeValueError, ShapeError
-from mixnet.ops.attributes import Shape
+from mixnet.base import AttributeValueError, AxisError, ShapeError
+from mixnet.ops.attributes import Axes, Axis, AxisPair, Shape
+from mixnet.ops.ranges import AxisOf
 from mixnet.ops.registry import op
 
 
@@ -16,11 +17,22 @@ def check_axis(name: str, axis: int, ndim: int) -> int:
     """The axis, counted from 0.
 
     Raises:
-        ShapeError: the array has no such axis.
+        AxisError: the array has no such axis.
     """
-    if not -ndim <= axis < ndim:
-        raise ShapeError(f"{name}: axis {axis} does not exist in an array of {ndim} axes.")
+    AxisOf().check(name, "axis", axis, ndim)
     return axis % ndim
+
+
+def check_two_axes(name: str, data: Any, first: int, second: int) -> None:
+    """Whether two axes of an array, which exist, are different ones.
+
+    Raises:
+        AxisError: they are one.
+    """
+    if first % data.ndim == second % data.ndim:
+        raise AxisError(
+            f"{name}: axes {first} and {second} are one axis of {data.shape}; give two."
+        )
 
 
 def filled_shape(name: str, shape: tuple[int, ...], wanted: tuple[int, ...]) -> tuple[int, ...]:
@@ -125,15 +137,15 @@ def transpose(a, *, axes: Shape | None = None):
 
 
 @op("_np_squeeze")
-def squeeze(a, *, axis: Shape | None = None):
+def squeeze(a, *, axis: Axes | None = None):
     """Without axes of extent one: all of them, or ``axis``.
 
     Source: MXNet operator ``_np_squeeze``.
     """
     for each in axis or ():
-        if a.shape[check_axis("squeeze", each, a.ndim)] != 1:
+        if a.shape[each] != 1:
             raise ShapeError(f"squeeze: axis {each} of {a.shape} has not extent 1.")
-    return jnp.squeeze(a, axis)
+    return jnp.squeeze(a, axis and tuple({each % a.ndim for each in axis}))
 
 
 @op("_np_moveaxis")
@@ -142,6 +154,10 @@ def moveaxis(a, *, source: Shape, destination: Shape):
 
     Source: MXNet operator ``_np_moveaxis``.
     """
+    if len(source) != len(destination) or len(set(source)) < len(source):
+        raise ShapeError(
+            f"moveaxis: source={source} and destination={destination} must be as many different axes."
+        )
     for each in (*source, *destination):
         check_axis("moveaxis", each, a.ndim)
     return jnp.moveaxis(a, source, destination)
@@ -157,6 +173,10 @@ def broadcast_to(array, *, shape: Shape = ()):
         array.shape[i - len(shape)] if n in (-1, -2) and len(shape) - i <= array.ndim else n
         for i, n in enumerate(shape)
     )
+    if min(kept, default=0) < 0:
+        raise ShapeError(
+            f"broadcast_to: shape={shape} is out of range, a new axis needs an extent of 0 or more."
+        )
     if len(kept) < array.ndim or any(
         d not in (1, n) for d, n in zip(reversed(array.shape), reversed(kept), strict=False)
     ):
@@ -165,27 +185,26 @@ def broadcast_to(array, *, shape: Shape = ()):
 
 
 @op("_npi_flip")
-def flip(data, *, axis: Shape):
+def flip(data, *, axis: Axes):
     """The other way round along axes.
 
     Source: MXNet operator ``_npi_flip``.
     """
-    for each in axis:
-        check_axis("flip", each, data.ndim)
-    return jnp.flip(data, axis)
+    return jnp.flip(data, tuple({each % data.ndim for each in axis}))
 
 
 @op("_npi_rot90")
-def rot90(data, *, k: int = 1, axes: Shape = (0, 1)):
+def rot90(data, *, k: int = 1, axes: AxisPair = (0, 1)):
     """Turned by 90 degrees ``k`` times in the plane of two axes.
 
     Source: MXNet operator ``_npi_rot90``.
     """
+    check_two_axes("rot90", data, *axes)
     return jnp.rot90(data, k, (axes[0], axes[1]))
 
 
 @op("_np_roll")
-def roll(data, *, shift: Shape | None = None, axis: Shape | None = None):
+def roll(data, *, shift: Shape | None = None, axis: Axes | None = None):
     """Shifted along axes, round the end; the flattened array without axes.
 
     Source: MXNet operator ``_np_roll``.
@@ -211,20 +230,22 @@ def tril(data, *, k: int = 0):
 
 
 @op("_np_trace")
-def trace(data, *, offset: int = 0, axis1: int = 0, axis2: int = 1):
+def trace(data, *, offset: int = 0, axis1: Axis = 0, axis2: Axis = 1):
     """Sum of a diagonal.
 
     Source: MXNet operator ``_np_trace``.
     """
+    check_two_axes("trace", data, axis1, axis2)
     return jnp.trace(data, offset, axis1, axis2, dtype=data.dtype)
 
 
 @op("_np_diagonal")
-def diagonal(data, *, offset: int = 0, axis1: int = 0, axis2: int = 1):
+def diagonal(data, *, offset: int = 0, axis1: Axis = 0, axis2: Axis = 1):
     """A diagonal of two axes, along a new last axis.
 
     Source: MXNet operator ``_np_diagonal``.
     """
+    check_two_axes("diagonal", data, axis1, axis2)
     return jnp.diagonal(data, offset, axis1, axis2)
 
 
@@ -304,6 +325,10 @@ def pad(
     if len(pad_width) != data.ndim:
         raise ShapeError(
             f"pad: pad_width {pad_width} needs one pair for each axis of {data.shape}."
+        )
+    if any(width < 0 for pair in pad_width for width in pair):
+        raise AttributeValueError(
+            f"pad: pad_width={pad_width} is out of range; give numbers of 0 or more."
         )
     if mode == "constant":
         return jnp.pad(data, pad_width, mode, constant_values=constant_value)

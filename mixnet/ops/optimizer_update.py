@@ -12,7 +12,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from mixnet.base import AttributeValueError, ShapeError
-from mixnet.ops.attributes import Scalar
+from mixnet.ops.attributes import Scalar, Share
 from mixnet.ops.registry import Op, op
 from mixnet.ops.update_variants import mixed_precision, preloaded, several
 
@@ -317,8 +317,8 @@ def ftml_update(
     z,
     *,
     lr: Scalar,
-    beta1: float = 0.6,
-    beta2: float = 0.999,
+    beta1: Share = 0.6,
+    beta2: Share = 0.999,
     epsilon: float = 1e-8,
     t: Scalar,
     wd: Scalar = 0.0,

@@ -10,7 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from mixnet.base import AttributeValueError, ShapeError
-from mixnet.ops.attributes import Shape
+from mixnet.ops.attributes import Extents, Long, Positive, Steps
 from mixnet.ops.convolution import deconvolution, spatial
 from mixnet.ops.registry import op
 from mixnet.ops.resample import Taps, along
@@ -20,13 +20,13 @@ from mixnet.ops.resample import Taps, along
 def pooling(
     data,
     *,
-    kernel: Shape = (),
+    kernel: Steps = (),
     pool_type: Literal["avg", "lp", "max", "sum"] = "max",
     global_pool: bool = False,
     cudnn_off: bool = False,
     pooling_convention: Literal["full", "same", "valid"] = "valid",
-    stride: Shape = (),
-    pad: Shape = (),
+    stride: Steps = (),
+    pad: Extents = (),
     p_value: int | None = None,
     count_include_pad: bool | None = None,
     layout: str | None = None,
@@ -77,11 +77,17 @@ def _pool(
     count_include_pad: bool | None,
 ) -> Any:
     axes = data.ndim - 2
+    if not 1 <= axes <= 3:
+        raise ShapeError(
+            f"Pooling: data {data.shape} must have three to five axes: batch, channels and one to three "
+            f"spatial."
+        )
     if global_pool:
         kernel, stride, pad = data.shape[2:], (), ()
     elif len(kernel) != axes:
         raise ShapeError(
-            f"Pooling: kernel {kernel} must have {axes} number(s) for data {data.shape}."
+            f"Pooling: kernel {kernel} has {len(kernel)} number(s), so data must have "
+            f"{len(kernel) + 2} axes, batch, channels and {len(kernel)} spatial, not {data.shape}."
         )
     strides, pads = spatial("stride", stride, axes, 1), spatial("pad", pad, axes, 0)
     widths = window_widths(data.shape[2:], kernel, strides, pads, pooling_convention)
@@ -163,12 +169,12 @@ def _counts(
 def pooling_v1(
     data,
     *,
-    kernel: Shape = (),
+    kernel: Steps = (),
     pool_type: Literal["avg", "max", "sum"] = "max",
     global_pool: bool = False,
     pooling_convention: Literal["full", "valid"] = "valid",
-    stride: Shape = (),
-    pad: Shape = (),
+    stride: Steps = (),
+    pad: Extents = (),
 ):
     """``Pooling`` as it once was: padding counts as 0 in a maximum, and always in a mean.
 
@@ -207,7 +213,7 @@ def _equal_windows(extent: int, out: int) -> Taps:
 
 
 @op("_contrib_AdaptiveAvgPooling2D")
-def adaptive_avg_pooling(data, *, output_size: Shape = ()):
+def adaptive_avg_pooling(data, *, output_size: Extents = ()):
     """Means over as many windows as the output has elements.
 
     Args:
@@ -253,11 +259,11 @@ def _bilinear_kernel(scale: int) -> tuple[int, int]:
 )
 def upsampling(
     *data,
-    scale: int,
+    scale: Positive,
     num_filter: int = 0,
     sample_type: Literal["bilinear", "nearest"],
     multi_input_mode: Literal["concat", "sum"] = "concat",
-    workspace: int = 512,
+    workspace: Long = 512,
 ):
     """Height and width ``scale`` times as large.
 

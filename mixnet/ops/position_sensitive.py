@@ -8,6 +8,7 @@ import jax
 import jax.numpy as jnp
 
 from mixnet.base import ShapeError
+from mixnet.ops.attributes import Count, Positive, Share
 from mixnet.ops.region import (
     cells_between,
     check_regions,
@@ -45,7 +46,13 @@ def _sensitive_corners(roi: Any, spatial_scale: float, dtype: Any) -> Any:
 
 @op("_contrib_PSROIPooling")
 def position_sensitive_pooling(
-    data, rois, *, spatial_scale: float, output_dim: int, pooled_size: int, group_size: int = 0
+    data,
+    rois,
+    *,
+    spatial_scale: Share,
+    output_dim: Positive,
+    pooled_size: Positive,
+    group_size: Count = 0,
 ):
     """The mean of each cell of a grid over each region, every group of cells in its own channels.
 
@@ -105,13 +112,13 @@ def deformable_position_sensitive_pooling(
     rois,
     trans=None,
     *,
-    spatial_scale: float,
-    output_dim: int,
-    group_size: int,
-    pooled_size: int,
-    part_size: int = 0,
-    sample_per_part: int = 1,
-    trans_std: float = 0.0,
+    spatial_scale: Share,
+    output_dim: Positive,
+    group_size: Count,
+    pooled_size: Positive,
+    part_size: Count = 0,
+    sample_per_part: Positive = 1,
+    trans_std: Share = 0.0,
     no_trans: bool = False,
 ):
     """As ``_contrib_PSROIPooling``, of interpolated samples in cells that are moved.

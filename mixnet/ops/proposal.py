@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Annotated, Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 
 from mixnet.base import ShapeError
+from mixnet.ops.attributes import Count
 from mixnet.ops.boxes import overlaps
+from mixnet.ops.ranges import Range
 from mixnet.ops.registry import op
 from mixnet.ops.suppression import survivors
 
@@ -90,11 +92,11 @@ def _proposal(name: str, text: str, check: Callable[[int], None]) -> None:
         im_info,
         *,
         rpn_pre_nms_top_n: int = 6000,
-        rpn_post_nms_top_n: int = 300,
+        rpn_post_nms_top_n: Count = 300,
         threshold: float = 0.7,
         rpn_min_size: int = 16,
         scales: tuple[float, ...] = (4.0, 8.0, 16.0, 32.0),
-        ratios: tuple[float, ...] = (0.5, 1.0, 2.0),
+        ratios: Annotated[tuple[float, ...], Range(above=0)] = (0.5, 1.0, 2.0),
         feature_stride: int = 16,
         output_score: bool = False,
         iou_loss: bool = False,

@@ -13,7 +13,17 @@ import jax
 import jax.numpy as jnp
 
 from mixnet.base import AttributeValueError, DTypeError, ShapeError
-from mixnet.ops.attributes import DType, Shape
+from mixnet.ops.attributes import (
+    Axis,
+    DType,
+    Extents,
+    Kernel,
+    Long,
+    NonNegative,
+    Positive,
+    Share,
+    Steps,
+)
 from mixnet.ops.convolution import convolution
 from mixnet.ops.dense import fully_connected
 from mixnet.ops.indexing import embedding
@@ -112,7 +122,7 @@ def quantized_fully_connected(
     min_bias=None,
     max_bias=None,
     *,
-    num_hidden: int,
+    num_hidden: Positive,
     no_bias: bool = False,
     flatten: bool = True,
 ):
@@ -161,13 +171,13 @@ def quantized_conv(
     min_bias=None,
     max_bias=None,
     *,
-    kernel: Shape,
-    stride: Shape = (),
-    dilate: Shape = (),
-    pad: Shape = (),
-    num_filter: int,
-    num_group: int = 1,
-    workspace: int = 1024,
+    kernel: Kernel,
+    stride: Steps = (),
+    dilate: Steps = (),
+    pad: Extents = (),
+    num_filter: Positive,
+    num_group: Positive = 1,
+    workspace: Long = 1024,
     no_bias: bool = False,
     cudnn_tune: Literal["fastest", "limited_workspace", "off"] | None = None,
     cudnn_off: bool = False,
@@ -222,13 +232,13 @@ def quantized_pooling(
     min_data,
     max_data,
     *,
-    kernel: Shape = (),
+    kernel: Steps = (),
     pool_type: Literal["avg", "lp", "max", "sum"] = "max",
     global_pool: bool = False,
     cudnn_off: bool = False,
     pooling_convention: Literal["full", "same", "valid"] = "valid",
-    stride: Shape = (),
-    pad: Shape = (),
+    stride: Steps = (),
+    pad: Extents = (),
     p_value: int | None = None,
     count_include_pad: bool | None = None,
     layout: Literal["NCDHW", "NCHW", "NCW", "NDHWC", "NHWC", "NWC"] | None = None,
@@ -311,8 +321,8 @@ def quantized_embedding(
     min_weight,
     max_weight,
     *,
-    input_dim: int,
-    output_dim: int,
+    input_dim: Positive,
+    output_dim: Positive,
     dtype: DType = "float32",
     sparse_grad: bool = False,
 ):
@@ -343,7 +353,7 @@ def _(data, *, input_dim, output_dim):
 
 
 @op("_contrib_quantized_concat", num_args=None, **_OUTPUTS)
-def quantized_concat(*data, num_args: int, dim: int = 1):
+def quantized_concat(*data, num_args: Positive, dim: Axis = 1):
     """Arrays of integers of 8 bits joined along ``dim``, brought to the widest of their ranges.
 
     Args:
@@ -476,12 +486,12 @@ def quantized_batch_norm(
     min_data,
     max_data,
     *,
-    eps: float = 1e-3,
-    momentum: float = 0.9,
+    eps: NonNegative = 1e-3,
+    momentum: Share = 0.9,
     fix_gamma: bool = True,
     use_global_stats: bool = False,
     output_mean_var: bool = False,
-    axis: int = 1,
+    axis: Axis = 1,
     cudnn_off: bool = False,
     min_calib_range: float | None = None,
     max_calib_range: float | None = None,
@@ -549,13 +559,13 @@ def quantized_rnn(
     data_scale=None,
     data_shift=None,
     *,
-    state_size: int,
-    num_layers: int,
+    state_size: Positive,
+    num_layers: Positive,
     bidirectional: bool = False,
     mode: Literal["gru", "lstm", "rnn_relu", "rnn_tanh"],
-    p: float = 0.0,
+    p: Share = 0.0,
     state_outputs: bool = False,
-    projection_size: int | None = None,
+    projection_size: Positive | None = None,
     lstm_state_clip_min: float | None = None,
     lstm_state_clip_max: float | None = None,
     lstm_state_clip_nan: bool = False,

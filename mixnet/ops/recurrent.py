@@ -11,6 +11,7 @@ import jax
 import jax.numpy as jnp
 
 from mixnet.base import AttributeValueError, ShapeError
+from mixnet.ops.attributes import Axis, Positive, Share
 from mixnet.ops.registry import op
 from mixnet.ops.shape import concat
 
@@ -164,7 +165,12 @@ def _reversed(steps: Any, lengths: Any) -> Any:
 
 
 def part_shapes(
-    in_units: int, state_size: int, num_layers: int, bidirectional: bool, mode: str, projection: Any
+    in_units: int,
+    state_size: int,
+    num_layers: int,
+    bidirectional: bool,
+    mode: str,
+    projection: Any,
 ) -> list[tuple[tuple[str, int, int], tuple[int, ...]]]:
     """Name and shape of each array in the parameter vector, in order."""
     gates, directions = GATES[mode] * state_size, 1 + bidirectional
@@ -192,6 +198,15 @@ def _rnn_arguments(mode: str, use_sequence_length: bool) -> tuple[str, ...]:
     return tuple(names)
 
 
+def _drops(num_layers: int, p: float, training: bool) -> bool:
+    return num_layers > 1 and p != 0 and training
+
+
+def _check_data(shape: tuple[int, ...]) -> None:
+    if len(shape) != 3:
+        raise ShapeError(f"RNN: data is {tuple(shape)}; give it (time, batch, units).")
+
+
 def rnn_outputs(mode: str, state_outputs: bool) -> int:
     """How many results a call has."""
     return 1 if not state_outputs else 3 if mode == "lstm" else 2
@@ -203,6 +218,7 @@ def rnn_outputs(mode: str, state_outputs: bool) -> int:
     arguments=_rnn_arguments,
     outputs=rnn_outputs,
     output_names=("output", "state_output", "statecell_output"),
+    draws=_drops,
 )
 def rnn(
     data,
@@ -211,13 +227,13 @@ def rnn(
     state_cell=None,
     sequence_length=None,
     *,
-    state_size: int,
-    num_layers: int,
+    state_size: Positive,
+    num_layers: Positive,
     bidirectional: bool = False,
     mode: Literal["gru", "lstm", "rnn_relu", "rnn_tanh"],
-    p: float = 0.0,
+    p: Share = 0.0,
     state_outputs: bool = False,
-    projection_size: int | None = None,
+    projection_size: Positive | None = None,
     lstm_state_clip_min: float | None = None,
     lstm_state_clip_max: float | None = None,
     lstm_state_clip_nan: bool = False,
@@ -259,8 +275,7 @@ def rnn(
             f"RNN: projection_size={projection_size} with mode={mode!r}; only 'lstm' has a "
             f"projection. Leave it out."
         )
-    if data.ndim != 3:
-        raise ShapeError(f"RNN: data is {data.shape}; give it (time, batch, units).")
+    _check_data(data.shape)
     expected = rnn_shapes(data.shape, state_size, num_layers, bidirectional, mode, projection_size)
     given = {
         "parameters": parameters,
@@ -341,7 +356,13 @@ def rnn_shapes(
     mode: str,
     projection_size: int | None,
 ) -> dict[str, tuple[int, ...]]:
-    """Shapes of the arrays beside the data."""
+    """Shapes of the arrays beside the data.
+
+    Raises:
+        ShapeError: the data has other axes.
+    """
+    if len(data) != 3:
+        raise ShapeError(f"RNN: data is {data}; give it (time, batch, units).")
     layout = part_shapes(data[2], state_size, num_layers, bidirectional, mode, projection_size)
     rows = num_layers * (1 + bidirectional)
     return {
@@ -354,11 +375,12 @@ def rnn_shapes(
 
 @rnn.infer_inputs
 def _(data, *, state_size, num_layers, bidirectional, mode, projection_size):
+    _check_data(data)
     return rnn_shapes(data, state_size, num_layers, bidirectional, mode, projection_size)
 
 
 @op("_rnn_param_concat", aliases=["_npi_rnn_param_concat"])
-def rnn_param_concat(*data, dim: int = 1):
+def rnn_param_concat(*data, dim: Axis = 1):
     """The arrays of a recurrent network joined along ``dim``, as ``RNN`` takes its parameters.
 
     Source: MXNet operator ``_rnn_param_concat``.

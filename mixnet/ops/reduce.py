@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import jax
 import jax.numpy as jnp
 
-from mixnet.base import ShapeError
-from mixnet.ops.attributes import DType, Shape
+from mixnet.base import AttributeValueError, AxisError
+from mixnet.ops.attributes import Axes, Axis, DType
 from mixnet.ops.elementwise import absolute
+from mixnet.ops.ranges import Range
 from mixnet.ops.registry import Op, op
 
 
@@ -18,22 +19,19 @@ def axes_of(name: str, ndim: int, axis: Any, exclude: bool = False) -> tuple[int
     """The axes to reduce, from 0: all for None or ``()``, the others with ``exclude``.
 
     Raises:
-        ShapeError: the array has no such axis.
+        AxisError: an axis is given twice.
     """
     given = tuple(range(ndim)) if axis is None or axis == () else axis
-    for each in given:
-        if not -ndim <= each < ndim:
-            raise ShapeError(f"{name}: axis {each} does not exist in an array of {ndim} axes.")
     found = tuple(sorted({each % ndim for each in given})) if ndim else ()
+    if ndim and len(found) < len(given):
+        raise AxisError(f"{name}: axes {given} name an axis of {ndim} twice.")
     if exclude:
         found = tuple(i for i in range(ndim) if i not in found) if axis not in (None, ()) else ()
     return found
 
 
 def _declare(name: str, function: Callable[..., Any], text: str, aliases: list[str]) -> Op:
-    def reduction(
-        data, *, axis: Shape | None = None, keepdims: bool = False, exclude: bool = False
-    ):
+    def reduction(data, *, axis: Axes | None = None, keepdims: bool = False, exclude: bool = False):
         axes = axes_of(name, data.ndim, axis, exclude)
         out = function(data, axis=axes, keepdims=keepdims).astype(data.dtype)
         return out.reshape((1,)) if out.ndim == 0 else out  # mx.nd has no arrays without axes
@@ -100,8 +98,8 @@ _declare("min", all_ties(jnp.min), "Smallest element.", ["min_axis"])
 def norm(
     data,
     *,
-    ord: int = 2,
-    axis: Shape | None = None,
+    ord: Annotated[int, Range(1, 2)] = 2,
+    axis: Axes | None = None,
     out_dtype: DType | None = None,
     keepdims: bool = False,
 ):
@@ -109,8 +107,6 @@ def norm(
 
     Source: MXNet operator ``norm``.
     """
-    if ord not in (1, 2):
-        raise ShapeError(f"norm: ord={ord} is not 1 or 2.")
     axes = axes_of("norm", data.ndim, axis)
     if ord == 1:
         out = jnp.sum(absolute(data), axes, keepdims=keepdims)
@@ -122,7 +118,7 @@ def norm(
 
 
 @op("moments", outputs=2, output_names=["output0", "output1"])
-def moments(data, *, axes: Shape | None = None, keepdims: bool = False):
+def moments(data, *, axes: Axes | None = None, keepdims: bool = False):
     """Mean and variance along ``axes``, all axes by default.
 
     Returns:
@@ -141,7 +137,7 @@ def moments(data, *, axes: Shape | None = None, keepdims: bool = False):
 
 
 def _declare_position(name: str, function: Callable[..., Any], text: str) -> Op:
-    def position(data, *, axis: int | None = None, keepdims: bool = False):
+    def position(data, *, axis: Axis | None = None, keepdims: bool = False):
         if axis is None:
             found = function(data.reshape(-1), 0).reshape((1,) * (data.ndim if keepdims else 1))
         else:
@@ -175,7 +171,7 @@ def _sorted_order(data: Any, axis: int, is_ascend: bool) -> Any:
 
 
 @op("sort", method=True, output_names=("output0",))
-def sort(data, *, axis: int | None = -1, is_ascend: bool = True):
+def sort(data, *, axis: Axis | None = -1, is_ascend: bool = True):
     """Elements in order along ``axis``; of the flattened array for None.
 
     Source: MXNet operator ``sort``.
@@ -186,7 +182,7 @@ def sort(data, *, axis: int | None = -1, is_ascend: bool = True):
 
 
 @op("argsort", method=True, differentiable=False)
-def argsort(data, *, axis: int | None = -1, is_ascend: bool = True, dtype: DType = "float32"):
+def argsort(data, *, axis: Axis | None = -1, is_ascend: bool = True, dtype: DType = "float32"):
     """Positions that put the elements in order along ``axis``.
 
     Source: MXNet operator ``argsort``.
@@ -203,7 +199,7 @@ def _topk_outputs(ret_typ: str) -> int:
 def topk(
     data,
     *,
-    axis: int | None = -1,
+    axis: Axis | None = -1,
     k: int = 1,
     ret_typ: Literal["both", "indices", "mask", "value"] = "indices",
     is_ascend: bool = False,
@@ -215,7 +211,13 @@ def topk(
     """
     shape = data.shape
     data, axis = (data.reshape(-1), 0) if axis is None else (data, axis % data.ndim)
-    k = k if k > 0 else data.shape[axis]
+    extent = data.shape[axis]
+    if k > extent:
+        raise AttributeValueError(
+            f"topk: k={k} is out of range, there are {extent} elements along axis {axis} of data "
+            f"{shape}; give {extent} or less."
+        )
+    k = k if k > 0 else extent
     order = jax.lax.stop_gradient(_sorted_order(data, axis, is_ascend))
     order = jax.lax.slice_in_dim(order, 0, k, axis=axis)
     if ret_typ == "mask":
@@ -229,7 +231,7 @@ def topk(
 
 
 @op("cumsum", aliases=["_np_cumsum"])
-def cumsum(a, *, axis: int | None = None, dtype: DType | None = None):
+def cumsum(a, *, axis: Axis | None = None, dtype: DType | None = None):
     """Running sum along ``axis``, of the flattened array for None."""
     counted = jnp.dtype("int64") if a.dtype == jnp.bool_ else a.dtype
     return jnp.cumsum(a, axis, dtype=dtype or counted)

@@ -12,8 +12,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from mixnet.base import AttributeValueError, ShapeError
-from mixnet.ops.attributes import Shape
+from mixnet.base import ShapeError
+from mixnet.ops.attributes import Pair, Share
 from mixnet.ops.registry import op
 
 # Regions that are worked on at once; each needs a copy of its picture's features.
@@ -37,14 +37,6 @@ def check_regions(operator: str, data: Any, rois: Any, columns: int = 5) -> None
         raise ShapeError(
             f"{operator}: rois {rois.shape} must be (regions, {columns}): picture, then {box}."
         )
-
-
-def _two(operator: str, pooled_size: tuple[int, ...]) -> tuple[int, int]:
-    if len(pooled_size) != 2 or min(pooled_size) < 1:
-        raise AttributeValueError(
-            f"{operator}: pooled_size={pooled_size} must be two positive numbers: height, width."
-        )
-    return pooled_size[0], pooled_size[1]
 
 
 def each_region(pool: Callable[[Any, Any], Any], data: Any, rois: Any) -> Any:
@@ -91,7 +83,7 @@ def cells_between(edges: Any, extent: int) -> Any:
 
 
 @op("ROIPooling", aliases=["_npx_roi_pooling"])
-def roi_pooling(data, rois, *, pooled_size: Shape, spatial_scale: float):
+def roi_pooling(data, rois, *, pooled_size: Pair, spatial_scale: Share):
     """The largest element in each cell of a grid over each region.
 
     Args:
@@ -104,13 +96,12 @@ def roi_pooling(data, rois, *, pooled_size: Shape, spatial_scale: float):
         ``(regions, channels, *pooled_size)``; 0 in cells that lie outside.
 
     Raises:
-        AttributeValueError: ``pooled_size`` is not two positive numbers.
         ShapeError: shapes are others than these.
 
     Source: MXNet operator ``ROIPooling``.
     """
     check_regions("ROIPooling", data, rois)
-    bins = _two("ROIPooling", pooled_size)
+    bins = pooled_size[0], pooled_size[1]
     height, width = data.shape[2:]
 
     def cells(first: Any, last: Any, count: int, extent: int) -> Any:
@@ -192,8 +183,8 @@ def roi_align(
     data,
     rois,
     *,
-    pooled_size: Shape,
-    spatial_scale: float,
+    pooled_size: Pair,
+    spatial_scale: Share,
     sample_ratio: int = -1,
     position_sensitive: bool = False,
     aligned: bool = False,
@@ -215,13 +206,12 @@ def roi_align(
         ``(regions, channels, *pooled_size)``.
 
     Raises:
-        AttributeValueError: ``pooled_size`` is not two positive numbers.
         ShapeError: shapes are others than these.
 
     Source: MXNet operator ``_contrib_ROIAlign``.
     """
     check_regions("_contrib_ROIAlign", data, rois)
-    bins = _two("_contrib_ROIAlign", pooled_size)
+    bins = pooled_size[0], pooled_size[1]
     channels, height, width = data.shape[1:]
     if position_sensitive and channels % (bins[0] * bins[1]):
         raise ShapeError(
@@ -278,7 +268,7 @@ def sampled(flat: Any, plane: Any, y: Any, x: Any, height: int, width: int) -> A
 
 @op("_contrib_RROIAlign", differentiable=False)
 def rotated_roi_align(
-    data, rois, *, pooled_size: Shape, spatial_scale: float, sampling_ratio: int = -1
+    data, rois, *, pooled_size: Pair, spatial_scale: Share, sampling_ratio: int = -1
 ):
     """The mean of interpolated samples in each cell of a grid over each turned region.
 
@@ -294,13 +284,12 @@ def rotated_roi_align(
         ``(regions, channels, *pooled_size)``.
 
     Raises:
-        AttributeValueError: ``pooled_size`` is not two positive numbers.
         ShapeError: shapes are others than these.
 
     Source: MXNet operator ``_contrib_RROIAlign``.
     """
     check_regions("_contrib_RROIAlign", data, rois, 6)
-    bins = _two("_contrib_RROIAlign", pooled_size)
+    bins = pooled_size[0], pooled_size[1]
     channels, height, width = data.shape[1:]
     plane = jnp.arange(channels)[:, None, None]
 

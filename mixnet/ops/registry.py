@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 import inspect
 import itertools
+import re
 import typing
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
@@ -13,9 +14,10 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from mixnet.base import AttributeTypeError, MXNetError
-from mixnet.ops.attributes import ONE, REQUIRED, Attribute, Dynamic, attribute, missing
+from mixnet.base import AttributeTypeError, MXNetError, ShapeError, did_you_mean
+from mixnet.ops.attributes import ONE, REQUIRED, Attribute, Dynamic, attribute, missing, with_ranges
 from mixnet.ops.over_devices import Exchange, OverDevices
+from mixnet.ops.stream import advanced, key_at
 
 Arrays = Sequence[Any]
 Statics = tuple[Any, ...]
@@ -25,7 +27,12 @@ OPERATORS: dict[str, Op] = {}
 
 # Keyword-only parameters that the runtime fills in; they are no attributes. A ``key`` that is
 # annotated as a string or a number is an attribute.
-KEY, TRAINING = "key", "training"
+KEY, STREAM, TRAINING = "key", "stream", "training"
+INPUTS = "inputs"  # shapes and dtypes of the arrays, where a rule asks for them
+
+
+# Before names that mx.nd.image, mx.nd.random, mx.np and so on have without it.
+_PREFIX = re.compile(r"^_(npi_|npx_|np_|contrib_|image_|random_|sample_|linalg_)?(?=[a-zA-Z])")
 
 
 class Op:
@@ -34,7 +41,8 @@ class Op:
     Args:
         name: MXNet's registered name.
         function: pure; arrays positional, attributes keyword-only. ``*data`` makes it variadic.
-            A keyword-only ``key`` gets a random key, ``training`` whether autograd trains.
+            A keyword-only ``key`` gets a random key, ``stream`` the stream of random numbers at the place of
+            the call, ``training`` whether autograd trains.
         aliases: further names; ``np.x`` and ``npx.x`` are names in ``mx.np`` and ``mx.npx``.
         states: array parameters that the operator writes; the function returns their new values
             after its outputs. For a variadic operator a function of the attributes that gives
@@ -58,6 +66,9 @@ class Op:
         passes_gradient: whether the gradient of its one array is that of its output in the array's
             dtype, whatever the two dtypes are, as for casts.
         calls_python: whether it runs Python: by itself, for it may fail, or wait.
+        draws: how many numbers of the stream a call takes, or whether it takes one: a function of the
+            attributes; also of ``inputs``, shapes and dtypes of the arrays, and then of ``training`` only
+            beside them. By default every call of an operator with a key takes one.
         keeps_outputs: whether its gradient reads the outputs of the very call, and never calls
             again. They come once more behind the outputs and states, for backward to find them.
         initializers: how parameters start that a symbol makes by itself, as ``Initializer.dumps``
@@ -83,12 +94,13 @@ class Op:
         differentiable: bool = True,
         passes_gradient: bool = False,
         calls_python: bool = False,
+        draws: Callable[..., int] | None = None,
         keeps_outputs: bool = False,
         initializers: Mapping[str, str] | None = None,
     ):
         self.name = name
+        self.title = _PREFIX.sub("", name)  # as people call it
         self.function = function
-        self.__doc__ = inspect.getdoc(function) or ""
         self.aliases = tuple(aliases)
         self._states = states if callable(states) else None
         self._moves = moves
@@ -106,6 +118,9 @@ class Op:
         self.initializers = dict(initializers or {})
         self._outputs, self._visible, self._arguments = outputs, visible, arguments
         self._check = check
+        self._draws = draws
+        self._draw_names = () if draws is None else tuple(inspect.signature(draws).parameters)
+        self._known_draws: dict[Any, int] = {}
         self._infer_inputs: Callable[..., Mapping[str, Any]] | None = None
         self._gradient: Callable[..., Any] | None = None
         self.measure: Callable[[Mapping[str, Any], Mapping[str, Any]], int] | None = None
@@ -114,13 +129,14 @@ class Op:
         self._bound: dict[Any, Statics] = {}
         self.calls: dict[Any, Any] = {}  # the runtime's memo: (statics, input specs) -> call
         self._read_signature()
+        self.__doc__ = with_ranges(inspect.getdoc(function) or "", self.attributes.values())
         if self._states and self.variadic:
             self.states = (self.variadic,)
 
     def _read_signature(self) -> None:
         hints = typing.get_type_hints(self.function, include_extras=True)
         arrays, self.variadic, attributes = [], None, {}
-        self.takes_key = self.takes_training = False
+        self.takes_key = self.takes_stream = self.takes_training = False
         self.optional_arrays = set()
         for each in inspect.signature(self.function).parameters.values():
             if each.kind is each.VAR_POSITIONAL:
@@ -131,6 +147,8 @@ class Op:
                     self.optional_arrays.add(each.name)
             elif each.name == KEY and each.annotation in (each.empty, Any, "Any"):
                 self.takes_key = True
+            elif each.name == STREAM:
+                self.takes_key = self.takes_stream = True
             elif each.name == TRAINING:
                 self.takes_training = True
             else:
@@ -140,6 +158,7 @@ class Op:
         self.arrays: tuple[str, ...] = tuple(arrays)
         self.attributes: dict[str, Attribute] = attributes
         self.dynamic = tuple(a.name for a in attributes.values() if a.dynamic)
+        self._axes = tuple((a.name, a.axis) for a in attributes.values() if a.axis is not None)
         self._order = tuple(attributes)
 
     # ---- what is declared beside the function -------------------------------------------------
@@ -190,9 +209,18 @@ class Op:
 
         def measure(arrays: Mapping[str, Any], attributes: Mapping[str, Any]) -> int:
             given = {}
+            first = arrays.get(self.arrays[0]) if self.arrays else None
+            known = {
+                name: None
+                if attributes.get(name) is None
+                else each.parse(attributes[name], self.name)
+                for name, each in self.attributes.items()
+            }
+            if first is not None:
+                self._check_axes(known, first.ndim)
             for name in names:
                 array = arrays.get(name)
-                given[name] = attributes.get(name) if array is None else array.asnumpy()
+                given[name] = known.get(name) if array is None else array.asnumpy()
             return int(rule(**given))
 
         self.measure = measure
@@ -237,10 +265,10 @@ class Op:
             value = given.get(name, REQUIRED)
             if value is REQUIRED:
                 if each.required:
-                    raise missing(self.name, name, self.signature_text())
+                    raise missing(self.title, name, self.usage())
                 value = each.default
             else:
-                value = each.parse(value, self.name)
+                value = each.parse(value, self.title)
             values[name] = value
             if each.dynamic and value is not None:
                 # What stays is a mark that says how many of the scalars to take.
@@ -262,10 +290,9 @@ class Op:
         return bound, tuple(scalars)
 
     def _unknown(self, name: str) -> AttributeTypeError:
-        near = difflib.get_close_matches(name, [*self.attributes, *self.arrays], 1)
-        hint = f" Did you mean {near[0]!r}?" if near else ""
+        hint = did_you_mean(name, [*self.attributes, *self.arrays])
         return AttributeTypeError(
-            f"{self.name} has no argument {name!r}.{hint} Call it as {self.signature_text()}."
+            f"{self.title} has no argument {name!r}.{hint} Call it as {self.usage()}."
         )
 
     def keywords(self, statics: Statics, scalars: Arrays = ()) -> dict[str, Any]:
@@ -369,6 +396,31 @@ class Op:
         """Share of a state that stays when backward moves it; None if the call writes its states."""
         return None if self._kept is None else float(self.keywords(statics)[self._kept])
 
+    @property
+    def draws_by_inputs(self) -> bool:
+        """Whether shapes of the inputs tell how many random numbers a call takes."""
+        return INPUTS in self._draw_names
+
+    def draws(self, statics: Statics, inputs: Sequence[Any] | None = None) -> int:
+        """How many numbers of the stream a call takes; 0 where it draws nothing.
+
+        Args:
+            statics: attributes, bound.
+            inputs: shape and dtype of each array, where ``draws_by_inputs`` and they are known.
+        """
+        if self._draws is None:
+            return int(self.takes_key)
+        if INPUTS in self._draw_names:
+            return self._draws(inputs=inputs, **self._for_draws(statics))
+        count = self._known_draws.get(statics)
+        if count is None:
+            count = self._known_draws[statics] = int(self._draws(**self._for_draws(statics)))
+        return count
+
+    def _for_draws(self, statics: Statics) -> dict[str, Any]:
+        known = self.keywords(statics)
+        return {name: known[name] for name in self._draw_names if name != INPUTS}
+
     def num_residuals(self, statics: Statics, num_inputs: int = 0) -> int:
         """Outputs behind all others that only backward reads."""
         if not self.keeps_outputs:
@@ -382,21 +434,32 @@ class Op:
         known = {**self.keywords(statics), **shapes}
         arguments = {name: known.get(name) for name in self._infer_names}
         first = self._infer_names[0]
-        if arguments[first] is None:
+        shape = arguments[first]
+        if shape is None:
             return {}
-        return dict(self._infer_inputs(**arguments, **(shapes if self._infer_all else {})))
+        self._check_axes(known, len(shape))
+        try:
+            return dict(self._infer_inputs(**arguments, **(shapes if self._infer_all else {})))
+        except (IndexError, ValueError) as error:
+            if isinstance(error, MXNetError):
+                raise
+            given = ", ".join(f"{name}={known[name]!r}" for name in self.attributes if known[name])
+            raise ShapeError(
+                f"{self.name}: {first} of shape {tuple(shape)} has too few or too many axes"
+                f"{' for ' + given if given else ''}. Call it as {self.signature_text()}."
+            ) from error
 
     # ---- computing ----------------------------------------------------------------------------
 
     def apply(self, statics: Statics, arrays: Arrays, scalars: Arrays = ()) -> tuple[Any, ...]:
         """Outputs, then new states, of JAX arrays or tracers.
 
-        With ``takes_key`` the last array is the key and the last scalar the draw's number.
+        With ``takes_key`` the last array is the stream and the last scalar the number of the draw.
         """
         if self.takes_key:
-            *arrays, key = arrays
+            *arrays, stream = arrays
             *scalars, draw = scalars
-            key = jax.random.fold_in(jax.random.wrap_key_data(key), jnp.uint32(draw))
+            key = advanced(stream, draw) if self.takes_stream else key_at(stream, draw)
         else:
             key = None
         if self._gradient is None:
@@ -414,10 +477,16 @@ class Op:
 
     def _call(self, statics: Statics, arrays: Arrays, scalars: Arrays, key: Any) -> tuple:
         keywords = self.keywords(statics, scalars)
+        if self._axes:
+            self._check_axes(keywords, arrays[0].ndim)
         if self.takes_key:
-            keywords[KEY] = key
+            keywords[STREAM if self.takes_stream else KEY] = key
         found = self.function(*self._place(statics, arrays), **keywords)
         return tuple(found) if isinstance(found, (tuple, list)) else (found,)
+
+    def _check_axes(self, known: Mapping[str, Any], ndim: int) -> None:
+        for name, axis in self._axes:
+            axis.check(self.name, name, known[name], ndim)
 
     def _place(self, statics: Statics, arrays: Arrays) -> Arrays:
         """Arrays at their parameters' places, None where an optional one is left out."""
@@ -445,7 +514,7 @@ class Op:
             arrays, scalars, key, outputs = kept
             keywords = self.keywords(statics, scalars)
             if takes_key:
-                keywords[KEY] = key
+                keywords[STREAM if self.takes_stream else KEY] = key
             one = len(outputs) == 1
             placed = self._place(statics, arrays)
             found = rule(
@@ -487,6 +556,10 @@ class Op:
         for each in self.attributes.values():
             parts.append(each.name if each.required else f"{each.name}={each.default!r}")
         return f"{self.name}({', '.join(parts)})"
+
+    def usage(self) -> str:
+        """``signature_text`` with the name that people call it by, for errors."""
+        return self.title + self.signature_text().removeprefix(self.name)
 
     def __repr__(self) -> str:
         return f"<operator {self.signature_text()}>"

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal, NamedTuple
+from typing import Annotated, Any, Literal, NamedTuple
 
 import jax.numpy as jnp
 import numpy as np
 
 from mixnet.base import AttributeValueError, DTypeError, ShapeError
-from mixnet.ops.attributes import Shape
+from mixnet.ops.attributes import Positive, Steps
+from mixnet.ops.ranges import Length, Range
 from mixnet.ops.registry import op
 
 
@@ -157,7 +158,13 @@ def _two_rows(data: Any, rows: Taps) -> Any:
 
 
 @op("_image_resize", aliases=["_npx__image_resize"])
-def image_resize(data, *, size: Shape = (), keep_ratio: bool = False, interp: int = 1):
+def image_resize(
+    data,
+    *,
+    size: Annotated[Steps, Length(0, 2)] = (),
+    keep_ratio: bool = False,
+    interp: Annotated[int, Range(0, 4)] = 1,
+):
     """Images in another size.
 
     Args:
@@ -169,7 +176,7 @@ def image_resize(data, *, size: Shape = (), keep_ratio: bool = False, interp: in
 
     Raises:
         ShapeError: the data are no images.
-        AttributeValueError: the size is not one or two numbers above 0, or ``interp`` is unknown.
+        AttributeValueError: the size is missing.
         DTypeError: data of another dtype.
 
     Source: MXNet operator ``_image_resize``.
@@ -179,14 +186,9 @@ def image_resize(data, *, size: Shape = (), keep_ratio: bool = False, interp: in
             f"_image_resize: data {data.shape} must have the axes (height, width, channels) or "
             f"(batch, height, width, channels)."
         )
-    if len(size) not in (1, 2) or min(size) <= 0:
+    if not size:
         raise AttributeValueError(
-            f"_image_resize: size={size} must be one number or (width, height), above 0."
-        )
-    if not 0 <= interp < len(_METHODS):
-        raise AttributeValueError(
-            f"_image_resize: interp={interp} is not 0 (nearest), 1 (linear), 2 (cubic), 3 (area) "
-            f"or 4 (Lanczos)."
+            "_image_resize: size=() is missing; give one number or (width, height)."
         )
     if data.dtype not in (jnp.uint8, jnp.float32, jnp.float64):
         raise DTypeError(
@@ -218,10 +220,10 @@ def bilinear_resize(
     data,
     like=None,
     *,
-    height: int = 1,
-    width: int = 1,
-    scale_height: float | None = None,
-    scale_width: float | None = None,
+    height: Positive = 1,
+    width: Positive = 1,
+    scale_height: Annotated[float, Range(above=0)] | None = None,
+    scale_width: Annotated[float, Range(above=0)] | None = None,
     mode: _Mode = "size",
     align_corners: bool = True,
 ):

@@ -7,17 +7,24 @@ arrays of parameters.
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any
 
 import jax
 import jax.numpy as jnp
 
 from mixnet.base import AttributeValueError, DTypeError, ShapeError
-from mixnet.ops.attributes import DType, Scalar, Shape
+from mixnet.ops.attributes import (
+    DType,
+    Extents,
+    NonNegativeScalar,
+    Positive,
+    PositiveScalar,
+    Scalar,
+)
 from mixnet.ops.derive import array, attribute, present
+from mixnet.ops.ranges import Range
 from mixnet.ops.registry import op
 
 
@@ -76,56 +83,58 @@ class Distribution:
 
     Args:
         draw: numbers of a shape and dtype from a key and the parameters, which broadcast to it.
-        parameters: names and defaults.
-        valid: whether numbers can be the parameters.
-        need: what ``valid`` asks, for people.
+        parameters: names, with annotations and defaults.
         arrays: the parameters' names where they are arrays, if other names.
+        check: makes from an operator's name what checks parameters that must go together.
         alias: one more name of ``_random_NAME``.
     """
 
     draw: Callable[..., Any]
-    parameters: Mapping[str, float]
-    valid: Callable[..., bool]
-    need: str
+    parameters: Mapping[str, tuple[Any, float]]
     arrays: Sequence[str] = ()
+    check: Callable[[str], Callable[..., None] | None] = lambda name: None
     alias: str | None = None
+
+
+def _rising(name: str) -> Callable[..., None]:
+    def check(low: float, high: float) -> None:
+        if not low <= high:
+            raise AttributeValueError(
+                f"{name}: low={low:g} is out of range, it must not be above high={high:g}."
+            )
+
+    return check
+
+
+def _whole(name: str) -> Callable[..., None]:
+    def check(k: float) -> None:
+        if not float(k).is_integer():
+            raise AttributeValueError(f"{name}: k={k:g} is out of range; give a whole number.")
+
+    return check
 
 
 DISTRIBUTIONS = {
     "uniform": Distribution(
-        uniform, {"low": 0.0, "high": 1.0}, lambda low, high: low <= high, "low <= high",
-        alias="uniform",
+        uniform, {"low": (Scalar, 0.0), "high": (Scalar, 1.0)}, check=_rising, alias="uniform"
     ),
     "normal": Distribution(
-        normal, {"loc": 0.0, "scale": 1.0}, lambda loc, scale: scale > 0, "scale > 0",
-        ("mu", "sigma"), "normal",
+        normal, {"loc": (Scalar, 0.0), "scale": (PositiveScalar, 1.0)}, ("mu", "sigma"),
+        alias="normal",
     ),
-    "gamma": Distribution(
-        gamma, {"alpha": 1.0, "beta": 1.0}, lambda alpha, beta: alpha > 0 and beta > 0,
-        "alpha > 0 and beta > 0",
-    ),
-    "exponential": Distribution(exponential, {"lam": 1.0}, lambda lam: lam > 0, "lam > 0"),
-    "poisson": Distribution(poisson, {"lam": 1.0}, lambda lam: lam >= 0, "lam >= 0"),
+    "gamma": Distribution(gamma, {"alpha": (PositiveScalar, 1.0), "beta": (PositiveScalar, 1.0)}),
+    "exponential": Distribution(exponential, {"lam": (PositiveScalar, 1.0)}),
+    "poisson": Distribution(poisson, {"lam": (NonNegativeScalar, 1.0)}),
     "negative_binomial": Distribution(
-        negative_binomial, {"k": 1, "p": 1.0},
-        lambda k, p: k >= 0 and k == int(k) and 0 < p <= 1, "k a whole number and 0 < p <= 1",
+        negative_binomial,
+        {"k": (NonNegativeScalar, 1), "p": (Annotated[Scalar, Range(above=0, high=1)], 1.0)},
+        check=_whole,
     ),
     "generalized_negative_binomial": Distribution(
-        generalized_negative_binomial, {"mu": 1.0, "alpha": 1.0},
-        lambda mu, alpha: mu >= 0 and alpha >= 0, "mu >= 0 and alpha >= 0",
+        generalized_negative_binomial,
+        {"mu": (NonNegativeScalar, 1.0), "alpha": (NonNegativeScalar, 1.0)},
     ),
 }  # fmt: skip
-
-
-def _checked(name: str, distribution: Distribution) -> Callable[..., None]:
-    def check(**given: float) -> None:
-        if not distribution.valid(**given):
-            stated = ", ".join(f"{key}={value:g}" for key, value in given.items())
-            raise AttributeValueError(f"{name}: {stated}, but it must be {distribution.need}.")
-
-    parameters = [attribute(each, float) for each in distribution.parameters]
-    check.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
-    return check
 
 
 def one_of(name: str, dtype: str, choices: Sequence[str]) -> str:
@@ -162,7 +171,7 @@ _KEY = attribute("key", Any)
 
 def _declare(name: str, distribution: Distribution) -> None:
     names = list(distribution.parameters)
-    numbers = [attribute(each, Scalar, of) for each, of in distribution.parameters.items()]
+    numbers = [attribute(each, kind, of) for each, (kind, of) in distribution.parameters.items()]
     text = distribution.draw.__doc__ or ""
     random, like, sample = f"_random_{name}", f"_random_{name}_like", f"_sample_{name}"
 
@@ -183,14 +192,14 @@ def _declare(name: str, distribution: Distribution) -> None:
         placed = [each.reshape(each.shape + (1,) * len(shape)) for each in arrays]
         return _drawn(distribution, key, arrays[0].shape + tuple(shape), dtype, placed)
 
-    shape, dtype = attribute("shape", Shape, ()), attribute("dtype", DType | None, None)
+    shape, dtype = attribute("shape", Extents, ()), attribute("dtype", DType | None, None)
     present(draw, random, text, [*numbers, shape, attribute("ctx", str, ""), dtype, _KEY])
-    check = _checked(random, distribution)
+    check = distribution.check
     aliases = [f"random_{name}", *filter(None, [distribution.alias])]
-    op(random, aliases=aliases, check=check, differentiable=False)(draw)
+    op(random, aliases=aliases, check=check(random), differentiable=False)(draw)
     present(draw_like, like, f"{text[:-1]}, in the shape and dtype of ``data``.",
             [array("data"), *numbers, _KEY])  # fmt: skip
-    op(like, check=_checked(like, distribution), differentiable=False)(draw_like)
+    op(like, check=check(like), differentiable=False)(draw_like)
     arrays = [array(each) for each in distribution.arrays or names]
     present(draw_each, sample, f"{text[:-1]}: ``shape`` of them for each element of the parameters.",
             [*arrays, shape, dtype, _KEY])  # fmt: skip
@@ -202,7 +211,7 @@ for _name, _distribution in DISTRIBUTIONS.items():
 
 
 def _check_range(low: float, high: float) -> None:
-    if low != int(low) or high != int(high) or low >= high:
+    if not float(low).is_integer() or not float(high).is_integer() or low >= high:
         raise AttributeValueError(
             f"_random_randint: low={low:g}, high={high:g}, but they must be whole numbers with "
             f"low < high."
@@ -219,7 +228,7 @@ def random_randint(
     *,
     low: Scalar,
     high: Scalar,
-    shape: Shape = (),
+    shape: Extents = (),
     ctx: str = "",
     dtype: DType | None = None,
     key,
@@ -244,7 +253,7 @@ def _multinomial_outputs(get_prob: bool) -> int:
 def sample_multinomial(
     data,
     *,
-    shape: Shape = (),
+    shape: Extents = (),
     get_prob: bool = False,
     dtype: DType = "int32",
     key,
@@ -281,7 +290,7 @@ def sample_multinomial(
 
 
 @op("_sample_unique_zipfian", outputs=2, output_names=("output0", "output1"), differentiable=False)
-def sample_unique_zipfian(*, range_max: int, shape: Shape = (), key):
+def sample_unique_zipfian(*, range_max: Positive, shape: Extents = (), key):
     """Different numbers of ``[0, range_max)``, small ones more often: k by log((k + 2) / (k + 1)).
 
     Returns:

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Annotated, Any
 
 import jax.numpy as jnp
 
-from mixnet.base import AttributeValueError, ShapeError
+from mixnet.base import ShapeError
+from mixnet.ops.ranges import Range
 from mixnet.ops.registry import op
+
+TimeAxis = Annotated[int, Range(0, 1)]
+"""Annotation: the axis of time, the first or the second."""
 
 
 def _length_arguments(use_sequence_length: bool) -> tuple[str, ...]:
@@ -15,10 +19,6 @@ def _length_arguments(use_sequence_length: bool) -> tuple[str, ...]:
 
 
 def _check(name: str, data: Any, lengths: Any, axis: int) -> None:
-    if axis not in (0, 1):
-        raise AttributeValueError(
-            f"{name}: axis={axis} is not the axis of time, 0 or 1. Transpose the data."
-        )
     if data.ndim < 2:
         raise ShapeError(
             f"{name}: data is {data.shape}; give it (time, batch, ...), or (batch, time, ...) with "
@@ -38,7 +38,7 @@ def sequence_mask(
     *,
     use_sequence_length: bool = False,
     value: float = 0.0,
-    axis: int = 0,
+    axis: TimeAxis = 0,
 ):
     """Steps after each sequence's length set to ``value``.
 
@@ -51,7 +51,6 @@ def sequence_mask(
 
     Raises:
         ShapeError: not one length per sequence, or ``data`` has fewer than two axes.
-        AttributeValueError: ``axis`` is neither 0 nor 1.
 
     Source: MXNet operator ``SequenceMask``.
     """
@@ -66,7 +65,9 @@ def sequence_mask(
 
 
 @op("SequenceLast", arguments=_length_arguments)
-def sequence_last(data, sequence_length=None, *, use_sequence_length: bool = False, axis: int = 0):
+def sequence_last(
+    data, sequence_length=None, *, use_sequence_length: bool = False, axis: TimeAxis = 0
+):
     """The last step of every sequence.
 
     Args:
@@ -78,7 +79,6 @@ def sequence_last(data, sequence_length=None, *, use_sequence_length: bool = Fal
 
     Raises:
         ShapeError: not one length per sequence, or ``data`` has fewer than two axes.
-        AttributeValueError: ``axis`` is neither 0 nor 1.
 
     Source: MXNet operator ``SequenceLast``.
     """
@@ -92,7 +92,11 @@ def sequence_last(data, sequence_length=None, *, use_sequence_length: bool = Fal
 
 @op("SequenceReverse", arguments=_length_arguments)
 def sequence_reverse(
-    data, sequence_length=None, *, use_sequence_length: bool = False, axis: int = 0
+    data,
+    sequence_length=None,
+    *,
+    use_sequence_length: bool = False,
+    axis: Annotated[int, Range(0, 0)] = 0,
 ):
     """The steps of every sequence in opposite order; those after its length stay where they are.
 
@@ -105,14 +109,9 @@ def sequence_reverse(
 
     Raises:
         ShapeError: not one length per sequence, or ``data`` has fewer than two axes.
-        AttributeValueError: ``axis`` is not 0, the only one MXNet has here.
 
     Source: MXNet operator ``SequenceReverse``.
     """
-    if axis != 0:
-        raise AttributeValueError(
-            f"SequenceReverse: axis={axis}, but time must be axis 0. Use swapaxes before and after."
-        )
     _check("SequenceReverse", data, sequence_length, axis)
     if not use_sequence_length:
         return jnp.flip(data, 0)

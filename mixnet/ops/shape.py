@@ -9,8 +9,9 @@ from typing import Any, Literal
 import jax
 import jax.numpy as jnp
 
-from mixnet.base import ShapeError
-from mixnet.ops.attributes import Shape
+from mixnet.base import AttributeValueError, AxisError, ShapeError
+from mixnet.ops.attributes import Axes, Axis, Count, Extents, NewAxis, Positive, Shape
+from mixnet.ops.ranges import AxisOf
 from mixnet.ops.registry import op
 
 
@@ -39,6 +40,8 @@ def target_shape(given: tuple[int, ...], codes: tuple[int, ...], reverse: bool) 
                 out.append(source[at])
                 at += 1
             elif code == -1:
+                if unknown >= 0:
+                    raise IndexError  # two of them are not known
                 unknown = len(out)
                 out.append(1)
                 at += 1
@@ -121,9 +124,29 @@ def reshape_like(
     Source: MXNet operator ``reshape_like``.
     """
     left, right = list(lhs.shape), list(rhs.shape)
-    start, stop, _ = slice(lhs_begin, lhs_end).indices(len(left))
-    left[start:stop] = right[slice(rhs_begin, rhs_end)]
+    left[_span("lhs", lhs_begin, lhs_end, left)] = right[_span("rhs", rhs_begin, rhs_end, right)]
+    if math.prod(left) != lhs.size:
+        raise ShapeError(
+            f"reshape_like: lhs {lhs.shape} has {lhs.size} elements and cannot become {tuple(left)}, "
+            f"as rhs {rhs.shape} is. Give arrays with as many elements."
+        )
     return lhs.reshape(left)
+
+
+def _span(name: str, begin: int | None, end: int | None, shape: list[int]) -> slice:
+    """The axes from ``begin`` to ``end`` of the shape of array ``name``.
+
+    Raises:
+        AxisError: it has not as many axes.
+    """
+    count = len(shape)
+    for word, axis in (("begin", begin), ("end", end)):
+        if axis is not None and not -count <= axis <= count:
+            raise AxisError(
+                f"reshape_like: {name}_{word}={axis} is out of range, {name} has {count} axes; give "
+                f"one from {-count} to {count}."
+            )
+    return slice(begin, end)
 
 
 @op("Flatten", aliases=["flatten"])
@@ -136,7 +159,7 @@ def flatten(data):
 
 
 @op("transpose")
-def transpose(data, *, axes: Shape = ()):
+def transpose(data, *, axes: Axes = ()):
     """Axes in another order, reversed by default.
 
     Source: MXNet operator ``transpose``.
@@ -147,7 +170,7 @@ def transpose(data, *, axes: Shape = ()):
 
 
 @op("SwapAxis", aliases=["swapaxes"], method=True)
-def swapaxes(data, *, dim1: int = 0, dim2: int = 0):
+def swapaxes(data, *, dim1: Axis = 0, dim2: Axis = 0):
     """Two axes exchanged.
 
     Source: MXNet operator ``SwapAxis``.
@@ -156,7 +179,7 @@ def swapaxes(data, *, dim1: int = 0, dim2: int = 0):
 
 
 @op("expand_dims", method=True)
-def expand_dims(data, *, axis: int):
+def expand_dims(data, *, axis: NewAxis):
     """A new axis of extent one at ``axis``.
 
     Source: MXNet operator ``expand_dims``.
@@ -165,24 +188,24 @@ def expand_dims(data, *, axis: int):
 
 
 @op("squeeze", method=True)
-def squeeze(data, *, axis: Shape | None = None):
+def squeeze(data, *, axis: Axes | None = None):
     """Axes of extent one left out: all, or those in ``axis``.
 
     Source: MXNet operator ``squeeze``.
     """
-    out = jnp.squeeze(data, axis)
+    if any(data.shape[each] != 1 for each in axis or ()):
+        raise ShapeError(f"squeeze: axes {axis} of data {data.shape} are not all of extent 1.")
+    out = jnp.squeeze(data, axis and tuple({each % data.ndim for each in axis}))
     return out.reshape((1,)) if out.ndim == 0 else out
 
 
 @op("Concat", aliases=["concat"])
-def concat(*data, dim: int = 1):
+def concat(*data, dim: Axis = 1):
     """Arrays joined along axis ``dim``.
 
     Source: MXNet operator ``Concat``.
     """
     first = data[0].shape
-    if not -len(first) <= dim < len(first):
-        raise ShapeError(f"Concat: axis {dim} does not exist in arrays of shape {first}.")
     for each in data:
         rest = [
             (a, b)
@@ -197,7 +220,7 @@ def concat(*data, dim: int = 1):
 
 
 @op("stack")
-def stack(*data, axis: int = 0):
+def stack(*data, axis: NewAxis = 0):
     """Arrays of one shape joined along a new axis.
 
     Source: MXNet operator ``stack``.
@@ -212,7 +235,7 @@ def _parts(num_outputs: int) -> int:
 
 
 @op("SliceChannel", aliases=["split"], outputs=_parts, output_names=("output0",))
-def split(data, *, num_outputs: int, axis: int = 1, squeeze_axis: bool = False):
+def split(data, *, num_outputs: Positive, axis: Axis = 1, squeeze_axis: bool = False):
     """The array cut into ``num_outputs`` equal parts along ``axis``.
 
     Source: MXNet operator ``SliceChannel``.
@@ -231,7 +254,9 @@ def _pieces(indices: tuple[int, ...], sections: int) -> int:
 
 
 @op("_split_v2", outputs=_pieces)
-def split_v2(data, *, indices: Shape, axis: int = 1, squeeze_axis: bool = False, sections: int = 0):
+def split_v2(
+    data, *, indices: Shape, axis: Axis = 1, squeeze_axis: bool = False, sections: Count = 0
+):
     """The array cut along ``axis``: into ``sections`` equal parts, else a part from each index on.
 
     Args:
@@ -244,6 +269,8 @@ def split_v2(data, *, indices: Shape, axis: int = 1, squeeze_axis: bool = False,
     Source: MXNet operator ``_split_v2``.
     """
     extent = data.shape[axis]
+    if not sections and not indices:
+        raise AttributeValueError("_split_v2: give sections of 1 or more, or indices.")
     if sections and extent % sections:
         raise ShapeError(
             f"_split_v2: axis {axis} of extent {extent} does not divide into {sections} parts."
@@ -264,23 +291,36 @@ def slice_(data, *, begin: tuple, end: tuple, step: tuple = ()):
 
     Source: MXNet operator ``slice``.
     """
-    steps = tuple(step) + (None,) * (len(begin) - len(step))
+    if not 0 < len(begin) == len(end) <= data.ndim or len(step) not in (0, len(begin)):
+        raise ShapeError(
+            f"slice: begin={begin}, end={end} and step={step or None} must have as many numbers as "
+            f"each other, one to {data.ndim} for data {data.shape}."
+        )
+    if 0 in step:
+        raise AttributeValueError(f"slice: step={step} is out of range; no step may be 0.")
+    steps = step or (None,) * len(begin)
     return data[tuple(slice(b, e, s) for b, e, s in zip(begin, end, steps, strict=True))]
 
 
 @op("slice_axis", method=True)
-def slice_axis(data, *, axis: int, begin: int, end: int | None):
+def slice_axis(data, *, axis: Axis, begin: int, end: int | None):
     """``begin`` to ``end`` of one axis; None is its end.
 
     Source: MXNet operator ``slice_axis``.
     """
-    key: list[Any] = [slice(None)] * data.ndim
-    key[axis] = slice(begin, end)
-    return data[tuple(key)]
+    extent = data.shape[axis]
+    first = begin + extent if begin < 0 else begin
+    last = extent if end is None else end + extent if end < 0 else end
+    if not 0 <= first <= last <= extent:
+        raise ShapeError(
+            f"slice_axis: begin={begin} to end={end} is no part of axis {axis} of data {data.shape}, "
+            f"which has {extent} elements there."
+        )
+    return jax.lax.slice_in_dim(data, first, last, axis=axis)
 
 
 @op("slice_like", method=True)
-def slice_like(data, shape_like, *, axes: Shape = ()):
+def slice_like(data, shape_like, *, axes: Axes = ()):
     """The first elements along ``axes`` (all by default), as many as ``shape_like`` has.
 
     Source: MXNet operator ``slice_like``.
@@ -292,16 +332,16 @@ def slice_like(data, shape_like, *, axes: Shape = ()):
 
 
 @op("reverse", aliases=["flip"], method=True)
-def flip(data, *, axis: Shape):
+def flip(data, *, axis: Axes):
     """Elements in opposite order along ``axis``.
 
     Source: MXNet operator ``reverse``.
     """
-    return jnp.flip(data, axis)
+    return jnp.flip(data, tuple({each % data.ndim for each in axis}))
 
 
 @op("repeat", method=True)
-def repeat(data, *, repeats: int, axis: int | None = None):
+def repeat(data, *, repeats: Count, axis: Axis | None = None):
     """Every element ``repeats`` times along ``axis``, of the flattened array for None.
 
     Source: MXNet operator ``repeat``.
@@ -310,7 +350,7 @@ def repeat(data, *, repeats: int, axis: int | None = None):
 
 
 @op("tile", method=True)
-def tile(data, *, reps: Shape):
+def tile(data, *, reps: Extents):
     """The whole array repeated ``reps`` times along each axis.
 
     Source: MXNet operator ``tile``.
@@ -323,7 +363,7 @@ def pad(
     data,
     *,
     mode: Literal["constant", "edge", "reflect"],
-    pad_width: Shape,
+    pad_width: Extents,
     constant_value: float = 0.0,
 ):
     """The array with ``pad_width`` (before, after for each axis) elements around it.
@@ -336,31 +376,56 @@ def pad(
             f"{2 * data.ndim}, before and after for each."
         )
     widths = list(zip(pad_width[::2], pad_width[1::2], strict=True))
+    extents = data.shape
+    if mode == "reflect" and any(
+        max(w) >= n for w, n in zip(widths, extents, strict=True) if any(w)
+    ):
+        raise ShapeError(
+            f"Pad: pad_width={pad_width} reflects more elements than data {extents} has; every "
+            f"number must be below the extent of its axis."
+        )
     if mode == "constant":
         return jnp.pad(data, widths, constant_values=jnp.asarray(constant_value, data.dtype))
     return jnp.pad(data, widths, mode=mode)
 
 
+def _image(data: Any, name: str) -> tuple[int, int, int, int]:
+    if data.ndim != 4:
+        raise ShapeError(
+            f"{name}: data {data.shape} must have four axes: batch, channels, height, width."
+        )
+    return data.shape
+
+
 @op("depth_to_space", method=True)
-def depth_to_space(data, *, block_size: int):
+def depth_to_space(data, *, block_size: Positive):
     """Blocks of channels moved to blocks of height and width.
 
     Source: MXNet operator ``depth_to_space``.
     """
-    n, c, h, w = data.shape
+    n, c, h, w = _image(data, "depth_to_space")
     b = block_size
+    if c % (b * b):
+        raise ShapeError(
+            f"depth_to_space: {c} channels of data {data.shape} are no multiple of block_size² = {b * b}."
+        )
     moved = data.reshape(n, b, b, c // (b * b), h, w).transpose(0, 3, 4, 1, 5, 2)
     return moved.reshape(n, c // (b * b), h * b, w * b)
 
 
 @op("space_to_depth", method=True)
-def space_to_depth(data, *, block_size: int):
+def space_to_depth(data, *, block_size: Positive):
     """Blocks of height and width moved to channels.
 
     Source: MXNet operator ``space_to_depth``.
     """
-    n, c, h, w = data.shape
+    n, c, h, w = _image(data, "space_to_depth")
     b = block_size
+    if h % b or w % b:
+        raise ShapeError(
+            f"space_to_depth: height and width of data {data.shape} are no multiples of "
+            f"block_size={b}."
+        )
     moved = data.reshape(n, c, h // b, b, w // b, b).transpose(0, 3, 5, 1, 2, 4)
     return moved.reshape(n, c * b * b, h // b, w // b)
 
@@ -389,4 +454,17 @@ def diag(data, *, k: int = 0, axis1: int = 0, axis2: int = 1):
 
     Source: MXNet operator ``diag``.
     """
-    return jnp.diag(data, k) if data.ndim == 1 else jnp.diagonal(data, k, axis1, axis2)
+    if data.ndim == 1:
+        return jnp.diag(data, k)
+    for name, axis in (("axis1", axis1), ("axis2", axis2)):
+        AxisOf().check("diag", name, axis, data.ndim)
+    if data.ndim == 0 or axis1 % data.ndim == axis2 % data.ndim:
+        raise AxisError(
+            f"diag: axis1={axis1} and axis2={axis2} must be two axes of data {data.shape}."
+        )
+    if not -data.shape[axis1] < k < data.shape[axis2]:
+        raise AttributeValueError(
+            f"diag: k={k} is out of range, data {data.shape} has the diagonals "
+            f"{1 - data.shape[axis1]} to {data.shape[axis2] - 1}."
+        )
+    return jnp.diagonal(data, k, axis1, axis2)

@@ -7,7 +7,7 @@ from typing import Any, Literal
 import jax
 import jax.numpy as jnp
 
-from mixnet.ops.attributes import DType
+from mixnet.ops.attributes import Axis, DType
 from mixnet.ops.registry import op
 
 
@@ -26,7 +26,7 @@ def softmax(
     data,
     length=None,
     *,
-    axis: int = -1,
+    axis: Axis = -1,
     temperature: float | None = None,
     dtype: DType | None = None,
     use_length: bool | None = False,
@@ -51,7 +51,7 @@ def softmax(
 def log_softmax(
     data,
     *,
-    axis: int = -1,
+    axis: Axis = -1,
     temperature: float | None = None,
     dtype: DType | None = None,
     use_length: bool | None = False,
@@ -68,7 +68,7 @@ def log_softmax(
 def softmin(
     data,
     *,
-    axis: int = -1,
+    axis: Axis = -1,
     temperature: float | None = None,
     dtype: DType | None = None,
     use_length: bool | None = False,

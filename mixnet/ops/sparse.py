@@ -12,7 +12,7 @@ import jax
 import jax.numpy as jnp
 
 from mixnet.base import AttributeValueError
-from mixnet.ops.attributes import Shape
+from mixnet.ops.attributes import Axes, Long, Shape
 from mixnet.ops.registry import op
 
 
@@ -45,7 +45,7 @@ def put_rows(dense, indices, data):
 
 
 @op("_sum_rows")
-def sum_rows(data, places, *, count: int):
+def sum_rows(data, places, *, count: Long):
     """Rows with the same place added up: ``(count, ...)``."""
     return jax.ops.segment_sum(data, _whole(places), count)
 
@@ -57,7 +57,7 @@ def take_elements(dense, rows, indices):
 
 
 @op("_csr_dot")
-def csr_dot(data, indices, rows, rhs, *, extent: int):
+def csr_dot(data, indices, rows, rhs, *, extent: Long):
     """A csr matrix of ``extent`` rows times a dense matrix or vector."""
     weights = data.reshape(data.shape + (1,) * (rhs.ndim - 1))
     return jax.ops.segment_sum(weights * rhs[_whole(indices)], _whole(rows), extent)
@@ -89,7 +89,7 @@ def sparse_retain(data, indices):
 
 
 @op("_square_sum")
-def square_sum(data, *, axis: Shape | None = None, keepdims: bool = False, exclude: bool = False):
+def square_sum(data, *, axis: Axes | None = None, keepdims: bool = False, exclude: bool = False):
     """Sum of the squares along an axis.
 
     Source: MXNet operator ``_square_sum``.

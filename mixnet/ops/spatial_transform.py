@@ -8,7 +8,7 @@ import jax
 import jax.numpy as jnp
 
 from mixnet.base import AttributeValueError, ShapeError
-from mixnet.ops.attributes import Shape
+from mixnet.ops.attributes import Extents
 from mixnet.ops.registry import op
 
 
@@ -40,7 +40,7 @@ def _affine_grid(name: str, theta: Any, target_shape: tuple[int, ...]) -> Any:
 
 @op("GridGenerator")
 def grid_generator(
-    data, *, transform_type: Literal["affine", "warp"], target_shape: Shape = (0, 0)
+    data, *, transform_type: Literal["affine", "warp"], target_shape: Extents = (0, 0)
 ):
     """Where to sample an image, for ``BilinearSampler``: x and y from -1 to 1 across it.
 
@@ -122,7 +122,7 @@ def spatial_transformer(
     data,
     loc,
     *,
-    target_shape: Shape = (0, 0),
+    target_shape: Extents = (0, 0),
     transform_type: Literal["affine"],
     sampler_type: Literal["bilinear"],
     cudnn_off: bool | None = None,

@@ -148,6 +148,10 @@ def _check_places(data: Any, coord_start: int, score_index: int, id_index: int) 
             f"_contrib_box_nms: coord_start={coord_start} and the three places after it must lie "
             f"in rows of {width}."
         )
+    if id_index == score_index:
+        raise AttributeValueError(
+            f"_contrib_box_nms: id_index={id_index} and score_index={score_index} must differ."
+        )
     for name, place, optional in (
         ("score_index", score_index, False),
         ("id_index", id_index, True),

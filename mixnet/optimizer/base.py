@@ -9,6 +9,15 @@ from typing import Any, ClassVar
 import numpy as np
 
 from mixnet import config
+from mixnet.base import (
+    AttributeTypeError,
+    AttributeValueError,
+    CheckError,
+    MisuseWarning,
+    NotDefinedError,
+    did_you_mean,
+    unknown_argument,
+)
 from mixnet.dtype import as_dtype, bfloat16
 from mixnet.ndarray.invoke import invoke
 from mixnet.ndarray.ndarray import NDArray
@@ -33,6 +42,7 @@ class Optimizer:
         begin_num_update: updates that count as done.
         multi_precision: half-precision weights are updated through a float32 copy.
         param_dict: parameters by number, with their ``lr_mult`` and ``wd_mult``.
+        unknown: an error, which has the nearest name.
     """
 
     opt_registry: ClassVar[dict[str, type[Optimizer]]] = {}
@@ -51,8 +61,16 @@ class Optimizer:
         begin_num_update: int = 0,
         multi_precision: bool = False,
         param_dict: Mapping[int, Any] | None = None,
+        **unknown: Any,
     ):
+        if unknown:
+            raise unknown_argument(self, next(iter(unknown)))
         self.rescale_grad = rescale_grad
+        if not (lr_scheduler is None or callable(lr_scheduler)):
+            raise AttributeTypeError(
+                f"{type(self).__name__}: lr_scheduler is a function of the number of updates, as "
+                f"mx.lr_scheduler.FactorScheduler(100), not {lr_scheduler!r:.60}."
+            )
         self.lr_scheduler = lr_scheduler
         if self.lr_scheduler is None:
             self.lr: Any = 0.01 if learning_rate is None else learning_rate
@@ -79,7 +97,7 @@ class Optimizer:
         if param_idx2name is None:
             param_idx2name = {}
         if not isinstance(param_idx2name, dict):
-            raise AssertionError(
+            raise CheckError(
                 f"param_idx2name should be a dict of param indexes to names, not {param_idx2name!r}."
             )
         self.idx2name: dict[Any, str] = param_idx2name.copy()
@@ -114,11 +132,13 @@ class Optimizer:
         Raises:
             ValueError: no optimizer has that name.
         """
+        if not isinstance(name, str):
+            raise AttributeTypeError(f"An optimizer is created by its name, not by {name!r:.60}.")
         found = Optimizer.opt_registry.get(name.lower())
         if found is None:
-            raise ValueError(
-                f"Cannot find optimizer {name}; take one of "
-                f"{', '.join(sorted(Optimizer.opt_registry))}."
+            raise AttributeValueError(
+                f"Cannot find optimizer {name}."
+                + did_you_mean(name, Optimizer.opt_registry, "Take one of {}.")
             )
         return found(**kwargs)
 
@@ -136,7 +156,7 @@ class Optimizer:
             UserWarning: a scheduler sets it.
         """
         if self.lr_scheduler is not None:
-            raise UserWarning(
+            raise MisuseWarning(
                 "LRScheduler of the optimizer has already been defined: it sets the learning rate. "
                 "Change its base_lr, or make the optimizer without a scheduler."
             )
@@ -176,11 +196,17 @@ class Optimizer:
         if not self.sym_info:
             return {}
         attributes, names = self.sym_info
-        return {
-            name: float(attributes[name][attribute])
-            for name in names
-            if attribute in attributes.get(name, {})
-        }
+        texts = {name: attributes.get(name, {}).get(attribute) for name in names}
+        factors = {}
+        for name, text in texts.items():
+            try:
+                if text is not None:
+                    factors[name] = float(text)
+            except ValueError:
+                raise AttributeValueError(
+                    f"Variable {name!r}: its attribute {attribute}={text!r:.80} is no number."
+                ) from None
+        return factors
 
     def _mult(self, index: Any, own: str, table: Mapping[Any, float]) -> float:
         if index in self.param_dict:
@@ -265,7 +291,7 @@ class Optimizer:
             grad: its gradient, of the same shape.
             state: what ``create_state`` gave.
         """
-        raise NotImplementedError(f"{type(self).__name__} does not define update().")
+        raise NotDefinedError(f"{type(self).__name__} does not define update().")
 
     def update_multi_precision(self, index: Any, weight: Any, grad: Any, state: Any) -> None:
         """``update``, through the float32 copy where ``create_state_multi_precision`` made one."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from mixnet.base import CheckError
 from mixnet.ndarray import contrib as contrib
 from mixnet.ndarray.create import zeros
 from mixnet.ndarray.ndarray import NDArray
@@ -38,9 +39,7 @@ class GroupAdaGrad(Optimizer):
             AssertionError: the weight is no matrix.
         """
         if len(weight.shape) != 2:
-            raise AssertionError(
-                f"GroupAdaGrad updates matrices; the weight has shape {weight.shape}."
-            )
+            raise CheckError(f"GroupAdaGrad updates matrices; the weight has shape {weight.shape}.")
         history = zeros((weight.shape[0], 1), weight.context)
         return history if weight.stype == "default" else history.tostype(weight.stype)
 
@@ -53,6 +52,6 @@ class GroupAdaGrad(Optimizer):
         self._update_count(index)
         numbers = self._numbers(index)
         if numbers.pop("wd") != 0:
-            raise AssertionError("Weight decay is not supported for GroupAdaGrad; set wd=0.")
+            raise CheckError("Weight decay is not supported for GroupAdaGrad; set wd=0.")
         numbers["epsilon"] = self.float_stable_eps
         self._step("_contrib_group_adagrad_update", (weight, grad, state), numbers)

@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+import os
 from collections import defaultdict
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from mixnet.autograd.scope import RecordingScope
+from mixnet.base import AttributeTypeError, FileFormatError
 from mixnet.context import Context
 from mixnet.ndarray.ndarray import NDArray
 from mixnet.optimizer.base import Optimizer
+from mixnet.optimizer.state_check import Weights, checked
 from mixnet.optimizer.state_file import dumps, loads
+from mixnet.runtime.files import read as read_file
+from mixnet.runtime.whole_file import read_whole
 
 
 class Updater:
@@ -20,6 +27,11 @@ class Updater:
     """
 
     def __init__(self, optimizer: Optimizer):
+        if not isinstance(optimizer, Optimizer):
+            raise AttributeTypeError(
+                f"An updater takes an optimizer, not {optimizer!r:.60}; make one with "
+                f"mx.optimizer.create(name)."
+            )
         self.optimizer = optimizer
         self.states: dict[Any, Any] = {}
         self.states_synced: dict[Any, bool] = {}
@@ -73,18 +85,34 @@ class Updater:
             return type(state)(self.sync_state_context(each, context) for each in state)
         return state
 
-    def set_states(self, states: bytes) -> None:
+    def set_states(self, states: bytes, weights: Weights | None = None) -> None:
         """Take over what ``get_states`` gave, here or in MXNet: states, or states and optimizer.
 
+        Args:
+            states: the bytes.
+            weights: parameters by key, None for those whose shapes are not known yet: states of
+                other shapes, dtypes or kinds than the optimizer makes for them are refused.
+
         Raises:
-            FileFormatError: the bytes are not optimizer states, or hold what these do not hold.
+            FileFormatError: the bytes are not optimizer states, hold what these do not hold, or do
+                not go with the optimizer and the parameters. The updater is as it was before.
         """
-        found = loads(states)
-        if isinstance(found, tuple) and len(found) == 2:
-            self.states, self.optimizer = found
-        else:
-            self.states = found
-        self.states_synced = dict.fromkeys(self.states, False)
+        self._take(self._read(states, weights or {}))
+
+    def _read(self, content: bytes, weights: Weights) -> tuple[Any, Optimizer]:
+        """States and their optimizer; the updater does not have them yet."""
+        return checked(loads(content), self.optimizer, weights)
+
+    def _take(self, read: tuple[Any, Optimizer]) -> None:
+        """Go on with states that were read."""
+        states, optimizer = read
+        # All or, where Ctrl-C comes first, nothing.
+        vars(self).update(
+            states=states,
+            states_synced=dict.fromkeys(states, False),
+            optimizer=optimizer,
+            aggregate_updates=optimizer.aggregate_num > 0,
+        )
 
     def get_states(self, dump_optimizer: bool = False) -> bytes:
         """The states as bytes that MXNet reads too.
@@ -98,3 +126,17 @@ class Updater:
 def get_updater(optimizer: Optimizer) -> Updater:
     """An updater of an optimizer."""
     return Updater(optimizer)
+
+
+@contextmanager
+def states_of(fname: str | os.PathLike[str]) -> Iterator[bytes]:
+    """The content of a file of states; errors about it name the file.
+
+    Raises:
+        MissingFileError: there is no such file.
+    """
+    content = read_file(fname, lambda: read_whole(fname))
+    try:
+        yield content
+    except FileFormatError as error:
+        raise FileFormatError(f"{os.fspath(fname)!r}: {error}") from error

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import math
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -10,11 +9,15 @@ from typing import Any
 import jax
 import numpy as np
 
-from mixnet.base import MXNetError, ShapeError
+from mixnet.base import DTypeError, MXNetError, ShapeError, checked_shape
+from mixnet.dtype import as_dtype
 from mixnet.graph.graph import Graph
 from mixnet.graph.node import Entry, Node
+from mixnet.ops.attributes import numbers
 from mixnet.ops.dataflow import program
+from mixnet.ops.reason import is_own, reason
 from mixnet.ops.registry import Op
+from mixnet.ops.stream import STREAM_SPEC
 from mixnet.passes.infer_dtype import infer_node_dtypes, usual_dtype
 
 Shape = tuple[int, ...]
@@ -81,12 +84,12 @@ class Inference:
                 entry = Entry(node)
                 shape = shapes.get(node.name)
                 if shape is None and "__shape__" in node.attrs:
-                    shape = ast.literal_eval(node.attrs["__shape__"])
+                    shape = _declared_shape(node)
                 if shape is not None:
-                    self.shapes[entry] = tuple(int(extent) for extent in shape)
+                    self.shapes[entry] = checked_shape(f"Variable {node.name!r}", shape)
                 dtype = (dtypes or {}).get(node.name)
                 if dtype is None and "__dtype__" in node.attrs:
-                    dtype = _declared(node.attrs["__dtype__"])
+                    dtype = _declared(node)
                 if dtype is not None:
                     self.dtypes[entry] = dtype
 
@@ -109,6 +112,18 @@ class Inference:
         return len(self.dtypes), len(self.shapes), extents
 
     def _node(self, node: Node) -> None:
+        try:
+            self._infer_node(node)
+        except MXNetError:
+            raise
+        except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
+            shapes = ", ".join(f"{e.node.name}: {self.shapes.get(e)}" for e in node.inputs)
+            raise ShapeError(
+                f"Node {node.name!r} ({node.op.name}) does not take inputs of these shapes "
+                f"({shapes}): {error}"
+            ) from None
+
+    def _infer_node(self, node: Node) -> None:
         names = self._argument_names(node)
         infer_node_dtypes(node, names, self.dtypes)
         given = {
@@ -116,7 +131,12 @@ class Inference:
             for n, e in zip(names, node.inputs, strict=False)
             if (s := self.shapes.get(e)) is not None
         }
-        found = self._tried(given, lambda shapes: node.op.infer_input_shapes(node.statics, shapes))
+        try:
+            found = self._tried(
+                given, lambda shapes: node.op.infer_input_shapes(node.statics, shapes)
+            )
+        except Exception as error:
+            raise self._refused(node, error) from None
         for name, entry in zip(names, node.inputs, strict=False):
             if name in found:
                 self._set(entry, tuple(found[name]), node)
@@ -252,6 +272,19 @@ class Inference:
             )
         self.shapes[entry] = now
 
+    def _refused(self, node: Node, error: Exception) -> ShapeError:
+        """The error for inputs that a node's operator failed on."""
+        shapes = {e.node.name: self.shapes.get(e) for e in node.inputs}
+        inputs = ", ".join(f"{name}: {shape or 'unknown'}" for name, shape in shapes.items())
+        because = reason(
+            node.op, node.statics, [self.shapes.get(e) for e in node.inputs], error
+        ).rstrip(".")
+        kind = type(error) if isinstance(error, ShapeError) else ShapeError
+        return kind(
+            f"Node {node.name!r} ({node.op.name}) does not take inputs of these shapes "
+            f"({inputs}){f': {because}' if because else ''}."
+        )
+
     def _forward(self, node: Node) -> None:
         usual = usual_dtype(node)
         structs = [
@@ -259,19 +292,16 @@ class Inference:
             for e in node.inputs
         ]
         if node.op.takes_key:
-            structs.append(jax.ShapeDtypeStruct((2,), np.dtype("uint32")))
+            structs.append(jax.ShapeDtypeStruct(*STREAM_SPEC))
         numbers = [0.0] * (len(node.scalars) + node.op.takes_key)
         try:
             outputs = evaluate(
                 node.op, node.statics, tuple((s.shape, s.dtype) for s in structs), len(numbers)
             )
         except Exception as error:
-            shapes = ", ".join(f"{e.node.name}: {self.shapes[e]}" for e in node.inputs)
-            reason = str(error).strip().splitlines()[0]
-            raise ShapeError(
-                f"Node {node.name!r} ({node.op.name}) does not take inputs of these shapes "
-                f"({shapes}): {reason}"
-            ) from (None if isinstance(error, MXNetError) else error)
+            raise self._refused(node, error) from (
+                error if is_own(node.op) and not isinstance(error, MXNetError) else None
+            )
         for i, (shape, dtype) in enumerate(outputs):
             self._set(Entry(node, i), shape, node)
             if all(e in self.dtypes for e in node.inputs):
@@ -281,7 +311,7 @@ class Inference:
         """Outputs where some extents of the inputs are unknown."""
         usual = usual_dtype(node)
         dtypes = [self.dtypes.get(e) or self.default_dtype or usual for e in node.inputs]
-        key = [((2,), np.dtype("uint32"))] if node.op.takes_key else []
+        key = [STREAM_SPEC] if node.op.takes_key else []
 
         def outputs(shapes: dict[Any, Any]) -> dict[int, Any]:
             given = [(shapes[i], dtype) for i, dtype in enumerate(dtypes)]
@@ -310,7 +340,26 @@ def evaluate(op: Any, statics: Any, inputs: Any, scalars: int) -> list[tuple[Sha
     return _known[key]
 
 
-def _declared(text: str) -> np.dtype:
+def _declared_shape(node: Node) -> Shape:
+    """The shape in the attributes of a variable, which may come from a file.
+
+    Raises:
+        ShapeError: it is none.
+    """
+    text = node.attrs["__shape__"]
+    try:
+        shape = numbers(text)
+        if any(type(each) is not int or not -1 <= each < 1 << 63 for each in shape):
+            raise ValueError
+    except (ValueError, AttributeError, TypeError):
+        raise ShapeError(
+            f"Variable {node.name!r}: its attribute __shape__={text!r:.80} is no shape, such as "
+            f"(2, 3), with 0 or -1 for an extent that is not known."
+        ) from None
+    return shape
+
+
+def _declared(node: Node) -> np.dtype:
     from_code = {
         "0": "float32",
         "1": "float64",
@@ -320,7 +369,11 @@ def _declared(text: str) -> np.dtype:
         "5": "int8",
         "6": "int64",
     }
-    return np.dtype(from_code.get(text, text))
+    text = node.attrs["__dtype__"]
+    try:
+        return as_dtype(from_code.get(text, text))
+    except DTypeError as error:
+        raise DTypeError(f"Variable {node.name!r}: its attribute __dtype__: {error}") from None
 
 
 def infer(

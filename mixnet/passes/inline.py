@@ -5,32 +5,23 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-import jax
-import jax.numpy as jnp
-
 from mixnet.graph.graph import Graph
 from mixnet.graph.node import Entry, Node
 from mixnet.ops.operator import PlainOperator
+from mixnet.ops.stream import advanced
 from mixnet.passes.facts import Facts
 
 
-def draw_key(key: Any, number: Any) -> Any:
-    """The key of one run of a graph: the context's key folded with the number of the draw."""
-    return jax.random.key_data(
-        jax.random.fold_in(jax.random.wrap_key_data(key), jnp.uint32(number))
-    )
+class Advance(PlainOperator):
+    """What gives an inlined graph the stream of its run; its scalar is the number of the first draw."""
 
-
-class DrawKey(PlainOperator):
-    """What gives an inlined graph the key of its run; its scalar is the number of the draw."""
-
-    name = "_draw_key"
+    name = "_advance_stream"
 
     def apply(self, statics: Any, arrays: Sequence[Any], scalars: Sequence[Any]) -> tuple:
-        return (draw_key(arrays[0], scalars[-1]),)
+        return (advanced(arrays[0], scalars[-1]),)
 
 
-DRAW_KEY = DrawKey()
+ADVANCE = Advance()
 
 
 def inline(graph: Graph, facts: Facts | None = None) -> Graph:
@@ -64,7 +55,7 @@ def _expand(
     }
     if node.op.key is not None:
         key = node.op.key
-        drawn = Node(DRAW_KEY, (), node.scalars[-1:], (inputs[key],), f"{name}_key")
+        drawn = Node(ADVANCE, (), node.scalars[-1:], (inputs[key],), f"{name}_key")
         drawn.made_from(origin)
         given[inner.inputs[key]] = (Entry(drawn),)
     change = lambda each, entries: _expand(each, entries, origin, name + "/")

@@ -9,6 +9,7 @@ from typing import Any
 
 import jax
 
+from mixnet import locks
 from mixnet.context import Context
 from mixnet.engine.task import Task as EngineTask
 from mixnet.engine.timeline import now, timeline
@@ -39,7 +40,7 @@ class Session:
         self.paused = False
         self.finished = True  # nothing was profiled since the last dump that finished a profile
         self.events: deque[dict[str, Any]] = deque(maxlen=CAPACITY)
-        self._lock = threading.RLock()
+        self._lock = locks.renewed(threading.RLock())
         self._numbers = itertools.count()
         self._since = 0  # the trace begins here
         self._table_since = 0  # the aggregate table begins here

@@ -6,6 +6,7 @@ from typing import Any
 
 from mixnet import initializer
 from mixnet import symbol as sym
+from mixnet.base import CheckError, NotDefinedError
 from mixnet.ndarray import concatenate
 from mixnet.symbol.symbol import Symbol, Variable
 
@@ -41,7 +42,7 @@ def steps_of(length: int, inputs: Any, layout: str, merge: bool | None) -> tuple
         AssertionError: there are not ``length`` steps, or several outputs in one symbol.
     """
     if inputs is None:
-        raise AssertionError(
+        raise CheckError(
             "unroll: inputs=None; make the inputs outside and give them: a symbol with an axis of "
             "time, or a list with one for each step."
         )
@@ -50,13 +51,13 @@ def steps_of(length: int, inputs: Any, layout: str, merge: bool | None) -> tuple
         if merge is not False:
             return inputs, axis
         if len(inputs) != 1:
-            raise AssertionError(
+            raise CheckError(
                 f"unroll takes a symbol of one output, not of {len(inputs)}; make a list of it, "
                 f"list(inputs), to give each step as one output."
             )
         return list(sym.split(inputs, axis=axis, num_outputs=length, squeeze_axis=1)), axis
     if length is not None and len(inputs) != length:
-        raise AssertionError(f"unroll over {length} steps, but inputs has {len(inputs)}.")
+        raise CheckError(f"unroll over {length} steps, but inputs has {len(inputs)}.")
     if merge:
         parts = [sym.expand_dims(each, axis=axis) for each in inputs]
         return sym.Concat(*parts, dim=axis), axis
@@ -87,7 +88,7 @@ class BaseRNNCell:
 
     def __call__(self, inputs: Any, states: Any) -> Any:
         """One step: output and new states."""
-        raise NotImplementedError(
+        raise NotDefinedError(
             f"{type(self).__name__} does not define __call__(self, inputs, states)."
         )
 
@@ -100,7 +101,7 @@ class BaseRNNCell:
     @property
     def state_info(self) -> Any:
         """Shape and layout of each state; 0 stands for the batch."""
-        raise NotImplementedError(
+        raise NotDefinedError(
             f"{type(self).__name__} does not define state_info: a list with a dict "
             f"{{'shape': (0, units), '__layout__': 'NC'}} for each state."
         )
@@ -134,7 +135,7 @@ class BaseRNNCell:
 
     def _check_alone(self) -> None:
         if self._modified:
-            raise AssertionError(
+            raise CheckError(
                 f"{type(self).__name__} {self._prefix!r} is within a modifier cell (as ZoneoutCell) "
                 f"and cannot be called itself any more. Call the modifier cell."
             )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from mixnet import symbol as sym
+from mixnet.base import CheckError, NotDefinedError
 from mixnet.rnn.cell import BaseRNNCell, RNNParams, cells_state_info, steps_of
 from mixnet.symbol.symbol import Symbol
 
@@ -17,9 +18,7 @@ def _share(params: RNNParams | None, own: RNNParams, cell: BaseRNNCell) -> None:
     """
     if params is not None:
         if not cell._own_params:
-            raise AssertionError(
-                "Give params to the cell that holds others, or to those, not to both."
-            )
+            raise CheckError("Give params to the cell that holds others, or to those, not to both.")
         cell.params._params.update(params._params)
     own._params.update(cell.params._params)
 
@@ -76,7 +75,7 @@ class SequentialRNNCell(_Cells):
         at = 0
         for cell in self._cells:
             if isinstance(cell, BidirectionalCell):
-                raise AssertionError(
+                raise CheckError(
                     "SequentialRNNCell holds a BidirectionalCell, which cannot be stepped: it needs "
                     "the whole sequence. Call unroll()."
                 )
@@ -141,7 +140,7 @@ class BidirectionalCell(_Cells):
 
     def __call__(self, inputs: Any, states: Any) -> Any:
         """Not possible: it needs the whole sequence."""
-        raise NotImplementedError("BidirectionalCell cannot be stepped. Call unroll().")
+        raise NotDefinedError("BidirectionalCell cannot be stepped. Call unroll().")
 
     def unroll(
         self,

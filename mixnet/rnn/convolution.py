@@ -6,6 +6,7 @@ import functools
 from typing import Any
 
 from mixnet import symbol as sym
+from mixnet.base import CheckError, NotDefinedError
 from mixnet.rnn.cell import BaseRNNCell, RNNParams, gru_step
 from mixnet.util import with_defaults
 
@@ -59,7 +60,7 @@ class BaseConvRNNCell(BaseRNNCell):
     ):
         super().__init__(prefix=prefix, params=params)
         if any(extent % 2 == 0 for extent in h2h_kernel):
-            raise AssertionError(
+            raise CheckError(
                 f"h2h_kernel={h2h_kernel}: only odd extents keep the shape of the state."
             )
         self._num_hidden, self._activation, self._layout = num_hidden, activation, conv_layout
@@ -97,7 +98,7 @@ class BaseConvRNNCell(BaseRNNCell):
 
     def __call__(self, inputs: Any, states: Any) -> Any:
         """One step: output and new states."""
-        raise NotImplementedError(
+        raise NotDefinedError(
             f"{type(self).__name__} does not define __call__(self, inputs, states)."
         )
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from mixnet import symbol as sym
+from mixnet.base import CheckError
 from mixnet.rnn.cell import BaseRNNCell, RNNParams, steps_of
 from mixnet.symbol.symbol import Symbol
 
@@ -24,7 +25,7 @@ class DropoutCell(BaseRNNCell):
     def __init__(self, dropout: float, prefix: str = "dropout_", params: RNNParams | None = None):
         super().__init__(prefix, params)
         if isinstance(dropout, bool) or not isinstance(dropout, (int, float)):
-            raise AssertionError(f"DropoutCell: dropout must be a number, not {dropout!r}.")
+            raise CheckError(f"DropoutCell: dropout must be a number, not {dropout!r}.")
         self.dropout = dropout
 
     @property

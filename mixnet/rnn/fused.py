@@ -7,7 +7,7 @@ from typing import Any
 
 from mixnet import initializer
 from mixnet import symbol as sym
-from mixnet.base import MXNetError
+from mixnet.base import MXNetError, NotDefinedError
 from mixnet.ndarray import concatenate
 from mixnet.ops.recurrent import GATES, part_shapes
 from mixnet.rnn.cell import BaseRNNCell, GRUCell, LSTMCell, RNNCell, RNNParams, steps_of
@@ -127,7 +127,7 @@ class FusedRNNCell(BaseRNNCell):
 
     def __call__(self, inputs: Any, states: Any) -> Any:
         """Not possible: it runs whole sequences."""
-        raise NotImplementedError(
+        raise NotDefinedError(
             "FusedRNNCell cannot be stepped. Call unroll(), or unfuse() and step its cells."
         )
 

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from mixnet import ndarray as nd
+from mixnet.base import AttributeValueError, CheckError
 from mixnet.io import DataBatch, DataDesc, DataIter
 
 
@@ -43,7 +44,7 @@ def encode_sentences(
         for token in sentence:
             if token not in known:
                 if not new and not unknown_token:
-                    raise AssertionError(
+                    raise CheckError(
                         f"Unknown token {token}: it is not in the vocabulary. Give unknown_token, "
                         f"or vocab=None to make a vocabulary."
                     )
@@ -91,6 +92,11 @@ class BucketSentenceIter(DataIter):
         if not buckets:
             counts = np.bincount([len(sentence) for sentence in sentences])
             buckets = [length for length, count in enumerate(counts) if count >= batch_size]
+        if not buckets:
+            raise AttributeValueError(
+                f"BucketSentenceIter: no length of sentence comes batch_size={batch_size} times, so "
+                f"there are no buckets. Give buckets=[...], or a smaller batch_size."
+            )
         buckets.sort()
         rows: list[list[Any]] = [[] for _ in buckets]
         left_out = 0
@@ -113,7 +119,7 @@ class BucketSentenceIter(DataIter):
         self.layout = layout
         self.default_bucket_key = max(buckets)
         if self.major_axis not in (0, 1):
-            raise ValueError(f"Invalid layout {layout!r}: it must be 'NT' or 'TN'.")
+            raise AttributeValueError(f"Invalid layout {layout!r}: it must be 'NT' or 'TN'.")
         self.provide_data = self._described(data_name, self.default_bucket_key)
         self.provide_label = self._described(label_name, self.default_bucket_key)
         self.idx = [

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from mixnet import symbol as sym
+from mixnet.base import CheckError
 from mixnet.rnn.cell import BaseRNNCell, RNNParams, steps_of
 from mixnet.rnn.container import BidirectionalCell, SequentialRNNCell
 from mixnet.rnn.fused import FusedRNNCell
@@ -78,10 +79,10 @@ class ZoneoutCell(ModifierCell):
         zoneout_states: float = 0.0,
     ):
         if isinstance(base_cell, FusedRNNCell):
-            raise AssertionError("ZoneoutCell takes no FusedRNNCell; call its unfuse() first.")
+            raise CheckError("ZoneoutCell takes no FusedRNNCell; call its unfuse() first.")
         cells = base_cell._cells if isinstance(base_cell, SequentialRNNCell) else [base_cell]
         if any(isinstance(cell, BidirectionalCell) for cell in cells):
-            raise AssertionError(
+            raise CheckError(
                 "ZoneoutCell takes no BidirectionalCell, which cannot be stepped. Put a "
                 "ZoneoutCell around each of its two cells."
             )

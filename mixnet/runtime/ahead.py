@@ -7,6 +7,8 @@ not. What is compiled ahead takes such arguments as they are.
 
 from __future__ import annotations
 
+import gc
+import itertools
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -16,6 +18,39 @@ from jax.sharding import SingleDeviceSharding
 
 from mixnet.context import Context
 from mixnet.runtime.value import Spec
+
+MOST_MAPS = 25_000
+"""Memory maps that the process may have; with more of them programs are forgotten, to be read from disk if one is
+needed again.
+
+Every program has some memory maps, and Linux gives a process 65,530: XLA ends one that asks for more.
+"""
+
+forgetters: list[Callable[[], object]] = []
+"""What lets go of programs that are kept."""
+
+_EVERY = 50  # programs, between two looks at the memory maps
+_compiled = itertools.count(1)
+
+
+def make_room() -> None:
+    """Let go of programs if the process has too many memory maps; of those that JAX itself keeps, too, at twice as many."""
+    if _memory_maps() <= MOST_MAPS:
+        return
+    for forget in forgetters:
+        forget()
+    gc.collect()
+    if _memory_maps() > 2 * MOST_MAPS:
+        jax.clear_caches()
+        gc.collect()
+
+
+def _memory_maps() -> int:
+    try:
+        with open("/proc/self/maps", "rb") as file:
+            return sum(1 for _ in file)
+    except OSError:  # not Linux
+        return 0
 
 
 def compile_for(
@@ -36,6 +71,8 @@ def compile_for(
         donated: numbers of the arrays whose buffers it may take over.
         options: for XLA.
     """
+    if not next(_compiled) % _EVERY:
+        make_room()
     device = context.device
     where = SingleDeviceSharding(device)
     structs = [

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from mixnet.context import Context
 from mixnet.graph.graph import Graph
 from mixnet.graph.node import Entry, Node
 from mixnet.graph.subgraph import SubGraph
@@ -33,10 +32,12 @@ class BodyTrace(Trace):
         return value
 
     def record(self, call: Any, scalars: tuple[float, ...], values: Sequence[Value]) -> list[Value]:
-        """A node for one operation; its key, if it draws, comes when the subgraph runs."""
-        if call.op.takes_key:
-            scalars, values = scalars[:-1], values[:-1]
-        outputs = super().record(call, scalars, values)
+        """A node for one operation; its stream, if it draws, comes when the subgraph runs."""
+        if not call.op.takes_key:
+            outputs = super().record(call, scalars, values)
+        else:
+            outputs = super().record(call, scalars[:-1], values[:-1])
+            outputs[0].node.order = int(scalars[-1])
         self._own.update(value.node for value in outputs)
         return outputs
 
@@ -49,11 +50,6 @@ class BodyTrace(Trace):
             self._variables[value] = node
             self.captured[node] = value
         return Entry(self._variables[value])
-
-    def next_draw(self, context: Context) -> tuple[Value, float]:
-        """A key that stands for the one the subgraph gets when it runs."""
-        key, _ = super().next_draw(context)
-        return key, 0.0
 
     def parameter(self, parameter: Any, data: Any) -> Any:
         """A parameter of a block is one of the outer trace, if there is one."""

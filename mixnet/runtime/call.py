@@ -7,9 +7,9 @@ from typing import Any
 import jax
 import numpy as np
 
-from mixnet.base import ContextError, MXNetError, ShapeError
+from mixnet.base import ContextError, MXNetError
 from mixnet.context import Context
-from mixnet.ops.attributes import Dynamic
+from mixnet.ops.reason import explain, is_own
 from mixnet.runtime.value import Spec
 
 _SCALAR = jax.ShapeDtypeStruct((), np.dtype("float64"))
@@ -82,30 +82,29 @@ def make_call(
     try:
         with jax.enable_x64(True):
             found = jax.eval_shape(lambda a, s: op.apply(statics, a, s), structs, numbers)
-    except MXNetError:
-        raise
     except Exception as error:
-        raise explain(op, statics, specs, error) from error
+        problem = explained(op, statics, specs, error)
+        raise problem from problem.__cause__
     outputs = tuple(Spec.of(tuple(s.shape), np.dtype(s.dtype), where) for s in found)
     call = Call(op, statics, specs, where, outputs, scalars)
     op.calls[(statics, specs, context)] = call
     return call
 
 
-def explain(op: Any, statics: Any, specs: tuple[Spec, ...], error: Exception) -> ShapeError:
-    """An error in the user's terms for one that JAX raised while evaluating shapes."""
-    names = getattr(op, "arrays", ())
-    inputs = ", ".join(
-        f"{names[i] if i < len(names) else i}: {spec.dtype.name}{list(spec.shape)}"
-        for i, spec in enumerate(specs)
-    )
-    keywords = op.keywords if hasattr(op, "signature_text") else None
-    known = keywords(statics) if keywords else {}
-    stated = {k: v for k, v in known.items() if v not in (None, ()) and type(v) is not Dynamic}
-    given = ", ".join(f"{k}={v!r}" for k, v in stated.items())
-    reason = (str(error).strip() or type(error).__name__).splitlines()[0]
-    usage = f" Call it as {op.signature_text()}." if keywords else ""
-    return ShapeError(
-        f"{op.name} does not take inputs ({inputs}) with {given or 'no attributes'}: "
-        f"{reason}{usage}"
-    )
+def explained(op: Any, statics: Any, specs: tuple[Spec, ...], error: Exception) -> Exception:
+    """An error in the caller's words for one that was raised while shapes were evaluated.
+
+    It begins where it is raised next: where in an operator of mixnet a shape did not fit says
+    nothing to its caller. What JAX said is its ``__context__``, which is not shown; the author of
+    an operator of their own sees it.
+    """
+    own = is_own(op)
+    if isinstance(error, MXNetError) and not own:
+        error.__notes__ = []  # JAX says there that it left out frames
+        return error.with_traceback(None)
+    if isinstance(error, MXNetError):
+        return error
+    made = explain(op, statics, [s.shape for s in specs], [s.dtype for s in specs], error)
+    if own:
+        made.__cause__ = error
+    return made

@@ -6,7 +6,6 @@ collectives reduce: nothing passes through the host, and a bucket of groups is o
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Sequence
 from functools import lru_cache, reduce
 from typing import Any
@@ -17,6 +16,7 @@ import numpy as np
 from jax.sharding import Mesh, NamedSharding, PartitionSpec
 
 from mixnet.context import Context
+from mixnet.engine.variable import Var
 from mixnet.ops.over_devices import AXIS, Exchange
 from mixnet.runtime.later import later
 from mixnet.runtime.value import Spec, Value
@@ -26,7 +26,7 @@ BUCKET_BYTES = 4 << 20
 
 _SMALL_BYTES = 1 << 16  # arrays below travel together in one message
 
-_one_at_a_time = threading.Lock()
+_cpu_exchanges = Var("exchanges between devices of the CPU")
 
 Groups = list[list[Value]]
 
@@ -70,12 +70,28 @@ def run_on_mesh(
             return [each for row in on_mesh(exchange, rows, devices) for each in row]
 
     specs = [value.spec for value in sources]
-    made = later(name, sources, specs, work, "communication", priority, name)
+    turns = exchange_variables(devices)
+    made = later(name, sources, specs, work, "communication", priority, name, turns)
     return [made[i : i + count] for i in range(0, len(made), count)]
 
 
+def exchange_variables(devices: Sequence[Any]) -> tuple[Var, ...]:
+    """What the task writes in which these devices exchange something, beside its results.
+
+    Devices of a CPU share threads, and each that waits for the others holds one: two exchanges at a time could
+    wait for each other's threads for ever. So each writes one variable, and ends before the next begins. A task
+    that writes it must wait for nothing else: see ``later``.
+    """
+    if devices[0].platform == "cpu" and len(set(devices)) == len(devices):
+        return (_cpu_exchanges,)
+    return ()
+
+
 def on_mesh(exchange: Exchange, rows: list[list[Any]], devices: tuple[Any, ...]) -> list[Any]:
-    """Rows of results of ``exchange``, one array for each device, from rows of its inputs."""
+    """Rows of results of ``exchange``, one array for each device, from rows of its inputs.
+
+    In a task that writes ``exchange_variables(devices)``.
+    """
     if len(set(devices)) < len(devices):  # contexts that share a device: all of them on one
         stacked = [jnp.stack(jax.device_put(row, devices[0])) for row in rows]
         results = _program_on_one(exchange)(*stacked)
@@ -86,14 +102,9 @@ def on_mesh(exchange: Exchange, rows: list[list[Any]], devices: tuple[Any, ...])
         shards = [jnp.reshape(each, (1,)) for each in row] if not row[0].ndim else row
         shape = (shards[0].shape[0] * len(devices), *shards[0].shape[1:])
         whole.append(jax.make_array_from_single_device_arrays(shape, sharding, shards))
-    program = _program(exchange, devices)
-    if devices[0].platform == "cpu":
-        # Devices of a CPU share threads, and each that waits for the others holds one: two exchanges at
-        # a time could wait for each other's threads for ever.
-        with _one_at_a_time:
-            results = jax.block_until_ready(program(*whole))
-    else:
-        results = program(*whole)
+    results = _program(exchange, devices)(*whole)
+    if exchange_variables(devices):
+        jax.block_until_ready(results)
     found = []
     for row, result in zip(rows, results, strict=True):
         by_device = {shard.device: shard.data for shard in result.addressable_shards}

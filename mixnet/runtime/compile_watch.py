@@ -24,7 +24,7 @@ def watch(source: str | None, key: Any) -> None:
     """
     if source is None or not _limit:
         return
-    found = _programs.setdefault((source, key[-1]), [0, None])
+    found = _programs.setdefault((source, key[3]), [0, None])
     before, found[1] = found[1], key
     found[0] += 1
     if found[0] == _limit:

@@ -19,6 +19,10 @@ from mixnet.runtime.record import array_of
 from mixnet.runtime.state import is_on_host, state
 from mixnet.runtime.value import Spec, Value
 
+# Another thing in a process that is forked, see ``forked``.
+read: Any = np.array
+wait: Any = jax.block_until_ready
+
 
 def to_host(value: Value, reason: str) -> np.ndarray:
     """A NumPy array with a copy of the content.
@@ -32,11 +36,11 @@ def to_host(value: Value, reason: str) -> np.ndarray:
     """
     array = array_of(value, reason)
     if not timeline.on:
-        return np.array(array)
+        return read(array)
     found: list[np.ndarray] = []
     reads = () if value.var is None else (value.var,)
     current.engine.push_sync(
-        lambda: found.append(np.array(array)), reads, (), f"copy:{value.spec.context}", name=reason
+        lambda: found.append(read(array)), reads, (), f"copy:{value.spec.context}", name=reason
     )
     return found[0]
 

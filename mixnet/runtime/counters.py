@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import threading
 from collections import Counter
 from typing import Any
 
+from mixnet import locks
+
 _counts: Counter[str] = Counter()
-_lock = threading.Lock()
+_lock = locks.make("counters")
 
 
 _NAMES = ("programs_compiled", "cache_hits", "operations", "run_by_operator", "donated_bytes")

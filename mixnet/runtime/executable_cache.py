@@ -15,7 +15,7 @@ from mixnet.ops.lowering.convolution import CONVOLUTION
 from mixnet.passes import pipeline
 from mixnet.passes.facts import Facts
 from mixnet.runtime import compile_watch, disk_cache, first_sight, prepared
-from mixnet.runtime.ahead import compile_for
+from mixnet.runtime.ahead import compile_for, forgetters
 from mixnet.runtime.compiler_options import can_be_written, compiler_options
 from mixnet.runtime.counters import count
 from mixnet.runtime.host_memory import keep_freed_memory
@@ -27,12 +27,7 @@ HOT_RUNS = 50
 
 
 MOST_PROGRAMS = 3000
-MOST_MAPS = 25_000
-"""Programs that are kept, and memory maps that the process may have; then the older half of the programs
-is forgotten, to be read from disk if one is needed again.
-
-Every program has some memory maps, and Linux ends a process that asks for more than 65,530.
-"""
+"""Programs that are kept; then the older half of them is forgotten."""
 
 
 class Compiled:
@@ -59,7 +54,8 @@ def executable(key: Any, segment: Any) -> Callable[..., Any]:
     """The compiled program ``(scalars, *arrays) -> live outputs`` of a segment.
 
     Args:
-        key: ``(program, live slots, donated leaves, context)``; equal keys mean equal programs.
+        key: ``(program, live slots, donated leaves, context, numbers of leaves and of scalars)``; equal keys
+            mean equal programs.
         segment: where the graph is taken from when the key is new.
     """
     found = _programs.get(key)
@@ -71,7 +67,7 @@ def executable(key: Any, segment: Any) -> Callable[..., Any]:
                 _heat(found, key, segment)
         return found.call
     count("operations", len(key[0]))
-    program, slots, _, context = key
+    program, slots, _, context, _ = key
     if first_sight.runs_by_operator(key, program):
         return first_sight.stepwise(program, slots)
     compile_watch.watch(segment.source, key)
@@ -80,7 +76,9 @@ def executable(key: Any, segment: Any) -> Callable[..., Any]:
     graph = _graph(key, segment, hot=False)
     call = _compile(graph, key, segment)
     convolves = can_be_written(graph) and any(node.op is CONVOLUTION for node in graph.nodes)
-    make_room(_programs)
+    if len(_programs) >= MOST_PROGRAMS:
+        forget_older_half()
+        gc.collect()
     found = _programs[key] = Compiled(call, HOT_RUNS if convolves else 0)
     return found.call
 
@@ -93,14 +91,14 @@ def _heat(found: Compiled, key: Any, segment: Any) -> None:
 
 
 def _graph(key: Any, segment: Any, hot: bool) -> Graph:
-    _, slots, _, context = key
+    _, slots, _, context, _ = key
     specs = [(value.spec.shape, value.spec.dtype) for value in segment.leaves]
     facts = Facts(context.device.platform, specs, hot)
     return pipeline.run(segment.graph(slots), "segment", facts)
 
 
 def _compile(graph: Graph, key: Any, segment: Any) -> Callable[..., Any]:
-    _, _, donated, context = key
+    _, _, donated, context, _ = key
     specs = [value.spec for value in segment.leaves]
     # What a program takes over it takes over at once: it stays whole.
     found = None if donated else prepared.cut(graph)
@@ -132,23 +130,15 @@ def _program(
         return compile_for(call, scalars, specs, context, donated, options)
 
 
-def make_room(programs: dict[Any, Any]) -> None:
-    """Forget the older half of the programs if there are too many, or too many memory maps."""
-    count = len(programs)
-    if count >= MOST_PROGRAMS or (count % 50 == 49 and _memory_maps() > MOST_MAPS):
-        for key in list(programs)[: count // 2]:
-            programs.pop(key, None)
-        _preparations.clear()
-        first_sight.clear()
-        gc.collect()
+def forget_older_half() -> None:
+    """Forget the programs that were compiled first, to be read from disk if one is needed again."""
+    for key in list(_programs)[: len(_programs) // 2]:
+        _programs.pop(key, None)
+    _preparations.clear()
+    first_sight.clear()
 
 
-def _memory_maps() -> int:
-    try:
-        with open("/proc/self/maps", "rb") as file:
-            return sum(1 for _ in file)
-    except OSError:  # not Linux
-        return 0
+forgetters.append(forget_older_half)
 
 
 def is_compiled(key: tuple[Any, ...]) -> bool:

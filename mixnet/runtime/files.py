@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable
 from typing import TypeVar
 
 from mixnet.engine.current import current
+from mixnet.engine.engine import is_told
 from mixnet.engine.variable import Var
 from mixnet.runtime.later import variables_of
 from mixnet.runtime.value import Value
@@ -81,9 +82,17 @@ def write(
 
 
 def read(path: str | os.PathLike[str], work: Callable[[], Found]) -> Found:
-    """What ``work`` returns, run when all that was to write the file has done so."""
+    """What ``work`` returns, run when all that was to write the file has done so.
+
+    Raises:
+        Exception: what kept the file from being written, unless the program knows of it: then what is
+            read is the file as it was before.
+    """
     found: list[Found] = []
+    var = variable(path)
+    if is_told(var.error):
+        var.error = None
     current.engine.push_sync(
-        lambda: found.append(work()), (variable(path),), (), "io", name=f"load {os.fspath(path)}"
+        lambda: found.append(work()), (var,), (), "io", name=f"load {os.fspath(path)}"
     )
     return found[0]

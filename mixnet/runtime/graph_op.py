@@ -12,9 +12,10 @@ from mixnet.engine.bulk import bulk
 from mixnet.graph.graph import Graph
 from mixnet.graph.node import Entry, Node, topological
 from mixnet.ops.registry import find
-from mixnet.passes.assign_keys import KEY_NAME
+from mixnet.ops.stream import advanced
+from mixnet.passes.assign_keys import KEY_NAME, draws_of
 from mixnet.passes.differentiate import Rows, differentiate, reads_by_rows
-from mixnet.passes.inline import DRAW_KEY, draw_key
+from mixnet.passes.inline import ADVANCE
 from mixnet.passes.recompute import check_mode, recompute
 from mixnet.runtime.keys import next_draw
 from mixnet.runtime.lower import lower
@@ -33,7 +34,8 @@ class GraphOp:
     two run as separate programs.
 
     Args:
-        graph: its inputs are the operator's. An input named as ``KEY_NAME`` gets a random key.
+        graph: its inputs are the operator's. An input named as ``KEY_NAME`` gets the stream of
+            random numbers, of which a call takes as many as that input says.
         name: shown in graphs and timelines.
         residuals: how many of the last heads are residuals.
         recompute: ``mirror`` or ``sublinear``: backward computes most of forward's results again, so
@@ -65,6 +67,7 @@ class GraphOp:
         names = [node.name for node in graph.inputs]
         self.key = names.index(KEY_NAME) if KEY_NAME in names else None
         self.takes_key = self.key is not None
+        self.draws = 0 if self.key is None else draws_of(graph.inputs[self.key])
         self.arrays = tuple(names)
         self._kept_shares: tuple[float | None, ...] | None = None
         self.passed: frozenset[Node] = frozenset()  # whose gradients backward makes
@@ -83,10 +86,10 @@ class GraphOp:
     num_visible = num_outputs
 
     def apply(self, statics: Any, arrays: Sequence[Any], scalars: Sequence[Any] = ()) -> tuple:
-        """Heads of the graph; the last scalar is the number of the draw if it takes a key."""
+        """Heads of the graph; the last scalar is the number of its first draw if it takes a key."""
         if self.key is not None:
             arrays = list(arrays)
-            arrays[self.key] = draw_key(arrays[self.key], scalars[-1])
+            arrays[self.key] = advanced(arrays[self.key], scalars[-1])
         return tuple(self._run(arrays, scalars))
 
     # ---- states -------------------------------------------------------------------------------
@@ -296,7 +299,7 @@ def call_graph(
     given = tuple(values)
     scalars: tuple[float, ...] = ()
     if op.key is not None:
-        key, draw = next_draw(context)
+        key, draw = next_draw(context, op.draws)
         given = (*given[: op.key], key, *given[op.key :])
         scalars = (draw,)
     count = op.graph.num_outputs
@@ -324,7 +327,7 @@ def _record_operators(
         node: (value,) for node, value in zip(graph.inputs, given, strict=True)
     }
     if op.key is not None:
-        results[graph.inputs[op.key]] = record(DRAW_KEY, (), scalars[-1:], (given[op.key],))
+        results[graph.inputs[op.key]] = record(ADVANCE, (), scalars[-1:], (given[op.key],))
     for node in graph.nodes:
         if node.is_variable:
             continue

@@ -18,7 +18,7 @@ from mixnet.context import Context
 from mixnet.ops.host import ON_HOST
 from mixnet.ops.threefry import fold_in
 from mixnet.runtime import on_numpy
-from mixnet.runtime.call import explain
+from mixnet.runtime.call import explained
 from mixnet.runtime.record import array_of, record
 from mixnet.runtime.state import state
 from mixnet.runtime.value import Spec, Value, adopt
@@ -53,9 +53,11 @@ class HostRun:
         rule = ON_HOST.get(op.name)
         if rule is not None:
             if op.takes_key:
-                *given, key = arrays
+                *given, stream = arrays
                 keywords = op.keywords(statics, scalars[:-1])
-                found = rule(*given, key=fold_in(key, int(scalars[-1])), **keywords)
+                found = rule(
+                    *given, key=fold_in(stream[:2], int(stream[2]) + int(scalars[-1])), **keywords
+                )
             else:
                 found = rule(*arrays, **op.keywords(statics, scalars))
             if found is not NotImplemented:
@@ -215,10 +217,9 @@ def _program(
         made: Any = on_numpy.compiled(apply, *structs, *[_SCALAR] * scalars)
     except on_numpy.NoRuleError:
         made = None
-    except MXNetError:
-        raise
     except Exception as error:
-        raise explain(op, statics, specs, error) from error
+        problem = explained(op, statics, specs, error)
+        raise problem from problem.__cause__
     if len(_programs) >= _MOST_PROGRAMS:
         _programs.clear()
     _programs[key] = made

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import weakref
 from collections import deque
+from contextlib import suppress
 from typing import Any
 
 import jax
@@ -42,6 +43,14 @@ class InFlight:
                 return
             if not _is_done(result):
                 jax.block_until_ready(result)
+
+    def settle(self) -> None:
+        """Return when all of them have ended, well or not; who waits for them is told as before."""
+        for each in list(self._results):
+            result = each()
+            if not _is_done(result):
+                with suppress(Exception):
+                    jax.block_until_ready(result)
 
 
 def _is_done(result: Any) -> bool:

@@ -78,7 +78,7 @@ class HeldSegment(Segment):
         found: dict[HeldSegment, None] = {}
         stack: list[HeldSegment] = [self]
         while stack:
-            for value in stack.pop().leaves:
+            for value in list(stack.pop().leaf_slots):
                 below = value.segment
                 if isinstance(below, HeldSegment) and not below.finished:
                     found.pop(below, None)  # later in the list: it is needed earlier
@@ -118,20 +118,21 @@ class Isolation:
 
     def take(self, segment: HeldSegment, reason: str) -> None:
         """Note a segment that is about to run, or that would be."""
-        if segment.taken or not segment.program:
+        if segment.taken or not segment.entries:
             return
         segment.taken = True
+        segment.read_entries()
         alive = [value for each in segment.references if (value := each()) is not None]
         slots = tuple(sorted({value.slot for value in alive}))
         del alive
         if not slots:
             return
         graph = segment.graph(slots)
-        key = (tuple(segment.program), slots, segment.context)
+        key = (segment.program, slots, segment.context)
         taken = Recorded(
             graph,
-            list(segment.leaves),
-            list(segment.scalars),
+            segment.leaves,
+            segment.scalars,
             key,
             segment.context,
             reason,

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-import threading
 import weakref
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
+from mixnet import locks
 from mixnet.engine.current import current
 from mixnet.engine.engine import is_told
+from mixnet.engine.task import Done
 from mixnet.engine.timeline import timeline
 from mixnet.engine.variable import Var
 from mixnet.runtime.memory import logs
@@ -29,7 +31,7 @@ class Later:
 
     def __init__(self, name: str) -> None:
         self.var = Var(name)
-        self.lock = threading.Lock()
+        self.lock = locks.make("later")
         self.references: list[weakref.ref[Value]] = []
         self.before: dict[int, Value] = {}  # by slot: what was held where the value is held now
 
@@ -87,6 +89,7 @@ def later(
     resource: str,
     priority: int = 0,
     kind: str = "copy",
+    turns: Sequence[Var] = (),
 ) -> list[Value]:
     """Values of ``specs`` that ``work`` makes from the arrays of ``sources``; nothing waits here.
 
@@ -100,6 +103,7 @@ def later(
         resource: the engine's worker, such as ``copy:cpu(0)`` or ``communication``.
         priority: larger runs earlier among what is ready.
         kind: what the memory profiler calls the results.
+        turns: variables that ``work`` writes while it runs, which tasks use one after the other.
     """
     for value in sources:
         check_pending(value)
@@ -121,7 +125,29 @@ def later(
                 log.made(array, kind, line, spec.context)
         holder.fill(arrays)
 
-    current.engine.push(run, reads, (holder.var,), resource, priority=priority, name=name)
+    push, writes = current.engine.push, (holder.var,)
+    if not turns:
+        push(run, reads, writes, resource, priority=priority, name=name)
+        return made
+
+    # What takes turns is handed over when it can run at once. Who has the turn then waits for nothing that
+    # somebody else, who waits for the turn, is still to compute.
+    def run_and_end(done: Done) -> None:
+        try:
+            run()
+        except BaseException as error:
+            done(error)
+            raise
+        done(None)
+
+    def start(done: Done) -> None:
+        push(partial(run_and_end, done), (), turns, resource, priority=priority, name=name)
+
+    def asked(seconds: float) -> None:
+        for turn in turns:
+            current.engine.settle(turn)  # which runs it here, if no worker does
+
+    current.engine.push_async(start, reads, writes, resource, priority, name, asked)
     return made
 
 

@@ -15,16 +15,17 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-from mixnet import config
+from mixnet import config, locks
 from mixnet.base import GradientError, MXNetError
 from mixnet.context import Context
 from mixnet.engine.current import current
 from mixnet.engine.engine import mark_told
 from mixnet.engine.task import Done
+from mixnet.engine.variable import Var
 from mixnet.graph.node import Entry, Node
 from mixnet.ops.operator import PlainOperator
 from mixnet.ops.over_devices import Exchange
-from mixnet.runtime.collective import on_mesh
+from mixnet.runtime.collective import exchange_variables, on_mesh
 from mixnet.runtime.later import Later, arrays_of, variables_of
 from mixnet.runtime.state import state
 from mixnet.runtime.value import Value, check_pending
@@ -53,7 +54,7 @@ class Meeting:
     def __init__(self, name: str, count: int, exchange: Exchange):
         self.name, self.count, self.exchange = name, count, exchange
         self.parts: dict[Context, _Part] = {}
-        self._lock = threading.RLock()
+        self._var = Var(name)  # written by the exchange
         self._ended = False
         self._error: Exception | None = None
 
@@ -73,29 +74,47 @@ class Meeting:
 
         def start(done: Done) -> None:
             part.done = done
-            self._exchange()
+            self._go_on()
 
         var = part.holder.var
         current.engine.push_async(start, reads, (var,), "communication", 0, var.name, self._asked)
 
+    def _go_on(self) -> None:
+        """Hand over the exchange, if all devices are there and what they bring is computed.
+
+        The last two to come may both see that; the second exchange then finds nothing to do.
+        """
+        if self._ended:
+            self._end()
+        elif self._is_complete() and not self._var.pushed:
+            devices = tuple(context.device for context in sorted(self.parts, key=_number))
+            writes = (self._var, *exchange_variables(devices))
+            current.engine.push(
+                self._exchange, (), writes, "communication", name=self.name, resumable=True
+            )
+
+    def _is_complete(self) -> bool:
+        parts = list(self.parts.values())
+        return not self.is_open and all(part.done is not None for part in parts)
+
     def _exchange(self) -> None:
-        """Exchange, if all devices are there and what they bring is computed; let go who can."""
-        with self._lock:
+        if not self._ended:
             parts = [self.parts[each] for each in sorted(self.parts, key=_number)]
-            if not self._ended:
-                if self.is_open or any(part.done is None for part in parts):
-                    return
-                try:
-                    results = self._results(parts)
-                    for part, result in zip(parts, results, strict=True):
-                        part.holder.fill([result])
-                except Exception as error:
-                    self._error = error
-                self._ended = True
-            for part in parts:
-                part.values = ()
-                if part.done is not None:
-                    part.done(self._error)
+            try:
+                results = self._results(parts)
+                for part, result in zip(parts, results, strict=True):
+                    part.holder.fill([result])
+            except Exception as error:
+                self._error = error
+            self._ended = True
+        self._end()
+
+    def _end(self) -> None:
+        """After the exchange, or when it was given up: end the tasks of the devices that have come."""
+        for part in list(self.parts.values()):
+            part.values = ()
+            if part.done is not None:
+                part.done(self._error)
 
     def _results(self, parts: Sequence[_Part]) -> list[Any]:
         devices = tuple(part.result.spec.context.device for part in parts)
@@ -106,7 +125,9 @@ class Meeting:
 
     def _asked(self, seconds: float) -> None:
         """Somebody waits for what a device takes along; give up if the others will not come."""
-        if self.is_open and seconds >= (_PATIENCE if _may_others_come() else 0):
+        if self._var.pushed:
+            current.engine.settle(self._var)  # which exchanges here, if no worker does
+        elif self.is_open and seconds >= (_PATIENCE if _may_others_come() else 0):
             came = ", ".join(str(context) for context in sorted(self.parts, key=_number))
             self.give_up(
                 f"{self.name} is over {self.count} devices, and its result was asked for when only {came} "
@@ -128,7 +149,7 @@ class Meeting:
             self._error, self._ended = MXNetError(reason), True
             if is_known:
                 mark_told(self._error)
-        self._exchange()
+        self._end()
 
 
 def _number(context: Context) -> tuple[int, int]:
@@ -141,7 +162,7 @@ def _may_others_come() -> bool:
     return any(not thread.daemon and thread is not here for thread in threading.enumerate())
 
 
-_gathering = threading.Lock()
+_gathering = locks.make("meetings")
 _open: defaultdict[str, list[Meeting]] = defaultdict(list)  # those with devices missing
 _PATIENCE = config.get("MIXNET_MEETING_SECONDS")
 

@@ -304,12 +304,11 @@ def note_results(
         results: their arrays.
         taken: arrays whose buffers the program has taken over.
     """
-    sources = getattr(segment.program, "sources", ())
     made_by = {}
     slot = 0
     for number, (call, *_) in enumerate(segment.program):
         for _ in call.outputs:
-            made_by[slot] = (call.op.name, sources[number] if number < len(sources) else None)
+            made_by[slot] = (call.op.name, segment.sources.get(number))
             slot += 1
     for log in logs:
         for array in taken:

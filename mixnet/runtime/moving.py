@@ -8,8 +8,9 @@ from typing import Any
 
 from mixnet.graph.node import Node
 from mixnet.ops.registry import find
+from mixnet.runtime.change import Change, change
 from mixnet.runtime.record import record
-from mixnet.runtime.state import state, updating
+from mixnet.runtime.state import state
 from mixnet.runtime.value import Value
 
 
@@ -31,17 +32,22 @@ class Move:
 
     def do(self) -> None:
         """Move the state. What else has moved it since the call counts, too."""
-        with updating:
-            now, new = self.handle._read(), self.after
-            if now is not self.before:
-                (apart,) = record(find("elemwise_sub"), (), (), (now, self.before))
-                share = find("_mul_scalar").bind({"scalar": self.kept})
-                (apart,) = record(find("_mul_scalar"), *share, (apart,))
-                (new,) = record(find("elemwise_add"), (), (), (self.after, apart))
-            self.handle._write(new)
+        change(self._write)
+
+    def _write(self, attempt: Change) -> None:
+        attempt.reads(self.handle)
+        now, new = self.handle._read(), self.after
+        if now is not self.before:
+            (apart,) = record(find("elemwise_sub"), (), (), (now, self.before))
+            share = find("_mul_scalar").bind({"scalar": self.kept})
+            (apart,) = record(find("_mul_scalar"), *share, (apart,))
+            (new,) = record(find("elemwise_add"), (), (), (self.after, apart))
+        attempt.write(self.handle, new)
 
 
-def move(handle: Any, before: Value, after: Value, kept: float | None) -> None:
+def move(
+    handle: Any, before: Value, after: Value, kept: float | None, attempt: Change | None = None
+) -> None:
     """Give a state its new value: now, or when backward passes what made it.
 
     Args:
@@ -49,6 +55,7 @@ def move(handle: Any, before: Value, after: Value, kept: float | None) -> None:
         before: what the operation read.
         after: what it made of it; taken off the tape. In a trace it is a head of the graph.
         kept: share of ``before`` in ``after`` of a state that moves with backward, else None.
+        attempt: what the new value is written with, if other arrays change with it.
     """
     node = after.node
     if state.trace is None:
@@ -57,7 +64,10 @@ def move(handle: Any, before: Value, after: Value, kept: float | None) -> None:
         # States are no part of the tape: writing them while recording is what they are for.
         recording, state.recording = state.recording, False
         try:
-            handle._write(after)
+            if attempt is None:
+                handle._write(after)
+            else:
+                attempt.write(handle, after)
         finally:
             state.recording = recording
     elif node is not None:

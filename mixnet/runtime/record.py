@@ -61,40 +61,43 @@ def record(
     if call.parties is not None and here.isolation is None:  # looked at alone, it is alone
         return _over_devices(call, scalars, values)
     where = call.context
-    segment = here.segment
-    if segment is None or segment.context is not where or segment.finished:
-        segment = _open(where)
-    if call.alone and segment.program:
-        segment.finish("an operation in Python", wait=False)
-        segment = _open(where)
-    with segment.lock:
-        if segment.finished:  # another thread ran it just now
-            return record(op, statics, scalars, values, context)
-        item = [call]
-        for value in values:
-            item.append(value.slot if value.segment is segment else segment.leaf(value))
-        outputs = []
-        slot = segment.size
-        references = segment.references
-        for spec in call.outputs:
-            made = Value(spec, None, segment, slot)
-            slot += 1
-            references.append(_reference(made))
-            outputs.append(made)
-        segment.size = slot
-        segment.program.append(tuple(item))
-        if scalars:
-            segment.scalars += scalars
+    if call.alone:  # runs Python: in a segment of its own, which is handed over at once
+        segment = _new_segment(where)
+    else:
+        segment = here.segment
+        if segment is None or segment.context is not where or segment.finished:
+            segment = _open(where)
+    # A single append makes the operation part of the segment: an interrupt comes before it or after it.
+    item = [call]
+    for value in values:
+        item.append(value.slot if value.segment is segment else segment.leaf(value))
+    entries = segment.entries
+    number_before = len(entries)
+    end = entries[-1][1] if number_before else 0
+    outputs = []
+    references = []
+    for spec in call.outputs:
+        output = Value(spec, None, segment, end)
+        end += 1
+        outputs.append(output)
+        references.append(_reference(output))
+    entry = (tuple(item), end, scalars, references)
+    if (
+        len(entries) != number_before
+    ):  # a finalizer, run by the garbage collector, has recorded something
+        return record(op, statics, scalars, values, context)
+    entries.append(entry)
+    if segment.closing and not segment.took(entries, end):  # another thread handed it over just now
+        return record(op, statics, scalars, values, context)
     if here.recording:
         for value in values:
             if value.node is not None:
                 _tape(call, scalars, values, outputs)
                 break
     if call.alone:
-        segment.alone = True
         segment.finish("an operation in Python", wait=current.naive)
-    elif slot >= _limit or here.bulk:
-        _after(segment, here)
+    elif end >= _limit or here.bulk:
+        _after(segment, end, here)
     return outputs
 
 
@@ -120,41 +123,47 @@ def record_small(call: Any, number: float | None, first: Value, second: Value | 
     segment = here.segment
     if segment is None or segment.context is not where or segment.finished:
         segment = _open(where)
-    with segment.lock:
-        if segment.finished:
-            return record_small(call, number, first, second)
-        one = first.slot if first.segment is segment else segment.leaf(first)
-        slot = segment.size
-        made = Value(call.outputs[0], None, segment, slot)
-        slot += 1
-        segment.size = slot
-        segment.references.append(_reference(made))
-        if second is None:
-            segment.program.append((call, one))
-        else:
-            two = second.slot if second.segment is segment else segment.leaf(second)
-            segment.program.append((call, one, two))
-        if number is not None:
-            segment.scalars.append(number)
-    if slot >= _limit or here.bulk:
-        _after(segment, here)
-    return made
+    one = first.slot if first.segment is segment else segment.leaf(first)
+    if second is None:
+        item: Any = (call, one)
+    else:
+        item = (call, one, second.slot if second.segment is segment else segment.leaf(second))
+    entries = segment.entries
+    number_before = len(entries)
+    end = entries[-1][1] if number_before else 0
+    output = Value(call.outputs[0], None, segment, end)
+    end += 1
+    entry = (item, end, () if number is None else (number,), (_reference(output),))
+    if (
+        len(entries) != number_before
+    ):  # a finalizer, run by the garbage collector, has recorded something
+        return record_small(call, number, first, second)
+    entries.append(entry)
+    if segment.closing and not segment.took(entries, end):  # another thread handed it over just now
+        return record_small(call, number, first, second)
+    if end >= _limit or here.bulk:
+        _after(segment, end, here)
+    return output
 
 
 def _open(context: Context) -> Segment:
     here = state
     segment = here.segments.get(context)
     if segment is None or segment.finished:
-        made = Segment if here.isolation is None else here.isolation.segment
-        segment = here.segments[context] = made(context)
+        segment = here.segments[context] = _new_segment(context)
     here.segment = segment
     return segment
 
 
-def _after(segment: Segment, here: Any) -> None:
+def _new_segment(context: Context) -> Segment:
+    isolation = state.isolation
+    return Segment(context) if isolation is None else isolation.segment(context)
+
+
+def _after(segment: Segment, end: int, here: Any) -> None:
     if current.naive:
         segment.finish("naive engine")
-    elif segment.size >= _limit or len(segment.program) >= here.bulk:
+    elif end >= _limit or len(segment.entries) >= here.bulk:
         segment.finish("bulk size", wait=False)
 
 

@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import sys
-import threading
 import weakref
 from collections import Counter
 from collections.abc import Collection, Sequence
 from functools import partial
-from itertools import starmap
+from itertools import chain, starmap
 from typing import Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 
-from mixnet import config
+from mixnet import config, locks
 from mixnet.base import MXNetError
 from mixnet.context import Context
 from mixnet.engine.current import current
@@ -86,32 +85,53 @@ KINDS_TOLD = 6
 """Kinds of operators that the name of a segment tells."""
 
 
-class Operations(list[Any]):
-    """The operations of a segment, each with the line of the program that it came from."""
+class Entries(list[Any]):
+    """The entries of a segment, each with the line of the program that it came from."""
 
     def __init__(self) -> None:
         super().__init__()
-        self.sources: list[Source | None] = []
+        self.sources: dict[int, Source | None] = {}  # by the entry's place
 
-    def append(self, item: Any) -> None:
+    def append(self, entry: Any) -> None:
         """Add an operation that the user's code is recording now."""
-        super().append(item)
-        self.sources.append(user_source())
+        self.sources[len(self)] = user_source()
+        super().append(entry)
+
+
+class _TooLate(list[Any]):
+    """The entries of a segment that was handed over: always empty."""
+
+    def append(self, entry: Any) -> None:
+        """Nothing: whoever appends asks ``took`` afterwards, and records again."""
+
+
+_TOO_LATE = _TooLate()
 
 
 class Segment:
-    """Pending operations as flat lists: appending is all that recording does.
+    """Pending operations as one flat list: appending to it is all that recording does.
 
-    ``program`` holds ``(call, slots of the inputs)``: together with what is alive it is the key
-    under which the compiled program is found again. Slots count outputs from 0; leaves, values
-    that were there before, count down from -1.
+    An entry is ``(item, end, scalars, references)``: the operation as ``(call, *slots of the inputs)``, how
+    many outputs there are up to here, its numbers, and weak references to the values of its outputs. All that
+    an operation is is in its entry, so that an interrupt comes before it or after it. Slots count outputs
+    from 0; leaves, values that were there before, count down from -1.
+
+    The items together with what is alive are the key under which the compiled program is found again.
+
+    One thread records here, without the lock: ``list.append`` is atomic. Any thread may hand over what is
+    pending, under the lock. It says so by ``closing`` before it looks at the entries, so a recorder that finds
+    ``closing`` after its append asks ``took`` whether the entry was in time.
     """
 
     __slots__ = (
+        "aliases",
         "alone",
         "arrays",
         "before",
+        "closing",
         "context",
+        "end",
+        "entries",
         "finished",
         "leaf_slots",
         "leaves",
@@ -121,50 +141,83 @@ class Segment:
         "resource",
         "results",
         "scalars",
-        "size",
         "source",
+        "sources",
         "var",
     )
 
     def __init__(self, context: Context):
         self.context = context
         self.resource = f"compute:{context}"
-        self.program: list[Any] = Operations() if are_lines_kept() else []
-        self.scalars: list[float] = []
-        self.leaves: list[Value] = []
-        self.leaf_slots: dict[int, int] = {}  # id of a value in ``leaves`` -> its slot
-        self.references: list[weakref.ref[Value]] = []  # outputs somebody may still hold
+        self.entries: list[Any] = Entries() if are_lines_kept() else []
+        # Values that the operations read and others compute -> their slots. A leaf that no operation reads,
+        # because of an interrupt between the two, does no harm.
+        self.leaf_slots: dict[Value, int] = {}
+        self.aliases: list[weakref.ref[Value]] = []  # further values of outputs
         # Slots, or leaves, of what those held before who hold these outputs now.
         self.before: dict[int, int] = {}
-        self.size = 0
-        self.lock = threading.RLock()
+        self.lock = locks.make("segment")
+        self.closing = False  # entries may come too late
+        self.end = 0  # outputs of the entries that were in time
         self.finished = False
         self.source: str | None = None  # the user's line that made it run
         self.alone = False  # one operation that runs Python: whether it fails is known at its end
         self.var: Var | None = None
+        # Set when it is handed over: the items, all numbers, leaves in order, and who may hold outputs.
+        self.program: tuple[Any, ...] = ()
+        self.scalars: list[float] = []
+        self.leaves: list[Value] = []
+        self.references: list[weakref.ref[Value]] = []
+        self.sources: dict[int, Source | None] = {}
         # While it runs: live slots, donated leaves and the arrays of all leaves; then what the program gave.
         self.arrays: tuple[tuple[int, ...], tuple[int, ...], list[Any]] | None = None
         self.results: list[list[Any]] = []
 
     def leaf(self, value: Value) -> int:
-        """Slot of a value that this segment does not compute."""
-        slot = self.leaf_slots.get(id(value))
+        """Slot of a value that this segment does not compute; what computes it is handed over.
+
+        Without the lock, as that may wait.
+        """
+        slot = self.leaf_slots.get(value)
         if slot is None:
             if value.array is None:
                 check_pending(value)
                 segment = value.segment
                 if segment is not None:
                     segment.finish("another segment", wait=False)
-            self.leaves.append(value)
-            slot = self.leaf_slots[id(value)] = -len(self.leaves)
+            slots = self.leaf_slots
+            slots[value] = slot = -1 - len(slots)
         return slot
+
+    def took(self, entries: list[Any], end: int) -> bool:
+        """Whether an entry is part of what was handed over, or is pending.
+
+        Args:
+            entries: where it was appended.
+            end: how many outputs there are up to it.
+        """
+        with self.lock:
+            self._close_if_pushed()
+            if entries is _TOO_LATE:
+                return False
+            if not self.finished:  # who wanted to hand it over was interrupted
+                self.closing = False
+                return True
+            return end <= self.end
+
+    def _close_if_pushed(self) -> None:
+        """With the lock: finish what an interrupt has left half done, if the engine has the task."""
+        if not self.finished and self.var is not None and self.var.pushed:
+            self._close()
 
     def alias(self, value: Value) -> Value:
         """Another value for the same content as ``value``, which was pending here."""
         with self.lock:
+            self._close_if_pushed()
             other = Value(value.spec, value.array, value.segment, value.slot)
             if value.array is None:
-                self.references.append(weakref.ref(other))
+                references = self.references if self.finished else self.aliases
+                references.append(weakref.ref(other))
         return other
 
     def replaces(self, value: Value, old: Value) -> None:
@@ -173,13 +226,30 @@ class Segment:
         Only of what is an input or an output here: anything else would be kept alive by it.
         """
         with self.lock:
-            if value.segment is not self:  # it has run just now
-                if value.segment is not None:
-                    value.segment.replaces(value, old)
+            if value.segment is self:
+                place = old.slot if old.segment is self else self._leaf_slot(old)
+                if place is not None:
+                    self.before[value.slot] = place
                 return
-            place = old.slot if old.segment is self else self.leaf_slots.get(id(old))
-            if place is not None:
-                self.before[value.slot] = place
+        segment = value.segment  # this one has run just now
+        if segment is not None:
+            segment.replaces(value, old)
+
+    def _leaf_slot(self, value: Value) -> int | None:
+        if not self.finished:
+            return self.leaf_slots.get(value)
+        return next((-1 - i for i, leaf in enumerate(self.leaves) if leaf is value), None)
+
+    def read_entries(self) -> None:
+        """Set what is known of the operations when all of them are there, from their entries."""
+        entries = tuple(self.entries)
+        self.program, ends, scalars, references = zip(*entries) if entries else ((), (0,), (), ())
+        self.end = ends[-1]
+        self.scalars = list(chain.from_iterable(scalars))
+        self.leaves = list(self.leaf_slots)
+        held = [each for some in references for each in some if each() is not None]
+        self.references = held + self.aliases
+        self.sources = getattr(self.entries, "sources", {})
 
     def finish(self, reason: str, wait: bool = True) -> None:
         """Hand what is pending to the engine, once.
@@ -193,34 +263,43 @@ class Segment:
         """
         engine = current.engine
         try:
-            claimed = self._hand_over(engine, reason, wait)
-            if claimed is not None:
-                engine.run(claimed)
+            if self.finished:
+                if wait:
+                    engine.wait_for_var(self.var)  # type: ignore[arg-type]
+                return
+            here = wait or current.naive  # runs in this thread, and not under the lock
+            task = self._hand_over(engine, reason, here)
+            if task is not None and here:
+                engine.run(task) if wait else engine.run_quietly(task)
             elif wait:
                 engine.wait_for_var(self.var)  # type: ignore[arg-type]
-            else:
+            elif task is not None:
                 self._hold_back(engine)
         except KeyboardInterrupt:
             self._resume(engine)
             raise
 
-    def _hand_over(self, engine: Engine, reason: str, wait: bool) -> Task | None:
-        """Give what is pending to the engine, if nobody has yet; the task if this thread is to run it."""
+    def _hand_over(self, engine: Engine, reason: str, here: bool) -> Task | None:
+        """Give what is pending to the engine, if nobody has yet; the task, which this thread is to run if ``here``.
+
+        The engine has it before it counts as finished: an interrupt in between is seen by the variable.
+        """
         with self.lock:
+            self._close_if_pushed()
             if self.finished:
                 return None
             count(f"flush:{reason}")
             self.source = user_line()
+            self.closing = True
+            self.read_entries()
+            self.alone = len(self.program) == 1 and self.program[0][0].alone
             self.var = Var(self._name())
-            reads = self._reads()
-            # Before it runs: what a callback of the program records belongs to another segment.
-            self.finished = True
             # Now rather than when it runs: what is alive shall not depend on when that is, or
             # the same loop would compile different programs.
             work = partial(self._run, self._alive(), self._unheld())
-            return (engine.claim if wait else engine.push)(
+            task = (engine.claim if here else engine.push)(
                 work,
-                reads,
+                self._reads(),
                 (self.var,),
                 self.resource,
                 name=self.var.name,
@@ -228,13 +307,20 @@ class Segment:
                 source=self.source,
                 resumable=not self.alone,  # else: the user's own code, and that was to be interrupted
             )
+            self._close()
+            return task
+
+    def _close(self) -> None:
+        """What is recorded from now on belongs to another segment."""
+        self.finished = True
+        self.entries, self.leaf_slots, self.aliases = _TOO_LATE, {}, []
 
     def _resume(self, engine: Engine) -> None:
         """After an interrupt that came while this was handed over: it stays pending, or workers run it."""
         with self.lock:
+            self._close_if_pushed()
             var = self.var
-            if var is None or not var.pushed:
-                self.finished = False
+            if not self.finished or var is None:
                 return
         for task in [*var.holders, *(task for task, _ in var.queue)]:
             if var in task.writes:
@@ -296,7 +382,7 @@ class Segment:
         self._clear()
 
     def _clear(self) -> None:
-        self.program, self.scalars, self.leaves, self.leaf_slots = [], [], [], {}
+        self.program, self.scalars, self.leaves, self.sources = (), [], [], {}
         self.references, self.before, self.arrays, self.results = [], {}, None, []
 
     def _run_program(self, slots: tuple[int, ...], unheld: Sequence[int]) -> None:
@@ -309,8 +395,7 @@ class Segment:
                 slots = self._give_up_failed(slots)
                 self.arrays = slots, (), [value.array for value in self.leaves]
             else:
-                program = tuple(self.program)
-                slots, donated = self._donated(program, slots, unheld)
+                slots, donated = self._donated(self.program, slots, unheld)
                 self.arrays = slots, donated, [value.array for value in self.leaves]
         slots, donated, arrays = self.arrays
         if not slots:
@@ -343,7 +428,8 @@ class Segment:
         """Run the program; what it computed is in ``results`` whenever an interrupt comes."""
         for i in donated:  # the program is the last to hold these buffers
             self.leaves[i].array = None
-        call = executable((tuple(self.program), slots, donated, self.context), self)
+        counts = len(self.leaves), len(self.scalars)
+        call = executable((self.program, slots, donated, self.context, counts), self)
         scalars = np.array(self.scalars, np.float64)
         with jax.enable_x64(True):
             self.results.extend(starmap(call, ((scalars, *arrays),)))
@@ -405,7 +491,7 @@ class Segment:
     def _fall_back(self, error: Exception) -> None:
         """After the program failed: what it should have replaced is what it was."""
         with self.lock:
-            failed = range(self.size)
+            failed = range(sum(len(call.outputs) for call, *_ in self.program))
             for reference in self.references:
                 output = reference()
                 if output is not None and output.segment is self:
@@ -444,13 +530,19 @@ class Segment:
             found = _pairings[key] = pair(program, slots, specs)
         return found
 
+    def pending_graph(self, slots: tuple[int, ...]) -> tuple[Graph, list[Value]]:
+        """What has been recorded so far as a graph with these heads, and the leaves, its inputs."""
+        with self.lock:
+            if not self.finished:
+                self.read_entries()
+            return self.graph(slots), self.leaves
+
     def graph(self, slots: tuple[int, ...] | None = None) -> Graph:
-        """The pending operations as a graph, with the live outputs as heads."""
+        """The operations as a graph, with the live outputs as heads; of what ``read_entries`` has read."""
         if slots is None:
             slots = self._alive()
         leaves = [Node(None, name=f"leaf{i}") for i in range(len(self.leaves))]
         entries: list[Entry] = []
-        sources = getattr(self.program, "sources", None)  # kept where lines are asked for
         scalars = 0
         for number, item in enumerate(self.program):
             call, *places = item
@@ -461,8 +553,9 @@ class Segment:
             node = Node(
                 call.op, call.statics, numbers, inputs, f"{call.op.name.strip('_')}{number}"
             )
-            if sources is not None and sources[number] is not None:
-                node.source = sources[number]
+            source = self.sources.get(number)  # kept where lines are asked for
+            if source is not None:
+                node.source = source
             entries += [Entry(node, k) for k in range(len(call.outputs))]
         return Graph(tuple(entries[s] for s in slots), tuple(leaves))
 
@@ -477,7 +570,8 @@ def _count_unheld() -> int:
 
     Measured rather than known: interpreters differ in what a loop variable counts for.
     """
-    leaves = [Value.__new__(Value)]
+    slots = {Value.__new__(Value): -1}
+    leaves = list(slots)
     for _, value in enumerate(leaves):
         counted = sys.getrefcount(value)
     return counted

@@ -83,7 +83,3 @@ def is_tracing() -> bool:
 def is_on_host() -> bool:
     """Whether operations of this thread run at once on NumPy arrays."""
     return state.trace is not None and state.trace.host
-
-
-updating = threading.RLock()
-"""Held from reading an array to writing it: updates of one array by several threads take turns."""

@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Self
 
-import numpy as np
-
 from mixnet.context import Context
 from mixnet.graph.graph import Graph
 from mixnet.graph.node import Entry, Node, keep_line
-from mixnet.passes.assign_keys import KEY_NAME
+from mixnet.ops.stream import STREAM_SPEC
+from mixnet.passes.assign_keys import key_variable
 from mixnet.runtime.state import state
 from mixnet.runtime.value import Spec, Value
 
@@ -71,14 +70,15 @@ class Trace:
             self.captured[node] = value
         return Entry(self._variables[value])
 
-    def next_draw(self, context: Context) -> tuple[Value, float]:
-        """The graph's key and the number of the next draw."""
-        from_key = Value(_key_spec(context))
+    def next_draw(self, context: Context, count: int) -> tuple[Value, float]:
+        """The graph's stream and the number of the next draw, of which ``count`` are taken."""
+        stream = Value(Spec.of(*STREAM_SPEC, context))
         if self._key is None:
-            self._key = Node(None, name=KEY_NAME)
-        from_key.node, from_key.index = self._key, 0
-        self._draws += 1
-        return from_key, float(self._draws - 1)
+            self._key = key_variable(0)
+        stream.node, stream.index = self._key, 0
+        first = self._draws
+        self._draws += count
+        return stream, float(first)
 
     def graph(self, outputs: Sequence[Value], states: Sequence[tuple[int, Value]] = ()) -> Graph:
         """The traced graph.
@@ -93,9 +93,6 @@ class Trace:
         heads += tuple(self.entry(value) for _, value in states)
         inputs = [*self.placeholders, *self.captured]
         if self._key is not None:
+            self._key.attrs = key_variable(self._draws).attrs
             inputs.append(self._key)
         return Graph(heads, tuple(inputs), len(outputs), tuple(i for i, _ in states))
-
-
-def _key_spec(context: Context) -> Spec:
-    return Spec.of((2,), np.dtype("uint32"), context)

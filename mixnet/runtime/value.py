@@ -93,6 +93,11 @@ class Value:
         return f"<Value {self.spec} {state}>"
 
 
+# Another thing in a process that is forked, see ``forked``.
+put: Any = jax.device_put
+adopted: Any = jax.make_array_from_callback
+
+
 def from_host(data: np.ndarray, context: Context) -> Value:
     """A value with a copy of host data on the device of ``context``.
 
@@ -102,7 +107,7 @@ def from_host(data: np.ndarray, context: Context) -> Value:
     if is_on_host():
         return _on_host(spec, np.array(data, order="C", copy=True))
     with jax.enable_x64(True):
-        array = jax.device_put(np.array(data, order="C", copy=True), context.device)
+        array = put(np.array(data, order="C", copy=True), context.device)
     note(array, "from host", context)
     return Value(spec, array)
 
@@ -135,7 +140,7 @@ def adopt(data: np.ndarray, context: Context) -> Value:
     sharding = _sharding(context.device)
     with jax.enable_x64(True):
         # Twice as quick as device_put, which first looks for arrays in trees.
-        array = jax.make_array_from_callback(data.shape, sharding, lambda index: data)
+        array = adopted(data.shape, sharding, lambda index: data)
     note(array, "from host", context)
     return Value(spec, array)
 
@@ -154,7 +159,7 @@ def from_device(array: jax.Array, context: Context) -> Value:
     """A value around a JAX array that the caller may keep; a copy if it is not on the device."""
     if array.sharding != _sharding(context.device):
         with jax.enable_x64(True):
-            array = jax.device_put(array, context.device)
+            array = put(array, context.device)
     value = Value(Spec.of(array.shape, np.dtype(array.dtype), context), array)
     value.shared = True
     return value

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import ast
 import math
 from collections.abc import Callable, Mapping, Sequence
+
+from mixnet.ops.attributes import numbers
 
 Shape = Sequence[int]
 Rule = Callable[[Mapping[str, str], Sequence[Shape], Sequence[Shape]], int]
@@ -122,8 +123,7 @@ def _rnn(attributes: Mapping[str, str], inputs: Sequence[Shape], out: Sequence[S
 def _pooling(attributes: Mapping[str, str], inputs: Sequence[Shape], out: Sequence[Shape]) -> int:
     if attributes.get("global_pool") in ("True", "1", "true") or "kernel" not in attributes:
         return math.prod(inputs[0])
-    kernel = ast.literal_eval(attributes["kernel"])
-    return math.prod(out[0]) * math.prod(kernel if isinstance(kernel, tuple) else (kernel,))
+    return math.prod(out[0]) * math.prod(numbers(attributes["kernel"]))
 
 
 _PRODUCTS = frozenset({"Convolution", "Deconvolution", "FullyConnected", "dot", "batch_dot", "RNN"})

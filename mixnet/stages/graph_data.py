@@ -12,12 +12,13 @@ import numpy as np
 from mixnet.graph.graph import Graph
 from mixnet.graph.node import Entry, Node
 from mixnet.ops.attributes import Dynamic
+from mixnet.ops.stream import STREAM_SPEC
 from mixnet.passes.facts import Known
 from mixnet.passes.infer_shape import evaluate
 
 _BACKWARD = re.compile(r"_backward\d*(_\d+)?$|_gradient_sum(_\d+)?$|_rows$|^no_gradient")
 
-_KEY: Known = ((2,), np.dtype("uint32"))
+_KEY: Known = STREAM_SPEC
 
 
 def specs_of(graph: Graph, inputs: Sequence[Known]) -> dict[Entry, Known]:

@@ -26,6 +26,7 @@ from mixnet.graph.node import Entry
 from mixnet.graph.signature import structure_hash
 from mixnet.ndarray.ndarray import NDArray
 from mixnet.ndarray.sparse import zeros as sparse_zeros
+from mixnet.ops.stream import STREAM_SPEC
 from mixnet.passes import pipeline
 from mixnet.passes.facts import Facts
 from mixnet.passes.infer_shape import infer, is_known
@@ -198,7 +199,7 @@ def _of_graph(
     recorded, names = _record(op, values, marks, context, training)
     first = [value.spec for value in values]
     if op.key is not None:
-        first.insert(op.key, Spec.of((2,), np.dtype("uint32"), context))
+        first.insert(op.key, Spec.of(*STREAM_SPEC, context))
     made = Recording(op.name, steps, first, recorded, names, seconds)
     for node in recorded.graph.nodes:
         if isinstance(node.op, GraphOp):
@@ -274,12 +275,12 @@ def _traced(
     try:
         return Traced(forward, specs, structure, training, context)
     except TypeError as error:
-        if "positional argument" not in str(error):
+        if not re.search(r"positional argument| is called with \(", str(error)):
             raise
         raise AttributeTypeError(
-            f"stages: {block.name} does not take {len(specs)} input(s): {error}. Pass the arrays "
-            f"that you would call it with."
-        ) from error
+            f"stages: {block.name} does not take {len(specs)} input(s): {str(error).rstrip('.')}. "
+            f"Pass the arrays that you would call it with."
+        ) from None
 
 
 def _check_arrays(block: Block, leaves: Sequence[Any], arrays: Sequence[Any]) -> None:
@@ -408,7 +409,7 @@ def of_function(
     leaves, _ = flatten((tuple(arrays), dict(keywords)))
     start = time.perf_counter()
     with isolated() as held, source_lines(boundary), RecordingScope(None, training):
-        trains = state.training
+        trains = bool(state.training)
         result = function(*arrays, **keywords)
         seconds = time.perf_counter() - start
         recorded = held.programs()

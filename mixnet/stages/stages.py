@@ -151,7 +151,7 @@ def stages(
     if isinstance(target, Symbol):
         known = target._heads[0].node
         given = inputs_by_name("stages", inputs, named)
-        training = state.training if train is None else bool(train)
+        training = bool(state.training) if train is None else bool(train)
         found = of_symbol(target, given, training, ctx or current_context())
     elif isinstance(target, HybridBlock):
         if named:
@@ -159,7 +159,7 @@ def stages(
                 f"stages: a block takes arrays by position, not {', '.join(named)} by name."
             )
         known = target
-        training = state.training if train is None else bool(train)
+        training = bool(state.training) if train is None else bool(train)
         found = of_block(target, inputs, training, loss, boundary)
     elif callable(target):
         known = _code(target)

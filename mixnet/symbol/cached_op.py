@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from mixnet.base import AttributeTypeError
 from mixnet.ndarray.ndarray import NDArray
+from mixnet.passes.facts import Facts
 from mixnet.runtime.graph_op import GraphOp, call_graph, move_states
 from mixnet.runtime.state import state
-from mixnet.symbol.executor import executable_graph
+from mixnet.symbol.executor import executable_graph, state_graph
 from mixnet.symbol.symbol import Symbol
 
 
@@ -28,7 +30,7 @@ class CachedOp:
         self.handle = sym
         self.is_np_sym = hasattr(sym, "_operate")
         self.flags = tuple(flags)
-        self._ops: dict[bool, tuple[GraphOp, list[int]]] = {}
+        self._ops: dict[Any, tuple[GraphOp, list[int]]] = {}
         self._names = sym.list_inputs()
 
     def __call__(self, *args: NDArray, **kwargs: Any) -> Any:
@@ -46,7 +48,7 @@ class CachedOp:
                 f"CachedOp takes {len(self._names)} arrays ({', '.join(self._names)}), not "
                 f"{len(args)}."
             )
-        op, order = self._op(state.training)
+        op, order = self._op(bool(state.training), args)
         handles = [args[i] for i in order]
         values = [each._read() for each in handles]
         outputs, states = call_graph(op, values, args[0].context)
@@ -60,11 +62,13 @@ class CachedOp:
             return out
         return made[0] if len(made) == 1 else made
 
-    def _op(self, training: bool) -> tuple[GraphOp, list[int]]:
-        if training not in self._ops:
-            graph = executable_graph(self.handle, training)
-            op = GraphOp(graph, self.handle.name or "group")
-            names = [node.name for node in graph.inputs]
-            order = [self._names.index(name) for name in names if name in self._names]
-            self._ops[training] = op, order
-        return self._ops[training]
+    def _op(self, training: bool, args: Sequence[NDArray]) -> tuple[GraphOp, list[int]]:
+        specs = tuple([(each.shape, each._spec.dtype) for each in args])
+        key = (training, specs)
+        if key not in self._ops:
+            inputs = state_graph(self.handle, training).inputs
+            order = [self._names.index(node.name) for node in inputs]
+            facts = Facts(args[0].context.device.platform, [specs[i] for i in order])
+            graph = executable_graph(self.handle, training, facts)
+            self._ops[key] = GraphOp(graph, self.handle.name or "group"), order
+        return self._ops[key]

@@ -7,7 +7,8 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from mixnet.attribute import AttrScope, node_attributes
-from mixnet.base import ShapeError
+from mixnet.base import AttributeTypeError, AttributeValueError, ShapeError
+from mixnet.graph.draws import calls_watched, note_call
 from mixnet.graph.graph import Graph
 from mixnet.graph.node import Entry, Node, topological
 from mixnet.graph.subgraph import SubGraph
@@ -30,7 +31,9 @@ def _flat(symbols: Any) -> tuple[list[Symbol], Any]:
     if isinstance(symbols, Symbol):
         return list(symbols), None if len(symbols) == 1 else [(1, None)] * len(symbols)
     if not isinstance(symbols, (list, tuple)):
-        raise TypeError(f"takes symbols and lists of symbols, not {type(symbols).__name__}.")
+        raise AttributeTypeError(
+            f"takes symbols and lists of symbols, not {type(symbols).__name__}."
+        )
     leaves: list[Symbol] = []
     shape = []
     for each in symbols:
@@ -63,7 +66,7 @@ class _Body:
     def __init__(self, name: str, function: Callable[[Variables], Any]):
         self.mark = current_names().get(None, name)
         self._given: set[Node] = set()
-        with AttrScope(**{_MARK: self.mark}):
+        with AttrScope(**{_MARK: self.mark}), calls_watched():  # what draws here draws in the loop
             outputs = [
                 each if self._is_own(each) else apply("identity", each)
                 for each in function(self._variables)
@@ -125,6 +128,7 @@ def _node(
     attrs["num_args"] = str(len(inputs) + len(bodies))
     name = current_names().get(None, kind)
     node = Node(op, statics, scalars, tuple(inputs), name, attrs)
+    note_call(node)
     return Symbol([Entry(node, i) for i in range(attributes["num_outputs"])])
 
 
@@ -198,10 +202,12 @@ def while_loop(
         ValueError: no ``max_iterations``, or no loop variables.
     """
     if max_iterations is None:
-        raise ValueError("while_loop: give max_iterations; the outputs have so many rows.")
+        raise AttributeValueError("while_loop: give max_iterations; the outputs have so many rows.")
     variables, shape = _flat(loop_vars)
     if not variables:
-        raise ValueError("while_loop: loop_vars is empty; give a symbol or a list of symbols.")
+        raise AttributeValueError(
+            "while_loop: loop_vars is empty; give a symbol or a list of symbols."
+        )
     names: list[str] = []
     shapes: list[Any] = []
 

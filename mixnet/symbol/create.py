@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from mixnet.base import AttributeValueError
 from mixnet.dtype import as_dtype
 from mixnet.symbol.operators import apply
 from mixnet.symbol.symbol import Symbol
@@ -70,5 +71,5 @@ def histogram(a: Symbol, bins: Any = 10, range: Any = None, **kwargs: Any) -> Sy
     if isinstance(bins, Symbol):
         return apply("_histogram", a, bins)
     if range is None:
-        raise ValueError("histogram: give range=(least, greatest) with a number of bins.")
+        raise AttributeValueError("histogram: give range=(least, greatest) with a number of bins.")
     return apply("_histogram", a, bin_cnt=int(bins), range=tuple(range))

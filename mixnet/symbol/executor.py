@@ -13,8 +13,14 @@ import numpy as np
 from mixnet.autograd.scope import RecordingScope
 from mixnet.autograd.tape import Mark
 from mixnet.autograd.tape import backward as run_backward
-from mixnet.base import AttributeTypeError, AttributeValueError, MXNetError, ShapeError
-from mixnet.context import Context, current_context
+from mixnet.base import (
+    AttributeTypeError,
+    AttributeValueError,
+    MXNetError,
+    ShapeError,
+    did_you_mean,
+)
+from mixnet.context import Context, as_context
 from mixnet.dtype import as_dtype
 from mixnet.graph.graph import Graph
 from mixnet.graph.node import Entry, Node, topological
@@ -55,16 +61,22 @@ def executable_graph(
         watch: called with the name of each change, the graph after it, and its seconds.
     """
     if watch is None:
-        return assign_keys(pipeline.run(unplaced_graph(symbol, training), "graph", facts))
+        graph = pipeline.run(unplaced_graph(symbol, training), "graph", facts)
+        return assign_keys(graph, _by_name(graph, facts))
     watch("recorded", state_graph(symbol), 0.0)
     start = time.perf_counter()
     graph = unplaced_graph(symbol, training)
     watch("set_training", graph, time.perf_counter() - start)
     graph = pipeline.run(graph, "graph", facts, watch=watch)
     start = time.perf_counter()
-    graph = assign_keys(graph)
+    graph = assign_keys(graph, _by_name(graph, facts))
     watch("assign_keys", graph, time.perf_counter() - start)
     return graph
+
+
+def _by_name(graph: Graph, facts: Facts | None) -> dict[str, Any]:
+    known = {} if facts is None else facts.known_inputs(graph)
+    return {node.name: spec for node, spec in known.items()}
 
 
 def unplaced_graph(symbol: Symbol, training: bool) -> Graph:
@@ -372,6 +384,10 @@ class Executor:
             callback: gets the output's name and its array.
             monitor_all: the inputs too.
         """
+        if not callable(callback):
+            raise AttributeTypeError(
+                f"set_monitor_callback takes a function of a name and an array, not {callback!r:.60}."
+            )
         self._monitor = (callback, monitor_all)
         nodes = self._symbol.graph.nodes
         self._watched = [
@@ -457,9 +473,11 @@ class Executor:
             same = array.shape == shape
             fresh = partial(_zeros, array.stype, shape, array.context, array.dtype)
             if not same and name not in kwargs and not partial_shaping:
+                named = ", ".join(f"{each}={tuple(s)}" for each, s in kwargs.items())
                 raise ShapeError(
                     f"reshape: {name} would change from {array.shape} to {shape} though it was not "
-                    f"named. Pass partial_shaping=True to make it anew."
+                    f"named: {named} was. Give data of the extents that it was bound with, or pass "
+                    f"partial_shaping=True to make {name} anew."
                 )
             arguments[name] = array if same else fresh()
             gradient = self._grad_dict[name]
@@ -525,12 +543,18 @@ def bind(
         MXNetError: an array is missing, or a group has no device.
         ShapeError: shapes do not fit; names the node.
     """
-    context = ctx or current_context()
+    context = as_context(ctx)
     names, aux_names = _names_of("bind", self)
     arguments = _named(names, args or {}, "args", True)
     gradients = _named(names, args_grad or {}, "args_grad", False)
     states = _named(aux_names, aux_states or {}, "aux_states", True)
     everything = {**arguments, **states}
+    for name, array in everything.items():
+        if not isinstance(array, NDArray):
+            raise AttributeTypeError(
+                f"bind: {name} must be an NDArray, not {type(array).__name__}. Make one with "
+                f"mx.nd.array(...)."
+            )
     infer(
         self.graph,
         {name: array.shape for name, array in everything.items()},
@@ -578,8 +602,21 @@ def _groups(called: str, given: Any) -> dict[str, Context]:
     return dict(given)
 
 
+_REQUESTS = ("write", "add", "null")
+
+
 def requests_by_name(names: Sequence[str], given: Any) -> dict[str, str]:
-    """``write``, ``add`` or ``null`` of every argument, from one for all, a list or a dict."""
+    """``write``, ``add`` or ``null`` of every argument, from one for all, a list or a dict.
+
+    Raises:
+        AttributeValueError: something else is asked for.
+    """
+    asked = [given] if isinstance(given, str) else given
+    for each in asked.values() if isinstance(asked, Mapping) else asked:
+        if each not in _REQUESTS:
+            raise AttributeValueError(
+                f"grad_req={each!r} is not one of {', '.join(map(repr, _REQUESTS))}."
+            )
     if isinstance(given, str):
         return dict.fromkeys(names, given)
     if isinstance(given, (list, tuple)):
@@ -622,10 +659,12 @@ def simple_bind(
     Raises:
         ShapeError: the shapes given do not determine all arguments, or do not fit.
     """
-    context = ctx or current_context()
+    context = as_context(ctx)
     names, aux_names = _names_of("simple_bind", self)
     # programs give the label's shape to symbols that end before the loss
-    kwargs = {name: shape for name, shape in kwargs.items() if name in {*names, *aux_names}}
+    given = kwargs
+    unread = [name for name in kwargs if name not in {*names, *aux_names}]
+    kwargs = {name: shape for name, shape in kwargs.items() if name not in unread}
     shapes, _, aux_shapes = self.infer_shape(**kwargs)
     if shapes is None:
         partial, _, _ = self.infer_shape_partial(**kwargs)
@@ -633,6 +672,11 @@ def simple_bind(
         raise ShapeError(
             f"simple_bind: the shapes of {', '.join(unknown) or 'some outputs'} do not follow from "
             f"{', '.join(kwargs) or 'nothing'}; give them by name."
+            + "".join(
+                f" {name}={given[name]!r} was not read: the symbol has no such variable."
+                + did_you_mean(name, unknown)
+                for name in unread
+            )
         )
     dtypes = {name: as_dtype(dtype) for name, dtype in (type_dict or {}).items()}
     found = infer(self.graph, kwargs, dtypes)

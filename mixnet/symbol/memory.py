@@ -11,7 +11,7 @@ from mixnet.base import AttributeValueError, ShapeError
 from mixnet.dtype import as_dtype
 from mixnet.graph.node import Entry, Node
 from mixnet.ops.dataflow import Known
-from mixnet.passes.assign_keys import KEY_NAME
+from mixnet.passes.assign_keys import KEY_NAME, KEY_SPEC
 from mixnet.passes.complete_shapes import complete_shapes
 from mixnet.passes.facts import Facts
 from mixnet.passes.infer_shape import infer, is_known
@@ -69,7 +69,7 @@ def plan_of(
     if training is None:
         training = bool(wanted)
     found = infer(set_training(symbol.graph, training), shapes, dtypes, np.dtype("float32"))
-    by_name: dict[str, Known] = {KEY_NAME: ((2,), np.dtype("uint32"))}
+    by_name: dict[str, Known] = {KEY_NAME: KEY_SPEC}
     unknown = []
     for node in symbol.graph.nodes:
         if node.is_variable:

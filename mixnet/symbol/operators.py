@@ -6,7 +6,7 @@ import inspect
 from collections.abc import Callable
 from typing import Any
 
-from mixnet.base import AttributeTypeError, NotImplementedForSymbol
+from mixnet.base import AttributeTypeError, AttributeValueError, NotImplementedForSymbol
 from mixnet.ops.registry import OPERATORS, find
 from mixnet.symbol.symbol import Symbol, compose, make_function
 
@@ -50,7 +50,14 @@ def _method(two: str, number: str) -> Callable[[Symbol, Any], Any]:
 
 
 def _number(value: Any) -> Any:
-    return value if isinstance(value, (int, float)) else value.item()
+    if isinstance(value, (int, float)):
+        return value
+    if getattr(value, "size", 1) != 1:
+        raise AttributeTypeError(
+            f"A Symbol goes with Symbols and numbers, not with {type(value).__name__} of shape "
+            f"{value.shape}. Make a variable with mx.sym.Variable(name), and bind the array to it."
+        )
+    return value.item()
 
 
 def _either(
@@ -121,7 +128,9 @@ def split_v2(
     elif isinstance(indices_or_sections, (tuple, list)):
         given = {"indices": (0, *indices_or_sections), "sections": 0}
     else:
-        raise ValueError("split_v2: indices_or_sections must be a whole number or a tuple.")
+        raise AttributeValueError(
+            "split_v2: indices_or_sections must be a whole number or a tuple."
+        )
     return apply("_split_v2", ary, **given, axis=axis, squeeze_axis=squeeze_axis)
 
 

@@ -31,7 +31,9 @@ def spelled_out(graph: Graph, keyed: bool = True) -> Graph:
             and keywords[name] is not None
             and (each.required or keywords[name] != each.default)
         }
+        order = getattr(node, "order", None)
         if op.takes_key and keyed:
+            order = int(scalars[-1])
             inputs, scalars = inputs[:-1], scalars[:-1]
         bodies = keywords.get("subgraphs", ())
         if bodies:
@@ -39,7 +41,10 @@ def spelled_out(graph: Graph, keyed: bool = True) -> Graph:
             statics = tuple(spelled if each is bodies else each for each in statics)
         if op.variadic and op.num_args:
             attrs[op.num_args] = str(len(inputs) + len(bodies))
-        return Node(op, statics, scalars, inputs, node.name, attrs)
+        made = Node(op, statics, scalars, inputs, node.name, attrs)
+        if order is not None:
+            made.order = order
+        return made
 
     return graph.rebuild(change)
 

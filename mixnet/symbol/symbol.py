@@ -4,23 +4,33 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mixnet.attribute import HIDDEN, hidden, node_attributes
-from mixnet.base import AttributeTypeError, AttributeValueError, MissingFileError, MXNetError, _Null
+from mixnet.base import (
+    AttributeTypeError,
+    AttributeValueError,
+    IndexingError,
+    MXNetError,
+    NotAnArrayError,
+    _Null,
+    did_you_mean,
+)
 from mixnet.dtype import as_dtype
+from mixnet.graph.draws import note_call, note_copies
 from mixnet.graph.graph import Graph
 from mixnet.graph.node import Entry, Node, keep_line
 from mixnet.graph.symbol_json import from_json, to_json, versions
 from mixnet.name import current as current_names
-from mixnet.ndarray.params_file import STORAGE, write_whole
+from mixnet.ndarray.params_file import STORAGE
 from mixnet.ops.attributes import to_text
 from mixnet.ops.registry import Op, find
 from mixnet.passes.differentiate import differentiate
 from mixnet.passes.infer_shape import Inference, infer, is_known
 from mixnet.passes.lower_precision import WIDEST, Precision, remove_casts
+from mixnet.reading import text_of
 from mixnet.runtime.precision import current as precision
+from mixnet.runtime.whole_file import write_whole
 
 
 class Symbol:
@@ -123,7 +133,7 @@ class Symbol:
                 )
             return Symbol((self._heads[names.index(index)],))
         if not -len(self._heads) <= index < len(self._heads):
-            raise IndexError(f"output {index} of a symbol with {len(self._heads)} output(s)")
+            raise IndexingError(f"output {index} of a symbol with {len(self._heads)} output(s)")
         return Symbol((self._heads[index],))
 
     def get_internals(self) -> Symbol:
@@ -207,6 +217,7 @@ class Symbol:
                 if name and node in heads and len(heads) == 1:
                     copied.name = name
                 made[node] = copied
+        note_copies([each for each in made.values() if isinstance(each, Node)])
         return type(self)([moved(entry) for entry in self._heads])
 
     def _entry(self) -> Entry:
@@ -220,13 +231,17 @@ class Symbol:
     # ---- inference ----------------------------------------------------------------------------
 
     def _shapes_of(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> dict[str, Any]:
+        if args and kwargs:
+            raise AttributeValueError(
+                "infer_shape: give the shapes in the order of list_arguments(), or by name, not both."
+            )
         shapes = {k: v for k, v in zip(self.list_arguments(), args, strict=False) if v is not None}
         known = {*self.list_arguments(), *self.list_auxiliary_states()}
         for key in kwargs:
             if key not in known:
                 raise AttributeTypeError(
                     f"infer_shape: there is no variable {key!r}; the symbol has "
-                    f"{', '.join(sorted(known))}."
+                    f"{', '.join(sorted(known))}.{did_you_mean(key, known)}"
                 )
         return {**shapes, **{k: v for k, v in kwargs.items() if v is not None}}
 
@@ -510,8 +525,11 @@ def Variable(
 
 def Group(symbols: Sequence[Symbol], create_fn: Any = Symbol) -> Symbol:
     """A symbol with the outputs of all ``symbols``, of the class ``create_fn``."""
-    if not symbols or any(not isinstance(each, Symbol) for each in symbols):
-        raise AttributeTypeError("Group takes a list of symbols that is not empty.")
+    listed = symbols if isinstance(symbols, (list, tuple)) else []
+    if not listed or any(not isinstance(each, Symbol) for each in listed):
+        raise AttributeTypeError(
+            f"Group takes a list of symbols that is not empty, not {symbols!r:.80}."
+        )
     return create_fn([entry for each in symbols for entry in each._heads])
 
 
@@ -522,11 +540,7 @@ def load(fname: str | os.PathLike[str]) -> Symbol:
         FileFormatError: it is truncated, corrupted or no symbol file.
         MissingFileError: there is no such file.
     """
-    try:
-        text = Path(fname).read_text()
-    except FileNotFoundError:
-        raise MissingFileError(fname) from None
-    return Symbol(from_json(text, os.fspath(fname)).heads)
+    return Symbol(from_json(text_of(fname), os.fspath(fname)).heads)
 
 
 def load_json(json_str: str) -> Symbol:
@@ -593,6 +607,7 @@ def compose(
         entries = _fitted(precision.rule.kind(op, statics), precision.rule, entries)
     node = Node(op, statics, scalars, tuple(entries), name, attrs)
     keep_line(node)
+    note_call(node)
     given = inputs.values() if isinstance(inputs, Mapping) else inputs
     # What is made of symbols by NumPy's rules is one.
     kind = next((type(each) for each in given if type(each) is not Symbol), Symbol)
@@ -648,6 +663,12 @@ def make_function(op: Op, name: str) -> Callable[..., Symbol]:
             )
             symbols: Any = [each for each in given if isinstance(each, Symbol)]
             rest = [each for each in given if not isinstance(each, Symbol)]
+            for each in rest:
+                if hasattr(each, "asnumpy"):
+                    raise NotAnArrayError(
+                        f"{op.name}: inputs must be Symbols, not {type(each).__name__}. Make a variable "
+                        f"with mx.sym.Variable(name), and bind the array to it."
+                    )
         else:
             symbols = {}
             for key, value in zip(op.arrays, args, strict=False):
@@ -661,7 +682,7 @@ def make_function(op: Op, name: str) -> Callable[..., Symbol]:
                     kwargs.pop(key, None)
             for key, value in symbols.items():
                 if not isinstance(value, Symbol):
-                    raise AttributeTypeError(
+                    raise NotAnArrayError(
                         f"{op.name}: {key} must be a Symbol, not {type(value).__name__}. Make one "
                         f"with mx.sym.Variable(name)."
                     )

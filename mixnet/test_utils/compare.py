@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.testing as npt
 
+from mixnet.base import CheckError, ShapeError
 from mixnet.ndarray.ndarray import NDArray
 from mixnet.test_utils.tolerance import get_etol, get_tols
 
@@ -52,6 +53,10 @@ def locationError(
     )
 
 
+class ShapesDifferError(CheckError, ShapeError):
+    """Arrays that are compared have other shapes: an AssertionError, and a ValueError as NumPy's of broadcasting."""
+
+
 def checkShapes(a: Any, b: Any) -> None:
     """Raise unless two arrays have the same shape.
 
@@ -60,7 +65,7 @@ def checkShapes(a: Any, b: Any) -> None:
     """
     if a.shape != b.shape:
         text = f"a.shape = {a.shape} and b.shape = {b.shape} are not equal"
-        raise AssertionError(npt.build_err_msg([a, b], err_msg=text))
+        raise ShapesDifferError(npt.build_err_msg([a, b], err_msg=text))
 
 
 def almost_equal(
@@ -119,7 +124,7 @@ def assert_almost_equal(
     """
     rtol, atol = get_tols(a, b, rtol, atol)
     a, b = _host(a), _host(b)
-    if not use_broadcast:
+    if not (use_broadcast and _broadcast(np.shape(a), np.shape(b))):
         checkShapes(a, b)
     if getattr(a, "dtype", None) == np.bool_ and getattr(b, "dtype", None) == np.bool_:
         npt.assert_equal(a, b)
@@ -141,6 +146,11 @@ def assert_almost_equal(
     text += f" (mismatch {'at least ' if more else ''}{share:f}%).\n"
     text += locationError(left, right, order[0], names, maxError=True)
     raise AssertionError(_message(a, b, text))
+
+
+def _broadcast(a: tuple[int, ...], b: tuple[int, ...]) -> bool:
+    pairs = zip(reversed(a), reversed(b), strict=False)
+    return all(left == right or 1 in (left, right) for left, right in pairs)
 
 
 def _message(a: Any, b: Any, text: str) -> str:

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, NamedTuple, TypeVar
 
+from mixnet.reading import lines_of, opened
 from mixnet.recordio import IRHeader, MXIndexedRecordIO, pack, pack_img
 
 _SEED = 100  # of the order of lists, as MXNet's tool has it
@@ -93,22 +94,21 @@ def make_lists(args: argparse.Namespace) -> None:
 
 def read_list(path: str) -> Iterator[Entry]:
     """The lines of a list; what is none is told and left out."""
-    with open(path) as file:
-        for line in file:
-            parts = [each.strip() for each in line.strip().split("\t")]
-            if parts == [""]:
-                continue
-            if len(parts) < 3:
-                print(
-                    f"lst should have at least has three parts, but only has {len(parts)} parts "
-                    f"for {parts}"
-                )
-                continue
-            try:
-                labels = [float(each) for each in parts[1:-1]]
-                yield Entry(int(parts[0]), parts[-1], labels)
-            except ValueError as error:
-                print(f"Parsing lst met error for {parts}, detail: {error}")
+    for _, line in lines_of(opened(path), path):
+        parts = [each.strip() for each in line.strip().split("\t")]
+        if parts == [""]:
+            continue
+        if len(parts) < 3:
+            print(
+                f"lst should have at least has three parts, but only has {len(parts)} parts "
+                f"for {parts}"
+            )
+            continue
+        try:
+            labels = [float(each) for each in parts[1:-1]]
+            yield Entry(int(parts[0]), parts[-1], labels)
+        except ValueError as error:
+            print(f"Parsing lst met error for {parts}, detail: {error}")
 
 
 # ---- records ------------------------------------------------------------------------------------

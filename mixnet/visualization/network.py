@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import functools
 import logging
 import os
@@ -11,8 +10,9 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
-from mixnet.base import ShapeError
+from mixnet.base import AttributeTypeError, ShapeError
 from mixnet.graph.node import Entry, Node
+from mixnet.ops.attributes import numbers
 from mixnet.symbol.symbol import Symbol
 from mixnet.visualization.drawing import draw
 from mixnet.visualization.summary import shapes_of
@@ -33,9 +33,7 @@ _COLOURS = {
 
 def _crossed(attrs: Mapping[str, str], name: str) -> str:
     """``"3x3"`` of the attribute ``(3, 3)``; ``"1"`` where it is not set."""
-    given = ast.literal_eval(attrs.get(name, "1"))
-    extents = given if isinstance(given, tuple) else (given,)
-    return "x".join(map(str, extents))
+    return "x".join(map(str, numbers(attrs.get(name, "1"))))
 
 
 def _label(node: Node) -> str:
@@ -87,7 +85,7 @@ def plot_network(
         ShapeError: the shapes do not determine all others.
     """
     if not isinstance(symbol, Symbol):
-        raise TypeError("symbol must be a Symbol")
+        raise AttributeTypeError(f"symbol must be a Symbol, not {type(symbol).__name__}.")
     shapes = shapes_of(symbol, shape) if shape is not None else {}
     types = _dtypes(symbol, dtype) if dtype is not None else {}
     nodes = symbol.graph.nodes

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from mixnet.base import ShapeError
+from mixnet.base import AttributeTypeError, ShapeError
 from mixnet.graph.node import Entry, Node
+from mixnet.ops.attributes import numbers
 from mixnet.passes.infer_shape import infer, is_known
 from mixnet.symbol.symbol import Symbol
 
@@ -52,6 +52,10 @@ def shapes_of(symbol: Symbol, given: Mapping[str, Any]) -> Mapping[Entry, Any]:
     Raises:
         ShapeError: they do not determine all others, or do not fit.
     """
+    if not isinstance(given, Mapping):
+        raise AttributeTypeError(
+            f"shape is a dict from names of inputs to shapes, as {{'data': (1, 10)}}, not {given!r:.60}."
+        )
     symbol._shapes_of((), given)  # raises for a name that is not there
     found = infer(symbol.graph, given).shapes
     unknown = [n.name for n in symbol.graph.nodes if not is_known(found.get(Entry(n)))]
@@ -65,7 +69,7 @@ def shapes_of(symbol: Symbol, given: Mapping[str, Any]) -> Mapping[Entry, Any]:
 def _filters(node: Node, fed: int) -> int:
     attrs = node.attrs
     count = fed * int(attrs["num_filter"]) // int(attrs.get("num_group", "1"))
-    for extent in ast.literal_eval(attrs["kernel"]):
+    for extent in numbers(attrs["kernel"]):
         count *= extent
     return count + (0 if _is_on(attrs, "no_bias") else int(attrs["num_filter"]))
 
@@ -109,7 +113,7 @@ def print_summary(
         ShapeError: the shapes do not determine those of all layers.
     """
     if not isinstance(symbol, Symbol):
-        raise TypeError("symbol must be Symbol")
+        raise AttributeTypeError("symbol must be Symbol")
     shapes = shapes_of(symbol, shape) if shape is not None else {}
     ends = [int(line_length * p) for p in positions] if positions[-1] <= 1 else list(positions)
     nodes = symbol.graph.nodes

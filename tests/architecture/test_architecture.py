@@ -17,8 +17,8 @@ PACKAGE = Path(mx.__file__).parent
 ROOT = PACKAGE.parent
 # Later rooms may import earlier ones.
 LAYERS = [
-    {"api", "base", "config", "context", "dtype", "attribute", "error", "interrupt", "lazy", "libinfo", "library", "log",
-     "name", "registry", "rtc", "source", "units", "util"},
+    {"api", "base", "config", "context", "dtype", "attribute", "error", "interpreter", "interrupt", "lazy", "libinfo", "library", "locks", "log",
+     "name", "pixels", "reading", "registry", "rtc", "source", "tasks", "units", "util"},
     {"ops"}, {"graph"}, {"passes"}, {"engine"}, {"runtime"}, {"autograd"}, {"ndarray"},
     {"random"}, {"numpy"}, {"numpy_extension"}, {"symbol"},
     {"initializer", "lr_scheduler", "metric", "operator", "recordio", "io"}, {"optimizer", "image"}, {"kvstore"},

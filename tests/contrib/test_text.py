@@ -135,7 +135,8 @@ def test_asking_for_vectors_and_changing_them(files: Path) -> None:
 def test_files_that_are_no_embeddings(files: Path) -> None:
     for name, error, message in (
         ("wrong", AssertionError, "Line 2 of .* has 3 numbers, those before have 2"),
-        ("empty", mx.MXNetError, "has no vectors"),
+        ("wrong", mx.base.FileFormatError, "Line 2 of"),
+        ("empty", mx.base.FileFormatError, "has no vectors"),
         ("none", ValueError, "There is no file"),
     ):
         with pytest.raises(error, match=message):
@@ -157,3 +158,13 @@ def test_embeddings_by_name(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> 
     monkeypatch.setattr("time.sleep", lambda seconds: None)
     with pytest.raises(mx.MXNetError, match="Get it by another way"):
         text.embedding.GloVe("glove.6B.50d.txt", str(tmp_path))
+
+
+@pytest.mark.parametrize("line", ["b 1 x", "b", "b 1 2 3", "b  1 2"])
+def test_lines_that_are_no_vectors(tmp_path: Path, line: str) -> None:
+    (tmp_path / "bad").write_text(f"a 1 2\n{line}\n")
+    with pytest.raises(mx.base.FileFormatError, match=r"Line 2 of .*bad"):
+        text.embedding.CustomEmbedding(str(tmp_path / "bad"))
+    (tmp_path / "bad").write_bytes(b"a 1 2\n\xff 1 2\n")
+    with pytest.raises(mx.base.FileFormatError, match="bad, line 2: this is no text in utf8"):
+        text.embedding.CustomEmbedding(str(tmp_path / "bad"))

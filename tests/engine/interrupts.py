@@ -18,6 +18,7 @@ import pytest
 from mixnet import autograd, nd
 from mixnet.engine import ThreadedEngine, Var
 from mixnet.runtime.record import flush
+from tests.line_interrupts import interrupted as at_line
 
 
 def interrupted(at: int, folders: tuple[str, ...], work: Callable[[], object]) -> bool:
@@ -63,8 +64,9 @@ def every_point(scenario: Callable[[int], bool], most: int = 2000) -> int:
     raise AssertionError(f"more than {most} points")
 
 
+@pytest.mark.parametrize("at_point", [interrupted, at_line], ids=["call", "line"])
 @pytest.mark.parametrize("kind", ["push", "push_sync", "claim"])
-def test_what_is_pushed_is_done_and_others_can_go_on(kind: str) -> None:
+def test_what_is_pushed_is_done_and_others_can_go_on(kind: str, at_point: Any) -> None:
     def scenario(at: int) -> bool:
         engine = ThreadedEngine()
         a, b = Var("a"), Var("b")
@@ -84,12 +86,12 @@ def test_what_is_pushed_is_done_and_others_can_go_on(kind: str) -> None:
                 gate.set()
                 engine.run(engine.claim(lambda: ran.append(at), (a,), (b,)))
 
-        came = interrupted(at, ("/mixnet/engine/",), work)
+        came = at_point(at, ("/mixnet/engine/",), work)
         gate.set()
         if kind == "claim" and came:  # as whoever claims does
             for task in [*b.holders, *(task for task, _ in b.queue)]:
                 engine.release(task)
-        assert ends(engine.wait_for_all), f"waits for ever after an interrupt at {at}"
+        assert ends(engine.wait_for_all), f"waits for ever after an interrupt at {at}, {came}"
         assert len(ran) <= 1 and (came or len(ran) == 1)
         assert not engine._pending and b.version == b.pushed and not b.holders and not b.queue
         after: list[int] = []
@@ -97,7 +99,7 @@ def test_what_is_pushed_is_done_and_others_can_go_on(kind: str) -> None:
         assert ends(lambda: engine.settle(b))
         assert b.error is not None or after == [1]
         engine.stop()
-        return came
+        return bool(came)
 
     assert every_point(scenario) > 20
 
@@ -116,7 +118,7 @@ def test_weights_are_there_after_an_interrupt(read: Callable[[nd.NDArray], objec
         assert ends(lambda: found.append(weight.asnumpy())), at
         assert found, f"lost by an interrupt at {at}"
         np.testing.assert_array_equal(found[0], first * 2 - 1)
-        return came
+        return bool(came)
 
     assert not scenario(10**6)  # compiled
     assert every_point(scenario) > 20
@@ -136,7 +138,7 @@ def test_nothing_is_recorded_after_an_interrupt_in_a_scope() -> None:
     def scenario(at: int) -> bool:
         came = interrupted(at, ("autograd/scope.py",), work)
         assert not autograd.is_recording() and not autograd.is_training(), at
-        return came
+        return bool(came)
 
     assert every_point(scenario) > 8
     scope = autograd.record()

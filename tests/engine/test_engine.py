@@ -512,3 +512,33 @@ def test_the_end_of_the_process_asks_too() -> None:
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
     assert done.returncode == 0 and "nobody waited for it: ValueError: given up" in done.stderr
+
+
+def test_an_idle_worker_does_not_keep_others_from_starting() -> None:
+    """A burst of tasks gets as many threads as are allowed, also after there was work before."""
+    engine = ThreadedEngine({"io": 4})
+    engine.push_sync(lambda: None, resource="io")
+    first = Var("first")
+    engine.push(lambda: None, (), (first,), "io")
+    engine.wait_for_var(first)
+    time.sleep(0.05)  # the one worker sleeps
+    together, most, lock = 0, 0, threading.Lock()
+    four = threading.Event()
+
+    def work() -> None:
+        nonlocal together, most
+        with lock:
+            together += 1
+            most = max(most, together)
+            if together == 4:
+                four.set()
+        four.wait(10)
+        with lock:
+            together -= 1
+
+    for _ in range(8):
+        engine.push(work, resource="io")
+    assert four.wait(10), f"{most} tasks ran at once, of 4 that may"
+    engine.wait_for_all()
+    assert most == 4
+    engine.stop()

@@ -2,25 +2,10 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from pathlib import Path
 
-ROOT = Path(__file__).parents[2]
+from tests.interrupts import run_apart
 
 
 def test_interrupts() -> None:
-    options = [
-        "-o",
-        "addopts=",
-        "-p",
-        "no:cacheprovider",
-        "-p",
-        "no:hypothesispytest",
-        "--assert=plain",
-    ]
-    tests = str(Path(__file__).with_name("interrupts.py"))
-    command = [sys.executable, "-m", "pytest", *options, tests]
-    run = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=600)
-    assert run.returncode == 0, run.stdout + run.stderr
-    assert " passed" in run.stdout and "skipped" not in run.stdout
+    run_apart(Path(__file__).with_name("interrupts.py"))

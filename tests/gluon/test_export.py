@@ -210,3 +210,17 @@ def test_older_names(tmp_path: Path) -> None:
     net.save_params(str(tmp_path / "a.params"))
     assert list(nd.load(str(tmp_path / "a.params"))) == ["dense0_weight", "dense0_bias"]
     net.load_params(str(tmp_path / "a.params"))
+
+
+@pytest.mark.parametrize("text", ["", "[1]", "{}", '{"a": 1}', '{"a": {}}', '{"a": {"orig_name": [1]}}', "[" * 9999,
+                                  '{"a": {"orig_name": "x", "children": {}}, "b": 1}', "\xff"])  # fmt: skip
+def test_damaged_descriptions_of_blocks(tmp_path: Path, text: str) -> None:
+    net = nn.HybridSequential()
+    net.add(nn.Dense(2, in_units=3))
+    net.initialize()
+    net.save(str(tmp_path / "a"))
+    (tmp_path / "a-model.json").write_text(text, encoding="latin-1")
+    before = net.name, net[0].name
+    with pytest.raises(mx.base.FileFormatError, match=r"a-model\.json"):
+        net.load(str(tmp_path / "a"))
+    assert (net.name, net[0].name) == before

@@ -160,6 +160,10 @@ def test_room_for_objects(five: dict[str, Any]) -> None:
     [
         ([2, 5, 1, 2, 3], "Label shape is invalid"),
         ([1, 5, 1, 0.1, 0.2, 0.3, 0.4], "inconsistent with annotation width 5"),
+        ([float("nan"), 5, 1, 0.1, 0.2, 0.3, 0.4], "header of width nan"),
+        ([2, float("inf"), 1, 0.1, 0.2, 0.3, 0.4], "annotation width inf"),
+        ([-3, 5, 1, 0.1, 0.2, 0.3, 0.4], "header of width -3"),
+        ([7, 5, 1, 0.1, 0.2, 0.3, 0.4], "header of width 7"),
         ([2, 5, 0, 0.5, 0.5, 0.2, 0.2], "no valid label"),
     ],
 )
@@ -258,4 +262,15 @@ def test_random_detection_records() -> None:
 def test_records_without_boxes() -> None:
     path = str(FIXTURES / "augment.rec")
     with warnings.catch_warnings(), pytest.raises(mx.MXNetError, match="is no list of boxes"):
+        detection(path_imgrec=path)
+
+
+@pytest.mark.parametrize("start", [float("nan"), float("inf"), -3.0, 7.0])
+def test_records_whose_labels_are_no_boxes(tmp_path: Path, start: float) -> None:
+    path = str(tmp_path / "a.rec")
+    writer = mx.recordio.MXRecordIO(path, "w")
+    label = [start, 5, 0, 0.1, 0.1, 0.9, 0.9]
+    writer.write(mx.recordio.pack_img((0, label, 4, 0), np.zeros((8, 8, 3), np.uint8)))
+    writer.close()
+    with pytest.raises(mx.MXNetError, match=r"a.rec: the label of image 4 is no list of boxes"):
         detection(path_imgrec=path)

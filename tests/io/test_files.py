@@ -262,3 +262,46 @@ def test_prefetching_errors() -> None:
 
     with pytest.raises(OSError, match="the disk is gone"):
         next(mx.io.PrefetchingIter(Broken()))
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"1,2\n\xff,3\n", "line 2: this is no text in utf-8"),
+        (b"1,2\n3,\x00\n", "line 2: a sample has 2"),
+        (gzip.compress(b"1,2\n" * 5, mtime=0)[:-9], "the packed content is damaged"),
+        (b"1,1e\n", "line 1"),
+    ],
+)
+def test_damaged_csv_files(
+    csv: dict[str, Any], tmp_path: Path, content: bytes, message: str
+) -> None:
+    (tmp_path / "bad.csv").write_bytes(content)
+    with pytest.raises(mx.base.FileFormatError, match=f"bad.csv.*{message}"):
+        mx.io.CSVIter(**{**csv, "data_csv": str(tmp_path / "bad.csv")})
+
+
+@pytest.mark.parametrize(
+    "line", [b"1 \xff:1", b"1 0:\xff", b"1 9:1", b"1 -1:1", b"x", b"1 0:", b"1 0", b"1 0:1:1",
+             b"1 99999999999999999999:1", b"1 " + b"9" * 5000 + b":1"]
+)  # fmt: skip
+def test_damaged_libsvm_files(tmp_path: Path, line: bytes) -> None:
+    (tmp_path / "bad").write_bytes(b"1 0:1\n" + line + b"\n")
+    with pytest.raises(mx.base.FileFormatError, match="bad, line 2"):
+        mx.io.LibSVMIter(data_libsvm=str(tmp_path / "bad"), data_shape=(3,), batch_size=1)
+
+
+def test_mnist_headers_that_say_too_much(mnist: dict[str, Any], tmp_path: Path) -> None:
+    path = tmp_path / "huge.gz"
+    for shape in ((1 << 30, 28, 28), ((1 << 32) - 1,) * 3, (1 << 31, 1 << 31, 4)):
+        head = struct.pack(">IIII", 0x803, *shape)
+        path.write_bytes(gzip.compress(head + bytes(100)))
+        with pytest.raises(
+            mx.base.FileFormatError, match=r"huge.gz is truncated: .* there are 100"
+        ):
+            mx.io.MNISTIter(**{**mnist, "image": str(path)})
+    path.write_bytes(gzip.compress(struct.pack(">IIII", 0x803, 0, 28, 28)))
+    labels = tmp_path / "none"
+    labels.write_bytes(struct.pack(">II", 0x801, 0))
+    with pytest.raises(mx.base.FileFormatError, match="no images"):
+        mx.io.MNISTIter(**{**mnist, "image": str(path), "label": str(labels)})

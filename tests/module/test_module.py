@@ -102,7 +102,7 @@ def test_files_that_are_no_checkpoint(tmp_path: Path, caplog: pytest.LogCaptureF
     [
         ({"data_names": ["dat"]}, "data_names=['dat']) but input with name 'dat' is not found in "),
         ({"fixed_param_names": ["zz"]}, "fixed_param_names=['zz'])"),
-        ({"state_names": ["zz"]}, "Did you mean one of:\n\tdata\n\tsoftmax_label\033[0m"),
+        ({"state_names": ["zz"]}, "Did you mean one of: data, softmax_label?"),
     ],
 )
 def test_names_that_the_symbol_has_not(given: dict, text: str) -> None:
@@ -117,15 +117,13 @@ def test_labels_that_the_symbol_has_not_are_warned_of() -> None:
     module = mx.mod.Module(mlp())
     with pytest.raises(ValueError, match="Data provided by data_shapes don't match names") as c:
         module.bind([("dta", (4, 5))], [("softmax_label", (4,))])
-    assert "([DataDesc[dta,(4, 5),<class 'numpy.float32'>,NCHW]] vs. ['data'])" in str(c.value)
+    assert "names: dta vs. data." in str(c.value)
     with pytest.raises(AssertionError) as batch:
         module.bind([("data", (4, 5))], [("softmax_label", (5,))])
     assert str(batch.value) == (
         "all data must have the same batch size: batch_size = 4, but softmax_label has shape (5,)"
     )
-    with pytest.warns(
-        UserWarning, match=r"label_shapes don't match .*\(\[\] vs. \['softmax_label'"
-    ):
+    with pytest.warns(UserWarning, match=r"label_shapes don't match .*: none vs. softmax_label\."):
         mx.mod.Module(mlp()).bind([("data", (4, 5))])
 
 
@@ -134,7 +132,7 @@ def test_what_must_come_before(caplog: pytest.LogCaptureFixture) -> None:
     for call in (module.get_params, module.update, lambda: module.data_shapes):
         with pytest.raises(AssertionError):
             call()
-    with pytest.raises(AssertionError, match="call bind before initializing the parameters"):
+    with pytest.raises(AssertionError, match=r"Module.init_params.*Call bind\("):
         module.init_params()
     module.bind([("data", (4, 5))], [("softmax_label", (4,))])
     module.bind([("data", (4, 5))], [("softmax_label", (4,))])
@@ -167,7 +165,7 @@ def test_parameters_are_set_and_missed() -> None:
     with pytest.raises(ValueError, match='Find name "zz" that is not in the arguments'):
         module.set_params(extra, {}, allow_missing=True)
     module.set_params(extra, {}, allow_missing=True, allow_extra=True)
-    with pytest.raises(mx.MXNetError, match=r"\(2,\) does not fit into \(4, 5\)"):
+    with pytest.raises(mx.MXNetError, match=r"fc1_weight.*\(2,\).*\(4, 5\)"):
         module.set_params({**extra, "fc1_weight": mx.nd.ones((2,))}, {})
 
 

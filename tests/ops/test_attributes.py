@@ -10,6 +10,7 @@ import pytest
 
 import mixnet as mx
 from mixnet import nd, sym
+from mixnet.ops.attributes import numbers
 
 X = np.arange(24, dtype="float32").reshape(2, 3, 4)
 
@@ -73,3 +74,23 @@ def test_arguments_of_operators_are_told() -> None:
     names = mx.operator.get_all_registered_operators()
     assert {"Convolution", "_npi_add", "_contrib_box_nms"} <= set(names)
     json.dumps(names)
+
+
+@pytest.mark.parametrize(("text", "value"), [
+    ("(2, 3)", (2, 3)), ("[2L, 3L]", (2, 3)), ("(2,)", (2,)), ("2", (2,)), ("2,3", (2, 3)), ("", ()),
+    ("()", ()), (" ( 2 ,3 ) ", (2, 3)), ("(None, -1)", (None, -1)), ("(1.5, 1e3)", (1.5, 1000.0)),
+    ("((0, 1), (2, 3))", ((0, 1), (2, 3))), ("(True, False)", (True, False)), ("((0, 1),)", ((0, 1),)),
+])  # fmt: skip
+def test_numbers_in_text(text: str, value: tuple) -> None:
+    assert numbers(text) == value
+
+
+@pytest.mark.parametrize("text", [
+    "(2", "2)", "(2]", "(2 3)", "(,)", "(2,,3)", "x", "(x,)", "((((((((((1))))))))))", "(" * 10_000,
+    "1+1", "__import__", "9" * 5000 + "x",
+])  # fmt: skip
+def test_text_that_is_no_numbers(text: str) -> None:
+    with pytest.raises(ValueError):
+        numbers(text)
+    with pytest.raises(mx.base.AttributeValueError, match="attribute kernel"):
+        mx.sym.Pooling(mx.sym.var("a"), kernel=text)

@@ -113,7 +113,7 @@ def test_errors_say_what_is_wrong() -> None:
         nd._image_resize(image, size=2, interp=7)
     with pytest.raises(DTypeError, match="cast it"):
         nd._image_resize(nd.zeros((2, 3, 3), dtype="int32"), size=2)
-    with pytest.raises(AttributeValueError, match="no rectangle"):
+    with pytest.raises(AttributeValueError, match="out of range"):
         nd._image_crop(image, x=-1, y=0, width=2, height=2)
     with pytest.raises(AttributeValueError, match="0 or more"):
         nd._image_random_hue(image, min_factor=-1.0, max_factor=0.0)

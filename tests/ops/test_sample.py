@@ -367,7 +367,7 @@ BAD = {
     "low < high": lambda: R.randint(5, 5),
     "int32": lambda: R.randint(0, 5, dtype="float32"),
     "shape": lambda: R.randn((2, 3)),
-    "at least 0": lambda: nd._npi_normal(loc=0, scale=-1),
+    "0 or more": lambda: nd._npi_normal(loc=0, scale=-1),
     "above 0": lambda: nd._npi_pareto(a=0),
     "prob": lambda: nd._npi_bernoulli(prob=1.5, logit=None, is_logit=False),
     "not one of": lambda: nd._npi_bernoulli(prob=0.5, logit=None, is_logit=False, dtype="int64"),

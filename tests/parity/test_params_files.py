@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import struct
 from pathlib import Path
 
 import numpy as np
@@ -100,3 +101,37 @@ def test_a_failed_save_leaves_the_old_file(tmp_path: Path) -> None:
 def test_a_missing_folder_is_named(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError, match="does not exist"):
         nd.save(tmp_path / "no" / "a.params", [nd.ones((2,))])
+
+
+def sparse_file(kind: int, shape: tuple, stored: tuple, *positions: tuple[int, tuple]) -> bytes:
+    """A file with one sparse array of zeros: storage type, shapes, and dtypes and shapes of positions."""
+
+    def extents(each: tuple) -> bytes:
+        return struct.pack(f"<i{len(each)}q", len(each), *each)
+
+    parts = [struct.pack("<QQQIi", 0x112, 0, 1, 0xF993FAC9, kind), extents(stored), extents(shape)]
+    parts.append(struct.pack("<iii", 1, 0, 0))
+    parts += [struct.pack("<i", code) + extents(each) for code, each in positions]
+    return b"".join([*parts, bytes(1000), struct.pack("<Q", 0)])
+
+
+@pytest.mark.parametrize("content", [
+    sparse_file(2, (3,), (2,), (6, (4,)), (6, (2,))), sparse_file(2, (3, 4), (2,), (6, (2,)), (6, (2,))),
+    sparse_file(2, (3, 4), (2,), (6, (4,)), (6, (3,))), sparse_file(2, (3, 4), (2,), (0, (4,)), (6, (2,))),
+    sparse_file(2, (3, 4), (2,), (6, (4,)), (99, (2,))), sparse_file(2, (1 << 62, 4), (2,), (6, (4,)), (6, (2,))),
+    sparse_file(1, (6, 3), (2, 4), (6, (2,))), sparse_file(1, (), (), (6, ())),
+    sparse_file(1, (6, 3), (2, 3), (6, (3,))), sparse_file(1, (6, 3), (2, 3), (1, (2,))),
+])  # fmt: skip
+def test_sparse_arrays_whose_parts_do_not_fit(content: bytes) -> None:
+    with pytest.raises(
+        mx.base.FileFormatError, match=r"array 0: (a|the positions of a) (csr|row_sparse)"
+    ):
+        nd.load_frombuffer(content)
+
+
+def test_sizes_beyond_all_memory() -> None:
+    head = struct.pack("<QQQIii", 0x112, 0, 1, 0xF993FACA, 0, 3)
+    for shape in ((1 << 62, 1 << 62, 0), (1 << 62, 4, 4), (1 << 40, 1, 1)):
+        content = head + struct.pack("<3q", *shape) + struct.pack("<iii", 1, 0, 0) + bytes(64)
+        with pytest.raises(mx.base.FileFormatError, match=r"truncated|corrupted"):
+            nd.load_frombuffer(content)

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from mixnet.graph.graph import Graph
 from mixnet.graph.node import Entry, Node
 from mixnet.ops import find
+from mixnet.passes.assign_keys import key_variable
 from mixnet.passes.differentiate import differentiate
 from mixnet.runtime.lower import lower
 
@@ -64,7 +65,7 @@ def _unary(name: str, attributes: dict, x: Entry, key: Entry) -> Entry:
 def graphs(draw: st.DrawFn) -> Graph:
     """Random graphs of two float32 variables of ``SHAPE``, and a key."""
     variables = [Node(None, name=f"x{i}") for i in range(2)]
-    key = Node(None, name="random key")
+    key = key_variable(1)
     entries = [Entry(v) for v in variables]
     constants = [apply("_ones", shape=SHAPE), apply("_full", shape=SHAPE, value=-0.5)]
     for _ in range(draw(st.integers(1, 12))):
@@ -84,7 +85,7 @@ def graphs(draw: st.DrawFn) -> Graph:
 def values(graph: Graph) -> list[np.ndarray]:
     """Values of the heads, each operation run on its own."""
     with jax.enable_x64(True):
-        key = jnp.zeros(2, jnp.uint32)
+        key = jnp.zeros(3, jnp.uint32)
         return [np.asarray(each) for each in lower(graph)([*map(jnp.asarray, ARRAYS), key])]
 
 
@@ -99,7 +100,7 @@ def gradients(graph: Graph) -> list[np.ndarray]:
     ]
     backward = Graph(tuple(zeros), (*graph.inputs, *starts))
     with jax.enable_x64(True):
-        given = [*map(jnp.asarray, ARRAYS), jnp.zeros(2, jnp.uint32)]
+        given = [*map(jnp.asarray, ARRAYS), jnp.zeros(3, jnp.uint32)]
         given += [jnp.ones(each.shape, each.dtype) for each in values(graph)]
         return [np.asarray(each) for each in lower(backward)(given)]
 

@@ -202,8 +202,8 @@ def test_joined_branches_and_broadcasts() -> None:
 def test_leaky_relu_and_an_operator_that_stays() -> None:
     net = Net()
     y = net.convolution(net.variable(2, 3, 6, 6), 3, 4, num_group=1)
-    key = net.variable(2)
-    net.arrays[-1] = np.zeros(2, np.uint32)
+    key = net.variable(3)
+    net.arrays[-1] = np.zeros(3, np.uint32)
     op = find("LeakyReLU")
     statics, scalars = op.bind({"act_type": "leaky", "slope": 0.1})
     y = Entry(Node(op, statics, (*scalars, 0.0), (y, key), "leaky"))

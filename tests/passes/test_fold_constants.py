@@ -11,6 +11,7 @@ import mixnet as mx
 from mixnet.graph.graph import Graph
 from mixnet.graph.node import Entry, Node, ScalarSlot
 from mixnet.ops import find
+from mixnet.ops.stream import STREAM_SPEC
 from mixnet.passes import pipeline
 from mixnet.passes.eliminate_common import eliminate_common
 from mixnet.passes.facts import Facts
@@ -19,7 +20,7 @@ from mixnet.runtime.lower import lower
 from tests.passes.programs import SHAPE, apply, gradients, graphs, same_bits, values
 
 FLOAT32 = np.dtype("float32")
-FACTS = Facts("cpu", [(SHAPE, FLOAT32), (SHAPE, FLOAT32), ((2,), np.dtype("uint32"))])
+FACTS = Facts("cpu", [(SHAPE, FLOAT32), (SHAPE, FLOAT32), STREAM_SPEC])
 QUICK = settings(max_examples=50, deadline=None)
 
 

@@ -36,7 +36,7 @@ def gradients(op: GraphOp, arrays: list) -> list[np.ndarray]:
     made = forward.backward_node(node, [Entry(each) for each in starts], wanted)
     graph = Graph(tuple(Entry(made, i) for i in wanted), (*values, *starts))
     with jax.enable_x64(True):
-        given = [*arrays, *[jnp.zeros(2, jnp.uint32)] * (len(values) - len(arrays))]
+        given = [*arrays, *[jnp.zeros(3, jnp.uint32)] * (len(values) - len(arrays))]
         ones = [jnp.ones(each.shape, each.dtype) for each in lower(op.graph)(given)]
         plain = lower(graph)([*given, *ones])
         passed = lower(pipeline.run(graph, "segment", Facts()))([*given, *ones])
@@ -222,7 +222,7 @@ def test_nothing_of_the_users_runs_twice() -> None:
 @pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32", "float64", "int32"])
 def test_the_value_after_a_gradient_has_all_its_bits(dtype: str) -> None:
     data = np.array([[np.nan, -0.0, 1e-45, np.inf]], np.float32)
-    key = np.array([1, 2**31], np.uint32)
+    key = np.array([1, 2**31, 5], np.uint32)
     for number in (0.0, -1.0, np.nan, np.inf):
         with jax.enable_x64(True):
             gradient = jnp.asarray(np.full((2, 2), number).astype(np.float32)).astype(dtype)

@@ -10,12 +10,13 @@ import mixnet as mx
 from mixnet.graph.graph import Graph
 from mixnet.graph.node import Entry, Node, ScalarSlot
 from mixnet.ops import find
+from mixnet.ops.stream import STREAM_SPEC
 from mixnet.passes.facts import Facts
 from mixnet.passes.simplify import drop_gradient_rules, simplify
 from tests.passes.programs import SHAPE, apply, gradients, graphs, same_bits, values
 
 FLOAT32 = np.dtype("float32")
-FACTS = Facts("cpu", [(SHAPE, FLOAT32), (SHAPE, FLOAT32), ((2,), np.dtype("uint32"))])
+FACTS = Facts("cpu", [(SHAPE, FLOAT32), (SHAPE, FLOAT32), STREAM_SPEC])
 QUICK = settings(max_examples=50, deadline=None)
 
 

@@ -13,7 +13,7 @@ from mixnet import autograd, gluon, nd
 from mixnet.context import Context
 from mixnet.ops.lowering import onednn
 from mixnet.passes.choose_layout import cache_folder
-from mixnet.runtime import executable_cache
+from mixnet.runtime import ahead, executable_cache
 from mixnet.runtime.ahead import compile_for
 from mixnet.runtime.value import Spec
 
@@ -121,3 +121,19 @@ def test_a_program_that_cannot_be_written_is_never_tried(
     for x in (first, nd.array(np.ones((2, 4, 9, 11)))):
         np.testing.assert_allclose(net(x).asnumpy(), np.full((2, 8, 7, 9), 36.0))
     assert not all(written(graph) for graph in graphs), "there was no such program"
+
+
+def test_programs_are_forgotten_before_memory_maps_run_out(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    forgotten: list[str] = []
+    counts = iter([60_000, 51_000, 60_000, 100, 100])
+    monkeypatch.setattr(ahead, "_memory_maps", lambda: next(counts))
+    monkeypatch.setattr(ahead, "forgetters", [lambda: forgotten.append("ours")])
+    monkeypatch.setattr(ahead.jax, "clear_caches", lambda: forgotten.append("JAX's"))
+    ahead.make_room()
+    assert forgotten == ["ours", "JAX's"]
+    ahead.make_room()
+    assert forgotten == ["ours", "JAX's", "ours"]
+    ahead.make_room()
+    assert len(forgotten) == 3

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import subprocess
 import sys
 import threading
@@ -305,3 +306,155 @@ def test_programs_end_cleanly_with_work_under_way() -> None:
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
     assert found.stdout == "ran\n" and found.stderr == "" and found.returncode == 0
     assert time.monotonic() - start < 60
+
+
+# ---- threads that wait for each other ---------------------------------------------------------
+
+
+def test_two_threads_that_read_each_others_pending_arrays() -> None:
+    latest = [nd.ones((4,)), nd.ones((4,)) * 3]
+
+    def work(me: int) -> None:
+        for _ in range(3000):
+            latest[me] = latest[me] * 0.5 + latest[1 - me] * 0.5
+
+    in_threads(2, work)
+    for each in latest:
+        found = each.asnumpy()
+        assert ((found >= 1) & (found <= 3)).all()
+
+
+@mx.operator.register("adds_one_in_place")
+class AddsOneInPlace(mx.operator.CustomOpProp):
+    """Changes a copy of its own, as operators in Python do."""
+
+    def create_operator(self, ctx, shapes, dtypes):
+        class Operator(mx.operator.CustomOp):
+            def forward(self, is_train, req, in_data, out_data, aux):
+                gate.wait(60)
+                copy = in_data[0].copy()
+                copy += 1
+                self.assign(out_data[0], req[0], copy)
+
+        return Operator()
+
+
+gate = threading.Event()  # closed: the operator waits
+gate.set()
+
+
+@pytest.mark.parametrize("size", [1, 10, 1000])
+def test_an_operator_in_python_updates_while_the_program_does(size: int) -> None:
+    a, total = nd.ones((3,)), nd.zeros((3,))
+
+    def work(_: int) -> None:
+        with mx.engine.bulk(size):
+            for _ in range(30):
+                y = nd.Custom(a, op_type="adds_one_in_place")
+                for _ in range(3):
+                    total.__iadd__(y)
+
+    in_threads(1, work)
+    np.testing.assert_array_equal(total.asnumpy(), [180, 180, 180])
+
+
+def test_what_reads_one_pending_segment_often_is_not_held_back() -> None:
+    from mixnet.runtime.record import flush
+    from mixnet.runtime.state import state
+
+    def program() -> tuple[nd.NDArray, list[nd.NDArray]]:
+        y = nd.Custom(nd.ones((3,)), op_type="adds_one_in_place")
+        results = [y + i for i in range(30)]
+        for weight in [y * i for i in range(30)]:
+            nd.sgd_update(weight, y, lr=0.1, out=weight)
+        return y, results
+
+    program()
+    nd.waitall()
+    ahead = len(state.handed_over[mx.cpu(0)])
+    gate.clear()
+    try:
+        y, results = program()
+        # Thirty uses of one program that waits: it counts once.
+        assert len(state.handed_over[mx.cpu(0)]) - ahead <= 1
+        assert y._value.array is None, "nothing of this needed the value"
+    finally:
+        gate.set()
+    flush()
+    assert results[3].asnumpy()[0] == 5
+
+
+def test_an_operation_that_waits_for_itself_is_an_error() -> None:
+    holder: list[nd.NDArray] = []
+
+    @mx.operator.register("reads_its_result")
+    class ReadsItsResult(mx.operator.CustomOpProp):
+        def create_operator(self, ctx, shapes, dtypes):
+            class Operator(mx.operator.CustomOp):
+                def forward(self, is_train, req, in_data, out_data, aux):
+                    started.wait(30)
+                    self.assign(out_data[0], req[0], holder[0] + 1)
+                    out_data[0].asnumpy()
+
+            return Operator()
+
+    started = threading.Event()
+    holder.append(nd.Custom(nd.ones((2,)), op_type="reads_its_result"))
+    started.set()
+    with pytest.raises(mx.MXNetError, match="waits for what can only run after itself"):
+        holder[0].asnumpy()
+
+
+def test_nothing_is_lost_while_others_hand_over_what_is_recorded(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    from mixnet.runtime import first_sight
+    from mixnet.runtime.record import hand_over_all
+
+    # Where it is cut depends on chance: each operation by itself, rather than ever new programs.
+    monkeypatch.setattr(first_sight, "runs_by_operator", lambda key, program: True)
+    interval, done = sys.getswitchinterval(), threading.Event()
+    one = nd.ones((2,))
+
+    def hand_over() -> None:
+        while not done.is_set():
+            hand_over_all("a test")
+
+    others = [threading.Thread(target=hand_over) for _ in range(2)]
+    sys.setswitchinterval(1e-6)
+    try:
+        for thread in others:
+            thread.start()
+        for _ in range(300):
+            total = nd.zeros((2,))
+            for _ in range(40):
+                total = total + one
+            np.testing.assert_array_equal(total.asnumpy(), [40, 40])
+    finally:
+        done.set()
+        sys.setswitchinterval(interval)
+        for thread in others:
+            thread.join()
+
+
+def test_a_finalizer_that_records_disturbs_nothing() -> None:
+    class Leaves:
+        def __del__(self) -> None:
+            left.append(nd.ones((2,)) * 3)
+
+    left: list[nd.NDArray] = []
+    x = nd.ones((2,))
+    thresholds = gc.get_threshold()
+    gc.set_threshold(5)  # the collector runs while operations are being recorded
+    try:
+        for _ in range(200):
+            cycle = [Leaves()]
+            cycle.append(cycle)
+            del cycle
+            y = ((x + 1) * 2 - x) * x
+            np.testing.assert_array_equal(y.asnumpy(), [3, 3])
+    finally:
+        gc.set_threshold(*thresholds)
+    assert len(left) > 100
+    for each in left:
+        np.testing.assert_array_equal(each.asnumpy(), [3, 3])

@@ -472,7 +472,7 @@ def test_a_symbol_without_lines_has_none() -> None:
 def test_a_symbol_with_states_and_random_numbers() -> None:
     net = mx.sym.Dropout(mx.sym.BatchNorm(mx.sym.Variable("data"), name="bn"), p=0.5)
     program = mx.stages(net, data=(4, 2), train=True).program
-    assert "_draw_key" in nodes(program)
+    assert "_advance_stream" in nodes(program)
     assert len(program.graph["heads"]) == 1 + 2 + 2  # output, states, gamma and beta
 
 

@@ -125,7 +125,9 @@ def init(
     if _amp_initialized:
         return
     if not (target_dtype in ("float16", np.float16) or _is_bfloat16(target_dtype)):
-        raise CheckError("AMP currently supports only float16 or bfloat16 as a target_dtype")
+        raise CheckError(
+            f"AMP currently supports only float16 or bfloat16 as a target_dtype, not {target_dtype!r}."
+        )
     rule = _precision(target_dtype, target_precision_ops, fp32_ops, conditional_fp32_ops)
     logging.info("Using AMP")
     _amp_initialized = True

@@ -8,6 +8,7 @@ from typing import Any
 
 from mixnet import context as ctx
 from mixnet import ndarray as nd
+from mixnet.base import AttributeTypeError, AttributeValueError, CheckError
 from mixnet.contrib.svrg_optimization.svrg_optimizer import _SVRGOptimizer
 from mixnet.model.update import _create_kvstore
 from mixnet.module.module import Module
@@ -63,12 +64,12 @@ class SVRGModule(Module):
         )  # fmt: skip
         super().__init__(*given)
         if not isinstance(update_freq, int):
-            raise TypeError(
+            raise AttributeTypeError(
                 "update_freq in SVRGModule must be an integer to represent the frequency for "
                 "calculating full gradients"
             )
         if update_freq <= 0:
-            raise ValueError(
+            raise AttributeValueError(
                 "update_freq in SVRGModule must be a positive integer to represent the frequency "
                 "for calculating full gradients"
             )
@@ -148,7 +149,8 @@ class SVRGModule(Module):
         idx2name = {i * copies + k: name for k in range(copies) for i, name in enumerate(names)}
         given = dict(optimizer_params)
         given.setdefault("rescale_grad", 1.0 / batch_size)
-        assert optimizer == _SVRGOptimizer.__name__, f"{optimizer} is not the optimizer of SVRG."
+        if optimizer != _SVRGOptimizer.__name__:
+            raise CheckError(f"{optimizer} is not the optimizer of SVRG.")
         return _SVRGOptimizer(
             default_optimizer=default_opt, sym=self.symbol, param_idx2name=idx2name, **given
         )

@@ -15,7 +15,14 @@ import numpy as np
 from mixnet import base as base
 from mixnet import ndarray as nd  # noqa: F401
 from mixnet import registry
-from mixnet.base import MXNetError, data_dir
+from mixnet.base import (
+    AttributeValueError,
+    CheckError,
+    FileFormatError,
+    MXNetError,
+    UnknownNameError,
+    data_dir,
+)
 from mixnet.contrib.text import _constants as C  # noqa: F401
 from mixnet.contrib.text import vocab
 from mixnet.gluon import utils
@@ -24,6 +31,7 @@ from mixnet.ndarray import zeros
 from mixnet.ndarray.create import array
 from mixnet.ndarray.ndarray import NDArray
 from mixnet.numpy.creation import array as np_array
+from mixnet.reading import lines_of, opened
 from mixnet.util import is_np_array
 
 Kind = TypeVar("Kind", bound=type)
@@ -63,10 +71,14 @@ def get_pretrained_file_names(embedding_name: str | None = None) -> Any:
             if cls.pretrained_file_name_sha1
         }
     if embedding_name not in known:
-        raise KeyError(
+        raise UnknownNameError(
             f"There is no embedding {embedding_name!r}; take one of {', '.join(sorted(known))}."
         )
     return list(known[embedding_name].pretrained_file_name_sha1)
+
+
+class VectorLineError(FileFormatError, AssertionError):
+    """A line of a file with vectors is none of a token and its numbers."""
 
 
 class _TokenEmbedding(vocab.Vocabulary):
@@ -115,7 +127,7 @@ class _TokenEmbedding(vocab.Vocabulary):
     def _check_pretrained_file_names(cls, pretrained_file_name: str) -> None:
         if pretrained_file_name not in cls.pretrained_file_name_sha1:
             names = ", ".join(cls.pretrained_file_name_sha1)
-            raise KeyError(
+            raise UnknownNameError(
                 f"{cls.__name__} has no file {pretrained_file_name!r}. There are: {names}."
             )
 
@@ -126,56 +138,60 @@ class _TokenEmbedding(vocab.Vocabulary):
 
         Raises:
             ValueError: there is no such file.
-            AssertionError: lines have different numbers of numbers.
+            FileFormatError: a line is none of a token and numbers, or not as long as others.
         """
         path = os.path.expanduser(path)
         if not os.path.isfile(path):
-            raise ValueError(f"There is no file {path} with vectors of tokens.")
+            raise AttributeValueError(f"There is no file {path} with vectors of tokens.")
         logging.info("Loading pre-trained token embedding vectors from %s", path)
         vectors: list[np.ndarray] = []
         unknown: np.ndarray | None = None
         taken: set[str] = set()
         length = None
         first = len(self)
-        with open(path, encoding=encoding) as file:
-            for number, line in enumerate(file, 1):
-                token, *texts = line.rstrip().split(elem_delim)
-                if not texts:
-                    raise AssertionError(
-                        f"Line {number} of {path} has no numbers; is {elem_delim!r} what stands "
-                        f"between them?"
-                    )
+        for number, line in lines_of(opened(path), path, encoding):
+            token, *texts = line.rstrip().split(elem_delim)
+            if not texts:
+                raise VectorLineError(
+                    f"Line {number} of {path} has no numbers; is {elem_delim!r} what stands "
+                    f"between them?"
+                )
+            try:
                 vector = np.array([float(each) for each in texts], np.float32)
-                is_unknown = token == self.unknown_token
-                if (is_unknown and unknown is not None) or token in taken:
-                    warnings.warn(
-                        f"Line {number} of {path}: {token} has a vector already; this one is left "
-                        f"out.",
-                        stacklevel=4,
+            except ValueError as error:
+                raise VectorLineError(
+                    f"Line {number} of {path}: behind {token!r:.40} stand numbers with "
+                    f"{elem_delim!r} in between; {error}."
+                ) from None
+            is_unknown = token == self.unknown_token
+            if (is_unknown and unknown is not None) or token in taken:
+                warnings.warn(
+                    f"Line {number} of {path}: {token} has a vector already; this one is left out.",
+                    stacklevel=4,
+                )
+            elif len(vector) == 1:
+                warnings.warn(
+                    f"Line {number} of {path}: {token} with the one number {vector[0]} looks like "
+                    f"a header; it is left out.",
+                    stacklevel=4,
+                )
+            else:
+                if length is not None and len(vector) != length:
+                    raise VectorLineError(
+                        f"Line {number} of {path}: the vector of {token} has {len(vector)} "
+                        f"numbers, those before have {length}."
                     )
-                elif len(vector) == 1:
-                    warnings.warn(
-                        f"Line {number} of {path}: {token} with the one number {vector[0]} looks "
-                        f"like a header; it is left out.",
-                        stacklevel=4,
-                    )
+                length = len(vector)
+                if is_unknown:
+                    unknown = vector
+                elif token not in self._token_to_idx:
+                    vectors.append(vector)
+                    self._add(token)
+                    taken.add(token)
                 else:
-                    if length is not None and len(vector) != length:
-                        raise AssertionError(
-                            f"Line {number} of {path}: the vector of {token} has {len(vector)} "
-                            f"numbers, those before have {length}."
-                        )
-                    length = len(vector)
-                    if is_unknown:
-                        unknown = vector
-                    elif token not in self._token_to_idx:
-                        vectors.append(vector)
-                        self._add(token)
-                        taken.add(token)
-                    else:
-                        taken.add(token)  # a reserved token keeps the vector of unknown ones
+                    taken.add(token)  # a reserved token keeps the vector of unknown ones
         if length is None:
-            raise MXNetError(f"{path} has no vectors.")
+            raise FileFormatError(f"{path} has no vectors.")
         self._vec_len = length
         if unknown is None:
             unknown = _host(init_unknown_vec(shape=length))
@@ -206,9 +222,7 @@ class _TokenEmbedding(vocab.Vocabulary):
         if vocabulary is None:
             return
         if not isinstance(vocabulary, vocab.Vocabulary):
-            raise AssertionError(
-                f"vocabulary must be a Vocabulary, not {type(vocabulary).__name__}."
-            )
+            raise CheckError(f"vocabulary must be a Vocabulary, not {type(vocabulary).__name__}.")
         whole = _Loaded(self)
         self._index_tokens_from_vocabulary(vocabulary)
         self._set_idx_to_vec_by_embeddings([whole], self.idx_to_token)
@@ -265,7 +279,7 @@ class _TokenEmbedding(vocab.Vocabulary):
                 ``unknown_token``.
         """
         if self._idx_to_vec is None:
-            raise AssertionError("update_token_vectors: there are no vectors yet.")
+            raise CheckError("update_token_vectors: there are no vectors yet.")
         one = not isinstance(tokens, list) or len(tokens) == 1
         wanted = tokens if isinstance(tokens, list) else [tokens]
         shape = (len(wanted), self.vec_len)
@@ -273,14 +287,14 @@ class _TokenEmbedding(vocab.Vocabulary):
             new_vectors.shape == shape or (one and new_vectors.shape == shape[1:])
         )
         if not good:
-            raise AssertionError(
+            raise CheckError(
                 f"update_token_vectors: new_vectors must be an array of shape {shape}, not "
                 f"{getattr(new_vectors, 'shape', type(new_vectors).__name__)}."
             )
         numbers = []
         for token in wanted:
             if token not in self._token_to_idx:
-                raise ValueError(
+                raise AttributeValueError(
                     f"The token {token!r} is unknown. To change the vector of all unknown tokens, "
                     f"name {self.unknown_token!r}."
                 )
@@ -433,13 +447,11 @@ class CompositeEmbedding(_TokenEmbedding):
 
     def __init__(self, vocabulary: vocab.Vocabulary, token_embeddings: Any):
         if not isinstance(vocabulary, vocab.Vocabulary):
-            raise AssertionError(
-                f"vocabulary must be a Vocabulary, not {type(vocabulary).__name__}."
-            )
+            raise CheckError(f"vocabulary must be a Vocabulary, not {type(vocabulary).__name__}.")
         embeddings = token_embeddings if isinstance(token_embeddings, list) else [token_embeddings]
         for each in embeddings:
             if not isinstance(each, _TokenEmbedding):
-                raise AssertionError(
+                raise CheckError(
                     f"token_embeddings must be an embedding or a list of embeddings; {each!r} is "
                     f"none."
                 )

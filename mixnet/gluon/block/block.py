@@ -9,7 +9,16 @@ from collections.abc import Callable
 from typing import Any
 
 from mixnet import initializer
-from mixnet.base import CheckError
+from mixnet.base import (
+    AttributeTypeError,
+    AttributeValueError,
+    CheckError,
+    MXNetError,
+    NotDefinedError,
+    UnknownAttributeError,
+    unknown_argument,
+)
+from mixnet.gluon.block.arguments import no_block, refused
 from mixnet.gluon.block.model_file import load_model, save_model
 from mixnet.gluon.block.scope import _BlockScope
 from mixnet.gluon.block.summary import summarize
@@ -19,7 +28,7 @@ from mixnet.ndarray.ndarray import NDArray
 from mixnet.ndarray.params_file import load, save
 from mixnet.numpy.ndarray import ndarray as np_ndarray
 from mixnet.runtime.files import Saving
-from mixnet.source import user_source
+from mixnet.source import shortened, user_source
 from mixnet.util import is_np_array, set_module
 
 
@@ -38,9 +47,19 @@ class Block:
         prefix: text before the names of its parameters; counted by class by default.
         params: parameters to share: those of another block, ``other.params`` or
             ``other.collect_params()``.
+        unknown: an error, which has the nearest name.
     """
 
-    def __init__(self, prefix: str | None = None, params: ParameterDict | None = None):
+    def __init__(
+        self, prefix: str | None = None, params: ParameterDict | None = None, **unknown: Any
+    ):
+        if unknown:
+            raise unknown_argument(self, next(iter(unknown)))
+        if prefix is not None and not isinstance(prefix, str):
+            hint = " Add it with net.add(...)." if isinstance(prefix, Block) else ""
+            raise AttributeTypeError(
+                f"{type(self).__name__}: prefix must be a string, not {prefix!r:.60}.{hint}"
+            )
         self._made_at = user_source(making=self)
         self._empty_prefix = prefix == ""
         self._prefix, self._params = _BlockScope.create(prefix, params, self._alias())
@@ -62,8 +81,14 @@ class Block:
             CheckError: a parameter is to be replaced.
         """
         before = self.__dict__.get(name)
+        if isinstance(value, (Parameter, Block)) and "_forward_pre_hooks" not in self.__dict__:
+            title = type(self).__name__
+            raise UnknownAttributeError(
+                f"{title}.{name} is set before the block is there: call super().__init__() first in "
+                f"{title}.__init__."
+            )
         if isinstance(before, (Parameter, Block)) and not isinstance(value, type(before)):
-            raise TypeError(
+            raise AttributeTypeError(
                 f"{type(self).__name__}.{name} is a {type(before)}; it cannot become a "
                 f"{type(value)}. Take another name, or make a new {type(self).__name__}."
             )
@@ -108,7 +133,13 @@ class Block:
         return self._scope
 
     def register_child(self, block: Block, name: str | None = None) -> None:
-        """Make a block a child, under ``name`` or its number."""
+        """Make a block a child, under ``name`` or its number.
+
+        Raises:
+            ValueError: it is no block.
+        """
+        if not isinstance(block, Block):
+            raise AttributeValueError(no_block(self, block))
         self._children[str(len(self._children)) if name is None else name] = block
 
     def collect_params(self, select: str | None = None) -> ParameterDict:
@@ -119,7 +150,12 @@ class Block:
         """
         self._warn_of_hidden_blocks()
         found = ParameterDict(self._params.prefix)
-        pattern = re.compile(select or "")
+        try:
+            pattern = re.compile(select or "")
+        except re.error as error:
+            raise AttributeValueError(
+                f"collect_params: {select!r} is no regular expression: {error}. '.*weight' is one."
+            ) from None
         own = ParameterDict()
         own._params.update((n, p) for n, p in self._params.items() if pattern.match(n))
         found.update(own)
@@ -281,7 +317,7 @@ class Block:
             cast_dtype,
             dtype_source,
             f"file '{filename}'",
-            ValueError,
+            AttributeValueError,
         )
 
     def save_params(self, filename: str) -> None:
@@ -348,7 +384,16 @@ class Block:
         if self._forward_pre_hooks:
             for hook in list(self._forward_pre_hooks.values()):
                 hook(self, args)
-        output = self._run(*args)
+        try:
+            output = self._run(*args)
+        except MXNetError as error:
+            error.__traceback__ = shortened(error)
+            raise
+        except TypeError:
+            problem = refused(self, self.forward, args)
+            if problem is None:
+                raise
+            raise problem from None
         if self._forward_hooks:
             for hook in list(self._forward_hooks.values()):
                 hook(self, args, output)
@@ -361,7 +406,7 @@ class Block:
 
     def forward(self, *args: Any) -> Any:
         """Outputs from inputs; to be overridden."""
-        raise NotImplementedError(f"{type(self).__name__} does not define forward(self, x).")
+        raise NotDefinedError(f"{type(self).__name__} does not define forward(self, x).")
 
     def summary(self, *inputs: Any) -> None:
         """Print a table of layers, output shapes and numbers of parameters for these inputs.
@@ -380,7 +425,7 @@ def _check_numpy(output: Any) -> None:
         for each in output:
             _check_numpy(each)
     elif isinstance(output, NDArray) and not isinstance(output, np_ndarray):
-        raise TypeError(
+        raise AttributeTypeError(
             f"Under npx.set_np() a Block returns mx.np.ndarrays; this one returned a "
             f"{type(output)}. Use mx.np and mx.npx in its forward, or x.as_np_ndarray()."
         )

@@ -10,6 +10,7 @@ from mixnet.context import Context
 from mixnet.dtype import as_dtype
 from mixnet.gluon.block.nested import _flatten
 from mixnet.gluon.trace import Program, describe, unflatten, untraced
+from mixnet.graph.draws import calls_watched
 from mixnet.graph.graph import Graph
 from mixnet.graph.node import Entry, Node
 from mixnet.ndarray.ndarray import NDArray
@@ -34,7 +35,8 @@ class Composition:
         count: how many arrays there are.
 
     ``inputs`` are the variables: ``data``, or ``data0``, ``data1`` and so on; ``output`` what
-    forward returned, ``symbol`` the same as one symbol.
+    forward returned, ``symbol`` the same as one symbol, ``drawing`` the random operators in the order
+    in which forward called them.
     """
 
     def __init__(self, forward: Any, structure: Any, count: int):
@@ -46,7 +48,7 @@ class Composition:
             is_numpy = issubclass(next(kinds), np_ndarray)
             self.inputs.append(variable.as_np_ndarray() if is_numpy else variable)
         arguments = unflatten(iter(self.inputs), structure)
-        with untraced(), RecordingScope(False, None):
+        with untraced(), RecordingScope(False, None), calls_watched() as self.drawing:
             self.output = forward(*arguments)
         leaves, self.outputs = _flattened(self.output)
         self.symbol = leaves[0] if len(leaves) == 1 else Group(leaves, type(leaves[0]))
@@ -97,8 +99,11 @@ class Composed(Program):
         inputs = (*data.values(), *learned)
         places = {node: i for i, node in enumerate(inputs)}
         states = tuple(places[found.inputs[i]] for i in found.states)
-        self.graph = assign_keys(Graph(found.heads, inputs, found.num_outputs, states))
         self.parameters = [parameters[node.name] for node in learned]
+        known = {n: (s.shape, s.dtype) for n, s in zip(composition.names, specs, strict=True)}
+        known.update({each.name: _known(each) for each in self.parameters})
+        graph = Graph(found.heads, inputs, found.num_outputs, states)
+        self.graph = assign_keys(graph, known, composition.drawing, training)
         self.captured = []
         self.outputs = composition.outputs
         self.context = context
@@ -109,6 +114,10 @@ class Composed(Program):
             describe(composition.structure),
             {each.name: each._on(context)._spec for each in self.parameters},
         )
+
+
+def _known(parameter: Any) -> tuple[Any, Any]:
+    return parameter._shape, as_dtype(parameter.dtype)
 
 
 def _leaf_types(structure: Any) -> list[type]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import jax
@@ -11,11 +12,13 @@ import jax
 from mixnet import ndarray as nd
 from mixnet import symbol as sym
 from mixnet.autograd.scope import RecordingScope
-from mixnet.base import MXNetError, ShapeError
+from mixnet.base import AttributeValueError, MXNetError, NotDefinedError, ShapeError
 from mixnet.context import current_context
 from mixnet.dtype import as_dtype
+from mixnet.gluon.block.arguments import not_arrays, refused
 from mixnet.gluon.block.block import Block
 from mixnet.gluon.block.compose import Composed, Composition, entries_by_name
+from mixnet.gluon.block.needs_arrays import needs_arrays
 from mixnet.gluon.block.run_symbol import run_symbol
 from mixnet.gluon.parameter import DeferredInitializationError, Parameter, ParameterDict
 from mixnet.gluon.trace import Program, Traced, flatten, unflatten
@@ -49,8 +52,10 @@ class HybridBlock(Block):
     the code asks for what symbols do not have, forward runs once on arrays without numbers.
     """
 
-    def __init__(self, prefix: str | None = None, params: ParameterDict | None = None):
-        super().__init__(prefix, params)
+    def __init__(
+        self, prefix: str | None = None, params: ParameterDict | None = None, **unknown: Any
+    ):
+        super().__init__(prefix, params, **unknown)
         self._active = False
         self._flags: dict[str, Any] = {}
         self._cache: dict[Any, tuple[Program, GraphOp]] = {}
@@ -72,8 +77,8 @@ class HybridBlock(Block):
         Raises:
             ValueError: it cannot be hybridized.
         """
-        if not isinstance(block, HybridBlock):
-            raise ValueError(
+        if isinstance(block, Block) and not isinstance(block, HybridBlock):
+            raise AttributeValueError(
                 f"Children of a HybridBlock are HybridBlocks too; {block!r} is a "
                 f"{type(block).__name__}. Derive it from HybridBlock, or this one from Block (put "
                 f"it into nn.Sequential rather than nn.HybridSequential)."
@@ -168,7 +173,7 @@ class HybridBlock(Block):
             ValueError: no backend is named.
         """
         if not backend:
-            raise ValueError(
+            raise AttributeValueError(
                 'optimize_for takes backend="NAME"; call hybridize() where there is none.'
             )
         self.hybridize(
@@ -225,7 +230,7 @@ class HybridBlock(Block):
 
     def _call_graph(self, leaves: Sequence[NDArray], structure: Any) -> Any:
         if len(leaves) > 1 and len({leaf.context for leaf in leaves}) > 1:
-            raise ValueError(
+            raise AttributeValueError(
                 f"{self.name}: the inputs of a hybridized block are on one context; these are on "
                 f"{sorted({str(leaf.context) for leaf in leaves})}. Move them: "
                 f"x.as_in_context(ctx)."
@@ -255,7 +260,7 @@ class HybridBlock(Block):
 
     def _program(self, leaves: Sequence[NDArray], structure: Any) -> tuple[Program, GraphOp]:
         specs = [leaf._spec for leaf in leaves]
-        key = (tuple(specs), _hashable(structure), state.training)
+        key = (tuple(specs), _hashable(structure), bool(state.training))
         found = self._cache.get(key)
         if found is None:
             found = self._cache[key] = self._compile(leaves, structure)
@@ -277,7 +282,7 @@ class HybridBlock(Block):
 
     def _compile(self, leaves: Sequence[NDArray], structure: Any) -> tuple[Program, GraphOp]:
         specs = [leaf._spec for leaf in leaves]
-        program = self._trace(specs, structure, state.training)
+        program = self._trace(specs, structure, bool(state.training))
         context = leaves[0].context
         specs += [handle._spec for handle in program.parameter_handles(context)]
         specs += [value.spec for value in program.captured]
@@ -302,18 +307,24 @@ class HybridBlock(Block):
         return Traced(self.forward, specs, structure, training, context)
 
     def _composition(self, structure: Any, count: int) -> Composition | None:
-        """The block on symbols, made at the first call; None where a part takes arrays only."""
+        """The block on symbols, made at the first call; None where a part takes arrays only.
+
+        Raises:
+            Exception: what the block's own code raised.
+        """
         key = _hashable(structure)
         if key not in self._compositions:
-            self._compositions[key] = None
+            made = None
             if all(_takes_symbols(each) for each in self._walk()):
                 try:
                     made = Composition(self.forward, structure, count)
-                except Exception:
-                    return None  # forward runs on arrays then, and raises its error there
-                self._compositions[key] = made
-                self._cached_graph = (made.inputs, made.symbol)
-                self._formats = made.formats
+                except Exception as error:
+                    if not needs_arrays(error):
+                        raise
+                else:
+                    self._cached_graph = (made.inputs, made.symbol)
+                    self._formats = made.formats
+            self._compositions[key] = made
         return self._compositions[key]
 
     def _completed(self, composition: Composition, specs: Sequence[Spec]) -> Any:
@@ -349,26 +360,40 @@ class HybridBlock(Block):
         Raises:
             ValueError: there is neither an array nor a symbol among the inputs, or both.
         """
-        first = x if not args and isinstance(x, (NDArray, Symbol)) else _first((x, *args))
+        first = x if not args and isinstance(x, (NDArray, Symbol)) else _first(self, (x, *args))
         if isinstance(first, Symbol):
             params: dict[str, Any] = {n: each.var() for n, each in self._reg_params.items()}
             if isinstance(first, NumpySymbol):
                 params = {name: each.as_np_ndarray() for name, each in params.items()}
             with self.name_scope():
-                return self.hybrid_forward(sym, x, *args, **params)
-        context = first.context
+                return self._hybrid(sym, x, args, params)
+        context, waits = first.context, False
         try:
             params = {name: each.data(context) for name, each in self._reg_params.items()}
         except DeferredInitializationError:
+            waits = True  # what fails from here on did not fail for waiting
+        if waits:
             self.infer_shape(x, *args)
             for each in self._reg_params.values():
                 each._finish_deferred_init()
             params = {name: each.data(context) for name, each in self._reg_params.items()}
-        return self.hybrid_forward(nd, x, *args, **params)
+        return self._hybrid(nd, x, args, params)
+
+    def _hybrid(self, F: Any, x: Any, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
+        try:
+            return self.hybrid_forward(F, x, *args, **params)
+        except TypeError as error:
+            if isinstance(error, MXNetError):
+                raise
+            function = partial(self.hybrid_forward, F)
+            problem = refused(self, function, (x, *args), params)
+            if problem is None:
+                raise
+            raise problem from None
 
     def hybrid_forward(self, F: Any, x: Any, *args: Any, **kwargs: Any) -> Any:
         """Outputs from inputs, with operators from ``F``; parameters come by name."""
-        raise NotImplementedError(
+        raise NotDefinedError(
             f"{type(self).__name__} defines neither forward(self, x) nor "
             f"hybrid_forward(self, F, x, ...)."
         )
@@ -552,7 +577,8 @@ class HybridBlock(Block):
                             "The network draws random numbers: pass key=jax.random.key(0)."
                         )
                     typed = jax.numpy.issubdtype(key.dtype, jax.dtypes.prng_key)
-                    given.append(jax.random.key_data(key) if typed else key)
+                    words = jax.random.key_data(key) if typed else key
+                    given.append(jax.numpy.append(words, jax.numpy.uint32(0)))
                 results = lower(program.graph)(given, ())
             count = program.graph.num_outputs
             output = unflatten(iter(results[:count]), program.outputs)
@@ -572,7 +598,7 @@ def _takes_symbols(block: Block) -> bool:
     return forward is HybridBlock.forward or forward.__module__.partition(".")[0] == "mixnet"
 
 
-def _first(args: Any) -> Any:
+def _first(block: Block, args: Any) -> Any:
     """The first array or symbol of nested inputs."""
 
     def found(value: Any) -> list[Any]:
@@ -584,11 +610,9 @@ def _first(args: Any) -> Any:
 
     leaves = found(args)
     if not leaves:
-        raise ValueError(
-            "A HybridBlock takes at least one NDArray or Symbol; there is none among its inputs."
-        )
+        raise AttributeValueError(not_arrays(block, args))
     if len({isinstance(leaf, Symbol) for leaf in leaves}) > 1:
-        raise ValueError(
+        raise AttributeValueError(
             "A HybridBlock takes NDArrays or Symbols, not both at a time. Make variables of the "
             "arrays with mx.sym.var, or bind the symbols first."
         )

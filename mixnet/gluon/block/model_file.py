@@ -5,8 +5,10 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from mixnet.base import CheckError
-from mixnet.ndarray.params_file import write_whole
+from mixnet.base import CheckError, FileFormatError
+from mixnet.graph.symbol_json import parse
+from mixnet.reading import text_of
+from mixnet.runtime.whole_file import write_whole
 
 if TYPE_CHECKING:
     from mixnet.gluon.block.block import Block
@@ -48,13 +50,21 @@ def load_model(block: Block, prefix: str) -> None:
     """Read them into a block that was made in the same way.
 
     Raises:
+        MissingFileError: there are no such files.
+        FileFormatError: they are damaged, or of another kind.
         CheckError: it was made in another way.
     """
-    with open(f"{prefix}-model.json") as file:
-        (found,) = json.load(file).values()
+    path = f"{prefix}-model.json"
+    whole = parse(text_of(path), path, "a file of Block.save")
+    if not isinstance(whole, dict) or len(whole) != 1:
+        raise FileFormatError(f"{path} is JSON, but no file of Block.save: it has no block.")
+    (described,) = whole.values()
+    names: list[tuple[Block, str]] = []
 
-    def restore(each: Block, data: dict[str, Any]) -> None:
-        each._name = data["orig_name"]
+    def restore(each: Block, data: Any) -> None:
+        if not isinstance(data, dict) or not isinstance(data.get("orig_name"), str):
+            raise FileFormatError(f"{path}: what stands for {each.name} has no name 'orig_name'.")
+        names.append((each, data["orig_name"]))
         parts = [part for part in data.values() if isinstance(part, dict) and "children" in part]
         children = list(each._children.values())
         if len(parts) != len(children):
@@ -65,5 +75,7 @@ def load_model(block: Block, prefix: str) -> None:
         for child, part in zip(children, parts, strict=True):
             restore(child, part)
 
-    restore(block, found)
+    restore(block, described)
     block.load_parameters(f"{prefix}-model.params")
+    for each, name in names:
+        each._name = name

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from mixnet.base import CheckError
+from mixnet.base import AttributeValueError, CheckError
 from mixnet.ndarray.ndarray import NDArray
 from mixnet.symbol.symbol import Symbol
 
@@ -30,7 +30,7 @@ def _flatten(args: Any, inout_str: str) -> tuple[list[Any], Any]:
     if isinstance(args, Symbol):
         return [args], len(args) if len(args) > 1 else 0
     if not isinstance(args, (list, tuple)):
-        raise ValueError(
+        raise AttributeValueError(
             f"{inout_str.capitalize()}s of a HybridBlock are (nested) lists of Symbols or NDArrays, "
             f"but there is {args} of type {type(args)}."
         )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from mixnet.graph.draws import in_order_of_calls
 from mixnet.graph.node import Entry
 from mixnet.ndarray.invoke import invoke
 from mixnet.ndarray.ndarray import NDArray
@@ -30,7 +31,7 @@ def run_symbol(
     """
     made: dict[Entry, NDArray] = {}
     graph = complete_shapes(symbol.graph, {name: each.shape for name, each in handles.items()})
-    for node in graph.nodes:
+    for node in in_order_of_calls(graph.nodes):
         if node.is_variable:
             handle = handles[node.name]
             made[Entry(node)] = handle if type(handle) is cls else share(handle, cls)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from mixnet.gluon.parameter import ParameterDict
 from mixnet.name import Prefix
 from mixnet.name import current as current_names
+from mixnet.tasks import Entered, enter, read
 
 if TYPE_CHECKING:
     from mixnet.gluon.block.block import Block
@@ -24,7 +25,7 @@ class _BlockScope:
     def __init__(self, block: Block):
         self._block = block
         self._counter: dict[str, int] = {}
-        self._before: list[tuple[_BlockScope | None, Prefix]] = []
+        self._before: list[tuple[Entered, Prefix]] = []
 
     @staticmethod
     def create(
@@ -37,7 +38,7 @@ class _BlockScope:
             params: parameters to share, as given by the user.
             hint: what blocks of its kind are called.
         """
-        scope: _BlockScope | None = getattr(_BlockScope._current, "value", None)
+        scope: _BlockScope | None = read(_BlockScope._current, "value")
         if scope is None:
             if prefix is None:
                 prefix = current_names().get(None, hint) + "_"
@@ -58,13 +59,12 @@ class _BlockScope:
     def __enter__(self) -> _BlockScope:
         if not self._block._empty_prefix:
             names = Prefix(self._block.prefix)
-            self._before.append((getattr(_BlockScope._current, "value", None), names))
-            _BlockScope._current.value = self
+            self._before.append((enter(_BlockScope._current, "value", self), names))
             names.__enter__()
         return self
 
     def __exit__(self, *error: object) -> None:
         if not self._block._empty_prefix:
-            before, names = self._before.pop()
+            entered, names = self._before.pop()
             names.__exit__(*error)
-            _BlockScope._current.value = before
+            entered.leave()

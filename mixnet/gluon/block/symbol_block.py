@@ -6,7 +6,7 @@ import os
 from typing import Any
 
 from mixnet import symbol as sym
-from mixnet.base import CheckError
+from mixnet.base import AttributeValueError, CheckError, NotDefinedError
 from mixnet.gluon.block.hybrid import HybridBlock, _first
 from mixnet.gluon.block.run_symbol import run_symbol
 from mixnet.gluon.parameter import ParameterDict
@@ -20,6 +20,11 @@ from mixnet.util import is_np_array, set_module
 def _flat_symbols(nested: Any) -> list[Symbol]:
     if isinstance(nested, Symbol):
         return [nested]
+    if not isinstance(nested, (list, tuple)):
+        raise AttributeValueError(
+            f"SymbolBlock takes symbols, or lists of them, for outputs and inputs, not {nested!r:.60}; "
+            f"an input is mx.sym.var('data')."
+        )
     return [each for part in nested for each in _flat_symbols(part)]
 
 
@@ -147,7 +152,7 @@ class SymbolBlock(HybridBlock):
                 f"SymbolBlock takes {len(self._inputs)} input(s) ({', '.join(self._inputs)}), not "
                 f"{len(inputs)}."
             )
-        first = _first(inputs)
+        first = _first(self, inputs)
         given: dict[str, Any] = dict(zip(self._inputs, inputs, strict=True))
         if isinstance(first, Symbol):
             own = {each.name: each.var() for each in self._params.values()}
@@ -171,7 +176,7 @@ class SymbolBlock(HybridBlock):
 
     def hybrid_forward(self, F: Any, x: Any, *args: Any, **kwargs: Any) -> Any:
         """Not there: the symbol is what it does."""
-        raise NotImplementedError("A SymbolBlock has no hybrid_forward: call it.")
+        raise NotDefinedError("A SymbolBlock has no hybrid_forward: call it.")
 
 
 def _flat(nested: Any) -> list[Any]:

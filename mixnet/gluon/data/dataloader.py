@@ -15,6 +15,7 @@ import numpy as np
 
 from mixnet import context as context
 from mixnet import ndarray as nd  # noqa: F401
+from mixnet.base import AttributeTypeError, AttributeValueError, CheckError, checked_count
 from mixnet.context import Context
 from mixnet.engine import Var, push
 from mixnet.gluon.data.dataset import rows_of
@@ -30,6 +31,7 @@ from mixnet.gluon.data.queues import reduce_np_ndarray as reduce_np_ndarray
 from mixnet.gluon.data.queues import worker_loop_v1 as worker_loop_v1
 from mixnet.gluon.data.sampler import BatchSampler, RandomSampler, Sampler, SequentialSampler
 from mixnet.gluon.data.worker import Workers, empty_shared
+from mixnet.interrupt import Deferred
 from mixnet.ndarray.ndarray import NDArray
 from mixnet.numpy.ndarray import ndarray
 from mixnet.runtime.host import host_value, on_device, on_host, put_on_device
@@ -74,9 +76,12 @@ def _batchify(data: Any, context: Context) -> Any:
         shape, dtype = first.shape, first.dtype
         if all(type(x) is np.ndarray and (x.shape, x.dtype) == (shape, dtype) for x in data):
             return _array(_stacked(data), context)
-    found = np.asarray(data)
+    try:
+        found = np.asarray(data)
+    except ValueError:
+        raise _ragged(*dict.fromkeys(_shape_of(each) for each in data)) from None
     if found.dtype.kind not in "fiub":
-        raise TypeError(
+        raise AttributeTypeError(
             f"Samples with parts of type {type(first).__name__} do not stack to an array; give "
             f"the DataLoader a batchify_fn that says what a batch of them is."
         )
@@ -92,11 +97,22 @@ def _stacked(arrays: Sequence[np.ndarray]) -> np.ndarray:
     shape = arrays[0].shape
     for each in arrays:
         if each.shape != shape:
-            raise ValueError(
-                f"Samples of shapes {shape} and {each.shape} do not stack to a batch. Bring them "
-                f"to one shape with a transform, or give the DataLoader a batchify_fn that pads."
-            )
+            raise _ragged(shape, each.shape)
     return np.stack(arrays, out=empty_shared((len(arrays), *shape), arrays[0].dtype))
+
+
+def _shape_of(sample: Any) -> tuple[int, ...] | str:
+    try:
+        return np.shape(sample)
+    except ValueError:
+        return "that differ within one"
+
+
+def _ragged(*shapes: Any) -> AttributeValueError:
+    return AttributeValueError(
+        f"Samples of shapes {' and '.join(map(str, shapes[:3]))} do not stack to a batch. Bring them "
+        f"to one shape with a transform, or give the DataLoader a batchify_fn that pads."
+    )
 
 
 def _array(data: np.ndarray, context: Context) -> NDArray:
@@ -194,13 +210,14 @@ class _MultiWorkerIter:
 
     def __init__(self, loader: DataLoader):
         self._loader = loader
+        self._jobs: deque[Any] = deque()
         self._workers = loader._start_workers()
         self._batches = iter(loader._batch_sampler)
         self._seed = loader._next_seed()
         self._asked = 0
-        self._jobs: deque[Any] = deque()
-        for _ in range(max(1, loader._prefetch)):
-            self._ask()
+        with loader._whole():
+            for _ in range(max(1, loader._prefetch)):
+                self._ask()
 
     def __len__(self) -> int:
         return len(self._loader._batch_sampler)
@@ -220,15 +237,15 @@ class _MultiWorkerIter:
         if not self._jobs:
             raise StopIteration
         loader = self._loader
-        try:
-            batch = self._workers.result(self._jobs.popleft(), loader._timeout)
-        except BaseException as error:
-            self.close()
-            # A worker that is stuck or dead is of no use; after Ctrl-C none shall be left.
-            if not isinstance(error, Exception) or error.__cause__ is None:
-                loader._stop_workers()
-            raise
-        self._ask()
+        with loader._whole():
+            try:
+                batch = self._workers.result(self._jobs.popleft(), loader._timeout)
+            except Exception as error:
+                self.close()
+                if error.__cause__ is None:  # a worker that is stuck or dead is of no use
+                    loader._stop_workers()
+                raise
+            self._ask()
         if loader._pin_memory:
             batch = _as_in_context(batch, Context("cpu_pinned", loader._pin_device_id))
         return batch
@@ -237,6 +254,26 @@ class _MultiWorkerIter:
         """Want no more batches."""
         jobs, self._jobs = list(self._jobs), deque()
         self._workers.forget(jobs)
+
+
+class _Whole:
+    """Scope around calls of a loader's workers: after an interrupt none of them is left.
+
+    If another one comes while they are being ended, the next epoch finds that something was under way
+    and starts others.
+    """
+
+    def __init__(self, loader: DataLoader):
+        self._loader = loader
+
+    def __enter__(self) -> None:
+        self._loader._under_way += 1
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        if kind is not None and not issubclass(kind, Exception):
+            self._loader._stop_workers()
+        else:
+            self._loader._under_way = max(0, self._loader._under_way - 1)
 
 
 class DataLoader:
@@ -289,18 +326,25 @@ class DataLoader:
         self._thread_pool = thread_pool
         self._timeout = timeout
         if timeout <= 0:
-            raise AssertionError(f"DataLoader: timeout={timeout} must be above 0 seconds.")
+            raise CheckError(f"DataLoader: timeout={timeout} must be above 0 seconds.")
         if batch_sampler is None:
             if batch_size is None:
-                raise ValueError("DataLoader needs batch_size, or a batch_sampler.")
+                raise AttributeValueError("DataLoader needs batch_size, or a batch_sampler.")
+            checked_count("DataLoader: batch_size", batch_size)
             if sampler is None:
+                if not hasattr(dataset, "__len__"):
+                    raise AttributeTypeError(
+                        f"DataLoader takes a dataset, with len and indexing, not {dataset!r:.60}."
+                    )
                 count = len(dataset)
                 sampler = RandomSampler(count) if shuffle else SequentialSampler(count)
             elif shuffle:
-                raise ValueError("DataLoader: shuffle and sampler exclude each other; give one.")
+                raise AttributeValueError(
+                    "DataLoader: shuffle and sampler exclude each other; give one."
+                )
             batch_sampler = BatchSampler(sampler, batch_size, last_batch or "keep")
         elif batch_size is not None or shuffle or sampler is not None or last_batch is not None:
-            raise ValueError(
+            raise AttributeValueError(
                 "DataLoader: batch_sampler excludes batch_size, shuffle, sampler and last_batch."
             )
         self._batch_sampler = batch_sampler
@@ -310,6 +354,7 @@ class DataLoader:
             batchify_fn = default_mp_batchify_fn if self._num_workers else default_batchify_fn
         self._batchify_fn = batchify_fn
         self._worker_pool: Any = None
+        self._under_way = 0  # calls of workers that have not come to their end
         self._epochs = 0
         self._iter: _MultiWorkerIter | None = None
         self.auto_reload = auto_reload
@@ -354,20 +399,27 @@ class DataLoader:
             self._iter.close()
             self._iter = None
 
+    def _whole(self) -> _Whole:
+        return _Whole(self)
+
     def _start_workers(self) -> Any:
+        if self._under_way or getattr(self._worker_pool, "is_broken", False):
+            self._stop_workers()  # an interrupt has left them in the middle of something
         if self._worker_pool is None:
             make = _Maker(self._dataset, self._batchify_fn)
             if self._thread_pool:
                 self._worker_pool = _ThreadWorkers(make, self._num_workers)
             else:
                 ahead = max(1, self._prefetch)
-                self._worker_pool = Workers(make, self._num_workers, ahead + _SPARE, _SPARE)
+                with Deferred():
+                    self._worker_pool = Workers(make, self._num_workers, ahead + _SPARE, _SPARE)
         return self._worker_pool
 
     def _stop_workers(self) -> None:
-        if self._worker_pool is not None:
-            self._worker_pool.stop()
-            self._worker_pool = None
+        with Deferred():
+            pool, self._worker_pool, self._under_way = self._worker_pool, None, 0
+            if pool is not None:
+                pool.stop()
 
     def _next_seed(self) -> str:
         # Random numbers of the samples follow from np.random.seed, without using any up.
@@ -376,7 +428,7 @@ class DataLoader:
         return f"{zlib.crc32(drawn[1].tobytes())} {drawn[2]} {self._epochs}"
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**vars(self), "_worker_pool": None, "_iter": None}
+        return {**vars(self), "_worker_pool": None, "_iter": None, "_under_way": 0}
 
     def __del__(self) -> None:
         try:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import os
 import threading
 from collections.abc import Callable, Sequence
@@ -9,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from mixnet.base import AttributeTypeError, CheckError, IndexingError, NotDefinedError
 from mixnet.gluon.data.sampler import FilterSampler, Sampler, SequentialSampler
 from mixnet.ndarray.ndarray import NDArray
 from mixnet.recordio import MXIndexedRecordIO
@@ -20,10 +22,10 @@ class Dataset:
     """Base of datasets: override ``__getitem__`` and ``__len__``."""
 
     def __getitem__(self, idx: Any) -> Any:
-        raise NotImplementedError(f"{type(self).__name__} does not define __getitem__.")
+        raise NotDefinedError(f"{type(self).__name__} does not define __getitem__.")
 
     def __len__(self) -> int:
-        raise NotImplementedError(f"{type(self).__name__} does not define __len__.")
+        raise NotDefinedError(f"{type(self).__name__} does not define __len__.")
 
     def filter(self, fn: Callable[[Any], Any]) -> Dataset:
         """The samples for which ``fn(sample)`` is true; it is asked for all of them now."""
@@ -36,7 +38,7 @@ class Dataset:
             AssertionError: there is no such part.
         """
         if not 0 <= index < num_shards:
-            raise AssertionError(f"shard: index={index} is not within 0 to {num_shards - 1}.")
+            raise CheckError(f"shard: index={index} is not within 0 to {num_shards - 1}.")
         size, longer = divmod(len(self), num_shards)
         start = size * index + min(index, longer)
         return _SampledDataset(self, SequentialSampler(size + (index < longer), start))
@@ -55,7 +57,7 @@ class Dataset:
             TypeError: it is no sampler.
         """
         if not isinstance(sampler, Sampler):
-            raise TypeError(
+            raise AttributeTypeError(
                 f"sample takes a gluon.data.Sampler, not {type(sampler).__name__}; for the first "
                 f"samples there is take(count)."
             )
@@ -63,6 +65,9 @@ class Dataset:
 
     def transform(self, fn: Callable[..., Any], lazy: bool = True) -> Dataset:
         """A dataset of ``fn(*sample)``; computed when asked for if ``lazy``, else now."""
+        inner = fn._fn if isinstance(fn, _TransformFirstClosure) else fn
+        if not callable(inner):
+            raise AttributeTypeError(f"transform takes a function of a sample, not {inner!r:.60}.")
         made = _LazyTransformDataset(self, fn)
         return made if lazy else SimpleDataset([made[i] for i in range(len(made))])
 
@@ -85,7 +90,24 @@ class SimpleDataset(Dataset):
         return len(self._data)
 
     def __getitem__(self, idx: Any) -> Any:
-        return self._data[idx]
+        try:
+            return self._data[idx]
+        except IndexError:
+            raise IndexingError(f"sample {idx} of a dataset of {len(self)}") from None
+
+
+def _check_takes(function: Callable[..., Any], parts: tuple[Any, ...]) -> None:
+    try:
+        takes = inspect.signature(function)
+    except (TypeError, ValueError):
+        return
+    try:
+        takes.bind(*parts)
+    except TypeError:
+        raise AttributeTypeError(
+            f"The function of transform gets the {len(parts)} part(s) of a sample, but it takes {takes}. "
+            f"transform_first works on the first part alone."
+        ) from None
 
 
 class _LazyTransformDataset(Dataset):
@@ -109,7 +131,12 @@ class _LazyTransformDataset(Dataset):
 
     def __getitem__(self, idx: Any) -> Any:
         sample = self._data[idx]
-        return self._fn(*sample) if isinstance(sample, tuple) else self._fn(sample)
+        parts = sample if isinstance(sample, tuple) else (sample,)
+        try:
+            return self._fn(*parts)
+        except TypeError:
+            _check_takes(self._fn, parts)
+            raise
 
 
 class _TransformFirstClosure:
@@ -150,12 +177,17 @@ class ArrayDataset(Dataset):
 
     def __init__(self, *args: Any):
         if not args:
-            raise AssertionError("ArrayDataset takes at least one array.")
+            raise CheckError("ArrayDataset takes at least one array.")
+        for i, each in enumerate(args):
+            if not hasattr(each, "__len__"):
+                raise AttributeTypeError(
+                    f"ArrayDataset: argument {i} must be an array, a list or a dataset, not {each!r:.60}."
+                )
         self._length = len(args[0])
         self._data: list[Any] = []
         for i, each in enumerate(args):
             if len(each) != self._length:
-                raise AssertionError(
+                raise CheckError(
                     f"ArrayDataset: array 0 has {self._length} samples, array {i} has {len(each)}."
                 )
             # One copy to the host here is cheaper than one for each sample later.

@@ -7,15 +7,17 @@ from typing import Any
 
 import numpy as np
 
+from mixnet.base import AttributeTypeError, AttributeValueError, NotDefinedError
+
 
 class Sampler:
     """Base of samplers: iterates over numbers of samples."""
 
     def __len__(self) -> int:
-        raise NotImplementedError(f"{type(self).__name__} does not define __len__.")
+        raise NotDefinedError(f"{type(self).__name__} does not define __len__.")
 
     def __iter__(self) -> Iterator[Any]:
-        raise NotImplementedError(f"{type(self).__name__} does not define __iter__.")
+        raise NotDefinedError(f"{type(self).__name__} does not define __iter__.")
 
 
 class SequentialSampler(Sampler):
@@ -55,6 +57,10 @@ class FilterSampler(Sampler):
     """
 
     def __init__(self, fn: Callable[[Any], Any], dataset: Any):
+        if not callable(fn):
+            raise AttributeTypeError(
+                f"FilterSampler: fn is a function of a sample, not {fn!r:.60}."
+            )
         self._fn, self._dataset = fn, dataset
         self._indices = [i for i in range(len(dataset)) if fn(dataset[i])]
 
@@ -106,7 +112,7 @@ class BatchSampler(Sampler):
             return (count + len(self._prev)) // size
         raise self._unknown()
 
-    def _unknown(self) -> ValueError:
-        return ValueError(
+    def _unknown(self) -> AttributeValueError:
+        return AttributeValueError(
             f"last_batch={self._last_batch!r} is none of 'keep', 'discard' and 'rollover'."
         )

@@ -12,6 +12,9 @@ from typing import Any
 
 import numpy as np
 
+from mixnet import locks
+from mixnet.interrupt import Deferred
+
 ALIGNMENT = 64  # bytes; devices of JAX on the CPU then use the memory as it is
 
 
@@ -113,7 +116,7 @@ class Lease:
     def __init__(self, slot: Slot, release: Callable[[], None]):
         self._slot, self._release = slot, release
         self._arrays = 1  # the one who makes the arrays counts until it is done
-        self._lock = threading.RLock()  # arrays die in any thread, at any line
+        self._lock = locks.renewed(threading.RLock())  # arrays die in any thread, at any line
 
     def array(self, offset: int, shape: tuple[int, ...], dtype: Any) -> np.ndarray:
         """An array in the slot, which nobody may write to."""
@@ -127,8 +130,9 @@ class Lease:
 
     def drop(self) -> None:
         """One user less."""
-        with self._lock:
-            self._arrays -= 1
-            last = not self._arrays
-        if last:
-            self._release()
+        with Deferred():
+            with self._lock:
+                self._arrays -= 1
+                last = not self._arrays
+            if last:
+                self._release()

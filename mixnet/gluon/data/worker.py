@@ -29,6 +29,7 @@ import numpy as np
 from mixnet.base import MXNetError
 from mixnet.context import Context
 from mixnet.gluon.data.shared_memory import Lease, Slot, is_supported
+from mixnet.interrupt import Deferred
 from mixnet.ndarray.ndarray import NDArray
 from mixnet.random import seed as seed_mx
 from mixnet.runtime.host import on_device, on_host
@@ -212,10 +213,20 @@ class Workers:
         self._processes: list[Any] = []
         self._connections: list[Connection] = []
         self._queues: list[deque[int]] = [deque() for _ in range(count)]
+        self._under_way = False
         self._finalizer = weakref.finalize(
             self, _end, os.getpid(), self._processes, self._connections
         )
-        self._start(make, count)
+        try:
+            self._start(make, count)
+        except BaseException:
+            self.stop()
+            raise
+
+    @property
+    def is_broken(self) -> bool:
+        """Whether an interrupt has cut a message to or from a worker in two."""
+        return self._under_way
 
     def _start(self, make: Make, count: int) -> None:
         # Nothing may be half done in threads that the children will not have.
@@ -232,25 +243,28 @@ class Workers:
                 name=f"DataLoader worker {i}",
                 daemon=True,
             )
-            with warnings.catch_warnings():
+            with Deferred(), warnings.catch_warnings():
                 # That a fork beside threads can hang is why workers touch no device.
                 warnings.simplefilter("ignore")
                 process.start()
+                self._processes.append(process)
             its.close()
-            self._processes.append(process)
 
     def submit(self, indices: Sequence[int], seed: int) -> int:
         """Ask for a batch; returns the number of the job."""
-        self._jobs += 1
-        place = self._free.pop() if self._free else None
-        worker = min(range(len(self._queues)), key=lambda i: len(self._queues[i]))
+        with Deferred():
+            job = self._jobs = self._jobs + 1
+            place = self._free.pop() if self._free else None
+            worker = min(range(len(self._queues)), key=lambda i: len(self._queues[i]))
+            self._queues[worker].append(job)
+            self._places[job] = place
+            self._under_way = True
         try:
-            self._connections[worker].send((self._jobs, indices, place, seed))
+            self._connections[worker].send((job, indices, place, seed))
         except OSError:
             self._died(worker)
-        self._queues[worker].append(self._jobs)
-        self._places[self._jobs] = place
-        return self._jobs
+        self._under_way = False
+        return job
 
     def result(self, job: int, timeout: float) -> Any:
         """The batch of a job.
@@ -273,15 +287,17 @@ class Workers:
 
     def forget(self, jobs: Sequence[int]) -> None:
         """Nobody wants these any more."""
-        for job in jobs:
-            if job in self._answers:
-                self._drop(job)
-            else:
-                self._unwanted.add(job)
+        with Deferred():
+            for job in jobs:
+                if job in self._answers:
+                    self._drop(job)
+                elif job in self._places:
+                    self._unwanted.add(job)
 
     def stop(self) -> None:
-        """End the processes."""
-        self._finalizer()
+        """End the processes; whatever is pressed meanwhile, none is left."""
+        with Deferred():
+            self._finalizer()
 
     def _receive(self, timeout: float) -> bool:
         """Take what has come; whether something has within ``timeout`` seconds."""
@@ -293,16 +309,20 @@ class Workers:
                 dead = sentinels[each]  # type: ignore[index]
                 continue
             worker = self._connections.index(each)  # type: ignore[arg-type]
+            self._under_way = True
             try:
-                answer = pickle.loads(each.recv_bytes())  # type: ignore[union-attr]
+                message = each.recv_bytes()  # type: ignore[union-attr]
             except (EOFError, OSError):
                 self._died(worker)
-            job = answer[0]
-            self._queues[worker].remove(job)
-            self._answers[job] = answer
-            if job in self._unwanted:
-                self._unwanted.discard(job)
-                self._drop(job)
+            with Deferred():
+                answer = pickle.loads(message)
+                job = answer[0]
+                self._queues[worker].remove(job)
+                self._answers[job] = answer
+                if job in self._unwanted:
+                    self._unwanted.discard(job)
+                    self._drop(job)
+                self._under_way = False
         if dead is not None and len(ready) == 1:
             self._died(dead)
         return bool(ready)
@@ -328,6 +348,10 @@ class Workers:
             self._free.append(place)
 
     def _open(self, job: int) -> Any:
+        with Deferred():
+            return self._taken(job)
+
+    def _taken(self, job: int) -> Any:
         _, pickled, content, size, text = self._answers.pop(job)
         place = self._places.pop(job)
         if text is not None:
@@ -352,17 +376,19 @@ class Workers:
 
 
 def _end(owner: int, processes: list[Any], connections: list[Connection]) -> None:
-    for connection in connections:
-        connection.close()
-    if os.getpid() != owner:  # a forked process has a copy of this, but no children
-        return
-    for process in processes:
-        process.terminate()
-    for process in processes:
-        process.join(1)
-        if process.is_alive():
-            process.kill()
-            process.join()
-        process.close()
-    processes.clear()
-    connections.clear()
+    with Deferred():
+        for connection in connections:
+            connection.close()
+        connections.clear()
+        if os.getpid() != owner:  # a forked process has a copy of this, but no children
+            return
+        for process in processes:
+            process.terminate()
+        while processes:
+            process = processes[-1]
+            process.join(1)
+            if process.is_alive():
+                process.kill()
+                process.join()
+            process.close()
+            processes.pop()

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from mixnet import base as base
+from mixnet.base import AttributeValueError
 from mixnet.gluon.utils import _get_repo_url
 from mixnet.gluon.utils import check_sha1 as check_sha1
 from mixnet.gluon.utils import download as download
@@ -68,7 +69,7 @@ def short_hash(name: str) -> str:
         ValueError: there are no pretrained parameters of that name.
     """
     if name not in _model_sha1:
-        raise ValueError(
+        raise AttributeValueError(
             f"Pretrained model for {name} is not available. There are {', '.join(_model_sha1)}."
         )
     return _model_sha1[name][:8]
@@ -108,12 +109,16 @@ def get_model_file(name: str, root: str = FOLDER) -> str:
     except OSError as error:
         raise ConnectionError(f"The parameters of {name} cannot be had. {by_hand}") from error
     except (KeyError, zipfile.BadZipFile) as error:
-        raise ValueError(f"{url} is no archive with {path.name} in it. {by_hand}") from error
+        raise AttributeValueError(
+            f"{url} is no archive with {path.name} in it. {by_hand}"
+        ) from error
     finally:
         archive.unlink(missing_ok=True)
     if check_sha1(str(path), expected):
         return str(path)
-    raise ValueError(f"{path} has another hash than {expected}: the file is damaged. {by_hand}")
+    raise AttributeValueError(
+        f"{path} has another hash than {expected}: the file is damaged. {by_hand}"
+    )
 
 
 def purge(root: str = FOLDER) -> None:

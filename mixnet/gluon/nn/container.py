@@ -6,6 +6,7 @@ import warnings
 from collections.abc import Iterator
 from typing import Any
 
+from mixnet.base import IndexingError
 from mixnet.gluon.block import Block, HybridBlock, ParameterDict
 from mixnet.gluon.block.block import indented
 
@@ -27,7 +28,13 @@ class _Row:
         return iter(self._children.values())
 
     def __getitem__(self, key: Any) -> Any:
-        found = list(self._children.values())[key]
+        blocks = list(self._children.values())
+        try:
+            found = blocks[key]
+        except (IndexError, TypeError):
+            raise IndexingError(
+                f"{type(self).__name__} has {len(blocks)} block(s); {key!r} is none of their numbers."
+            ) from None
         if not isinstance(key, slice):
             return found
         row = type(self)(prefix=self._prefix)  # type: ignore[attr-defined, call-arg]

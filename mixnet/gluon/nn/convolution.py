@@ -9,6 +9,8 @@ import numpy as np
 from mixnet.base import CheckError
 from mixnet.gluon.block import HybridBlock, ParameterDict
 from mixnet.gluon.nn.activation import Activation
+from mixnet.ops.arguments import check_arguments
+from mixnet.ops.attributes import Count, Extents, Positive, Steps
 from mixnet.ops.convolution import check_groups
 
 Size = int | tuple[int, ...] | list[int]
@@ -65,16 +67,17 @@ def convolution_repr(block: Any, weight: Any, given: dict[str, Any], bias: Any) 
 class _Conv(HybridBlock):
     """A convolution, or with ``op_name='Deconvolution'`` its transpose."""
 
+    @check_arguments
     def __init__(
         self,
-        channels: int,
-        kernel_size: Any,
-        strides: Size,
-        padding: Size,
-        dilation: Size,
-        groups: int,
+        channels: Positive,
+        kernel_size: Steps,
+        strides: Steps,
+        padding: Extents,
+        dilation: Steps,
+        groups: Positive,
         layout: str,
-        in_channels: int = 0,
+        in_channels: Count = 0,
         activation: str | None = None,
         use_bias: bool = True,
         weight_initializer: Any = None,

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+from mixnet.base import AttributeTypeError, numeric_types
 from mixnet.gluon.block import HybridBlock
 from mixnet.gluon.nn.activation import Activation
+from mixnet.ops.arguments import check_arguments
+from mixnet.ops.attributes import Count, Positive, Share
 
 
 class Dense(HybridBlock):
@@ -23,16 +26,17 @@ class Dense(HybridBlock):
         kwargs: ``prefix``, ``params``.
     """
 
+    @check_arguments
     def __init__(
         self,
-        units: int,
+        units: Positive,
         activation: str | None = None,
         use_bias: bool = True,
         flatten: bool = True,
         dtype: Any = "float32",
         weight_initializer: Any = None,
         bias_initializer: Any = "zeros",
-        in_units: int = 0,
+        in_units: Count = 0,
         **kwargs: Any,
     ):
         super().__init__(**kwargs)
@@ -101,8 +105,11 @@ class Dropout(HybridBlock):
         kwargs: ``prefix``, ``params``.
     """
 
-    def __init__(self, rate: float, axes: Any = (), **kwargs: Any):
+    @check_arguments
+    def __init__(self, rate: Share, axes: Any = (), **kwargs: Any):
         super().__init__(**kwargs)
+        if not isinstance(rate, numeric_types):
+            raise AttributeTypeError(f"Dropout: rate={rate!r:.60} is not a number from 0 to 1.")
         self._rate, self._axes = rate, axes
 
     def hybrid_forward(self, F: Any, x: Any) -> Any:

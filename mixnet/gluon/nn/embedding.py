@@ -6,6 +6,8 @@ from typing import Any
 
 from mixnet.dtype import as_dtype
 from mixnet.gluon.block import HybridBlock
+from mixnet.ops.arguments import check_arguments
+from mixnet.ops.attributes import Positive
 
 
 class Embedding(HybridBlock):
@@ -20,10 +22,11 @@ class Embedding(HybridBlock):
         kwargs: ``prefix``, ``params``.
     """
 
+    @check_arguments
     def __init__(
         self,
-        input_dim: int,
-        output_dim: int,
+        input_dim: Positive,
+        output_dim: Positive,
         dtype: Any = "float32",
         weight_initializer: Any = None,
         sparse_grad: bool = False,

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable
 from typing import Any
 
 from mixnet import ndarray as nd
 from mixnet import symbol as sym
-from mixnet.base import CheckError
+from mixnet.base import AttributeTypeError, AttributeValueError, CheckError
 from mixnet.gluon.block import Block, HybridBlock
 
 
@@ -26,7 +27,7 @@ def _name(given: Any, namespaces: Any) -> str:
                 )
         return given
     if not callable(given):
-        raise ValueError(
+        raise AttributeValueError(
             f"A Lambda takes a function or the name of an operator, not {given} of type "
             f"{type(given)}."
         )
@@ -72,7 +73,18 @@ class HybridLambda(HybridBlock):
 
     def hybrid_forward(self, F: Any, x: Any, *args: Any) -> Any:
         """The function of the inputs."""
-        return self._func(F, x, *args)
+        try:
+            return self._func(F, x, *args)
+        except TypeError:
+            takes = inspect.signature(self._func)
+            try:
+                takes.bind(F, x, *args)
+            except TypeError:
+                raise AttributeTypeError(
+                    f"The function of a HybridLambda is called with F, which is mx.nd or mx.sym, and "
+                    f"{1 + len(args)} input(s), but it takes {takes}."
+                ) from None
+            raise
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self._func_name})"

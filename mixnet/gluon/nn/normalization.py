@@ -6,6 +6,8 @@ from typing import Any
 
 from mixnet.dtype import as_dtype
 from mixnet.gluon.block import HybridBlock, ParameterDict
+from mixnet.ops.arguments import check_arguments
+from mixnet.ops.attributes import Count, NonNegative, Positive, Share
 
 
 class _Normalization(HybridBlock):
@@ -50,11 +52,12 @@ class _Normalization(HybridBlock):
 class _BatchNorm(_Normalization):
     """Every channel shifted and scaled to mean 0 and variance 1, then by learned numbers."""
 
+    @check_arguments
     def __init__(
         self,
         axis: int = 1,
-        momentum: float = 0.9,
-        epsilon: float = 1e-5,
+        momentum: Share = 0.9,
+        epsilon: NonNegative = 1e-5,
         center: bool = True,
         scale: bool = True,
         use_global_stats: bool = False,
@@ -63,7 +66,7 @@ class _BatchNorm(_Normalization):
         gamma_initializer: Any = "ones",
         running_mean_initializer: Any = "zeros",
         running_variance_initializer: Any = "ones",
-        in_channels: int = 0,
+        in_channels: Count = 0,
         **kwargs: Any,
     ):
         super().__init__(**kwargs)
@@ -134,11 +137,12 @@ class BatchNorm(_BatchNorm):
 
     _fuse_relu = False
 
+    @check_arguments
     def __init__(
         self,
         axis: int = 1,
-        momentum: float = 0.9,
-        epsilon: float = 1e-5,
+        momentum: Share = 0.9,
+        epsilon: NonNegative = 1e-5,
         center: bool = True,
         scale: bool = True,
         use_global_stats: bool = False,
@@ -146,7 +150,7 @@ class BatchNorm(_BatchNorm):
         gamma_initializer: Any = "ones",
         running_mean_initializer: Any = "zeros",
         running_variance_initializer: Any = "ones",
-        in_channels: int = 0,
+        in_channels: Count = 0,
         **kwargs: Any,
     ):
         super().__init__(
@@ -189,15 +193,16 @@ class LayerNorm(_Normalization):
         params: parameters to share.
     """
 
+    @check_arguments
     def __init__(
         self,
         axis: int = -1,
-        epsilon: float = 1e-5,
+        epsilon: NonNegative = 1e-5,
         center: bool = True,
         scale: bool = True,
         beta_initializer: Any = "zeros",
         gamma_initializer: Any = "ones",
-        in_channels: int = 0,
+        in_channels: Count = 0,
         prefix: str | None = None,
         params: ParameterDict | None = None,
     ):
@@ -227,10 +232,11 @@ class GroupNorm(_Normalization):
         params: parameters to share.
     """
 
+    @check_arguments
     def __init__(
         self,
-        num_groups: int = 1,
-        epsilon: float = 1e-5,
+        num_groups: Positive = 1,
+        epsilon: NonNegative = 1e-5,
         center: bool = True,
         scale: bool = True,
         beta_initializer: Any = "zeros",
@@ -269,15 +275,16 @@ class InstanceNorm(_Normalization):
         kwargs: ``prefix``, ``params``.
     """
 
+    @check_arguments
     def __init__(
         self,
         axis: int = 1,
-        epsilon: float = 1e-5,
+        epsilon: NonNegative = 1e-5,
         center: bool = True,
         scale: bool = False,
         beta_initializer: Any = "zeros",
         gamma_initializer: Any = "ones",
-        in_channels: int = 0,
+        in_channels: Count = 0,
         **kwargs: Any,
     ):
         super().__init__(**kwargs)

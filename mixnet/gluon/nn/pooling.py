@@ -6,6 +6,8 @@ from typing import Any
 
 from mixnet.gluon.block import HybridBlock
 from mixnet.gluon.nn.convolution import Size, check_layout, sizes
+from mixnet.ops.arguments import check_arguments
+from mixnet.ops.attributes import Extents, Steps
 
 _LAYOUTS = {1: ("NCW", "NWC"), 2: ("NCHW", "NHWC"), 3: ("NCDHW", "NDHWC")}
 
@@ -13,11 +15,12 @@ _LAYOUTS = {1: ("NCW", "NWC"), 2: ("NCHW", "NHWC"), 3: ("NCDHW", "NDHWC")}
 class _Pooling(HybridBlock):
     """One number for every window."""
 
+    @check_arguments
     def __init__(
         self,
-        pool_size: Any,
-        strides: Any,
-        padding: Size,
+        pool_size: Steps,
+        strides: Steps | None,
+        padding: Extents,
         ceil_mode: bool,
         global_pool: bool,
         pool_type: str,

@@ -9,13 +9,20 @@ import numpy as np
 
 from mixnet import initializer
 from mixnet.autograd.scope import RecordingScope
-from mixnet.base import CheckError, MXNetError
-from mixnet.context import Context, cpu, current_context
+from mixnet.base import (
+    AttributeTypeError,
+    AttributeValueError,
+    CheckError,
+    MXNetError,
+    checked_shape,
+)
+from mixnet.context import Context, as_context, cpu, current_context
 from mixnet.gluon.trace import current_trace, untraced
 from mixnet.ndarray.create import array, zeros
 from mixnet.ndarray.ndarray import NDArray
 from mixnet.numpy.ndarray import ndarray as np_ndarray
 from mixnet.passes.infer_shape import is_known
+from mixnet.runtime.keys import Reserved, drawing_from
 from mixnet.runtime.record import flush
 from mixnet.symbol.symbol import Symbol, Variable
 from mixnet.util import is_np_array, is_np_shape, set_module
@@ -71,7 +78,7 @@ class Parameter:
         self._shape: tuple[int, ...] | None = None
         if shape is not None:
             extents = (shape,) if isinstance(shape, (int, np.integer)) else shape
-            self._shape = tuple(int(extent) for extent in extents)
+            self._shape = checked_shape(f"Parameter {name!r}", extents)
         self._dtype = dtype
         self.lr_mult = lr_mult
         self.wd_mult = wd_mult
@@ -89,6 +96,7 @@ class Parameter:
         self._arrays: dict[Context, NDArray] = {}
         # initializer, contexts, initializer of the network, value if it is given already
         self._deferred_init: tuple[Any, ...] = ()
+        self._reserved: Reserved | None = None  # where it draws, if it waits for its shape
         self._var: Symbol | None = None
         self._trainer: Any = None
         self._grad_req = "null"
@@ -98,7 +106,7 @@ class Parameter:
         return f"Parameter {self.name} (shape={self.shape}, dtype={self.dtype})"
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "_var": None, "_trainer": None}
+        return {**self.__dict__, "_var": None, "_trainer": None, "_reserved": None}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
@@ -169,7 +177,7 @@ class Parameter:
 
     def _set_trainer(self, trainer: Any) -> None:
         if self._stype != "default" and self._trainer and trainer and self._trainer is not trainer:
-            raise RuntimeError(
+            raise MXNetError(
                 f"Parameter '{self.name}' is {self._stype} and has a Trainer already, which holds "
                 f"its rows; it cannot have two."
             )
@@ -206,13 +214,18 @@ class Parameter:
         if init is None:
             init = default_init if self.init is None else self.init
         if not self._is_shape_known() and not self._allow_deferred_init:
-            raise ValueError(
+            raise AttributeValueError(
                 f"Parameter '{self.name}' cannot be initialized: its shape {self.shape} is not "
                 f"complete. Give the layer its input size (in_units, in_channels)."
             )
-        self._deferred_init = (init, _contexts(ctx), default_init, None)
+        contexts = _contexts(ctx)
+        self._deferred_init = (init, contexts, default_init, None)
+        self._reserved = None
         if self._is_shape_known():
             self._finish_deferred_init()
+        elif getattr(initializer.create(init), "draws", True):
+            # Drawn now or later, hybridized or not: the numbers are the same.
+            self._reserved = Reserved(contexts[0])
 
     def _is_shape_known(self) -> bool:
         return is_known(self._shape)
@@ -226,7 +239,8 @@ class Parameter:
         init, contexts, default_init, given = self._deferred_init
         self._deferred_init = ()
         data = given
-        with untraced(), RecordingScope(False, None):
+        reserved, self._reserved = self._reserved, None
+        with untraced(), RecordingScope(False, None), drawing_from(reserved):
             if data is None:
                 assert self._shape is not None
                 data = zeros(self._shape, contexts[0], self.dtype)
@@ -322,7 +336,7 @@ class Parameter:
             init, _, default_init, data = self._deferred_init
             self._deferred_init = (init, contexts, default_init, data)
         else:
-            raise ValueError(
+            raise AttributeValueError(
                 f"Parameter '{self.name}' has no value to move: call initialize() first."
             )
 
@@ -392,7 +406,9 @@ class Parameter:
 
     def _check_row_sparse(self, name: str, row_id: Any) -> None:
         if not isinstance(row_id, NDArray):
-            raise TypeError(f"The numbers of rows come as an NDArray, not as {type(row_id)}.")
+            raise AttributeTypeError(
+                f"The numbers of rows come as an NDArray, not as {type(row_id)}."
+            )
         if self._stype != "row_sparse":
             raise MXNetError(
                 f"Parameter '{self.name}' is stored as {self._stype!r}, not by rows: call "
@@ -415,6 +431,7 @@ class Parameter:
             if len(self._arrays) == 1:
                 return next(iter(self._arrays.values()))
             ctx = current_context()
+        ctx = as_context(ctx)
         found = self._arrays.get(ctx)
         if found is None and ctx.device_type.startswith("cpu"):
             # pinned and shared memory of the host are the host's
@@ -546,4 +563,4 @@ class Parameter:
 def _contexts(ctx: Any) -> list[Context]:
     if ctx is None:
         return [current_context()]
-    return list(ctx) if isinstance(ctx, (list, tuple)) else [ctx]
+    return [as_context(each) for each in (ctx if isinstance(ctx, (list, tuple)) else [ctx])]

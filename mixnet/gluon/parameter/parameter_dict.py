@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from mixnet import initializer
-from mixnet.base import CheckError
+from mixnet.base import AttributeValueError, CheckError, UnknownNameError
 from mixnet.context import Context
 from mixnet.gluon.parameter.constant import Constant
 from mixnet.gluon.parameter.parameter import Parameter
@@ -40,7 +40,9 @@ class ParameterDict:
 
     def __getitem__(self, key: str) -> Parameter:
         if key not in self._params:
-            raise KeyError(f"there is no parameter {key!r}; there are {', '.join(self._params)}")
+            raise UnknownNameError(
+                f"there is no parameter {key!r}; there are {', '.join(self._params)}"
+            )
         return self._params[key]
 
     def __iter__(self) -> Iterator[str]:
@@ -115,7 +117,7 @@ class ParameterDict:
         found = self._get_impl(name)
         if found is None:
             if value is None:
-                raise KeyError(f"There is no constant '{name}': give its value to make it.")
+                raise UnknownNameError(f"There is no constant '{name}': give its value to make it.")
             made = self._params[name] = Constant(name, value)
             return made
         if not isinstance(found, Constant):
@@ -201,7 +203,7 @@ class ParameterDict:
         arrays = {}
         for each in self.values():
             if not each.name.startswith(strip_prefix):
-                raise ValueError(
+                raise AttributeValueError(
                     f"The name '{each.name}' does not begin with '{strip_prefix}', which is to be "
                     f"cut off: it is shared from another block, or its block was made outside of "
                     f"name_scope()."

@@ -5,10 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 from mixnet import ndarray as nd
+from mixnet.base import AttributeTypeError, CheckError, NotDefinedError, ShapeError
 from mixnet.gluon.block import Block, HybridBlock
 from mixnet.gluon.nn.activation import LeakyReLU
 from mixnet.gluon.parameter import ParameterDict
 from mixnet.gluon.rnn.sequence import first_states, masked, sequence
+from mixnet.ndarray.ndarray import NDArray
+from mixnet.ops.arguments import check_arguments
+from mixnet.ops.attributes import Count, Positive
 from mixnet.util import is_np_array
 
 _BY_NAME = ("tanh", "relu", "sigmoid", "softsign")  # operators of their own
@@ -40,7 +44,7 @@ class RecurrentCell(Block):
 
     def state_info(self, batch_size: int = 0) -> Any:
         """Shape and layout of each state."""
-        raise NotImplementedError(
+        raise NotDefinedError(
             f"{type(self).__name__} does not define state_info(self, batch_size=0): a list with a "
             f"dict {{'shape': (batch_size, ...), '__layout__': 'NC'}} for each state."
         )
@@ -57,6 +61,11 @@ class RecurrentCell(Block):
             AssertionError: the cell is within a modifier.
         """
         self._check_alone()
+        if not callable(func):
+            raise AttributeTypeError(
+                f"begin_state: func makes a state, as mx.nd.zeros, and is not {func!r:.60}; give the "
+                f"number of samples as batch_size=..."
+            )
         states = []
         for info in self.state_info(batch_size):
             self._init_counter += 1
@@ -67,7 +76,7 @@ class RecurrentCell(Block):
 
     def _check_alone(self) -> None:
         if self._modified:
-            raise AssertionError(
+            raise CheckError(
                 f"{self.name} is within a modifier cell (as ZoneoutCell) and cannot be called "
                 f"itself any more. Call the modifier cell."
             )
@@ -134,9 +143,44 @@ class RecurrentCell(Block):
         return activation(inputs, **kwargs)
 
     def forward(self, inputs: Any, states: Any) -> Any:
-        """One step: output and new states."""
+        """One step: output and new states.
+
+        Raises:
+            ShapeError: inputs and states do not fit together.
+        """
         self._counter += 1
-        return super().forward(inputs, states)  # type: ignore[misc]
+        try:
+            return super().forward(inputs, states)  # type: ignore[misc]
+        except (IndexError, TypeError, AttributeError, ShapeError):
+            problem = self._misfit(inputs, states)
+            if problem is None:
+                raise
+            raise problem from None
+
+    def _misfit(self, inputs: Any, states: Any) -> ShapeError | None:
+        """The error for a step from such inputs and states; None if their shapes fit."""
+        if not isinstance(inputs, NDArray) or not inputs.ndim:
+            return None
+        batch, title = inputs.shape[0], type(self).__name__
+        wanted = [each["shape"] for each in self.state_info(batch)]
+        if not isinstance(states, (list, tuple)) or len(states) != len(wanted):
+            count = len(states) if isinstance(states, (list, tuple)) else "no list"
+            return ShapeError(
+                f"{title} takes a list of {len(wanted)} state(s), as begin_state(batch_size={batch}) "
+                f"makes it, but got {count}."
+            )
+        if wanted and inputs.ndim != len(wanted[0]):
+            return ShapeError(
+                f"{title} takes the inputs of one step, which have {len(wanted[0])} axes, not "
+                f"{inputs.shape}. unroll(length, inputs) takes a sequence."
+            )
+        for i, (state, shape) in enumerate(zip(states, wanted, strict=True)):
+            if isinstance(state, NDArray) and state.shape != tuple(shape):
+                return ShapeError(
+                    f"{title}: state {i} has shape {state.shape}, inputs {inputs.shape} need "
+                    f"{tuple(shape)}, as begin_state(batch_size={batch}) makes it."
+                )
+        return None
 
 
 class HybridRecurrentCell(RecurrentCell, HybridBlock):
@@ -151,7 +195,7 @@ class HybridRecurrentCell(RecurrentCell, HybridBlock):
 
     def hybrid_forward(self, F: Any, x: Any, *args: Any, **kwargs: Any) -> Any:
         """Output and new states; to be overridden."""
-        raise NotImplementedError(
+        raise NotDefinedError(
             f"{type(self).__name__} does not define hybrid_forward(self, F, inputs, states, ...)."
         )
 
@@ -169,11 +213,12 @@ class _GatedCell(HybridRecurrentCell):
     i2h_bias: Any
     h2h_bias: Any
 
+    @check_arguments
     def __init__(
         self,
-        hidden_size: int,
+        hidden_size: Positive,
         initializers: dict[str, Any],
-        input_size: int,
+        input_size: Count,
         prefix: str | None,
         params: ParameterDict | None,
         out_size: int = 0,

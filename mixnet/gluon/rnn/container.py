@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from mixnet.base import CheckError, NotDefinedError
 from mixnet.gluon.block import Block
 from mixnet.gluon.parameter import ParameterDict
 from mixnet.gluon.rnn.cell import HybridRecurrentCell, RecurrentCell
@@ -84,7 +85,7 @@ class _Stack:
     def _check_steps(self) -> None:
         for cell in self._children.values():
             if isinstance(cell, BidirectionalCell):
-                raise AssertionError(
+                raise CheckError(
                     f"{type(self).__name__} holds a BidirectionalCell, which cannot be stepped: it "
                     f"needs the whole sequence. Call unroll()."
                 )
@@ -114,7 +115,7 @@ class SequentialRNNCell(_Stack, RecurrentCell):  # type: ignore[misc]
 
     def hybrid_forward(self, *args: Any, **kwargs: Any) -> Any:
         """Not there: HybridSequentialRNNCell has it."""
-        raise NotImplementedError("SequentialRNNCell is not hybrid; take HybridSequentialRNNCell.")
+        raise NotDefinedError("SequentialRNNCell is not hybrid; take HybridSequentialRNNCell.")
 
 
 class HybridSequentialRNNCell(_Stack, HybridRecurrentCell):  # type: ignore[misc]
@@ -152,7 +153,7 @@ class BidirectionalCell(HybridRecurrentCell):
 
     def __call__(self, inputs: Any, states: Any) -> Any:  # type: ignore[override]
         """Not possible: it needs the whole sequence."""
-        raise NotImplementedError("BidirectionalCell cannot be stepped. Call unroll().")
+        raise NotDefinedError("BidirectionalCell cannot be stepped. Call unroll().")
 
     def __repr__(self) -> str:
         ahead, back = self._children.values()

@@ -6,9 +6,20 @@ from typing import Any
 
 from mixnet import ndarray as nd
 from mixnet import symbol as sym
+from mixnet.base import (
+    AttributeValueError,
+    CheckError,
+    NotAnArrayError,
+    NotDefinedError,
+    ShapeError,
+    UnknownNameError,
+)
 from mixnet.gluon.block import HybridBlock
 from mixnet.gluon.parameter import Parameter
 from mixnet.gluon.rnn.sequence import TENSORS
+from mixnet.ndarray.ndarray import NDArray
+from mixnet.ops.arguments import check_arguments
+from mixnet.ops.attributes import Count, Positive, Share
 from mixnet.ops.recurrent import GATES
 from mixnet.symbol.symbol import Symbol
 from mixnet.util import is_np_array
@@ -24,20 +35,21 @@ class _Zeros(tuple[Any, ...]):
 class _RNNLayer(HybridBlock):
     """Base of the recurrent layers; arguments as of ``LSTM``."""
 
+    @check_arguments
     def __init__(
         self,
-        hidden_size: int,
-        num_layers: int,
+        hidden_size: Positive,
+        num_layers: Positive,
         layout: str,
-        dropout: float,
+        dropout: Share,
         bidirectional: bool,
-        input_size: int,
+        input_size: Count,
         i2h_weight_initializer: Any,
         h2h_weight_initializer: Any,
         i2h_bias_initializer: Any,
         h2h_bias_initializer: Any,
         mode: str,
-        projection_size: int | None,
+        projection_size: Count | None,
         h2r_weight_initializer: Any,
         lstm_state_clip_min: float | None,
         lstm_state_clip_max: float | None,
@@ -48,7 +60,7 @@ class _RNNLayer(HybridBlock):
     ):
         super().__init__(**kwargs)
         if layout not in ("TNC", "NTC"):
-            raise AssertionError(f"Invalid layout {layout!r}; it must be 'TNC' or 'NTC'.")
+            raise CheckError(f"Invalid layout {layout!r}; it must be 'TNC' or 'NTC'.")
         self._hidden_size, self._num_layers = hidden_size, num_layers
         self._projection_size = projection_size or None
         self._mode, self._layout, self._dropout = mode, layout, dropout
@@ -61,6 +73,13 @@ class _RNNLayer(HybridBlock):
         }
         self._use_sequence_length = use_sequence_length
         self.skip_states: bool | None = None
+        if mode not in GATES:
+            names = ", ".join(
+                each.removeprefix("rnn_") for each in GATES if each.startswith("rnn_")
+            )
+            raise UnknownNameError(
+                f"RNN: activation={mode.removeprefix('rnn_')!r} is none of {names}."
+            )
         self._gates = GATES[mode]
         initializers = {
             "i2h_weight": i2h_weight_initializer,
@@ -115,7 +134,7 @@ class _RNNLayer(HybridBlock):
 
     def state_info(self, batch_size: int = 0) -> list[dict[str, Any]]:
         """Shape, layout and dtype of each state."""
-        raise NotImplementedError(f"{type(self).__name__} does not define state_info.")
+        raise NotDefinedError(f"{type(self).__name__} does not define state_info.")
 
     def _state(self, batch_size: int, units: int) -> dict[str, Any]:
         shape = (self._num_layers * self._dir, batch_size, units)
@@ -151,9 +170,12 @@ class _RNNLayer(HybridBlock):
             sequence_length: ``(batch,)``, with ``use_sequence_length``.
 
         Raises:
+            ShapeError: the inputs do not have three axes.
             ValueError: a state does not have the shape that follows from the inputs.
         """
         self.skip_states = states is None
+        if isinstance(inputs, NDArray):
+            self._check_inputs(inputs.shape)
         if states is None:
             if isinstance(inputs, Symbol):
                 states = _Zeros(*self.begin_state(0, func=sym.zeros))
@@ -162,15 +184,34 @@ class _RNNLayer(HybridBlock):
                 made = self.begin_state(batch, ctx=inputs.context, dtype=inputs.dtype)
                 states = _Zeros(*made)
             else:
-                raise AssertionError(
+                raise NotAnArrayError(
                     f"{type(self).__name__} takes an array or a symbol, not "
                     f"{type(inputs).__name__}."
                 )
         elif isinstance(states, TENSORS):
             states = [states]
+        if len(states) != len(self.state_info()):
+            raise ShapeError(
+                f"{type(self).__name__} takes a list of {len(self.state_info())} first states, as "
+                f"begin_state(batch_size) makes it, not {len(states)}."
+            )
         if not self._use_sequence_length:
             return super().__call__(inputs, states, **kwargs)
         return super().__call__(inputs, states, sequence_length, **kwargs)
+
+    def _check_inputs(self, shape: tuple[int, ...]) -> None:
+        words = {"T": "time", "N": "batch", "C": "units"}
+        title, axes = type(self).__name__, ", ".join(words[each] for each in self._layout)
+        if len(shape) != 3:
+            raise ShapeError(
+                f"{title} takes inputs of 3 axes, ({axes}) with layout={self._layout!r}, not {shape}."
+            )
+        weight = self._reg_params["l0_i2h_weight"].shape
+        if weight is not None and weight[1] > 0 and weight[1] != shape[2]:
+            raise ShapeError(
+                f"{title} takes inputs of {weight[1]} units, ({axes}), as input_size or the first "
+                f"data said; these are {shape}."
+            )
 
     def infer_shape(self, *args: Any) -> None:
         """Complete the shapes of parameters from the inputs."""
@@ -191,9 +232,9 @@ class _RNNLayer(HybridBlock):
             batch = inputs.shape[self._layout.find("N")]
             for state, info in zip(states, self.state_info(batch), strict=False):
                 if state.shape != info["shape"]:
-                    raise ValueError(
+                    raise AttributeValueError(
                         f"Invalid recurrent state shape. Expecting {info['shape']}, got "
-                        f"{state.shape}."
+                        f"{state.shape}; begin_state(batch_size={batch}) makes it."
                     )
         swap = F.np.swapaxes if numpy else F.swapaxes
         if self._layout == "NTC":

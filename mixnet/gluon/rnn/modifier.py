@@ -5,10 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 from mixnet import symbol as sym
+from mixnet.base import AttributeTypeError, CheckError, NotDefinedError
 from mixnet.gluon.parameter import ParameterDict
 from mixnet.gluon.rnn.cell import HybridRecurrentCell, RecurrentCell
 from mixnet.gluon.rnn.container import holds_bidirectional
 from mixnet.gluon.rnn.sequence import TENSORS, masked, sequence
+from mixnet.ops.arguments import check_arguments
+from mixnet.ops.attributes import Share
 
 
 class DropoutCell(HybridRecurrentCell):
@@ -33,7 +36,7 @@ class DropoutCell(HybridRecurrentCell):
     ):
         super().__init__(prefix, params)
         if isinstance(rate, bool) or not isinstance(rate, (int, float)):
-            raise AssertionError(f"DropoutCell: rate must be a number, not {rate!r}.")
+            raise CheckError(f"DropoutCell: rate must be a number, not {rate!r}.")
         self._rate, self._axes = rate, axes
 
     def _alias(self) -> str:
@@ -81,6 +84,10 @@ class ModifierCell(HybridRecurrentCell):
     base_cell: Any
 
     def __init__(self, base_cell: RecurrentCell):
+        if not isinstance(base_cell, RecurrentCell):
+            raise AttributeTypeError(
+                f"{type(self).__name__} takes a cell, as rnn.LSTMCell(...), not {base_cell!r:.60}."
+            )
         base_cell._modified = True
         super().__init__(prefix=base_cell.prefix + self._alias(), params=None)
         self.base_cell = base_cell
@@ -112,7 +119,7 @@ class ModifierCell(HybridRecurrentCell):
 
     def hybrid_forward(self, F: Any, inputs: Any, states: Any) -> Any:  # type: ignore[override]
         """Output and new states; to be overridden."""
-        raise NotImplementedError(
+        raise NotDefinedError(
             f"{type(self).__name__} does not define hybrid_forward(self, F, inputs, states)."
         )
 
@@ -129,14 +136,15 @@ class ZoneoutCell(ModifierCell):
         AssertionError: the cell is bidirectional, which has no steps.
     """
 
+    @check_arguments
     def __init__(
         self,
         base_cell: RecurrentCell,
-        zoneout_outputs: float = 0.0,
-        zoneout_states: float = 0.0,
+        zoneout_outputs: Share = 0.0,
+        zoneout_states: Share = 0.0,
     ):
         if holds_bidirectional(base_cell):
-            raise AssertionError(
+            raise CheckError(
                 "ZoneoutCell takes no BidirectionalCell, which cannot be stepped. Put a "
                 "ZoneoutCell around each of its two cells."
             )

@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 from mixnet import ndarray as nd
 from mixnet import symbol as sym
+from mixnet.base import CheckError
 from mixnet.ndarray.ndarray import NDArray
 from mixnet.symbol.symbol import Symbol
 
@@ -59,26 +60,26 @@ def sequence(
         AssertionError: there are not ``length`` steps, or the layout has no axis of time or batch.
     """
     if data is None:
-        raise AssertionError(
+        raise CheckError(
             "unroll: inputs=None; give the sequence, or a list with an array for each step."
         )
     axes = {"T": layout.find("T"), "N": layout.find("N")}
     if min(axes.values()) < 0:
-        raise AssertionError(f"layout={layout!r} needs both N (batch) and T (time), as 'NTC'.")
+        raise CheckError(f"layout={layout!r} needs both N (batch) and T (time), as 'NTC'.")
     time, batch = axes["T"], 0
     time_in = time if in_layout is None else in_layout.find("T")
     F = operators_of(data)
     if isinstance(data, TENSORS):
         if isinstance(data, Symbol):
             if len(data) != 1 and merge is False:
-                raise AssertionError(
+                raise CheckError(
                     f"unroll takes a symbol of one output, not of {len(data)}. Make a list of it, "
                     f"list(symbol), to give each step as one output."
                 )
         else:
             batch = data.shape[axes["N"]]
             if length is not None and length != data.shape[time_in]:
-                raise AssertionError(
+                raise CheckError(
                     f"unroll over {length} steps, but data {data.shape} has {data.shape[time_in]} "
                     f"along axis {time_in} (layout {in_layout or layout})."
                 )
@@ -91,7 +92,7 @@ def sequence(
         return Sequence(data, time, F, batch)
     steps = list(data)
     if length is not None and len(steps) != length:
-        raise AssertionError(f"unroll over {length} steps, but inputs has {len(steps)}.")
+        raise CheckError(f"unroll over {length} steps, but inputs has {len(steps)}.")
     if not isinstance(steps[0], Symbol):
         batch = steps[0].shape[0]
     if merge:

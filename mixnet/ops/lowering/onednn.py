@@ -159,7 +159,7 @@ def _remembered(name: str, folder: Path | None) -> bool:
     file = None if folder is None else folder / f"{name}.json"
     try:
         return bool(json.loads(file.read_text())["available"]) if file else try_apart()
-    except (OSError, ValueError, KeyError):
+    except (OSError, ValueError, KeyError, TypeError):
         found = try_apart()
     assert file is not None
     try:

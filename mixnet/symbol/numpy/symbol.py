@@ -8,6 +8,7 @@ from typing import Any
 import numpy as onp
 
 from mixnet import numpy as functions
+from mixnet.base import AttributeTypeError
 from mixnet.numpy.call import call, name_of
 from mixnet.ops.registry import Op
 from mixnet.symbol.symbol import Symbol, compose
@@ -38,7 +39,9 @@ class _Symbol(Symbol):
 
     @classmethod
     def _from_source(cls, source: Any, context: Any = None, dtype: Any = None) -> Any:
-        raise TypeError(f"A symbol is not made from {type(source).__name__}; use mx.sym.var(name).")
+        raise AttributeTypeError(
+            f"A symbol is not made from {type(source).__name__}; use mx.sym.var(name)."
+        )
 
     def as_np_ndarray(self) -> _Symbol:
         """This symbol."""
@@ -103,7 +106,7 @@ def _sliced(symbol: _Symbol, key: Any) -> Any:
             end.append(int(each) + 1 if each != -1 else None)
             step.append(1)
         else:
-            raise TypeError(
+            raise AttributeTypeError(
                 f"A symbol is indexed with numbers, slices and None, not {type(each).__name__}; "
                 f"use take or gather_nd."
             )

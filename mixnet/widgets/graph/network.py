@@ -14,7 +14,7 @@ from mixnet.gluon.block.compose import Composition
 from mixnet.gluon.trace import Traced, flatten
 from mixnet.graph.graph import Graph
 from mixnet.ndarray.ndarray import NDArray
-from mixnet.passes.assign_keys import KEY_SPEC, assign_keys
+from mixnet.passes.assign_keys import KEY_SPEC
 from mixnet.source import source_lines
 from mixnet.widgets.graph.calls import Calls
 from mixnet.widgets.graph.rows import (
@@ -127,7 +127,7 @@ def _traced(
         raise AttributeTypeError(
             f"GraphView: {block.name} does not take these {len(leaves)} input(s): {error}."
         ) from error
-    graph = assign_keys(traced.graph)
+    graph = traced.graph
     known = [(spec.shape, spec.dtype) for spec in specs]
     known += [(h._spec.shape, h._spec.dtype) for h in traced.parameter_handles(context)]
     known += [(value.spec.shape, value.spec.dtype) for value in traced.captured]

@@ -72,9 +72,7 @@ def _of_array(array: NDArray) -> Pictured:
         made.notes.append("Nothing is pending: the array is computed, or being computed.")
         made.rows[0]["device"] = str(spec.context)
         return made
-    with segment.lock:
-        graph = segment.graph((value.slot,))
-        leaves = list(segment.leaves)
+    graph, leaves = segment.pending_graph((value.slot,))
     for node, leaf in zip(graph.inputs, leaves, strict=True):
         node.name = node.name or ("constant" if leaf.array is not None else "pending elsewhere")
     known = [(leaf.spec.shape, leaf.spec.dtype) for leaf in leaves]

@@ -108,10 +108,10 @@ class Asked:
             with source_lines(boundary):
                 composed = Composition(forward, structure, len(leaves))
         except TypeError as error:
-            if "positional argument" not in str(error):
+            if "positional argument" not in str(error) and "is called with" not in str(error):
                 raise
             raise AttributeTypeError(
-                f"MemoryView: {block.name} does not take {len(inputs)} input(s): {error}. Pass the "
+                f"MemoryView: {block.name} does not take {len(inputs)} input(s): {str(error).rstrip('.')}. Pass the "
                 f"arrays that its forward takes; a recurrent layer takes its states too, as of "
                 f"begin_state()."
             ) from error

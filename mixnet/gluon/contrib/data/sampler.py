@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from mixnet.base import CheckError
 from mixnet.gluon.data import sampler
 
 __all__ = ["IntervalSampler"]
@@ -28,7 +29,7 @@ class IntervalSampler(sampler.Sampler):
 
     def __init__(self, length: int, interval: int, rollover: bool = True):
         if interval > length:
-            raise AssertionError(
+            raise CheckError(
                 f"IntervalSampler: interval={interval} is larger than length={length}."
             )
         self._length, self._interval, self._rollover = length, interval, rollover

@@ -10,7 +10,7 @@ import numpy as np
 
 from mixnet import base as base
 from mixnet import ndarray as nd  # noqa: F401
-from mixnet.base import MXNetError, data_dir
+from mixnet.base import MXNetError, UnknownNameError, data_dir
 from mixnet.gluon import utils
 from mixnet.gluon.contrib.data import _constants as C
 from mixnet.gluon.contrib.data.vocabulary import Vocabulary, count_tokens_from_str
@@ -20,6 +20,7 @@ from mixnet.gluon.utils import check_sha1 as check_sha1
 from mixnet.gluon.utils import download as download
 from mixnet.ndarray.create import array
 from mixnet.numpy.creation import array as np_array
+from mixnet.reading import text_of
 from mixnet.util import is_np_array
 
 __all__ = ["WikiText2", "WikiText103"]
@@ -57,7 +58,7 @@ class _WikiText(_LanguageModelDataset):
 
     def __init__(self, root: str, namespace: str, segment: str, vocab: Any, seq_len: int):
         if segment not in self._files:
-            raise KeyError(f"segment={segment!r} is none of {', '.join(self._files)}.")
+            raise UnknownNameError(f"segment={segment!r} is none of {', '.join(self._files)}.")
         self._segment, self._seq_len = segment, seq_len
         super().__init__(root, namespace, vocab)
 
@@ -78,8 +79,7 @@ class _WikiText(_LanguageModelDataset):
         return path
 
     def _get_data(self) -> None:
-        with open(self._path(), encoding="utf8") as file:
-            content = file.read()
+        content = text_of(self._path())
         if self._vocab is None:
             self._counter = count_tokens_from_str(content)
             self._vocab = Vocabulary(self._counter, reserved_tokens=[C.EOS_TOKEN])

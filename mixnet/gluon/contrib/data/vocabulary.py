@@ -7,6 +7,8 @@ from collections import Counter
 from collections.abc import Hashable
 from typing import Any
 
+from mixnet.base import AttributeValueError, CheckError
+
 
 def count_tokens_from_str(
     source_str: str,
@@ -56,12 +58,12 @@ class Vocabulary:
         reserved_tokens: list[Any] | None = None,
     ):
         if min_freq <= 0:
-            raise AssertionError(f"Vocabulary: min_freq={min_freq} must be 1 or more.")
+            raise CheckError(f"Vocabulary: min_freq={min_freq} must be 1 or more.")
         if reserved_tokens is not None:
             if unknown_token in reserved_tokens:
-                raise AssertionError(f"Vocabulary: {unknown_token!r} is both unknown and reserved.")
+                raise CheckError(f"Vocabulary: {unknown_token!r} is both unknown and reserved.")
             if len(set(reserved_tokens)) != len(reserved_tokens):
-                raise AssertionError("Vocabulary: a token is reserved twice.")
+                raise CheckError("Vocabulary: a token is reserved twice.")
         self._unknown_token = unknown_token
         self._reserved_tokens = None if reserved_tokens is None else list(reserved_tokens)
         self._idx_to_token: list[Any] = [unknown_token, *(reserved_tokens or ())]
@@ -71,7 +73,7 @@ class Vocabulary:
 
     def _number(self, counter: Counter[Any], most: int | None, least: int) -> None:
         if not isinstance(counter, Counter):
-            raise AssertionError(
+            raise CheckError(
                 f"Vocabulary: counter is a collections.Counter, not {type(counter).__name__}."
             )
         special = set(self._idx_to_token)
@@ -130,7 +132,7 @@ class Vocabulary:
 
     def _token(self, index: Any) -> Any:
         if not isinstance(index, int) or index >= len(self._idx_to_token):
-            raise ValueError(
+            raise AttributeValueError(
                 f"{index!r} is no number of a token; there are {len(self._idx_to_token)}."
             )
         return self._idx_to_token[index]

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from mixnet import symbol as sym
+from mixnet.base import AttributeValueError, CheckError
 from mixnet.gluon.block import HybridBlock
 from mixnet.gluon.contrib.estimator.handlers import BatchEnd, EpochEnd, TrainBegin, better
 from mixnet.metric import EvalMetric
@@ -53,7 +54,7 @@ class CheckpointHandler(TrainBegin, BatchEnd, EpochEnd):
         self.model_dir, self.model_prefix = model_dir, model_prefix
         self.save_best = save_best
         if save_best and not isinstance(monitor, EvalMetric):
-            raise ValueError(
+            raise AttributeValueError(
                 "CheckpointHandler: save_best needs monitor, one of the metrics in "
                 "estimator.train_metrics and estimator.val_metrics."
             )
@@ -179,7 +180,7 @@ class CheckpointHandler(TrainBegin, BatchEnd, EpochEnd):
     def _resume(self, estimator: Any) -> None:
         by_epoch = estimator.max_epoch is not None
         if by_epoch != bool(self.epoch_period) or by_epoch == bool(self.batch_period):
-            raise AssertionError(
+            raise CheckError(
                 "CheckpointHandler: to go on from a checkpoint, training and checkpoints must "
                 "count the same. Give epoch_period alone for fit(epochs=...), batch_period alone "
                 "(with epoch_period=None) for fit(batches=...)."
@@ -206,7 +207,7 @@ class CheckpointHandler(TrainBegin, BatchEnd, EpochEnd):
             left = estimator.max_batch - self.trained_batch
             kind, limit = "batches", estimator.max_batch
         if left <= 0:
-            raise ValueError(
+            raise AttributeValueError(
                 f"The checkpoint {last} in {self.model_dir} has all of the {limit} {kind}: train "
                 f"for more, or from the start with resume_from_checkpoint=False."
             )

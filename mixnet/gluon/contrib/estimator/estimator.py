@@ -9,6 +9,7 @@ import warnings
 from collections.abc import Iterable
 from typing import Any
 
+from mixnet.base import AttributeValueError
 from mixnet.context import Context, cpu, gpu, num_gpus
 from mixnet.gluon.contrib.estimator.batch_processor import BatchProcessor
 from mixnet.gluon.contrib.estimator.handlers import (
@@ -96,7 +97,7 @@ class Estimator:
     @staticmethod
     def _check_loss(loss: Any) -> GluonLoss:
         if not isinstance(loss, GluonLoss):
-            raise ValueError(f"loss must be a loss of gluon.loss, not {loss!r}.")
+            raise AttributeValueError(f"loss must be a loss of gluon.loss, not {loss!r}.")
         return loss
 
     @staticmethod
@@ -110,7 +111,7 @@ class Estimator:
             return [gpu(0)] if num_gpus() else [cpu()]
         found = [context] if isinstance(context, Context) else context
         if not isinstance(found, list) or not all(isinstance(each, Context) for each in found):
-            raise ValueError(
+            raise AttributeValueError(
                 f"context must be a context or a list of contexts, as mx.cpu() or [mx.gpu(0), "
                 f"mx.gpu(1)], not {context!r}."
             )
@@ -122,7 +123,7 @@ class Estimator:
             return BatchProcessor()
         for name in ("fit_batch", "evaluate_batch"):
             if not callable(getattr(batch_processor, name, None)):
-                raise ValueError(f"batch_processor must have the method {name}; derive it from "
+                raise AttributeValueError(f"batch_processor must have the method {name}; derive it from "
                                  f"BatchProcessor.")  # fmt: skip
         return batch_processor
 
@@ -153,7 +154,7 @@ class Estimator:
             )
             return Trainer(self.net.collect_params(), "sgd", {"learning_rate": 0.001})
         if not isinstance(trainer, Trainer):
-            raise ValueError(f"trainer must be a gluon.Trainer, not {trainer!r}.")
+            raise AttributeValueError(f"trainer must be a gluon.Trainer, not {trainer!r}.")
         return trainer
 
     # ---- metrics ------------------------------------------------------------------------------
@@ -239,7 +240,9 @@ class Estimator:
         """
         _check_loader(train_data)
         if (epochs is None) == (batches is None):
-            raise ValueError("fit trains for a number of epochs or of batches: give one of both.")
+            raise AttributeValueError(
+                "fit trains for a number of epochs or of batches: give one of both."
+            )
         self.max_epoch, self.max_batch, self.batch_axis = epochs, batches, batch_axis
         told = _Told(self, self._prepare_handlers(val_data, event_handlers))
         told.train_begin()
@@ -274,7 +277,7 @@ class Estimator:
         for handler in handlers:
             for metric in getattr(handler, "metrics", None) or ():
                 if id(metric) not in known:
-                    raise ValueError(
+                    raise AttributeValueError(
                         f"{type(handler).__name__} has the metric {metric}, which is none of "
                         f"estimator.train_metrics and estimator.val_metrics; take it from there."
                     )
@@ -320,7 +323,7 @@ class _Told:
 
 def _check_loader(data: Any) -> None:
     if not isinstance(data, DataLoader):
-        raise ValueError(
+        raise AttributeValueError(
             f"The estimator takes a gluon.data.DataLoader, not {type(data).__name__}; make one of "
             f"a dataset."
         )

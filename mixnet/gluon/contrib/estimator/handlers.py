@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from mixnet.base import AttributeValueError
 from mixnet.gluon.contrib.estimator.utils import _check_metrics
 from mixnet.metric import CompositeEvalMetric, EvalMetric, Loss
 
@@ -187,7 +188,7 @@ class LoggingHandler(TrainBegin, TrainEnd, EpochBegin, EpochEnd, BatchBegin, Bat
         self, log_interval: int | str = "epoch", metrics: Any = None, priority: float = np.inf
     ):
         if not isinstance(log_interval, int) and log_interval != "epoch":
-            raise ValueError(
+            raise AttributeValueError(
                 f"LoggingHandler: log_interval={log_interval!r} is no number of batches, nor "
                 f"'epoch'."
             )
@@ -313,12 +314,12 @@ class EarlyStoppingHandler(TrainBegin, EpochEnd, TrainEnd):
         baseline: float | None = None,
     ):
         if not isinstance(monitor, EvalMetric):
-            raise ValueError(
+            raise AttributeValueError(
                 "EarlyStoppingHandler: monitor must be one of the metrics in "
                 "estimator.train_metrics and estimator.val_metrics."
             )
         if isinstance(monitor, CompositeEvalMetric):
-            raise ValueError(
+            raise AttributeValueError(
                 "EarlyStoppingHandler: monitor has several values; give one of its metrics."
             )
         self.monitor, self.baseline, self.patience = monitor, baseline, patience

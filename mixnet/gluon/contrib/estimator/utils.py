@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+from mixnet.base import AttributeValueError
 from mixnet.metric import EvalMetric
 
 
@@ -18,7 +19,7 @@ def _check_metrics(metrics: Any) -> list[EvalMetric]:
         return [metrics]
     found = list(metrics) if isinstance(metrics, Iterable) else [metrics]
     if isinstance(metrics, str) or not all(isinstance(each, EvalMetric) for each in found):
-        raise ValueError(
+        raise AttributeValueError(
             f"metrics must be a metric or a list of metrics, as mx.metric.Accuracy() makes, not "
             f"{metrics!r}."
         )
@@ -35,7 +36,7 @@ def _check_handlers(handlers: Any, kind: type) -> list[Any]:
         return []
     found = [handlers] if isinstance(handlers, kind) else list(handlers)
     if not all(isinstance(each, kind) for each in found):
-        raise ValueError(
+        raise AttributeValueError(
             f"handlers must be an EventHandler or a list of EventHandler, not {handlers!r}."
         )
     return found

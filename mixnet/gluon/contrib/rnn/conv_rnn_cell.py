@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from mixnet.base import CheckError, NotDefinedError
 from mixnet.gluon.parameter import ParameterDict
 from mixnet.gluon.rnn.cell import HybridRecurrentCell
 from mixnet.util import with_defaults
@@ -25,7 +26,7 @@ def _extents(given: Any, dims: int, what: str) -> tuple[int, ...]:
     if isinstance(given, int):
         return (given,) * dims
     if len(given) != dims:
-        raise AssertionError(
+        raise CheckError(
             f"{what}={given} of a convolution over {dims} axes: give a number, or {dims} of them."
         )
     return tuple(given)
@@ -73,7 +74,7 @@ class _BaseConvRNNCell(HybridRecurrentCell):
             _extents(h2h_kernel, dims, "h2h_kernel"),
         )
         if any(extent % 2 == 0 for extent in h2h):
-            raise AssertionError(
+            raise CheckError(
                 f"h2h_kernel={h2h_kernel}: only odd extents keep the shape of the state."
             )
         pad = _extents(i2h_pad, dims, "i2h_pad")
@@ -117,7 +118,7 @@ class _BaseConvRNNCell(HybridRecurrentCell):
 
     def hybrid_forward(self, F: Any, inputs: Any, states: Any) -> Any:  # type: ignore[override]
         """Output and new states; to be overridden."""
-        raise NotImplementedError(
+        raise NotDefinedError(
             f"{type(self).__name__} does not define hybrid_forward(self, F, inputs, states, ...)."
         )
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from mixnet.base import CheckError
 from mixnet.gluon.parameter import ParameterDict
 from mixnet.gluon.rnn.cell import RecurrentCell, _GatedCell
 from mixnet.gluon.rnn.container import holds_bidirectional
@@ -38,7 +39,7 @@ class VariationalDropoutCell(ModifierCell):
         drop_outputs: float = 0.0,
     ):
         if drop_states and holds_bidirectional(base_cell):
-            raise AssertionError(
+            raise CheckError(
                 "VariationalDropoutCell cannot drop states of a BidirectionalCell, which cannot be "
                 "stepped. Put a VariationalDropoutCell around each of its two cells."
             )

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import gzip
 import os
-import struct
 import warnings
 from collections.abc import Callable
 from typing import Any, ClassVar
@@ -14,12 +12,14 @@ import numpy as np
 from mixnet import base as base
 from mixnet import image, recordio
 from mixnet import ndarray as nd  # noqa: F401
-from mixnet.base import FileFormatError, data_dir
+from mixnet.base import AttributeValueError, FileFormatError, MissingFileError, data_dir
 from mixnet.gluon import utils
 from mixnet.gluon.data import dataset
 from mixnet.gluon.data.download import extract, fetch
 from mixnet.gluon.utils import check_sha1 as check_sha1
 from mixnet.gluon.utils import download as download
+from mixnet.image.iterator import image_lines
+from mixnet.io.files import read_idx
 from mixnet.ndarray.create import array
 from mixnet.numpy.creation import array as np_array
 from mixnet.util import is_np_array
@@ -43,24 +43,6 @@ def _root(name: str) -> str:
 
 def _images(pixels: np.ndarray) -> Any:
     return (np_array if is_np_array() else array)(pixels, dtype=pixels.dtype)
-
-
-def read_idx(path: str) -> np.ndarray:
-    """The bytes of an IDX file, the format of MNIST, as an array; ``.gz`` is unpacked.
-
-    Raises:
-        FileFormatError: it is no such file, or too short.
-    """
-    with gzip.open(path) if path.endswith(".gz") else open(path, "rb") as file:
-        content = file.read()
-    if len(content) < 4 or content[:3] != b"\0\0\x08":
-        raise FileFormatError(f"{path} is no IDX file of bytes.")
-    axes = content[3]
-    shape = struct.unpack_from(f">{axes}I", content, 4)
-    start = 4 + 4 * axes
-    if len(content) - start < int(np.prod(shape)):
-        raise FileFormatError(f"{path} is truncated: it should have {shape} bytes of data.")
-    return np.frombuffer(content, np.uint8, int(np.prod(shape)), start).reshape(shape)
 
 
 class MNIST(dataset._DownloadedDataset):
@@ -103,8 +85,14 @@ class MNIST(dataset._DownloadedDataset):
 
     def _get_data(self) -> None:
         images, labels = list(self._files)[slice(0, 2) if self._train else slice(2, 4)]
-        self._label = read_idx(self._path(labels)).astype(np.int32)
-        self._data = _images(read_idx(self._path(images))[..., None])
+        self._label = read_idx(self._path(labels), 1).astype(np.int32)
+        pixels = read_idx(self._path(images), 3)
+        if len(pixels) != len(self._label):
+            raise FileFormatError(
+                f"{self._path(images)} has {len(pixels)} images, {self._path(labels)} has "
+                f"{len(self._label)} labels."
+            )
+        self._data = _images(pixels[..., None])
 
 
 class FashionMNIST(MNIST):
@@ -258,6 +246,8 @@ class ImageFolderDataset(dataset.Dataset):
     def _list_images(self, root: str) -> None:
         self.synsets: list[str] = []
         self.items: list[tuple[str, int]] = []
+        if not os.path.isdir(root):
+            raise MissingFileError(root, "there is no such folder")
         for folder in sorted(os.listdir(root)):
             path = os.path.join(root, folder)
             if not os.path.isdir(path):
@@ -300,17 +290,16 @@ class ImageListDataset(dataset.Dataset):
         self._root, self._flag = os.path.expanduser(root), flag
         self.items: list[tuple[str, Any]] = []
         if isinstance(imglist, str):
-            with open(os.path.join(self._root, imglist)) as file:
-                rows = [line.rstrip("\n").split("\t") for line in file if line.strip()]
-            for row in rows:
-                label = np.array([float(each) for each in row[1:-1]], np.float32)
-                self._add(row[-1], label)
+            for _, label, path in image_lines(os.path.join(self._root, imglist)):
+                self._add(path, label)
         elif isinstance(imglist, (list, tuple)):
             for label, path in imglist:
                 many = isinstance(label, (list, tuple, np.ndarray))
                 self._add(path, np.asarray(label if many else [label], np.float32))
         else:
-            raise ValueError("ImageListDataset: imglist is a list or the path of a .lst file.")
+            raise AttributeValueError(
+                "ImageListDataset: imglist is a list or the path of a .lst file."
+            )
 
     def _add(self, path: str, label: np.ndarray) -> None:
         # One number is a number, as a label of a folder is.

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from mixnet import image
-from mixnet.base import numeric_types
+from mixnet.base import AttributeTypeError, AttributeValueError, CheckError, numeric_types
 from mixnet.gluon.block import Block, HybridBlock
 from mixnet.gluon.data.dataset import takes_batches
 from mixnet.gluon.nn import HybridSequential, Sequential
@@ -54,6 +54,10 @@ class Compose(_OnHost, Sequential):
 
     def __init__(self, transforms: Sequence[Any]):
         super().__init__()
+        if not isinstance(transforms, (list, tuple)) or not all(map(callable, transforms)):
+            raise AttributeTypeError(
+                f"Compose takes a list of transforms, as [transforms.ToTensor()], not {transforms!r:.60}."
+            )
         self.takes_batches = type(self) is Compose and all(map(takes_batches, transforms))
         with self.name_scope():
             row: list[Any] = []
@@ -88,7 +92,7 @@ class HybridCompose(_OnHost, HybridSequential):
         super().__init__()
         for each in transforms:
             if not isinstance(each, HybridBlock):
-                raise ValueError(
+                raise AttributeValueError(
                     f"HybridCompose takes hybrid blocks; {each!r} is a {type(each).__name__}. "
                     f"Compose takes any."
                 )
@@ -142,7 +146,7 @@ class HybridRandomApply(HybridSequential):
 
     def __init__(self, transforms: Any, p: float = 0.5):
         if not isinstance(transforms, HybridBlock):
-            raise AssertionError(
+            raise CheckError(
                 f"HybridRandomApply takes a hybrid block, not a {type(transforms).__name__}."
             )
         super().__init__()
@@ -236,9 +240,11 @@ class RandomRotation(_OnHost, Block):
         super().__init__()
         lower, upper = angle_limits
         if lower >= upper:
-            raise ValueError(f"RandomRotation: angle_limits={angle_limits}: give the lower first.")
+            raise AttributeValueError(
+                f"RandomRotation: angle_limits={angle_limits}: give the lower first."
+            )
         if not 0 <= rotate_with_proba <= 1:
-            raise ValueError(
+            raise AttributeValueError(
                 f"RandomRotation: rotate_with_proba={rotate_with_proba} is no probability."
             )
         self._args = (angle_limits, zoom_in, zoom_out)

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from mixnet.base import AttributeValueError
 from mixnet.gluon.model_zoo.vision import densenet as densenet
 from mixnet.gluon.model_zoo.vision import inception as inception
 from mixnet.gluon.model_zoo.vision import mobilenet as mobilenet
@@ -111,5 +112,7 @@ def get_model(name: str, **kwargs: Any) -> Any:
     key = name.lower()
     if key not in _MODELS:
         options = "\n\t".join(sorted(_MODELS))
-        raise ValueError(f"Model {key} is not supported. Available options are\n\t{options}")
+        raise AttributeValueError(
+            f"Model {key} is not supported. Available options are\n\t{options}"
+        )
     return _MODELS[key](**kwargs)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from mixnet.base import CheckError
 from mixnet.context import Context, cpu
 from mixnet.gluon import nn
 from mixnet.gluon.block import HybridBlock
@@ -223,7 +224,7 @@ class _ResNet(HybridBlock):
 
     def _check(self, layers: Sequence[int], channels: Sequence[int]) -> None:
         if len(layers) != len(channels) - 1:
-            raise AssertionError(
+            raise CheckError(
                 f"{type(self).__name__}: layers={layers} need {len(layers) + 1} channels, that of "
                 f"the start first, not {channels}."
             )
@@ -378,11 +379,9 @@ def get_resnet(
         AssertionError: there is no such version or number of layers.
     """
     if num_layers not in resnet_spec:
-        raise AssertionError(
-            f"Invalid number of layers: {num_layers}. Options are {list(resnet_spec)}"
-        )
+        raise CheckError(f"Invalid number of layers: {num_layers}. Options are {list(resnet_spec)}")
     if version not in (1, 2):
-        raise AssertionError(f"Invalid resnet version: {version}. Options are 1 and 2.")
+        raise CheckError(f"Invalid resnet version: {version}. Options are 1 and 2.")
     kind, layers, channels = resnet_spec[num_layers]
     block = resnet_block_versions[version - 1][kind]
     net = resnet_net_versions[version - 1](block, layers, channels, **kwargs)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from mixnet.base import CheckError
 from mixnet.context import Context, cpu
 from mixnet.gluon import nn
 from mixnet.gluon.block import HybridBlock
@@ -51,7 +52,7 @@ class SqueezeNet(HybridBlock):
     def __init__(self, version: str, classes: int = 1000, **kwargs: Any):
         super().__init__(**kwargs)
         if version not in _SPECS:
-            raise AssertionError(f"Unsupported SqueezeNet version {version}: 1.0 or 1.1 expected")
+            raise CheckError(f"Unsupported SqueezeNet version {version}: 1.0 or 1.1 expected")
         (channels, kernel), groups = _SPECS[version]
         with self.name_scope():
             self.features = nn.HybridSequential(prefix="")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from mixnet.base import CheckError
 from mixnet.context import Context, cpu
 from mixnet.gluon import nn
 from mixnet.gluon.block import HybridBlock
@@ -58,7 +59,7 @@ class VGG(HybridBlock):
     ):
         super().__init__(**kwargs)
         if len(layers) != len(filters):
-            raise AssertionError(f"VGG: layers={layers} and filters={filters} differ in length.")
+            raise CheckError(f"VGG: layers={layers} and filters={filters} differ in length.")
         dense: Any = {"weight_initializer": "normal", "bias_initializer": "zeros"}
         with self.name_scope():
             self.features = self._make_features(layers, filters, batch_norm)

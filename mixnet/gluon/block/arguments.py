@@ -1,0 +1,103 @@
+"""What a block is called with, where its forward does not take it."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from mixnet.base import AttributeTypeError
+from mixnet.ndarray.ndarray import NDArray
+
+
+def refused(
+    block: Any,
+    function: Callable[..., Any],
+    given: Sequence[Any],
+    parameters: Mapping[str, Any] | None = None,
+) -> AttributeTypeError | None:
+    """The error if a block's function does not take what it was called with; None if it does.
+
+    Args:
+        block: the block.
+        function: its ``forward``, or its ``hybrid_forward`` for an ``F``.
+        given: the inputs.
+        parameters: its parameters by name, of ``hybrid_forward``.
+    """
+    try:
+        signature = inspect.signature(function)
+    except (TypeError, ValueError):
+        return None
+    parameters = parameters or {}
+    takes = [
+        each
+        for each in signature.parameters.values()
+        if each.kind in (each.POSITIONAL_ONLY, each.POSITIONAL_OR_KEYWORD)
+    ]
+    names = [each.name for each in takes]
+    anything = {each.kind for each in signature.parameters.values()}
+    title = type(block).__name__
+    if inspect.Parameter.VAR_KEYWORD not in anything:
+        for name in parameters:
+            if name not in signature.parameters:
+                return AttributeTypeError(
+                    f"{title}.{name} is a parameter, which hybrid_forward gets by its name: add it, "
+                    f"def hybrid_forward(self, F, {', '.join([*names, name])})."
+                )
+    inputs = [each for each in takes if each.name not in parameters]
+    required = [each.name for each in inputs if each.default is each.empty]
+    many = inspect.Parameter.VAR_POSITIONAL in anything
+    if len(required) <= len(given) and (many or len(given) <= len(inputs)):
+        return None
+    called = ", ".join(each.name for each in inputs)
+    if isinstance(function, functools.partial) and not inputs:
+        return AttributeTypeError(
+            f"{title} takes no inputs beside F: define hybrid_forward(self, F, x), not "
+            f"hybrid_forward(self, x)."
+        )
+    return AttributeTypeError(
+        f"{title} is called with ({called}{', ...' if many else ''}), but got {len(given)} "
+        f"input{'' if len(given) == 1 else 's'}."
+    )
+
+
+def not_arrays(block: Any, given: Any) -> str:
+    """The sentence for a call of a block without any array.
+
+    Args:
+        block: the block.
+        given: what it was called with.
+    """
+    kinds = ", ".join(_kind(each) for each in given) or "nothing"
+    return (
+        f"{type(block).__name__} takes at least one NDArray or Symbol, but got {kinds}. Make an array "
+        f"with mx.nd.array(...)."
+    )
+
+
+def no_block(parent: Any, child: Any) -> str:
+    """The sentence for a child that is no block.
+
+    Args:
+        parent: the block that should get it.
+        child: what it is.
+    """
+    title = type(parent).__name__
+    if isinstance(child, type):
+        hint = f"Make one: {child.__name__}(...)."
+    elif isinstance(child, (list, tuple)):
+        hint = f"Unpack the {type(child).__name__}: add(*blocks)."
+    elif callable(child):
+        hint = "Wrap a function: gluon.nn.Lambda(function)."
+    elif isinstance(child, str):
+        hint = f"For a function of mx.nd: gluon.nn.HybridLambda({child!r})."
+    else:
+        hint = "Derive its class from gluon.Block."
+    return f"Children of {title} are blocks, not {child!r:.60} ({type(child).__name__}). {hint}"
+
+
+def _kind(value: Any) -> str:
+    if isinstance(value, (list, tuple)) and value and not isinstance(value[0], NDArray):
+        return f"a {type(value).__name__} of {type(value[0]).__name__}"
+    return f"a {type(value).__name__}"

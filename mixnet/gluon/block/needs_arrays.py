@@ -1,0 +1,39 @@
+"""Whether a forward that failed on symbols failed because they are symbols.
+
+Then it may run on arrays; else the error is the user's own, and is told at once: running the code again
+would repeat what it does beside, and hide the error where the second run goes another way.
+"""
+
+from __future__ import annotations
+
+import os
+from types import ModuleType
+
+from mixnet import base
+from mixnet.symbol.symbol import Symbol
+
+_LIBRARY = os.path.dirname(os.path.abspath(base.__file__)) + os.sep
+
+
+def needs_arrays(error: Exception) -> bool:
+    """Whether an error of a forward on symbols says that symbols will not do.
+
+    It does if it was raised by this library or by what the code calls, which were given a symbol; or in the code
+    itself by something that symbols do not have: an attribute, or what Python asks of a number or a list.
+    What the code raises, asserts, divides or looks up is an error on arrays too.
+    """
+    if isinstance(error, AttributeError):
+        return isinstance(error.obj, (Symbol, ModuleType)) or _is_raised_by_library(error)
+    if isinstance(error, TypeError) and "Symbol" in str(error):
+        return True
+    return _is_raised_by_library(error)
+
+
+def _is_raised_by_library(error: Exception) -> bool:
+    trace = error.__traceback__
+    file = ""
+    while trace is not None:
+        file = trace.tb_frame.f_code.co_filename
+        trace = trace.tb_next
+    file = os.path.abspath(file)
+    return file.startswith(_LIBRARY) or "site-packages" in file

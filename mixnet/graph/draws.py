@@ -1,0 +1,63 @@
+"""The order in which random operators were called, where the shape of a graph does not tell it.
+
+``b + dropout(a)`` and ``dropout(a) + b`` are walked in different orders though both may draw for ``b``
+first. Arrays draw when an operator is called, so symbols note that order: a graph then draws the
+same numbers.
+"""
+
+from __future__ import annotations
+
+import itertools
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+
+from mixnet.graph.node import Node, topological
+
+_calls = itertools.count(1)
+
+
+class _Watch(threading.local):
+    drawing: list[Node] | None = None
+
+
+_watch = _Watch()
+
+
+@contextmanager
+def calls_watched() -> Iterator[list[Node]]:
+    """Scope whose list gets every random operator that this thread composes in it, in order."""
+    before, _watch.drawing = _watch.drawing, []
+    try:
+        yield _watch.drawing
+    finally:
+        _watch.drawing = before
+
+
+def note_call(node: Node) -> None:
+    """Let a node that was just composed know when, if its operator draws."""
+    if node.op.takes_key:
+        node.order = next(_calls)
+        if _watch.drawing is not None:
+            _watch.drawing.append(node)
+
+
+def note_copies(nodes: Sequence[Node]) -> None:
+    """Let copies of composed nodes know that they are called now, in the order of the originals."""
+    for node in drawing(nodes):
+        note_call(node)
+
+
+def drawing(nodes: Sequence[Node]) -> list[Node]:
+    """Those of ``nodes`` whose operators draw, in the order in which they were called.
+
+    Nodes that do not know, of symbol files, come first, in the order of ``nodes``.
+    """
+    found = [node for node in nodes if node.op is not None and node.op.takes_key]
+    return sorted(found, key=lambda node: getattr(node, "order", 0))
+
+
+def in_order_of_calls(nodes: Sequence[Node]) -> list[Node]:
+    """All ``nodes``, inputs before users, and those that draw in the order in which they were called."""
+    first = drawing(nodes)
+    return topological([*first, *nodes]) if len(first) > 1 else list(nodes)

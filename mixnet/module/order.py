@@ -1,0 +1,39 @@
+"""What a module must have gone through before it does its work."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+from mixnet.base import CheckError
+
+_STAGES = {
+    "binded": ("is not bound to the shapes of a batch", "bind(data_shapes, label_shapes)"),
+    "params_initialized": ("has no parameters", "init_params()"),
+    "optimizer_initialized": ("has no optimizer", "init_optimizer()"),
+    "inputs_need_grad": (
+        "was bound without gradients of its inputs",
+        "bind(..., inputs_need_grad=True)",
+    ),
+}
+
+
+def require(module: Any, *stages: str) -> None:
+    """Refuse what the calling method does before the module has reached these stages.
+
+    Args:
+        module: the module.
+        stages: attributes of it that must be true, in the order in which they come to be.
+
+    Raises:
+        CheckError: one is not; names the method, and what to call first.
+    """
+    missing = [stage for stage in stages if not getattr(module, stage)]
+    if not missing:
+        return
+    method = sys._getframe(1).f_code.co_name
+    calls = [_STAGES[stage][1] for stage in missing]
+    raise CheckError(
+        f"{type(module).__name__}.{method}: the module {_STAGES[missing[0]][0]}. Call "
+        f"{' and '.join([', '.join(calls[:-1]), calls[-1]] if calls[1:] else calls)} first."
+    )

@@ -1,0 +1,30 @@
+"""The stream of random numbers that operators draw from.
+
+A stream is an array of three words: the two of a threefry key, and a place. Draw number ``n`` of it has the
+key that follows from the key and the place plus ``n``. So a graph that is handed a stream at a place
+draws what its operators, called one by one, would have drawn from there on.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+STREAM_SPEC = ((3,), np.dtype("uint32"))
+"""Shape and dtype of a stream."""
+
+_PLACE = np.array([0, 0, 1], np.uint32)
+
+
+def advanced(stream: Any, draws: Any) -> Any:
+    """The stream from ``draws`` numbers further on."""
+    return stream + jnp.uint32(draws) * _PLACE
+
+
+def key_at(stream: Any, number: Any) -> Any:
+    """The key of draw ``number`` of a stream."""
+    place = stream[2] + jnp.uint32(number)
+    return jax.random.fold_in(jax.random.wrap_key_data(stream[:2]), place)

@@ -1,0 +1,159 @@
+"""What a forked process can do: read what was computed, make arrays, run Python; not compute.
+
+A child of ``os.fork()`` has the memory of its parent and only the thread that forked. XLA computes with
+threads of its own, so that whoever waits for it in such a process waits for ever. There every operation
+is an error that says so: what the runtime computes with is replaced in the child, so that nothing is asked on
+the way of an operation anywhere else.
+
+A process that was forked before anything was computed makes threads of its own and computes.
+"""
+
+from __future__ import annotations
+
+import atexit
+import ctypes
+import os
+from collections.abc import Callable
+from typing import Any, NoReturn
+
+import numpy as np
+
+from mixnet import locks
+from mixnet.base import MXNetError
+from mixnet.context import Context
+from mixnet.engine.threaded import wait_before_fork
+from mixnet.runtime import collective, copy, record, state, value
+from mixnet.runtime.in_flight import in_flight
+
+_immortal: list[Any] = []
+
+
+def _refusal(what: str) -> MXNetError:
+    return MXNetError(
+        f"Process {os.getpid()} was forked from one that has computed with mixnet: XLA's threads are not in it, "
+        f"so it cannot {what}. Start it with multiprocessing.get_context('spawn') or "
+        f"'forkserver', or fork before the first computation. Arrays that were computed before can be "
+        f"read here, with asnumpy(), and computed with in NumPy."
+    )
+
+
+def _refuse(what: str) -> Callable[..., NoReturn]:
+    def refuse(*args: Any, **kwargs: Any) -> NoReturn:
+        raise _refusal(what)
+
+    return refuse
+
+
+class _Lost:
+    """Where values come from that the parent had recorded and not computed: nowhere, here."""
+
+    finished = True
+    var = None
+    finish = staticmethod(_refuse("compute what its parent had recorded"))
+
+    @staticmethod
+    def alias(of: value.Value) -> value.Value:
+        return value.Value(of.spec, None, LOST)
+
+
+LOST = _Lost()
+
+
+# ---- what stands in a child for what moves arrays -------------------------------------------------
+
+
+def _put(data: Any, device: Any) -> np.ndarray:
+    if device.platform != "cpu" or not isinstance(data, np.ndarray):
+        raise _refusal(f"copy an array to {device}")
+    return data  # as workers of a DataLoader have it
+
+
+def _adopt(shape: Any, sharding: Any, content: Callable[[Any], Any]) -> np.ndarray:
+    (device,) = sharding.device_set
+    return _put(content(None), device)
+
+
+def _wait(array: Any) -> None:
+    if isinstance(array, np.ndarray):
+        return
+    if any(device.platform != "cpu" for device in array.devices()):
+        raise _refusal("read an array of a GPU")
+    if not array.is_ready():
+        raise _refusal("wait for what its parent was computing")
+
+
+def _read(array: Any) -> np.ndarray:
+    _wait(array)
+    return np.array(array)
+
+
+def _replace() -> None:
+    record.Segment = _refuse("compute")  # type: ignore[assignment, misc]
+    copy.later = collective.later = _refuse("move arrays between devices")
+    copy.read, copy.wait = _read, _wait
+    value.put, value.adopted = _put, _adopt
+
+
+# ---- the fork --------------------------------------------------------------------------------------
+
+
+def _before_fork() -> None:
+    wait_before_fork()
+    in_flight.settle()
+
+
+def _after_fork() -> None:
+    backends = _backends()
+    for segments in list(state._all):
+        for segment in list(segments.values()):
+            segment.lock = locks.make("segment")
+            if backends and not segment.finished:
+                _lose(segment)
+        if backends:
+            segments.clear()
+        if segments is not state.state.segments:  # of a thread that is not here
+            state._all.discard(segments)
+    if not backends:
+        return
+    state.state.segment = None
+    _replace()
+    # Ending a client waits for its threads, which are not here: it lives as long as the process.
+    for backend in backends:
+        ctypes.pythonapi.Py_IncRef(ctypes.py_object(backend))
+    _immortal.extend(backends)
+    _leave_backends()
+
+
+def _lose(segment: Any) -> None:
+    segment.finished = True
+    segment.read_entries()
+    for reference in segment.references:
+        pending = reference()
+        if pending is not None and pending.array is None:
+            pending.segment = LOST
+
+
+def _backends() -> list[Any]:
+    """XLA's clients that this process has made."""
+    try:
+        from jax._src import xla_bridge
+
+        return list(xla_bridge._backends.values())
+    except (ImportError, AttributeError):  # JAX has moved it: those that mixnet has used
+        devices = [context._device for context in Context._made.values()]
+        return [device.client for device in devices if device is not None]
+
+
+def _leave_backends() -> None:
+    """Take off JAX's exit handlers, which wait for clients."""
+    try:
+        from jax._src import api, dispatch
+
+        atexit.unregister(dispatch.wait_for_tokens)
+        atexit.unregister(api.clean_up)
+    except (ImportError, AttributeError):  # JAX has others
+        pass
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(before=_before_fork, after_in_child=_after_fork)

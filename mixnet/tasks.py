@@ -1,0 +1,103 @@
+"""Tasks of asyncio that take turns in one thread: a scope belongs to the task that entered it.
+
+What a scope sets lies in an object of the thread (``threading.local``). Where a task enters one, a
+:class:`PerTask` takes the place of what lies there until the last task has left: it has what each task
+set. So programs without tasks read what they always read, and tasks may ``await`` inside a scope.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+try:
+    from _asyncio import _get_running_loop as running_loop
+    from _asyncio import current_task as task_of
+except ImportError:  # a Python without the modules in C
+    from asyncio import _get_running_loop as running_loop
+    from asyncio import current_task as task_of
+
+_NOTHING = object()
+
+
+def current_task() -> Any:
+    """The task of asyncio that is running in this thread; None where there is none."""
+    loop = running_loop()
+    return None if loop is None else task_of(loop)
+
+
+class PerTask:
+    """What each task has set.
+
+    Args:
+        base: what there is for tasks that have set nothing, and was before.
+    """
+
+    __slots__ = ("base", "own")
+
+    def __init__(self, base: Any):
+        self.base = base
+        self.own: dict[Any, Any] = {}
+
+    def now(self) -> Any:
+        """What the running task has."""
+        return self.own.get(current_task(), self.base)
+
+
+class Entered(NamedTuple):
+    """What a scope has set, and what there was before."""
+
+    local: Any
+    name: str
+    task: Any
+    before: Any
+
+    def leave(self) -> None:
+        """Give the task that entered what it had, whichever is running."""
+        if self.task is None:
+            setattr(self.local, self.name, self.before)
+            return
+        place = getattr(self.local, self.name)
+        if not isinstance(place, PerTask):
+            return
+        if self.before is _NOTHING:
+            place.own.pop(self.task, None)
+        else:
+            place.own[self.task] = self.before
+        if not place.own:
+            setattr(self.local, self.name, place.base)
+
+
+def enter(local: Any, name: str, value: Any, kind: type[PerTask] = PerTask) -> Entered:
+    """Set an attribute of a thread's object, for the running task alone if there is one."""
+    task = current_task()
+    place = getattr(local, name, None)
+    if task is None:
+        entered = Entered(local, name, None, place)
+        setattr(local, name, value)
+        return entered
+    if not isinstance(place, PerTask):
+        place = kind(place)
+        setattr(local, name, place)
+    entered = Entered(local, name, task, place.own.get(task, _NOTHING))
+    place.own[task] = value
+    return entered
+
+
+def read(local: Any, name: str) -> Any:
+    """What an attribute is now: the running task's own, else the thread's; None if it was never set."""
+    place = getattr(local, name, None)
+    return place.now() if isinstance(place, PerTask) else place
+
+
+def write(local: Any, name: str, value: Any) -> Any:
+    """Set an attribute for good, of the task alone if it is in a scope; returns what it was."""
+    place = getattr(local, name, None)
+    if not isinstance(place, PerTask):
+        setattr(local, name, value)
+        return place
+    before, task = place.now(), current_task()
+    if task in place.own:
+        place.own[task] = value
+    else:
+        place.base = value
+    return before

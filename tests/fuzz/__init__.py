@@ -1,0 +1,1 @@
+"""Damaged files of every format: corpora, mutations, and the driver that loads them."""

@@ -1,0 +1,130 @@
+"""Errors of a forward that is hybridized: told once, with the user's line; arrays where symbols will not do."""
+
+from __future__ import annotations
+
+import traceback
+from typing import Any
+
+import numpy as np
+import pytest
+
+from mixnet import gluon, nd
+
+
+class Counting(gluon.HybridBlock):
+    """Counts how often its code has run."""
+
+    def __init__(self, work: Any):
+        super().__init__()
+        self.work = work
+        self.runs = 0
+
+    def hybrid_forward(self, F: Any, x: Any) -> Any:
+        self.runs += 1
+        return self.work(F, x)
+
+
+def fails(F: Any, x: Any) -> Any:
+    raise ValueError("mine")
+
+
+def looks_up(F: Any, x: Any) -> Any:
+    return x * {"a": 1}["b"]
+
+
+def divides(F: Any, x: Any) -> Any:
+    return x * (1 / 0)
+
+
+def asserts(F: Any, x: Any) -> Any:
+    assert F is None, "never"
+
+
+def misnamed(F: Any, x: Any) -> Any:
+    return x * undefined  # type: ignore[name-defined]  # noqa: F821
+
+
+def none(F: Any, x: Any) -> Any:
+    return None.real  # type: ignore[attr-defined]
+
+
+def converts(F: Any, x: Any) -> Any:
+    return int("seven") * x
+
+
+OWN = [
+    (fails, ValueError),
+    (looks_up, KeyError),
+    (divides, ZeroDivisionError),
+    (asserts, AssertionError),
+    (misnamed, NameError),
+    (none, AttributeError),
+    (converts, ValueError),
+]
+
+
+@pytest.mark.parametrize(("work", "kind"), OWN, ids=[work.__name__ for work, _ in OWN])
+def test_an_error_of_the_user_is_told_once(work: Any, kind: type[Exception]) -> None:
+    net = Counting(work)
+    net.hybridize()
+    for turn in range(1, 3):
+        with pytest.raises(kind) as told:
+            net(nd.ones((2, 3)))
+        assert net.runs == turn
+        assert told.value.__context__ is None
+        frames = traceback.extract_tb(told.value.__traceback__)
+        assert frames[-1].name == work.__name__ and frames[-1].filename == __file__
+
+
+def test_an_error_goes_away_with_its_cause() -> None:
+    net = Counting(fails)
+    net.hybridize()
+    with pytest.raises(ValueError, match="mine"):
+        net(nd.ones((2,)))
+    net.work = lambda F, x: x * 2
+    assert (net(nd.ones((2,))).asnumpy() == 2).all()
+    assert net.runs == 2
+
+
+def test_only_an_inner_block_fails() -> None:
+    net = gluon.nn.HybridSequential()
+    inner = Counting(fails)
+    net.add(gluon.nn.Dense(3), inner)
+    net.initialize()
+    net.hybridize()
+    with pytest.raises(ValueError, match="mine"):
+        net(nd.ones((2, 3)))
+    assert inner.runs == 1
+
+
+ARRAYS_ONLY = {
+    "shape": lambda F, x: x * x.shape[0],
+    "slice": lambda F, x: x[:, 0] if x.ndim else x,
+    "size": lambda F, x: x / x.size,
+    "nd": lambda F, x: nd.exp(x),
+    "array": lambda F, x: x + nd.ones((2, 3)),
+    "len": lambda F, x: sum([x] * x.shape[1]),
+    "range": lambda F, x: (
+        sum(x * i for i in range(len(x[0]))) if hasattr(x, "context") else range(x)
+    ),
+    "context": lambda F, x: x + F.ones((2, 3), ctx=x.context),
+}
+
+
+@pytest.mark.parametrize("work", ARRAYS_ONLY.values(), ids=ARRAYS_ONLY)
+def test_what_symbols_do_not_have_runs_on_arrays(work: Any) -> None:
+    net = Counting(work)
+    x = nd.array(np.arange(6.0).reshape(2, 3))
+    expected = net(x).asnumpy()
+    net.hybridize()
+    np.testing.assert_allclose(net(x).asnumpy(), expected, rtol=1e-6)
+    runs = net.runs
+    net(x)
+    assert net.runs == runs
+
+
+def test_a_mistake_in_an_argument_names_the_operator() -> None:
+    net = Counting(lambda F, x: F.Pooling(x, kernl=(2, 2)))
+    net.hybridize()
+    with pytest.raises(TypeError, match="kernl"):
+        net(nd.ones((1, 1, 4, 4)))

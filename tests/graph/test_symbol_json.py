@@ -1,0 +1,143 @@
+"""Symbol files that are no whole graphs: every part that is wrong is named."""
+
+from __future__ import annotations
+
+import copy
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import mixnet as mx
+from mixnet.base import FileFormatError, MXNetError
+
+FIXTURES = Path(__file__).parents[1] / "parity" / "fixtures"
+
+
+def network() -> dict[str, Any]:
+    data = mx.sym.var("data", shape=(2, 3))
+    net = mx.sym.FullyConnected(data, num_hidden=4, name="dense")
+    first, second = mx.sym.split(net, num_outputs=2, name="split")
+    return json.loads(mx.sym.Concat(first, second, name="join").tojson())
+
+
+def changed(change: Callable[[dict[str, Any]], Any]) -> str:
+    whole = copy.deepcopy(network())
+    change(whole)
+    return json.dumps(whole)
+
+
+def at(node: int, **fields: Any) -> Callable[[dict[str, Any]], None]:
+    return lambda whole: whole["nodes"][node].update(fields)
+
+
+CASES = {
+    "name": (at(0, name=[1]), r"node 0: 'name' is not text, but \[1\]"),
+    "op": (at(3, op=None), "node 3: 'op' is not text, but None"),
+    "node": (lambda whole: whole["nodes"].insert(2, 7), "node 2: 7 is no JSON object"),
+    "inputs": (at(3, inputs={}), r"node 3 \(FullyConnected 'dense'\): 'inputs' is not a list"),
+    "entry": (at(4, inputs=[[3]]), r"'split'\): an entry is \[node, output, version\], not \[3\]"),
+    "far": (at(3, inputs=[[9, 0, 0]] * 3), r"9 is no number from 0 to 2"),
+    "itself": (at(3, inputs=[[3, 0, 0]] * 3), r"3 is no number from 0 to 2"),
+    "negative": (at(3, inputs=[[-1, 0, 0]] * 3), r"-1 is no number from 0 to 2"),
+    "fraction": (at(3, inputs=[[0.5, 0, 0]] * 3), r"0.5 is no number"),
+    "output": (at(5, inputs=[[4, 2, 0], [4, 1, 0]]), r"2 is no number from 0 to 1"),
+    "attributes": (at(3, attrs=["a"]), "'attrs' is not a JSON object"),
+    "value": (at(3, attrs={"num_hidden": 4}), "attribute 'num_hidden' is not text, but 4"),
+    "heads": (lambda whole: whole.pop("heads"), "the heads: 'heads' is not a list"),
+    "no heads": (lambda whole: whole.update(heads=[]), "the heads: there are none"),
+    "far head": (lambda whole: whole.update(heads=[[60, 0, 0]]), "60 is no number from 0 to 5"),
+    "fed variable": (at(1, inputs=[[0, 0, 0]]), "a variable has no inputs"),
+    "few": (at(3, inputs=[[0, 0, 0]]), "'dense': FullyConnected takes data, weight, bias; the file gives it 1"),
+    "many": (at(4, inputs=[[3, 0, 0]] * 2), "'split': SliceChannel takes data; the file gives it 2"),
+    "counted": (at(5, attrs={"num_args": "3"}), "'join': Concat takes 3 inputs; the file gives it 2"),
+    "nodes": (lambda whole: whole.pop("nodes"), "it has no list 'nodes'"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_what_is_wrong_is_named(case: str) -> None:
+    change, message = CASES[case]
+    with pytest.raises(FileFormatError, match=message):
+        mx.sym.load_json(changed(change))
+
+
+@pytest.mark.parametrize(
+    "attrs", [{"num_hidden": "(1"}, {"num_hidden": "9" * 5000}, {"no_bias": "maybe"}, {}]
+)
+def test_attributes_that_the_operator_does_not_take(attrs: dict[str, str]) -> None:
+    with pytest.raises(MXNetError, match="Node 'dense': FullyConnected: attribute"):
+        mx.sym.load_json(changed(at(3, attrs=attrs)))
+
+
+@pytest.mark.parametrize(
+    "text", ["(2, 3", "[[[", "(2.5,)", "x", "(-2,)", "(99999999999999999999,)", "("]
+)
+def test_shapes_of_variables(text: str) -> None:
+    loaded = mx.sym.load_json(changed(at(0, attrs={"__shape__": text})))
+    with pytest.raises(MXNetError, match="Variable 'data': its attribute __shape__="):
+        loaded.infer_shape()
+    for good in ("(2, 3)", "[2L, 3L]", "(0, 3)", "(-1, 3)"):
+        assert mx.sym.load_json(changed(at(0, attrs={"__shape__": good}))).infer_shape_partial()[0]
+
+
+def test_dtypes_of_variables() -> None:
+    for text in ("junk", "f4,i4", "(2,)f4", "O", "99"):
+        loaded = mx.sym.load_json(changed(at(0, attrs={"__dtype__": text})))
+        with pytest.raises(MXNetError, match="Variable 'data': its attribute __dtype__"):
+            loaded.infer_type()
+
+
+def test_factors_and_initializers_of_variables() -> None:
+    module = mx.mod.Module(
+        mx.sym.load_json(changed(at(1, attrs={"__init__": '["zero"', "__lr_mult__": "x"}))),
+        label_names=None,
+    )
+    module.bind(data_shapes=[("data", (2, 3))])
+    with pytest.raises(MXNetError, match=r"no JSON of a name and a dict of arguments"):
+        module.init_params()
+    with pytest.raises(MXNetError, match="Variable 'dense_weight': its attribute __lr_mult__='x'"):
+        mx.optimizer.SGD(sym=module.symbol, param_idx2name={0: "dense_weight"})
+
+
+def test_deep_nesting() -> None:
+    for text in (
+        "[" * 100_000,
+        '{"nodes":' * 100_000,
+        '{"nodes": [' + "[" * 5000 + "]" * 5000 + "]}",
+    ):
+        with pytest.raises(FileFormatError):
+            mx.sym.load_json(text)
+    whole = json.loads((FIXTURES / "foreach-symbol.json").read_text())
+    (loop,) = [node for node in whole["nodes"] if node["op"] == "_foreach"]
+    innermost, loop["subgraphs"][0] = json.dumps(loop["subgraphs"][0]), "inner"
+    text = innermost
+    for _ in range(400):
+        text = json.dumps(whole).replace('"inner"', text)
+    with pytest.raises(FileFormatError):
+        mx.sym.load_json(text)
+
+
+def test_bodies_of_loops() -> None:
+    whole = json.loads((FIXTURES / "foreach-symbol.json").read_text())
+    for places, message in (
+        ([99], "no number from 0"),
+        ([], "variables are missing"),
+        (3, "not a list"),
+    ):
+        broken = copy.deepcopy(whole)
+        (loop,) = [node for node in broken["nodes"] if node["op"] == "_foreach"]
+        loop["subgraphs"][0]["arg_nodes"] = places
+        with pytest.raises(FileFormatError, match=f"'_foreach0'.*'arg_nodes'.*{message}"):
+            mx.sym.load_json(json.dumps(broken))
+
+
+def test_text_that_is_none(tmp_path: Path) -> None:
+    (tmp_path / "a.json").write_bytes(b'{"nodes": [\xff]}')
+    with pytest.raises(FileFormatError, match=r"a.json: byte 11 is 0xff"):
+        mx.sym.load(tmp_path / "a.json")
+    (tmp_path / "b.json").write_text('{"nodes": [' + "9" * 5000 + "]}")
+    with pytest.raises(FileFormatError, match=r"b.json is no symbol file: Exceeds the limit"):
+        mx.sym.load(tmp_path / "b.json")

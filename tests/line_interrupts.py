@@ -1,0 +1,63 @@
+"""An interrupt at any line of the package: what a Ctrl-C may do at the worst."""
+
+from __future__ import annotations
+
+import ast
+import sys
+import time
+from collections.abc import Callable, Collection
+from functools import cache
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+
+@cache
+def _lines_of_with(filename: str) -> frozenset[int]:
+    tree = ast.parse(Path(filename).read_text())
+    return frozenset(node.lineno for node in ast.walk(tree) if isinstance(node, ast.With))
+
+
+def interrupted(at: int, folders: Collection[str], work: Callable[[], object]) -> str | None:
+    """Run ``work`` with a KeyboardInterrupt before the ``at``-th line that runs in these folders.
+
+    The way out of a ``with`` block counts as a line to a tracer, but not to Python's signal handling: no
+    interrupt comes there.
+
+    Returns:
+        Where the interrupt came; None if there are fewer lines.
+    """
+    left = at
+    place: str | None = None
+    before: dict[int, int] = {}  # id of a frame -> its line before
+
+    def trace(frame: FrameType, event: str, _: Any) -> Any:
+        nonlocal left, place
+        name = frame.f_code.co_filename
+        if not any(folder in name for folder in folders):
+            return None
+        if event == "line":
+            line, earlier = frame.f_lineno, before.get(id(frame), 0)
+            before[id(frame)] = line
+            if line < earlier and line in _lines_of_with(name):
+                return trace
+            left -= 1
+            if not left:
+                sys.settrace(None)
+                place = f"{Path(name).name}:{line} {frame.f_code.co_name}"
+                raise KeyboardInterrupt(place)
+        elif event == "return":
+            before.pop(id(frame), None)
+        return trace
+
+    sys.settrace(trace)
+    try:
+        work()
+        sys.settrace(None)
+        if place is not None:  # it came in a finalizer, where Python drops it: it is said again
+            time.sleep(1)
+    except KeyboardInterrupt:
+        pass
+    finally:
+        sys.settrace(None)
+    return place

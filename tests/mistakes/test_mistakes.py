@@ -1,0 +1,74 @@
+"""Every mistake raises the error of its row, at its line, in words of the one who made it."""
+
+from __future__ import annotations
+
+import itertools
+import re
+import traceback
+from pathlib import Path
+
+import jax
+import numpy as np
+import pytest
+
+import mixnet as mx
+from tests.mistakes import arrays, blocks, data, modules, operators, recurrent, symbols, training
+from tests.mistakes.mistake import PRELUDE, Mistake
+
+MISTAKES = list(
+    itertools.chain.from_iterable(
+        topic.MISTAKES
+        for topic in (arrays, operators, blocks, recurrent, training, symbols, modules, data)
+    )
+)
+
+# What says how mixnet is made rather than what the caller did.
+INTERNAL = re.compile(
+    r"\bjax\b|jaxpr|MLIR|\bXLA\b|\blax\.|Tracer|tuple index out of range|list index out of range|"
+    r"inhomogeneous|could not be broadcast|out of bounds for array of dimension|NoneType|"
+    r"invalid literal|object has no attribute '_|incompatible shapes for broadcasting|mixnet\.base",
+    re.IGNORECASE,
+)
+FOREIGN = tuple(str(Path(module.__file__ or "").parent) for module in (jax, np))
+MOST_FRAMES = 15
+
+
+def _raised(code: str) -> BaseException:
+    namespace: dict[str, object] = {}
+    exec(compile(PRELUDE, "<prelude>", "exec"), namespace)
+    program = compile(code, "<mistake>", "exec")
+    try:
+        exec(program, namespace)
+    except Exception as error:
+        return error
+    pytest.fail("it was taken silently")
+
+
+@pytest.mark.parametrize("row", MISTAKES, ids=[each.code for each in MISTAKES])
+@pytest.mark.filterwarnings("ignore")
+def test_text(row: Mistake, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    error = _raised(row.code)
+    text = str(error)
+    assert isinstance(error, row.classes[0]), f"{type(error).__name__}: {text}"
+    for each in row.classes:
+        assert isinstance(error, each), type(error).__mro__
+    for piece in (row.given, *row.pieces):
+        assert piece in text
+
+    # What holds of all texts.
+    assert not any("JAX" in note for note in getattr(error, "__notes__", []))
+    assert isinstance(error, (mx.MXNetError, TypeError)), "neither ours nor Python's on a call"
+    found = INTERNAL.search(text)
+    assert not found or row.given == "gpu", found
+    assert len(text) < 700
+    assert error.__suppress_context__ or error.__context__ is None, "two errors are shown"
+    frames = traceback.extract_tb(error.__traceback__)
+    lines = [frame.lineno for frame in frames if frame.filename == "<mistake>"]
+    assert lines[0] == row.code.count("\n") + 1, "another line is blamed"
+    assert not frames[-1].filename.startswith(FOREIGN)
+    assert len(frames) <= MOST_FRAMES
+
+
+def test_there_are_many() -> None:
+    assert len({each.code for each in MISTAKES}) == len(MISTAKES) >= 150

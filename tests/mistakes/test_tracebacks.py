@@ -1,0 +1,71 @@
+"""What is shown above the text: the program's lines, the innermost of mixnet, no second error."""
+
+from __future__ import annotations
+
+import traceback
+
+import pytest
+
+import mixnet as mx
+from mixnet import nd
+from mixnet.gluon import nn
+
+
+class _Network(mx.gluon.HybridBlock):
+    def __init__(self) -> None:
+        super().__init__()
+        self.dense = nn.Dense(2, in_units=4)
+
+    def hybrid_forward(self, F, x):
+        return self.dense(F.relu(x))
+
+
+def _frames(hybridize: bool) -> list[str]:
+    net = _Network()
+    net.initialize()
+    net.hybridize(hybridize)
+    with pytest.raises(mx.base.ShapeError) as raised:
+        net(nd.ones((2, 3)))
+    return [frame.name for frame in traceback.extract_tb(raised.value.__traceback__)]
+
+
+def test_a_network_shows_the_lines_of_the_program() -> None:
+    assert _frames(False)[:-1] == ["_frames", "hybrid_forward"]
+
+
+def test_a_hybridized_network_is_as_short() -> None:
+    assert len(_frames(True)) <= 3
+
+
+def test_all_frames_can_be_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MIXNET_FULL_TRACEBACK", "1")
+    assert len(_frames(False)) > 6
+
+
+def test_what_jax_says_is_kept_out_of_sight() -> None:
+    with pytest.raises(mx.base.ShapeError) as raised:
+        nd.batch_take(nd.ones((2, 3)), nd.ones(3))
+    error = raised.value
+    assert error.__cause__ is None and error.__suppress_context__
+    assert isinstance(error.__context__, ValueError) and "broadcasting" in str(error.__context__)
+
+
+def test_the_author_of_an_operator_sees_what_it_raised() -> None:
+    @mx.ops.register("mistaken_operator")
+    def mistaken_operator(data):
+        return data + {}["scale"]
+
+    try:
+        with pytest.raises(mx.base.ShapeError, match="scale") as raised:
+            nd.mistaken_operator(nd.ones((2, 3)))
+    finally:
+        del mx.ops.OPERATORS["mistaken_operator"]
+    assert isinstance(raised.value.__cause__, KeyError)
+
+
+def test_the_nearest_name() -> None:
+    near = mx.base.did_you_mean
+    assert near("lr", ["lr_mult", "learning_rate", "wd"]) == " Did you mean 'learning_rate'?"
+    assert near("Relu", ["relu", "sigmoid"]) == " Did you mean 'relu'?"
+    assert near("zzz", ["b", "a"], "There are {}.") == " There are a, b."
+    assert near("zzz", ["a"]) == near("zzz", [], "There are {}.") == ""

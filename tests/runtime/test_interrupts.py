@@ -1,0 +1,11 @@
+"""The tests of ``interrupts.py``, in a process of their own: tracers and signals disturb a test runner."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from tests.interrupts import run_apart
+
+
+def test_interrupts() -> None:
+    run_apart(Path(__file__).with_name("interrupts.py"))

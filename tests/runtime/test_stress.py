@@ -1,0 +1,24 @@
+"""Threads, custom operators, views, autograd, bulk, devices and waits at once: see ``stress.py``."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.mark.parametrize("engine", ["ThreadedEnginePerDevice", "ThreadedEngine", "NaiveEngine"])
+def test_threads_get_what_they_would_get_alone(engine: str) -> None:
+    environment = {**os.environ, "MXNET_ENGINE_TYPE": engine, "MIXNET_WATCHDOG": "20"}
+    command = [sys.executable, "-m", "tests.runtime.stress", "--rounds", "300", "--seconds", "60"]
+    run = subprocess.run(
+        command, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=300
+    )
+    assert run.returncode == 0, run.stderr
+    assert run.stdout.endswith("all as alone\n")
+    assert "has waited" not in run.stderr, run.stderr
