@@ -156,6 +156,13 @@ SETTINGS: dict[str, Setting] = {
             "Programs that one line of code may compile before it is warned of (0: never).",
         ),
         Setting(
+            "MIXNET_INTERPRET",
+            _flag,
+            True,
+            "Programs on CPUs run without the compiler until it is worth its time; 0: every program is compiled "
+            "before it runs.",
+        ),
+        Setting(
             "MIXNET_DONATE_BYTES",
             int,
             1 << 14,

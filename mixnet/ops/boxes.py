@@ -8,6 +8,7 @@ import jax
 import jax.numpy as jnp
 
 from mixnet.base import DTypeError, ShapeError
+from mixnet.ops import loops
 from mixnet.ops.registry import op
 
 Format = Literal["center", "corner"]
@@ -248,4 +249,4 @@ def match(scores: Any, least: float, most: int) -> tuple[Any, Any]:
         )
 
     start = jnp.full(rows, -1, jnp.int64), jnp.full(columns, -1, jnp.int64)
-    return jax.lax.fori_loop(0, most, step, start)
+    return loops.fori_loop(0, most, step, start)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-import jax
 import jax.numpy as jnp
 
 from mixnet.base import AttributeValueError, ShapeError
+from mixnet.ops import loops
 from mixnet.ops.attributes import Positive
 from mixnet.ops.registry import op
 
@@ -87,7 +87,7 @@ def calibrate_entropy(hist, hist_edges, *, num_quantized_bins: Positive = 255):
         return jnp.where(jnp.isfinite(found), found, jnp.finfo(jnp.float32).max), stop
 
     reaches = jnp.arange(num_quantized_bins // 2, bins // 2 + 1)
-    found, stops = jax.lax.map(divergence, reaches, batch_size=32)
+    found, stops = loops.map_rows(divergence, reaches, batch_size=32)
     best = jnp.argmin(found)
     threshold = hist_edges[stops[best]]
     return tuple(each.astype(jnp.float32).reshape((1,)) for each in (threshold, found[best]))

@@ -18,6 +18,7 @@ import jax
 import jax.numpy as jnp
 
 from mixnet.base import ShapeError
+from mixnet.ops import loops
 from mixnet.ops.attributes import Shape
 from mixnet.ops.registry import op
 from mixnet.ops.stream import advanced
@@ -121,7 +122,7 @@ def foreach(
         return _as_declared(found[num_out_data:], carried), found[:num_out_data]
 
     length = sliced[0].shape[0]
-    last, stacked = jax.lax.scan(step, states, (jnp.arange(length), list(sliced)))
+    last, stacked = loops.scan(step, states, (jnp.arange(length), list(sliced)))
     return (*stacked, *last)
 
 
@@ -205,7 +206,7 @@ def while_loop(
     def step(carried: Any, number: Any) -> Any:
         going, values = carried
         going = going & holds(values, number)
-        after, out = jax.lax.cond(
+        after, out = loops.cond(
             going,
             lambda values: run(values, number),
             lambda values: (values, [jnp.zeros(r.shape, r.dtype) for r in rows]),
@@ -213,7 +214,7 @@ def while_loop(
         )
         return (going, after), out
 
-    (_, last), stacked = jax.lax.scan(
+    (_, last), stacked = loops.scan(
         step, (jnp.asarray(True), list(data)), jnp.arange(max_iterations)
     )
     return (*stacked, *[last[i] for i in which])
@@ -278,4 +279,4 @@ def cond(
                 f"cond: the branches return different arrays: {a.dtype.name}{list(a.shape)} and "
                 f"{b.dtype.name}{list(b.shape)}."
             )
-    return tuple(jax.lax.cond(holds.reshape(()) != 0, one, other, data))
+    return tuple(loops.cond(holds.reshape(()) != 0, one, other, data))

@@ -9,6 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from mixnet.base import AttributeValueError, ShapeError
+from mixnet.ops import loops
 from mixnet.ops.attributes import Count, Positive
 from mixnet.ops.registry import op
 
@@ -82,5 +83,5 @@ def correlation(
         return jax.lax.reduce_window(alike.sum(1), np.zeros((), alike.dtype), jax.lax.add, *window)
 
     grid = jnp.stack(jnp.meshgrid(steps, steps, indexing="ij"), -1).reshape(-1, 2)
-    found = jax.lax.map(displaced, grid)
+    found = loops.map_rows(displaced, grid)
     return jnp.moveaxis(found, 0, 1) / (kernel_size**2 * channels)

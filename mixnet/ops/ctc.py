@@ -8,6 +8,7 @@ import jax
 import jax.numpy as jnp
 
 from mixnet.base import ShapeError
+from mixnet.ops import loops
 from mixnet.ops.registry import op
 
 # Logarithm of a probability that counts as 0; finite, so that differences have a derivative.
@@ -89,7 +90,7 @@ def ctc_loss(
         return jnp.where((step < steps)[:, None], after, reached), None
 
     start = jnp.where(jnp.arange(states.shape[1]) < 2, emitted[0], _NEVER)
-    reached, _ = jax.lax.scan(one, start, (jnp.arange(1, time), emitted[1:]))
+    reached, _ = loops.scan(one, start, (jnp.arange(1, time), emitted[1:]))
     rows = jnp.arange(batch)
     with_blank = reached[rows, 2 * counts]
     without = jnp.where(counts > 0, reached[rows, jnp.maximum(2 * counts - 1, 0)], _NEVER)

@@ -12,11 +12,9 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import cached_property
 from typing import Any, NamedTuple
 
-import jax
-import numpy as np
 from jax.extend.core import ClosedJaxpr, Literal
 
-Known = tuple[tuple[int, ...], np.dtype]  # shape and dtype
+from mixnet.ops.traced import Known, trace_function, traced
 
 # Primitives that call another program, and the parameter that holds it.
 _CALLS = {
@@ -271,25 +269,27 @@ def program(op: Any, statics: Any, inputs: Sequence[Known], scalars: int) -> Pro
     known = getattr(op, "program", None)
     if known is not None:
         return known
-    key = (op, statics, tuple(inputs), scalars)
+    inputs = tuple(inputs)
+    key = (op, statics, inputs, scalars)
     if key not in _programs:
-        count = len(inputs)
-        apply = getattr(op, "dataflow", op.apply)  # an order of computing may be no data
-
-        def run(*arrays: Any) -> Any:
-            return apply(statics, arrays[:count], arrays[count:])
-
-        _programs[key] = trace(run, inputs, scalars)
+        apply = getattr(op, "dataflow", None)  # an order of computing may be no data
+        if apply is None:
+            _programs[key] = written_out(traced(op, statics, inputs, scalars))
+        else:
+            count = len(inputs)
+            run = lambda *arrays: apply(statics, arrays[:count], arrays[count:])
+            _programs[key] = written_out(trace_function(run, inputs, scalars))
     return _programs[key]
 
 
-def trace(run: Callable[..., Any], inputs: Sequence[Known], scalars: int) -> Program:
-    """The program of a function of arrays and then of float64 numbers."""
-    structs = [jax.ShapeDtypeStruct(shape, dtype) for shape, dtype in inputs]
-    structs += [jax.ShapeDtypeStruct((), np.dtype("float64"))] * scalars
-    with jax.enable_x64(True):
-        jaxpr = jax.make_jaxpr(run)(*structs)
+def written_out(jaxpr: ClosedJaxpr) -> Program:
+    """A jaxpr as a program."""
     writer = _Writer()
     given = tuple(writer.value(each.aval) for each in jaxpr.jaxpr.invars)
     outputs = tuple(writer.write(jaxpr, given))
     return Program(writer.specs, writer.constants, writer.steps, given, outputs)
+
+
+def trace(run: Callable[..., Any], inputs: Sequence[Known], scalars: int) -> Program:
+    """The program of a function of arrays and then of float64 numbers."""
+    return written_out(trace_function(run, inputs, scalars))

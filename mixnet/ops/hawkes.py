@@ -8,6 +8,7 @@ import jax
 import jax.numpy as jnp
 
 from mixnet.base import ShapeError
+from mixnet.ops import loops
 from mixnet.ops.registry import op
 
 
@@ -67,7 +68,7 @@ def hawkesll(lda, alpha, beta, state, lags, marks, valid_length, max_time):
     zero = jnp.zeros(max_time.shape, lda.dtype)
     numbers = jnp.arange(lags.shape[1])
     events = (numbers, lags.T, marks.T)
-    (likelihood, state, time), _ = jax.lax.scan(one, (zero, state, zero), events)
+    (likelihood, state, time), _ = loops.scan(one, (zero, state, zero), events)
     state, passed = waited(state, max_time - time)
     likelihood = likelihood - passed - (lda * max_time[:, None]).sum(-1)
     return likelihood, jax.lax.stop_gradient(state)

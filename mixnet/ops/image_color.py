@@ -10,6 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from mixnet.base import AttributeValueError, ShapeError
+from mixnet.ops import loops
 from mixnet.ops.image import check_image
 from mixnet.ops.registry import Op, op
 
@@ -171,7 +172,7 @@ def random_color_jitter(
     order_key, *keys = jax.random.split(key, len(changes) + 1)
     order = jax.random.permutation(order_key, len(changes))
     for place, each in enumerate(keys):
-        data = jax.lax.switch(order[place], changes, data, each)
+        data = loops.switch(order[place], changes, data, each)
     return data
 
 

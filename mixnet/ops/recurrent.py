@@ -11,6 +11,7 @@ import jax
 import jax.numpy as jnp
 
 from mixnet.base import AttributeValueError, ShapeError
+from mixnet.ops import loops
 from mixnet.ops.attributes import Axis, Positive, Share
 from mixnet.ops.registry import op
 from mixnet.ops.shape import concat
@@ -108,7 +109,7 @@ def _scan(
         return after, (out, (product, carry))
 
     times = jnp.arange(inputs.shape[0])
-    (hidden, cell), (outs, begun) = jax.lax.scan(one, (hidden, cell), (times, inputs))
+    (hidden, cell), (outs, begun) = loops.scan(one, (hidden, cell), (times, inputs))
     return outs, hidden, cell, begun
 
 
@@ -147,7 +148,7 @@ def _layer_backward(settings: _Settings, kept: Any, heads: Any) -> tuple[Any, ..
     times = jnp.arange(inputs.shape[0])
     start = (hidden_slope, cell_slope), None if projection is None else jnp.zeros_like(projection)
     given = outs_slope, times, inputs, products, carries
-    (first, projection_slope), (inputs, products) = jax.lax.scan(one, start, given, reverse=True)
+    (first, projection_slope), (inputs, products) = loops.scan(one, start, given, reverse=True)
     slope = jnp.einsum("tdng,tdno->dgo", products, carries[0]).astype(weight.dtype)
     return inputs, slope, projection_slope, *first, None
 

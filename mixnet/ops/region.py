@@ -13,6 +13,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from mixnet.base import ShapeError
+from mixnet.ops import loops
 from mixnet.ops.attributes import Pair, Share
 from mixnet.ops.registry import op
 
@@ -47,7 +48,7 @@ def each_region(pool: Callable[[Any, Any], Any], data: Any, rois: Any) -> Any:
         features = data[jnp.clip(number, 0, data.shape[0] - 1)]
         return jnp.where(number >= 0, pool(features, roi), 0)
 
-    return jax.lax.map(one, jax.lax.stop_gradient(rois), batch_size=_AT_ONCE)
+    return loops.map_rows(one, jax.lax.stop_gradient(rois), batch_size=_AT_ONCE)
 
 
 def half_up(value: Any) -> Any:
@@ -169,7 +170,7 @@ def _averaging(start: Any, length: Any, bins: int, samples: int, extent: int, dt
         return total + jnp.where(i < count, _hats(place, extent), 0)
 
     # A loop because the number of samples follows from the data.
-    total = jax.lax.fori_loop(0, count.astype(jnp.int32), add, jnp.zeros((bins, extent), dtype))
+    total = loops.fori_loop(0, count.astype(jnp.int32), add, jnp.zeros((bins, extent), dtype))
     return total / jnp.maximum(count, 1)
 
 
@@ -322,6 +323,6 @@ def rotated_roi_align(
 
         zero = jnp.zeros((channels, *bins), data.dtype)
         number = count[0] * count[1]
-        return jax.lax.fori_loop(0, number.astype(jnp.int32), add, zero) / number
+        return loops.fori_loop(0, number.astype(jnp.int32), add, zero) / number
 
     return each_region(pool, data, rois)

@@ -15,6 +15,7 @@ import jax
 import jax.numpy as jnp
 
 from mixnet.base import AttributeValueError, DTypeError, ShapeError
+from mixnet.ops import loops
 from mixnet.ops.attributes import (
     DType,
     Extents,
@@ -326,7 +327,7 @@ def sample_unique_zipfian(*, range_max: Positive, shape: Extents = (), key):
             return found, number + new, tries + 1
 
         start = (jnp.full((count,), -1, jnp.int64), jnp.int64(0), jnp.int64(0))
-        found, _, tries = jax.lax.while_loop(missing, draw, start)
+        found, _, tries = loops.while_loop(missing, draw, start)
         return found, tries
 
     return jax.vmap(row)(jax.random.split(key, rows))

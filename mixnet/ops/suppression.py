@@ -9,6 +9,7 @@ import jax
 import jax.numpy as jnp
 
 from mixnet.base import AttributeValueError, ShapeError
+from mixnet.ops import loops
 from mixnet.ops.boxes import Format, floating, overlaps, to_centers, to_corners
 from mixnet.ops.registry import op
 
@@ -47,14 +48,14 @@ def survivors(candidates: Any, clashes: Callable[[Any, Any], Any], boxes: Any) -
         def change(pair: Any) -> Any:
             return pair[1], open_ & ~jnp.any(within & pair[1][:, None], 0)
 
-        _, stay = jax.lax.while_loop(
+        _, stay = loops.while_loop(
             lambda pair: jnp.any(pair[0] != pair[1]), change, change((open_, open_))
         )
         later = place >= first + tile
         keep = keep & ~(later & jnp.any(beats & stay[:, None], 0))
         return first + tile, jax.lax.dynamic_update_slice_in_dim(keep, stay, first, 0)
 
-    _, keep = jax.lax.while_loop(
+    _, keep = loops.while_loop(
         lambda state: state[0] <= last, settle, (jnp.zeros((), place.dtype), keep)
     )
     return keep[:count]

@@ -49,11 +49,7 @@ class Facts:
             if node.is_variable:
                 continue
             given: Any = tuple(found[entry] for entry in node.inputs)
-            rule = getattr(node.op, "output_specs", None)
-            if rule is not None:
-                specs = rule(node.statics, given)
-            else:
-                specs = evaluate(node.op, node.statics, given, len(node.scalars))
+            specs = evaluate(node.op, node.statics, given, len(node.scalars))
             for i, spec in enumerate(specs):
                 found[Entry(node, i)] = spec
         return found

@@ -14,10 +14,10 @@ from mixnet.dtype import as_dtype
 from mixnet.graph.graph import Graph
 from mixnet.graph.node import Entry, Node
 from mixnet.ops.attributes import numbers
-from mixnet.ops.dataflow import program
 from mixnet.ops.reason import is_own, reason
 from mixnet.ops.registry import Op
 from mixnet.ops.stream import STREAM_SPEC
+from mixnet.ops.traced import MOST_TRACES, traced
 from mixnet.passes.infer_dtype import infer_node_dtypes, usual_dtype
 
 Shape = tuple[int, ...]
@@ -331,13 +331,19 @@ _known: dict[Any, list[tuple[Shape, np.dtype]]] = {}
 
 
 def evaluate(op: Any, statics: Any, inputs: Any, scalars: int) -> list[tuple[Shape, np.dtype]]:
-    """Output shapes and dtypes by abstract evaluation, remembered."""
+    """Output shapes and dtypes: by the operator's rule, or by abstract evaluation, remembered."""
+    rule = getattr(op, "output_specs", None)
+    if rule is not None:
+        return list(rule(statics, inputs))
     key = (op, statics, inputs, scalars)
-    if key not in _known:
-        found = program(op, statics, inputs, scalars)
-        specs = [found.specs[value] for value in found.outputs]
-        _known[key] = [(shape, np.dtype(dtype)) for shape, dtype in specs]
-    return _known[key]
+    known = _known.get(key)
+    if known is None:
+        avals = traced(op, statics, inputs, scalars).out_avals
+        known = [(tuple(each.shape), np.dtype(each.dtype)) for each in avals]
+        if len(_known) >= MOST_TRACES:
+            _known.clear()
+        _known[key] = known
+    return known
 
 
 def _declared_shape(node: Node) -> Shape:

@@ -4,15 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-import jax
-import numpy as np
-
 from mixnet.base import ContextError, MXNetError
 from mixnet.context import Context
 from mixnet.ops.reason import explain, is_own
+from mixnet.passes.infer_shape import evaluate
 from mixnet.runtime.value import Spec
-
-_SCALAR = jax.ShapeDtypeStruct((), np.dtype("float64"))
 
 
 class Call:
@@ -77,15 +73,13 @@ def make_call(
                 f"as_in_context()."
             )
     where.device  # a device that does not exist is an error here, at the user's line  # noqa: B018
-    structs = [spec.struct for spec in specs]
-    numbers = [_SCALAR] * scalars
+    known = tuple([(spec.shape, spec.dtype) for spec in specs])
     try:
-        with jax.enable_x64(True):
-            found = jax.eval_shape(lambda a, s: op.apply(statics, a, s), structs, numbers)
+        results = evaluate(op, statics, known, scalars)
     except Exception as error:
         problem = explained(op, statics, specs, error)
         raise problem from problem.__cause__
-    outputs = tuple(Spec.of(tuple(s.shape), np.dtype(s.dtype), where) for s in found)
+    outputs = tuple([Spec.of(shape, dtype, where) for shape, dtype in results])
     call = Call(op, statics, specs, where, outputs, scalars)
     op.calls[(statics, specs, context)] = call
     return call

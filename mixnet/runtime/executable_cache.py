@@ -14,11 +14,12 @@ from mixnet.graph.graph import Graph
 from mixnet.ops.lowering.convolution import CONVOLUTION
 from mixnet.passes import pipeline
 from mixnet.passes.facts import Facts
-from mixnet.runtime import compile_watch, disk_cache, first_sight, prepared
+from mixnet.runtime import compile_watch, disk_cache, first_sight, interpret, patience, prepared
 from mixnet.runtime.ahead import compile_for, forgetters
 from mixnet.runtime.compiler_options import can_be_written, compiler_options
 from mixnet.runtime.counters import count
 from mixnet.runtime.host_memory import keep_freed_memory
+from mixnet.runtime.interpret import Interpreter
 from mixnet.runtime.lower import lower
 from mixnet.runtime.value import Spec
 
@@ -30,64 +31,90 @@ MOST_PROGRAMS = 3000
 """Programs that are kept; then the older half of them is forgotten."""
 
 
-class Compiled:
-    """A program of the cache.
+class Program:
+    """A program of the cache, which may become another after some runs.
 
     Args:
         call: ``(scalars, *arrays) -> live outputs``.
-        cold_runs: runs that are left until it is compiled once more, as a hot one; 0: never.
+        runs: runs that are left until it does; 0: never.
+        change: what makes it the other one: gets the program, its key and a segment.
     """
 
-    __slots__ = ("call", "cold_runs")
+    __slots__ = ("call", "change", "runs")
 
-    def __init__(self, call: Callable[..., Any], cold_runs: int):
-        self.call = call
-        self.cold_runs = cold_runs
+    def __init__(
+        self,
+        call: Callable[..., Any],
+        runs: int = 0,
+        change: Callable[[Program, Any, Any], None] | None = None,
+    ):
+        self.call, self.runs, self.change = call, runs, change
 
 
 disk_cache.use()
-_programs: dict[Any, Compiled] = {}
+_programs: dict[Any, Program] = {}
 _preparations: dict[Any, prepared.Preparation] = {}  # first parts of programs that were cut in two
 
 
 def executable(key: Any, segment: Any) -> Callable[..., Any]:
-    """The compiled program ``(scalars, *arrays) -> live outputs`` of a segment.
+    """How a segment runs: the compiled program ``(scalars, *arrays) -> live outputs``, or what stands for it.
 
     Args:
         key: ``(program, live slots, donated leaves, context, numbers of leaves and of scalars)``; equal keys
             mean equal programs.
         segment: where the graph is taken from when the key is new.
     """
-    found = _programs.get(key)
-    if found is not None:
+    program = _programs.get(key)
+    if program is not None:
         count("cache_hits", operations=len(key[0]))
-        if found.cold_runs:
-            found.cold_runs -= 1
-            if not found.cold_runs:
-                _heat(found, key, segment)
-        return found.call
-    count("operations", len(key[0]))
-    program, slots, _, context, _ = key
-    if first_sight.runs_by_operator(key, program):
-        return first_sight.stepwise(program, slots)
-    compile_watch.watch(segment.source, key)
-    if context.device.platform == "cpu":
+        if program.runs:
+            program.runs -= 1
+            if not program.runs and program.change is not None:
+                program.change(program, key, segment)
+        return program.call
+    operations, slots, _, context, _ = key
+    count("operations", len(operations))
+    on_cpu = context.device.platform == "cpu"
+    if on_cpu:
         keep_freed_memory()
-    graph = _graph(key, segment, hot=False)
-    call = _compile(graph, key, segment)
-    convolves = can_be_written(graph) and any(node.op is CONVOLUTION for node in graph.nodes)
+    program = _interpreted(key, segment) if on_cpu and patience.interprets() else None
+    if program is None:
+        if first_sight.runs_by_operator(key, operations):
+            return first_sight.stepwise(operations, slots)
+        program = Program(segment)
+        _compile_whole(program, key, segment)
     if len(_programs) >= MOST_PROGRAMS:
         forget_older_half()
         gc.collect()
-    found = _programs[key] = Compiled(call, HOT_RUNS if convolves else 0)
-    return found.call
+    _programs[key] = program
+    return program.call
 
 
-def _heat(found: Compiled, key: Any, segment: Any) -> None:
+def _interpreted(key: Any, segment: Any) -> Program | None:
+    """The program without a compiler, for as many runs as compiling would cost; None for no run."""
+    operations, slots, _, context, _ = key
+    interpreter = Interpreter(operations, slots, [value.spec for value in segment.leaves], context)
+    asked = any(getattr(item[0].op, "graph", None) is not None for item in operations)
+    runs = patience.interpreted_runs(interpreter.work, len(interpreter), asked)
+    return Program(interpreter, runs, _compile_whole) if runs else None
+
+
+def _compile_whole(program: Program, key: Any, segment: Any) -> None:
+    """Make it the compiled one."""
+    compile_watch.watch(segment.source, key)
+    graph = _graph(key, segment, hot=False)
+    program.call = _compile(graph, key, segment)
+    if can_be_written(graph) and any(node.op is CONVOLUTION for node in graph.nodes):
+        program.runs, program.change = HOT_RUNS, _heat
+    else:
+        program.runs, program.change = 0, None
+
+
+def _heat(program: Program, key: Any, segment: Any) -> None:
     """Compile the program as one that runs often, if that makes it another."""
     graph = _graph(key, segment, hot=True)
     if not can_be_written(graph):
-        found.call = _compile(graph, key, segment)
+        program.call = _compile(graph, key, segment)
 
 
 def _graph(key: Any, segment: Any, hot: bool) -> Graph:
@@ -136,6 +163,7 @@ def forget_older_half() -> None:
         _programs.pop(key, None)
     _preparations.clear()
     first_sight.clear()
+    interpret.clear()
 
 
 forgetters.append(forget_older_half)

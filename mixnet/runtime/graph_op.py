@@ -13,8 +13,10 @@ from mixnet.graph.graph import Graph
 from mixnet.graph.node import Entry, Node, topological
 from mixnet.ops.registry import find
 from mixnet.ops.stream import advanced
+from mixnet.ops.traced import Known
 from mixnet.passes.assign_keys import KEY_NAME, draws_of
 from mixnet.passes.differentiate import Rows, differentiate, reads_by_rows
+from mixnet.passes.facts import Facts
 from mixnet.passes.inline import ADVANCE
 from mixnet.passes.recompute import check_mode, recompute
 from mixnet.runtime.keys import next_draw
@@ -91,6 +93,11 @@ class GraphOp:
             arrays = list(arrays)
             arrays[self.key] = advanced(arrays[self.key], scalars[-1])
         return tuple(self._run(arrays, scalars))
+
+    def output_specs(self, statics: Any, inputs: Sequence[Known]) -> list[Known]:
+        """Shape and dtype of every head, from operator to operator."""
+        specs = Facts(inputs=inputs).specs(self.graph)
+        return [specs[head] for head in self.graph.heads]
 
     # ---- states -------------------------------------------------------------------------------
 

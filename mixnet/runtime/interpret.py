@@ -1,0 +1,223 @@
+"""Running a segment without a compiler: its operations one by one on NumPy.
+
+Compiling costs milliseconds an operation, running a small one this way microseconds. So what is seen for
+the first time runs so; what runs again and again is compiled (:mod:`mixnet.runtime.tiers`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from mixnet.context import Context
+from mixnet.graph.node import ScalarSlot
+from mixnet.ops.traced import Known, traced
+from mixnet.passes.infer_shape import evaluate
+from mixnet.passes.inline import ADVANCE
+from mixnet.runtime import on_numpy
+from mixnet.runtime.ahead import compile_for
+from mixnet.runtime.counters import count
+from mixnet.runtime.to_device import to_device
+from mixnet.runtime.value import Spec
+
+
+class Runner(NamedTuple):
+    """One operator on inputs of known specs.
+
+    Args:
+        run: NumPy arrays, then numbers, to NumPy arrays.
+        work: estimate of the seconds that a run takes.
+    """
+
+    run: Callable[..., Sequence[Any]]
+    work: float
+
+
+class Step(NamedTuple):
+    """An operation of a flat program; values are numbered, the leaves first."""
+
+    run: Callable[..., Sequence[Any]]
+    inputs: tuple[int, ...]
+    scalars: tuple[int | float, ...]  # places in the vector of scalars as int, numbers as float
+    outputs: range
+    last_read: tuple[int, ...]  # values that nothing reads after it
+
+
+class _Operation(NamedTuple):
+    op: Any
+    statics: Any
+    inputs: tuple[int, ...]
+    scalars: tuple[int | float, ...]
+    outputs: range
+
+
+class Interpreter:
+    """A segment's program as a list of steps: call it as a compiled one.
+
+    Args:
+        program: operations ``(call, *slots of the inputs)``, as a segment has them.
+        slots: the outputs asked for.
+        leaves: specs of what comes in.
+        context: whose arrays the results are.
+    """
+
+    def __init__(
+        self,
+        program: Sequence[tuple[Any, ...]],
+        slots: Sequence[int],
+        leaves: Sequence[Spec],
+        context: Context,
+    ):
+        writer = _Writer(leaves)
+        at: list[int] = []  # slot -> its number
+        scalars = 0
+        first = len(leaves)
+        for call, *places in program:
+            inputs = tuple([at[place] if place >= 0 else -1 - place for place in places])
+            numbers = tuple(range(scalars, scalars + call.num_scalars))
+            scalars += call.num_scalars
+            at += writer.write(call.op, call.statics, inputs, numbers, call.outputs)
+        heads = [at[slot] for slot in slots]
+        self._context = context
+        self._heads = heads
+        self._specs = [Spec.of(*writer.specs[head], context) for head in heads]
+        self._first = first
+        self._size = len(writer.specs)
+        self._steps, self.work = writer.steps(heads, context)
+
+    def __len__(self) -> int:
+        return len(self._steps)
+
+    def __call__(self, scalars: Any, *arrays: Any) -> list[Any]:
+        """Arrays of the outputs asked for, on the device."""
+        count("interpreted", len(self._steps))
+        values: list[Any] = [np.asarray(array) for array in arrays]
+        values += [None] * (self._size - self._first)
+        with np.errstate(all="ignore"):
+            for run, inputs, numbers, outputs, last_read in self._steps:
+                given = [values[i] for i in inputs]
+                for number in numbers:
+                    given.append(scalars[number] if type(number) is int else np.float64(number))
+                for i, result in zip(outputs, run(*given), strict=True):
+                    values[i] = result
+                for i in last_read:
+                    values[i] = None
+        return [
+            to_device(values[head], spec)
+            for head, spec in zip(self._heads, self._specs, strict=True)
+        ]
+
+
+class _Writer:
+    """Writes operations down flat: graphs in them give way to their nodes."""
+
+    def __init__(self, leaves: Sequence[Spec]):
+        self.specs: list[Known] = [(spec.shape, spec.dtype) for spec in leaves]
+        self.operations: list[_Operation] = []
+
+    def write(
+        self,
+        op: Any,
+        statics: Any,
+        inputs: tuple[int, ...],
+        scalars: tuple[int | float, ...],
+        specs: Sequence[Any] | None = None,
+    ) -> Sequence[int]:
+        """Numbers of the outputs of an operation."""
+        if getattr(op, "graph", None) is not None:
+            return self._write_graph(op, inputs, scalars)
+        if specs is None:
+            known = tuple([self.specs[i] for i in inputs])
+            found: list[Known] = evaluate(op, statics, known, len(scalars))
+        else:
+            found = [(spec.shape, spec.dtype) for spec in specs]
+        start = len(self.specs)
+        self.specs += found
+        outputs = range(start, len(self.specs))
+        self.operations.append(_Operation(op, statics, inputs, scalars, outputs))
+        return outputs
+
+    def _write_graph(
+        self, op: Any, inputs: tuple[int, ...], scalars: tuple[int | float, ...]
+    ) -> list[int]:
+        graph = op.graph
+        number = {}
+        for place, (node, value) in enumerate(zip(graph.inputs, inputs, strict=True)):
+            if place == op.key:
+                (value,) = self.write(ADVANCE, (), (value,), scalars[-1:])
+            number[node] = (value,)
+        for node in graph.nodes:
+            if not node.is_variable:
+                numbers = tuple(
+                    scalars[each] if type(each) is ScalarSlot else float(each)
+                    for each in node.scalars
+                )
+                places = tuple([number[entry.node][entry.index] for entry in node.inputs])
+                number[node] = self.write(node.op, node.statics, places, numbers)
+        return [number[entry.node][entry.index] for entry in graph.heads]
+
+    def steps(self, heads: Sequence[int], context: Context) -> tuple[list[Step], float]:
+        """The operations that the heads need, and the estimate of the seconds of a run."""
+        needed = set(heads)
+        steps: list[Step] = []
+        work = 0.0
+        for op, statics, inputs, scalars, outputs in reversed(self.operations):
+            if needed.isdisjoint(outputs):
+                continue
+            known = tuple([self.specs[i] for i in inputs])
+            runner = runner_of(op, statics, known, len(scalars), context)
+            work += runner.work
+            fresh = {*inputs, *outputs} - needed
+            needed.update(inputs)
+            steps.append(Step(runner.run, inputs, scalars, outputs, tuple(fresh)))
+        steps.reverse()
+        return steps, work
+
+
+_runners: dict[Any, Runner] = {}
+_MOST_RUNNERS = 10_000
+
+
+def runner_of(
+    op: Any, statics: Any, inputs: tuple[Known, ...], scalars: int, context: Context
+) -> Runner:
+    """How an operator runs on such inputs: on NumPy, or compiled by itself where NumPy cannot."""
+    key = (op, statics, inputs, scalars)
+    found = _runners.get(key)
+    if found is None:
+        try:
+            jaxpr = traced(op, statics, inputs, scalars)
+            found = Runner(on_numpy.closed(jaxpr), on_numpy.work(jaxpr))
+        except on_numpy.NoRuleError:
+            found = _compiled_alone(op, statics, inputs, scalars, context)
+        if len(_runners) >= _MOST_RUNNERS:
+            _runners.clear()
+        _runners[key] = found
+    return found
+
+
+def _compiled_alone(
+    op: Any, statics: Any, inputs: tuple[Known, ...], scalars: int, context: Context
+) -> Runner:
+    specs = [Spec.of(shape, dtype, context) for shape, dtype in inputs]
+    count("programs_compiled")
+
+    def program(numbers: Any, *arrays: Any) -> tuple:
+        return op.apply(statics, arrays, [numbers[i] for i in range(scalars)])
+
+    call = compile_for(program, scalars, specs, context)
+    arrays = len(specs)
+
+    def run(*given: Any) -> list[Any]:
+        placed = [to_device(each, spec) for each, spec in zip(given, specs, strict=False)]
+        numbers = np.array(given[arrays:], np.float64)
+        return [np.asarray(each) for each in call(numbers, *placed)]
+
+    return Runner(run, 1e-4)
+
+
+def clear() -> None:
+    """Forget how operators run."""
+    _runners.clear()

@@ -1,0 +1,59 @@
+"""How often a program runs without a compiler before it is compiled.
+
+Compiling costs about as much for one run as for a million, interpreting costs its work every time. Whoever
+compiles when both are equal has spent at most twice of what the best choice would have cost, however often
+the program runs. Both are estimates from the program alone, not measured by a clock: two runs of a
+script change over at the same place, and print the same bits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from mixnet import config
+
+WHOLE_SECONDS = 0.02
+"""To compile a program, beside its operations."""
+EACH_SECONDS = 0.004
+"""To compile one more operation of a program."""
+ASKED_SHARE = 0.25
+"""Share of that which is waited for where the user asked for compiled code: hybridized blocks, executors."""
+MOST_WORK = 1.0
+"""Estimated seconds of a run from which the compiler is the quicker way to the first result."""
+
+_on: bool = config.get("MIXNET_INTERPRET")
+
+
+def interpreted_runs(work: float, operations: int, asked: bool) -> int:
+    """How many runs come before the program is compiled; 0: it is compiled at once.
+
+    Args:
+        work: estimate of the seconds of an interpreted run.
+        operations: how many there are, those in graphs counted.
+        asked: whether the user asked for compiled code.
+    """
+    if not _on:
+        return 0
+    cost = WHOLE_SECONDS + EACH_SECONDS * operations
+    if work > max(cost, MOST_WORK):
+        return 0
+    if asked:
+        cost *= ASKED_SHARE
+    return max(int(cost / max(work, 1e-6)), 1)
+
+
+def interprets() -> bool:
+    """Whether programs are interpreted at all."""
+    return _on
+
+
+@contextmanager
+def compiling_at_once() -> Iterator[None]:
+    """Scope in which every new program is compiled before it runs, for tools that look at such programs."""
+    global _on
+    before, _on = _on, False
+    try:
+        yield
+    finally:
+        _on = before
