@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
+import sys
+import threading
+import time
 import warnings
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from mixnet import config
@@ -37,6 +43,39 @@ def watch(source: str | None, key: Any) -> None:
             CompileWarning,
             stacklevel=2,
         )
+
+
+@contextmanager
+def told(source: str | None, key: Any) -> Iterator[None]:
+    """Scope in which a program is waited for: noted, and told of if it takes long."""
+    watch(source, key)
+    timer = threading.Timer(_PATIENCE, _tell, (source, key, time.perf_counter()))
+    timer.daemon = True
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
+
+
+_PATIENCE = 2.0  # seconds
+
+
+def _tell(source: str | None, key: Any, start: float) -> None:
+    where = f" for {source}" if source else ""
+    names = Counter(_names(item[0].op) for item in key[0])
+    kinds = ", ".join(name for name, _ in names.most_common(3))
+    seconds = time.perf_counter() - start
+    print(
+        f"mixnet: compiling {kinds}{where}: {seconds:.0f} s so far; it is done once.",
+        file=sys.stderr,
+        flush=True,
+    )
+
+
+def _names(op: Any) -> str:
+    graph = getattr(op, "graph", None)
+    return op.name if graph is None else f"{op.name} ({len(graph.nodes):,} nodes)"
 
 
 def difference(before: Any, now: Any) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
+from functools import partial
 from typing import Any
 
 import jax
@@ -14,7 +15,15 @@ from mixnet.graph.graph import Graph
 from mixnet.ops.lowering.convolution import CONVOLUTION
 from mixnet.passes import pipeline
 from mixnet.passes.facts import Facts
-from mixnet.runtime import compile_watch, disk_cache, first_sight, interpret, patience, prepared
+from mixnet.runtime import (
+    background,
+    compile_watch,
+    disk_cache,
+    first_sight,
+    interpret,
+    patience,
+    prepared,
+)
 from mixnet.runtime.ahead import compile_for, forgetters
 from mixnet.runtime.compiler_options import can_be_written, compiler_options
 from mixnet.runtime.counters import count
@@ -67,10 +76,10 @@ def executable(key: Any, segment: Any) -> Callable[..., Any]:
     program = _programs.get(key)
     if program is not None:
         count("cache_hits", operations=len(key[0]))
-        if program.runs:
+        if program.change is not None:
             program.runs -= 1
-            if not program.runs and program.change is not None:
-                program.change(program, key, segment)
+            if program.runs <= 0:
+                _change(program, key, segment)
         return program.call
     operations, slots, _, context, _ = key
     count("operations", len(operations))
@@ -90,47 +99,96 @@ def executable(key: Any, segment: Any) -> Callable[..., Any]:
     return program.call
 
 
+def _change(program: Program, key: Any, segment: Any) -> None:
+    """Make the program the other one; by one thread of those that run it."""
+    change, program.change = program.change, None
+    if change is None:
+        return
+    try:
+        change(program, key, segment)
+    except BaseException:  # an interrupt: the next run does it
+        program.change = change
+        raise
+
+
 def _interpreted(key: Any, segment: Any) -> Program | None:
     """The program without a compiler, for as many runs as compiling would cost; None for no run."""
     operations, slots, _, context, _ = key
     interpreter = Interpreter(operations, slots, [value.spec for value in segment.leaves], context)
     asked = any(getattr(item[0].op, "graph", None) is not None for item in operations)
     runs = patience.interpreted_runs(interpreter.work, len(interpreter), asked)
-    return Program(interpreter, runs, _compile_whole) if runs else None
+    return Program(interpreter, runs, _compile_behind) if runs else None
+
+
+def _compile_behind(program: Program, key: Any, segment: Any) -> None:
+    """Compile on another thread, and take over after some more runs."""
+    interpreter = program.call
+    source = _Source(segment, key[1])
+    future = background.submit(partial(_compiled, key, source, False))
+
+    def take_over(program: Program, key: Any, segment: Any) -> None:
+        _set_compiled(program, key, segment, future.result)
+
+    program.runs = patience.runs_meanwhile(interpreter.work, len(interpreter))
+    program.change = take_over
 
 
 def _compile_whole(program: Program, key: Any, segment: Any) -> None:
+    """Compile while everybody waits."""
+    _set_compiled(program, key, segment, partial(_compiled, key, _Source(segment, key[1]), False))
+
+
+def _set_compiled(
+    program: Program, key: Any, segment: Any, compiled: Callable[[], tuple[Any, bool]]
+) -> None:
     """Make it the compiled one."""
-    compile_watch.watch(segment.source, key)
-    graph = _graph(key, segment, hot=False)
-    program.call = _compile(graph, key, segment)
-    if can_be_written(graph) and any(node.op is CONVOLUTION for node in graph.nodes):
-        program.runs, program.change = HOT_RUNS, _heat
-    else:
-        program.runs, program.change = 0, None
+    with compile_watch.told(segment.source, key):
+        program.call, may_heat = compiled()
+    program.runs, program.change = (HOT_RUNS, _heat) if may_heat else (0, None)
 
 
 def _heat(program: Program, key: Any, segment: Any) -> None:
     """Compile the program as one that runs often, if that makes it another."""
-    graph = _graph(key, segment, hot=True)
+    source = _Source(segment, key[1])
+    graph = _graph(key, source, hot=True)
     if not can_be_written(graph):
-        program.call = _compile(graph, key, segment)
+        program.call = _compile(graph, key, source)
 
 
-def _graph(key: Any, segment: Any, hot: bool) -> Graph:
-    _, slots, _, context, _ = key
-    specs = [(value.spec.shape, value.spec.dtype) for value in segment.leaves]
-    facts = Facts(context.device.platform, specs, hot)
-    return pipeline.run(segment.graph(slots), "segment", facts)
+class _Source:
+    """What a program is compiled from, of a segment: that has let go of it when others compile.
+
+    Args:
+        segment: before it has run.
+        slots: the outputs asked for.
+    """
+
+    def __init__(self, segment: Any, slots: Any):
+        self.graph: Graph = segment.graph(slots)
+        self.specs = [value.spec for value in segment.leaves]
+        self.scalars = len(segment.scalars)
 
 
-def _compile(graph: Graph, key: Any, segment: Any) -> Callable[..., Any]:
+def _compiled(key: Any, source: _Source, hot: bool) -> tuple[Callable[..., Any], bool]:
+    """The program, and whether it may become another if it runs often."""
+    graph = _graph(key, source, hot)
+    convolves = can_be_written(graph) and any(node.op is CONVOLUTION for node in graph.nodes)
+    return _compile(graph, key, source), convolves
+
+
+def _graph(key: Any, source: _Source, hot: bool) -> Graph:
+    context = key[3]
+    specs = [(spec.shape, spec.dtype) for spec in source.specs]
+    return pipeline.run(source.graph, "segment", Facts(context.device.platform, specs, hot))
+
+
+def _compile(graph: Graph, key: Any, source: _Source) -> Callable[..., Any]:
     _, _, donated, context, _ = key
-    specs = [value.spec for value in segment.leaves]
+    specs = source.specs
     # What a program takes over it takes over at once: it stays whole.
     found = None if donated else prepared.cut(graph)
     if found is None:
-        return _program(graph, len(segment.scalars), specs, context, donated)
+        return _program(graph, source.scalars, specs, context, donated)
     given = [specs[i] for i in found.places]
     first = lower(found.first)
     with jax.enable_x64(True):
@@ -139,7 +197,7 @@ def _compile(graph: Graph, key: Any, segment: Any) -> Callable[..., Any]:
     which = found.key, tuple(given)
     if which not in _preparations:
         _preparations[which] = prepared.Preparation(_program(found.first, 0, given, context))
-    rest = _program(found.rest, len(segment.scalars), [*specs, *made], context)
+    rest = _program(found.rest, source.scalars, [*specs, *made], context)
     return prepared.Prepared(_preparations[which], rest, found.places)
 
 

@@ -22,6 +22,8 @@ ASKED_SHARE = 0.25
 MOST_WORK = 1.0
 """Estimated seconds of a run from which the compiler is the quicker way to the first result."""
 
+_LEAST_WORK = 1e-5  # seconds of a run, however little it does
+
 _on: bool = config.get("MIXNET_INTERPRET")
 
 
@@ -35,12 +37,22 @@ def interpreted_runs(work: float, operations: int, asked: bool) -> int:
     """
     if not _on:
         return 0
-    cost = WHOLE_SECONDS + EACH_SECONDS * operations
+    cost = compile_seconds(operations)
     if work > max(cost, MOST_WORK):
         return 0
     if asked:
         cost *= ASKED_SHARE
-    return max(int(cost / max(work, 1e-6)), 1)
+    return max(int(cost / max(work, _LEAST_WORK)), 1)
+
+
+def runs_meanwhile(work: float, operations: int) -> int:
+    """How many runs come while the program is compiled on another thread: as many as that takes, at most."""
+    return max(int(compile_seconds(operations) / max(work, _LEAST_WORK)), 1)
+
+
+def compile_seconds(operations: int) -> float:
+    """Estimate of what compiling costs."""
+    return WHOLE_SECONDS + EACH_SECONDS * operations
 
 
 def interprets() -> bool:
