@@ -99,13 +99,21 @@ class Inference:
         Raises:
             ShapeError: shapes contradict each other; names the node.
         """
+        waiting = [node for node in self.graph.nodes if not node.is_variable]
         while True:
             before = self._known()
-            for node in self.graph.nodes:
-                if not node.is_variable:
-                    self._node(node)
+            for node in waiting:
+                self._node(node)
             if before == self._known():
                 return self
+            waiting = [node for node in waiting if not self._is_settled(node)]
+            if not waiting:
+                return self
+
+    def _is_settled(self, node: Node) -> bool:
+        """Whether all is known about a node, so that nothing new can follow there."""
+        entries = (*node.inputs, Entry(node))
+        return all(is_known(self.shapes.get(e)) and e in self.dtypes for e in entries)
 
     def _known(self) -> tuple[int, int, int]:
         extents = sum(extent > 0 for shape in self.shapes.values() for extent in shape)

@@ -1,0 +1,1 @@
+"""Seconds until the first result, in fresh processes without programs from before."""

@@ -1,0 +1,55 @@
+"""The first training step of small networks, operator by operator and hybridized."""
+
+from __future__ import annotations
+
+PERCEPTRON, LENET = (64, 784), (64, 1, 28, 28)
+
+
+def _network(mx, shape):
+    nn = mx.gluon.nn
+    net = nn.HybridSequential()
+    if shape == LENET:
+        net.add(nn.Conv2D(20, 5, activation="relu"), nn.MaxPool2D(2, 2))
+        net.add(nn.Conv2D(50, 5, activation="relu"), nn.MaxPool2D(2, 2), nn.Flatten())
+        net.add(nn.Dense(500, activation="relu"), nn.Dense(10))
+    else:
+        net.add(nn.Dense(256, activation="relu"), nn.Dense(128, activation="relu"), nn.Dense(10))
+    return net
+
+
+def step(mx, shape, hybridize=False):
+    """Forward, backward and update of one batch; the loss."""
+    net = _network(mx, shape)
+    net.initialize(mx.init.Xavier())
+    if hybridize:
+        net.hybridize()
+    trainer = mx.gluon.Trainer(net.collect_params(), "sgd", {"learning_rate": 0.1})
+    loss = mx.gluon.loss.SoftmaxCrossEntropyLoss()
+    x = mx.nd.random.uniform(shape=shape)
+    y = mx.nd.array([i % 10 for i in range(shape[0])])
+    with mx.autograd.record():
+        value = loss(net(x), y)
+    value.backward()
+    trainer.step(shape[0])
+    return value.mean().asscalar()
+
+
+def step_torch(torch, shape):
+    """The same in PyTorch."""
+    nn = torch.nn
+    if shape == LENET:
+        net = nn.Sequential(
+            nn.Conv2d(1, 20, 5), nn.ReLU(), nn.MaxPool2d(2), nn.Conv2d(20, 50, 5), nn.ReLU(),
+            nn.MaxPool2d(2), nn.Flatten(), nn.Linear(800, 500), nn.ReLU(), nn.Linear(500, 10),
+        )  # fmt: skip
+    else:
+        net = nn.Sequential(
+            nn.Linear(784, 256), nn.ReLU(), nn.Linear(256, 128), nn.ReLU(), nn.Linear(128, 10)
+        )
+    optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+    x = torch.rand(shape)
+    y = torch.arange(shape[0]) % 10
+    loss = nn.functional.cross_entropy(net(x), y)
+    loss.backward()
+    optimizer.step()
+    return loss.item()
