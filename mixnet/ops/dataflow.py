@@ -17,7 +17,7 @@ from jax.extend.core import ClosedJaxpr, Literal
 from mixnet.ops.traced import Known, trace_function, traced
 
 # Primitives that call another program, and the parameter that holds it.
-_CALLS = {
+CALLS = {
     "jit": "jaxpr",
     "pjit": "jaxpr",
     "closed_call": "call_jaxpr",
@@ -31,7 +31,7 @@ _CALLS = {
 # Primitives that leave the elements and their order as they are.
 _SAME = frozenset({"reshape", "squeeze", "expand_dims", "copy", "copy_p", "stop_gradient"})
 # Primitives that compute element k of the result from the elements k of the operands alone.
-_ELEMENTWISE = frozenset([
+ELEMENTWISE = frozenset([
     "abs", "acos", "acosh", "add", "add_any", "and", "asin", "asinh", "atan", "atan2", "atanh",
     "bessel_i0e", "bessel_i1e", "cbrt", "ceil", "clamp", "conj", "convert_element_type", "copy",
     "copy_p", "cos", "cosh", "digamma", "div", "eq", "erf", "erf_inv", "erfc", "exp", "exp2",
@@ -157,7 +157,7 @@ class Program:
                 if value not in places:
                     continue
                 name = step.primitive.name
-                if self._keeps(step) or (name in _ELEMENTWISE and sizes[value] == size):
+                if self._keeps(step) or (name in ELEMENTWISE and sizes[value] == size):
                     read |= places[value]
                 else:
                     elsewhere |= places[value]
@@ -188,7 +188,7 @@ class Program:
                 last[value] = number
         inside = set(self.outputs)  # values that an output is computed in place of
         for step in reversed(steps):
-            passed = self._keeps(step) or step.primitive.name in _ELEMENTWISE
+            passed = self._keeps(step) or step.primitive.name in ELEMENTWISE
             if passed and not inside.isdisjoint(step.outputs):
                 inside.update(step.inputs)
         change = [0] * (len(steps) + 1)
@@ -243,7 +243,7 @@ class _Writer:
 
         for equation in jaxpr.eqns:
             inputs = tuple(number(each) for each in equation.invars)
-            inner = equation.params.get(_CALLS.get(equation.primitive.name, ""))
+            inner = equation.params.get(CALLS.get(equation.primitive.name, ""))
             if inner is None:
                 outputs = tuple(self.value(each.aval) for each in equation.outvars)
                 self.steps.append(Step(equation.primitive, equation.params, inputs, outputs))

@@ -24,6 +24,11 @@ def view(data, *, offset: Scalar, shape: Shape):
     return jax.lax.dynamic_slice(data.reshape(-1), (_position(offset),), (size,)).reshape(shape)
 
 
+@view.infer_outputs
+def _(data, *, offset, shape):
+    return [(shape, data[1])]
+
+
 @op("_view_write")
 def view_write(data, value, *, offset: Scalar):
     """``data`` with ``value`` written from element ``offset`` of its flattened form on."""

@@ -16,6 +16,7 @@ from mixnet.graph.node import Entry, Node
 from mixnet.ops.attributes import numbers
 from mixnet.ops.reason import is_own, reason
 from mixnet.ops.registry import Op
+from mixnet.ops.shape_free import common_shape, form_of
 from mixnet.ops.stream import STREAM_SPEC
 from mixnet.ops.traced import MOST_TRACES, traced
 from mixnet.passes.infer_dtype import infer_node_dtypes, usual_dtype
@@ -346,8 +347,12 @@ def evaluate(op: Any, statics: Any, inputs: Any, scalars: int) -> list[tuple[Sha
     key = (op, statics, inputs, scalars)
     known = _known.get(key)
     if known is None:
-        avals = traced(op, statics, inputs, scalars).out_avals
-        known = [(tuple(each.shape), np.dtype(each.dtype)) for each in avals]
+        form = form_of(op, statics, inputs, scalars)
+        if form is not None:
+            known = form.outputs(common_shape(inputs) or ())
+        else:
+            avals = traced(op, statics, inputs, scalars).out_avals
+            known = [(tuple(each.shape), np.dtype(each.dtype)) for each in avals]
         if len(_known) >= MOST_TRACES:
             _known.clear()
         _known[key] = known

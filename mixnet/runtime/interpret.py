@@ -6,6 +6,7 @@ the first time runs so; what runs again and again is compiled (:mod:`mixnet.runt
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
@@ -13,6 +14,8 @@ import numpy as np
 
 from mixnet.context import Context
 from mixnet.graph.node import ScalarSlot
+from mixnet.ops.host import ON_HOST
+from mixnet.ops.shape_free import ShapeFree, common_shape, form_of
 from mixnet.ops.traced import Known, traced
 from mixnet.passes.infer_shape import evaluate
 from mixnet.passes.inline import ADVANCE
@@ -187,15 +190,44 @@ def runner_of(
     key = (op, statics, inputs, scalars)
     found = _runners.get(key)
     if found is None:
+        rule = ON_HOST.get(op.name)
+        if rule is not None and op.output_specs is not None:
+            found = _runner_of_rule(rule, op, statics, len(inputs))
+            _runners[key] = found
+            return found
         try:
-            jaxpr = traced(op, statics, inputs, scalars)
-            found = Runner(on_numpy.closed(jaxpr), on_numpy.work(jaxpr))
+            form = form_of(op, statics, inputs, scalars)
+            if form is not None:
+                found = _runner_of_form(form, common_shape(inputs) or ())
+            else:
+                jaxpr = traced(op, statics, inputs, scalars)
+                found = Runner(on_numpy.closed(jaxpr), on_numpy.work(jaxpr))
         except on_numpy.NoRuleError:
             found = _compiled_alone(op, statics, inputs, scalars, context)
         if len(_runners) >= _MOST_RUNNERS:
             _runners.clear()
         _runners[key] = found
     return found
+
+
+_forms: dict[int, tuple[ShapeFree, Callable[..., Sequence[Any]]]] = {}  # by the form's identity
+
+
+def _runner_of_form(form: ShapeFree, shape: tuple[int, ...]) -> Runner:
+    known = _forms.get(id(form))
+    if known is None or known[0] is not form:
+        if len(_forms) >= _MOST_RUNNERS:
+            _forms.clear()
+        known = _forms[id(form)] = (form, on_numpy.closed(form.jaxpr))
+    equations = len(form.jaxpr.jaxpr.eqns)
+    return Runner(known[1], equations * (2e-6 + math.prod(shape) * 1e-9))
+
+
+def _runner_of_rule(rule: Callable[..., Any], op: Any, statics: Any, arrays: int) -> Runner:
+    def run(*given: Any) -> tuple[Any, ...]:
+        return (rule(*given[:arrays], **op.keywords(statics, given[arrays:])),)
+
+    return Runner(run, 3e-6)
 
 
 def _compiled_alone(
