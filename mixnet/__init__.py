@@ -1,5 +1,7 @@
 """mixnet: MXNet's design rebuilt on JAX/XLA, with the lid off. ``import mixnet as mx``."""
 
+import gc
+
 from mixnet import api as api
 from mixnet import attribute as attribute
 from mixnet import autograd as autograd
@@ -92,6 +94,10 @@ from mixnet import test_utils as test_utils  # noqa: E402
 
 # Programs compare it with versions of MXNet; what stands behind the plus is our own.
 __version__ = libinfo.__version__ + "+mixnet.0.1.0"
+
+# What was made by importing stays: the garbage collector need not look at it again and again.
+gc.freeze()
+del gc
 
 # Views are for notebooks: loaded when they are asked for.
 __getattr__, __dir__ = _submodules(__name__, {"widgets": ".widgets"}, globals())

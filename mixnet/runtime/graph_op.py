@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import weakref
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import cached_property
 from typing import Any
 
 from mixnet.base import GradientError
@@ -65,7 +66,6 @@ class GraphOp:
             for node in graph.nodes
         )
         self.states = tuple(graph.states)
-        self._run = lower(graph)
         names = [node.name for node in graph.inputs]
         self.key = names.index(KEY_NAME) if KEY_NAME in names else None
         self.takes_key = self.key is not None
@@ -93,6 +93,11 @@ class GraphOp:
             arrays = list(arrays)
             arrays[self.key] = advanced(arrays[self.key], scalars[-1])
         return tuple(self._run(arrays, scalars))
+
+    @cached_property
+    def _run(self) -> Callable[[Sequence[Any], Any], list[Any]]:
+        """Not before it is needed: most graphs are inlined in others, or interpreted."""
+        return lower(self.graph)
 
     def output_specs(self, statics: Any, inputs: Sequence[Known]) -> list[Known]:
         """Shape and dtype of every head, from operator to operator."""
