@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 import mixnet as mx
-from mixnet.runtime import executable_cache
+from mixnet.runtime import executable_cache, patience
 
 MAPS = Path("/proc/self/maps")
 
@@ -34,6 +34,15 @@ def no_running_loop():
     asyncio._set_running_loop(None)
     yield
     asyncio._set_running_loop(loop)
+
+
+@pytest.fixture
+def compiling_at_once():
+    """For tests of compiled programs: every new one is compiled before it runs."""
+    executable_cache.clear()
+    with patience.compiling_at_once():
+        yield
+    executable_cache.clear()
 
 
 @pytest.fixture(autouse=True)

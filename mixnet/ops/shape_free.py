@@ -90,7 +90,7 @@ def shape_free(closed: ClosedJaxpr, shape: tuple[int, ...]) -> ShapeFree | None:
     try:
         outputs = writer.write(closed.jaxpr)
         for before, after in zip(closed.jaxpr.outvars, outputs, strict=True):
-            if before.aval.shape and after not in writer.full:
+            if before.aval.shape and (type(after) is Literal or after not in writer.full):
                 return None  # a number, repeated
     except _DependsError:
         return None

@@ -29,6 +29,7 @@ from mixnet.runtime.counters import count
 from mixnet.runtime.donation import pair
 from mixnet.runtime.executable_cache import executable
 from mixnet.runtime.in_flight import in_flight
+from mixnet.runtime.interpret import Interpreter
 from mixnet.runtime.memory import explained_shortage, logs, note_results
 from mixnet.runtime.state import state
 from mixnet.runtime.value import Value, check_pending
@@ -433,8 +434,9 @@ class Segment:
         scalars = np.array(self.scalars, np.float64)
         with jax.enable_x64(True):
             self.results.extend(starmap(call, ((scalars, *arrays),)))
-        for i in donated:
-            count("donated_bytes", self.leaves[i].spec.nbytes)
+        if not isinstance(call, Interpreter):
+            for i in donated:
+                count("donated_bytes", self.leaves[i].spec.nbytes)
 
     def _give_up_failed(self, slots: tuple[int, ...]) -> tuple[int, ...]:
         """Pass the errors of failed leaves on to what is computed from them; the slots that stay.

@@ -17,6 +17,8 @@ from mixnet.runtime import ahead, executable_cache
 from mixnet.runtime.ahead import compile_for
 from mixnet.runtime.value import Spec
 
+pytestmark = pytest.mark.usefixtures("compiling_at_once")
+
 Count = Callable[[], int]
 
 

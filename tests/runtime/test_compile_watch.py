@@ -11,6 +11,8 @@ from mixnet import nd
 from mixnet.base import CompileWarning
 from mixnet.runtime import compile_watch
 
+pytestmark = pytest.mark.usefixtures("compiling_at_once")
+
 
 @pytest.fixture
 def few(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -24,7 +24,7 @@ print(jax.config.values["jax_compilation_cache_dir"])
 def process(**variables: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         [sys.executable, "-c", PROGRAM],
-        env={**os.environ, **variables},
+        env={**os.environ, "MIXNET_INTERPRET": "0", **variables},
         capture_output=True,
         text=True,
         check=True,

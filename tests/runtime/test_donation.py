@@ -14,6 +14,8 @@ import mixnet as mx
 from mixnet import autograd, nd
 from mixnet.gluon import Parameter, Trainer
 
+pytestmark = pytest.mark.usefixtures("compiling_at_once")
+
 SIZE = 1_000_000
 
 

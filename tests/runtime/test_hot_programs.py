@@ -11,6 +11,8 @@ from mixnet.ops.lowering import onednn
 from mixnet.passes.choose_layout import cache_folder
 from mixnet.runtime import executable_cache
 
+pytestmark = pytest.mark.usefixtures("compiling_at_once")
+
 
 def test_a_program_that_runs_often_becomes_a_hot_one_once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(executable_cache, "HOT_RUNS", 3)

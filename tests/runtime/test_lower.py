@@ -17,6 +17,8 @@ from mixnet.passes.differentiate import differentiate
 from mixnet.runtime import executable_cache
 from mixnet.runtime.lower import lower
 
+pytestmark = pytest.mark.usefixtures("compiling_at_once")
+
 
 def primitives(function, *arrays) -> Counter:
     """How often each primitive of JAX occurs in what a function computes, inner ones too."""

@@ -12,6 +12,8 @@ from mixnet import autograd, gluon, nd
 from mixnet.gluon import nn
 from mixnet.runtime import executable_cache
 
+pytestmark = pytest.mark.usefixtures("compiling_at_once")
+
 X = np.random.default_rng(0).standard_normal((2, 3, 8, 8)).astype("float32")
 
 

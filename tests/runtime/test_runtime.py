@@ -65,6 +65,7 @@ def make_step():
     return net, step
 
 
+@pytest.mark.usefixtures("compiling_at_once")
 @pytest.mark.parametrize("hybridize", [False, True])
 def test_a_thousand_steps_hold_no_more_bytes_and_compile_nothing_new(hybridize: bool) -> None:
     net, step = make_step()
@@ -81,6 +82,7 @@ def test_a_thousand_steps_hold_no_more_bytes_and_compile_nothing_new(hybridize: 
     assert compiled() == programs_before
 
 
+@pytest.mark.usefixtures("compiling_at_once")
 def test_buffers_nobody_holds_are_reused() -> None:
     x = nd.ones((256, 256))
     x.wait_to_read()
