@@ -15,6 +15,14 @@ def _logical_shift(x: Any, y: Any) -> Any:
     return np.right_shift(x.view(unsigned), y.view(unsigned)).view(x.dtype)
 
 
+def _arithmetic_shift(x: Any, y: Any) -> Any:
+    """The uppermost bit is repeated, for unsigned numbers too."""
+    if x.dtype.kind == "i":
+        return np.right_shift(x, y)
+    signed = np.dtype(f"i{x.dtype.itemsize}")
+    return np.right_shift(x.view(signed), y.view(signed)).view(x.dtype)
+
+
 def _less_in_order(x: Any, y: Any) -> Any:
     """The order of sorting: NaN behind all numbers."""
     return (x < y) | (np.isnan(y) & ~np.isnan(x))
@@ -30,7 +38,7 @@ _PLAIN: dict[str, Run] = {
     "add_any": np.add, "sub": np.subtract, "mul": np.multiply, "max": np.maximum,
     "min": np.minimum, "atan2": np.arctan2, "nextafter": np.nextafter, "and": np.bitwise_and,
     "or": np.bitwise_or, "xor": np.bitwise_xor, "shift_left": np.left_shift,
-    "shift_right_logical": _logical_shift, "shift_right_arithmetic": np.right_shift,
+    "shift_right_logical": _logical_shift, "shift_right_arithmetic": _arithmetic_shift,
     "eq": np.equal, "ne": np.not_equal, "lt": np.less, "le": np.less_equal, "gt": np.greater,
     "ge": np.greater_equal, "lt_to": _less_in_order, "eq_to": np.equal, "real": np.real,
     "imag": np.imag, "conj": np.conjugate,

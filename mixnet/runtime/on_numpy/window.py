@@ -69,7 +69,12 @@ def _general(equation: Any, jaxpr: Any, **params: Any) -> Run:
         raise NoRuleError("reduce_window of several arrays")
     ufunc = combination(jaxpr)
     run = _reduction(equation, ufunc, params)
-    return lambda x, start: ufunc(run(x, start), start)
+    # Padding counts for nothing; the start counts once.
+    identity = ufunc.identity
+    if identity is None:  # of the greater and of the less, where repetition is nothing
+        return lambda x, start: ufunc(run(x, start), start)
+    value = np.array(identity, equation.outvars[0].aval.dtype)
+    return lambda x, start: ufunc(run(x, value), start)
 
 
 # ---- what a window selects ----------------------------------------------------------------------
@@ -111,11 +116,18 @@ class _Selection:
         """The number of the element that each window selects; -1 where it has none."""
         best = np.zeros_like(x, shape=self.shape)
         winner = np.full_like(x, -1, np.int32, shape=self.shape)
+        pads = any(any(pad) for pad in self.pads)
         for number, windows, elements in self.taps():
-            part, place, new = best[windows], winner[windows], x[elements]
-            takes = ~self.keeps(part, new) | (place < 0)
+            new = x[elements]
+            if number == 0 and not pads:
+                best, winner = new.copy(order="K"), np.zeros_like(new, np.int32)
+                continue
+            part, place = best[windows], winner[windows]
+            takes = ~self.keeps(part, new)
+            if pads:
+                takes |= place < 0
             np.copyto(part, new, where=takes)
-            place[takes] = number
+            np.copyto(place, np.int32(number), where=takes)
         return winner
 
 

@@ -43,7 +43,7 @@ def _seconds(equation: Any) -> float:
                 return work(params[each])
     moved = sum([_bytes(v.aval) for v in (*equation.invars, *equation.outvars)])
     flops = _FLOPS[name](equation) if name in _FLOPS else 0
-    windows = _window_bytes(equation) if name == "conv_general_dilated" else 0
+    windows = _COPIES[name](equation) if name in _COPIES else 0
     return _STEP_SECONDS + (moved + windows) / _BYTES_A_SECOND + flops / _FLOPS_A_SECOND
 
 
@@ -60,21 +60,40 @@ def _dot_flops(equation: Any) -> int:
     return 2 * inner * math.prod(equation.outvars[0].aval.shape)
 
 
+def _convolution_sizes(equation: Any) -> tuple[int, int]:
+    """Products, and elements of the copy of all windows."""
+    params, numbers = equation.params, equation.params["dimension_numbers"]
+    data, weight = (v.aval.shape for v in equation.invars)
+    out = equation.outvars[0].aval.shape
+    filters = max(1, weight[numbers.rhs_spec[0]])
+    met = math.prod(weight) // filters
+    places = math.prod(out)
+    groups = params["feature_group_count"] * params["batch_group_count"]
+    windows = met * places * groups // filters
+    if all(s == 1 for s in params["window_strides"]):
+        # Or from the data's side: what each of its elements gives to all filters and taps.
+        taps = met // max(1, weight[numbers.rhs_spec[1]])
+        given = math.prod(data) * taps * (filters // groups)
+        spread = given * 3 // 2 // max(1, weight[numbers.rhs_spec[1]])
+        if math.prod(params["lhs_dilation"]) > 1 or spread < windows:
+            return given, spread
+    return met * places, windows
+
+
 def _convolution_flops(equation: Any) -> int:
-    params = equation.params
-    weight = equation.invars[1].aval.shape
-    numbers = params["dimension_numbers"]
-    met = math.prod(weight) // max(1, weight[numbers.rhs_spec[0]])
-    # The zeros between elements that are set apart are not multiplied.
-    places = math.prod(equation.outvars[0].aval.shape) // math.prod(params["lhs_dilation"])
-    return 2 * met * places
+    return 2 * _convolution_sizes(equation)[0]
 
 
-def _window_bytes(equation: Any) -> float:
-    """Of the copy of all windows."""
-    filters = equation.invars[1].aval.shape[equation.params["dimension_numbers"].rhs_spec[0]]
-    itemsize = equation.outvars[0].aval.dtype.itemsize
-    return 2 * itemsize * _convolution_flops(equation) / 2 / max(1, filters)
+def _window_bytes(equation: Any) -> int:
+    """Of the copy of all windows, written and read."""
+    return 2 * equation.outvars[0].aval.dtype.itemsize * _convolution_sizes(equation)[1]
+
+
+def _tap_bytes(equation: Any) -> int:
+    """Of reductions that go over their windows element by element."""
+    taps = math.prod(equation.params["window_dimensions"])
+    smaller = min((*equation.invars, *equation.outvars), key=lambda v: _bytes(v.aval))
+    return 8 * taps * _bytes(smaller.aval)
 
 
 def _cubic_flops(equation: Any) -> int:
@@ -93,4 +112,8 @@ _FLOPS: dict[str, Any] = {
     "dot_general": _dot_flops, "conv_general_dilated": _convolution_flops, "sort": _sort_flops,
     "top_k": _sort_flops,
     **dict.fromkeys(("cholesky", "eigh", "eig", "svd", "qr", "lu"), _cubic_flops),
+}  # fmt: skip
+_COPIES: dict[str, Any] = {
+    "conv_general_dilated": _window_bytes, "select_and_scatter_add": _tap_bytes,
+    "select_and_gather_add": _tap_bytes,
 }  # fmt: skip
