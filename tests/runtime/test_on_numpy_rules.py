@@ -169,9 +169,9 @@ case("dot of bytes", lambda x, y: jnp.dot(x, y, preferred_element_type=jnp.int32
 
 # ---- indices --------------------------------------------------------------------------------------
 
-I = np.array([2, -1, 0, 9, 1, 1, -7], "int32")
+PLACES = np.array([2, -1, 0, 9, 1, 1, -7], "int32")
 for _mode in ("clip", "fill", "promise_in_bounds"):
-    _i = I if _mode != "promise_in_bounds" else I % 3
+    _i = PLACES if _mode != "promise_in_bounds" else PLACES % 3
     case(f"take {_mode}", lambda x, i, m=_mode: [
         x.at[i].get(mode=m), x.at[:, i].get(mode=m), x.at[..., i].get(mode=m)], X, _i)  # fmt: skip
     case(f"two indices {_mode}", lambda x, i, m=_mode: x.at[i, :, i[::-1]].get(mode=m), X, _i)
@@ -180,20 +180,22 @@ for _mode in ("clip", "fill", "promise_in_bounds"):
     case(f"add two {_mode}", lambda x, i, m=_mode: x.at[i, 1, i % 2].add(2.0, mode=m), X, _i)
 case("take one", lambda x, i: [x[i], x[:, i], x.at[i].get(mode="fill")], X, np.int32(1))
 case("take with unsigned", lambda x, i: x[i], X, np.array([0, 2, 200], "uint8"))
-case("take whole numbers", lambda x, i: x.at[i].get(mode="fill"), whole(4), I)
+case("take whole numbers", lambda x, i: x.at[i].get(mode="fill"), whole(4), PLACES)
 case("along", lambda x: jnp.take_along_axis(x, jnp.argsort(x, 1), 1), X)
 case("batches", jax.vmap(lambda x, i: x[i, 1:3]), X, whole(3, 2, low=0, high=4))
-case("windows", jax.vmap(lambda x, i: lax.dynamic_slice(x, (i, i), (2, 3)), (None, 0)), X[0], I)
+case(
+    "windows", jax.vmap(lambda x, i: lax.dynamic_slice(x, (i, i), (2, 3)), (None, 0)), X[0], PLACES
+)
 case("put windows", jax.vmap(lambda x, i: lax.dynamic_update_slice(x, x[:2, :3] * 0, (i, i))),
      X, whole(3, low=-1, high=4))  # fmt: skip
 case("add to windows", lambda x, i: jax.vjp(lambda v: jax.vmap(
     lambda j: lax.dynamic_slice(v, (j, j), (2, 3)))(i), x)[1](jnp.ones((7, 2, 3), x.dtype)),
-    X[0], I)  # fmt: skip
+    X[0], PLACES)  # fmt: skip
 for _f in ("add", "multiply", "max", "min"):
-    case(f"{_f} at", lambda x, i, f=_f: getattr(x.at[i], f)(x[:1] * 2), X, I)
-    case(f"{_f} at numbers", lambda x, i, f=_f: getattr(x.at[i], f)(3), whole(4), I)
-case("put nothing", lambda x, i: x.at[i].add(1.0), X, I[:0])
-case("take nothing", lambda x, i: x[i], X, I[:0])
+    case(f"{_f} at", lambda x, i, f=_f: getattr(x.at[i], f)(x[:1] * 2), X, PLACES)
+    case(f"{_f} at numbers", lambda x, i, f=_f: getattr(x.at[i], f)(3), whole(4), PLACES)
+case("put nothing", lambda x, i: x.at[i].add(1.0), X, PLACES[:0])
+case("take nothing", lambda x, i: x[i], X, PLACES[:0])
 case("gradient of along", jax.grad(lambda x: jnp.sort(x, 1).cumsum(1).sum()), X)
 
 # ---- windows --------------------------------------------------------------------------------------

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Iterator
 from typing import Any
 
@@ -85,9 +86,13 @@ class _Selection:
 
     def __init__(self, primitive: Any, params: dict[str, Any], extents: Any, shape: Any):
         name = primitive.name
+        if math.prod(params["window_dimensions"]) >= 2**15:
+            raise NoRuleError("selection from large windows")
         if name not in ("ge", "le"):
             raise NoRuleError("selection by " + name)
         self.keeps = np.greater_equal if name == "ge" else np.less_equal
+        self.extreme = np.maximum if name == "ge" else np.minimum
+        self.kind = "max" if name == "ge" else "min"
         self.sizes, self.strides = params["window_dimensions"], params["window_strides"]
         rank = len(extents)
         ones = (1,) * rank
@@ -97,8 +102,8 @@ class _Selection:
         self.pads, self.extents, self.shape = params["padding"], extents, shape
 
     def taps(self) -> Iterator[tuple[int, tuple[slice, ...], tuple[slice, ...]]]:
-        """Number, places of windows that have this element, and the elements."""
-        for number, tap in enumerate(itertools.product(*map(range, self.sizes))):
+        """Number from 1, places of windows that have this element, and the elements."""
+        for number, tap in enumerate(itertools.product(*map(range, self.sizes)), 1):
             windows, elements = [], []
             for t, dilation, stride, (low, _), extent, out in zip(
                 tap, self.dilation, self.strides, self.pads, self.extents, self.shape, strict=True
@@ -113,21 +118,20 @@ class _Selection:
             yield number, tuple(windows), tuple(elements)
 
     def winners(self, x: Any) -> Any:
-        """The number of the element that each window selects; -1 where it has none."""
-        best = np.zeros_like(x, shape=self.shape)
-        winner = np.full_like(x, -1, np.int32, shape=self.shape)
-        pads = any(any(pad) for pad in self.pads)
+        """The number of the element that each window selects, from 1; 0 where it has none."""
+        # Which element is the greatest is random, and a processor slow at random branches: where
+        # there is no NaN, extremes and products take their place.
+        whole = not (x.size and np.isnan(x.max())) if x.dtype.kind == "f" else x.dtype.kind != "V"
+        best = np.full_like(x, nothing(self.kind, x.dtype), shape=self.shape)
+        winner = np.zeros_like(x, np.int16, shape=self.shape)
         for number, windows, elements in self.taps():
-            new = x[elements]
-            if number == 0 and not pads:
-                best, winner = new.copy(order="K"), np.zeros_like(new, np.int32)
-                continue
-            part, place = best[windows], winner[windows]
-            takes = ~self.keeps(part, new)
-            if pads:
-                takes |= place < 0
-            np.copyto(part, new, where=takes)
-            np.copyto(place, np.int32(number), where=takes)
+            part, place, new = best[windows], winner[windows], x[elements]
+            takes = ~self.keeps(part, new) | (place == 0)
+            if whole:
+                self.extreme(part, new, out=part)
+            else:
+                np.copyto(part, new, where=takes)
+            np.maximum(place, takes * np.int16(number), out=place)
         return winner
 
 
@@ -139,9 +143,12 @@ def _select_and_scatter(equation: Any, select_prim: Any, **params: Any) -> Run:
 
     def run(head: Any, x: Any) -> Any:
         winner = selection.winners(x)
+        head = head.astype(kind, copy=False)
+        finite = kind.kind in "iu" or np.isfinite(head).all()
         made = np.zeros_like(x, kind)
         for number, windows, elements in selection.taps():
-            made[elements] += np.where(winner[windows] == number, head[windows], 0)
+            chosen, given = winner[windows] == number, head[windows]
+            made[elements] += chosen * given if finite else np.where(chosen, given, kind.type(0))
         return made.astype(source.dtype, copy=False)
 
     return run
