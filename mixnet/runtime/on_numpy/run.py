@@ -28,7 +28,7 @@ _MOST_FOLDED = 4096
 """Elements of a result that is computed while preparing, where it depends on constants alone."""
 _VIEWS = {"broadcast_in_dim", "iota", "reshape", "squeeze", "slice", "transpose", "expand_dims"}
 
-_quiet = contextvars.copy_context()
+_quiet = contextvars.Context()
 _quiet.run(np.seterr, all="ignore")
 
 
