@@ -72,10 +72,8 @@ class _Convolution:
         self.apart, self.places = apart, places
 
     def __call__(self, x: Any, w: Any) -> Any:
-        flat = all(s == 1 for s in self.strides)
-        spreads = flat and (
-            any(d > 1 for d in self.apart)
-            or 1.5 * w.shape[1] * math.prod(x.shape[3:]) < w.shape[2] * math.prod(self.places)
+        spreads = all(s == 1 for s in self.strides) and (
+            any(d > 1 for d in self.apart) or self._spreads_less(x, w)
         )
         if spreads:
             return self._spread(x, w)
@@ -83,6 +81,15 @@ class _Convolution:
             config = [(low, high, d - 1) for (low, high), d in zip(self.pads, self.apart)]
             x = padded(x, 0, [(0, 0, 0)] * 3 + config)
         return self._correlate(x, w)
+
+    def _spreads_less(self, x: Any, w: Any) -> bool:
+        """Whether fewer elements are copied from the data's side; kernels may need a copy too."""
+        batch, filters, features = x.shape[1], w.shape[1], w.shape[2]
+        if math.prod(w.shape[3:]) == 1:
+            return False
+        windows = batch * features * math.prod(self.places)
+        turned = 0 if w.flags.c_contiguous else 3 * filters * features
+        return 2 * batch * filters * math.prod(x.shape[3:]) < windows + turned
 
     # ---- from windows ---------------------------------------------------------------------------
 
@@ -176,16 +183,21 @@ class _Convolution:
         """For each tap what the data times that tap is: (groups, batch, filters, *extents)."""
         groups, batch, features, *extents = x.shape
         filters, taps = w.shape[1], math.prod(w.shape[3:])
+        # A gradient's kernel is turned around; the one it comes from lies in memory as BLAS reads it.
+        turned = all(step < 0 for step in w.strides[3:])
+        if turned:
+            w = np.flip(w, list(range(3, w.ndim)))
+        order = range(taps)[::-1] if turned else range(taps)
         kernel = w.reshape(groups, filters, features, taps)
         if last:
             kernel = kernel.transpose(0, 2, 3, 1).reshape(groups, features, -1)
             rows = np.moveaxis(x, 2, -1).reshape(groups, -1, features)
             found = matmul(rows, kernel).reshape(groups, batch, *extents, taps, filters)
-            return [np.moveaxis(found[..., i, :], -1, 2) for i in range(taps)]
-        kernel = kernel.transpose(0, 3, 1, 2).reshape(groups, 1, -1, features)
+            return [np.moveaxis(found[..., i, :], -1, 2) for i in order]
+        kernel = kernel.transpose(0, 2, 1, 3).reshape(groups, 1, features, -1).swapaxes(2, 3)
         columns = x.reshape(groups, batch, features, -1)
-        found = matmul(kernel, columns).reshape(groups, batch, taps, filters, *extents)
-        return [found[:, :, i] for i in range(taps)]
+        found = matmul(kernel, columns).reshape(groups, batch, filters, taps, *extents)
+        return [found[:, :, :, i] for i in order]
 
     def _reached(
         self, tap: Sequence[int], extents: Sequence[int]
