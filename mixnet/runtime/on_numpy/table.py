@@ -1,0 +1,65 @@
+"""The table of rules: from a primitive of JAX to what computes it with NumPy.
+
+A rule gets an equation and its parameters, once, and returns a function of arrays, which is called
+at every run. That function returns one array, or a sequence of them where the equation has several
+results, of exactly the shapes and dtypes that the equation says; a NumPy scalar may stand for an
+array without axes. It never writes to what it is given; what it returns may be a view of that.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import jax
+import numpy as np
+
+Run = Callable[..., Any]
+Rule = Callable[..., Run]
+RULES: dict[str, Rule] = {}
+
+
+class NoRuleError(Exception):
+    """A primitive that has no rule for NumPy; its name is the argument."""
+
+
+def rule(*names: str) -> Callable[[Rule], Rule]:
+    """Declares the rule of the primitives with these names."""
+
+    def declare(make: Rule) -> Rule:
+        for name in names:
+            RULES[name] = make
+        return make
+
+    return declare
+
+
+def plain(name: str, function: Run) -> None:
+    """Declares a function of arrays that needs no parameters."""
+    RULES[name] = lambda equation, **params: function
+
+
+def in_dtype(equation: Any, function: Run) -> Run:
+    """The function with its result cast to the dtype of the equation's."""
+    dtype = equation.outvars[0].aval.dtype
+    return lambda *arrays: np.asarray(function(*arrays)).astype(dtype, copy=False)
+
+
+def is_key(aval: Any) -> bool:
+    """Whether an array has random keys, which are rows of two words in NumPy."""
+    return jax.dtypes.issubdtype(aval.dtype, jax.dtypes.extended)
+
+
+def shape_of(aval: Any) -> tuple[int, ...]:
+    """The shape in NumPy, where a random key has an axis of its own."""
+    return (*aval.shape, 2) if is_key(aval) else aval.shape
+
+
+def wide(dtype: Any) -> Any:
+    """The dtype in which sums of this one are computed: single precision for half, else itself."""
+    return np.dtype(np.float32) if is_half(dtype) else dtype
+
+
+def is_half(dtype: Any) -> bool:
+    """Whether a dtype is a float of fewer than 32 bits, of NumPy or of ml_dtypes."""
+    return dtype.itemsize < 4 and (dtype.kind in "fV" and dtype.names is None)
