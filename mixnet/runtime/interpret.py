@@ -98,10 +98,7 @@ class Interpreter:
             self._run = _written_out(self._steps, len(arrays), self._heads)
         self._has_run = True
         given = [np.asarray(array) for array in arrays]
-        with np.errstate(all="ignore"):
-            results = (
-                self._stepwise(scalars, given) if self._run is None else self._run(scalars, given)
-            )
+        results = on_numpy.quietly(self._run or self._stepwise, scalars, given)
         return [to_device(each, spec) for each, spec in zip(results, self._specs, strict=True)]
 
     def _stepwise(self, scalars: Any, arrays: list[Any]) -> list[Any]:

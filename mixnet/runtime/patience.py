@@ -13,9 +13,9 @@ from contextlib import contextmanager
 
 from mixnet import config
 
-WHOLE_SECONDS = 0.02
+WHOLE_SECONDS = 0.05
 """To compile a program, beside its operations."""
-EACH_SECONDS = 0.004
+EACH_SECONDS = 0.015
 """To compile one more operation of a program."""
 ASKED_SHARE = 0.25
 """Share of that which is waited for where the user asked for compiled code: hybridized blocks, executors."""
