@@ -11,7 +11,14 @@ _counts: Counter[str] = Counter()
 _lock = locks.make("counters")
 
 
-_NAMES = ("programs_compiled", "cache_hits", "operations", "run_by_operator", "donated_bytes")
+_NAMES = (
+    "programs_compiled",
+    "cache_hits",
+    "operations",
+    "interpreted",
+    "run_by_operator",
+    "donated_bytes",
+)
 
 
 def count(name: str, by: int = 1, operations: int = 0) -> None:
@@ -25,8 +32,9 @@ def count(name: str, by: int = 1, operations: int = 0) -> None:
 def counters() -> dict[str, Any]:
     """All counters since the start or :func:`reset_counters`.
 
-    ``programs_compiled``, ``cache_hits``, ``operations`` (that ran in programs),
-    ``run_by_operator`` (those of them that ran one by one, in a segment seen for the first time),
+    ``programs_compiled``, ``cache_hits``, ``operations`` (that ran in programs), ``interpreted`` (those of
+    them, graphs counted by their operations, that ran without the compiler), ``run_by_operator`` (those that
+    ran one by one, each compiled, in a segment seen for the first time),
     ``donated_bytes``, and ``flushes`` by reason.
     """
     plain = {name: _counts[name] for name in _NAMES}
