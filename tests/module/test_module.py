@@ -424,6 +424,7 @@ def test_a_training_step_is_one_program() -> None:
     assert last["flushes"]["Module.forward"] == first["flushes"]["Module.forward"]
 
 
+@pytest.mark.usefixtures("compiling_at_once")
 def test_new_parameters_take_over_the_buffers_of_the_old() -> None:
     net = mx.sym.FullyConnected(mx.sym.Variable("data"), num_hidden=300, name="fc")
     module = mx.mod.Module(mx.sym.SoftmaxOutput(net, name="softmax"))

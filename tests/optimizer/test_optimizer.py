@@ -254,6 +254,7 @@ def test_rows_of_a_sparse_gradient_move_a_dense_weight(
     onp.testing.assert_allclose(weight.asnumpy(), wanted, rtol=1e-5)
 
 
+@pytest.mark.usefixtures("compiling_at_once")
 @pytest.mark.parametrize("name", ["sgd", "adam"])
 def test_the_first_step_is_the_same_program_as_the_second(name: str) -> None:
     net = mx.gluon.nn.Dense(128, in_units=64)  # a weight that is large enough to be reused
