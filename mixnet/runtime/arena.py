@@ -6,15 +6,17 @@ plan that lets two living arrays overlap gives wrong numbers.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
-import jax
 import numpy as np
 
 from mixnet.base import ShapeError
+from mixnet.context import cpu
 from mixnet.passes.lifetimes import Array, ScheduledStep
 from mixnet.passes.plan_memory import MemoryPlan
+from mixnet.runtime import on_numpy
+from mixnet.runtime.interpret import runner_of
 
 POISON = 0xFF  # what memory holds that nobody may read: NaN as a float
 
@@ -43,7 +45,6 @@ class _Run:
         self.plan, self.apart = plan, apart
         self.arena = np.full(plan.arena_bytes, POISON, np.uint8)
         self.own: dict[Array, np.ndarray] = {}  # arrays that do not lie in the arena
-        self.compiled: dict[Any, Callable[..., Any]] = {}
         for node in plan.schedule.graph.inputs:
             array = plan.schedule.arrays[node, 0]  # type: ignore[index]  # an Entry is a tuple
             given = np.asarray(arrays[node.name]) if node.name in arrays else None
@@ -99,10 +100,8 @@ class _Run:
 
     def compute(self, step: ScheduledStep, given: list[np.ndarray]) -> list[np.ndarray]:
         node = step.node
-        key = (node.op, node.statics)
-        if key not in self.compiled:
-            op, statics = key
-            self.compiled[key] = jax.jit(lambda arrays, scalars: op.apply(statics, arrays, scalars))
-        with jax.enable_x64(True):
-            scalars = [np.float64(each) for each in node.scalars]
-            return [np.asarray(each) for each in self.compiled[key](given, scalars)]
+        known = tuple([(each.shape, each.dtype) for each in given])
+        runner = runner_of(node.op, node.statics, known, len(node.scalars), cpu())
+        scalars = [np.float64(each) for each in node.scalars]
+        results = on_numpy.quietly(runner.run, *given, *scalars)
+        return [np.asarray(each) for each in results]

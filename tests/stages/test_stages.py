@@ -319,6 +319,7 @@ def lowered(monkeypatch: pytest.MonkeyPatch, call: Any) -> list[Any]:
     return found
 
 
+@pytest.mark.usefixtures("compiling_at_once")
 @pytest.mark.parametrize("train", [False, True])
 def test_the_program_is_the_one_that_a_call_compiles(
     monkeypatch: pytest.MonkeyPatch, train: bool
