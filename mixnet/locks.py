@@ -31,6 +31,7 @@ ORDER = (
     "random numbers",  # the next number of a stream
     "later",  # the values that one task makes
     "engine",  # the queues of all variables and workers
+    "specs",  # which specs there are
     "errors",  # errors of which nobody has been told
     "counters",
 )

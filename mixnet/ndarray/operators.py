@@ -13,7 +13,7 @@ from mixnet.base import NotAnArrayError
 from mixnet.ndarray.invoke import invoke
 from mixnet.ndarray.ndarray import NDArray
 from mixnet.ops.registry import Op, find
-from mixnet.runtime.call import make_call
+from mixnet.runtime.call import MOST_CALLS, make_call
 from mixnet.runtime.change import Change, change, swap
 from mixnet.runtime.precision import current as precision
 from mixnet.runtime.precision import fitted, on_change
@@ -112,6 +112,8 @@ class Binary:
                 a = left._value if left._link is None else left._read()
                 call = by_spec.get(a.spec)
                 if call is None:
+                    if len(by_spec) >= MOST_CALLS:
+                        by_spec.clear()
                     call = by_spec[a.spec] = find_call(scalar, form, (a.spec,), 1)
                 value = record_small(call, float(right), a, None)
             elif isinstance(right, NDArray):
@@ -125,6 +127,8 @@ class Binary:
                         a, b = fitted(op, (), (a, b))
                     call = find_call(op, (), (a.spec, b.spec), 0)
                     if (a.spec, b.spec) == specs:
+                        if len(by_specs) >= MOST_CALLS:
+                            by_specs.clear()
                         by_specs[specs] = call
                 value = record_small(call, None, a, b)
             elif isinstance(right, _NUMBERS):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import islice
 from typing import Any
 
 from mixnet.base import ContextError, MXNetError
@@ -9,6 +10,9 @@ from mixnet.context import Context
 from mixnet.ops.reason import explain, is_own
 from mixnet.passes.infer_shape import evaluate
 from mixnet.runtime.value import Spec
+
+MOST_CALLS = 4096
+"""Calls that an operator remembers; then it forgets the older half."""
 
 
 class Call:
@@ -81,6 +85,9 @@ def make_call(
         raise problem from problem.__cause__
     outputs = tuple([Spec.of(shape, dtype, where) for shape, dtype in results])
     call = Call(op, statics, specs, where, outputs, scalars)
+    if len(op.calls) >= MOST_CALLS:
+        for each in list(islice(op.calls, MOST_CALLS // 2)):
+            op.calls.pop(each, None)
     op.calls[(statics, specs, context)] = call
     return call
 

@@ -6,6 +6,7 @@ calls in the end is private JAX: this is the one place that knows it.
 
 from __future__ import annotations
 
+import weakref
 from typing import Any
 
 import jax
@@ -14,7 +15,7 @@ from jax.sharding import SingleDeviceSharding
 
 from mixnet.runtime.value import Spec
 
-_layouts: dict[Spec, tuple[Any, Any, list[Any]]] = {}
+_layouts: weakref.WeakKeyDictionary[Spec, tuple[Any, Any, list[Any]]] = weakref.WeakKeyDictionary()
 
 
 def to_device(data: np.ndarray, spec: Spec) -> Any:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import math
+import weakref
 from typing import Any
 
 import jax
 import numpy as np
 
+from mixnet import locks
 from mixnet.base import MXNetError, TraceError
 from mixnet.context import Context
 from mixnet.engine.variable import Var
@@ -18,8 +20,10 @@ from mixnet.runtime.state import is_on_host
 class Spec:
     """Shape, dtype and context of a value. Interned: equal specs are the same object."""
 
-    __slots__ = ("context", "dtype", "nbytes", "shape", "struct")
-    _made: dict[tuple[Any, ...], Spec] = {}
+    __slots__ = ("__weakref__", "context", "dtype", "nbytes", "shape", "struct")
+    # Those that something still refers to: a program may see ever new shapes.
+    _made: weakref.WeakValueDictionary[tuple[Any, ...], Spec] = weakref.WeakValueDictionary()
+    _making = locks.make("specs")
 
     shape: tuple[int, ...]
     dtype: np.dtype
@@ -31,14 +35,15 @@ class Spec:
     def of(cls, shape: tuple[int, ...], dtype: np.dtype, context: Context) -> Spec:
         """The one spec with these."""
         key = (shape, dtype, context)
-        found = cls._made.get(key)
-        if found is None:
-            found = cls()
-            found.shape, found.dtype, found.context = shape, dtype, context
-            found.struct = jax.ShapeDtypeStruct(shape, dtype)
-            found.nbytes = math.prod(shape) * dtype.itemsize
-            cls._made[key] = found
-        return found
+        known = cls._made.get(key)
+        if known is not None:
+            return known
+        made = cls()
+        made.shape, made.dtype, made.context = shape, dtype, context
+        made.struct = jax.ShapeDtypeStruct(shape, dtype)
+        made.nbytes = math.prod(shape) * dtype.itemsize
+        with cls._making:  # another thread may be making the same
+            return cls._made.setdefault(key, made)
 
     def __reduce__(self) -> tuple[Any, ...]:
         return Spec.of, (self.shape, self.dtype, self.context)
