@@ -20,6 +20,7 @@ from mixnet.ndarray.update import multi_mp_adamw_update as multi_mp_adamw_update
 from mixnet.ndarray.update import multi_mp_lamb_update as multi_mp_lamb_update
 from mixnet.ops.registry import find
 from mixnet.runtime.body import BodyTrace
+from mixnet.runtime.keys import drawing_apart
 from mixnet.runtime.state import is_tracing
 from mixnet.runtime.value import Spec, Value
 
@@ -86,10 +87,11 @@ def foreach(body: Callable[..., Any], data: Any, init_states: Any) -> tuple[Any,
     current = _nested(states, state_shape)
     collected: list[list[Any]] = []
     out_shape: Any = None
-    for i in range(length):
-        out, current = body(_nested([each[i] for each in slices], data_shape), current)
-        leaves, out_shape = _flat(out)
-        collected.append(leaves)
+    with drawing_apart(slices[0].context):
+        for i in range(length):
+            out, current = body(_nested([each[i] for each in slices], data_shape), current)
+            leaves, out_shape = _flat(out)
+            collected.append(leaves)
     stack = find("stack")
     stacked = [invoke(stack, list(each), {"axis": 0}) for each in zip(*collected, strict=True)]
     return _nested(stacked, out_shape), current
@@ -165,16 +167,17 @@ def while_loop(
     single = isinstance(loop_vars, NDArray)
     collected: list[list[Any]] = []
     out_shape: Any = []
-    while len(collected) < max_iterations and _is_true(cond(*current)):
-        out, new = func(*current)
-        leaves, out_shape = _flat([] if out is None else out)
-        collected.append(leaves)
-        current = list(new) if isinstance(new, (list, tuple)) else [new]
-        if len(current) != (1 if single else len(loop_vars)):
-            raise ShapeError(
-                f"while_loop: func returned {len(current)} loop variables, there are "
-                f"{1 if single else len(loop_vars)}."
-            )
+    with drawing_apart(variables[0].context):
+        while len(collected) < max_iterations and _is_true(cond(*current)):
+            out, new = func(*current)
+            leaves, out_shape = _flat([] if out is None else out)
+            collected.append(leaves)
+            current = list(new) if isinstance(new, (list, tuple)) else [new]
+            if len(current) != (1 if single else len(loop_vars)):
+                raise ShapeError(
+                    f"while_loop: func returned {len(current)} loop variables, there are "
+                    f"{1 if single else len(loop_vars)}."
+                )
     stacked = [_padded(list(each), max_iterations) for each in zip(*collected, strict=True)]
     return _nested(stacked, out_shape), current[0] if single else current
 
@@ -248,8 +251,12 @@ def cond(pred: Any, then_func: Callable[[], Any], else_func: Callable[[], Any]) 
     Raises:
         ShapeError: ``pred`` has more elements, or the branches return other numbers of arrays.
     """
-    if not is_tracing() or not isinstance(pred, NDArray):
-        return then_func() if _is_true(pred) else else_func()
+    if not isinstance(pred, NDArray):
+        return then_func() if pred else else_func()
+    if not is_tracing():
+        chosen = then_func if _is_true(pred) else else_func
+        with drawing_apart(pred.context):
+            return chosen()
 
     def branch(function: Any) -> tuple[Any, list[Value], int, Any]:
         with BodyTrace() as trace:

@@ -28,7 +28,6 @@ OPERATORS: dict[str, Op] = {}
 # Keyword-only parameters that the runtime fills in; they are no attributes. A ``key`` that is
 # annotated as a string or a number is an attribute.
 KEY, STREAM, TRAINING = "key", "stream", "training"
-INPUTS = "inputs"  # shapes and dtypes of the arrays, where a rule asks for them
 
 
 # Before names that mx.nd.image, mx.nd.random, mx.np and so on have without it.
@@ -67,8 +66,7 @@ class Op:
             dtype, whatever the two dtypes are, as for casts.
         calls_python: whether it runs Python: by itself, for it may fail, or wait.
         draws: how many numbers of the stream a call takes, or whether it takes one: a function of the
-            attributes; also of ``inputs``, shapes and dtypes of the arrays, and then of ``training`` only
-            beside them. By default every call of an operator with a key takes one.
+            attributes. By default every call of an operator with a key takes one.
         keeps_outputs: whether its gradient reads the outputs of the very call, and never calls
             again. They come once more behind the outputs and states, for backward to find them.
         initializers: how parameters start that a symbol makes by itself, as ``Initializer.dumps``
@@ -396,30 +394,20 @@ class Op:
         """Share of a state that stays when backward moves it; None if the call writes its states."""
         return None if self._kept is None else float(self.keywords(statics)[self._kept])
 
-    @property
-    def draws_by_inputs(self) -> bool:
-        """Whether shapes of the inputs tell how many random numbers a call takes."""
-        return INPUTS in self._draw_names
-
-    def draws(self, statics: Statics, inputs: Sequence[Any] | None = None) -> int:
+    def draws(self, statics: Statics) -> int:
         """How many numbers of the stream a call takes; 0 where it draws nothing.
 
         Args:
             statics: attributes, bound.
-            inputs: shape and dtype of each array, where ``draws_by_inputs`` and they are known.
         """
         if self._draws is None:
             return int(self.takes_key)
-        if INPUTS in self._draw_names:
-            return self._draws(inputs=inputs, **self._for_draws(statics))
         count = self._known_draws.get(statics)
         if count is None:
-            count = self._known_draws[statics] = int(self._draws(**self._for_draws(statics)))
+            known = self.keywords(statics)
+            given = {name: known[name] for name in self._draw_names}
+            count = self._known_draws[statics] = int(self._draws(**given))
         return count
-
-    def _for_draws(self, statics: Statics) -> dict[str, Any]:
-        known = self.keywords(statics)
-        return {name: known[name] for name in self._draw_names if name != INPUTS}
 
     def num_residuals(self, statics: Statics, num_inputs: int = 0) -> int:
         """Outputs behind all others that only backward reads."""

@@ -66,7 +66,7 @@ class _Body:
     def __init__(self, name: str, function: Callable[[Variables], Any]):
         self.mark = current_names().get(None, name)
         self._given: set[Node] = set()
-        with AttrScope(**{_MARK: self.mark}), calls_watched():  # what draws here draws in the loop
+        with AttrScope(**{_MARK: self.mark}), calls_watched() as called:
             outputs = [
                 each if self._is_own(each) else apply("identity", each)
                 for each in function(self._variables)
@@ -80,7 +80,7 @@ class _Body:
         self.heads = tuple(self._at(entry) for entry in entries)
         whole = Graph(self.heads)
         self.inputs = tuple(node for node in whole.nodes if node.is_variable)
-        self.subgraph = SubGraph(Graph(self.heads, self.inputs))
+        self.subgraph = SubGraph(Graph(self.heads, self.inputs), called)
 
     def _variables(self, symbols: Sequence[Symbol]) -> list[Symbol]:
         """Variables of the body that stand for ``symbols``; copies of one name are told apart."""
@@ -124,7 +124,7 @@ def _node(
     op = find(kind)
     given = {**attributes, "subgraphs": tuple(body.subgraph for body in bodies)}
     statics, scalars = op.bind(given)
-    attrs = {key: to_text(value) for key, value in attributes.items()}
+    attrs = {**node_attributes(), **{key: to_text(each) for key, each in attributes.items()}}
     attrs["num_args"] = str(len(inputs) + len(bodies))
     name = current_names().get(None, kind)
     node = Node(op, statics, scalars, tuple(inputs), name, attrs)
