@@ -65,6 +65,8 @@ class Op:
         passes_gradient: whether the gradient of its one array is that of its output in the array's
             dtype, whatever the two dtypes are, as for casts.
         calls_python: whether it runs Python: by itself, for it may fail, or wait.
+        shares: a function of the attributes: the key of an object of the user's that calls share, which
+            therefore run one after the other; None where a call has its own.
         draws: how many numbers of the stream a call takes, or whether it takes one: a function of the
             attributes. By default every call of an operator with a key takes one.
         keeps_outputs: whether its gradient reads the outputs of the very call, and never calls
@@ -92,6 +94,7 @@ class Op:
         differentiable: bool = True,
         passes_gradient: bool = False,
         calls_python: bool = False,
+        shares: Callable[..., Any] | None = None,
         draws: Callable[..., int] | None = None,
         keeps_outputs: bool = False,
         initializers: Mapping[str, str] | None = None,
@@ -112,6 +115,8 @@ class Op:
         self.differentiable = differentiable
         self.passes_gradient = passes_gradient
         self.calls_python = calls_python
+        self._shares = shares
+        self._share_names = () if shares is None else tuple(inspect.signature(shares).parameters)
         self.keeps_outputs = keeps_outputs
         self.initializers = dict(initializers or {})
         self._outputs, self._visible, self._arguments = outputs, visible, arguments
@@ -408,6 +413,14 @@ class Op:
             given = {name: known[name] for name in self._draw_names}
             count = self._known_draws[statics] = int(self._draws(**given))
         return count
+
+    def shared(self, statics: Statics) -> tuple[Any, ...]:
+        """Keys of the objects that calls with these attributes share with others."""
+        if self._shares is None:
+            return ()
+        known = self.keywords(statics)
+        key = self._shares(**{name: known[name] for name in self._share_names})
+        return () if key is None else (key,)
 
     def num_residuals(self, statics: Statics, num_inputs: int = 0) -> int:
         """Outputs behind all others that only backward reads."""
