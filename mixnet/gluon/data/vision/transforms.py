@@ -272,7 +272,7 @@ def _size(owner: Block, size: Any) -> Any:
     """
     both = (size, size) if isinstance(size, numeric_types) else size
     is_pair = isinstance(both, (list, tuple)) and len(both) == 2
-    if not is_pair or not all(isinstance(each, numeric_types) and each > 0 for each in both):
+    if not is_pair or not all(isinstance(each, numeric_types) and float(each) > 0 for each in both):
         raise AttributeValueError(
             f"{type(owner).__name__}: size is (width, height), or one number for both, not {size!r:.60}."
         )
