@@ -201,6 +201,21 @@ def checked_count(name: str, value: Any) -> int:
     return int(value)
 
 
+def checked_number(name: str, value: Any) -> Any:
+    """``value``, if it counts as a number.
+
+    Raises:
+        AttributeTypeError: it does not.
+    """
+    try:
+        if isinstance(value, (str, bytes)):
+            raise TypeError
+        float(value)
+    except (TypeError, ValueError):
+        raise AttributeTypeError(f"{name} is a number, not {value!r:.60}.") from None
+    return value
+
+
 def checked_shape(name: str, shape: Any) -> tuple[int, ...]:
     """A shape as a tuple of integers.
 

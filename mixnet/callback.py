@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable
 from typing import Any
 
+from mixnet.base import checked_number
 from mixnet.checkpoint import save_checkpoint as save_checkpoint
 
 
@@ -38,7 +39,7 @@ def do_checkpoint(prefix: str, period: int = 1) -> Callable[..., None]:
         prefix: beginning of the files' paths.
         period: save after every so many epochs.
     """
-    period = int(max(1, period))
+    period = int(max(1, checked_number("do_checkpoint: period", period)))
 
     def _callback(iter_no: int, sym: Any, arg: Any, aux: Any) -> None:
         if (iter_no + 1) % period == 0:
@@ -77,7 +78,7 @@ class Speedometer:
     """
 
     def __init__(self, batch_size: int, frequent: int = 50, auto_reset: bool = True):
-        self.batch_size = batch_size
+        self.batch_size = checked_number("Speedometer: batch_size", batch_size)
         self.frequent = frequent
         self.init = False
         self.tic = 0.0

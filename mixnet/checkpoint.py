@@ -6,7 +6,7 @@ import logging
 from collections.abc import Mapping
 from typing import Any
 
-from mixnet.base import FileFormatError
+from mixnet.base import FileFormatError, checked_number
 from mixnet.context import cpu
 from mixnet.ndarray.ndarray import NDArray
 from mixnet.ndarray.params_file import load as load_arrays
@@ -19,7 +19,16 @@ Arrays = dict[str, NDArray]
 
 def params_name(prefix: str, epoch: int) -> str:
     """``prefix-0007.params``."""
-    return f"{prefix}-{epoch:04d}.params"
+    return numbered(prefix, epoch, "params")
+
+
+def numbered(prefix: str, epoch: int, ending: str) -> str:
+    """``prefix-0007.ending``.
+
+    Raises:
+        AttributeTypeError: ``epoch`` is no number.
+    """
+    return f"{prefix}-{int(checked_number('epoch', epoch)):04d}.{ending}"
 
 
 def save_checkpoint(

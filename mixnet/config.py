@@ -63,6 +63,13 @@ SETTINGS: dict[str, Setting] = {
             "waits for; locks are then checked to be taken in their order. 0: off.",
         ),
         Setting(
+            "MIXNET_IMAGE_MEGAPIXELS",
+            float,
+            64.0,
+            "Millions of pixels that an encoded image may have whatever its file's length; a larger one needs a byte for "
+            "every 100 pixels, as photographs have, or it is refused before memory is taken for it.",
+        ),
+        Setting(
             "MXNET_CPU_WORKER_NTHREADS", int, 1, "Threads that run compiled programs, a device."
         ),
         Setting(

@@ -1,16 +1,19 @@
 """Pixels of encoded images: OpenCV's decoders, within bounds.
 
 Decoders take the memory for an image of the size in its header before they look at anything else. So
-the size is looked at first: what no file of this length can hold is refused.
+the size is looked at first: what no file of this length can hold is refused, and so are large images that
+are packed as no photograph is, unless a setting allows them.
 """
 
 from __future__ import annotations
 
+import re
 import struct
 from typing import Any
 
 import numpy as np
 
+from mixnet import config
 from mixnet.base import FileFormatError
 
 # Images below this are decoded whatever their headers say: 2048 x 2048, 12 MiB in colour.
@@ -19,6 +22,8 @@ SMALL = 1 << 22
 # block of 8 x 8 pixels in a JPEG file takes a bit; WebP wrote one colour at 22,000 pixels a byte; of
 # other formats we know nothing better than PNG.
 _PNG, _JPEG, _WEBP, _OTHER = 8 * 1032, 512, 1 << 15, 8 * 1032
+# Photographs have 2 to 40 pixels a byte; what has more is of one colour, a drawing, or meant to fill the memory.
+PHOTOGRAPH = 100
 
 
 def decode(content: Any, mode: int, what: str = "Decoding failed", needed: bool = True) -> Any:
@@ -45,6 +50,13 @@ def decode(content: Any, mode: int, what: str = "Decoding failed", needed: bool 
             raise FileFormatError(
                 f"{what}: the image names a size of {width} x {height} pixels, which {data.size} "
                 f"bytes cannot hold; it is damaged or made up."
+            )
+        allowed = config.get("MIXNET_IMAGE_MEGAPIXELS")
+        if width * height > max(allowed * 1e6, PHOTOGRAPH * data.size):
+            raise FileFormatError(
+                f"{what}: {data.size} bytes name an image of {width} x {height} pixels, more than {PHOTOGRAPH} a byte "
+                f"and more than {allowed:g} million. If you trust the file, set MIXNET_IMAGE_MEGAPIXELS="
+                f"{-(-width * height // 1_000_000)}."
             )
     try:
         pixels = cv2.imdecode(data, mode) if _is_whole(data) else None
@@ -76,6 +88,18 @@ def named_size(data: np.ndarray) -> tuple[int, int, int] | None:
             return (*_webp_size(head), _WEBP)
         if head.startswith(b"Y\xa6j\x95"):  # Sun raster
             return (*struct.unpack_from(">II", head, 4), _OTHER)
+        if head[:4] in (b"II*\0", b"MM\0*"):
+            size = _tiff_size(data)
+            return None if size is None else (*size, _OTHER)
+        if head[4:8] in (b"jP  ", b"ftyp"):  # JPEG 2000, AVIF: boxes
+            size = _box_size(data)
+            return None if size is None else (*size, _WEBP)
+        if head.startswith(b"\xff\x4f\xff\x51"):  # JPEG 2000 without boxes
+            right, down, left, up = struct.unpack_from(">IIII", head, 8)
+            return max(right - left, 0), max(down - up, 0), _WEBP
+        if head.startswith((b"#?RADIANCE", b"#?RGBE")):
+            found = re.search(rb"\n-Y (\d{1,9}) \+X (\d{1,9})\n", data[:4096].tobytes())
+            return None if found is None else (int(found[2]), int(found[1]), _OTHER)
         if head[:1] == b"P" and head[1:2] in b"123456Ff":
             width, height = (int(each) for each in _words(data)[1:3])
             return width, height, _OTHER
@@ -119,6 +143,34 @@ def _jpeg_size(data: np.ndarray) -> tuple[int, int] | None:
         else:
             at += 2 + struct.unpack_from(">H", marker, 2)[0]
     return None
+
+
+def _tiff_size(data: np.ndarray) -> tuple[int, int] | None:
+    """Width and height among the tags of the first image."""
+    order = "<" if data[0] == ord("I") else ">"
+    (at,) = struct.unpack(f"{order}I", data[4:8].tobytes())
+    (count,) = struct.unpack(f"{order}H", data[at : at + 2].tobytes())
+    size: dict[int, int] = {}
+    for i in range(count):
+        entry = data[at + 2 + 12 * i : at + 14 + 12 * i].tobytes()
+        tag, kind = struct.unpack_from(f"{order}HH", entry)
+        if tag in (256, 257):  # as 16 or as 32 bits
+            (size[tag],) = struct.unpack_from(order + ("H" if kind == 3 else "I"), entry, 8)
+    return (size[256], size[257]) if len(size) == 2 else None
+
+
+def _box_size(data: np.ndarray) -> tuple[int, int] | None:
+    """The largest size that a header names: ``ihdr`` of JPEG 2000, ``ispe`` of AVIF."""
+    head = data[: 1 << 16].tobytes()
+    sizes = [
+        struct.unpack_from(">II", head, found.start() + 4)[::-1]
+        for found in re.finditer(rb"ihdr(?=.{8})", head, re.DOTALL)
+    ]
+    sizes += [
+        struct.unpack_from(">II", head, found.start() + 8)
+        for found in re.finditer(rb"ispe(?=.{12})", head, re.DOTALL)
+    ]
+    return max(sizes, key=lambda size: size[0] * size[1], default=None)
 
 
 def _webp_size(head: bytes) -> tuple[int, int]:

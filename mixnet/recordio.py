@@ -363,6 +363,10 @@ def pack(header: Any, s: bytes) -> bytes:
         header: an :class:`IRHeader`; its flag follows from its label.
         s: content, such as an encoded image.
     """
+    if not isinstance(header, (list, tuple)) or len(header) != len(IRHeader._fields):
+        raise AttributeTypeError(
+            f"pack: header is an IRHeader(flag, label, id, id2), as IRHeader(0, 3.0, 7, 0), not {header!r:.60}."
+        )
     header = IRHeader(*header)
     if isinstance(header.label, numbers.Number):
         labels = b""

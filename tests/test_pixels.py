@@ -90,3 +90,36 @@ def test_errors_of_opencv_are_answers() -> None:
     with pytest.raises(FileFormatError, match="OpenCV does not decode the image"):
         # A size that the decoder itself refuses, in a file long enough to have it.
         decode(b"P6\n2000000 3\n255\n" + bytes(18_000_000), 1)
+
+
+def test_sizes_in_headers_of_further_formats() -> None:
+    pixels = np.random.RandomState(0).randint(0, 256, (80, 70, 3), np.uint8)
+    for extension in (".tiff", ".jp2", ".avif", ".hdr"):
+        try:
+            done, content = cv2.imencode(extension, pixels)
+        except cv2.error:  # OpenCV was built without this format
+            continue
+        if done:
+            assert named_size(content)[:2] == (70, 80), extension
+    turned = b"MM\0*" + struct.pack(">IHHHIHHHHII", 8, 2, 256, 3, 1, 70, 0, 257, 4, 1, 80)
+    assert named_size(np.frombuffer(turned, np.uint8))[:2] == (70, 80)
+    bare = b"\xff\x4f\xff\x51" + bytes(4) + struct.pack(">IIII", 80, 90, 10, 10)
+    assert named_size(np.frombuffer(bare, np.uint8))[:2] == (70, 80)
+    for content in (b"II*\0", b"II*\0\xff\xff\xff\xff", b"\0\0\0\x0cjP  ihdr", b"#?RADIANCE\n"):
+        assert named_size(np.frombuffer(content, np.uint8)) is None
+
+
+def test_large_images_packed_as_no_photograph_need_leave(monkeypatch: pytest.MonkeyPatch) -> None:
+    flat = cv2.imencode(".png", np.zeros((2400, 2400, 3), np.uint8))[1]
+    noise = np.random.RandomState(0).randint(0, 256, (2400, 2400, 3), np.uint8)
+    smooth = cv2.GaussianBlur(noise, (0, 0), 3)
+    photograph = cv2.imencode(".jpg", smooth, [cv2.IMWRITE_JPEG_QUALITY, 50])[1]
+    assert flat.size * 100 < 2400 * 2400 < photograph.size * 100
+    monkeypatch.setenv("MIXNET_IMAGE_MEGAPIXELS", "5")
+    assert decode(photograph, 1).shape == (2400, 2400, 3)
+    with pytest.raises(FileFormatError, match=r"2400 x 2400.*5 million.*MIXNET_IMAGE_MEGAPIXELS=6"):
+        decode(flat, 1)
+    monkeypatch.setenv("MIXNET_IMAGE_MEGAPIXELS", "6")
+    assert decode(flat, 1).shape == (2400, 2400, 3)
+    monkeypatch.delenv("MIXNET_IMAGE_MEGAPIXELS")
+    assert decode(flat, 1).shape == (2400, 2400, 3)

@@ -10,6 +10,8 @@ import pytest
 
 import mixnet as mx
 from mixnet.context import current_context
+from mixnet.runtime.state import state
+from mixnet.tasks import read
 
 pytestmark = pytest.mark.usefixtures("no_running_loop")
 
@@ -33,6 +35,11 @@ SCOPES: dict[str, tuple[Callable[[int], Any], Callable[[], Any], Callable[[int],
         lambda i: mx.name.Prefix(f"part{i}_"),
         lambda: mx.sym.exp(mx.sym.var("x"), name="e").name,
         lambda i: f"part{i}_e",
+    ),
+    "bulk": (
+        lambda i: mx.engine.bulk(i + 1),
+        lambda: read(state, "bulk"),
+        lambda i: i + 1,
     ),
     "blocks": (network, lambda: mx.gluon.nn.Dense(1, prefix="d_").prefix, lambda i: f"net{i}_d_"),
 }
@@ -86,3 +93,37 @@ def test_what_is_set_in_a_task_stays() -> None:
         assert mx.is_np_array() and mx.is_np_shape()
     finally:
         mx.util.reset_np()
+
+
+def test_operations_of_tasks_run_in_groups_of_their_own_size() -> None:
+    def handed_over() -> int:
+        return mx.runtime.counters()["flushes"].get("bulk size", 0)
+
+    async def one(size: int, begins: asyncio.Event, ends: asyncio.Event) -> int:
+        with mx.engine.bulk(size):
+            begins.set()
+            await ends.wait()  # both are inside
+            before, x = handed_over(), mx.nd.ones(3)
+            for _ in range(12):
+                x = x + 1
+            count = handed_over() - before
+            assert x.asnumpy()[0] == 13
+        return count
+
+    async def main() -> list[int]:
+        first, second = asyncio.Event(), asyncio.Event()
+        return await asyncio.gather(one(2, first, second), one(100, second, first))
+
+    small, large = asyncio.run(main())
+    assert small >= 6 and large == 0
+    assert state.bulk == 0
+
+
+def test_the_size_may_be_set_within_a_task() -> None:
+    async def main() -> None:
+        with mx.engine.bulk(3):
+            assert mx.engine.set_bulk_size(5) == 3
+            assert mx.engine.set_bulk_size(3) == 5
+
+    asyncio.run(main())
+    assert mx.engine.set_bulk_size(0) == 0

@@ -5,23 +5,42 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 from types import TracebackType
+from typing import Any
 
 from mixnet.base import AttributeValueError
+from mixnet.tasks import Entered, PerTask, enter, write
 
-_listeners: list[Callable[[int], None]] = []
+_listeners: list[Callable[[Any], None]] = []
+
+
+class Sizes(PerTask):
+    """The sizes that tasks of asyncio have set in their scopes: in comparisons that of the task which asks."""
+
+    __slots__ = ()
+
+    def __bool__(self) -> bool:
+        return bool(self.now())
+
+    def __le__(self, count: int) -> bool:
+        return bool(self.now() <= count)
 
 
 class _Size(threading.local):
-    value = 0
+    value: Any = 0
 
 
 _size = _Size()
 
 
-def on_change(listener: Callable[[int], None]) -> Callable[[int], None]:
-    """Let the recorder know: ``listener(size)`` runs in the thread that changed its size."""
+def on_change(listener: Callable[[Any], None]) -> Callable[[Any], None]:
+    """Let the recorder know: ``listener(size)`` runs in the thread that changed its size, an int or ``Sizes``."""
     _listeners.append(listener)
     return listener
+
+
+def _tell() -> None:
+    for listener in _listeners:
+        listener(_size.value)
 
 
 def set_bulk_size(size: int) -> int:
@@ -37,18 +56,23 @@ def set_bulk_size(size: int) -> int:
     Raises:
         AttributeValueError: the size is negative or no integer.
     """
+    _check(size)
+    before: int = write(_size, "value", size)
+    _tell()
+    return before
+
+
+def _check(size: Any) -> None:
     if not isinstance(size, int) or isinstance(size, bool) or size < 0:
         raise AttributeValueError(
             f"set_bulk_size({size!r}): a size is an integer from 0 up; 0 means the default."
         )
-    before, _size.value = _size.value, size
-    for listener in _listeners:
-        listener(size)
-    return before
 
 
 class bulk:
     """``with mx.engine.bulk(size):`` operations run in groups of ``size``; the rest at the end.
+
+    A task of asyncio that enters it sets the size for itself.
 
     Args:
         size: operations in a group.
@@ -56,10 +80,12 @@ class bulk:
 
     def __init__(self, size: int):
         self._size = size
-        self._before = 0
+        self._entered: list[Entered] = []
 
     def __enter__(self) -> None:
-        self._before = set_bulk_size(self._size)
+        _check(self._size)
+        self._entered.append(enter(_size, "value", self._size, Sizes))
+        _tell()
 
     def __exit__(
         self,
@@ -67,4 +93,6 @@ class bulk:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        set_bulk_size(self._before)
+        self._entered[-1].leave()
+        self._entered.pop()
+        _tell()

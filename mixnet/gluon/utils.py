@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import itertools
 import os
+import re
 import ssl
 import time
 import urllib.error
@@ -233,9 +234,14 @@ def download(
         The path.
 
     Raises:
+        AttributeValueError: ``url`` is no address.
         CheckError: no file name follows from the URL, or ``retries`` is negative.
         OSError: it cannot be had; says where to put the file by hand.
     """
+    if not isinstance(url, str) or not re.match(r"[A-Za-z][A-Za-z0-9+.-]*://", url):
+        raise AttributeValueError(
+            f"download: {url!r:.80} is not an address, as https://example.org/data.zip."
+        )
     if path is None:
         path = url.split("/")[-1]
         if not path:

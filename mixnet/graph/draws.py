@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import itertools
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from typing import Any
 
 from mixnet.graph.node import Node, topological
 
@@ -61,3 +62,25 @@ def in_order_of_calls(nodes: Sequence[Node]) -> list[Node]:
     """All ``nodes``, inputs before users, and those that draw in the order in which they were called."""
     first = drawing(nodes)
     return topological([*first, *nodes]) if len(first) > 1 else list(nodes)
+
+
+def numbers_of_draws(
+    nodes: Sequence[Node], called: Sequence[Node], statics_of: Callable[[Node], Any]
+) -> tuple[dict[Node, int], int]:
+    """Which number of a stream each random node draws first, and how many all take.
+
+    Args:
+        nodes: of a graph.
+        called: random nodes that were composed with it, also those that no output needs: they take
+            their numbers.
+        statics_of: attributes of a node, with its mode.
+    """
+    reached = {getattr(node, "order", 0) for node in drawing(nodes)}
+    unused = [node for node in called if node.order not in reached]
+    numbers: dict[Node, int] = {}
+    count = 0
+    for node in drawing([*nodes, *unused]):
+        assert node.op is not None
+        numbers[node] = count
+        count += node.op.draws(statics_of(node))
+    return numbers, count

@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
-import jax
-import numpy as np
-
-from mixnet.graph.draws import in_order_of_calls
+from mixnet.graph.draws import numbers_of_draws
 from mixnet.graph.graph import Graph
 from mixnet.graph.node import Node
 
@@ -20,14 +17,34 @@ class SubGraph:
     Args:
         graph: its inputs are the body's, in order. Random operators have no stream among their
             inputs and operators any training mode: both come with every run.
+        called: the random operators that were called for it, also those that no output needs: they
+            take their numbers.
     """
 
-    def __init__(self, graph: Graph):
+    def __init__(self, graph: Graph, called: Sequence[Node] = ()):
         self.graph = graph
+        self.called = tuple(called)
+        self._numbers: dict[bool, tuple[dict[Node, int], int]] = {}
 
     @cached_property
     def _nodes(self) -> list[Node]:
-        return [node for node in in_order_of_calls(self.graph.nodes) if not node.is_variable]
+        return [node for node in self.graph.nodes if not node.is_variable]
+
+    def draws(self, training: bool) -> int:
+        """How many numbers of the stream a run takes.
+
+        Args:
+            training: mode of operators that behave otherwise in training.
+        """
+        return self._draws(training)[1]
+
+    def _draws(self, training: bool) -> tuple[dict[Node, int], int]:
+        found = self._numbers.get(training)
+        if found is None:
+            statics = partial(_statics, training=training)
+            found = numbers_of_draws(self._nodes, self.called, statics)
+            self._numbers[training] = found
+        return found
 
     def run(self, arrays: Sequence[Any], stream: Any, training: bool) -> list[Any]:
         """Arrays of the heads.
@@ -37,44 +54,17 @@ class SubGraph:
             stream: where random operators draw from, each by its number.
             training: mode of operators that behave otherwise in training.
         """
-        return self._run(arrays, stream, training)[0]
-
-    def draws(self, arrays: Sequence[Any], training: bool) -> int:
-        """How many numbers of the stream a run takes.
-
-        Args:
-            arrays: the inputs, or their shapes and dtypes.
-            training: mode of operators that behave otherwise in training.
-        """
-        if not any(node.op.takes_key for node in self._nodes):
-            return 0
-        count = 0
-
-        def run(arrays: Sequence[Any]) -> list[Any]:
-            nonlocal count
-            outputs, count = self._run(arrays, np.zeros(3, np.uint32), training)
-            return outputs
-
-        with jax.enable_x64(True):
-            jax.eval_shape(run, arrays)
-        return count
-
-    def _run(self, arrays: Sequence[Any], stream: Any, training: bool) -> tuple[list[Any], int]:
         known = {(node, 0): array for node, array in zip(self.graph.inputs, arrays, strict=True)}
-        draws = 0
+        numbers, _ = self._draws(training)
         for node in self._nodes:
             given = [known[entry.node, entry.index] for entry in node.inputs]
-            statics, scalars = node.statics, list(node.scalars)
-            if node.op.takes_training:
-                statics = (*statics[:-1], training)
+            scalars = list(node.scalars)
             if node.op.takes_key:
-                taken = node.op.draws(statics, [(each.shape, each.dtype) for each in given])
                 given.append(stream)
-                scalars.append(float(draws))
-                draws += taken
-            for i, output in enumerate(node.op.apply(statics, given, scalars)):
+                scalars.append(float(numbers[node]))
+            for i, output in enumerate(node.op.apply(_statics(node, training), given, scalars)):
                 known[node, i] = output
-        return [known[entry.node, entry.index] for entry in self.graph.heads], draws
+        return [known[entry.node, entry.index] for entry in self.graph.heads]
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data of the graph."""
@@ -82,3 +72,8 @@ class SubGraph:
 
     def __repr__(self) -> str:
         return f"<subgraph of {len(self.graph.nodes)} nodes>"
+
+
+def _statics(node: Node, training: bool) -> Any:
+    assert node.op is not None
+    return (*node.statics[:-1], training) if node.op.takes_training else node.statics

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from mixnet.base import CheckError, NotDefinedError, ShapeError, checked_count
+from mixnet.base import AttributeValueError, CheckError, NotDefinedError, ShapeError, checked_count
 from mixnet.io.batch import DataBatch, DataDesc
 from mixnet.io.iterator import DataIter
 from mixnet.io.source import is_stored, named_sources, take_rows
@@ -74,6 +74,11 @@ class NDArrayIter(DataIter):
                 )
         self.idx = np.arange(self.num_data)
         self.shuffle = shuffle
+        if last_batch_handle not in ("pad", "discard", "roll_over"):
+            raise AttributeValueError(
+                f"NDArrayIter: last_batch_handle={last_batch_handle!r} is not one of 'pad', 'discard', "
+                f"'roll_over'."
+            )
         self.last_batch_handle = last_batch_handle
         self.num_source = len(sources)
         self.layout = layout

@@ -280,7 +280,7 @@ def _pairs(key: Any, value: Any) -> list[tuple[Key, NDArray]]:
     name: Key = key if isinstance(key, str) else int(key)
     if isinstance(value, NDArray):
         return [(name, value)]
-    for each in value:
+    for each in value if isinstance(value, (list, tuple)) else [value]:
         if not isinstance(each, NDArray):
             raise CheckError(
                 f"values of a KVStore are NDArrays, not {type(each).__name__}; make one with mx.nd.array"

@@ -10,7 +10,7 @@ from typing import Any
 from mixnet import context as ctx
 from mixnet import ndarray as nd
 from mixnet.base import AttributeValueError, CheckError
-from mixnet.checkpoint import load_params
+from mixnet.checkpoint import load_params, numbered
 from mixnet.initializer import Uniform
 from mixnet.module.base_module import BaseModule, _check_input_names
 from mixnet.module.module import Module
@@ -108,7 +108,7 @@ class BucketingModule(BaseModule):
             raise CheckError("The module has no bucket yet: call bind().")
         for key, module in self._buckets.items():
             module.symbol.save(f"{prefix}-{key}-symbol.json", remove_amp_cast=remove_amp_cast)
-        self.save_params(f"{prefix}-{epoch:04d}.params")
+        self.save_params(numbered(prefix, epoch, "params"))
         nd.save(f"{prefix}.buckets", nd.array(list(self._buckets), dtype="int32"))
 
     @staticmethod

@@ -19,7 +19,7 @@ from mixnet.base import (
     ShapeError,
     did_you_mean,
 )
-from mixnet.checkpoint import load_checkpoint
+from mixnet.checkpoint import load_checkpoint, numbered
 from mixnet.initializer import InitDesc, Uniform
 from mixnet.io import DataDesc
 from mixnet.model.update import (
@@ -137,7 +137,7 @@ class Module(BaseModule):
         made._arg_params, made._aux_params = arg_params, aux_params
         made.params_initialized = True
         if load_optimizer_states:
-            made._preload_opt_states = f"{prefix}-{epoch:04d}.states"
+            made._preload_opt_states = numbered(prefix, epoch, "states")
         return made
 
     def save_checkpoint(
@@ -156,11 +156,11 @@ class Module(BaseModule):
             remove_amp_cast: leave the casts of mixed precision out of the symbol file.
         """
         self._symbol.save(f"{prefix}-symbol.json", remove_amp_cast=remove_amp_cast)
-        params = f"{prefix}-{epoch:04d}.params"
+        params = numbered(prefix, epoch, "params")
         self.save_params(params)
         logging.info('Saved checkpoint to "%s"', params)
         if save_optimizer_states:
-            states = f"{prefix}-{epoch:04d}.states"
+            states = numbered(prefix, epoch, "states")
             self.save_optimizer_states(states)
             logging.info('Saved optimizer state to "%s"', states)
 

@@ -20,21 +20,29 @@ from mixnet.ndarray.update import multi_mp_adamw_update as multi_mp_adamw_update
 from mixnet.ndarray.update import multi_mp_lamb_update as multi_mp_lamb_update
 from mixnet.ops.registry import find
 from mixnet.runtime.body import BodyTrace
+from mixnet.runtime.keys import drawing_apart
 from mixnet.runtime.state import is_tracing
 from mixnet.runtime.value import Spec, Value
+from mixnet.subroutine import checked_function, checked_pair, checked_turns
 
 __getattr__, __dir__ = below("contrib").hooks(globals())
 
 
-def _flat(arrays: Any) -> tuple[list[Any], Any]:
-    """Arrays of nested lists, and how to nest others the same way."""
+BODY = "return (outputs, new states)"
+STEP = "return (step output, new loop variables)"
+
+
+def _flat(arrays: Any, what: str) -> tuple[list[Any], Any]:
+    """Arrays of nested lists, and how to nest others the same way; ``what`` they are, for an error."""
     if isinstance(arrays, NDArray):
         return [arrays], None
     if not isinstance(arrays, (list, tuple)):
-        raise AttributeTypeError(f"takes arrays and lists of arrays, not {type(arrays).__name__}.")
+        raise AttributeTypeError(
+            f"{what} is an array or a list of arrays, not {arrays!r:.60}. mx.nd.array makes arrays."
+        )
     leaves, shape = [], []
     for each in arrays:
-        found, nested = _flat(each)
+        found, nested = _flat(each, what)
         leaves += found
         shape.append((len(found), nested))
     return leaves, shape
@@ -72,8 +80,9 @@ def foreach(body: Callable[..., Any], data: Any, init_states: Any) -> tuple[Any,
     Returns:
         The outputs stacked along a new first axis, and the last states.
     """
-    slices, data_shape = _flat(data)
-    states, state_shape = _flat(init_states)
+    checked_function("foreach", "body", body, "def body(slice, states)")
+    slices, data_shape = _flat(data, "foreach: data")
+    states, state_shape = _flat(init_states, "foreach: init_states")
     if not slices:
         raise ShapeError("foreach: there is no data to run over.")
     length = slices[0].shape[0]
@@ -86,10 +95,12 @@ def foreach(body: Callable[..., Any], data: Any, init_states: Any) -> tuple[Any,
     current = _nested(states, state_shape)
     collected: list[list[Any]] = []
     out_shape: Any = None
-    for i in range(length):
-        out, current = body(_nested([each[i] for each in slices], data_shape), current)
-        leaves, out_shape = _flat(out)
-        collected.append(leaves)
+    with drawing_apart(slices[0].context):
+        for i in range(length):
+            found = body(_nested([each[i] for each in slices], data_shape), current)
+            out, current = checked_pair("foreach", "body", found, BODY)
+            leaves, out_shape = _flat(out, "foreach: an output of body")
+            collected.append(leaves)
     stack = find("stack")
     stacked = [invoke(stack, list(each), {"axis": 0}) for each in zip(*collected, strict=True)]
     return _nested(stacked, out_shape), current
@@ -102,12 +113,13 @@ def _traced_foreach(
     with BodyTrace() as trace:
         items = [trace.placeholder(_item_spec(each), f"item{i}") for i, each in enumerate(slices)]
         carried = [trace.placeholder(each._spec, f"state{i}") for i, each in enumerate(states)]
-        out, new = body(
+        returned = body(
             _nested([cls._wrap(v) for v in items], data_shape),
             _nested([cls._wrap(v) for v in carried], state_shape),
         )
-        outputs, out_shape = _flat(out)
-        after, after_shape = _flat(new)
+        out, new = checked_pair("foreach", "body", returned, BODY)
+        outputs, out_shape = _flat(out, "foreach: an output of body")
+        after, after_shape = _flat(new, "foreach: a state that body returns")
         graph = trace.subgraph([each._read() for each in (*outputs, *after)])
     places, outside = trace.places(graph), trace.read(graph)
     attributes = {
@@ -153,8 +165,10 @@ def while_loop(
     """
     if max_iterations is None:
         raise AttributeValueError("while_loop: give max_iterations; the outputs have so many rows.")
-    max_iterations = int(max_iterations)
-    variables, shape = _flat(loop_vars)
+    checked_function("while_loop", "cond", cond, "def cond(*loop_vars)")
+    checked_function("while_loop", "func", func, "def func(*loop_vars)")
+    max_iterations = checked_turns("while_loop", max_iterations)
+    variables, shape = _flat(loop_vars, "while_loop: loop_vars")
     if not variables:
         raise AttributeValueError(
             "while_loop: loop_vars is empty; give an array or a list of arrays."
@@ -165,21 +179,26 @@ def while_loop(
     single = isinstance(loop_vars, NDArray)
     collected: list[list[Any]] = []
     out_shape: Any = []
-    while len(collected) < max_iterations and _is_true(cond(*current)):
-        out, new = func(*current)
-        leaves, out_shape = _flat([] if out is None else out)
-        collected.append(leaves)
-        current = list(new) if isinstance(new, (list, tuple)) else [new]
-        if len(current) != (1 if single else len(loop_vars)):
-            raise ShapeError(
-                f"while_loop: func returned {len(current)} loop variables, there are "
-                f"{1 if single else len(loop_vars)}."
-            )
+    with drawing_apart(variables[0].context):
+        while len(collected) < max_iterations and _is_true(
+            cond(*current), "while_loop: what cond returns"
+        ):
+            out, new = checked_pair("while_loop", "func", func(*current), STEP)
+            leaves, out_shape = _flat([] if out is None else out, "while_loop: a step output")
+            collected.append(leaves)
+            current = list(new) if isinstance(new, (list, tuple)) else [new]
+            if len(current) != (1 if single else len(loop_vars)):
+                raise ShapeError(
+                    f"while_loop: func returned {len(current)} loop variables, there are "
+                    f"{1 if single else len(loop_vars)}."
+                )
     stacked = [_padded(list(each), max_iterations) for each in zip(*collected, strict=True)]
     return _nested(stacked, out_shape), current[0] if single else current
 
 
-def _is_true(found: Any) -> bool:
+def _is_true(found: Any, what: str) -> bool:
+    if isinstance(found, NDArray) and found.size != 1:
+        raise ShapeError(f"{what} has shape {found.shape}; it is one number, 0 or not.")
     return bool(found.asscalar() if isinstance(found, NDArray) else found)
 
 
@@ -211,9 +230,9 @@ def _traced_while(
         return [cond(*given)], None
 
     def body(given: Any) -> tuple[list[Any], Any]:
-        out, new = func(*given)
-        outputs, out_shape = _flat([] if out is None else out)
-        after, after_shape = _flat(new)
+        out, new = checked_pair("while_loop", "func", func(*given), STEP)
+        outputs, out_shape = _flat([] if out is None else out, "while_loop: a step output")
+        after, after_shape = _flat(new, "while_loop: a new loop variable")
         return [*outputs, *after], (len(outputs), out_shape, after_shape)
 
     test_trace, test, _ = traced(condition)
@@ -248,12 +267,18 @@ def cond(pred: Any, then_func: Callable[[], Any], else_func: Callable[[], Any]) 
     Raises:
         ShapeError: ``pred`` has more elements, or the branches return other numbers of arrays.
     """
-    if not is_tracing() or not isinstance(pred, NDArray):
-        return then_func() if _is_true(pred) else else_func()
+    checked_function("cond", "then_func", then_func, "lambda: x + 1")
+    checked_function("cond", "else_func", else_func, "lambda: x - 1")
+    if not isinstance(pred, NDArray):
+        return then_func() if pred else else_func()
+    if not is_tracing():
+        chosen = then_func if _is_true(pred, "cond: pred") else else_func
+        with drawing_apart(pred.context):
+            return chosen()
 
     def branch(function: Any) -> tuple[Any, list[Value], int, Any]:
         with BodyTrace() as trace:
-            leaves, shape = _flat(function())
+            leaves, shape = _flat(function(), "cond: what a branch returns")
             graph = trace.subgraph([each._read() for each in leaves])
         return graph, [value for _, value in trace.read(graph)], len(leaves), shape
 

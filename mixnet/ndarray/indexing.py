@@ -15,6 +15,26 @@ from mixnet.runtime.record import record
 from mixnet.runtime.value import from_host
 
 
+def span(key: slice, extent: int) -> tuple[int, int, int]:
+    """Begin, end and step of a slice of an axis.
+
+    Raises:
+        IndexingError: the step is 0, or a part of it is no whole number.
+    """
+    try:
+        return key.indices(extent)
+    except (TypeError, ValueError):
+        raise _no_slice(key) from None
+
+
+def _no_slice(key: slice) -> IndexingError:
+    parts = [key.start, key.stop] + [key.step] * (key.step is not None)
+    text = ":".join("" if part is None else repr(part)[:40] for part in parts)
+    return IndexingError(
+        f"index {text}: a slice takes whole numbers, and a step that is not 0, as 0:4:2 or ::-1."
+    )
+
+
 class Block:
     """Basic indexing of a shape, worked out: where the block begins, its steps and extents.
 
@@ -35,7 +55,7 @@ class Block:
                 continue
             extent = shape[axis]
             if isinstance(each, slice):
-                begin, end, step = each.indices(extent)
+                begin, end, step = span(each, extent)
                 size = len(range(begin, end, step))
                 result.append(size)
             else:
@@ -132,7 +152,10 @@ def _host_index(each: Any) -> Any:
 
 
 def _plain_slice(each: slice) -> slice:
-    return slice(*(None if p is None else int(p) for p in (each.start, each.stop, each.step)))
+    try:
+        return slice(*(None if p is None else int(p) for p in (each.start, each.stop, each.step)))
+    except (TypeError, ValueError):
+        raise _no_slice(each) from None
 
 
 def _is_basic(parts: tuple[Any, ...]) -> bool:

@@ -78,11 +78,7 @@ def _run(
     elif context is None:
         context = current_context()
     if op.takes_key:
-        inputs = None
-        if op.draws_by_inputs:
-            inputs = [(value.spec.shape, value.spec.dtype) for value in values]
-        draws = op.draws(statics, inputs)
-        stream, first = next_draw(context or values[0].spec.context, draws)
+        stream, first = next_draw(context or values[0].spec.context, op.draws(statics))
         values, scalars = (*values, stream), (*scalars, first)
     if op.takes_key and not arrays:
         context = None

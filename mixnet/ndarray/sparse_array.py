@@ -19,6 +19,7 @@ from mixnet.base import (
 from mixnet.context import Context
 from mixnet.dtype import as_dtype
 from mixnet.ndarray.create import array as dense_array
+from mixnet.ndarray.indexing import span
 from mixnet.ndarray.invoke import invoke
 from mixnet.ndarray.ndarray import Link, NDArray
 from mixnet.ops.registry import find
@@ -329,7 +330,7 @@ class CSRNDArray(BaseSparseNDArray):
             key = slice(number, number + 1)
         if not isinstance(key, slice):
             raise AttributeValueError("A csr matrix is indexed by a number or a slice of rows.")
-        begin, end, step = key.indices(self.shape[0])
+        begin, end, step = span(key, self.shape[0])
         if step != 1:
             raise AttributeValueError("A csr matrix is sliced with step 1.")
         return self._slice(begin, max(end, begin), 0, self.shape[1])

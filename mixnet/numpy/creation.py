@@ -6,7 +6,13 @@ from typing import Any
 
 import numpy as onp
 
-from mixnet.base import AttributeTypeError, AttributeValueError, NotDefinedError, ZeroError
+from mixnet.base import (
+    AttributeTypeError,
+    AttributeValueError,
+    NotDefinedError,
+    ZeroError,
+    checked_number,
+)
 from mixnet.ndarray.ndarray import NDArray
 from mixnet.numpy.call import call, name_of
 from mixnet.numpy.ndarray import ndarray
@@ -87,7 +93,11 @@ def full(
         return found if out is None else call("_np_copy", found, out=out)
     if dtype is None:
         dtype = onp.bool_ if isinstance(fill_value, (bool, onp.bool_)) else onp.float32
-    attributes = {"shape": _shape(shape), "value": float(fill_value), "dtype": name_of(dtype)}
+    attributes = {
+        "shape": _shape(shape),
+        "value": float(checked_number("fill_value", fill_value)),
+        "dtype": name_of(dtype),
+    }
     return call("_full", out=out, **attributes, ctx=ctx)
 
 
@@ -96,7 +106,13 @@ def full_like(
 ) -> Any:
     """``fill_value`` everywhere, in the shape and dtype of ``a``."""
     _check_order("full_like", order)
-    return call("_npi_full_like", a, out=out, fill_value=float(fill_value), dtype=name_of(dtype))
+    return call(
+        "_npi_full_like",
+        a,
+        out=out,
+        fill_value=float(checked_number("fill_value", fill_value)),
+        dtype=name_of(dtype),
+    )
 
 
 def zeros_like(

@@ -6,18 +6,21 @@ from typing import Any
 
 import numpy as onp
 
-from mixnet.base import AttributeValueError, NotDefinedError
+from mixnet.base import AttributeValueError, NotDefinedError, ShapeError, checked_shape
 from mixnet.numpy.call import as_array, call, is_array, name_of
 from mixnet.numpy.elementwise import FUNCTIONS
 from mixnet.numpy.linalg import cholesky
 from mixnet.numpy.products import matmul
 from mixnet.numpy.shape import expand_dims, squeeze
+from mixnet.ops.broadcast import check_broadcast
 
 
 def _size(size: Any) -> tuple[int, ...] | None:
     if size is None:
         return None
-    return (int(size),) if isinstance(size, (int, onp.integer)) else tuple(int(n) for n in size)
+    if isinstance(size, (int, onp.integer)):
+        return (int(size),)
+    return checked_shape("size", size)
 
 
 def _two(
@@ -244,6 +247,12 @@ def multivariate_normal(
     if check_valid is not None or tol is not None:
         raise NotDefinedError("multivariate_normal: check_valid and tol are not kept.")
     mean, cov = as_array(mean), as_array(cov)
+    if not mean.ndim or cov.ndim < 2 or {*cov.shape[-2:], mean.shape[-1]} != {cov.shape[-1]}:
+        raise ShapeError(
+            f"multivariate_normal: mean is {mean.shape}, cov {cov.shape}; give a mean (..., n) and a "
+            f"covariance (..., n, n)."
+        )
+    check_broadcast("multivariate_normal: mean and rows of cov", mean.shape, cov.shape[:-1])
     batch = onp.broadcast_shapes(mean.shape, cov.shape[:-1])
     noise = normal(0.0, 1.0, (*(_size(size) or ()), *batch), dtype=mean.dtype, ctx=mean.ctx)
     turned = squeeze(matmul(cholesky(cov), expand_dims(noise, -1)), -1)

@@ -10,17 +10,21 @@ import jax
 from mixnet.base import ShapeError
 from mixnet.ops.attributes import Extents, Kernel, Steps
 from mixnet.ops.convolution import check_reach, spatial
+from mixnet.ops.convolve import Pads, padded_for_gradient
 from mixnet.ops.registry import op
 
 
 def _columns(data: Any, kernel: Any, stride: Any, dilate: Any, pad: Any) -> Any:
     axes = len(kernel)
+    steps, dilates = spatial("stride", stride, axes, 1), spatial("dilate", dilate, axes, 1)
+    pads: Pads = [(p, p) for p in spatial("pad", pad, axes, 0)]
+    data, pads = padded_for_gradient(data, range(2, 2 + axes), kernel, steps, pads, dilates)
     found = jax.lax.conv_general_dilated_patches(
         data,
         kernel,
-        spatial("stride", stride, axes, 1),
-        [(p, p) for p in spatial("pad", pad, axes, 0)],
-        rhs_dilation=spatial("dilate", dilate, axes, 1),
+        steps,
+        pads,
+        rhs_dilation=dilates,
         precision=jax.lax.Precision.HIGHEST,
     )
     return found.reshape(*found.shape[:2], -1)

@@ -1,13 +1,12 @@
 """Loops and branches over subgraphs: one XLA loop or conditional each, with gradients.
 
 A subgraph is anything with ``run(arrays, stream, training)`` that returns a list of arrays, and
-``draws(arrays, training)``, how many random numbers that takes;
+``draws(training)``, how many random numbers that takes;
 :class:`mixnet.graph.subgraph.SubGraph` is one. What comes in by ``*_locs`` is MXNet's order of the
 subgraph's inputs, as a symbol file states it.
 
-Each turn of a loop draws what it would draw as a turn of a loop in Python: its numbers follow those of the turn
-before. How many turns a ``while_loop`` makes, and which branch of a ``cond`` runs, is not known before, so a call takes the
-numbers of the most turns, and of the branch that draws more.
+A call takes one number and draws from the stream that begins there, see :mod:`mixnet.ops.stream`. Each turn of a
+loop draws what it would draw as a turn of a loop in Python: its numbers follow those of the turn before.
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ from mixnet.base import ShapeError
 from mixnet.ops import loops
 from mixnet.ops.attributes import Shape
 from mixnet.ops.registry import op
-from mixnet.ops.stream import advanced
+from mixnet.ops.stream import advanced, apart
 
 
 def _place(arrays: Any, positions: tuple[int, ...]) -> list[Any]:
@@ -52,35 +51,7 @@ def _as_declared(found: list[Any], states: list[Any]) -> list[Any]:
     return [new.astype(old.dtype) for new, old in zip(found, states, strict=True)]
 
 
-_OPEN = 1 << 20
-"""Numbers that a loop takes whose number of turns is not known when its graph is made."""
-
-
-def _structs(inputs: Any) -> list[jax.ShapeDtypeStruct]:
-    return [jax.ShapeDtypeStruct(shape, dtype) for shape, dtype in inputs]
-
-
-def _draws_of_foreach(
-    subgraphs: Any,
-    in_data_locs: Any,
-    in_state_locs: Any,
-    remain_locs: Any,
-    training: bool,
-    inputs: Any,
-) -> int:
-    if inputs is None or not isinstance(
-        subgraphs, tuple
-    ):  # the latter: the call itself says what is wrong
-        return _OPEN
-    arrays = _structs(inputs)
-    length = arrays[0].shape[0]
-    for i in range(len(in_data_locs)):
-        arrays[i] = jax.ShapeDtypeStruct(arrays[i].shape[1:], arrays[i].dtype)
-    placed = _place(arrays, (*in_data_locs, *in_state_locs, *remain_locs))
-    return length * int(subgraphs[0].draws(placed, training))
-
-
-@op("_foreach", num_args="num_args", outputs=_count, draws=_draws_of_foreach)
+@op("_foreach", num_args="num_args", outputs=_count)
 def foreach(
     *data,
     subgraphs: Any,
@@ -113,12 +84,11 @@ def foreach(
     def place(slices: Any, carried: Any) -> list[Any]:
         return _place([*slices, *carried, *rest], (*in_data_locs, *in_state_locs, *remain_locs))
 
-    one = [jax.ShapeDtypeStruct(each.shape[1:], each.dtype) for each in sliced]
-    draws = body.draws(place(one, states), training)
+    own, draws = apart(stream), body.draws(training)
 
     def step(carried: Any, item: Any) -> Any:
         number, slices = item
-        found = body.run(place(slices, carried), advanced(stream, draws * number), training)
+        found = body.run(place(slices, carried), advanced(own, draws * number), training)
         return _as_declared(found[num_out_data:], carried), found[:num_out_data]
 
     length = sliced[0].shape[0]
@@ -126,32 +96,7 @@ def foreach(
     return (*stacked, *last)
 
 
-def _draws_of_turn(
-    subgraphs: Any, cond_input_locs: Any, func_input_locs: Any, training: bool, arrays: Any
-) -> tuple[int, int]:
-    condition, body = subgraphs
-    tests = condition.draws([arrays[i] for i in cond_input_locs], training)
-    return tests, body.draws([arrays[i] for i in func_input_locs], training)
-
-
-def _draws_of_while(
-    subgraphs: Any,
-    max_iterations: int,
-    cond_input_locs: Any,
-    func_input_locs: Any,
-    training: bool,
-    inputs: Any,
-) -> int:
-    if inputs is None or not isinstance(
-        subgraphs, tuple
-    ):  # the latter: the call itself says what is wrong
-        return _OPEN
-    arrays = _structs(inputs)
-    turn = _draws_of_turn(subgraphs, cond_input_locs, func_input_locs, training, arrays)
-    return max_iterations * sum(turn)
-
-
-@op("_while_loop", num_args="num_args", outputs=_count, draws=_draws_of_while)
+@op("_while_loop", num_args="num_args", outputs=_count)
 def while_loop(
     *data,
     subgraphs: Any,
@@ -184,16 +129,16 @@ def while_loop(
     """
     condition, body = subgraphs
     which = range(len(func_var_locs))  # the loop variables are the first of the data
-    tests, steps = _draws_of_turn(subgraphs, cond_input_locs, func_input_locs, training, data)
+    own, tests, steps = apart(stream), condition.draws(training), body.draws(training)
 
     def holds(values: list[Any], number: Any) -> Any:
-        place = advanced(stream, (tests + steps) * number)
+        place = advanced(own, (tests + steps) * number)
         found = condition.run([values[i] for i in cond_input_locs], place, training)
         return found[0].reshape(()) != 0
 
     def run(values: list[Any], number: Any) -> tuple[list[Any], list[Any]]:
         placed = [values[i] for i in func_input_locs]
-        place = advanced(stream, (tests + steps) * number + tests)
+        place = advanced(own, (tests + steps) * number + tests)
         found = body.run(placed, place, training)
         after = list(values)
         old = [values[i] for i in which]
@@ -220,28 +165,7 @@ def while_loop(
     return (*stacked, *[last[i] for i in which])
 
 
-def _draws_of_branches(
-    subgraphs: Any,
-    cond_input_locs: Any,
-    then_input_locs: Any,
-    else_input_locs: Any,
-    training: bool,
-    inputs: Any,
-) -> int:
-    if inputs is None or not isinstance(
-        subgraphs, tuple
-    ):  # the latter: the call itself says what is wrong
-        return _OPEN
-    arrays = _structs(inputs)
-    places = (cond_input_locs, then_input_locs, else_input_locs)
-    test, one, other = [
-        body.draws([arrays[i] for i in at], training)
-        for body, at in zip(subgraphs, places, strict=True)
-    ]
-    return test + max(one, other)
-
-
-@op("_cond", num_args="num_args", outputs=_count, draws=_draws_of_branches)
+@op("_cond", num_args="num_args", outputs=_count)
 def cond(
     *data,
     subgraphs: Any,
@@ -266,8 +190,9 @@ def cond(
     """
     condition, yes, no = subgraphs
     tested = [data[i] for i in cond_input_locs]
-    (holds,) = condition.run(tested, stream, training)
-    after = advanced(stream, condition.draws(tested, training))
+    own = apart(stream)
+    (holds,) = condition.run(tested, own, training)
+    after = advanced(own, condition.draws(training))
 
     def branch(body: Any, places: tuple[int, ...]) -> Any:
         return lambda values: body.run([values[i] for i in places], after, training)

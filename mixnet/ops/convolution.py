@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
-import jax
 import jax.numpy as jnp
 
 from mixnet.base import ShapeError
 from mixnet.ops.attributes import Extents, Kernel, Long, Positive, Steps
+from mixnet.ops.convolve import convolve, convolve_spread
 from mixnet.ops.registry import op
 
 _SPATIAL = {1: "W", 2: "HW", 3: "DHW"}
@@ -98,14 +98,14 @@ def convolution(
     extents = data.shape[1:-1] if _is_last(layout) else data.shape[2:]
     check_reach("Convolution", data.shape, extents, kernel, dilate, pad)
     letters = _SPATIAL[axes]
-    out = jax.lax.conv_general_dilated(
+    out = convolve(
         data,
         weight,
         spatial("stride", stride, axes, 1),
         [(p, p) for p in pads],
-        rhs_dilation=dilates,
-        dimension_numbers=_order(letters, layout),
-        feature_group_count=num_group,
+        dilates,
+        _order(letters, layout),
+        num_group,
     )
     if no_bias:
         return out
@@ -279,21 +279,13 @@ def deconvolution(
         raise ShapeError(
             f"Deconvolution: pad {pads} leaves nothing of the result, of extents {sizes}; take less."
         )
-    groups, letters = num_group, _SPATIAL[axes]
+    groups = num_group
     # The kernels as the transposed convolution reads them: flipped, and outputs before inputs.
     turned = jnp.flip(weight, range(2, 2 + axes))
     turned = turned.reshape(groups, data.shape[1] // groups, num_filter // groups, *kernel)
     turned = jnp.swapaxes(turned, 1, 2).reshape(num_filter, data.shape[1] // groups, *kernel)
-    out = jax.lax.conv_general_dilated(
-        data,
-        turned,
-        (1,) * axes,
-        [(r - 1 - p, r - 1 - p + a) for r, p, a in zip(reach, pads, adjs, strict=True)],
-        lhs_dilation=strides,
-        rhs_dilation=dilates,
-        dimension_numbers=(f"NC{letters}", f"OI{letters}", f"NC{letters}"),
-        feature_group_count=groups,
-    )
+    widths = [(r - 1 - p, r - 1 - p + a) for r, p, a in zip(reach, pads, adjs, strict=True)]
+    out = convolve_spread(data, turned, strides, widths, dilates, groups)
     out = out if no_bias else out + bias.reshape((1, -1, *(1,) * axes))
     return jnp.moveaxis(out, 1, -1) if _is_last(layout) else out
 

@@ -152,6 +152,7 @@ _TICKET = jax.ShapeDtypeStruct((1,), np.dtype("float32"))
     states=_states,
     num_args="num_args_",
     calls_python=True,
+    shares=lambda instance: instance or None,
     keeps_outputs=True,
 )
 def custom(

@@ -9,12 +9,14 @@ import jax.numpy as jnp
 
 from mixnet.base import AttributeValueError, ShapeError
 from mixnet.ops.attributes import Shape
+from mixnet.ops.einsum import einsum_problem
 from mixnet.ops.linalg_factor import (
     check_float,
     check_matrix,
     cholesky_factor,
     largest_is_positive,
 )
+from mixnet.ops.numpy_shape import check_axis
 from mixnet.ops.registry import op
 
 
@@ -55,13 +57,16 @@ def einsum(*data, subscripts: str = "", optimize: int = 0):
 
     Source: MXNet operator ``_npi_einsum``.
     """
+    shapes = [each.shape for each in data]
+    problem = einsum_problem(subscripts, shapes)
     try:
-        return jnp.einsum(subscripts, *data, optimize="optimal" if optimize else "auto")
-    except (ValueError, TypeError, IndexError) as error:
-        raise AttributeValueError(
-            f"einsum: subscripts={subscripts!r} do not fit arrays of shapes "
-            f"{[each.shape for each in data]}: {error}"
-        ) from None
+        if problem is None:
+            return jnp.einsum(subscripts, *data, optimize="optimal" if optimize else "auto")
+    except (ValueError, TypeError, IndexError):
+        problem = "give them as in 'ij,jk->ik'"
+    raise AttributeValueError(
+        f"einsum: subscripts={subscripts!r} do not fit arrays of shapes {shapes}: {problem}."
+    )
 
 
 def _tensordot(a: Any, b: Any, axes: Any) -> Any:
@@ -228,6 +233,11 @@ def tensorinv(a, *, ind: int = 2):
     """
     if ind < 1:
         raise AttributeValueError(f"linalg.tensorinv: ind={ind} must be above 0.")
+    if ind >= a.ndim or math.prod(a.shape[:ind]) != math.prod(a.shape[ind:]):
+        raise ShapeError(
+            f"linalg.tensorinv: the first {ind} axes of {a.shape} and the others must have as many "
+            f"elements; give another ind, or an array of such a shape."
+        )
     inner = a.shape[ind:] + a.shape[:ind]
     matrix = a.reshape(math.prod(a.shape[:ind]), -1)
     check_matrix("linalg.tensorinv", matrix)
@@ -248,8 +258,16 @@ def tensorsolve(a, b, *, a_axes: Shape | None = ()):
     Source: MXNet operator ``_npi_tensorsolve``.
     """
     if a_axes:
+        for each in a_axes:
+            check_axis("linalg.tensorsolve", each, a.ndim)
         moved = [each % a.ndim for each in a_axes]
         a = a.transpose([i for i in range(a.ndim) if i not in moved] + moved)
+    unknown = a.shape[b.ndim :]
+    if math.prod(unknown) != b.size or a.size != b.size**2:
+        raise ShapeError(
+            f"linalg.tensorsolve: a is {a.shape}, b {b.shape}; the axes of a are those of b, then others "
+            f"of {b.size} elements together, as many as there are unknowns."
+        )
     matrix = a.reshape(b.size, -1)
     check_matrix("linalg.tensorsolve", matrix)
     return jnp.linalg.solve(matrix, b.reshape(-1)).reshape(a.shape[b.ndim :])

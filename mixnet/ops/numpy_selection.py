@@ -6,7 +6,7 @@ from typing import Any
 
 import jax.numpy as jnp
 
-from mixnet.base import ShapeError
+from mixnet.base import AttributeValueError, ShapeError
 from mixnet.ops.attributes import Axis, Scalar
 from mixnet.ops.broadcast import check_broadcast
 from mixnet.ops.numpy_arithmetic import promoted
@@ -65,6 +65,10 @@ def _with_positions(
         if not -extent <= int_ind <= extent:
             raise ShapeError(f"{name}: index {int_ind} is out of bounds for extent {extent}.")
         return [int_ind]
+    if step == 0:
+        raise AttributeValueError(
+            f"{name}: the step of a slice is 0; give 1, or -1 to go backwards."
+        )
     return list(range(*slice(start, stop, step).indices(extent)))
 
 
@@ -151,7 +155,17 @@ def _insert(
         if single and count == 1 and values.shape[0] > 1:
             count = values.shape[0]
             positions = jnp.broadcast_to(positions, (count,))
+    _check_values(values.shape, (count, *arr.shape[:axis], *arr.shape[axis + 1 :]))
     return _inserted(arr, values, positions, count, axis)
+
+
+def _check_values(values: tuple[int, ...], places: tuple[int, ...]) -> None:
+    pairs = zip(reversed(values), reversed(places), strict=False)
+    if len(values) > len(places) or any(given not in (1, room) for given, room in pairs):
+        raise ShapeError(
+            f"insert: values of shape {values} are put where there is room for {places}, the number of "
+            f"positions first; give that shape, or one number."
+        )
 
 
 @op("_npi_insert_scalar", arguments=_insert_arguments)

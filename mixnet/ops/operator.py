@@ -32,3 +32,9 @@ class PlainOperator:
     def keywords(self, statics: Any, scalars: Any = ()) -> dict[str, Any]:
         """No attributes."""
         return {}
+
+
+def shared_by(op: Any, statics: Any) -> tuple[Any, ...]:
+    """Keys of the objects that calls of an operator share with others; see ``Op``."""
+    find = getattr(op, "shared", None)
+    return () if find is None else find(statics)

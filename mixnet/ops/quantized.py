@@ -41,6 +41,7 @@ from mixnet.ops.quantize import (
 )
 from mixnet.ops.recurrent import part_shapes, rnn, rnn_outputs, rnn_shapes
 from mixnet.ops.registry import op
+from mixnet.ops.shape import check_joined
 
 _OUTPUTS: dict[str, Any] = {
     "outputs": 3,
@@ -374,8 +375,14 @@ def quantized_concat(*data, num_args: Positive, dim: Axis = 1):
             f"contrib.quantized_concat: {len(data)} arrays for num_args={num_args}; give the "
             f"arrays, then min and max of each."
         )
+    check_joined("contrib.quantized_concat", [each.shape for each in data[:num_args]], dim)
     arrays, lows, highs = data[:num_args], data[num_args::2], data[num_args + 1 :: 2]
     check_whole("quantized_concat", **{f"arg{i}": each for i, each in enumerate(arrays)})
+    for each in (*lows, *highs):
+        if each.size != 1:
+            raise ShapeError(
+                f"contrib.quantized_concat: an end of a range is {each.shape}; it is one number."
+            )
     dtype = _common(*arrays)
     low = jnp.stack([each.reshape(()) for each in lows]).min()
     high = jnp.stack([each.reshape(()) for each in highs]).max()
@@ -522,6 +529,19 @@ def quantized_batch_norm(
             "contrib.quantized_batch_norm: give min_calib_range and max_calib_range, the range of "
             "the result that was measured before; it is not measured here."
         )
+    channels = (data.shape[axis],)
+    given_shapes = {
+        "gamma": gamma,
+        "beta": beta,
+        "moving_mean": moving_mean,
+        "moving_var": moving_var,
+    }
+    for name, each in given_shapes.items():
+        if each.shape != channels:
+            raise ShapeError(
+                f"contrib.quantized_batch_norm: {name} is {each.shape}, data {data.shape} has {channels[0]} "
+                f"channels on axis {axis}; give {name} the shape {channels}."
+            )
     shape = [-1 if i == axis % data.ndim else 1 for i in range(data.ndim)]
     factor = jax.lax.rsqrt(moving_var + eps) * (1 if fix_gamma else gamma)
     shift = beta - moving_mean * factor

@@ -28,7 +28,6 @@ OPERATORS: dict[str, Op] = {}
 # Keyword-only parameters that the runtime fills in; they are no attributes. A ``key`` that is
 # annotated as a string or a number is an attribute.
 KEY, STREAM, TRAINING = "key", "stream", "training"
-INPUTS = "inputs"  # shapes and dtypes of the arrays, where a rule asks for them
 
 
 # Before names that mx.nd.image, mx.nd.random, mx.np and so on have without it.
@@ -66,9 +65,10 @@ class Op:
         passes_gradient: whether the gradient of its one array is that of its output in the array's
             dtype, whatever the two dtypes are, as for casts.
         calls_python: whether it runs Python: by itself, for it may fail, or wait.
+        shares: a function of the attributes: the key of an object of the user's that calls share, which
+            therefore run one after the other; None where a call has its own.
         draws: how many numbers of the stream a call takes, or whether it takes one: a function of the
-            attributes; also of ``inputs``, shapes and dtypes of the arrays, and then of ``training`` only
-            beside them. By default every call of an operator with a key takes one.
+            attributes. By default every call of an operator with a key takes one.
         keeps_outputs: whether its gradient reads the outputs of the very call, and never calls
             again. They come once more behind the outputs and states, for backward to find them.
         initializers: how parameters start that a symbol makes by itself, as ``Initializer.dumps``
@@ -94,6 +94,7 @@ class Op:
         differentiable: bool = True,
         passes_gradient: bool = False,
         calls_python: bool = False,
+        shares: Callable[..., Any] | None = None,
         draws: Callable[..., int] | None = None,
         keeps_outputs: bool = False,
         initializers: Mapping[str, str] | None = None,
@@ -114,6 +115,8 @@ class Op:
         self.differentiable = differentiable
         self.passes_gradient = passes_gradient
         self.calls_python = calls_python
+        self._shares = shares
+        self._share_names = () if shares is None else tuple(inspect.signature(shares).parameters)
         self.keeps_outputs = keeps_outputs
         self.initializers = dict(initializers or {})
         self._outputs, self._visible, self._arguments = outputs, visible, arguments
@@ -409,30 +412,28 @@ class Op:
         """Share of a state that stays when backward moves it; None if the call writes its states."""
         return None if self._kept is None else float(self.keywords(statics)[self._kept])
 
-    @property
-    def draws_by_inputs(self) -> bool:
-        """Whether shapes of the inputs tell how many random numbers a call takes."""
-        return INPUTS in self._draw_names
-
-    def draws(self, statics: Statics, inputs: Sequence[Any] | None = None) -> int:
+    def draws(self, statics: Statics) -> int:
         """How many numbers of the stream a call takes; 0 where it draws nothing.
 
         Args:
             statics: attributes, bound.
-            inputs: shape and dtype of each array, where ``draws_by_inputs`` and they are known.
         """
         if self._draws is None:
             return int(self.takes_key)
-        if INPUTS in self._draw_names:
-            return self._draws(inputs=inputs, **self._for_draws(statics))
         count = self._known_draws.get(statics)
         if count is None:
-            count = self._known_draws[statics] = int(self._draws(**self._for_draws(statics)))
+            known = self.keywords(statics)
+            given = {name: known[name] for name in self._draw_names}
+            count = self._known_draws[statics] = int(self._draws(**given))
         return count
 
-    def _for_draws(self, statics: Statics) -> dict[str, Any]:
+    def shared(self, statics: Statics) -> tuple[Any, ...]:
+        """Keys of the objects that calls with these attributes share with others."""
+        if self._shares is None:
+            return ()
         known = self.keywords(statics)
-        return {name: known[name] for name in self._draw_names if name != INPUTS}
+        key = self._shares(**{name: known[name] for name in self._share_names})
+        return () if key is None else (key,)
 
     def num_residuals(self, statics: Statics, num_inputs: int = 0) -> int:
         """Outputs behind all others that only backward reads."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from collections.abc import Sequence
 from typing import Any, Literal
 
 import jax
@@ -205,18 +206,23 @@ def concat(*data, dim: Axis = 1):
 
     Source: MXNet operator ``Concat``.
     """
-    first = data[0].shape
-    for each in data:
-        rest = [
-            (a, b)
-            for i, (a, b) in enumerate(zip(first, each.shape, strict=False))
-            if i != dim % len(first)
-        ]
-        if len(each.shape) != len(first) or any(a != b for a, b in rest):
-            raise ShapeError(
-                f"Concat: shapes {[e.shape for e in data]} differ elsewhere than along axis {dim}."
-            )
+    check_joined("Concat", [each.shape for each in data], dim)
     return jnp.concatenate(data, dim)
+
+
+def check_joined(name: str, shapes: Sequence[tuple[int, ...]], axis: int) -> None:
+    """Whether arrays can be joined along an axis.
+
+    Raises:
+        AxisError: the first has no such axis.
+        ShapeError: they differ elsewhere.
+    """
+    first = shapes[0]
+    AxisOf().check(name, "dim", axis, len(first))
+    at = axis % len(first)
+    kept = [(len(each), each[:at], each[at + 1 :]) for each in shapes]
+    if any(each != kept[0] for each in kept):
+        raise ShapeError(f"{name}: shapes {list(shapes)} differ elsewhere than along axis {axis}.")
 
 
 @op("stack")

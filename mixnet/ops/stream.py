@@ -3,6 +3,9 @@
 A stream is an array of three words: the two of a threefry key, and a place. Draw number ``n`` of it has the
 key that follows from the key and the place plus ``n``. So a graph that is handed a stream at a place
 draws what its operators, called one by one, would have drawn from there on.
+
+A loop or branch takes one number, whatever it contains: the key there begins a stream of its own, from which its
+turns draw. So what is drawn after it does not depend on how many turns it makes, or on which branch runs.
 """
 
 from __future__ import annotations
@@ -28,3 +31,8 @@ def key_at(stream: Any, number: Any) -> Any:
     """The key of draw ``number`` of a stream."""
     place = stream[2] + jnp.uint32(number)
     return jax.random.fold_in(jax.random.wrap_key_data(stream[:2]), place)
+
+
+def apart(stream: Any) -> Any:
+    """The stream, at its begin, of what a loop contains that takes the next number of ``stream``."""
+    return jnp.concatenate([jax.random.key_data(key_at(stream, 0)), jnp.zeros(1, jnp.uint32)])

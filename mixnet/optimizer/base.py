@@ -15,6 +15,7 @@ from mixnet.base import (
     CheckError,
     MisuseWarning,
     NotDefinedError,
+    checked_number,
     did_you_mean,
     unknown_argument,
 )
@@ -22,6 +23,7 @@ from mixnet.dtype import as_dtype, bfloat16
 from mixnet.ndarray.invoke import invoke
 from mixnet.ndarray.ndarray import NDArray
 from mixnet.ops.registry import Op, find
+from mixnet.optimizer.refusal import explaining
 from mixnet.runtime.value import from_host
 from mixnet.util import is_np_array
 
@@ -73,7 +75,8 @@ class Optimizer:
             )
         self.lr_scheduler = lr_scheduler
         if self.lr_scheduler is None:
-            self.lr: Any = 0.01 if learning_rate is None else learning_rate
+            given = 0.01 if learning_rate is None else learning_rate
+            self.lr: Any = checked_number("learning_rate", given)
         else:
             self.lr = learning_rate
             if learning_rate is not None:
@@ -160,6 +163,7 @@ class Optimizer:
                 "LRScheduler of the optimizer has already been defined: it sets the learning rate. "
                 "Change its base_lr, or make the optimizer without a scheduler."
             )
+        checked_number("learning_rate", lr)
         self.lr = lr
 
     def set_lr_scale(self, args_lrscale: Any) -> None:
@@ -267,6 +271,11 @@ class Optimizer:
             return copy, self.create_state(index, copy)
         self._warn_of_half(weight)
         return self.create_state(index, weight)
+
+    def __init_subclass__(cls, **more: Any) -> None:
+        super().__init_subclass__(**more)
+        if "update" in cls.__dict__:
+            cls.update = explaining(cls.update)  # type: ignore[method-assign]
 
     def _is_mixed(self, weight: NDArray) -> bool:
         """Whether a weight is updated through a float32 copy."""

@@ -9,6 +9,7 @@ import jax.numpy as jnp
 
 from mixnet.graph.node import Entry, Node, topological
 from mixnet.ops.backward import gradients
+from mixnet.ops.operator import shared_by
 from mixnet.ops.registry import find
 
 
@@ -53,6 +54,10 @@ class BackwardOp:
         """Shape and dtype of every gradient: those of the input that it is the gradient of."""
         _, headed, wanted = statics
         return [inputs[len(headed) + i] for i in wanted]
+
+    def shared(self, statics: Any) -> tuple[Any, ...]:
+        """What the forward calls share."""
+        return shared_by(self.forward, statics[0])
 
     def infer_input_shapes(self, statics: Any, shapes: Any) -> dict[str, Any]:
         """Nothing: all inputs are known from the forward graph."""

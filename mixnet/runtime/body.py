@@ -23,6 +23,7 @@ class BodyTrace(Trace):
     def __init__(self) -> None:
         super().__init__()
         self.outer = state.trace
+        self.called: list[Node] = []  # those that draw
         self._own: set[Node] = set()
 
     def placeholder(self, spec: Spec, name: str) -> Value:
@@ -37,7 +38,9 @@ class BodyTrace(Trace):
             outputs = super().record(call, scalars, values)
         else:
             outputs = super().record(call, scalars[:-1], values[:-1])
-            outputs[0].node.order = int(scalars[-1])
+            node = outputs[0].node
+            self.called.append(node)
+            node.order = len(self.called)
         self._own.update(value.node for value in outputs)
         return outputs
 
@@ -61,7 +64,7 @@ class BodyTrace(Trace):
 
         That is the order which a symbol file has, and in which the real MXNet counts.
         """
-        return SubGraph(Graph(tuple(self.entry(value) for value in outputs)))
+        return SubGraph(Graph(tuple(self.entry(value) for value in outputs)), self.called)
 
     def places(self, body: SubGraph) -> list[int]:
         """Where the placeholders stand among the inputs, -1 for one that is not read."""

@@ -7,8 +7,10 @@ from typing import Any
 
 from mixnet.base import ContextError, MXNetError
 from mixnet.context import Context
+from mixnet.ops.operator import shared_by
 from mixnet.ops.reason import explain, is_own
 from mixnet.passes.infer_shape import evaluate
+from mixnet.runtime.turns import turns_of
 from mixnet.runtime.value import Spec
 
 MOST_CALLS = 4096
@@ -31,6 +33,7 @@ class Call:
         "residuals",
         "specs",
         "statics",
+        "turns",
         "visible",
     )
 
@@ -53,6 +56,7 @@ class Call:
         self.parties = op.parties(statics) if getattr(op, "over_devices", None) else None
         # An operation that runs Python may fail or take long: nothing else shall with it.
         self.alone = getattr(op, "calls_python", False)
+        self.turns = turns_of(shared_by(op, statics)) if self.alone else ()
         # Hidden outputs kept for backward.
         keeps = getattr(op, "keeps_outputs", False)
         self.residuals = op.num_residuals(statics) if keeps else getattr(op, "residuals", 0)

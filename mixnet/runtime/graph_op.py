@@ -5,6 +5,7 @@ from __future__ import annotations
 import weakref
 from collections.abc import Callable, Sequence
 from functools import cached_property
+from itertools import chain
 from typing import Any
 
 from mixnet.base import GradientError
@@ -12,6 +13,7 @@ from mixnet.context import Context
 from mixnet.engine.bulk import bulk
 from mixnet.graph.graph import Graph
 from mixnet.graph.node import Entry, Node, topological
+from mixnet.ops.operator import shared_by
 from mixnet.ops.registry import find
 from mixnet.ops.stream import advanced
 from mixnet.ops.traced import Known
@@ -58,6 +60,8 @@ class GraphOp:
         self.calls_python = any(
             getattr(node.op, "calls_python", False) for node in graph.nodes if not node.is_variable
         )
+        keys = [shared_by(node.op, node.statics) for node in graph.nodes if not node.is_variable]
+        self._shared_objects = tuple(dict.fromkeys(chain.from_iterable(keys)))
         # Such operations cannot be in one program: the graph runs operator by operator.
         self.is_over_devices: bool = any(
             node.op.is_over_devices
@@ -103,6 +107,10 @@ class GraphOp:
         """Shape and dtype of every head, from operator to operator."""
         specs = Facts(inputs=inputs).specs(self.graph)
         return [specs[head] for head in self.graph.heads]
+
+    def shared(self, statics: Any = ()) -> tuple[Any, ...]:
+        """Keys of the objects that operators of the graph share with other calls."""
+        return self._shared_objects
 
     # ---- states -------------------------------------------------------------------------------
 

@@ -1,14 +1,14 @@
 """Streams of random numbers: one per context, drawn from by number, so that a seed makes runs repeatable.
 
 A call of an operator takes one number, a call of a graph as many as its operators would have taken: a
-hybridized block draws what it draws operator by operator.
+hybridized block draws what it draws operator by operator. A loop takes one, from which follows a stream of its own.
 """
 
 from __future__ import annotations
 
 import threading
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 
 import numpy as np
 
@@ -66,22 +66,34 @@ class Reserved:
 
     def __init__(self, context: Context):
         self.context = context
-        self._stream = _stream_of(context)
-        self._first = self._stream.take(1)
+        self._root = _stream_of(context)
+        self._stream, self._first = _take(context, 1)
         self._own: _Stream | None = None
 
     @property
     def is_valid(self) -> bool:
         """Whether the stream was not started anew since."""
-        return _streams.get(self.context) is self._stream
+        return _streams.get(self.context) is self._root
 
-    def next_draw(self, count: int) -> tuple[Value, float]:
+    def take(self, count: int) -> tuple[_Stream, int]:
         """The first draw is of the context's stream, those after it of a stream that follows from it."""
         if self._own is None:
-            self._own = _Stream(fold_in(self._stream.key, self._first).tolist(), self.context)
+            self._own = self._begin()
             if count == 1:
-                return self._stream.value, float(self._first)
-        return self._own.value, float(self._own.take(count))
+                return self._stream, self._first
+        return self._own, self._own.take(count)
+
+    def _begin(self) -> _Stream:
+        return _Stream(fold_in(self._stream.key, self._first).tolist(), self.context)
+
+
+class _Apart(Reserved):
+    """A place from which all draws are of the stream that follows from it."""
+
+    def take(self, count: int) -> tuple[_Stream, int]:
+        if self._own is None:
+            self._own = self._begin()
+        return self._own, self._own.take(count)
 
 
 class _Drawing(threading.local):
@@ -101,6 +113,14 @@ def drawing_from(reserved: Reserved | None) -> Iterator[None]:
         _drawing.reserved = before
 
 
+def drawing_apart(context: Context) -> AbstractContextManager[None]:
+    """Scope of a loop on arrays: it takes one number, and what it contains draws from a stream of its own.
+
+    So does the operator that a loop becomes in a graph, see :mod:`mixnet.ops.stream`.
+    """
+    return drawing_from(_Apart(context))
+
+
 def next_draw(context: Context, count: int = 1) -> tuple[Value, float]:
     """The context's stream and the number of the next draw from it.
 
@@ -110,11 +130,18 @@ def next_draw(context: Context, count: int = 1) -> tuple[Value, float]:
     """
     if is_tracing():
         return state.trace.next_draw(context, count)
+    if not count:
+        return _stream_of(context).value, 0.0
+    stream, first = _take(context, count)
+    return stream.value, float(first)
+
+
+def _take(context: Context, count: int) -> tuple[_Stream, int]:
     reserved = _drawing.reserved
-    if reserved is not None and reserved.context is context and count and reserved.is_valid:
-        return reserved.next_draw(count)
+    if reserved is not None and reserved.context is context and reserved.is_valid:
+        return reserved.take(count)
     stream = _stream_of(context)
-    return stream.value, float(stream.take(count)) if count else 0.0
+    return stream, stream.take(count)
 
 
 def _stream_of(context: Context) -> _Stream:

@@ -168,7 +168,7 @@ def _after(segment: Segment, end: int, here: Any) -> None:
 
 
 @on_change
-def _set_bulk(size: int) -> None:
+def _set_bulk(size: Any) -> None:
     flush("bulk size")
     state.bulk = size
 

@@ -301,7 +301,7 @@ class Segment:
             task = (engine.claim if here else engine.push)(
                 work,
                 self._reads(),
-                (self.var,),
+                (self.var, *(self.program[0][0].turns if self.alone else ())),
                 self.resource,
                 name=self.var.name,
                 forgiving=True,

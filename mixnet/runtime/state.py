@@ -38,7 +38,7 @@ class ThreadState(threading.local):
     handed_over: defaultdict[
         Any, deque[Any]
     ]  # context -> variables of segments that the engine has
-    bulk: int = 0  # operations a segment may hold, 0: the setting's value
+    bulk: Any = 0  # operations a segment may hold, 0: the setting's value; or what tasks have set
     meetings: list[Any]  # of devices, where some of those that this thread called for are missing
     isolation: Any = None  # what is recorded and written is only looked at: see ``isolate``
 

@@ -15,6 +15,7 @@ from mixnet.graph.subgraph import SubGraph
 from mixnet.name import current as current_names
 from mixnet.ops.attributes import to_text
 from mixnet.ops.registry import find
+from mixnet.subroutine import checked_function, checked_pair, checked_turns
 from mixnet.symbol.namespace import below
 from mixnet.symbol.operators import apply
 from mixnet.symbol.symbol import Symbol, output_name
@@ -26,18 +27,23 @@ __getattr__, __dir__ = below("contrib").hooks(globals())
 _MARK = "__subgraph_name__"
 
 
-def _flat(symbols: Any) -> tuple[list[Symbol], Any]:
-    """Single outputs of nested lists, and how to nest others the same way."""
+BODY = "return (outputs, new states)"
+STEP = "return (step output, new loop variables)"
+
+
+def _flat(symbols: Any, what: str) -> tuple[list[Symbol], Any]:
+    """Single outputs of nested lists, and how to nest others the same way; ``what`` they are, for an error."""
     if isinstance(symbols, Symbol):
         return list(symbols), None if len(symbols) == 1 else [(1, None)] * len(symbols)
     if not isinstance(symbols, (list, tuple)):
         raise AttributeTypeError(
-            f"takes symbols and lists of symbols, not {type(symbols).__name__}."
+            f"{what} is a symbol or a list of symbols, not a {type(symbols).__name__}. mx.sym.var makes "
+            f"variables."
         )
     leaves: list[Symbol] = []
     shape = []
     for each in symbols:
-        found, nested = _flat(each)
+        found, nested = _flat(each, what)
         leaves += found
         shape.append((len(found), nested))
     return leaves, shape
@@ -66,7 +72,7 @@ class _Body:
     def __init__(self, name: str, function: Callable[[Variables], Any]):
         self.mark = current_names().get(None, name)
         self._given: set[Node] = set()
-        with AttrScope(**{_MARK: self.mark}), calls_watched():  # what draws here draws in the loop
+        with AttrScope(**{_MARK: self.mark}), calls_watched() as called:
             outputs = [
                 each if self._is_own(each) else apply("identity", each)
                 for each in function(self._variables)
@@ -80,7 +86,7 @@ class _Body:
         self.heads = tuple(self._at(entry) for entry in entries)
         whole = Graph(self.heads)
         self.inputs = tuple(node for node in whole.nodes if node.is_variable)
-        self.subgraph = SubGraph(Graph(self.heads, self.inputs))
+        self.subgraph = SubGraph(Graph(self.heads, self.inputs), called)
 
     def _variables(self, symbols: Sequence[Symbol]) -> list[Symbol]:
         """Variables of the body that stand for ``symbols``; copies of one name are told apart."""
@@ -124,7 +130,7 @@ def _node(
     op = find(kind)
     given = {**attributes, "subgraphs": tuple(body.subgraph for body in bodies)}
     statics, scalars = op.bind(given)
-    attrs = {key: to_text(value) for key, value in attributes.items()}
+    attrs = {**node_attributes(), **{key: to_text(each) for key, each in attributes.items()}}
     attrs["num_args"] = str(len(inputs) + len(bodies))
     name = current_names().get(None, kind)
     node = Node(op, statics, scalars, tuple(inputs), name, attrs)
@@ -146,19 +152,21 @@ def foreach(
     Returns:
         The outputs stacked along a new first axis, and the last states.
     """
-    slices, data_shape = _flat(data)
-    states, state_shape = _flat(init_states)
+    checked_function("foreach", "body", body, "def body(slice, states)")
+    slices, data_shape = _flat(data, "foreach: data")
+    states, state_shape = _flat(init_states, "foreach: init_states")
     names: list[str] = []
     shapes: list[Any] = []
 
     def compose(variables: Variables) -> list[Symbol]:
         own = variables([*slices, *states])
         names.extend(str(each.name) for each in own)
-        out, new = body(
+        returned = body(
             _nested(own[: len(slices)], data_shape), _nested(own[len(slices) :], state_shape)
         )
-        outputs, out_shape = _flat(out)
-        after, after_shape = _flat(new)
+        out, new = checked_pair("foreach", "body", returned, BODY)
+        outputs, out_shape = _flat(out, "foreach: an output of body")
+        after, after_shape = _flat(new, "foreach: a state that body returns")
         shapes.extend((len(outputs), out_shape, after_shape))
         return [*outputs, *after]
 
@@ -203,7 +211,10 @@ def while_loop(
     """
     if max_iterations is None:
         raise AttributeValueError("while_loop: give max_iterations; the outputs have so many rows.")
-    variables, shape = _flat(loop_vars)
+    checked_function("while_loop", "cond", cond, "def cond(*loop_vars)")
+    checked_function("while_loop", "func", func, "def func(*loop_vars)")
+    max_iterations = checked_turns("while_loop", max_iterations)
+    variables, shape = _flat(loop_vars, "while_loop: loop_vars")
     if not variables:
         raise AttributeValueError(
             "while_loop: loop_vars is empty; give a symbol or a list of symbols."
@@ -217,12 +228,12 @@ def while_loop(
         return made if shape is None else _nested(made, shape)
 
     def test(make: Variables) -> list[Symbol]:
-        return _flat(cond(*own(make)))[0]
+        return _flat(cond(*own(make)), "while_loop: what cond returns")[0]
 
     def step(make: Variables) -> list[Symbol]:
-        out, new = func(*own(make))
-        outputs, out_shape = _flat([] if out is None else out)
-        after, after_shape = _flat(new)
+        out, new = checked_pair("while_loop", "func", func(*own(make)), STEP)
+        outputs, out_shape = _flat([] if out is None else out, "while_loop: a step output")
+        after, after_shape = _flat(new, "while_loop: a new loop variable")
         if len(after) != len(variables):
             raise ShapeError(
                 f"while_loop: func returned {len(after)} loop variables, there are "
@@ -241,7 +252,7 @@ def while_loop(
     attributes = {
         "num_outputs": split + len(variables),
         "num_out_data": split,
-        "max_iterations": int(max_iterations),
+        "max_iterations": max_iterations,
         "cond_input_locs": [order.index(node.name) for node in condition.inputs],
         "func_input_locs": [order.index(node.name) for node in loop.inputs],
         "func_var_locs": loop.places(names),
@@ -268,13 +279,16 @@ def cond(
 
     def branch(function: Callable[[], Any]) -> Callable[[Variables], list[Symbol]]:
         def compose(_: Variables) -> list[Symbol]:
-            leaves, shape = _flat(function())
+            leaves, shape = _flat(function(), "cond: what a branch returns")
             shapes.append((len(leaves), shape))
             return leaves
 
         return compose
 
-    test = _Body(f"{name}_pred", lambda _: [pred])
+    checked_function("cond", "then_func", then_func, "lambda: x + 1")
+    checked_function("cond", "else_func", else_func, "lambda: x - 1")
+    condition = _flat(pred, "cond: pred")[0]
+    test = _Body(f"{name}_pred", lambda _: condition)
     yes = _Body(f"{name}_then", branch(then_func))
     no = _Body(f"{name}_else", branch(else_func))
     if shapes[0][0] != shapes[1][0]:

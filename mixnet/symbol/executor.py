@@ -62,21 +62,16 @@ def executable_graph(
     """
     if watch is None:
         graph = pipeline.run(unplaced_graph(symbol, training), "graph", facts)
-        return assign_keys(graph, _by_name(graph, facts))
+        return assign_keys(graph)
     watch("recorded", state_graph(symbol), 0.0)
     start = time.perf_counter()
     graph = unplaced_graph(symbol, training)
     watch("set_training", graph, time.perf_counter() - start)
     graph = pipeline.run(graph, "graph", facts, watch=watch)
     start = time.perf_counter()
-    graph = assign_keys(graph, _by_name(graph, facts))
+    graph = assign_keys(graph)
     watch("assign_keys", graph, time.perf_counter() - start)
     return graph
-
-
-def _by_name(graph: Graph, facts: Facts | None) -> dict[str, Any]:
-    known = {} if facts is None else facts.known_inputs(graph)
-    return {node.name: spec for node, spec in known.items()}
 
 
 def unplaced_graph(symbol: Symbol, training: bool) -> Graph:

@@ -37,7 +37,9 @@ def spelled_out(graph: Graph, keyed: bool = True) -> Graph:
             inputs, scalars = inputs[:-1], scalars[:-1]
         bodies = keywords.get("subgraphs", ())
         if bodies:
-            spelled = tuple(SubGraph(spelled_out(body.graph, keyed=False)) for body in bodies)
+            spelled = tuple(
+                SubGraph(spelled_out(body.graph, keyed=False), body.called) for body in bodies
+            )
             statics = tuple(spelled if each is bodies else each for each in statics)
         if op.variadic and op.num_args:
             attrs[op.num_args] = str(len(inputs) + len(bodies))

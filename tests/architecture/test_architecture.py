@@ -18,7 +18,7 @@ ROOT = PACKAGE.parent
 # Later rooms may import earlier ones.
 LAYERS = [
     {"api", "base", "config", "context", "dtype", "attribute", "error", "interpreter", "interrupt", "lazy", "libinfo", "library", "locks", "log",
-     "name", "pixels", "reading", "registry", "rtc", "source", "tasks", "units", "util"},
+     "name", "pixels", "reading", "registry", "rtc", "source", "subroutine", "tasks", "units", "util"},
     {"ops"}, {"graph"}, {"passes"}, {"engine"}, {"runtime"}, {"autograd"}, {"ndarray"},
     {"random"}, {"numpy"}, {"numpy_extension"}, {"symbol"},
     {"initializer", "lr_scheduler", "metric", "operator", "recordio", "io"}, {"optimizer", "image"}, {"kvstore"},

@@ -50,7 +50,7 @@ def test_switches_do_what_they_say(variable: str, expected: int) -> None:
     )
     found = subprocess.run(
         [sys.executable, "-c", code],
-        env={**os.environ, variable: "0"},
+        env={**os.environ, "MIXNET_INTERPRET": "0", variable: "0"},
         capture_output=True,
         text=True,
         check=True,

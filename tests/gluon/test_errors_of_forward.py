@@ -52,7 +52,12 @@ def converts(F: Any, x: Any) -> Any:
     return int("seven") * x
 
 
+def says_symbol(F: Any, x: Any) -> Any:
+    raise TypeError("no Symbol of this name is in the table")
+
+
 OWN = [
+    (says_symbol, TypeError),
     (fails, ValueError),
     (looks_up, KeyError),
     (divides, ZeroDivisionError),

@@ -297,28 +297,72 @@ class Branches(gluon.HybridBlock):
         return found
 
 
-@pytest.mark.parametrize("make", [TracedTurns])
-def test_loops_within_loops_draw_the_same(make: Any) -> None:
+class Nested(gluon.HybridBlock):
+    """A branch in an open loop in a loop; draws that nobody reads among them, and draws behind each."""
+
+    def hybrid_forward(self, F: Any, x: Any) -> Any:
+        def turn(row: Any, state: Any) -> Any:
+            def test(i: Any, value: Any) -> Any:
+                F.random.uniform(shape=(1,))
+                return i < F.sum(F.Dropout(row, p=0.5) > 0) + 1
+
+            def step(i: Any, value: Any) -> Any:
+                value = F.contrib.cond(
+                    F.sum(F.Dropout(value, p=0.3)) > 6,
+                    lambda: F.Dropout(value, p=0.5) + F.random.uniform(shape=(6,)),
+                    lambda: value + 1,
+                )
+                F.random.normal(shape=(2,))
+                return value * F.random.uniform(shape=(6,)), (i + 1, F.Dropout(value, p=0.1))
+
+            out, last = F.contrib.while_loop(test, step, (F.zeros((1,)), row), max_iterations=4)
+            return F.sum(out, axis=0) + F.random.uniform(shape=(6,)), state + last[1]
+
+        out, last = F.contrib.foreach(turn, x, F.ones((6,)))
+        return F.broadcast_add(out, F.Dropout(last, p=0.5).expand_dims(axis=0))
+
+
+class TracedNested(Nested):
+    def forward(self, x: Any) -> Any:
+        return self.hybrid_forward(nd, x)
+
+
+class WhileAndMore(Whiles):
+    """What is drawn behind a loop that ends early."""
+
+    def hybrid_forward(self, F: Any, x: Any) -> Any:
+        out = super().hybrid_forward(F, x)
+        return out + F.random.uniform(shape=(5, 4, 6)) + F.Dropout(out, p=0.5)
+
+
+class BranchesAndMore(Branches):
+    """What is drawn behind a branch that draws less than the other."""
+
+    def hybrid_forward(self, F: Any, x: Any) -> Any:
+        one, other = super().hybrid_forward(F, x), super().hybrid_forward(F, -x)
+        return F.Dropout(one, p=0.5) + F.random.uniform(shape=(4, 6)) * other
+
+
+LOOPS = [TracedTurns, Whiles, Branches, WhileAndMore, BranchesAndMore, Nested, TracedNested]
+
+
+@pytest.mark.parametrize("make", LOOPS)
+def test_loops_and_branches_draw_the_same(make: Any) -> None:
+    """Inside and behind them, in whatever they contain, however many turns they make."""
     net = make()
     imperative = steps(net, nd.array(values()))
     net.hybridize()
     compare(imperative, steps(net, nd.array(values())))
 
 
-@pytest.mark.parametrize("make", [Whiles, Branches])
-def test_open_loops_and_branches_draw_the_same_inside(make: Any) -> None:
-    """How many numbers they take is another matter: a graph takes as many as there may be."""
-    net = make()
-    data = nd.array(values())
-    for _ in range(2):
-        mx.random.seed(5)
-        with autograd.train_mode():
-            imperative = net(data).asnumpy()
-        net.hybridize()
-        mx.random.seed(5)
-        with autograd.train_mode():
-            hybridized = net(data).asnumpy()
-        np.testing.assert_allclose(imperative, hybridized, rtol=1e-6)
+def test_a_seed_within_a_loop_counts() -> None:
+    def turn(row: Any, state: Any) -> Any:
+        mx.random.seed(3)
+        return nd.random.uniform(shape=(2,)), state
+
+    rows, _ = nd.contrib.foreach(turn, nd.ones((2, 1)), nd.ones(1))
+    mx.random.seed(3)
+    np.testing.assert_array_equal(rows.asnumpy(), [nd.random.uniform(shape=(2,)).asnumpy()] * 2)
 
 
 def test_no_draw_is_made_twice_behind_an_open_loop() -> None:

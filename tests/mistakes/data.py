@@ -4,6 +4,7 @@ from mixnet.base import (
     AttributeTypeError,
     AttributeValueError,
     CheckError,
+    DTypeError,
     FileFormatError,
     IndexingError,
     MissingFileError,
@@ -116,7 +117,7 @@ MISTAKES = [
     ),
     mistake("transforms.Compose(3)", TypeError, "3", "list of transforms"),
     mistake("transforms.Compose([3])", TypeError, "[3]", "list of transforms"),
-    mistake("transforms.Cast('foo')(x)", AttributeValueError, "'foo'", "dtype"),
+    mistake("transforms.Cast('foo')(x)", DTypeError, "'foo'", "take one of float32"),
     # ---- datasets
     mistake("ArrayDataset(x, y)", AssertionError, "4", "2 samples"),
     mistake("ArrayDataset()", AssertionError, "ArrayDataset", "at least one array"),

@@ -12,13 +12,35 @@ import numpy as np
 import pytest
 
 import mixnet as mx
-from tests.mistakes import arrays, blocks, data, modules, operators, recurrent, symbols, training
+from tests.mistakes import (
+    algebra,
+    arrays,
+    blocks,
+    data,
+    handed_over,
+    modules,
+    operators,
+    recurrent,
+    symbols,
+    training,
+)
 from tests.mistakes.mistake import PRELUDE, Mistake
 
 MISTAKES = list(
     itertools.chain.from_iterable(
         topic.MISTAKES
-        for topic in (arrays, operators, blocks, recurrent, training, symbols, modules, data)
+        for topic in (
+            arrays,
+            algebra,
+            operators,
+            blocks,
+            recurrent,
+            training,
+            symbols,
+            modules,
+            data,
+            handed_over,
+        )
     )
 )
 

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import threading
 import time
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import pytest
@@ -314,3 +317,129 @@ with mx.engine.using("NaiveEngine"):
     )
     assert found.stdout == "Custom: 'refuses' raised ValueError: no negative numbers\n"
     assert found.stderr == ""
+
+
+class Counted(mx.operator.CustomOp):
+    """Counts how many calls are in it at once, and what it loses if there are two."""
+
+    inside = most = 0
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.calls = 0
+
+    def _work(self) -> None:
+        Counted.inside += 1
+        Counted.most = max(Counted.most, Counted.inside)
+        calls = self.calls
+        time.sleep(0.002)
+        self.calls = calls + 1
+        Counted.inside -= 1
+
+    def forward(self, is_train: Any, req: Any, in_data: Any, out_data: Any, aux: Any) -> None:
+        self._work()
+        self.assign(out_data[0], req[0], in_data[0] * 2 + self.calls * 0)
+
+    def backward(
+        self, req: Any, out_grad: Any, in_data: Any, out_data: Any, in_grad: Any, aux: Any
+    ) -> None:
+        self._work()
+        self.assign(in_grad[0], req[0], out_grad[0] * 2)
+
+
+made: list[Counted] = []
+
+
+@mx.operator.register("counted_by_threads")
+class CountedProp(mx.operator.CustomOpProp):
+    def create_operator(self, ctx: Any, in_shapes: Any, in_dtypes: Any) -> Counted:
+        made.append(Counted())
+        return made[-1]
+
+
+def _from_threads(work: Callable[[int], None], count: int = 4) -> None:
+    failed: list[BaseException] = []
+
+    def run(number: int) -> None:
+        try:
+            work(number)
+        except BaseException as error:
+            failed.append(error)
+
+    threads = [threading.Thread(target=run, args=(i,)) for i in range(count)]
+    for each in threads:
+        each.start()
+    for each in threads:
+        each.join(60)
+    assert not any(each.is_alive() for each in threads)
+    assert not failed, failed
+
+
+def test_an_operator_of_one_executor_is_called_by_one_thread_at_a_time() -> None:
+    symbol = mx.sym.Custom(mx.sym.var("x"), op_type="counted_by_threads", name="counted")
+    bound = symbol.bind(mx.cpu(), {"x": nd.ones((2, 3))}, {"x": nd.zeros((2, 3))})
+    bound.forward(is_train=True)[0].wait_to_read()
+    made.clear()
+    Counted.most = 0
+
+    def work(number: int) -> None:
+        for _ in range(6):
+            out = bound.forward(is_train=True)[0]
+            bound.backward(nd.ones((2, 3)))
+            np.testing.assert_array_equal(out.asnumpy(), np.full((2, 3), 2))
+
+    _from_threads(work)
+    nd.waitall()
+    assert Counted.most == 1
+    assert not made  # it was one object
+
+
+def test_operators_of_a_block_and_of_different_blocks() -> None:
+    class Net(mx.gluon.HybridBlock):
+        def hybrid_forward(self, F: Any, x: Any) -> Any:
+            return F.Custom(x, op_type="counted_by_threads") + 1
+
+    one, others = Net(), [Net() for _ in range(4)]
+    for net in (one, *others):
+        net.hybridize()
+        net(nd.ones((2, 3))).wait_to_read()
+    Counted.most = 0
+
+    def work(number: int) -> None:
+        for i in range(6):
+            out = one(nd.full((2, 3), number + i))
+            np.testing.assert_array_equal(out.asnumpy(), np.full((2, 3), 2 * (number + i) + 1))
+
+    _from_threads(work)
+    assert Counted.most == 1
+    before = [each.calls for each in made]
+    assert sum(before) >= 24  # no count was lost
+
+    def apart(number: int) -> None:
+        for _ in range(3):
+            others[number](nd.ones((2, 3))).wait_to_read()
+
+    _from_threads(apart)
+    assert sum(each.calls for each in made) == sum(before) + 12
+
+
+def test_an_operator_that_waits_for_its_own_executor_is_told() -> None:
+    class Waiting(mx.operator.CustomOp):
+        again = True
+
+        def forward(self, is_train: Any, req: Any, in_data: Any, out_data: Any, aux: Any) -> None:
+            if Waiting.again:
+                Waiting.again = False
+                bound.forward()[0].asnumpy()
+            self.assign(out_data[0], req[0], in_data[0])
+
+    @mx.operator.register("waiting_for_itself")
+    class WaitingProp(mx.operator.CustomOpProp):
+        def create_operator(self, ctx: Any, in_shapes: Any, in_dtypes: Any) -> Waiting:
+            return Waiting()
+
+    symbol = mx.sym.Custom(mx.sym.var("x"), op_type="waiting_for_itself")
+    bound = symbol.bind(mx.cpu(), {"x": nd.ones((2, 3))})
+    with pytest.raises(mx.MXNetError, match="waits for what can only run after itself"):
+        bound.forward()[0].asnumpy()
+    np.testing.assert_array_equal(bound.forward()[0].asnumpy(), np.ones((2, 3)))

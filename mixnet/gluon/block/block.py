@@ -29,6 +29,7 @@ from mixnet.ndarray.params_file import load, save
 from mixnet.numpy.ndarray import ndarray as np_ndarray
 from mixnet.runtime.files import Saving
 from mixnet.source import shortened, user_source
+from mixnet.subroutine import checked_function
 from mixnet.util import is_np_array, set_module
 
 
@@ -237,6 +238,7 @@ class Block:
 
     def apply(self, fn: Callable[[Block], Any]) -> Block:
         """Call ``fn`` on all children, then on itself."""
+        checked_function("apply", "fn", fn, "def change(block)")
         for child in self._children.values():
             child.apply(fn)
         fn(self)
@@ -359,12 +361,14 @@ class Block:
 
     def register_forward_hook(self, hook: Callable[..., Any]) -> HookHandle:
         """Call ``hook(block, inputs, output)`` after every forward."""
+        checked_function("register_forward_hook", "hook", hook, "def hook(block, inputs, output)")
         handle = HookHandle()
         handle.attach(self._forward_hooks, hook)
         return handle
 
     def register_forward_pre_hook(self, hook: Callable[..., Any]) -> HookHandle:
         """Call ``hook(block, inputs)`` before every forward."""
+        checked_function("register_forward_pre_hook", "hook", hook, "def hook(block, inputs)")
         handle = HookHandle()
         handle.attach(self._forward_pre_hooks, hook)
         return handle
@@ -376,6 +380,9 @@ class Block:
             callback: gets the name of the result, the operator's name, and the array.
             monitor_all: for the operators' inputs too.
         """
+        checked_function(
+            "register_op_hook", "callback", callback, "def hook(name, operator, array)"
+        )
         for child in self._children.values():
             child.register_op_hook(callback, monitor_all)
 

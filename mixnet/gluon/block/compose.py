@@ -100,10 +100,8 @@ class Composed(Program):
         places = {node: i for i, node in enumerate(inputs)}
         states = tuple(places[found.inputs[i]] for i in found.states)
         self.parameters = [parameters[node.name] for node in learned]
-        known = {n: (s.shape, s.dtype) for n, s in zip(composition.names, specs, strict=True)}
-        known.update({each.name: _known(each) for each in self.parameters})
         graph = Graph(found.heads, inputs, found.num_outputs, states)
-        self.graph = assign_keys(graph, known, composition.drawing, training)
+        self.graph = assign_keys(graph, composition.drawing, training)
         self.captured = []
         self.outputs = composition.outputs
         self.context = context
@@ -114,10 +112,6 @@ class Composed(Program):
             describe(composition.structure),
             {each.name: each._on(context)._spec for each in self.parameters},
         )
-
-
-def _known(parameter: Any) -> tuple[Any, Any]:
-    return parameter._shape, as_dtype(parameter.dtype)
 
 
 def _leaf_types(structure: Any) -> list[type]:

@@ -12,7 +12,13 @@ import jax
 from mixnet import ndarray as nd
 from mixnet import symbol as sym
 from mixnet.autograd.scope import RecordingScope
-from mixnet.base import AttributeValueError, MXNetError, NotDefinedError, ShapeError
+from mixnet.base import (
+    AttributeValueError,
+    MXNetError,
+    NotDefinedError,
+    ShapeError,
+    checked_number,
+)
 from mixnet.context import current_context
 from mixnet.dtype import as_dtype
 from mixnet.gluon.block.arguments import not_arrays, refused
@@ -214,8 +220,8 @@ class HybridBlock(Block):
                 (``FullyConnected``), and the array.
             monitor_all: for the operators' inputs too.
         """
-        self._op_hook = (callback, monitor_all)
         super().register_op_hook(callback, monitor_all)
+        self._op_hook = (callback, monitor_all)
 
     # ---- calling ------------------------------------------------------------------------------
 
@@ -526,6 +532,7 @@ class HybridBlock(Block):
             for name in symbol.list_inputs()
             if name in by_name
         }
+        epoch = int(checked_number("epoch", epoch))
         symbol_file, params_file = f"{path}-symbol.json", f"{path}-{epoch:04d}.params"
         symbol.save(symbol_file, remove_amp_cast)
         save(params_file, arrays)

@@ -6,6 +6,7 @@ would repeat what it does beside, and hide the error where the second run goes a
 
 from __future__ import annotations
 
+import dis
 import os
 from types import ModuleType
 
@@ -24,9 +25,19 @@ def needs_arrays(error: Exception) -> bool:
     """
     if isinstance(error, AttributeError):
         return isinstance(error.obj, (Symbol, ModuleType)) or _is_raised_by_library(error)
-    if isinstance(error, TypeError) and "Symbol" in str(error):
+    if isinstance(error, TypeError) and "Symbol" in str(error) and not _is_in_words(error):
         return True
     return _is_raised_by_library(error)
+
+
+def _is_in_words(error: Exception) -> bool:
+    """Whether a ``raise`` of the program made it, rather than Python itself."""
+    trace = error.__traceback__
+    if trace is None:
+        return False
+    while trace.tb_next is not None:
+        trace = trace.tb_next
+    return trace.tb_frame.f_code.co_code[trace.tb_lasti] == dis.opmap["RAISE_VARARGS"]
 
 
 def _is_raised_by_library(error: Exception) -> bool:

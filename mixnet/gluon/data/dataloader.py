@@ -15,7 +15,13 @@ import numpy as np
 
 from mixnet import context as context
 from mixnet import ndarray as nd  # noqa: F401
-from mixnet.base import AttributeTypeError, AttributeValueError, CheckError, checked_count
+from mixnet.base import (
+    AttributeTypeError,
+    AttributeValueError,
+    CheckError,
+    checked_count,
+    checked_number,
+)
 from mixnet.context import Context
 from mixnet.engine import Var, push
 from mixnet.gluon.data.dataset import rows_of
@@ -348,7 +354,7 @@ class DataLoader:
                 "DataLoader: batch_sampler excludes batch_size, shuffle, sampler and last_batch."
             )
         self._batch_sampler = batch_sampler
-        self._num_workers = max(0, num_workers)
+        self._num_workers = max(0, int(checked_number("DataLoader: num_workers", num_workers)))
         self._prefetch = max(0, 2 * self._num_workers if prefetch is None else int(prefetch))
         if batchify_fn is None:
             batchify_fn = default_mp_batchify_fn if self._num_workers else default_batchify_fn

@@ -84,6 +84,10 @@ class SimpleDataset(Dataset):
     """
 
     def __init__(self, data: Any):
+        if not (hasattr(data, "__len__") and hasattr(data, "__getitem__")):
+            raise AttributeTypeError(
+                f"SimpleDataset takes a list, or what has a length and an index, not {data!r:.60}."
+            )
         self._data = data
 
     def __len__(self) -> int:
@@ -198,9 +202,11 @@ class ArrayDataset(Dataset):
         return self._length
 
     def __getitem__(self, idx: Any) -> Any:
-        if len(self._data) == 1:
-            return _part(self._data[0], idx)
-        return tuple([_part(each, idx) for each in self._data])
+        try:
+            parts = [_part(each, idx) for each in self._data]
+        except IndexError:
+            raise IndexingError(f"sample {idx} of a dataset of {len(self)}") from None
+        return parts[0] if len(parts) == 1 else tuple(parts)
 
     def rows(self, indices: Sequence[int]) -> list[Any] | None:
         """Several samples at once; None if a part is no array."""

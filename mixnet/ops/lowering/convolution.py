@@ -14,6 +14,7 @@ import jax
 import jax.numpy as jnp
 from jax import lax
 
+from mixnet.ops.convolve import convolve
 from mixnet.ops.lowering import onednn
 from mixnet.ops.lowering.lowering import Lowering, apart
 
@@ -61,16 +62,7 @@ def convolution(
 def _xla(
     data: Any, weight: Any, stride: Pair, dilate: Pair, pads: Sequence[Pair], groups: int
 ) -> Any:
-    return lax.conv_general_dilated(
-        data,
-        weight,
-        stride,
-        pads,
-        None,
-        dilate,
-        dimension_numbers=ORDER,
-        feature_group_count=groups,
-    )
+    return convolve(data, weight, stride, pads, dilate, ORDER, groups)
 
 
 def data_gradient(

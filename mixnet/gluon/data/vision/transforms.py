@@ -16,13 +16,17 @@ import numpy as np
 
 from mixnet import image
 from mixnet.base import AttributeTypeError, AttributeValueError, CheckError, numeric_types
+from mixnet.dtype import as_dtype
 from mixnet.gluon.block import Block, HybridBlock
 from mixnet.gluon.data.dataset import takes_batches
 from mixnet.gluon.nn import HybridSequential, Sequential
 from mixnet.ndarray.ndarray import NDArray
+from mixnet.ops.arguments import check_arguments
+from mixnet.ops.attributes import NonNegative, Share
 from mixnet.runtime.host import on_host, put_on_device
 from mixnet.runtime.state import is_on_host, state
 from mixnet.runtime.value import from_host
+from mixnet.subroutine import checked_function
 from mixnet.util import is_np_array
 
 
@@ -111,7 +115,7 @@ class Cast(_OnHost, HybridBlock):
 
     def __init__(self, dtype: Any = "float32"):
         super().__init__()
-        self._dtype = dtype
+        self._dtype = as_dtype(dtype).name
 
     def hybrid_forward(self, F: Any, x: Any) -> Any:
         """The input in that dtype."""
@@ -126,8 +130,10 @@ class RandomApply(Sequential):
         p: probability with which it is applied.
     """
 
-    def __init__(self, transforms: Any, p: float = 0.5):
+    @check_arguments
+    def __init__(self, transforms: Any, p: Share = 0.5):
         super().__init__()
+        checked_function("RandomApply", "transforms", transforms, "transforms.RandomHue(0.1)")
         self.transforms = transforms
         self.p = p
 
@@ -144,7 +150,8 @@ class HybridRandomApply(HybridSequential):
         p: probability with which it is applied.
     """
 
-    def __init__(self, transforms: Any, p: float = 0.5):
+    @check_arguments
+    def __init__(self, transforms: Any, p: Share = 0.5):
         if not isinstance(transforms, HybridBlock):
             raise CheckError(
                 f"HybridRandomApply takes a hybrid block, not a {type(transforms).__name__}."
@@ -188,7 +195,7 @@ class Normalize(_OnHost, HybridBlock):
 
     def __init__(self, mean: Any = 0.0, std: Any = 1.0):
         super().__init__()
-        self._mean, self._std = mean, std
+        self._mean, self._std = _by_channel("mean", mean), _by_channel("std", std)
 
     def hybrid_forward(self, F: Any, x: Any) -> Any:
         """The input's shape."""
@@ -257,8 +264,28 @@ class RandomRotation(_OnHost, Block):
         return image.random_rotate(x, *self._args)
 
 
-def _size(size: Any) -> Any:
-    return (size, size) if isinstance(size, numeric_types) else size
+def _size(owner: Block, size: Any) -> Any:
+    """``(width, height)``.
+
+    Raises:
+        AttributeValueError: it is none, nor one number for both.
+    """
+    both = (size, size) if isinstance(size, numeric_types) else size
+    is_pair = isinstance(both, (list, tuple)) and len(both) == 2
+    if not is_pair or not all(isinstance(each, numeric_types) and float(each) > 0 for each in both):
+        raise AttributeValueError(
+            f"{type(owner).__name__}: size is (width, height), or one number for both, not {size!r:.60}."
+        )
+    return both
+
+
+def _by_channel(name: str, value: Any) -> Any:
+    numbers = value if isinstance(value, (list, tuple)) else [value]
+    if isinstance(value, str) or not all(isinstance(each, numeric_types) for each in numbers):
+        raise AttributeValueError(
+            f"Normalize: {name} is a number, or a tuple with one for each channel, not {value!r:.60}."
+        )
+    return value
 
 
 class RandomResizedCrop(_OnHost, Block):
@@ -280,7 +307,7 @@ class RandomResizedCrop(_OnHost, Block):
         interpolation: int = 1,
     ):
         super().__init__()
-        self._args = (_size(size), scale, ratio, interpolation)
+        self._args = (_size(self, size), scale, ratio, interpolation)
 
     def forward(self, x: Any) -> Any:
         """``(height, width, channels)``."""
@@ -300,7 +327,7 @@ class RandomCrop(_OnHost, Block):
 
     def __init__(self, size: Any, pad: Any = None, pad_value: float = 0, interpolation: int = 1):
         super().__init__()
-        self._args = (_size(size), interpolation)
+        self._args = (_size(self, size), interpolation)
         if isinstance(pad, int):
             pad = ((pad, pad), (pad, pad))
         self._pad = None if pad is None else (*[tuple(each) for each in pad], (0, 0))
@@ -354,7 +381,7 @@ class CenterCrop(_OnHost, Block):
 
     def __init__(self, size: Any, interpolation: int = 1):
         super().__init__()
-        self._args = (_size(size), interpolation)
+        self._args = (_size(self, size), interpolation)
 
     def forward(self, x: Any) -> Any:
         """``(height, width, channels)``."""
@@ -374,6 +401,7 @@ class Resize(_OnHost, HybridBlock):
 
     def __init__(self, size: Any, keep_ratio: bool = False, interpolation: int = 1):
         super().__init__()
+        _size(self, size)
         self._keep, self._size, self._interpolation = keep_ratio, size, interpolation
 
     def hybrid_forward(self, F: Any, x: Any) -> Any:
@@ -411,7 +439,8 @@ class RandomBrightness(_OnHost, HybridBlock):
         brightness: the factor is drawn from ``[max(0, 1 - brightness), 1 + brightness)``.
     """
 
-    def __init__(self, brightness: float):
+    @check_arguments
+    def __init__(self, brightness: NonNegative):
         super().__init__()
         self._args = (max(0, 1 - brightness), 1 + brightness)
 
@@ -427,7 +456,8 @@ class RandomContrast(_OnHost, HybridBlock):
         contrast: the factor is drawn from ``[max(0, 1 - contrast), 1 + contrast)``.
     """
 
-    def __init__(self, contrast: float):
+    @check_arguments
+    def __init__(self, contrast: NonNegative):
         super().__init__()
         self._args = (max(0, 1 - contrast), 1 + contrast)
 
@@ -443,7 +473,8 @@ class RandomSaturation(_OnHost, HybridBlock):
         saturation: the factor is drawn from ``[max(0, 1 - saturation), 1 + saturation)``.
     """
 
-    def __init__(self, saturation: float):
+    @check_arguments
+    def __init__(self, saturation: NonNegative):
         super().__init__()
         self._args = (max(0, 1 - saturation), 1 + saturation)
 
@@ -459,7 +490,8 @@ class RandomHue(_OnHost, HybridBlock):
         hue: the factor is drawn from ``[max(0, 1 - hue), 1 + hue)``.
     """
 
-    def __init__(self, hue: float):
+    @check_arguments
+    def __init__(self, hue: NonNegative):
         super().__init__()
         self._args = (max(0, 1 - hue), 1 + hue)
 
@@ -478,8 +510,13 @@ class RandomColorJitter(_OnHost, HybridBlock):
         hue: the colours turn by ``[-hue, hue)`` rounds of the colour wheel.
     """
 
+    @check_arguments
     def __init__(
-        self, brightness: float = 0, contrast: float = 0, saturation: float = 0, hue: float = 0
+        self,
+        brightness: NonNegative = 0,
+        contrast: NonNegative = 0,
+        saturation: NonNegative = 0,
+        hue: NonNegative = 0,
     ):
         super().__init__()
         self._args = (brightness, contrast, saturation, hue)
@@ -499,7 +536,8 @@ class RandomLighting(_OnHost, HybridBlock):
     neural networks" (2012).
     """
 
-    def __init__(self, alpha: float):
+    @check_arguments
+    def __init__(self, alpha: NonNegative):
         super().__init__()
         self._alpha = alpha
 
@@ -515,7 +553,8 @@ class RandomGray(_OnHost, HybridBlock):
         p: probability of gray.
     """
 
-    def __init__(self, p: float = 0.5):
+    @check_arguments
+    def __init__(self, p: Share = 0.5):
         super().__init__()
         self.p = p
 

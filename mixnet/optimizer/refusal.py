@@ -1,0 +1,42 @@
+"""What was wrong with the arguments of an update that could not be made."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+from mixnet.base import AttributeTypeError, MXNetError, NotAnArrayError
+from mixnet.ndarray.ndarray import NDArray
+
+
+def explaining(update: Callable[..., None]) -> Callable[..., None]:
+    """An optimizer's ``update`` that says which argument it cannot work with."""
+
+    @functools.wraps(update)
+    def explained(self: Any, index: Any, weight: Any, grad: Any, state: Any) -> None:
+        try:
+            update(self, index, weight, grad, state)
+        except (TypeError, AttributeError, ValueError) as error:
+            problem = None if isinstance(error, MXNetError) else _problem(self, weight, grad, state)
+            if problem is None:
+                raise
+            raise problem from None
+
+    return explained
+
+
+def _problem(optimizer: Any, weight: Any, grad: Any, state: Any) -> MXNetError | None:
+    name = type(optimizer).__name__
+    for called, given in (("weight", weight), ("grad", grad)):
+        arrays = given if isinstance(given, (list, tuple)) and given else [given]
+        if not all(isinstance(each, NDArray) for each in arrays):
+            return NotAnArrayError(
+                f"{name}.update: {called} must be an NDArray, not {given!r:.60}. mx.nd.array makes one."
+            )
+    if state is None:
+        return AttributeTypeError(
+            f"{name}.update: state is None; give what create_state(index, weight) returned for this "
+            f"parameter, at every step again."
+        )
+    return None

@@ -1,0 +1,60 @@
+"""Functions that a caller hands over: whether they can be called, and whether they returned what they should."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from mixnet.base import AttributeTypeError, checked_count
+
+
+def checked_function(owner: str, name: str, given: Any, example: str) -> Any:
+    """The function, if it is one.
+
+    Args:
+        owner: who takes it, for the error.
+        name: what it is called there.
+        given: what was given.
+        example: one, as a program would write it.
+
+    Raises:
+        AttributeTypeError: it cannot be called.
+    """
+    if not callable(given):
+        raise AttributeTypeError(f"{owner}: {name} is a function, as {example}, not {given!r:.60}.")
+    return given
+
+
+def checked_pair(owner: str, name: str, given: Any, example: str) -> tuple[Any, Any]:
+    """The two things that a function returned.
+
+    Args:
+        owner: who called it, for the error.
+        name: what the function is called there.
+        given: what it returned.
+        example: what it should end with.
+
+    Raises:
+        AttributeTypeError: they are not two.
+    """
+    if not isinstance(given, (list, tuple)) or len(given) != 2:
+        what = f"{len(given)} things" if isinstance(given, (list, tuple)) else _kind(given)
+        raise AttributeTypeError(f"{owner}: {name} returned {what}; let it {example}.")
+    return given[0], given[1]
+
+
+def _kind(given: Any) -> str:
+    return "nothing" if given is None else f"a {type(given).__name__}"
+
+
+def checked_turns(owner: str, value: Any) -> int:
+    """How many turns a loop makes at most.
+
+    Raises:
+        AttributeTypeError: it is no whole number.
+        AttributeValueError: it is below 1.
+    """
+    try:
+        turns = value if isinstance(value, str) else int(value)
+    except (TypeError, ValueError):
+        turns = value
+    return checked_count(f"{owner}: max_iterations", turns)
