@@ -7,6 +7,7 @@ from mixnet import base as base
 from mixnet import callback as callback
 from mixnet import context as context
 from mixnet import contrib as contrib
+from mixnet import distributed as distributed
 from mixnet import engine as engine
 from mixnet import error as error
 from mixnet import executor_manager as executor_manager
@@ -68,6 +69,7 @@ from mixnet.context import current_context as current_context
 from mixnet.context import gpu as gpu
 from mixnet.context import gpu_memory_info as gpu_memory_info
 from mixnet.context import num_gpus as num_gpus
+from mixnet.distributed import roles as _roles
 from mixnet.lazy import submodules as _submodules
 from mixnet.runtime import forked as _forked
 from mixnet.stages import stages as stages
@@ -89,6 +91,9 @@ _interrupt.install()
 _interpreter.check()
 
 from mixnet import test_utils as test_utils  # noqa: E402
+
+# A process in the role of a scheduler or server serves here, and ends with the job.
+_roles.serve_if_asked()
 
 # Programs compare it with versions of MXNet; what stands behind the plus is our own.
 __version__ = libinfo.__version__ + "+mixnet.0.1.0"
