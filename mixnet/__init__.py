@@ -1,5 +1,11 @@
 """mixnet: MXNet's design rebuilt on JAX/XLA, with the lid off. ``import mixnet as mx``."""
 
+from mixnet.distributed import roles as _roles
+
+# A process in the role of a scheduler or server serves here, and ends with the job.
+_roles.serve_if_asked()
+
+# ruff: noqa: E402
 from mixnet import api as api
 from mixnet import attribute as attribute
 from mixnet import autograd as autograd
@@ -69,7 +75,6 @@ from mixnet.context import current_context as current_context
 from mixnet.context import gpu as gpu
 from mixnet.context import gpu_memory_info as gpu_memory_info
 from mixnet.context import num_gpus as num_gpus
-from mixnet.distributed import roles as _roles
 from mixnet.lazy import submodules as _submodules
 from mixnet.runtime import forked as _forked
 from mixnet.stages import stages as stages
@@ -90,10 +95,7 @@ paths.install(__name__)
 _interrupt.install()
 _interpreter.check()
 
-from mixnet import test_utils as test_utils  # noqa: E402
-
-# A process in the role of a scheduler or server serves here, and ends with the job.
-_roles.serve_if_asked()
+from mixnet import test_utils as test_utils
 
 # Programs compare it with versions of MXNet; what stands behind the plus is our own.
 __version__ = libinfo.__version__ + "+mixnet.0.1.0"

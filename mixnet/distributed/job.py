@@ -52,6 +52,9 @@ class Job:
     has_scheduler: bool = True
 
 
+_RANKS = ("OMPI_COMM_WORLD_RANK", "PMI_RANK", "SLURM_PROCID")
+
+
 def find_job(environment: Mapping[str, str] | None = None) -> Job | None:
     """The job that the environment speaks of: ``DMLC_*``, those of torchrun, mpirun or srun; or None.
 
@@ -99,7 +102,10 @@ def _of_dmlc(env: Mapping[str, str]) -> Job | None:
             "DMLC_PS_ROOT_URI is missing: the address of the machine where the scheduler runs."
         )
     workers, port = _number(env, "DMLC_NUM_WORKER", 1), _number(env, "DMLC_PS_ROOT_PORT", 1)
-    rank = _number(env, "DMLC_WORKER_ID") if role == "worker" and "DMLC_WORKER_ID" in env else None
+    # mpirun and srun give all processes the same variables, and numbers of their own.
+    known = (name for name in ("DMLC_WORKER_ID", *_RANKS) if name in env)
+    name = next(known, None) if role == "worker" else None
+    rank = None if name is None else _number(env, name)
     servers = _number(env, "DMLC_NUM_SERVER") if "DMLC_NUM_SERVER" in env else 0
     return Job(workers, root, port, rank, role, servers)
 

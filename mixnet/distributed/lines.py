@@ -6,7 +6,11 @@ That a connection ends says at once that a process has ended, however that came 
 from __future__ import annotations
 
 import json
+import os
 import socket
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 LONGEST = 1 << 16  # bytes of a line
@@ -38,3 +42,19 @@ def keep_alive(connection: socket.socket) -> None:
     ):
         if hasattr(socket, name):  # Linux
             connection.setsockopt(socket.IPPROTO_TCP, getattr(socket, name), value)
+
+
+@contextmanager
+def quiet(number: int) -> Iterator[None]:
+    """What C++ libraries print on a file descriptor goes nowhere meanwhile; to stderr with ``PS_VERBOSE``."""
+    sys.stdout.flush()
+    verbose = os.environ.get("PS_VERBOSE", "0") not in ("", "0")
+    target = os.dup(2) if verbose else os.open(os.devnull, os.O_WRONLY)
+    kept = os.dup(number)
+    os.dup2(target, number)
+    try:
+        yield
+    finally:
+        os.dup2(kept, number)
+        os.close(kept)
+        os.close(target)

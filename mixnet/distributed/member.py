@@ -51,6 +51,9 @@ class Member:
         self.rank, self.port = int(begun["rank"]), int(begun["port"])
         self.peers: list[str] = begun["peers"]
         self.root = self._socket.getpeername()[0]
+        # The coordination service is on the way that was just taken, not behind a proxy for downloads.
+        known = os.environ.get("no_grpc_proxy", "")
+        os.environ["no_grpc_proxy"] = ",".join(filter(None, (known, self.root)))
         threading.Thread(target=self._watch, name="mixnet job", daemon=True).start()
 
     def _hello(self) -> dict[str, Any]:
@@ -178,7 +181,9 @@ def address_of(interface: str) -> str:
 
         with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
             request = struct.pack("256s", interface.encode()[:15])
-            return socket.inet_ntoa(fcntl.ioctl(probe.fileno(), 0x8915, request)[20:24])  # SIOCGIFADDR
+            return socket.inet_ntoa(
+                fcntl.ioctl(probe.fileno(), 0x8915, request)[20:24]
+            )  # SIOCGIFADDR
     except (ImportError, OSError):
         names = ", ".join(name for _, name in socket.if_nameindex())
         raise JobError(
@@ -200,5 +205,8 @@ def start_scheduler(job: Job) -> subprocess.Popen[bytes]:
     }
     # In a session of its own: a signal to rank 0 does not end it before the others were told.
     return subprocess.Popen(
-        [sys.executable, "-c", "import mixnet"], env=env, start_new_session=True, stdin=subprocess.DEVNULL
+        [sys.executable, "-c", "import mixnet"],
+        env=env,
+        start_new_session=True,
+        stdin=subprocess.DEVNULL,
     )

@@ -15,7 +15,7 @@ from typing import Any
 
 from mixnet import config
 from mixnet.distributed.job import Job, JobError
-from mixnet.distributed.lines import LONGEST, keep_alive, packed, unpacked
+from mixnet.distributed.lines import LONGEST, keep_alive, packed, quiet, unpacked
 
 HEARTBEAT = 20  # seconds
 
@@ -62,6 +62,7 @@ class Scheduler:
         self.has_begun = False
         self.failure = ""
         self._service: Any = None
+        self._connections: set[asyncio.StreamWriter] = set()
         self._over = asyncio.Event()
         self._timer: asyncio.TimerHandle | None = None
 
@@ -84,10 +85,14 @@ class Scheduler:
             each.tell(end=self.failure)
         await asyncio.sleep(0.2)  # what was told last is on its way
         server.close()
+        for writer in self._connections:
+            writer.close()
+        await asyncio.sleep(0)
         return 1 if self.failure else 0
 
     async def _call(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         peer = None
+        self._connections.add(writer)
         try:
             keep_alive(writer.get_extra_info("socket"))
             hello = unpacked(await asyncio.wait_for(reader.readline(), 10)).get("hello")
@@ -109,11 +114,12 @@ class Scheduler:
                     self._lose(peer, str(message["failed"]))
                 elif "left" in message:
                     self._leave(peer)
-        except (OSError, ValueError, asyncio.TimeoutError):
+        except (TimeoutError, OSError, ValueError):
             pass  # the connection has ended
         finally:
             if peer is not None:
                 self._gone(peer)
+            self._connections.discard(writer)
             writer.close()
 
     # ---- the roll -------------------------------------------------------------------------------
@@ -127,7 +133,8 @@ class Scheduler:
         if refusal:
             peer.has_left = True
             peer.tell(refused=refusal)
-            self._fail(refusal)
+            if not self.has_begun:
+                self._refuse_all(refusal)
             return
         if peer.rank is None:
             self.waiting.append(peer)
@@ -175,7 +182,11 @@ class Scheduler:
         port = self._start_service()
         for number, peer in self.workers.items():
             peer.tell(
-                begin={"rank": number, "port": port, "peers": [self.workers[i].name for i in range(self.job.workers)]}
+                begin={
+                    "rank": number,
+                    "port": port,
+                    "peers": [self.workers[i].name for i in range(self.job.workers)],
+                }
             )
 
     def _lonely(self) -> str:
@@ -196,14 +207,15 @@ class Scheduler:
 
         address = bind_address(self.job.root) or "[::]"
         port = free_port(bind_address(self.job.root))
-        self._service = _jax.get_distributed_runtime_service(
-            f"{address}:{port}",
-            self.job.workers,
-            heartbeat_timeout=HEARTBEAT,
-            cluster_register_timeout=int(self.seconds) + 1,
-            shutdown_timeout=1,
-            recoverable=True,
-        )
+        with quiet(2):
+            self._service = _jax.get_distributed_runtime_service(
+                f"{address}:{port}",
+                self.job.workers,
+                heartbeat_timeout=HEARTBEAT,
+                cluster_register_timeout=int(self.seconds) + 1,
+                shutdown_timeout=1,
+                recoverable=True,
+            )
         return port
 
     def _give_up(self) -> None:

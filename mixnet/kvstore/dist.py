@@ -8,12 +8,11 @@ of the pushes, the same in every process.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 import numpy as np
 
 from mixnet.base import DTypeError, ShapeError
-from mixnet.distributed.world import World, buckets, firsts, sums, world
+from mixnet.distributed.processes import World, buckets, firsts, sums, world
 from mixnet.kvstore.compression import Compression
 from mixnet.kvstore.device import DeviceStore, _zeros
 from mixnet.kvstore.local import Key, LocalStore
@@ -81,7 +80,9 @@ class OverProcesses(LocalStore):
                     f"{value.spec.dtype.name}."
                 )
             kept = self._kept_back.get(key)
-            residuals.append(kept if kept is not None and kept.spec is value.spec else _zeros(value))
+            residuals.append(
+                kept if kept is not None and kept.spec is value.spec else _zeros(value)
+            )
         made, rest = self.world.exchange(how, [row, residuals], priority, "compressed all-reduce")
         self._kept_back.update(zip(keys, rest, strict=True))
         return made
@@ -92,7 +93,9 @@ class OverProcesses(LocalStore):
         for key, value in found.items():
             if isinstance(value, RowSparseNDArray):
                 parts = self._rows_of_all(value)
-                found[key] = sum_of_rows([(each._aux[0], each._data) for each in parts], value.shape)
+                found[key] = sum_of_rows(
+                    [(each._aux[0], each._data) for each in parts], value.shape
+                )
             elif any(each._is_sparse for each in groups[key]):
                 (row,) = self.world.exchange(sums, [[value._read()]], priority, "all-reduce")
                 found[key] = value._wrap(row[0])
@@ -125,6 +128,10 @@ class OverProcesses(LocalStore):
     def barrier(self) -> None:
         """Wait until all workers are here."""
         self.world.gather(np.zeros(1, np.int32))
+
+    def dead_nodes(self) -> int:
+        """How many workers have ended before their work was done."""
+        return 0 if self.world.member.lost is None else 1
 
 
 class DistStore(OverProcesses, LocalStore):

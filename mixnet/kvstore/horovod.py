@@ -58,7 +58,9 @@ class Horovod(KVStoreBase):
         Raises:
             NotImplementedError: always.
         """
-        raise NotDefinedError("The store 'horovod' keeps no optimizer; update outside of the store.")
+        raise NotDefinedError(
+            "The store 'horovod' keeps no optimizer; update outside of the store."
+        )
 
     def save_optimizer_states(self, fname: str, dump_optimizer: bool = False) -> None:
         """Not for this store.
@@ -66,7 +68,9 @@ class Horovod(KVStoreBase):
         Raises:
             NotImplementedError: always.
         """
-        raise NotDefinedError("The store 'horovod' keeps no optimizer, so there are no states to save.")
+        raise NotDefinedError(
+            "The store 'horovod' keeps no optimizer, so there are no states to save."
+        )
 
     def load_optimizer_states(self, fname: str) -> None:
         """Not for this store.

@@ -256,6 +256,15 @@ class KVStore(KVStoreBase):
 
     barrier = _barrier
 
+    def get_num_dead_node(self, node_id: int, timeout: int = 60) -> int:
+        """How many processes of the job have ended before their work was done.
+
+        Args:
+            node_id: which group, as MXNet has it: 2 servers, 4 workers, 6 both.
+            timeout: seconds; the end of a process is known at once.
+        """
+        return self.handle.dead_nodes() if node_id & 4 else 0
+
     def _send_command_to_servers(self, head: int, body: Any) -> None:
         """Send a command to the servers of a ``dist_*`` store.
 

@@ -153,6 +153,10 @@ class LocalStore:
     def barrier(self) -> None:
         """Wait for all workers; there is one."""
 
+    def dead_nodes(self) -> int:
+        """How many workers have ended before their work was done."""
+        return 0
+
     def check(self, key: Key) -> Any:
         """The stored value of a key.
 

@@ -16,7 +16,6 @@ import threading
 import traceback
 import weakref
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
 from functools import lru_cache, partial
 from typing import Any
 
@@ -27,6 +26,7 @@ from jax.sharding import Mesh, NamedSharding, PartitionSpec
 from mixnet import config
 from mixnet.base import MXNetError
 from mixnet.distributed.job import Job, JobError, WorkerLostError, find_job
+from mixnet.distributed.lines import quiet
 from mixnet.distributed.member import Member
 from mixnet.engine.current import current
 from mixnet.engine.engine import mark_told
@@ -59,17 +59,21 @@ class World:
     def __init__(self, job: Job):
         self.member = Member(job)
         self.rank, self.size = self.member.rank, job.workers
-        self.wire = Var("exchanges between processes")  # written by each, so they run in the order of pushing
+        self.wire = Var(
+            "exchanges between processes"
+        )  # written by each, so they run in the order of pushing
         self.broken: BaseException | None = None
         self._work: queue.SimpleQueue[Callable[[], None]] = queue.SimpleQueue()
         self._sharding = _connected_sharding(self.member)
         threading.Thread(target=self._run, name="mixnet exchanges", daemon=True).start()
-        with _quiet():
+        with quiet(1):
             self.run(sums, [np.ones(16, np.int32)])  # makes the connections
 
     # ---- exchanging -----------------------------------------------------------------------------
 
-    def exchange(self, exchange: Exchange, rows: Rows, priority: int = 0, name: str = "") -> list[list[Value]]:
+    def exchange(
+        self, exchange: Exchange, rows: Rows, priority: int = 0, name: str = ""
+    ) -> list[list[Value]]:
         """What an exchange makes of a bucket of values; pending until all processes have come to it.
 
         The k-th call of a process belongs with the k-th of the others, whatever the priorities.
@@ -81,7 +85,12 @@ class World:
             name: shown in timelines.
         """
         count = len(rows[0])
-        made = self._later([value for row in rows for value in row], partial(self._exchanged, exchange, count), priority, name)
+        made = self._later(
+            [value for row in rows for value in row],
+            partial(self._exchanged, exchange, count),
+            priority,
+            name,
+        )
         return [made[i : i + count] for i in range(0, len(made), count)]
 
     def gather(self, data: np.ndarray) -> np.ndarray:
@@ -93,7 +102,9 @@ class World:
         current.engine.wait_for_var(var)
         return results[0].reshape(self.size, *data.shape)
 
-    def _exchanged(self, exchange: Exchange, count: int, arrays: list[Any], specs: list[Spec]) -> list[Any]:
+    def _exchanged(
+        self, exchange: Exchange, count: int, arrays: list[Any], specs: list[Spec]
+    ) -> list[Any]:
         host = [np.asarray(array) for array in arrays]
         rows = [host[i : i + count] for i in range(0, len(host), count)]
         places, size = _places(rows[0])
@@ -202,7 +213,7 @@ class World:
                 ]
                 results = _program(exchange, self._sharding)(*whole)
                 return [np.asarray(each.addressable_shards[0].data) for each in results]
-        except jax.errors.JaxRuntimeError as error:
+        except Exception as error:  # JaxRuntimeError or ValueError, by how it was dispatched
             self.member.told.wait(_PATIENCE)
             self.broken = self.member.lost or WorkerLostError(self._reason(error))
             if self.member.lost is None:
@@ -304,7 +315,13 @@ def _program(exchange: Exchange, sharding: NamedSharding) -> Any:
         return exchange(arrays)
 
     return jax.jit(
-        jax.shard_map(shard, mesh=sharding.mesh, in_specs=sharding.spec, out_specs=sharding.spec, check_vma=False)
+        jax.shard_map(
+            shard,
+            mesh=sharding.mesh,
+            in_specs=sharding.spec,
+            out_specs=sharding.spec,
+            check_vma=False,
+        )
     )
 
 
@@ -328,7 +345,9 @@ def _connected_sharding(member: Member) -> NamedSharding:
             shutdown_on_destruction=False,
         )
         service.connect()
-        collectives = _jax.make_gloo_tcp_collectives(distributed_client=service, hostname=member.address)
+        collectives = _jax.make_gloo_tcp_collectives(
+            distributed_client=service, hostname=member.address
+        )
         client = xla_client.make_cpu_client(
             distributed_client=service,
             node_id=member.rank,
@@ -337,26 +356,11 @@ def _connected_sharding(member: Member) -> NamedSharding:
             num_devices=1,
         )
     except jax.errors.JaxRuntimeError as error:
-        raise JobError(f"rank {member.rank} found the scheduler, but not the other workers: {error}") from None
+        raise JobError(
+            f"rank {member.rank} found the scheduler, but not the other workers: {error}"
+        ) from None
     devices = sorted(client.devices(), key=lambda device: device.process_index)
     return NamedSharding(Mesh(np.array(devices), (AXIS,)), PartitionSpec(AXIS))
-
-
-@contextmanager
-def _quiet() -> Iterator[None]:
-    """What the C++ library prints on stdout goes to stderr, or nowhere."""
-    sys.stdout.flush()
-    verbose = os.environ.get("PS_VERBOSE", "0") not in ("", "0")
-    target = 2 if verbose else os.open(os.devnull, os.O_WRONLY)
-    kept = os.dup(1)
-    os.dup2(target, 1)
-    try:
-        yield
-    finally:
-        os.dup2(kept, 1)
-        os.close(kept)
-        if not verbose:
-            os.close(target)
 
 
 # ---- of this process ----------------------------------------------------------------------------
@@ -423,7 +427,9 @@ def _end(hook: _Hook, owner: int) -> None:
 def _after_fork() -> None:
     for made in _worlds:
         made.member.forget()
-        made.broken = MXNetError("Stores of a job belong to the process that made them, not to one that it forked.")
+        made.broken = MXNetError(
+            "Stores of a job belong to the process that made them, not to one that it forked."
+        )
 
 
 if hasattr(os, "register_at_fork"):
