@@ -19,6 +19,8 @@ from mixnet.distributed.job import Job, JobError, WorkerLostError
 from mixnet.distributed.lines import keep_alive, packed, unpacked
 from mixnet.libinfo import __version__
 
+_NO_PROXY = "no_grpc_proxy"
+
 
 class Member:
     """This process in its job, from joining on.
@@ -52,8 +54,8 @@ class Member:
         self.peers: list[str] = begun["peers"]
         self.root = self._socket.getpeername()[0]
         # The coordination service is on the way that was just taken, not behind a proxy for downloads.
-        known = os.environ.get("no_grpc_proxy", "")
-        os.environ["no_grpc_proxy"] = ",".join(filter(None, (known, self.root)))
+        known = os.environ.get(_NO_PROXY, "")
+        os.environ[_NO_PROXY] = ",".join(filter(None, (known, self.root)))
         threading.Thread(target=self._watch, name="mixnet job", daemon=True).start()
 
     def _hello(self) -> dict[str, Any]:

@@ -348,7 +348,7 @@ def _connected_sharding(member: Member) -> NamedSharding:
         collectives = _jax.make_gloo_tcp_collectives(
             distributed_client=service, hostname=member.address
         )
-        client = xla_client.make_cpu_client(
+        client: Any = xla_client.make_cpu_client(
             distributed_client=service,
             node_id=member.rank,
             num_nodes=member.job.workers,

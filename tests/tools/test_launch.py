@@ -194,19 +194,42 @@ def test_over_ssh(
     monkeypatch.setattr(launchers, "SSH", (*launchers.SSH, *options))
     monkeypatch.setenv("PYTHONPATH", str(Path(__file__).parents[2]))
     try:
-        time.sleep(0.5)
+        while subprocess.run(
+            [*launchers.SSH, "-p", str(port), "127.0.0.1", "true"], stderr=subprocess.DEVNULL
+        ).returncode:
+            time.sleep(0.1)
         (tmp_path / "hosts").write_text(f"127.0.0.1:{port}\n")
-        code = "import os; print('here', os.environ['DMLC_WORKER_ID'], os.environ['SSH_CONNECTION'].split()[0])"
-        monkeypatch.setattr("mixnet.tools.launch.command_line.check", lambda plan: None)
-        assert main(["-n", "2", "-H", str(tmp_path / "hosts"), sys.executable, "-c", code]) in (
-            0,
-            1,
+        program = tmp_path / "program.py"
+        program.write_text(
+            "import os, mixnet as mx; kv = mx.kv.create('dist_sync'); v = mx.nd.ones(2); kv.init(0, v); "
+            "kv.push(0, v); kv.pull(0, out=v); print(kv.rank, v.asnumpy(), os.environ['SSH_CONNECTION'][:9])"
         )
+        code = main(["-n", "2", "-H", str(tmp_path / "hosts"), sys.executable, str(program)])
         out = capsys.readouterr().out
-        assert "[rank 0] here 0 127.0.0.1" in out and "[rank 1] here 1 127.0.0.1" in out
+        assert code == 0, out
+        assert "[rank 0] 0 [2. 2.] 127.0.0.1" in out and "[rank 1] 1 [2. 2.] 127.0.0.1" in out
     finally:
         server.terminate()
         server.wait(10)
+
+
+@pytest.mark.skipif(
+    shutil.which("mpirun") is None, reason="mpirun is missing: apt-get install openmpi-bin"
+)
+def test_over_mpi(tmp_path: Path) -> None:
+    """Without the launcher: mpirun says who is who, and rank 0 starts the scheduler."""
+    program = tmp_path / "program.py"
+    program.write_text(
+        "import mixnet as mx; kv = mx.kv.create('dist_sync'); v = mx.nd.ones(2); kv.init(0, v); "
+        "kv.push(0, v); kv.pull(0, out=v); print('rank %d has %s\\n' % (kv.rank, v.asnumpy()), end='')"
+    )
+    env = {**os.environ, "OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
+    command = ["mpirun", "-n", "2", "--oversubscribe", sys.executable, str(program)]
+    found = subprocess.run(
+        command, env=env, capture_output=True, text=True, timeout=120, cwd=Path(__file__).parents[2]
+    )
+    assert found.returncode == 0, found.stdout + found.stderr
+    assert "rank 0 has [2. 2.]" in found.stdout and "rank 1 has [2. 2.]" in found.stdout
 
 
 # ---- looking after processes --------------------------------------------------------------------

@@ -61,11 +61,10 @@ def _ssh(plan: Plan) -> list[Process]:
 
 def _watched(plan: Plan, env: Mapping[str, str]) -> str:
     """A script that runs the program, and ends it when the connection to the launcher does."""
-    exports = " ".join(f"{name}={shlex.quote(value)}" for name, value in sorted(env.items()))
     return (
-        f"cd {shlex.quote(plan.folder or os.getcwd())} || exit 68; export {exports}; exec 3<&0; "
+        f"cd {shlex.quote(plan.folder or os.getcwd())} || exit 68; {exports(env)} exec 3<&0; "
         f"setsid {shlex.join(plan.command)} </dev/null & child=$!; "
-        f"(cat <&3 >/dev/null; kill -TERM -$child; sleep 10; kill -KILL -$child) 2>/dev/null & "
+        f"(cat <&3 >/dev/null; kill -TERM -$child; sleep 10; kill -KILL -$child) >/dev/null 2>&1 & "
         f"wait $child; code=$?; kill $! 2>/dev/null; exit $code"
     )
 
@@ -115,7 +114,7 @@ def _sge(plan: Plan) -> list[Process]:
     env = {**plan.passed_on(), **plan.variables("worker")}
     # Tasks of an array are numbered from 1.
     script = (
-        f"{_exports(env)} export DMLC_WORKER_ID=$((SGE_TASK_ID-1)); exec {shlex.join(plan.command)}"
+        f"{exports(env)} export DMLC_WORKER_ID=$((SGE_TASK_ID-1)); exec {shlex.join(plan.command)}"
     )
     return [Process("qsub", ("qsub", *options, "sh", "-c", shlex.quote(script)))]
 
@@ -132,7 +131,8 @@ def _yarn(plan: Plan) -> list[Process]:
     return [Process("yarn", command)]
 
 
-def _exports(env: Mapping[str, str]) -> str:
+def exports(env: Mapping[str, str]) -> str:
+    """The start of a script that sets variables."""
     return "".join(
         f"export {name}={shlex.quote(value)}; " for name, value in sorted(env.items())
     ).rstrip()
@@ -216,7 +216,7 @@ def copying(plan: Plan) -> list[tuple[str, ...]]:
     if not plan.folder or plan.launcher not in ("ssh", "mpi"):
         return []
     here = f"{Path.cwd()}/"
-    found = []
+    found: list[tuple[str, ...]] = []
     for host in dict.fromkeys(plan.hosts):
         name, _, port = host.partition(":")
         shell = shlex.join((*SSH, *(("-p", port) if port else ())))

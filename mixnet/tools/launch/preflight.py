@@ -12,7 +12,7 @@ from pathlib import PurePath
 import jax
 
 from mixnet.libinfo import __version__
-from mixnet.tools.launch.launchers import over_ssh
+from mixnet.tools.launch.launchers import exports, over_ssh
 from mixnet.tools.launch.plan import LaunchError, Plan
 
 _SECONDS = 60
@@ -47,7 +47,8 @@ def _problem(plan: Plan, host: str) -> str:
         socket.getaddrinfo(name, None)
     except socket.gaierror as error:
         return f"  {host}: the name has no address ({error.strerror}). Give an IP address, or enter it in the DNS."
-    script = f"cd {shlex.quote(plan.folder or '.')} && {shlex.join([_python(plan.command), '-c', _look(plan)])}"
+    look = shlex.join([_python(plan.command), "-c", _look(plan)])
+    script = f"{exports(plan.passed_on())} {look}"
     try:
         found = subprocess.run(
             over_ssh(host, script),

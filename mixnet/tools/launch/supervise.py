@@ -17,6 +17,7 @@ from mixnet.distributed.job import EXIT_LOST
 from mixnet.tools.launch.plan import LaunchError, Process
 
 GRACE = 5.0  # seconds for others to say why they end
+OTHERS = 3.0  # seconds for the scheduler and servers to end after the workers
 TERM = 10.0  # seconds between asking a process to end and ending it
 _LAST_LINES = 20
 
@@ -128,7 +129,7 @@ class Supervisor:
             if any(codes):
                 return self._first(workers)
             if all(code == 0 for code in codes):
-                self._let_end(TERM, [each for each in self.running if not each.process.is_worker])
+                self._let_end(OTHERS, [each for each in self.running if not each.process.is_worker])
                 return None
             scheduler = self.running[0]
             if not scheduler.process.is_worker and scheduler.code:
