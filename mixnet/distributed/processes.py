@@ -16,10 +16,12 @@ import threading
 import traceback
 import weakref
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from functools import lru_cache, partial
 from typing import Any
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 from jax.sharding import Mesh, NamedSharding, PartitionSpec
 
@@ -95,12 +97,22 @@ class World:
 
     def gather(self, data: np.ndarray) -> np.ndarray:
         """The arrays of all processes, ``(processes, *data.shape)``. Waits for them."""
+        return self._now(gathered, data).reshape(self.size, *data.shape)
+
+    def swap(self, data: np.ndarray) -> np.ndarray:
+        """``data[i]`` goes to process ``i``; the ``i``-th row of the result is from process ``i``. Waits."""
+        return self._now(swapped, data).reshape(data.shape)
+
+    def _now(self, exchange: Exchange, data: np.ndarray) -> np.ndarray:
         flat = np.ascontiguousarray(data).reshape(-1)
+        if not flat.size:
+            return flat
         results: list[np.ndarray] = []
-        var = Var("all-gather")
-        self._push(lambda: results.extend(self.run(gathered, [flat])), (), (var,), 0, "all-gather")
+        name = getattr(exchange, "__name__", "exchange")
+        var = Var(name)
+        self._push(lambda: results.extend(self.run(exchange, [flat])), (), (var,), 0, name)
         current.engine.wait_for_var(var)
-        return results[0].reshape(self.size, *data.shape)
+        return results[0]
 
     def _exchanged(
         self, exchange: Exchange, count: int, arrays: list[Any], specs: list[Spec]
@@ -246,15 +258,30 @@ def sums(arrays: Sequence[Any]) -> tuple[Any, ...]:
     return tuple(jax.lax.psum(each, AXIS) for each in arrays)
 
 
-def firsts(arrays: Sequence[Any]) -> tuple[Any, ...]:
-    """The exchange that gives all processes what the first one has, bit for bit."""
-    is_first = jax.lax.axis_index(AXIS) == 0
-    found = []
-    for each in arrays:
-        bits = jax.lax.bitcast_convert_type(each, f"uint{8 * each.dtype.itemsize}")
-        total = jax.lax.psum(jax.numpy.where(is_first, bits, 0), AXIS)
-        found.append(jax.lax.bitcast_convert_type(total, each.dtype))
-    return tuple(found)
+@dataclass(frozen=True)
+class Copies:
+    """The exchange that gives all processes what one has, bit for bit.
+
+    Args:
+        root: rank of the one.
+    """
+
+    root: int = 0
+
+    def __call__(self, arrays: Sequence[Any]) -> tuple[Any, ...]:
+        """What a process does: the others add zeros."""
+        is_root = jax.lax.axis_index(AXIS) == self.root
+        found = []
+        for each in arrays:
+            bits = jax.lax.bitcast_convert_type(each, f"uint{8 * each.dtype.itemsize}")
+            total = jax.lax.psum(jnp.where(is_root, bits, 0), AXIS)
+            found.append(jax.lax.bitcast_convert_type(total, each.dtype))
+        return tuple(found)
+
+
+def swapped(arrays: Sequence[Any]) -> tuple[Any, ...]:
+    """The exchange in which every process sends each one a part: the parts in the order of ranks."""
+    return tuple(jax.lax.all_to_all(each, AXIS, 0, 0, tiled=True) for each in arrays)
 
 
 def gathered(arrays: Sequence[Any]) -> tuple[Any, ...]:

@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from mixnet.base import DTypeError, ShapeError
-from mixnet.distributed.processes import World, buckets, firsts, sums, world
+from mixnet.distributed.processes import Copies, World, buckets, sums, world
 from mixnet.kvstore.compression import Compression
 from mixnet.kvstore.device import DeviceStore, _zeros
 from mixnet.kvstore.local import Key, LocalStore
@@ -39,7 +39,7 @@ class OverProcesses(LocalStore):
         dense = [key for key in keys if not self.stored[key]._is_sparse]
         values = [self.stored[key]._read() for key in dense]
         for bucket in buckets(values):
-            (row,) = self.world.exchange(firsts, [[values[i] for i in bucket]], 0, "broadcast")
+            (row,) = self.world.exchange(Copies(), [[values[i] for i in bucket]], 0, "broadcast")
             for i, value in zip(bucket, row, strict=True):
                 self.stored[dense[i]] = self.stored[dense[i]]._wrap(value)
         for key in keys:

@@ -212,6 +212,55 @@ def modules() -> None:
     assert np.allclose(model.arg_params["fc_weight"].asnumpy(), found, atol=1e-6)
 
 
+def horovod() -> None:
+    import mixnet.horovod as hvd
+
+    hvd.init()
+    assert (hvd.rank(), hvd.size(), hvd.local_rank(), hvd.local_size()) == (rank, 2, rank, 2)
+    value = nd.full(3, rank + 1)
+    assert hvd.allreduce(value).asnumpy().tolist() == [1.5] * 3
+    assert (
+        hvd.allreduce_(value, average=False).asnumpy().tolist()
+        == [3] * 3
+        == value.asnumpy().tolist()
+    )
+    assert hvd.broadcast(nd.full(2, rank), root_rank=1).asnumpy().tolist() == [1, 1]
+    joined = hvd.allgather(nd.full((rank + 1, 2), rank))
+    assert joined.asnumpy()[:, 0].tolist() == [0, 1, 1]
+    assert hvd.alltoall(nd.arange(4) + 10 * rank).asnumpy().tolist() == (
+        [0, 1, 10, 11] if rank == 0 else [2, 3, 12, 13]
+    )
+    got = hvd.alltoall(nd.arange(3) + 10 * rank, splits=[1, 2] if rank == 0 else [3, 0])
+    assert got.asnumpy().tolist() == ([0, 10, 11, 12] if rank == 0 else [1, 2])
+    x, y = nd.ones((4, 6)) * (rank + 1), nd.array([rank] * 4)
+
+    def stepped(make: object) -> list:
+        mx.random.seed(rank)
+        net = network()
+        net.initialize(mx.init.Xavier())
+        hvd.broadcast_parameters(net.collect_params(), root_rank=1)
+        step = make(net)
+        for _ in range(2):
+            with autograd.record():
+                loss = gluon.loss.SoftmaxCrossEntropyLoss()(net(x), y)
+            loss.backward()
+            step(4)
+        return [each.data().asnumpy() for each in net.collect_params().values()]
+
+    def by_trainer(net: object) -> object:
+        return hvd.DistributedTrainer(net.collect_params(), "sgd", {"learning_rate": 0.5}).step
+
+    def by_optimizer(net: object) -> object:
+        optimizer = hvd.DistributedOptimizer(mx.optimizer.SGD(learning_rate=0.5))
+        return gluon.Trainer(net.collect_params(), optimizer, kvstore=None).step
+
+    first, second = stepped(by_trainer), stepped(by_optimizer)
+    for a, b in zip(first, second, strict=True):
+        # hvd's optimizer divides in rescale_grad, where a Trainer puts its own.
+        assert np.array_equal(hvd.broadcast(nd.array(a), 0).asnumpy(), a)
+        assert np.isfinite(b).all() and np.array_equal(hvd.broadcast(nd.array(b), 1).asnumpy(), b)
+
+
 def nothing_waits() -> None:
     """A push returns, although the other process pushes only later."""
     store = mx.kv.create("dist_sync")
@@ -264,6 +313,7 @@ for kind in ("dist_sync", "dist_sync_device"):
 compressed("dist_device_sync")
 training()
 modules()
+horovod()
 nothing_waits()
 naive()
 errors()
