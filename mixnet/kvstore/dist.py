@@ -7,11 +7,12 @@ of the pushes, the same in every process.
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from mixnet.base import DTypeError, ShapeError
+from mixnet.base import DTypeError, MXNetError, ShapeError
 from mixnet.distributed.processes import Copies, World, buckets, sums, world
 from mixnet.kvstore.compression import Compression
 from mixnet.kvstore.device import DeviceStore, _zeros
@@ -35,7 +36,12 @@ class OverProcesses(LocalStore):
     # ---- values ---------------------------------------------------------------------------------
 
     def share(self, keys: Sequence[Key]) -> None:
-        """Take what the first worker has as the first values of keys."""
+        """Take what the first worker has as the first values of keys.
+
+        Raises:
+            MXNetError: workers have other keys, shapes or dtypes.
+        """
+        self._check_alike(keys)
         dense = [key for key in keys if not self.stored[key]._is_sparse]
         values = [self.stored[key]._read() for key in dense]
         for bucket in buckets(values):
@@ -45,6 +51,21 @@ class OverProcesses(LocalStore):
         for key in keys:
             if self.stored[key]._is_sparse:
                 self.stored[key] = self._rows_of_all(self.stored[key])[0]
+
+    def _check_alike(self, keys: Sequence[Key]) -> None:
+        text = ", ".join(
+            f"{key!r} {self.stored[key].shape} {self.stored[key]._spec.dtype.name}" for key in keys
+        )
+        digest = hashlib.sha256(text.encode()).digest()[:8]
+        every = self.world.gather(np.frombuffer(digest, np.int64))[:, 0]
+        others = [rank for rank in range(self.num_workers) if every[rank] != every[0]]
+        if others:
+            for key in keys:
+                del self.stored[key]
+            raise MXNetError(
+                f"init: rank {', '.join(map(str, others))} has other keys, shapes or dtypes than rank 0. All "
+                f"workers initialize the same keys in the same order; rank {self.rank} has {text:.300}."
+            )
 
     def sum(self, groups: Mapping[Key, Sequence[NDArray]], priority: int) -> Groups:
         """For each key the sum of its dense arrays over devices and processes, where the first one is."""

@@ -39,7 +39,10 @@ for name, size, repeats in {sizes}:
 
 def turns(repeats: int) -> list[tuple[str, int, int]]:
     """What is measured how often."""
-    return [(name, size, max(5, repeats if size < 1e6 else repeats // 20)) for name, size in SIZES.items()]
+    return [
+        (name, size, max(5, repeats if size < 1e6 else repeats // 20))
+        for name, size in SIZES.items()
+    ]
 
 
 def worker(repeats: int) -> None:
@@ -58,7 +61,9 @@ def worker(repeats: int) -> None:
         value, out = mx.nd.ones((size,)), mx.nd.zeros((size,))
         store.init(name, value)
         mx.nd.waitall()
-        whole = jax.make_array_from_callback((2 * size,), sharding, partial(_given, np.ones(size, np.float32)))
+        whole = jax.make_array_from_callback(
+            (2 * size,), sharding, partial(_given, np.ones(size, np.float32))
+        )
         program = _program(sums, sharding)
 
         def bare(whole: object = whole, program: object = program) -> None:
@@ -78,7 +83,9 @@ def worker(repeats: int) -> None:
                     times[label].append(time.perf_counter() - start)
         if store.rank == 0:
             for label, each in times.items():
-                print(label, name, statistics.median(each) * 1e3, min(each) * 1e3, sep="|", flush=True)
+                print(
+                    label, name, statistics.median(each) * 1e3, min(each) * 1e3, sep="|", flush=True
+                )
 
 
 def of_mxnet(command: list[str], repeats: int) -> dict[str, tuple[float, float]]:
@@ -124,7 +131,9 @@ def main() -> None:
     if given.mxnet:
         columns["MXNet after"] = of_mxnet(shlex.split(given.mxnet), given.repeats)
     for name in SIZES:
-        row = [f"{label} {each[name][0]:.2f} ({each[name][1]:.2f})" for label, each in columns.items()]
+        row = [
+            f"{label} {each[name][0]:.2f} ({each[name][1]:.2f})" for label, each in columns.items()
+        ]
         ratio = columns["mixnet"][name][0] / columns["JAX"][name][0]
         print(f"{name}: {', '.join(row)} ms; mixnet / JAX {ratio:.2f}")
 

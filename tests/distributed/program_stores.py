@@ -302,6 +302,13 @@ def errors() -> None:
             assert text in str(error), error
         else:
             raise AssertionError(text)
+    try:
+        store.init("other", nd.ones(3 + rank))
+    except mx.MXNetError as error:
+        assert "rank 1 has other keys, shapes or dtypes than rank 0" in str(error)
+    else:
+        raise AssertionError("other shapes")
+    store.init("other", nd.ones(2))  # as if nothing had been
     store.push("k", nd.ones(3))  # what failed was not sent
     assert pulled(store, "k", nd.ones(3)) == [2, 2, 2]
 

@@ -36,7 +36,7 @@ def test_a_killed_worker_ends_all_and_they_start_again(tmp_path: Path) -> None:
 def test_a_worker_that_does_not_come() -> None:
     port = free_port("127.0.0.1")
     env = {**os.environ, "DMLC_PS_ROOT_URI": "127.0.0.1", "DMLC_PS_ROOT_PORT": str(port),
-           "DMLC_NUM_WORKER": "2", "DMLC_NUM_SERVER": "1", "MIXNET_JOIN_SECONDS": "8"}  # fmt: skip
+           "DMLC_NUM_WORKER": "2", "DMLC_NUM_SERVER": "1", "MIXNET_JOIN_SECONDS": "5"}  # fmt: skip
     command = [sys.executable, "-c", "import mixnet as mx; mx.kv.create('dist_sync')"]
     roles = {"scheduler": {}, "server": {}, "worker": {"DMLC_WORKER_ID": "0"}}
     started = {
@@ -50,7 +50,7 @@ def test_a_worker_that_does_not_come() -> None:
         for role, more in roles.items()
     }
     said = {role: process.communicate(timeout=60)[1] for role, process in started.items()}
-    reason = "After 8 s rank 1 had not come; of 2 workers rank 0 had."
+    reason = "After 5 s rank 1 had not come; of 2 workers rank 0 had."
     assert reason in said["worker"] and "MIXNET_JOIN_SECONDS" in said["worker"]
     assert reason in said["scheduler"]
     codes = {role: process.returncode for role, process in started.items()}
