@@ -2,6 +2,12 @@
 
 import gc
 
+from mixnet.distributed import roles as _roles
+
+# A process in the role of a scheduler or server serves here, and ends with the job.
+_roles.serve_if_asked()
+
+# ruff: noqa: E402
 from mixnet import api as api
 from mixnet import attribute as attribute
 from mixnet import autograd as autograd
@@ -9,6 +15,7 @@ from mixnet import base as base
 from mixnet import callback as callback
 from mixnet import context as context
 from mixnet import contrib as contrib
+from mixnet import distributed as distributed
 from mixnet import engine as engine
 from mixnet import error as error
 from mixnet import executor_manager as executor_manager
@@ -90,7 +97,7 @@ paths.install(__name__)
 _interrupt.install()
 _interpreter.check()
 
-from mixnet import test_utils as test_utils  # noqa: E402
+from mixnet import test_utils as test_utils
 
 # Programs compare it with versions of MXNet; what stands behind the plus is our own.
 __version__ = libinfo.__version__ + "+mixnet.0.1.0"

@@ -56,6 +56,13 @@ SETTINGS: dict[str, Setting] = {
             "several devices (SyncBatchNorm), before that is an error.",
         ),
         Setting(
+            "MIXNET_JOIN_SECONDS",
+            float,
+            30.0,
+            "How long the processes of a job wait for each other when the first store of kind dist_* is made, before "
+            "that is an error that names who is missing.",
+        ),
+        Setting(
             "MIXNET_WATCHDOG",
             float,
             0.0,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import logging
 import math
+from functools import cache
 
 import mixnet as mx
 
@@ -14,11 +15,17 @@ def add_fit_args(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("training")
     group.add_argument("--gpus", help="numbers, as 0,1; the CPU if left out")
     group.add_argument("--cpus", type=int, default=1, help="CPU devices to train on")
-    group.add_argument("--kv-store", default="device", help="local or device")
+    group.add_argument(
+        "--kv-store",
+        default="device",
+        help="local, device, or dist_sync in processes that mixnet-launch started",
+    )
     group.add_argument("--gc-type", default="none", help="compression of gradients: 2bit or none")
     group.add_argument("--gc-threshold", type=float, default=0.5)
     group.add_argument("--num-epochs", type=int, default=10)
-    group.add_argument("--batch-size", type=int, default=64, help="over all devices together")
+    group.add_argument(
+        "--batch-size", type=int, default=64, help="over all devices of a process together"
+    )
     group.add_argument("--optimizer", default="sgd")
     group.add_argument("--lr", type=float, default=0.05)
     group.add_argument("--lr-factor", type=float, default=0.1)
@@ -32,6 +39,19 @@ def add_fit_args(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--load-epoch", type=int, help="the checkpoint to go on from")
     group.add_argument("--monitor", type=int, default=0, help="print norms every so many batches")
     group.add_argument("--seed", type=int, default=0)
+
+
+@cache
+def store(kind: str) -> mx.kv.KVStore:
+    """The store, which joins the job if there is one; made once."""
+    return mx.kv.create(kind)
+
+
+def own_part(arrays: tuple, kind: str) -> tuple:
+    """This worker's share of data for training: all have the same number of samples."""
+    kv = store(kind)
+    length = len(arrays[0]) // kv.num_workers
+    return tuple(each[kv.rank :: kv.num_workers][:length] for each in arrays)
 
 
 def contexts(args: argparse.Namespace) -> list[mx.Context]:
@@ -78,7 +98,7 @@ def fit(
     """
     logging.basicConfig(level=logging.INFO, format="%(message)s")
     mx.random.seed(args.seed)
-    kv = mx.kv.create(args.kv_store)
+    kv = store(args.kv_store)
     if args.gc_type != "none":
         kv.set_gradient_compression({"type": args.gc_type, "threshold": args.gc_threshold})
     rate, falling = schedule(args, math.ceil(count / args.batch_size))
@@ -91,7 +111,9 @@ def fit(
     metrics = [mx.metric.Accuracy()]
     if args.top_k:
         metrics.append(mx.metric.TopKAccuracy(top_k=args.top_k))
-    saving = mx.callback.do_checkpoint(args.model_prefix) if args.model_prefix else None
+    # All workers have the same parameters: one of them writes.
+    is_writer = args.model_prefix and kv.rank == 0
+    saving = mx.callback.do_checkpoint(args.model_prefix) if is_writer else None
     model = mx.mod.Module(network, context=contexts(args))
     model.fit(
         train,

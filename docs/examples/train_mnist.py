@@ -12,7 +12,7 @@ import struct
 from pathlib import Path
 
 import numpy as np
-from fit import add_fit_args, fit
+from fit import add_fit_args, fit, own_part
 
 import mixnet as mx
 
@@ -94,10 +94,11 @@ def main() -> None:
         print(f"MNIST is not in {args.data}/: taking scikit-learn's digits.")
         data = digits()
     np.random.seed(args.seed)
-    train = mx.io.NDArrayIter(*data["train"], args.batch_size, shuffle=True)
+    own = own_part(data["train"], args.kv_store)
+    train = mx.io.NDArrayIter(*own, args.batch_size, shuffle=True)
     val = mx.io.NDArrayIter(*data["val"], args.batch_size)
     network = {"mlp": mlp, "lenet": lenet}[args.network](args.num_classes)
-    accuracy = fit(args, network, train, val, len(data["train"][0]))
+    accuracy = fit(args, network, train, val, len(own[0]))
     print(f"accuracy on digits it has not seen: {accuracy:.4f}")
 
 

@@ -114,6 +114,13 @@ PICTURES = {
         [Box("upd", "updater", "the optimizer, if the store has one", "local.py", 3)],
         [Box("val", "value of the key", "pulled by every device", "kvstore.py", 4)],
     ], [("g0", "comp"), ("g1", "comp", "push"), ("g2", "comp"), ("comp", "sum"), ("sum", "upd"), ("upd", "val"), ("val", "g2", "pull", True)]),
+    "distributed": ("processes call the scheduler, hear who is there, and sum buckets of arrays among themselves", [
+        [Box("env", "environment", "DMLC_*, mpirun, srun, torchrun", "job.py", 6)],
+        [Box("sch", "scheduler", "calls the roll, tells who is lost", "scheduler.py", 5)],
+        [Box("m0", "rank 0", "a member of the job", "member.py", 1), Box("m1", "rank 1", "a member of the job", "member.py", 1)],
+        [Box("buck", "exchange", "buckets in the order of pushing", "processes.py", 3)],
+        [Box("v0", "sums of rank 0", "in its own store", kind=0), Box("v1", "sums of rank 1", "the same", kind=0)],
+    ], [("env", "sch"), ("sch", "m0", "begin"), ("sch", "m1", "begin"), ("m0", "buck"), ("m1", "buck"), ("buck", "v0"), ("buck", "v1")]),
     "metric": ("update records what a batch adds; the sums stay on the device until get()", [
         [Box("pred", "label, prediction", "of every batch", kind=6)],
         [Box("meas", "measure", "a pure function of both", "accuracy.py", 0)],

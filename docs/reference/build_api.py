@@ -32,7 +32,7 @@ GROUPS = {
               "gluon.data.vision.transforms", "gluon.utils", "gluon.model_zoo.vision", "gluon.model_zoo.model_store",
               "gluon.contrib.nn", "gluon.contrib.cnn", "gluon.contrib.rnn", "gluon.contrib.data", "gluon.contrib.estimator"],
     "Training": ["module", "model", "optimizer", "lr_scheduler", "initializer", "metric", "callback", "monitor",
-                 "kvstore", "rnn", "contrib.amp", "contrib.svrg_optimization.svrg_module", "contrib.text.embedding",
+                 "kvstore", "distributed", "horovod", "rnn", "contrib.amp", "contrib.svrg_optimization.svrg_module", "contrib.text.embedding",
                  "contrib.text.vocab", "contrib.quantization"],
     "Data": ["io", "image", "recordio"],
     "Under the lid": ["engine", "runtime", "stages", "profiler", "widgets", "ops", "operator", "context"],

@@ -159,7 +159,7 @@ class Trainer:
         if not isinstance(wanted, str):
             raise AttributeTypeError("kvstore must be KVStore, str or None")
         alone = len(self._contexts) < 2 and not self._contains_sparse_weight
-        if alone and "dist" not in wanted:
+        if alone and "dist" not in wanted and wanted != "horovod":
             return None
         return create_kvstore(wanted)
 

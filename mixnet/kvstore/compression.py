@@ -1,4 +1,4 @@
-"""2-bit gradients: what a device sends of its gradient, and the residual that it keeps."""
+"""Compressed gradients: what is sent of a gradient, and the residual that is kept for the next one."""
 
 from __future__ import annotations
 
@@ -6,16 +6,20 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 
 from mixnet.base import AttributeValueError, MXNetError
+from mixnet.ops.over_devices import AXIS
 from mixnet.runtime.collective import gather
 
 _PER_WORD = 16
 # The first of four values stands in the top bits of a byte, the first byte in the lowest of a word.
 _SHIFTS = np.array([8 * (k // 4) + 6 - 2 * (k % 4) for k in range(_PER_WORD)], np.uint32)
 _PLUS, _MINUS = 3, 2
+_BIT_SHIFTS = np.array([8 * (k // 8) + 7 - k % 8 for k in range(32)], np.uint32)
+_HALVES = {"fp16": "float16", "bf16": "bfloat16"}
 
 
 @dataclass(frozen=True)
@@ -55,24 +59,92 @@ class TwoBit:
         return values.reshape(tuple(shape))
 
     def __call__(self, arrays: Sequence[Any]) -> tuple[Any, ...]:
-        """What a device does in an exchange: gradients and residuals in, sums and residuals out.
+        """What a device does in an exchange: see ``_exchanged``."""
+        return _exchanged(self, arrays)
 
-        Only words travel. Each device adds what all of them sent, in the order of their ranks.
+
+@dataclass(frozen=True)
+class OneBit:
+    """Every value is sent as +1, if it is above ``threshold``, or -1; the rest waits in the residual.
+
+    Args:
+        threshold: any number.
+    """
+
+    threshold: float
+
+    def encode(self, gradient: Any, residual: Any) -> tuple[Any, Any]:
+        """Words of 32 values each, and the new residual.
+
+        Args:
+            gradient: of any shape.
+            residual: what was not sent yet, of that shape.
+
+        Returns:
+            uint32 ``(ceil(size / 32),)``, and the residual. The first of eight values stands in the top
+            bit of a byte; 1 is +1, 0 is -1.
         """
+        total = residual + gradient
+        up = total > jnp.asarray(self.threshold, total.dtype)
+        rest = total - jnp.where(up, 1, -1).astype(total.dtype)
+        bits = up.astype(jnp.uint32).ravel()
+        bits = jnp.pad(bits, (0, -bits.size % 32)).reshape(-1, 32)
+        return jnp.sum(bits << _BIT_SHIFTS, axis=1, dtype=jnp.uint32), rest
+
+    def decode(self, words: Any, shape: Sequence[int], dtype: Any) -> Any:
+        """The values that ``words`` stand for, in a shape."""
+        bits = ((words[:, None] >> _BIT_SHIFTS) & 1).ravel()[: int(np.prod(shape, dtype=np.int64))]
+        return jnp.where(bits == 1, 1, -1).astype(dtype).reshape(tuple(shape))
+
+    def __call__(self, arrays: Sequence[Any]) -> tuple[Any, ...]:
+        """What a device does in an exchange: see ``_exchanged``."""
+        return _exchanged(self, arrays)
+
+
+@dataclass(frozen=True)
+class Half:
+    """Values travel and are summed in half as many bytes or fewer; what is cut off waits in the residual.
+
+    Args:
+        dtype: ``float16`` or ``bfloat16``.
+    """
+
+    dtype: str
+
+    def __call__(self, arrays: Sequence[Any]) -> tuple[Any, ...]:
+        """What a device does in an exchange: gradients and residuals in, sums and residuals out."""
         half = len(arrays) // 2
-        sums, residuals = [], []
+        found, residuals = [], []
         for gradient, residual in zip(arrays[:half], arrays[half:], strict=True):
-            words, rest = self.encode(gradient, residual)
-            everyone = gather(words)
-            total = self.decode(everyone[0], gradient.shape, gradient.dtype)
-            for rank in range(1, everyone.shape[0]):
-                total = total + self.decode(everyone[rank], gradient.shape, gradient.dtype)
-            sums.append(total)
-            residuals.append(rest)
-        return (*sums, *residuals)
+            total = gradient + residual
+            sent = total.astype(self.dtype)
+            residuals.append(total - sent.astype(total.dtype))
+            found.append(jax.lax.psum(sent, AXIS).astype(gradient.dtype))
+        return (*found, *residuals)
 
 
-def compression(parameters: Mapping[str, Any]) -> TwoBit:
+Compression = TwoBit | OneBit | Half
+
+
+def _exchanged(how: TwoBit | OneBit, arrays: Sequence[Any]) -> tuple[Any, ...]:
+    """What a device does in an exchange: gradients and residuals in, sums and residuals out.
+
+    Only words travel. Each device adds what all of them sent, in the order of their ranks.
+    """
+    half = len(arrays) // 2
+    sums, residuals = [], []
+    for gradient, residual in zip(arrays[:half], arrays[half:], strict=True):
+        words, rest = how.encode(gradient, residual)
+        everyone = gather(words)
+        total = how.decode(everyone[0], gradient.shape, gradient.dtype)
+        for rank in range(1, everyone.shape[0]):
+            total = total + how.decode(everyone[rank], gradient.shape, gradient.dtype)
+        sums.append(total)
+        residuals.append(rest)
+    return (*sums, *residuals)
+
+
+def compression(parameters: Mapping[str, Any]) -> Compression:
     """The compression that ``{'type': '2bit', 'threshold': 0.5}`` asks for.
 
     Raises:
@@ -81,11 +153,16 @@ def compression(parameters: Mapping[str, Any]) -> TwoBit:
     kind = parameters.get("type")
     if kind is None:
         raise MXNetError("Gradient compression needs a type: {'type': '2bit', 'threshold': 0.5}.")
+    if kind in _HALVES:
+        return Half(_HALVES[kind])
+    threshold = float(parameters.get("threshold", 0.5))
+    if kind == "1bit":
+        return OneBit(threshold)
     if kind != "2bit":
         raise AttributeValueError(
-            f"Unknown type for gradient compression {kind}; take {{'type': '2bit'}}."
+            f"Unknown type for gradient compression {kind}; take {{'type': '2bit'}}, '1bit', 'fp16' or "
+            f"'bf16'."
         )
-    threshold = float(parameters.get("threshold", 0.5))
     if not threshold > 0:
         raise AttributeValueError(f"threshold={threshold:g}: threshold must be greater than 0.")
     return TwoBit(threshold)

@@ -7,7 +7,7 @@ from typing import Any
 
 from mixnet.base import DTypeError
 from mixnet.context import Context
-from mixnet.kvstore.compression import TwoBit
+from mixnet.kvstore.compression import Compression
 from mixnet.kvstore.local import Key, LocalStore, _plain
 from mixnet.ndarray.create import zeros
 from mixnet.ndarray.ndarray import NDArray
@@ -24,10 +24,10 @@ class DeviceStore(LocalStore):
         super().__init__()
         self._homes: dict[Key, Context] = {}
         self._kept: dict[Context, int] = {}  # elements of the large values on a context
-        self._compression: TwoBit | None = None
+        self._compression: Compression | None = None
         self._residuals: dict[Key, list[Value]] = {}
 
-    def compress(self, how: TwoBit) -> None:
+    def compress(self, how: Compression) -> None:
         """Send gradients compressed from now on."""
         self._compression = how
 
@@ -71,7 +71,7 @@ class DeviceStore(LocalStore):
         if residuals is None or [r.spec for r in residuals] != [v.spec for v in group]:
             residuals = [_zeros(value) for value in group]
         sums, self._residuals[key] = run_on_mesh(
-            self._compression, [group, residuals], priority, "2-bit all-reduce"
+            self._compression, [group, residuals], priority, "compressed all-reduce"
         )
         return sums
 

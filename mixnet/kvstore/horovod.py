@@ -1,25 +1,111 @@
-"""The name ``horovod``, so that asking for it says what to do instead."""
+"""The store ``horovod``: sums and copies over all processes, no stored values."""
 
 from __future__ import annotations
 
+import os
 from typing import Any
 
-from mixnet.base import MXNetError
-from mixnet.kvstore.base import KVStoreBase
+from mixnet.autograd.scope import RecordingScope
+from mixnet.base import AttributeValueError, NotDefinedError
+from mixnet.kvstore.base import KVStoreBase, _as_list
+from mixnet.kvstore.dist import DistDeviceStore
+from mixnet.kvstore.local import Key
+from mixnet.ndarray.ndarray import NDArray
 
 
 @KVStoreBase.register
 class Horovod(KVStoreBase):
-    """Not part of mixnet: Horovod's MXNet binding loads MXNet's own library.
+    """What Horovod's store does in MXNet, over mixnet's own exchanges: Horovod itself is not needed.
 
     Raises:
-        MXNetError: always; says what to take.
+        JobError: this process belongs to no job.
     """
 
-    def __new__(cls, *args: Any, **kwargs: Any) -> Horovod:
-        """Refuse to make one."""
-        raise MXNetError(
-            "KVStore 'horovod' needs the package horovod built for MXNet's own library, which "
-            "mixnet does not have. Take 'device' for the devices of this process; stores over "
-            "several machines come later, as dist_sync."
+    def __init__(self) -> None:
+        self.handle = DistDeviceStore()
+
+    def broadcast(self, key: Any, value: Any, out: Any, priority: int = 0) -> None:
+        """Give ``value`` of the first worker to ``out`` on every worker and device."""
+        for name, each, outs in _rows(key, value, out):
+            self.handle.stored.pop(name, None)
+            self.handle.init(name, each[0])
+            self.handle.share([name])
+            self.handle.pull({name: outs}, priority)
+            del self.handle.stored[name]
+
+    def pushpull(self, key: Any, value: Any, out: Any = None, priority: int = 0) -> None:
+        """Sum ``value`` over workers and devices into ``out``, or into itself."""
+        rows = _rows(key, value, value if out is None else out)
+        with RecordingScope(False, None):
+            sums = self.handle.sum({name: each for name, each, _ in rows}, priority)
+            totals = [total[0] for total in sums]
+            self.handle._hand_out(totals, [outs for _, _, outs in rows], priority)
+
+    @staticmethod
+    def is_capable(capability: str) -> bool:
+        """Whether the store can do something: it keeps no optimizer.
+
+        Raises:
+            ValueError: nobody knows such a capability.
+        """
+        if capability.lower() == KVStoreBase.OPTIMIZER:
+            return False
+        raise AttributeValueError(f"Unknown capability: {capability}")
+
+    def set_optimizer(self, optimizer: Any) -> None:
+        """Not for this store.
+
+        Raises:
+            NotImplementedError: always.
+        """
+        raise NotDefinedError(
+            "The store 'horovod' keeps no optimizer; update outside of the store."
         )
+
+    def save_optimizer_states(self, fname: str, dump_optimizer: bool = False) -> None:
+        """Not for this store.
+
+        Raises:
+            NotImplementedError: always.
+        """
+        raise NotDefinedError(
+            "The store 'horovod' keeps no optimizer, so there are no states to save."
+        )
+
+    def load_optimizer_states(self, fname: str) -> None:
+        """Not for this store.
+
+        Raises:
+            NotImplementedError: always.
+        """
+        raise NotDefinedError("The store 'horovod' keeps no optimizer that could take states.")
+
+    @property
+    def type(self) -> str:
+        """``'horovod'``."""
+        return "horovod"
+
+    @property
+    def rank(self) -> int:
+        """Number of this worker."""
+        return self.handle.rank
+
+    @property
+    def local_rank(self) -> int:
+        """Number of this worker among those of its machine, as the launcher says; else ``rank``."""
+        names = ("DMLC_LOCAL_RANK", "OMPI_COMM_WORLD_LOCAL_RANK", "SLURM_LOCALID", "LOCAL_RANK")
+        return int(next((os.environ[name] for name in names if name in os.environ), self.rank))
+
+    @property
+    def num_workers(self) -> int:
+        """How many workers there are."""
+        return self.handle.num_workers
+
+
+def _rows(key: Any, value: Any, out: Any) -> list[tuple[Key, list[NDArray], list[NDArray]]]:
+    if not isinstance(key, (list, tuple)):
+        key, value, out = [key], [value], [out]
+    return [
+        (name, list(_as_list(each)), list(_as_list(outs)))
+        for name, each, outs in zip(key, value, out, strict=True)
+    ]

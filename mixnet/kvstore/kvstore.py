@@ -13,6 +13,7 @@ from mixnet.kvstore.base import create as create
 from mixnet.kvstore.base import set_kvstore_handle as set_kvstore_handle
 from mixnet.kvstore.compression import compression
 from mixnet.kvstore.device import DeviceStore
+from mixnet.kvstore.dist import DistDeviceStore, DistStore
 from mixnet.kvstore.local import Key, LocalStore
 from mixnet.ndarray.ndarray import NDArray
 from mixnet.optimizer import Optimizer, Updater, get_updater
@@ -81,8 +82,10 @@ class KVStore(KVStoreBase):
         Raises:
             MXNetError: a key has a value already, or is of another type than those before.
         """
-        for name, each in _pairs(key, value):
+        pairs = _pairs(key, value)
+        for name, each in pairs:
             self.handle.init(name, each)
+        self.handle.share([name for name, _ in pairs])
 
     def push(self, key: Any, value: Any, priority: int = 0) -> None:
         """Merge arrays into the stored values.
@@ -253,6 +256,15 @@ class KVStore(KVStoreBase):
 
     barrier = _barrier
 
+    def get_num_dead_node(self, node_id: int, timeout: int = 60) -> int:
+        """How many processes of the job have ended before their work was done.
+
+        Args:
+            node_id: which group, as MXNet has it: 2 servers, 4 workers, 6 both.
+            timeout: seconds; the end of a process is known at once.
+        """
+        return self.handle.dead_nodes() if node_id & 4 else 0
+
     def _send_command_to_servers(self, head: int, body: Any) -> None:
         """Send a command to the servers of a ``dist_*`` store.
 
@@ -299,16 +311,21 @@ def _make(name: str) -> KVStore:
     """A store of this package.
 
     Raises:
-        MXNetError: it would reach over several machines.
+        MXNetError: it is one of several processes, and this process belongs to no job.
     """
-    if "dist" in name:
-        raise MXNetError(
-            f"KVStore {name!r} is not there yet: stores over several machines come later, under "
-            f"this name. Take 'device' for the devices of this process."
-        )
     # As MXNet has it, a name says what to do by what it contains.
     on_device = "device" in name or name == "nccl"  # XLA's collectives on GPUs are NCCL's
-    made = KVStore(DeviceStore() if on_device else LocalStore())
+    handle: LocalStore
+    if "dist" in name:
+        if "async" in name:
+            raise MXNetError(
+                f"KVStore {name!r} is not there yet: workers that do not wait for each other come later. Take "
+                f"'dist_sync', in which they go in step."
+            )
+        handle = DistDeviceStore() if on_device else DistStore()
+    else:
+        handle = DeviceStore() if on_device else LocalStore()
+    made = KVStore(handle)
     made._type = name
     return made
 

@@ -1,4 +1,4 @@
-"""The role of a server of ``dist_*`` stores, which are not there yet."""
+"""The role of a server, which stores that go in step have no work for."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class KVStoreServer:
 
     def _controller(self) -> Any:
         """What takes commands of workers."""
-        raise MXNetError("A KVStore of one process has no servers, and no commands reach one.")
+        raise MXNetError("These stores have no servers, and no commands reach one.")
 
     def run(self) -> None:
         """Serve until the workers end.
@@ -34,6 +34,6 @@ class KVStoreServer:
             MXNetError: the store is that of one process.
         """
         raise MXNetError(
-            f"KVStoreServer: a store of type {self.kvstore.type!r} has no servers; stores over "
-            f"several machines are not there yet."
+            f"KVStoreServer: a store of type {self.kvstore.type!r} has no servers: every worker keeps the "
+            f"values. A process with DMLC_ROLE=server serves when it imports mixnet."
         )

@@ -8,7 +8,7 @@ from typing import Any
 from mixnet.autograd.scope import RecordingScope
 from mixnet.base import MXNetError, ShapeError
 from mixnet.context import Context, cpu
-from mixnet.kvstore.compression import TwoBit
+from mixnet.kvstore.compression import Compression
 from mixnet.ndarray.ndarray import NDArray
 from mixnet.ndarray.sparse_array import RowSparseNDArray, host_indices, sum_of_rows
 from mixnet.runtime.collective import broadcast, sum_on_host
@@ -57,6 +57,9 @@ class LocalStore:
             self.stored[key] = value.copyto(context)
         else:
             self.stored[key] = value._wrap(_moved(_plain(value), context))
+
+    def share(self, keys: Sequence[Key]) -> None:
+        """Take what the first worker has as the first values of keys; there is one worker."""
 
     def push(self, groups: Mapping[Key, Sequence[NDArray]], priority: int) -> None:
         """Merge each group of arrays, and update the stored values, or replace them."""
@@ -137,7 +140,7 @@ class LocalStore:
                 indices = host_indices(wanted, out.context)
                 out._replace(RowSparseNDArray._make(data, (indices,), stored.shape))
 
-    def compress(self, how: TwoBit) -> None:
+    def compress(self, how: Compression) -> None:
         """Send gradients compressed.
 
         Raises:
@@ -149,6 +152,10 @@ class LocalStore:
 
     def barrier(self) -> None:
         """Wait for all workers; there is one."""
+
+    def dead_nodes(self) -> int:
+        """How many workers have ended before their work was done."""
+        return 0
 
     def check(self, key: Key) -> Any:
         """The stored value of a key.

@@ -35,7 +35,7 @@ def _create_kvstore(
     if isinstance(kvstore, KVStoreBase):
         store = kvstore
     elif isinstance(kvstore, str):
-        if num_device > 1 or "dist" in kvstore:
+        if num_device > 1 or "dist" in kvstore or kvstore == "horovod":
             store = kvs.create(kvstore)
             if kvstore == "local":
                 sizes = [int(np.prod(each.shape)) for each in arg_params.values()]

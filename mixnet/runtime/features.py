@@ -105,7 +105,7 @@ def feature_list() -> list[Feature]:
         "OPENCV": importlib.util.find_spec("cv2") is not None,
         "CAFFE": False,
         "PROFILER": True,
-        "DIST_KVSTORE": False,
+        "DIST_KVSTORE": True,
         "CXX14": False,
         "INT64_TENSOR_SIZE": True,
         "SIGNAL_HANDLER": False,

@@ -19,10 +19,10 @@ ROOT = PACKAGE.parent
 LAYERS = [
     {"api", "base", "config", "context", "dtype", "attribute", "error", "interpreter", "interrupt", "lazy", "libinfo", "library", "locks", "log",
      "name", "pixels", "reading", "registry", "rtc", "source", "subroutine", "tasks", "units", "util"},
-    {"ops"}, {"graph"}, {"passes"}, {"engine"}, {"runtime"}, {"autograd"}, {"ndarray"},
+    {"ops"}, {"graph"}, {"passes"}, {"engine"}, {"runtime"}, {"distributed"}, {"autograd"}, {"ndarray"},
     {"random"}, {"numpy"}, {"numpy_extension"}, {"symbol"},
     {"initializer", "lr_scheduler", "metric", "operator", "recordio", "io"}, {"optimizer", "image"}, {"kvstore"},
-    {"gluon"}, {"visualization", "profiler", "stages", "torch", "tvmop", "notebook", "onnx"},
+    {"gluon"}, {"horovod", "visualization", "profiler", "stages", "torch", "tvmop", "notebook", "onnx"},
     {"checkpoint"}, {"callback", "monitor", "model", "executor_manager", "module", "rnn"},
     {"contrib"}, {"widgets"}, {"tools"}, {"paths"}, {"test_utils"},
 ]  # fmt: skip

@@ -1,6 +1,6 @@
 """All benchmarks: python -m tests.benchmarks"""
 
-from tests.benchmarks import chain, data_parallel, importing, lenet, recompute, schedule
+from tests.benchmarks import chain, data_parallel, importing, lenet, processes, recompute, schedule
 
-for each in (chain, lenet, data_parallel, recompute, schedule, importing):
+for each in (chain, lenet, data_parallel, processes, recompute, schedule, importing):
     each.main()

@@ -41,3 +41,13 @@ def test_a_script_is_bash(script: str) -> None:
     found = subprocess.run(["bash", "-n", str(path)], capture_output=True, text=True, check=False)
     assert found.returncode == 0, found.stderr
     assert script == "train.sh" or ". docs/cluster/train.sh" in path.read_text()
+
+
+@pytest.mark.parametrize(
+    "script", ["slurm-workers.sh", "sge-workers.sh", "pbs-workers.sh", "workers.sh"]
+)
+def test_a_script_of_many_workers_is_bash(script: str) -> None:
+    path = ROOT / "docs" / "cluster" / script
+    found = subprocess.run(["bash", "-n", str(path)], capture_output=True, text=True, check=False)
+    assert found.returncode == 0, found.stderr
+    assert script == "workers.sh" or "START=" in path.read_text()

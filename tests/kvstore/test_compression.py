@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import mixnet as mx
-from mixnet.kvstore.compression import TwoBit, compression
+from mixnet.kvstore.compression import Half, OneBit, TwoBit, compression
 
 FOUND = np.load(Path(__file__).parents[1] / "parity" / "fixtures" / "gradient_compression.npz")
 
@@ -56,6 +56,38 @@ def test_what_is_sent_and_what_is_kept_is_what_was_given(numbers: list, threshol
     assert np.array_equal(sent + rest, gradient)
     assert set(np.unique(np.abs(sent))) <= {0, threshold}
     assert words.dtype == jnp.uint32 and words.shape == (-(-len(numbers) // 16),)
+
+
+def test_one_bit() -> None:
+    """NumPy packs bits the same way: the first of eight in the top bit."""
+    rng = np.random.RandomState(0)
+    how, residual = OneBit(0.25), np.zeros(45, np.float32)
+    for _ in range(3):
+        gradient = rng.randn(45).astype("float32")
+        words, rest = how.encode(gradient, residual)
+        total = residual + gradient
+        up = total > 0.25
+        packed = np.packbits(up)
+        assert np.array_equal(np.asarray(words).view(np.uint8)[: len(packed)], packed)
+        sent = how.decode(words, (45,), jnp.float32)
+        assert np.array_equal(sent, np.where(up, 1, -1))
+        residual = np.asarray(rest)
+        assert np.array_equal(residual, total - np.where(up, np.float32(1), np.float32(-1)))
+
+
+@pytest.mark.parametrize("kind", ["fp16", "bf16"])
+def test_halves_keep_what_is_cut_off(kind: str) -> None:
+    store = mx.kv.create("device")
+    store.set_gradient_compression({"type": kind})
+    assert isinstance(compression({"type": kind}), Half)
+    store.init(0, mx.nd.zeros(1))
+    gradient, total = 1.0003, 0.0
+    for _ in range(40):
+        store.push(0, [mx.nd.full(1, gradient, mx.cpu(i)) for i in range(2)])
+        out = mx.nd.zeros(1)
+        store.pull(0, out=out)
+        total += out.asscalar()
+    assert total == pytest.approx(80 * gradient, abs=0.05)
 
 
 def test_what_cannot_be_compressed() -> None:

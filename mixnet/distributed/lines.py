@@ -1,0 +1,60 @@
+"""How the scheduler and the others talk: one JSON object a line, over a connection that stays open.
+
+That a connection ends says at once that a process has ended, however that came about.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+LONGEST = 1 << 16  # bytes of a line
+
+
+def packed(**message: Any) -> bytes:
+    """A message as a line."""
+    return json.dumps(message).encode() + b"\n"
+
+
+def unpacked(line: bytes) -> dict[str, Any]:
+    """The message of a line; an empty one if it is none."""
+    try:
+        found = json.loads(line)
+    except ValueError:
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
+def keep_alive(connection: socket.socket) -> None:
+    """Notice within about 15 seconds that the other end cannot be reached any more."""
+    connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    connection.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+    for name, value in (
+        ("TCP_KEEPIDLE", 5),
+        ("TCP_KEEPINTVL", 2),
+        ("TCP_KEEPCNT", 5),
+        ("TCP_USER_TIMEOUT", 15_000),
+    ):
+        if hasattr(socket, name):  # Linux
+            connection.setsockopt(socket.IPPROTO_TCP, getattr(socket, name), value)
+
+
+@contextmanager
+def quiet(number: int) -> Iterator[None]:
+    """What C++ libraries print on a file descriptor goes nowhere meanwhile; to stderr with ``PS_VERBOSE``."""
+    sys.stdout.flush()
+    verbose = os.environ.get("PS_VERBOSE", "0") not in ("", "0")
+    target = os.dup(2) if verbose else os.open(os.devnull, os.O_WRONLY)
+    kept = os.dup(number)
+    os.dup2(target, number)
+    try:
+        yield
+    finally:
+        os.dup2(kept, number)
+        os.close(kept)
+        os.close(target)

@@ -1,0 +1,214 @@
+"""A process in a job: joins, is told who is lost, and leaves."""
+
+from __future__ import annotations
+
+import os
+import platform
+import socket
+import subprocess
+import sys
+import threading
+import time
+from typing import Any
+
+import jax
+
+from mixnet import config
+from mixnet.base import MXNetError
+from mixnet.distributed.job import Job, JobError, WorkerLostError
+from mixnet.distributed.lines import keep_alive, packed, unpacked
+from mixnet.libinfo import __version__
+
+_NO_PROXY = "no_grpc_proxy"
+
+
+class Member:
+    """This process in its job, from joining on.
+
+    Args:
+        job: what the environment says.
+
+    Raises:
+        JobError: there is no way to the scheduler, or it refuses this process; says why.
+    """
+
+    def __init__(self, job: Job):
+        self.job = job
+        self.lost: MXNetError | None = None  # why the job cannot go on
+        self.told = threading.Event()  # set with ``lost``
+        self.left: list[int] = []  # workers that have ended their programs
+        self._owner = os.getpid()
+        self._is_leaving = False
+        seconds = config.get("MIXNET_JOIN_SECONDS")
+        if not job.has_scheduler and job.rank == 0:
+            start_scheduler(job)
+        self._socket = _connected(job, seconds)
+        keep_alive(self._socket)
+        self.address = address_of(job.interface) or self._socket.getsockname()[0]
+        self._lines = self._socket.makefile("rb")
+        self._say(hello=self._hello())
+        if job.role != "worker":
+            return
+        begun = self._answer(seconds)
+        self.rank, self.port = int(begun["rank"]), int(begun["port"])
+        self.peers: list[str] = begun["peers"]
+        self.root = self._socket.getpeername()[0]
+        # The coordination service is on the way that was just taken, not behind a proxy for downloads.
+        known = os.environ.get(_NO_PROXY, "")
+        os.environ[_NO_PROXY] = ",".join(filter(None, (known, self.root)))
+        threading.Thread(target=self._watch, name="mixnet job", daemon=True).start()
+
+    def _hello(self) -> dict[str, Any]:
+        versions = f"mixnet {__version__}, JAX {jax.__version__}"
+        return {
+            "role": self.job.role,
+            "rank": self.job.rank,
+            "host": platform.node(),
+            "pid": os.getpid(),
+            "versions": versions,
+            "address": self.address,
+        }
+
+    def _answer(self, seconds: float) -> dict[str, Any]:
+        # The scheduler gives up first, and says who is missing.
+        self._socket.settimeout(seconds + 10)
+        try:
+            line = self._lines.readline()
+        except OSError:
+            line = b""
+        self._socket.settimeout(None)
+        message = unpacked(line)
+        if "refused" in message:
+            raise JobError(message["refused"])
+        if "begin" not in message:
+            raise JobError(
+                f"The scheduler at {self.job.root}:{self.job.port} has ended, or is none of mixnet's, before "
+                f"the job began. Look at what it printed."
+            )
+        return message["begin"]  # type: ignore[no-any-return]
+
+    def _say(self, **message: Any) -> None:
+        try:
+            self._socket.sendall(packed(**message))
+        except OSError:
+            pass  # _watch sees the end of the connection
+
+    def _watch(self) -> None:
+        while True:
+            try:
+                line = self._lines.readline()
+            except (OSError, ValueError):
+                line = b""
+            message = unpacked(line)
+            if "left" in message:
+                self.left.append(message["left"])
+            if "lost" in message:
+                found = message["lost"]
+                self._lose(
+                    f"{found['name']} {found['reason']}. Nothing can be exchanged without it: this process "
+                    f"ends, too. Look at what rank {found['rank']} printed, and start all workers again from "
+                    f"the last checkpoint."
+                )
+            if not line:
+                if not self._is_leaving:
+                    self._lose(
+                        f"The scheduler at {self.job.root}:{self.job.port} has ended or cannot be reached, and "
+                        f"with it the job. Start all processes again from the last checkpoint."
+                    )
+                return
+
+    def _lose(self, reason: str) -> None:
+        if self.lost is None:
+            self.lost = WorkerLostError(reason)
+            self.told.set()
+
+    def fail(self, error: BaseException) -> None:
+        """Tell the others that this process cannot do its part of an exchange."""
+        text = f"{type(error).__name__}: {error}".splitlines()[0][:500]
+        self._say(failed=f"failed: {text}")
+
+    def leave(self) -> None:
+        """Say that this process has done its work."""
+        if os.getpid() == self._owner and not self._is_leaving:
+            self._is_leaving = True
+            if self.lost is None:
+                self._say(left=True)
+
+    def wait_for_end(self) -> bool:
+        """For a server: until the job has ended; whether it ended well."""
+        while line := self._lines.readline():
+            message = unpacked(line)
+            if "end" in message:
+                return not message["end"]
+        return False
+
+    def forget(self) -> None:
+        """In a process that was forked: close the connection, so that its end is that of the owner alone."""
+        self._lines.close()
+        self._socket.close()
+
+
+def _connected(job: Job, seconds: float) -> socket.socket:
+    end = time.monotonic() + seconds
+    while True:
+        try:
+            return socket.create_connection((job.root, job.port), 5)
+        except socket.gaierror as error:
+            raise JobError(
+                f"DMLC_PS_ROOT_URI={job.root}: this machine, {platform.node()}, knows no address of that name "
+                f"({error.strerror}). Give an IP address, or enter the name in /etc/hosts or the DNS."
+            ) from None
+        except OSError as error:
+            if time.monotonic() > end:
+                who = f"rank {job.rank}" if job.rank is not None else f"this {job.role}"
+                raise JobError(
+                    f"{who} on {platform.node()} cannot reach the scheduler at {job.root}:{job.port} for "
+                    f"{seconds:g} s: {error.strerror or error}. Does it run, and does a firewall let the port "
+                    f"through? MIXNET_JOIN_SECONDS says how long to try."
+                ) from None
+            time.sleep(0.1)
+
+
+def address_of(interface: str) -> str:
+    """The IPv4 address of a network interface, empty for none.
+
+    Raises:
+        JobError: there is no such interface, or it has no address.
+    """
+    if not interface:
+        return ""
+    try:
+        import fcntl
+        import struct
+
+        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
+            request = struct.pack("256s", interface.encode()[:15])
+            return socket.inet_ntoa(
+                fcntl.ioctl(probe.fileno(), 0x8915, request)[20:24]
+            )  # SIOCGIFADDR
+    except (ImportError, OSError):
+        names = ", ".join(name for _, name in socket.if_nameindex())
+        raise JobError(
+            f"DMLC_INTERFACE={interface}: there is no such interface with an IPv4 address on "
+            f"{platform.node()}; it has {names}."
+        ) from None
+
+
+def start_scheduler(job: Job) -> subprocess.Popen[bytes]:
+    """A scheduler in a process of its own, which ends with the job."""
+    env = {
+        **os.environ,
+        "DMLC_ROLE": "scheduler",
+        "DMLC_PS_ROOT_URI": job.root,
+        "DMLC_PS_ROOT_PORT": str(job.port),
+        "DMLC_NUM_WORKER": str(job.workers),
+        "TF_CPP_MIN_LOG_LEVEL": "2",
+        "JAX_PLATFORMS": "cpu",
+    }
+    # In a session of its own: a signal to rank 0 does not end it before the others were told.
+    return subprocess.Popen(
+        [sys.executable, "-c", "import mixnet"],
+        env=env,
+        start_new_session=True,
+        stdin=subprocess.DEVNULL,
+    )

@@ -1,0 +1,463 @@
+"""Exchanges between the processes of a job, as tasks of the engine.
+
+The arrays of a bucket become one flat array in the host's memory, which is one shard of an array over all
+processes; a program on a client of XLA of its own exchanges them (gloo on CPUs). The process's own devices
+and programs are those of a process alone.
+"""
+
+from __future__ import annotations
+
+import atexit
+import math
+import os
+import queue
+import sys
+import threading
+import traceback
+import weakref
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import lru_cache, partial
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax.sharding import Mesh, NamedSharding, PartitionSpec
+
+from mixnet import config
+from mixnet.base import MXNetError
+from mixnet.distributed.job import Job, JobError, WorkerLostError, find_job
+from mixnet.distributed.lines import quiet
+from mixnet.distributed.member import Member
+from mixnet.engine.current import current
+from mixnet.engine.engine import mark_told
+from mixnet.engine.task import Done
+from mixnet.engine.variable import Var
+from mixnet.ops.over_devices import AXIS, Exchange
+from mixnet.runtime.later import Later, arrays_of, variables_of
+from mixnet.runtime.value import Spec, Value, adopt, aligned_empty, check_pending
+
+BUCKET_BYTES = 4 << 20
+"""Values share an exchange until they have this many bytes together."""
+
+_ALONE_BYTES = 1 << 18  # a value from this size on is not copied next to others
+_ALIGNMENT = 64
+_PATIENCE = 3.0  # seconds between a broken connection and the news of who is lost
+
+Rows = Sequence[Sequence[Value]]
+
+
+class World:
+    """The processes of a job, as one of them sees it.
+
+    Args:
+        job: what the environment says.
+
+    Raises:
+        JobError: they do not come together.
+    """
+
+    def __init__(self, job: Job):
+        self.member = Member(job)
+        self.rank, self.size = self.member.rank, job.workers
+        self.wire = Var(
+            "exchanges between processes"
+        )  # written by each, so they run in the order of pushing
+        self.broken: BaseException | None = None
+        self._work: queue.SimpleQueue[Callable[[], None]] = queue.SimpleQueue()
+        self._sharding = _connected_sharding(self.member)
+        threading.Thread(target=self._run, name="mixnet exchanges", daemon=True).start()
+        with quiet(1):
+            self.run(sums, [np.ones(16, np.int32)])  # makes the connections
+
+    # ---- exchanging -----------------------------------------------------------------------------
+
+    def exchange(
+        self, exchange: Exchange, rows: Rows, priority: int = 0, name: str = ""
+    ) -> list[list[Value]]:
+        """What an exchange makes of a bucket of values; pending until all processes have come to it.
+
+        The k-th call of a process belongs with the k-th of the others, whatever the priorities.
+
+        Args:
+            exchange: gets one flat array for each row, and returns as many of the same shapes.
+            rows: values of one dtype, of the same shapes in every row and every process.
+            priority: of the task.
+            name: shown in timelines.
+        """
+        count = len(rows[0])
+        made = self._later(
+            [value for row in rows for value in row],
+            partial(self._exchanged, exchange, count),
+            priority,
+            name,
+        )
+        return [made[i : i + count] for i in range(0, len(made), count)]
+
+    def gather(self, data: np.ndarray) -> np.ndarray:
+        """The arrays of all processes, ``(processes, *data.shape)``. Waits for them."""
+        return self._now(gathered, data).reshape(self.size, *data.shape)
+
+    def swap(self, data: np.ndarray) -> np.ndarray:
+        """``data[i]`` goes to process ``i``; the ``i``-th row of the result is from process ``i``. Waits."""
+        return self._now(swapped, data).reshape(data.shape)
+
+    def _now(self, exchange: Exchange, data: np.ndarray) -> np.ndarray:
+        flat = np.ascontiguousarray(data).reshape(-1)
+        if not flat.size:
+            return flat
+        results: list[np.ndarray] = []
+        name = getattr(exchange, "__name__", "exchange")
+        var = Var(name)
+        self._push(lambda: results.extend(self.run(exchange, [flat])), (), (var,), 0, name)
+        current.engine.wait_for_var(var)
+        return results[0]
+
+    def _exchanged(
+        self, exchange: Exchange, count: int, arrays: list[Any], specs: list[Spec]
+    ) -> list[Any]:
+        host = [np.asarray(array) for array in arrays]
+        rows = [host[i : i + count] for i in range(0, len(host), count)]
+        places, size = _places(rows[0])
+        found = self.run(exchange, [_flat(row, places, size) for row in rows])
+        made = []
+        for i, (array, spec) in enumerate(zip(host, specs, strict=True)):
+            start = places[i % count]
+            part = found[i // count][start : start + array.size].reshape(array.shape)
+            made.append(adopt(part, spec.context).array)
+        return made
+
+    def _later(
+        self,
+        sources: list[Value],
+        work: Callable[[list[Any], list[Spec]], list[Any]],
+        priority: int,
+        name: str,
+    ) -> list[Value]:
+        """Values of the specs of ``sources`` that ``work`` makes of them, on the thread of exchanges."""
+        for value in sources:
+            check_pending(value)
+        specs = [value.spec for value in sources]
+        holder = Later(name)
+        made = []
+        for slot, spec in enumerate(specs):
+            value = Value(spec, None, holder, slot)
+            value.shared = True  # parts of one bucket share its memory
+            holder.references.append(weakref.ref(value))
+            made.append(value)
+        reads = variables_of(sources, "an exchange between processes")
+        given = list(sources)
+
+        def run() -> None:
+            arrays = self._ready(given, name)
+            given.clear()
+            holder.fill(work(arrays, specs))
+
+        self._push(run, reads, (holder.var,), priority, name)
+        return made
+
+    def _push(
+        self,
+        work: Callable[[], object],
+        reads: Sequence[Var],
+        writes: Sequence[Var],
+        priority: int,
+        name: str,
+    ) -> None:
+        """Hand over work for the thread of exchanges, in its place in the order of pushing."""
+        ended, begun = threading.Event(), []
+
+        def run(done: Done) -> None:
+            error: BaseException | None = None
+            try:
+                work()
+            except BaseException as raised:
+                error = raised
+            ended.set()
+            done(error)
+
+        def start(done: Done) -> None:
+            begun.append(done)
+            self._work.put(partial(run, done))
+
+        def asked(seconds: float) -> None:
+            if current.naive:
+                ended.wait()
+            # An exchange notices the end of a connection; this is for ends that it cannot see.
+            elif self.member.lost is not None and seconds > _PATIENCE and begun:
+                begun[0](self.member.lost)
+
+        current.engine.push_async(
+            start, reads, (*writes, self.wire), "communication", priority, name, asked
+        )
+
+    def _ready(self, values: list[Value], name: str) -> list[Any]:
+        """The arrays of values that are computed.
+
+        Raises:
+            BaseException: one of them failed. Then the others would wait for this process: they are told.
+        """
+        try:
+            return arrays_of(values, name)
+        except BaseException as error:
+            if self.broken is None:
+                self.broken = error
+                self.member.fail(error)
+            raise
+
+    def run(self, exchange: Exchange, arrays: Sequence[np.ndarray]) -> list[np.ndarray]:
+        """What an exchange makes of flat arrays of the host. One at a time; waits for the other processes.
+
+        Raises:
+            WorkerLostError: another process has ended.
+        """
+        if self.member.lost is not None:
+            raise self.member.lost
+        if self.broken is not None:
+            raise self.broken
+        size = len(arrays[0]) * self.size
+        try:
+            with jax.enable_x64(True):
+                whole = [
+                    jax.make_array_from_callback((size,), self._sharding, partial(_given, array))
+                    for array in arrays
+                ]
+                results = _program(exchange, self._sharding)(*whole)
+                return [np.asarray(each.addressable_shards[0].data) for each in results]
+        except Exception as error:  # JaxRuntimeError or ValueError, by how it was dispatched
+            self.member.told.wait(_PATIENCE)
+            self.broken = self.member.lost or WorkerLostError(self._reason(error))
+            if self.member.lost is None:
+                self.member.fail(error)
+            raise self.broken from None
+
+    def _reason(self, error: Exception) -> str:
+        if self.member.left:
+            left = ", ".join(f"rank {rank}" for rank in self.member.left)
+            return (
+                f"{left} ended its program, while rank {self.rank} has more to exchange. Every worker has to "
+                f"push the same keys the same number of times: give all of them as many batches."
+            )
+        return (
+            f"rank {self.rank}: an exchange with the other workers failed: {error}. Start all workers again "
+            f"from the last checkpoint."
+        )
+
+    def _run(self) -> None:
+        while True:
+            self._work.get()()
+
+
+def _given(array: np.ndarray, index: Any) -> np.ndarray:
+    return array
+
+
+def sums(arrays: Sequence[Any]) -> tuple[Any, ...]:
+    """The exchange that sums over all processes."""
+    return tuple(jax.lax.psum(each, AXIS) for each in arrays)
+
+
+@dataclass(frozen=True)
+class Copies:
+    """The exchange that gives all processes what one has, bit for bit.
+
+    Args:
+        root: rank of the one.
+    """
+
+    root: int = 0
+
+    def __call__(self, arrays: Sequence[Any]) -> tuple[Any, ...]:
+        """What a process does: the others add zeros."""
+        is_root = jax.lax.axis_index(AXIS) == self.root
+        found = []
+        for each in arrays:
+            bits = jax.lax.bitcast_convert_type(each, f"uint{8 * each.dtype.itemsize}")
+            total = jax.lax.psum(jnp.where(is_root, bits, 0), AXIS)
+            found.append(jax.lax.bitcast_convert_type(total, each.dtype))
+        return tuple(found)
+
+
+def swapped(arrays: Sequence[Any]) -> tuple[Any, ...]:
+    """The exchange in which every process sends each one a part: the parts in the order of ranks."""
+    return tuple(jax.lax.all_to_all(each, AXIS, 0, 0, tiled=True) for each in arrays)
+
+
+def gathered(arrays: Sequence[Any]) -> tuple[Any, ...]:
+    """The exchange that gives all processes what every one has, one behind the other."""
+    return tuple(jax.lax.all_gather(each, AXIS, tiled=True) for each in arrays)
+
+
+def buckets(values: Sequence[Value]) -> Iterator[list[int]]:
+    """Numbers of values that share an exchange: of one dtype, in their order, together not too large."""
+    open_buckets: dict[Any, tuple[list[int], int]] = {}
+    for place, value in enumerate(values):
+        nbytes, dtype = value.spec.nbytes, value.spec.dtype
+        if nbytes >= _ALONE_BYTES:
+            yield [place]
+            continue
+        bucket, filled = open_buckets.get(dtype, ([], 0))
+        if bucket and filled + nbytes > BUCKET_BYTES:
+            yield bucket
+            bucket, filled = [], 0
+        bucket.append(place)
+        open_buckets[dtype] = bucket, filled + nbytes
+    for bucket, _ in open_buckets.values():
+        yield bucket
+
+
+def _places(arrays: Sequence[np.ndarray]) -> tuple[list[int], int]:
+    """Where each array begins in the flat one, in elements, and how long that is."""
+    step = max(1, _ALIGNMENT // arrays[0].dtype.itemsize)
+    places, size = [], 0
+    for array in arrays:
+        places.append(size)
+        size += math.ceil(array.size / step) * step
+    if len(arrays) == 1 and arrays[0].nbytes >= _ALONE_BYTES:
+        return places, arrays[0].size  # as it is
+    # Few lengths, so that there are few programs.
+    return places, 1 << max(step, size - 1).bit_length()
+
+
+def _flat(arrays: Sequence[np.ndarray], places: Sequence[int], size: int) -> np.ndarray:
+    first = arrays[0]
+    if len(arrays) == 1 and first.size == size:
+        flat = np.ascontiguousarray(first).reshape(-1)
+        if flat.ctypes.data % _ALIGNMENT == 0:
+            return flat
+    made = aligned_empty((size,), first.dtype)
+    end = 0
+    for array, start in zip(arrays, places, strict=True):
+        made[end:start] = 0
+        end = start + array.size
+        made[start:end] = array.reshape(-1)
+    made[end:] = 0
+    return made
+
+
+@lru_cache(maxsize=1024)
+def _program(exchange: Exchange, sharding: NamedSharding) -> Any:
+    def shard(*arrays: Any) -> tuple[Any, ...]:
+        return exchange(arrays)
+
+    return jax.jit(
+        jax.shard_map(
+            shard,
+            mesh=sharding.mesh,
+            in_specs=sharding.spec,
+            out_specs=sharding.spec,
+            check_vma=False,
+        )
+    )
+
+
+def _connected_sharding(member: Member) -> NamedSharding:
+    """How an array lies over all processes: one device of each, of a client that knows the others.
+
+    JAX makes its own client distributed only if that is asked for before the first array; this one stands
+    beside it. For the client there is no public function.
+    """
+    from jax._src.lib import _jax
+    from jaxlib import xla_client
+
+    from mixnet.distributed.scheduler import HEARTBEAT
+
+    try:
+        service = _jax.get_distributed_runtime_client(
+            f"{member.root}:{member.port}",
+            member.rank,
+            init_timeout=int(config.get("MIXNET_JOIN_SECONDS")) + 1,
+            heartbeat_timeout=HEARTBEAT,
+            shutdown_on_destruction=False,
+        )
+        service.connect()
+        collectives = _jax.make_gloo_tcp_collectives(
+            distributed_client=service, hostname=member.address
+        )
+        client: Any = xla_client.make_cpu_client(
+            distributed_client=service,
+            node_id=member.rank,
+            num_nodes=member.job.workers,
+            collectives=collectives,
+            num_devices=1,
+        )
+    except jax.errors.JaxRuntimeError as error:
+        raise JobError(
+            f"rank {member.rank} found the scheduler, but not the other workers: {error}"
+        ) from None
+    devices = sorted(client.devices(), key=lambda device: device.process_index)
+    return NamedSharding(Mesh(np.array(devices), (AXIS,)), PartitionSpec(AXIS))
+
+
+# ---- of this process ----------------------------------------------------------------------------
+
+_worlds: list[World] = []
+
+
+def world() -> World:
+    """The job of this process; the first call joins it.
+
+    Raises:
+        JobError: the environment speaks of none, or the processes do not come together.
+    """
+    if not _worlds:
+        job = find_job()
+        if job is None:
+            raise JobError(
+                "This process belongs to no job of several. Start it with mixnet-launch -n 2 python "
+                "train.py, with mpirun or srun, or set DMLC_ROLE, DMLC_PS_ROOT_URI, DMLC_PS_ROOT_PORT, "
+                "DMLC_NUM_WORKER and DMLC_WORKER_ID; or take 'device', for the devices of one process."
+            )
+        hook = sys.excepthook = _Hook()
+        atexit.register(_end, hook, os.getpid())
+        _worlds.append(World(job))
+    return _worlds[0]
+
+
+class _Hook:
+    """Notes with which error the program ends, so that the exit code can say so."""
+
+    def __init__(self) -> None:
+        self.before = sys.excepthook
+        self.error: BaseException | None = None
+
+    def __call__(self, kind: type[BaseException], error: BaseException, trace: Any) -> None:
+        self.error = error
+        self.before(kind, error, trace)
+
+
+def _end(hook: _Hook, owner: int) -> None:
+    """At the end of the process, before the engine ends."""
+    if os.getpid() != owner:
+        return  # forked
+    error = hook.error
+    for made in _worlds:
+        if error is not None and made.member.lost is None:
+            made.member.fail(error)
+        try:
+            current.engine.wait_for_all()
+        except Exception as last:
+            if error is None:
+                traceback.print_exception(last)
+                error = last
+            mark_told(last)
+        made.member.leave()
+        error = error or made.member.lost
+    code = getattr(error, "exit_code", None)
+    if code is not None:
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(code)  # threads in exchanges that never end are not to be waited for
+
+
+def _after_fork() -> None:
+    for made in _worlds:
+        made.member.forget()
+        made.broken = MXNetError(
+            "Stores of a job belong to the process that made them, not to one that it forked."
+        )
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork)

@@ -1,0 +1,313 @@
+"""The scheduler: calls the roll of a job, tells everybody who is lost, and ends when all have left.
+
+It also holds JAX's coordination service, by which the processes find each other for exchanges. So no
+worker holds the job together: each may end, and the others are told.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import ipaddress
+import socket
+import sys
+from dataclasses import dataclass
+from typing import Any
+
+from mixnet import config
+from mixnet.distributed.job import Job, JobError
+from mixnet.distributed.lines import LONGEST, keep_alive, packed, quiet, unpacked
+
+HEARTBEAT = 20  # seconds
+
+
+@dataclass(eq=False)
+class Peer:
+    """A process that has called."""
+
+    role: str
+    rank: int | None
+    host: str
+    pid: int
+    versions: str
+    address: str
+    writer: asyncio.StreamWriter
+    has_left: bool = False  # it has done its work, or its end was told
+    has_gone: bool = False  # its connection has ended
+
+    @property
+    def name(self) -> str:
+        """What errors call it."""
+        who = f"{self.role} {self.rank}" if self.role != "worker" else f"rank {self.rank}"
+        return f"{who} (process {self.pid} on {self.host})"
+
+    def tell(self, **message: Any) -> None:
+        """Send a message, if it is still there."""
+        if not self.writer.is_closing():
+            self.writer.write(packed(**message))
+
+
+class Scheduler:
+    """One job's scheduler.
+
+    Args:
+        job: in the role of the scheduler.
+    """
+
+    def __init__(self, job: Job):
+        self.job = job
+        self.seconds: float = config.get("MIXNET_JOIN_SECONDS")
+        self.workers: dict[int, Peer] = {}
+        self.waiting: list[Peer] = []  # workers without a number, until all are there
+        self.servers: list[Peer] = []
+        self.has_begun = False
+        self.failure = ""
+        self._service: Any = None
+        self._connections: set[asyncio.StreamWriter] = set()
+        self._over = asyncio.Event()
+        self._timer: asyncio.TimerHandle | None = None
+
+    async def serve(self) -> int:
+        """Until all workers have left; the exit code of the process.
+
+        Raises:
+            JobError: the port is taken, or the address is not one of this machine.
+        """
+        address = bind_address(self.job.root)
+        try:
+            server = await asyncio.start_server(self._call, address, self.job.port, limit=LONGEST)
+        except OSError as error:
+            raise JobError(
+                f"The scheduler cannot listen on {address or '*'}:{self.job.port}: {error.strerror}. Is "
+                f"another job using the port? Set another DMLC_PS_ROOT_PORT for all processes."
+            ) from None
+        await self._over.wait()
+        for each in self.servers:
+            each.tell(end=self.failure)
+        await asyncio.sleep(0.2)  # what was told last is on its way
+        server.close()
+        for writer in self._connections:
+            writer.close()
+        await asyncio.sleep(0)
+        return 1 if self.failure else 0
+
+    async def _call(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        peer = None
+        self._connections.add(writer)
+        try:
+            keep_alive(writer.get_extra_info("socket"))
+            hello = unpacked(await asyncio.wait_for(reader.readline(), 10)).get("hello")
+            if not isinstance(hello, dict):
+                return  # nobody of ours
+            peer = Peer(
+                str(hello.get("role")),
+                hello.get("rank") if isinstance(hello.get("rank"), int) else None,
+                str(hello.get("host")),
+                int(hello.get("pid", 0)),
+                str(hello.get("versions")),
+                str(hello.get("address") or writer.get_extra_info("peername")[0]),
+                writer,
+            )
+            self._greet(peer)
+            while line := await reader.readline():
+                message = unpacked(line)
+                if "failed" in message:
+                    self._lose(peer, str(message["failed"]))
+                elif "left" in message:
+                    self._leave(peer)
+        except (TimeoutError, OSError, ValueError):
+            pass  # the connection has ended
+        finally:
+            if peer is not None:
+                self._gone(peer)
+            self._connections.discard(writer)
+            writer.close()
+
+    # ---- the roll -------------------------------------------------------------------------------
+
+    def _greet(self, peer: Peer) -> None:
+        if peer.role == "server":
+            peer.rank = len(self.servers)
+            self.servers.append(peer)
+            return
+        refusal = self._reason_to_refuse(peer)
+        if refusal:
+            peer.has_left = True
+            peer.tell(refused=refusal)
+            if not self.has_begun:
+                self._refuse_all(refusal)
+            return
+        if peer.rank is None:
+            self.waiting.append(peer)
+        else:
+            self.workers[peer.rank] = peer
+        if self._timer is None:
+            loop = asyncio.get_running_loop()
+            self._timer = loop.call_later(self.seconds, self._give_up)
+        if len(self.workers) + len(self.waiting) == self.job.workers:
+            self._begin()
+
+    def _reason_to_refuse(self, peer: Peer) -> str:
+        job = self.job
+        if self.has_begun:
+            return (
+                f"The job of {job.workers} workers has begun without {peer.name}. Start all workers again, "
+                f"from the last checkpoint."
+            )
+        if peer.rank is not None and peer.rank in self.workers:
+            return (
+                f"Two workers have the number {peer.rank}: {self.workers[peer.rank].name} and {peer.name}. "
+                f"Give each another DMLC_WORKER_ID."
+            )
+        if peer.rank is not None and not 0 <= peer.rank < job.workers:
+            return f"{peer.name} comes to a job of {job.workers} workers, numbered from 0."
+        for other in (*self.workers.values(), *self.waiting):
+            if other.versions != peer.versions:
+                return (
+                    f"{peer.name} runs {peer.versions}, {other.name} runs {other.versions}. Install the same "
+                    f"versions on all machines."
+                )
+        return ""
+
+    def _begin(self) -> None:
+        numbers = (i for i in range(self.job.workers) if i not in self.workers)
+        for peer, number in zip(self.waiting, numbers, strict=True):
+            peer.rank = number
+            self.workers[number] = peer
+        assert self._timer is not None
+        self._timer.cancel()
+        lonely = self._lonely()
+        if lonely:
+            return self._refuse_all(lonely)
+        self.has_begun = True
+        port = self._start_service()
+        for number, peer in self.workers.items():
+            peer.tell(
+                begin={
+                    "rank": number,
+                    "port": port,
+                    "peers": [self.workers[i].name for i in range(self.job.workers)],
+                }
+            )
+
+    def _lonely(self) -> str:
+        """Workers whose address the others could not reach."""
+        local = [peer for peer in self.workers.values() if _is_loopback(peer.address)]
+        if local and len(local) < self.job.workers:
+            other = next(peer for peer in self.workers.values() if peer not in local)
+            return (
+                f"{local[0].name} would wait for the others at {local[0].address}, where {other.name} at "
+                f"{other.address} cannot reach it: its machine resolves DMLC_PS_ROOT_URI={self.job.root} to "
+                f"itself. Give the address of the network there, or name the network interface, "
+                f"DMLC_INTERFACE=eth0."
+            )
+        return ""
+
+    def _start_service(self) -> int:
+        from jax._src.lib import _jax
+
+        address = bind_address(self.job.root) or "[::]"
+        port = free_port(bind_address(self.job.root))
+        with quiet(2):
+            self._service = _jax.get_distributed_runtime_service(
+                f"{address}:{port}",
+                self.job.workers,
+                heartbeat_timeout=HEARTBEAT,
+                cluster_register_timeout=int(self.seconds) + 1,
+                shutdown_timeout=1,
+                recoverable=True,
+            )
+        return port
+
+    def _give_up(self) -> None:
+        came = sorted(self.workers)
+        missing = [i for i in range(self.job.workers) if i not in self.workers]
+        text = f"rank {', '.join(map(str, missing))}"
+        if self.waiting:
+            text = f"{len(missing) - len(self.waiting)} of {self.job.workers} workers"
+        self._refuse_all(
+            f"After {self.seconds:g} s {text} had not come; of {self.job.workers} workers rank "
+            f"{', '.join(map(str, came)) or '-'} had. Look at what the missing ones printed; if they only need "
+            f"longer to start, set MIXNET_JOIN_SECONDS."
+        )
+
+    def _refuse_all(self, reason: str) -> None:
+        for peer in (*self.workers.values(), *self.waiting):
+            peer.has_left = True
+            peer.tell(refused=reason)
+        self._fail(reason)
+
+    # ---- the end --------------------------------------------------------------------------------
+
+    def _fail(self, reason: str) -> None:
+        if not self.failure:
+            self.failure = reason
+            print(f"mixnet scheduler: {reason}", file=sys.stderr, flush=True)
+        if not self.has_begun:
+            self._over.set()
+
+    def _lose(self, peer: Peer, reason: str) -> None:
+        """A worker cannot go on: everybody else is told."""
+        if self.failure:
+            return
+        for other in self.workers.values():
+            if other is not peer:
+                other.tell(lost={"rank": peer.rank, "name": peer.name, "reason": reason})
+        self._fail(f"{peer.name} {reason}.")
+
+    def _leave(self, peer: Peer) -> None:
+        peer.has_left = True
+        for other in self.workers.values():
+            if other is not peer:
+                other.tell(left=peer.rank)
+
+    def _gone(self, peer: Peer) -> None:
+        """The connection of a process has ended, and so has the process."""
+        peer.has_gone = True
+        if peer.role != "worker":
+            return
+        if not self.has_begun:
+            self.workers = {i: each for i, each in self.workers.items() if each is not peer}
+            self.waiting = [each for each in self.waiting if each is not peer]
+            return
+        if not peer.has_left:
+            peer.has_left = True
+            self._lose(peer, "has ended")
+        # Until then: a coordination service that ends makes JAX abort those who use it.
+        if all(each.has_gone for each in self.workers.values()):
+            self._over.set()
+
+
+def _is_loopback(address: str) -> bool:
+    try:
+        return ipaddress.ip_address(address).is_loopback
+    except ValueError:
+        return False
+
+
+def bind_address(root: str) -> str:
+    """The address to listen on: that of ``root`` if it is one of this machine, else all of them."""
+    try:
+        address = socket.getaddrinfo(root, 0, socket.AF_INET, socket.SOCK_STREAM)[0][4][0]
+        with socket.socket() as probe:
+            probe.bind((address, 0))
+    except OSError:
+        return ""
+    # A name that stands for the machine itself, as in /etc/hosts, would keep other machines away.
+    is_name = not root.replace(".", "").isdigit() and root != "localhost"
+    return "" if is_name and _is_loopback(str(address)) else str(address)
+
+
+def free_port(address: str = "") -> int:
+    """A port of this machine that nobody listens on."""
+    with socket.socket() as probe:
+        probe.bind((address, 0))
+        return int(probe.getsockname()[1])
+
+
+def run_scheduler(job: Job) -> int:
+    """Serve a job; the exit code of the process."""
+    return asyncio.run(_serve(job))
+
+
+async def _serve(job: Job) -> int:
+    return await Scheduler(job).serve()

@@ -1,0 +1,7 @@
+"""``python -m mixnet.tools.launch``."""
+
+import sys
+
+from mixnet.tools.launch.command_line import main
+
+sys.exit(main())

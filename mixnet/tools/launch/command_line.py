@@ -1,0 +1,152 @@
+"""The command line of ``mixnet-launch``, which is that of MXNet's ``launch.py``, with some options more."""
+
+from __future__ import annotations
+
+import argparse
+import subprocess
+import sys
+from collections.abc import Sequence
+from dataclasses import replace
+
+from mixnet.base import MXNetError
+from mixnet.tools.launch.launchers import LAUNCHERS, copying, manifest, processes
+from mixnet.tools.launch.plan import LaunchError, Plan, new_port, own_address, read_hosts
+from mixnet.tools.launch.preflight import check
+from mixnet.tools.launch.supervise import Supervisor
+
+
+def parser() -> argparse.ArgumentParser:
+    """The options."""
+    made = argparse.ArgumentParser(
+        prog="mixnet-launch",
+        description="Start a program in many processes that train together (mx.kv.create('dist_sync')).",
+    )
+    add = made.add_argument
+    add("-n", "--num-workers", type=int, required=True, help="processes that train")
+    add(
+        "-s",
+        "--num-servers",
+        type=int,
+        help="processes in the role of a server; stores that go in step need none",
+    )
+    add("-H", "--hostfile", help="names of machines, one a line")
+    add(
+        "--launcher",
+        default="ssh",
+        choices=[*LAUNCHERS, "k8s"],
+        help="what starts them; ssh without -H is local",
+    )
+    add(
+        "--sync-dst-dir",
+        default="",
+        help="copy the working folder to this folder of every machine, by rsync",
+    )
+    add(
+        "-p",
+        "--p3",
+        action="store_true",
+        help="accepted; what MXNet's P3 does, sums in pieces, is always done",
+    )
+    add(
+        "--env",
+        action="append",
+        default=[],
+        help="NAME: pass a variable on; NAME:VALUE sets it for all",
+    )
+    add("--env-worker", action="append", default=[], help="NAME:VALUE for workers")
+    add("--env-server", action="append", default=[], help="NAME:VALUE for servers")
+    add("--env-scheduler", action="append", default=[], help="NAME:VALUE for the scheduler")
+    add("--max-restarts", type=int, default=0, help="start all again so many times after a failure")
+    add("--dry-run", action="store_true", help="print what would be run")
+    add("command", nargs=argparse.REMAINDER, help="the program and its arguments")
+    return made
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Start a job and look after it; the exit code.
+
+    0 all workers ended well; that of the worker that failed first; 68 nothing was started; 130 Ctrl-C.
+    """
+    made = parser()
+    given = made.parse_args(arguments)
+    if given.command[:1] == ["--"]:
+        del given.command[0]
+    if not given.command or given.num_workers < 1:
+        made.error(
+            "give -n of 1 or more, and the program to start: mixnet-launch -n 2 python train.py"
+        )
+    try:
+        return _launch(given)
+    except MXNetError as error:
+        print(f"mixnet-launch: {error}", file=sys.stderr)
+        return getattr(error, "exit_code", LaunchError.exit_code)
+
+
+def _launch(given: argparse.Namespace) -> int:
+    plan = _plan(given)
+    if plan.launcher == "k8s":
+        print(manifest(plan), end="")
+        return 0
+    if given.dry_run:
+        for command in copying(plan):
+            print(" ".join(command))
+        for process in _processes(plan, given):
+            print(process)
+        return 0
+    check(plan)
+    for command in copying(plan):
+        _run(command)
+    for attempt in range(given.max_restarts + 1):
+        code = Supervisor().run(_processes(plan, given))
+        if code == 0 or code in (130, 143) or attempt == given.max_restarts:
+            break
+        print(
+            f"mixnet-launch: start {attempt + 2} of {given.max_restarts + 1}, from the last checkpoint",
+            flush=True,
+        )
+        plan = replace(plan, port=new_port(plan.root))
+    return code
+
+
+def _plan(given: argparse.Namespace) -> Plan:
+    hosts = read_hosts(given.hostfile) if given.hostfile else ()
+    launcher = "local" if given.launcher == "ssh" and not hosts else given.launcher
+    root = "127.0.0.1" if launcher == "local" else own_address(hosts)
+    named = [text for text in given.env if ":" not in text]
+    return Plan(
+        command=tuple(given.command),
+        workers=given.num_workers,
+        servers=given.num_servers or 0,
+        launcher=launcher,
+        hosts=hosts,
+        root=root,
+        port=0 if launcher == "k8s" else new_port(root),
+        folder=given.sync_dst_dir,
+        passed=tuple(named),
+        for_all=_pairs("--env", [text for text in given.env if ":" in text]),
+        for_workers=_pairs("--env-worker", given.env_worker),
+        for_servers=_pairs("--env-server", given.env_server),
+    )
+
+
+def _processes(plan: Plan, given: argparse.Namespace) -> list:
+    scheduler, *others = processes(plan)
+    more = _pairs("--env-scheduler", given.env_scheduler)
+    return [replace(scheduler, environment={**scheduler.environment, **more}), *others]
+
+
+def _pairs(option: str, texts: Sequence[str]) -> dict[str, str]:
+    found = {}
+    for text in texts:
+        name, colon, value = text.partition(":")
+        if not (colon and name):
+            raise LaunchError(f"{option} {text}: NAME:VALUE is expected, as OMP_NUM_THREADS:3.")
+        found[name] = value
+    return found
+
+
+def _run(command: Sequence[str]) -> None:
+    try:
+        subprocess.run(command, check=True)
+    except (OSError, subprocess.CalledProcessError) as error:
+        raise LaunchError(f"{command[0]} failed: {error}") from None

@@ -1,0 +1,90 @@
+"""Before anything starts: can every machine be reached, does it know the way back, has it the same versions?"""
+
+from __future__ import annotations
+
+import shlex
+import socket
+import subprocess
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import PurePath
+
+import jax
+
+from mixnet.libinfo import __version__
+from mixnet.tools.launch.launchers import exports, over_ssh
+from mixnet.tools.launch.plan import LaunchError, Plan
+
+_SECONDS = 60
+_LOOK = (
+    "import socket, mixnet.libinfo, jax; "
+    "socket.create_connection(({root!r}, {port}), 10).close(); "
+    "print('found', mixnet.libinfo.__version__, jax.__version__)"
+)
+
+
+def check(plan: Plan) -> None:
+    """Look at all machines at once.
+
+    Raises:
+        LaunchError: says of each machine what is wrong with it.
+    """
+    hosts = list(dict.fromkeys(plan.hosts))
+    if plan.launcher != "ssh" or not hosts:
+        return
+    with socket.socket() as listener, ThreadPoolExecutor(min(32, len(hosts))) as pool:
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listener.bind((plan.root, plan.port))
+        listener.listen(128)
+        problems = [text for text in pool.map(lambda host: _problem(plan, host), hosts) if text]
+    if problems:
+        raise LaunchError("\n".join(["The job was not started:", *problems]))
+
+
+def _problem(plan: Plan, host: str) -> str:
+    name = host.rpartition("@")[2].partition(":")[0]
+    try:
+        socket.getaddrinfo(name, None)
+    except socket.gaierror as error:
+        return f"  {host}: the name has no address ({error.strerror}). Give an IP address, or enter it in the DNS."
+    look = shlex.join([_python(plan.command), "-c", _look(plan)])
+    script = f"{exports(plan.passed_on())} {look}"
+    try:
+        found = subprocess.run(
+            over_ssh(host, script),
+            capture_output=True,
+            text=True,
+            timeout=_SECONDS,
+            stdin=subprocess.DEVNULL,
+        )
+    except (OSError, subprocess.TimeoutExpired) as error:
+        return f"  {host}: ssh does not answer: {error}."
+    return _judged(host, plan, found.returncode, found.stdout, found.stderr)
+
+
+def _look(plan: Plan) -> str:
+    return _LOOK.format(root=plan.root, port=plan.port)
+
+
+def _python(command: Sequence[str]) -> str:
+    return command[0] if PurePath(command[0]).name.startswith("python") else "python3"
+
+
+def _judged(host: str, plan: Plan, code: int, out: str, error: str) -> str:
+    last = (error.strip().splitlines() or ["no message"])[-1]
+    if code == 255:
+        return f"  {host}: cannot be reached by ssh: {last}. Try: ssh -o BatchMode=yes {host} true"
+    if code and ("refused" in last or "timed out" in last or "unreachable" in last.lower()):
+        return (
+            f"  {host}: it does not reach this machine at {plan.root}:{plan.port}: {last}. Is there a firewall, "
+            f"or another network? DMLC_INTERFACE names the one to use."
+        )
+    if code:
+        return f"  {host}: Python, mixnet or JAX is missing there: {last}"
+    here, there = ["found", __version__, jax.__version__], out.split()[-3:]
+    if here != there:
+        return (
+            f"  {host}: mixnet {there[-2:][0]} and JAX {there[-1]}, here mixnet {__version__} and JAX "
+            f"{jax.__version__}. Install the same versions."
+        )
+    return ""

@@ -1,0 +1,182 @@
+"""Starting the processes of a job, marking what they print, and ending all when one fails."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections import deque
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import IO, Any
+
+from mixnet.distributed.job import EXIT_LOST
+from mixnet.tools.launch.plan import LaunchError, Process
+
+GRACE = 5.0  # seconds for others to say why they end
+OTHERS = 3.0  # seconds for the scheduler and servers to end after the workers
+TERM = 10.0  # seconds between asking a process to end and ending it
+_LAST_LINES = 20
+
+
+@dataclass
+class Running:
+    """A process that was started."""
+
+    process: Process
+    handle: subprocess.Popen[bytes]
+    lines: deque[str] = field(default_factory=lambda: deque(maxlen=_LAST_LINES))
+    reader: threading.Thread | None = None
+    ended: float = 0.0  # when, by time.monotonic
+
+    @property
+    def code(self) -> int | None:
+        """Its exit code, as a shell has it; None while it runs."""
+        found = self.handle.poll()
+        if found is not None and not self.ended:
+            self.ended = time.monotonic()
+        return found if found is None or found >= 0 else 128 - found
+
+
+class Supervisor:
+    """Runs processes to their end.
+
+    Args:
+        out: where their output goes, each line marked with the name of its process.
+    """
+
+    def __init__(self, out: IO[str] | None = None):
+        self.out = out or sys.stdout
+        self.running: list[Running] = []
+        self.signal = 0  # that ended the launcher
+        self._printing = threading.Lock()
+
+    def run(self, processes: Sequence[Process]) -> int:
+        """Start processes and wait for the workers; the exit code of the job.
+
+        That of the worker that failed first, 128 and the number of the signal where one killed it.
+
+        Raises:
+            LaunchError: a program does not exist.
+        """
+        before = {
+            number: signal.signal(number, self._interrupt)
+            for number in (signal.SIGINT, signal.SIGTERM)
+        }
+        try:
+            for process in processes:
+                self.running.append(self._start(process))
+            failed = self._wait()
+        finally:
+            self._end_all()
+            for number, handler in before.items():
+                signal.signal(number, handler)
+        if self.signal:
+            self._say(
+                f"mixnet-launch: ended by {signal.Signals(self.signal).name}, and all processes with it."
+            )
+            return 128 + self.signal
+        if failed is None:
+            return 0
+        code = failed.code or 1
+        for line in self._report(failed, code):
+            self._say(line)
+        return code
+
+    def _start(self, process: Process) -> Running:
+        try:
+            # In a session of its own: signals of the terminal reach the launcher alone, which ends
+            # them all, and their own children too.
+            handle = subprocess.Popen(
+                process.command,
+                env={**os.environ, **process.environment, "PYTHONUNBUFFERED": "1"},
+                stdin=subprocess.PIPE if process.holds_stdin else subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
+            )
+        except OSError as error:
+            raise LaunchError(
+                f"{process.name} cannot be started: {process.command[0]}: {error.strerror}."
+            ) from None
+        started = Running(process, handle)
+        started.reader = threading.Thread(target=self._read, args=(started,), daemon=True)
+        started.reader.start()
+        return started
+
+    def _read(self, running: Running) -> None:
+        assert running.handle.stdout is not None
+        for raw in running.handle.stdout:
+            line = raw.decode(errors="replace").rstrip("\n")
+            running.lines.append(line)
+            self._say(f"[{running.process.name}] {line}")
+
+    def _say(self, line: str) -> None:
+        with self._printing:
+            print(line, file=self.out, flush=True)
+
+    def _interrupt(self, number: int, frame: Any) -> None:
+        self.signal = number
+
+    def _wait(self) -> Running | None:
+        """Until all workers have ended, or one failed; which failed first."""
+        workers = [each for each in self.running if each.process.is_worker]
+        while not self.signal:
+            codes = [each.code for each in workers]
+            if any(codes):
+                return self._first(workers)
+            if all(code == 0 for code in codes):
+                self._let_end(OTHERS, [each for each in self.running if not each.process.is_worker])
+                return None
+            scheduler = self.running[0]
+            if not scheduler.process.is_worker and scheduler.code:
+                self._let_end(GRACE, workers)
+                return self._first([*workers, scheduler])
+            time.sleep(0.05)
+        return None
+
+    def _first(self, candidates: Sequence[Running]) -> Running:
+        """Of those that failed the first one that did so by itself."""
+        self._let_end(GRACE, candidates)
+        failed = [each for each in candidates if each.code]
+        own = [each for each in failed if each.code not in (EXIT_LOST, 128 + signal.SIGABRT)]
+        return min(own or failed, key=lambda each: each.ended)
+
+    def _let_end(self, seconds: float, those: Sequence[Running]) -> None:
+        end = time.monotonic() + seconds
+        while (
+            any(each.code is None for each in those) and time.monotonic() < end and not self.signal
+        ):
+            time.sleep(0.05)
+
+    def _end_all(self) -> None:
+        """End what runs: by SIGTERM to each one's session, after a while by SIGKILL."""
+        for number in (signal.SIGTERM, signal.SIGKILL):
+            left = [each for each in self.running if each.code is None]
+            for each in left:
+                if each.handle.stdin is not None:
+                    each.handle.stdin.close()
+                try:
+                    os.killpg(each.handle.pid, number)
+                except ProcessLookupError:
+                    pass
+            end = time.monotonic() + TERM
+            while any(each.code is None for each in left) and time.monotonic() < end:
+                time.sleep(0.02)
+        for each in self.running:
+            if each.reader is not None:
+                each.reader.join(1)
+
+    def _report(self, failed: Running, code: int) -> list[str]:
+        how = f"exit code {code}"
+        if code > 128 and code - 128 in signal.Signals._value2member_map_:
+            how = f"killed by {signal.Signals(code - 128).name}"
+        where = f" on {failed.process.host}" if failed.process.host else ""
+        last = [f"    {line}" for line in failed.lines] or ["    (it printed nothing)"]
+        return [
+            f"mixnet-launch: {failed.process.name}{where} failed first ({how}). Its last lines:",
+            *last,
+        ]

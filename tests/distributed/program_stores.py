@@ -1,0 +1,328 @@
+"""What stores of two processes do; every process of ``test_stores.py`` runs this."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+import numpy as np
+
+import mixnet as mx
+from mixnet import autograd, gluon, nd
+
+before = nd.ones(3) + 1  # arrays may be made, and computed, before the job is joined
+store = mx.kv.create("dist_sync")
+rank, count = store.rank, store.num_workers
+assert count == 2 and before.asnumpy().tolist() == [2, 2, 2]
+FOLDER = Path(sys.argv[1])
+
+
+def pulled(store: mx.kv.KVStore, key: object, like: nd.NDArray) -> list:
+    out = nd.zeros(like.shape, dtype=like.dtype)
+    store.pull(key, out=out)
+    return out.asnumpy().tolist()
+
+
+def values(kind: str) -> None:
+    store = mx.kv.create(kind)
+    assert store.type == kind and (store.rank, store.num_workers) == (rank, 2)
+    store.init("a", nd.full((2, 3), rank + 5))  # rank 0's value wins
+    assert pulled(store, "a", nd.ones((2, 3))) == [[5] * 3] * 2
+    store.push("a", nd.full((2, 3), rank + 1))
+    assert pulled(store, "a", nd.ones((2, 3))) == [[3] * 3] * 2  # without an updater: the sum
+    store.push("a", [nd.full((2, 3), rank + 1, mx.cpu(i)) for i in range(2)], priority=-3)
+    assert pulled(store, "a", nd.ones((2, 3))) == [[6] * 3] * 2  # devices first, then processes
+    keys = ["x", "y", "z"]
+    shapes = [(), (70_001,), (300, 400)]
+    with mx.np_shape():
+        arrays = [mx.np.full(shape, rank + i) for i, shape in enumerate(shapes)]
+        store.broadcast(keys, arrays, out=[mx.np.zeros(shape) for shape in shapes])
+        store.pushpull(keys, arrays)
+        for i, array in enumerate(arrays):
+            assert (array.asnumpy() == 2 * i + 1).all(), (kind, i)
+    integers = mx.kv.create(kind)
+    integers.init([3, 5], [nd.zeros(4)] * 2)
+    integers.push([3, 5], [nd.ones(4), nd.full(4, 2)])
+    assert pulled(integers, 5, nd.ones(4)) == [4] * 4
+    for dtype in ("float16", "bfloat16", "float64", "int32", "uint8"):
+        value = nd.full(5, 3 - rank, dtype=dtype)
+        store.init(f"of {dtype}", value)
+        assert pulled(store, f"of {dtype}", value) == [3] * 5
+        store.pushpull(f"of {dtype}", value)
+        assert value.asnumpy().tolist() == [5] * 5 and str(value._spec.dtype) == dtype
+    store.init("special", nd.array([-0.0, float("nan"), float("inf")]) * (1 - rank))
+    out = nd.zeros(3)
+    store.pull("special", out=out)
+    assert (
+        np.signbit(out.asnumpy()[0]) and np.isnan(out.asnumpy()[1]) and np.isinf(out.asnumpy()[2])
+    )
+    store._barrier()
+    assert store.get_num_dead_node(4) == 0
+
+
+def rows(kind: str) -> None:
+    store = mx.kv.create(kind)
+    first = nd.arange(8).reshape((4, 2)) * (rank + 1)
+    store.init("r", first.tostype("row_sparse"))
+    out = nd.sparse.zeros("row_sparse", (4, 2))
+    store.row_sparse_pull("r", out=out, row_ids=nd.array([1, 3, 1]))
+    assert out.indices.asnumpy().tolist() == [1, 3] and out.asnumpy()[3].tolist() == [6, 7]
+    numbers = [0, 2] if rank == 0 else [2]
+    gradient = nd.sparse.row_sparse_array((nd.ones((len(numbers), 2)), numbers), shape=(4, 2))
+    store.push("r", gradient)
+    store.row_sparse_pull("r", out=out, row_ids=nd.arange(4))
+    assert out.asnumpy()[:, 0].tolist() == [1, 0, 2, 0]
+    store.init("d", nd.ones((4, 2)))
+    store.set_optimizer(mx.optimizer.SGD(learning_rate=0.5))
+    store.push("d", gradient)
+    assert [row[0] for row in pulled(store, "d", nd.ones((4, 2)))] == [0.5, 1, 0, 1]
+
+
+def optimizers(kind: str) -> None:
+    store = mx.kv.create(kind)
+    store.init("w", nd.full(3, rank + 1))
+    store.set_optimizer(mx.optimizer.create("sgd", learning_rate=0.1, momentum=0.9))
+    path = str(FOLDER / f"states {kind} {rank}")
+    store.push("w", nd.full(3, rank + 1))
+    store.save_optimizer_states(path)
+    assert np.allclose(pulled(store, "w", nd.ones(3)), 0.7)
+    store.push("w", nd.full(3, rank + 1))
+    after = pulled(store, "w", nd.ones(3))
+    assert np.allclose(after, 0.7 - 0.3 - 0.27)
+    store.load_optimizer_states(path)
+    store.push("w", nd.zeros(3))
+    assert np.allclose(pulled(store, "w", nd.ones(3)), np.array(after) - 0.27)
+    own = mx.kv.create(kind)
+    own.init(0, nd.zeros(2))
+    own.set_updater(lambda key, pushed, stored: stored.__iadd__(pushed * 2))
+    own.push(0, nd.ones(2))
+    assert pulled(own, 0, nd.ones(2)) == [4, 4]
+
+
+def compressed(kind: str) -> None:
+    rng = np.random.RandomState(7)
+    for parameters in (
+        {"type": "2bit", "threshold": 0.5},
+        {"type": "1bit", "threshold": 0.0},
+        {"type": "fp16"},
+    ):
+        store, local = mx.kv.create(kind), mx.kv.create("device")
+        for each in (store, local):
+            each.set_gradient_compression(parameters)
+            each.init(["p", "q"], [nd.zeros((5, 7)), nd.zeros(33)])
+        for _ in range(3):
+            data = [rng.randn(2, *shape).astype("float32") for shape in ((5, 7), (33,))]
+            store.push(["p", "q"], [nd.array(each[rank]) for each in data])
+            # The same two gradients on two devices of one process: the words are the same.
+            local.push(
+                ["p", "q"], [[nd.array(each[i], ctx=mx.cpu(i)) for i in range(2)] for each in data]
+            )
+            for key, like in (("p", nd.ones((5, 7))), ("q", nd.ones(33))):
+                assert pulled(store, key, like) == pulled(local, key, like), parameters
+
+
+def network() -> gluon.nn.HybridSequential:
+    made = gluon.nn.HybridSequential(prefix="net_")
+    with made.name_scope():
+        made.add(gluon.nn.Dense(8, activation="relu", in_units=6), gluon.nn.Dense(3, in_units=8))
+    return made
+
+
+def trained(contexts: list, kvstore: object, batches: list, size: int, **options: object) -> dict:
+    """Parameters after some steps; each batch has a part for each context."""
+    mx.random.seed(5)  # the first forward comes before the first step, which shares the values
+    net = network()
+    net.initialize(mx.init.Xavier(), ctx=contexts)
+    trainer = gluon.Trainer(
+        net.collect_params(),
+        "sgd",
+        {"learning_rate": 0.1, "momentum": 0.9},
+        kvstore=kvstore,
+        **options,
+    )
+    loss = gluon.loss.SoftmaxCrossEntropyLoss()
+    for parts in batches:
+        with autograd.record():
+            losses = [loss(net(x), y) for x, y in parts]
+        autograd.backward(losses)
+        trainer.step(size)
+    return {name: each.data(contexts[0]).asnumpy() for name, each in net.collect_params().items()}
+
+
+def training() -> None:
+    rng = np.random.RandomState(3)
+    data = [(rng.randn(8, 6).astype("float32"), rng.randint(0, 3, 8)) for _ in range(4)]
+
+    def part(x: np.ndarray, y: np.ndarray, i: int, context: mx.Context) -> tuple:
+        half = slice(4 * i, 4 * i + 4)
+        return nd.array(x[half], ctx=context), nd.array(y[half], ctx=context)
+
+    mine = [[part(x, y, rank, mx.cpu())] for x, y in data]
+    contexts = [mx.cpu(0), mx.cpu(1)]
+    both = [[part(x, y, i, context) for i, context in enumerate(contexts)] for x, y in data]
+    alone = trained(contexts, "device", both, 8)
+    for kvstore, options in (
+        ("dist_sync", {}),
+        ("dist_device_sync", {"update_on_kvstore": False}),
+        ("horovod", {}),
+    ):
+        found = trained([mx.cpu()], kvstore, mine, 8, **options)
+        assert len(found) == 4
+        for name, value in found.items():  # two workers are two devices, to the bit
+            assert np.array_equal(value, alone[name]), (kvstore, name)
+
+
+def modules() -> None:
+    rng = np.random.RandomState(1)
+    x, y = rng.randn(16, 6).astype("float32"), rng.randint(0, 3, 16).astype("float32")
+    data = mx.sym.Variable("data")
+    out = mx.sym.SoftmaxOutput(mx.sym.FullyConnected(data, num_hidden=3, name="fc"), name="softmax")
+    weights = {"fc_weight": nd.array(rng.randn(3, 6)), "fc_bias": nd.zeros(3)}
+
+    def fitted(kvstore: object, x: np.ndarray, y: np.ndarray, batch: int) -> np.ndarray:
+        module = mx.mod.Module(out)
+        module.fit(
+            mx.io.NDArrayIter(x, y, batch),
+            num_epoch=2,
+            kvstore=kvstore,
+            optimizer_params={"learning_rate": 0.5},
+            arg_params={k: v.copy() for k, v in weights.items()},
+        )
+        return module.get_params()[0]["fc_weight"].asnumpy()
+
+    # Batches of both: the first half of one is rank 0's.
+    order = np.arange(16).reshape(-1, 2, 4)
+    mine = order[:, rank].ravel()
+    found = fitted("dist_sync", x[mine], y[mine], 4)
+    assert np.allclose(found, fitted("local", x, y, 8), atol=1e-6)
+    if rank == 0:
+        np.save(FOLDER / "module.npy", found)
+    store._barrier()
+    assert np.array_equal(np.load(FOLDER / "module.npy"), found)
+    model = mx.model.FeedForward(
+        out,
+        num_epoch=2,
+        numpy_batch_size=4,
+        learning_rate=0.5,
+        arg_params=weights,
+        allow_extra_params=True,
+    )
+    model.fit(mx.io.NDArrayIter(x[mine], y[mine], 4), kvstore="dist_sync")
+    assert np.allclose(model.arg_params["fc_weight"].asnumpy(), found, atol=1e-6)
+
+
+def horovod() -> None:
+    import mixnet.horovod as hvd
+
+    hvd.init()
+    assert (hvd.rank(), hvd.size(), hvd.local_rank(), hvd.local_size()) == (rank, 2, rank, 2)
+    value = nd.full(3, rank + 1)
+    assert hvd.allreduce(value).asnumpy().tolist() == [1.5] * 3
+    assert (
+        hvd.allreduce_(value, average=False).asnumpy().tolist()
+        == [3] * 3
+        == value.asnumpy().tolist()
+    )
+    assert hvd.broadcast(nd.full(2, rank), root_rank=1).asnumpy().tolist() == [1, 1]
+    joined = hvd.allgather(nd.full((rank + 1, 2), rank))
+    assert joined.asnumpy()[:, 0].tolist() == [0, 1, 1]
+    assert hvd.alltoall(nd.arange(4) + 10 * rank).asnumpy().tolist() == (
+        [0, 1, 10, 11] if rank == 0 else [2, 3, 12, 13]
+    )
+    got = hvd.alltoall(nd.arange(3) + 10 * rank, splits=[1, 2] if rank == 0 else [3, 0])
+    assert got.asnumpy().tolist() == ([0, 10, 11, 12] if rank == 0 else [1, 2])
+    x, y = nd.ones((4, 6)) * (rank + 1), nd.array([rank] * 4)
+
+    def stepped(make: object) -> list:
+        mx.random.seed(rank)
+        net = network()
+        net.initialize(mx.init.Xavier())
+        hvd.broadcast_parameters(net.collect_params(), root_rank=1)
+        step = make(net)
+        for _ in range(2):
+            with autograd.record():
+                loss = gluon.loss.SoftmaxCrossEntropyLoss()(net(x), y)
+            loss.backward()
+            step(4)
+        return [each.data().asnumpy() for each in net.collect_params().values()]
+
+    def by_trainer(net: object) -> object:
+        return hvd.DistributedTrainer(net.collect_params(), "sgd", {"learning_rate": 0.5}).step
+
+    def by_optimizer(net: object) -> object:
+        optimizer = hvd.DistributedOptimizer(mx.optimizer.SGD(learning_rate=0.5))
+        return gluon.Trainer(net.collect_params(), optimizer, kvstore=None).step
+
+    first, second = stepped(by_trainer), stepped(by_optimizer)
+    for a, b in zip(first, second, strict=True):
+        # hvd's optimizer divides in rescale_grad, where a Trainer puts its own.
+        assert np.array_equal(hvd.broadcast(nd.array(a), 0).asnumpy(), a)
+        assert np.isfinite(b).all() and np.array_equal(hvd.broadcast(nd.array(b), 1).asnumpy(), b)
+
+
+def nothing_waits() -> None:
+    """A push returns, although the other process pushes only later."""
+    store = mx.kv.create("dist_sync")
+    store.init("later", nd.zeros(2))
+    flag = FOLDER / "pushed"
+    value, out = nd.full(2, rank + 1), nd.zeros(2)
+    if rank == 1:
+        while not flag.exists():
+            pass
+    store.push("later", value)
+    store.pull("later", out=out)
+    if rank == 0:
+        assert out.to_dict()["state"] == "pending"
+        flag.touch()
+    assert out.asnumpy().tolist() == [3, 3]
+
+
+def naive() -> None:
+    with mx.engine.using("NaiveEngine"):
+        store = mx.kv.create("dist")
+        store.init(1, nd.full(2, rank))
+        store.push(1, nd.full(2, rank + 1))
+        assert pulled(store, 1, nd.ones(2)) == [3, 3]
+
+
+def errors() -> None:
+    store = mx.kv.create("dist_sync")
+    store.init("k", nd.ones(3))
+    for bad, text in (
+        (lambda: store.push("no", nd.ones(3)), "key no doesn't exist"),
+        (lambda: store.push("k", nd.ones(4)), "has shape"),
+        (lambda: store.pushpull("k", nd.ones(4)), "has shape"),
+        (lambda: store.init("k", nd.ones(3)), "duplicate init"),
+        (lambda: store._send_command_to_servers(1, "x"), "no servers"),
+    ):
+        try:
+            bad()
+        except mx.MXNetError as error:
+            assert text in str(error), error
+        else:
+            raise AssertionError(text)
+    try:
+        store.init("other", nd.ones(3 + rank))
+    except mx.MXNetError as error:
+        assert "rank 1 has other keys, shapes or dtypes than rank 0" in str(error)
+    else:
+        raise AssertionError("other shapes")
+    store.init("other", nd.ones(2))  # as if nothing had been
+    store.push("k", nd.ones(3))  # what failed was not sent
+    assert pulled(store, "k", nd.ones(3)) == [2, 2, 2]
+
+
+for kind in ("dist_sync", "dist_sync_device"):
+    values(kind)
+    rows(kind)
+    optimizers(kind)
+compressed("dist_device_sync")
+training()
+modules()
+horovod()
+nothing_waits()
+naive()
+errors()
+nd.waitall()
+print(f"all right, rank {rank}, {os.environ['EXTRA']}", flush=True)

@@ -1,0 +1,101 @@
+"""What happens when a process of a job ends too early, or does not come."""
+
+from __future__ import annotations
+
+import os
+import socket
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+import mixnet as mx
+from mixnet.distributed import Job, JobError
+from mixnet.distributed.job import EXIT_NOT_JOINED
+from mixnet.distributed.member import Member, address_of
+from mixnet.distributed.scheduler import free_port
+from tests.distributed.launching import ROOT, launch
+
+
+def test_a_killed_worker_ends_all_and_they_start_again(tmp_path: Path) -> None:
+    begin = time.monotonic()
+    found = launch(2, "program_fails.py", tmp_path, options=("--max-restarts", "1"))
+    out = found.stdout
+    assert found.returncode == 0, out + found.stderr
+    assert "[rank 0] ends now" in out
+    # The survivor says who was lost, and what to do; the launcher who failed first, with its last lines.
+    assert "[rank 1] mixnet.distributed.job.WorkerLostError: rank 0 (process" in out
+    assert "start all workers again from the last checkpoint" in out
+    assert "rank 0 failed first (killed by SIGKILL)" in out and "    ends now" in out
+    assert out.count("begins at 4") == 2 and out.count("] done") == 2
+    assert time.monotonic() - begin < 60
+
+
+def test_a_worker_that_does_not_come() -> None:
+    port = free_port("127.0.0.1")
+    env = {**os.environ, "DMLC_PS_ROOT_URI": "127.0.0.1", "DMLC_PS_ROOT_PORT": str(port),
+           "DMLC_NUM_WORKER": "2", "DMLC_NUM_SERVER": "1", "MIXNET_JOIN_SECONDS": "5"}  # fmt: skip
+    command = [sys.executable, "-c", "import mixnet as mx; mx.kv.create('dist_sync')"]
+    roles = {"scheduler": {}, "server": {}, "worker": {"DMLC_WORKER_ID": "0"}}
+    started = {
+        role: subprocess.Popen(
+            command,
+            env={**env, "DMLC_ROLE": role, **more},
+            cwd=ROOT,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        for role, more in roles.items()
+    }
+    said = {role: process.communicate(timeout=60)[1] for role, process in started.items()}
+    reason = "After 5 s rank 1 had not come; of 2 workers rank 0 had."
+    assert reason in said["worker"] and "MIXNET_JOIN_SECONDS" in said["worker"]
+    assert reason in said["scheduler"]
+    codes = {role: process.returncode for role, process in started.items()}
+    assert codes == {"scheduler": 1, "server": 1, "worker": EXIT_NOT_JOINED}
+
+
+def test_a_name_that_has_no_address() -> None:
+    with pytest.raises(JobError, match=r"DMLC_PS_ROOT_URI=no-such-host\.invalid: this machine"):
+        Member(Job(2, "no-such-host.invalid", 9091, 0))
+
+
+def test_a_scheduler_that_is_not_there(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MIXNET_JOIN_SECONDS", "0.2")
+    port = free_port("127.0.0.1")
+    with pytest.raises(
+        JobError, match=rf"rank 1 on .* cannot reach the scheduler at 127.0.0.1:{port}"
+    ):
+        Member(Job(2, "127.0.0.1", port, 1))
+
+
+def test_something_else_behind_the_port() -> None:
+    import threading
+
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        threading.Thread(target=lambda: server.accept()[0].close(), daemon=True).start()
+        with pytest.raises(JobError, match="has ended, or is none of mixnet's"):
+            Member(Job(2, "127.0.0.1", server.getsockname()[1], 1))
+
+
+def test_interfaces() -> None:
+    assert address_of("") == ""
+    assert address_of("lo") == "127.0.0.1"
+    with pytest.raises(JobError, match=r"DMLC_INTERFACE=eth99: there is no such interface.*lo"):
+        address_of("eth99")
+
+
+def test_a_store_without_a_job(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in (
+        "DMLC_ROLE",
+        "DMLC_PS_ROOT_URI",
+        "OMPI_COMM_WORLD_SIZE",
+        "SLURM_STEP_NUM_TASKS",
+        "RANK",
+    ):
+        monkeypatch.delenv(name, raising=False)
+    for kind in ("dist_sync", "dist_device_sync", "dist_sync_device", "dist", "horovod"):
+        with pytest.raises(mx.MXNetError, match=r"belongs to no job.*mixnet-launch -n 2"):
+            mx.kv.create(kind)

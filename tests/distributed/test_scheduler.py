@@ -1,0 +1,191 @@
+"""The scheduler's roll, with sockets in the place of processes."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+import pytest
+
+from mixnet.distributed import Job
+from mixnet.distributed.scheduler import Scheduler, bind_address, free_port
+
+
+class Caller:
+    """One end of a connection to the scheduler."""
+
+    def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter):
+        self.reader, self.writer = reader, writer
+
+    def say(self, **message: Any) -> None:
+        """Send a message."""
+        self.writer.write(json.dumps(message).encode() + b"\n")
+
+    async def hear(self) -> dict:
+        """The next message."""
+        return json.loads(await asyncio.wait_for(self.reader.readline(), 10))
+
+    def end(self) -> None:
+        """As the end of a process does."""
+        self.writer.close()
+
+
+Call = Callable[..., Awaitable[Caller]]
+
+
+def with_scheduler(
+    workers: int, talk: Callable[[Call], Awaitable[None]], seconds: float = 30
+) -> int:
+    """The scheduler's exit code after a talk with it."""
+    callers = []  # a connection ends when nobody holds it
+
+    async def go() -> int:
+        port = free_port("127.0.0.1")
+        scheduler = Scheduler(Job(workers, "127.0.0.1", port, role="scheduler"))
+        scheduler.seconds = seconds
+        scheduler._start_service = lambda: 4711  # type: ignore[method-assign]
+        serving = asyncio.create_task(scheduler.serve())
+        await asyncio.sleep(0.05)
+
+        async def call(rank: int | None, **more: Any) -> Caller:
+            caller = Caller(*await asyncio.open_connection("127.0.0.1", port))
+            hello = {
+                "role": "worker",
+                "rank": rank,
+                "host": f"h{rank}",
+                "pid": 7,
+                "versions": "v1",
+                **more,
+            }
+            caller.say(hello=hello)
+            callers.append(caller)
+            await asyncio.sleep(0.02)
+            return caller
+
+        await talk(call)
+        code = await asyncio.wait_for(serving, 10)
+        for each in callers:
+            each.end()
+        return code
+
+    return asyncio.run(go())
+
+
+def test_a_job_that_ends_well() -> None:
+    async def talk(call: Call) -> None:
+        workers = [await call(1), await call(None), await call(None)]
+        begun = [(await each.hear())["begin"] for each in workers]
+        assert [each["rank"] for each in begun] == [1, 0, 2]  # numbers for those that had none
+        assert begun[0]["port"] == 4711 and begun[0]["peers"][1] == "rank 1 (process 7 on h1)"
+        workers[0].say(left=True)
+        assert await workers[1].hear() == {"left": 1}
+        workers[0].end()
+        for each in workers[1:]:
+            each.say(left=True)
+            each.end()
+
+    assert with_scheduler(3, talk) == 0
+
+
+def test_who_is_lost_is_told_at_once(capfd: pytest.CaptureFixture) -> None:
+    async def talk(call: Call) -> None:
+        workers = [await call(i) for i in range(3)]
+        server = await call(None, role="server")
+        for each in workers:
+            await each.hear()
+        workers[1].end()  # as if killed
+        for each in (workers[0], workers[2]):
+            lost = (await each.hear())["lost"]
+            assert lost["rank"] == 1 and lost["reason"] == "has ended"
+            each.say(failed="failed: because of rank 1")  # told of once
+            each.end()
+        assert "rank 1 (process 7 on h1) has ended" in (await server.hear())["end"]
+
+    assert with_scheduler(3, talk) == 1
+    said = capfd.readouterr().err
+    assert said.count("mixnet scheduler:") == 1 and "rank 1 (process 7 on h1) has ended" in said
+
+
+def test_reasons_of_failed_workers_travel() -> None:
+    async def talk(call: Call) -> None:
+        workers = [await call(i) for i in range(2)]
+        for each in workers:
+            await each.hear()
+        workers[0].say(failed="failed: ValueError: bad data")
+        assert (await workers[1].hear())["lost"]["reason"] == "failed: ValueError: bad data"
+        for each in workers:
+            each.end()
+
+    assert with_scheduler(2, talk) == 1
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "text"),
+    [
+        ({"rank": 0}, {"rank": 0}, "Two workers have the number 0"),
+        ({"rank": 0}, {"rank": 5}, "comes to a job of 2 workers"),
+        ({"rank": 0}, {"rank": 1, "versions": "v2"}, "runs v2, rank 0 (process 7 on h0) runs v1"),
+    ],
+)
+def test_who_is_refused(first: dict, second: dict, text: str) -> None:
+    async def talk(call: Call) -> None:
+        callers = [await call(**first), await call(**second)]
+        for each in callers:  # both are told
+            assert text in (await each.hear())["refused"]
+
+    assert with_scheduler(2, talk) == 1
+
+
+def test_an_address_that_only_its_own_machine_reaches() -> None:
+    """As where /etc/hosts gives the machine's own name the address 127.0.1.1."""
+
+    async def talk(call: Call) -> None:
+        workers = [await call(0, address="127.0.1.1"), await call(1, address="10.0.0.7")]
+        for each in workers:
+            refused = (await each.hear())["refused"]
+            assert "rank 0 (process 7 on h0) would wait for the others at 127.0.1.1" in refused
+            assert "DMLC_INTERFACE=eth0" in refused
+
+    assert with_scheduler(2, talk) == 1
+
+
+def test_those_who_do_not_come_are_named() -> None:
+    async def talk(call: Call) -> None:
+        worker = await call(1)
+        assert "rank 0, 2 had not come; of 3 workers rank 1 had" in (await worker.hear())["refused"]
+
+    assert with_scheduler(3, talk, seconds=0.2) == 1
+
+
+def test_strangers_are_left_alone() -> None:
+    async def talk(call: Call) -> None:
+        worker = await call(0)
+        await worker.hear()
+        stranger = await call(0)  # came too late
+        assert "has begun without" in (await stranger.hear())["refused"]
+        for text in (
+            b"GET / HTTP/1.1\n\n",
+            b"[1, 2]\n",
+            b'{"hello": 3}\n',
+            b"\xff\xfe\n",
+            b"x" * 100_000,
+        ):
+            port = worker.writer.get_extra_info("peername")[1]
+            reader, writer = await asyncio.open_connection("127.0.0.1", port)
+            writer.write(text)
+            try:
+                assert await asyncio.wait_for(reader.read(), 10) == b""  # closed, and nothing else
+            except ConnectionResetError:
+                pass
+            writer.close()
+        worker.say(left=True)
+        worker.end()
+
+    assert with_scheduler(1, talk) == 0
+
+
+def test_where_it_listens() -> None:
+    assert bind_address("127.0.0.1") == "127.0.0.1" == bind_address("localhost")
+    assert bind_address("192.0.2.7") == ""  # not of this machine: on all of its addresses

@@ -1,0 +1,20 @@
+"""Stores of two processes on this machine."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from tests.distributed.launching import launch
+
+
+def test_two_processes(tmp_path: Path) -> None:
+    found = launch(
+        2,
+        "program_stores.py",
+        tmp_path,
+        options=("--env", "EXTRA:given", "--env-worker", "OTHER:1"),
+    )
+    assert found.returncode == 0, found.stdout + found.stderr
+    for rank in (0, 1):  # every program got to its end; output carries the rank
+        assert f"[rank {rank}] all right, rank {rank}, given" in found.stdout
+    assert "Gloo" not in found.stdout and "coordination" not in found.stdout

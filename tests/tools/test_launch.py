@@ -1,0 +1,285 @@
+"""``mixnet-launch``: what it would run, and how it looks after processes."""
+
+from __future__ import annotations
+
+import io
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+import pytest
+
+from mixnet.tools.launch import main
+from mixnet.tools.launch.plan import LaunchError, Plan, Process, own_address, read_hosts
+from mixnet.tools.launch.preflight import _judged, check
+from mixnet.tools.launch.supervise import Supervisor
+
+
+@pytest.fixture
+def hosts(tmp_path: Path) -> str:
+    path = tmp_path / "hosts"
+    path.write_text("# machines\n127.0.0.2\nuser@127.0.0.3:2222  slots=2\n\n")
+    return str(path)
+
+
+def dry(capsys: pytest.CaptureFixture, *arguments: str) -> list[str]:
+    """The lines that a dry run prints."""
+    assert main([*arguments, "--dry-run", "python", "train.py", "--lr", "0.1 0.2"]) == 0
+    return capsys.readouterr().out.splitlines()
+
+
+# ---- what would be run --------------------------------------------------------------------------
+
+
+def test_local(capsys: pytest.CaptureFixture) -> None:
+    options = (
+        "--env",
+        "A:1",
+        "--env-worker",
+        "B:2",
+        "--env-server",
+        "C:x y",
+        "--env-scheduler",
+        "D:4",
+    )
+    lines = dry(capsys, "-n", "2", "-s", "1", "--launcher", "local", *options)
+    assert len(lines) == 4
+    scheduler, server, first, second = lines
+    assert (
+        "DMLC_ROLE=scheduler" in scheduler and "D=4" in scheduler and "import mixnet" in scheduler
+    )
+    assert "DMLC_ROLE=server" in server and "C='x y'" in server and "B=2" not in server
+    for rank, line in enumerate((first, second)):
+        for part in ("A=1", "B=2", "DMLC_ROLE=worker", "DMLC_NUM_WORKER=2", "DMLC_NUM_SERVER=1",
+                     "DMLC_PS_ROOT_URI=127.0.0.1", f"DMLC_WORKER_ID={rank}"):  # fmt: skip
+            assert part in line.split(" python ")[0].split() or part in line
+        assert line.endswith("python train.py --lr '0.1 0.2'") and "D=4" not in line
+    # As in MXNet, ssh without machines is this machine.
+    assert len(dry(capsys, "-n", "3")) == 4
+
+
+def test_ssh(capsys: pytest.CaptureFixture, hosts: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MY_DATA", "/data/a b")
+    lines = dry(capsys, "-n", "3", "-H", hosts, "--env", "MY_DATA", "--sync-dst-dir", "/tmp/job")
+    copy = [line for line in lines if line.startswith("rsync")]
+    assert len(copy) == 2 and "127.0.0.2:/tmp/job/" in copy[0] and "-p 2222" in copy[1]
+    workers = [line for line in lines if line.startswith("ssh")]
+    assert [line.split(" 'sh -c")[0].split()[-1] for line in workers] == [
+        "127.0.0.2",
+        "user@127.0.0.3",
+        "user@127.0.0.3",
+    ]
+    assert "BatchMode=yes" in workers[0] and "StrictHostKeyChecking=yes" in workers[0]
+    assert "-p 2222" in workers[1] and "DMLC_WORKER_ID=2" in workers[2]
+    assert (
+        "cd /tmp/job" in workers[0]
+        and "/data/a b" in workers[0]
+        and "setsid python train.py" in workers[0]
+    )
+
+
+def test_the_script_for_ssh_runs_the_program_and_ends_it(hosts: str, tmp_path: Path) -> None:
+    """What ssh would run, run by the shell: its standard input stands for the connection."""
+    from mixnet.tools.launch.launchers import _watched
+
+    plan = Plan(("sh", "-c", 'echo "it is $X"; exit 3'), 1, folder=str(tmp_path))
+    found = subprocess.run(["sh", "-c", _watched(plan, {"X": "a b"})], stdin=subprocess.PIPE, capture_output=True, text=True)  # fmt: skip
+    assert (found.returncode, found.stdout) in [(3, "it is a b\n"), (143, "it is a b\n")]
+    plan = Plan(("sleep", "60"), 1, folder=str(tmp_path))
+    begin = time.monotonic()
+    with subprocess.Popen(
+        ["sh", "-c", _watched(plan, {"X": "1"})], stdin=subprocess.PIPE
+    ) as started:
+        time.sleep(0.5)
+        assert started.poll() is None
+        assert started.stdin is not None
+        started.stdin.close()  # the launcher is gone
+        assert started.wait(10) == 143 and time.monotonic() - begin < 10
+
+
+def test_other_launchers(capsys: pytest.CaptureFixture, hosts: str) -> None:
+    (mpi,) = [
+        line
+        for line in dry(capsys, "-n", "4", "--launcher", "mpi", "-H", hosts)
+        if "mpirun" in line
+    ]
+    assert "mpirun -n 4 --tag-output --host 127.0.0.2,user@127.0.0.3:2222" in mpi
+    assert (
+        "-x DMLC_NUM_WORKER" in mpi and "DMLC_NUM_WORKER=4" in mpi and "DMLC_WORKER_ID" not in mpi
+    )
+    (slurm,) = [line for line in dry(capsys, "-n", "4", "--launcher", "slurm") if "srun" in line]
+    assert "srun --ntasks 4 --kill-on-bad-exit=1 --label" in slurm and "DMLC_WORKER_ID" not in slurm
+    (sge,) = [line for line in dry(capsys, "-n", "4", "--launcher", "sge") if "qsub" in line]
+    assert "-t 1-4" in sge and "DMLC_WORKER_ID=$((SGE_TASK_ID-1))" in sge and "-sync y" in sge
+    (yarn,) = [
+        line for line in dry(capsys, "-n", "4", "--launcher", "yarn") if "-num_containers" in line
+    ]
+    assert "-num_containers 4" in yarn and "-shell_env DMLC_ROLE=worker" in yarn
+    manifest = "\n".join(dry(capsys, "-n", "4", "--launcher", "k8s", "--env", "A:b"))
+    for part in ("completions: 4", "completionMode: Indexed", '["python", "train.py", "--lr", "0.1 0.2"]',
+                 "value: \"mixnet-0.mixnet\"", "name: WORLD_SIZE", "name: A", "clusterIP: None"):  # fmt: skip
+        assert part in manifest
+
+
+def test_hosts_and_addresses(hosts: str, tmp_path: Path) -> None:
+    assert read_hosts(hosts) == ("127.0.0.2", "user@127.0.0.3:2222", "user@127.0.0.3:2222")
+    assert own_address(["127.0.0.2"]).startswith("127.0.0.")
+    assert own_address(["no-such-host.invalid"]) == "127.0.0.1"
+    empty = tmp_path / "empty"
+    empty.write_text("# none\n")
+    with pytest.raises(LaunchError, match="names no machine"):
+        read_hosts(str(empty))
+    with pytest.raises(LaunchError, match="cannot be read"):
+        read_hosts(str(tmp_path / "none"))
+
+
+def test_mistakes(capsys: pytest.CaptureFixture) -> None:
+    for arguments in (["-n", "2"], ["python", "x.py"], ["-n", "0", "python", "x.py"]):
+        with pytest.raises(SystemExit):
+            main(arguments)
+    assert main(["-n", "2", "--env-worker", "A", "python", "x.py"]) == 68
+    assert "NAME:VALUE is expected" in capsys.readouterr().err
+    assert main(["-n", "1", "no-such-program-here"]) == 68
+    assert "no-such-program-here: No such file" in capsys.readouterr().err
+
+
+def test_before_anything_starts(hosts: str) -> None:
+    plan = Plan(("python", "x.py"), 2, hosts=("no-such-host.invalid",), launcher="ssh")
+    with pytest.raises(LaunchError, match=r"no-such-host.invalid: the name has no address"):
+        check(plan)
+    import jax
+
+    from mixnet.libinfo import __version__
+
+    same = f"found {__version__} {jax.__version__}"
+    assert _judged("h", plan, 0, same, "") == ""
+    assert "Install the same versions" in _judged("h", plan, 0, f"found {__version__} 0.0.1", "")
+    assert "cannot be reached by ssh: Connection refused" in _judged(
+        "h", plan, 255, "", "Connection refused"
+    )
+    assert "firewall" in _judged(
+        "h", plan, 1, "", "ConnectionRefusedError: [Errno 111] Connection refused"
+    )
+    assert "No module named 'mixnet'" in _judged("h", plan, 1, "", "E: No module named 'mixnet'")
+
+
+@pytest.mark.skipif(
+    shutil.which("sshd") is None, reason="sshd is missing: apt-get install openssh-server"
+)
+def test_over_ssh(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture
+) -> None:
+    """A real login on this machine, with keys of its own."""
+    from mixnet.distributed.scheduler import free_port
+    from mixnet.tools.launch import launchers
+
+    port, sshd = free_port("127.0.0.1"), shutil.which("sshd")
+    for name in ("host", "user"):
+        subprocess.run(
+            ["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", tmp_path / name], check=True
+        )
+    (tmp_path / "known").write_text(f"[127.0.0.1]:{port} {(tmp_path / 'host.pub').read_text()}")
+    (tmp_path / "config").write_text(
+        f"Port {port}\nListenAddress 127.0.0.1\nHostKey {tmp_path}/host\nAuthorizedKeysFile {tmp_path}/user.pub\n"
+        f"StrictModes no\nUsePAM no\nPidFile none\nPasswordAuthentication no\n"
+    )
+    os.makedirs("/run/sshd", exist_ok=True)
+    server = subprocess.Popen([sshd, "-D", "-f", tmp_path / "config"], stderr=subprocess.DEVNULL)
+    options = ("-i", str(tmp_path / "user"), "-o", f"UserKnownHostsFile={tmp_path}/known")
+    monkeypatch.setattr(launchers, "SSH", (*launchers.SSH, *options))
+    monkeypatch.setenv("PYTHONPATH", str(Path(__file__).parents[2]))
+    try:
+        while subprocess.run(
+            [*launchers.SSH, "-p", str(port), "127.0.0.1", "true"], stderr=subprocess.DEVNULL
+        ).returncode:
+            time.sleep(0.1)
+        (tmp_path / "hosts").write_text(f"127.0.0.1:{port}\n")
+        program = tmp_path / "program.py"
+        program.write_text(
+            "import os, mixnet as mx; kv = mx.kv.create('dist_sync'); v = mx.nd.ones(2); kv.init(0, v); "
+            "kv.push(0, v); kv.pull(0, out=v); print(kv.rank, v.asnumpy(), os.environ['SSH_CONNECTION'][:9])"
+        )
+        code = main(["-n", "2", "-H", str(tmp_path / "hosts"), sys.executable, str(program)])
+        out = capsys.readouterr().out
+        assert code == 0, out
+        assert "[rank 0] 0 [2. 2.] 127.0.0.1" in out and "[rank 1] 1 [2. 2.] 127.0.0.1" in out
+    finally:
+        server.terminate()
+        server.wait(10)
+
+
+@pytest.mark.skipif(
+    shutil.which("mpirun") is None, reason="mpirun is missing: apt-get install openmpi-bin"
+)
+def test_over_mpi(tmp_path: Path) -> None:
+    """Without the launcher: mpirun says who is who, and rank 0 starts the scheduler."""
+    program = tmp_path / "program.py"
+    program.write_text(
+        "import mixnet as mx; kv = mx.kv.create('dist_sync'); v = mx.nd.ones(2); kv.init(0, v); "
+        "kv.push(0, v); kv.pull(0, out=v); print('rank %d has %s\\n' % (kv.rank, v.asnumpy()), end='')"
+    )
+    env = {**os.environ, "OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
+    command = ["mpirun", "-n", "2", "--oversubscribe", sys.executable, str(program)]
+    found = subprocess.run(
+        command, env=env, capture_output=True, text=True, timeout=120, cwd=Path(__file__).parents[2]
+    )
+    assert found.returncode == 0, found.stdout + found.stderr
+    assert "rank 0 has [2. 2.]" in found.stdout and "rank 1 has [2. 2.]" in found.stdout
+
+
+# ---- looking after processes --------------------------------------------------------------------
+
+
+def shell(name: str, text: str, is_worker: bool = True) -> Process:
+    return Process(name, ("sh", "-c", text), {"X": "1"}, is_worker)
+
+
+def test_output_carries_names_and_others_end_with_the_workers() -> None:
+    out = io.StringIO()
+    begin = time.monotonic()
+    server = shell("server 0", "sleep 0.4; echo bye", is_worker=False)
+    workers = [shell(f"rank {i}", f"echo one $X {i}; echo two >&2") for i in range(2)]
+    assert Supervisor(out).run([server, *workers]) == 0
+    lines = out.getvalue().splitlines()
+    assert {"[rank 0] one 1 0", "[rank 1] one 1 1", "[rank 1] two", "[server 0] bye"} <= set(lines)
+    assert time.monotonic() - begin < 5
+
+
+def test_who_failed_first_is_named() -> None:
+    out = io.StringIO()
+    workers = [
+        shell("rank 0", "sleep 0.2; echo because of rank 1; exit 75"),  # lost another one
+        shell("rank 1", "echo my reason; sleep 0.4; exit 7"),
+        shell("rank 2", "trap '' TERM; sleep 0.3; exit 75"),
+    ]
+    assert Supervisor(out).run(workers) == 7
+    assert out.getvalue().endswith(
+        "mixnet-launch: rank 1 failed first (exit code 7). Its last lines:\n    my reason\n"
+    )
+
+
+def test_all_end_when_one_is_killed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("mixnet.tools.launch.supervise.GRACE", 0.3)
+    monkeypatch.setattr("mixnet.tools.launch.supervise.TERM", 1.0)
+    out = io.StringIO()
+    begin = time.monotonic()
+    stubborn = shell("rank 1", "trap '' TERM; while :; do sleep 0.1; done")
+    assert Supervisor(out).run([shell("rank 0", "kill -9 $$"), stubborn]) == 128 + 9
+    assert "rank 0 failed first (killed by SIGKILL)" in out.getvalue()
+    assert time.monotonic() - begin < 10
+
+
+def test_interrupts_end_everything() -> None:
+    out = io.StringIO()
+    timer = threading.Timer(0.5, lambda: os.kill(os.getpid(), signal.SIGINT))
+    timer.start()
+    begin = time.monotonic()
+    supervisor = Supervisor(out)
+    assert supervisor.run([shell(f"rank {i}", "sleep 60 & wait") for i in range(2)]) == 130
+    assert time.monotonic() - begin < 5 and all(each.code for each in supervisor.running)
+    assert "ended by SIGINT, and all processes with it" in out.getvalue()
