@@ -123,6 +123,7 @@ def _interpreted(key: Any, segment: Any) -> Program | None:
 def _compile_behind(program: Program, key: Any, segment: Any) -> None:
     """Compile on another thread, and take over after some more runs."""
     interpreter = program.call
+    assert isinstance(interpreter, Interpreter)
     source = _Source(segment, key[1])
     future = background.submit(partial(_compiled, key, source, False))
 

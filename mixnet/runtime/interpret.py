@@ -179,7 +179,7 @@ class _Writer:
         self, op: Any, inputs: tuple[int, ...], scalars: tuple[int | float, ...]
     ) -> list[int]:
         graph = op.graph
-        number = {}
+        number: dict[Any, Sequence[int]] = {}
         for place, (node, value) in enumerate(zip(graph.inputs, inputs, strict=True)):
             if place == op.key:
                 (value,) = self.write(ADVANCE, (), (value,), scalars[-1:])
