@@ -17,6 +17,7 @@ import numpy as np
 from mixnet.base import AttributeTypeError, MXNetError, ShapeError, did_you_mean
 from mixnet.ops.attributes import ONE, REQUIRED, Attribute, Dynamic, attribute, missing, with_ranges
 from mixnet.ops.over_devices import Exchange, OverDevices
+from mixnet.ops.storage import Storage
 from mixnet.ops.stream import advanced, key_at
 
 Arrays = Sequence[Any]
@@ -126,6 +127,7 @@ class Op:
         self.measure: Callable[[Mapping[str, Any], Mapping[str, Any]], int] | None = None
         self.row_gradient: RowGradient | None = None
         self.over_devices: OverDevices | None = None
+        self.storage: Storage | None = None
         self._bound: dict[Any, Statics] = {}
         self.calls: dict[Any, Any] = {}  # the runtime's memo: (statics, input specs) -> call
         self._read_signature()

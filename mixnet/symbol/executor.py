@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -35,6 +34,7 @@ from mixnet.passes.complete_shapes import complete_shapes
 from mixnet.passes.differentiate import differentiate
 from mixnet.passes.facts import Facts
 from mixnet.passes.infer_shape import infer
+from mixnet.passes.infer_storage import infer_gradient_storage, infer_storage
 from mixnet.passes.place_devices import group_of, place_devices
 from mixnet.passes.recompute import default_mode
 from mixnet.passes.set_training import in_mode, set_training
@@ -168,6 +168,9 @@ class Executor:
         self._watched: list[Entry] = []
         self._gradient_op: tuple[GraphOp, list[Entry]] | None = None
         self._output_dict: dict[str, NDArray] = {}
+        arrays = {**self._arg_dict, **self._aux_dict}
+        found = infer_storage(symbol.graph, {name: array.stype for name, array in arrays.items()})
+        self._storage = [found.get(head, "default") for head in symbol.graph.heads]
         if self._groups:
             self.placed_graph(False)  # a group without a device is an error here
 
@@ -212,8 +215,10 @@ class Executor:
             arguments = {name: array.dtype for name, array in self._arg_dict.items()}
             _, dtypes, _ = self._symbol.infer_type(**arguments)
             self._outputs = [
-                zeros(shape, self._ctx, dtype)
-                for shape, dtype in zip(shapes or (), dtypes or (), strict=True)
+                _zeros(stype, shape, self._ctx, dtype)
+                for stype, shape, dtype in zip(
+                    self._storage, shapes or (), dtypes or (), strict=True
+                )
             ]
         return self._outputs
 
@@ -303,7 +308,10 @@ class Executor:
             for handle, value in zip(self._outputs, plain, strict=True):
                 handle._write(value)
         else:
-            self._outputs = [NDArray._wrap(value) for value in plain]
+            self._outputs = [
+                NDArray._wrap(value).tostype(stype)
+                for value, stype in zip(plain, self._storage, strict=True)
+            ]
         if self._monitor is not None:
             self._watch(watched)
         return self._outputs
@@ -471,7 +479,7 @@ class Executor:
         gradients: dict[str, NDArray] = {}
         for (name, array), shape in zip(self._arg_dict.items(), shapes, strict=True):
             same = array.shape == shape
-            fresh = partial(_zeros, array.stype, shape, array.context, array.dtype)
+            gradient = self._grad_dict[name]
             if not same and name not in kwargs and not partial_shaping:
                 named = ", ".join(f"{each}={tuple(s)}" for each, s in kwargs.items())
                 raise ShapeError(
@@ -479,10 +487,9 @@ class Executor:
                     f"named: {named} was. Give data of the extents that it was bound with, or pass "
                     f"partial_shaping=True to make {name} anew."
                 )
-            arguments[name] = array if same else fresh()
-            gradient = self._grad_dict[name]
+            arguments[name] = array if same else _zeros_as(array, shape)
             if gradient is not None:
-                gradients[name] = gradient if same else fresh()
+                gradients[name] = gradient if same else _zeros_as(gradient, shape)
         aux = {
             name: array if array.shape == shape else zeros(shape, array.context, array.dtype)
             for (name, array), shape in zip(self._aux_dict.items(), states, strict=True)
@@ -686,8 +693,11 @@ def simple_bind(
     group = {node.name: group_of(node) for node in self.graph.nodes if node.is_variable}
 
     storage = _storage_types(self, stype_dict)
+    of_gradients = infer_gradient_storage(self.graph, infer_storage(self.graph, storage))
 
-    def made(name: str, shape: tuple[int, ...], known: Mapping[str, Any]) -> NDArray:
+    def made(
+        name: str, shape: tuple[int, ...], known: Mapping[str, Any], storage: Mapping[str, str]
+    ) -> NDArray:
         where = groups.get(group[name] or "", context)
         dtype = as_dtype(by_node.get(name) or "float32")
         found = known.get(name)
@@ -700,16 +710,22 @@ def simple_bind(
     arguments, gradients = {}, {}
     for name, shape in zip(names, shapes, strict=True):
         known = shared_exec.arg_dict if name in shared else shared_buffer or {}
-        arguments[name] = made(name, shape, known)
+        arguments[name] = made(name, shape, known, storage)
         if shared_buffer is not None and name not in shared:
             shared_buffer[name] = arguments[name]
         if requests[name] != "null":
-            gradients[name] = made(name, shape, shared_exec.grad_dict if name in shared else {})
+            known = shared_exec.grad_dict if name in shared else {}
+            gradients[name] = made(name, shape, known, of_gradients)
     others = {} if shared_exec is None else shared_exec.aux_dict
     states = {
-        name: made(name, shape, others) for name, shape in zip(aux_names, aux_shapes, strict=True)
+        name: made(name, shape, others, storage)
+        for name, shape in zip(aux_names, aux_shapes, strict=True)
     }
     return Executor(Bound(arguments, gradients, states), self, context, requests, groups)
+
+
+def _zeros_as(array: NDArray, shape: tuple[int, ...]) -> NDArray:
+    return _zeros(array.stype, shape, array.context, array.dtype)
 
 
 def _zeros(stype: str, shape: tuple[int, ...], context: Context, dtype: Any) -> NDArray:
