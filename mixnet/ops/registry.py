@@ -36,6 +36,13 @@ INPUTS = "inputs"  # shapes and dtypes of the arrays, where a rule asks for them
 _PREFIX = re.compile(r"^_(npi_|npx_|np_|contrib_|image_|random_|sample_|linalg_)?(?=[a-zA-Z])")
 
 
+class Place(typing.NamedTuple):
+    """Where an input of a loop or branch stands in a body: which input, and whether as its slices."""
+
+    number: int
+    sliced: bool = False
+
+
 class Op:
     """An operator: what can stand in a node of a graph.
 
@@ -128,6 +135,7 @@ class Op:
         self.row_gradient: RowGradient | None = None
         self.over_devices: OverDevices | None = None
         self.storage: Storage | None = None
+        self.bodies: Callable[..., list[tuple[Any, list[Place]]]] | None = None
         self._bound: dict[Any, Statics] = {}
         self.calls: dict[Any, Any] = {}  # the runtime's memo: (statics, input specs) -> call
         self._read_signature()
@@ -226,6 +234,14 @@ class Op:
             return int(rule(**given))
 
         self.measure = measure
+        return rule
+
+    def set_bodies(self, rule: Callable[..., Any]) -> Callable[..., Any]:
+        """Decorator: the bodies that the operator runs, and the :class:`Place` of each body's inputs.
+
+        The rule is called with the attributes; bodies and places are those of a loop or branch.
+        """
+        self.bodies = rule
         return rule
 
     def set_over_devices(

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from mixnet.attribute import AttrScope, node_attributes
-from mixnet.base import AttributeTypeError, AttributeValueError, ShapeError
+from mixnet.base import AttributeKindError, AttributeValueError, CheckError, ShapeError
 from mixnet.graph.draws import calls_watched, note_call
 from mixnet.graph.graph import Graph
 from mixnet.graph.node import Entry, Node, topological
@@ -31,8 +31,9 @@ def _flat(symbols: Any) -> tuple[list[Symbol], Any]:
     if isinstance(symbols, Symbol):
         return list(symbols), None if len(symbols) == 1 else [(1, None)] * len(symbols)
     if not isinstance(symbols, (list, tuple)):
-        raise AttributeTypeError(
-            f"takes symbols and lists of symbols, not {type(symbols).__name__}."
+        raise AttributeKindError(
+            f"A loop or branch of mx.sym.contrib takes symbols and lists of symbols, not "
+            f"{type(symbols).__name__}."
         )
     leaves: list[Symbol] = []
     shape = []
@@ -124,7 +125,7 @@ def _node(
     op = find(kind)
     given = {**attributes, "subgraphs": tuple(body.subgraph for body in bodies)}
     statics, scalars = op.bind(given)
-    attrs = {key: to_text(value) for key, value in attributes.items()}
+    attrs = {**node_attributes(), **{key: to_text(value) for key, value in attributes.items()}}
     attrs["num_args"] = str(len(inputs) + len(bodies))
     name = current_names().get(None, kind)
     node = Node(op, statics, scalars, tuple(inputs), name, attrs)
@@ -159,11 +160,16 @@ def foreach(
         )
         outputs, out_shape = _flat(out)
         after, after_shape = _flat(new)
+        if len(after) != len(states):
+            raise CheckError(
+                f"foreach: the body returned {len(after)} states, it was given {len(states)}."
+            )
         shapes.extend((len(outputs), out_shape, after_shape))
         return [*outputs, *after]
 
     made = _Body(name, compose)
     split, out_shape, after_shape = shapes
+    _check_read(made, names, [each.name for each in (*slices, *states)])
     rest = list(made.captured)
     attributes = {
         "num_outputs": len(made.heads),
@@ -176,6 +182,16 @@ def foreach(
     inputs += [made.captured[each] for each in rest]
     found = list(_node("_foreach", [made], inputs, attributes))
     return _nested(found[:split], out_shape), _nested(found[split:], after_shape)
+
+
+def _check_read(body: _Body, names: Sequence[str], given: Sequence[Any]) -> None:
+    """Raise CheckError unless the body reads all slices and states."""
+    for name, place in zip(given, body.places(names), strict=True):
+        if place < 0:
+            raise CheckError(
+                f"foreach: the body does not read {name!r}; leave it out of data and init_states, or "
+                f"return the state as it is."
+            )
 
 
 def while_loop(
@@ -201,8 +217,11 @@ def while_loop(
     Raises:
         ValueError: no ``max_iterations``, or no loop variables.
     """
-    if max_iterations is None:
-        raise AttributeValueError("while_loop: give max_iterations; the outputs have so many rows.")
+    if max_iterations is None or int(max_iterations) < 1:
+        raise AttributeValueError(
+            f"while_loop: max_iterations={max_iterations} must be a number from 1; the outputs have "
+            f"so many rows."
+        )
     variables, shape = _flat(loop_vars)
     if not variables:
         raise AttributeValueError(
@@ -217,23 +236,34 @@ def while_loop(
         return made if shape is None else _nested(made, shape)
 
     def test(make: Variables) -> list[Symbol]:
-        return _flat(cond(*own(make)))[0]
+        found = cond(*own(make))
+        if not isinstance(found, Symbol):
+            raise AttributeKindError(
+                f"while_loop: cond must return a symbol, not {type(found).__name__}."
+            )
+        return _flat(found)[0]
 
     def step(make: Variables) -> list[Symbol]:
         out, new = func(*own(make))
         outputs, out_shape = _flat([] if out is None else out)
-        after, after_shape = _flat(new)
+        after, _ = _flat(new)
         if len(after) != len(variables):
             raise ShapeError(
                 f"while_loop: func returned {len(after)} loop variables, there are "
                 f"{len(variables)}."
             )
-        shapes.extend((len(outputs), out_shape, after_shape))
+        shapes.extend((len(outputs), out_shape))
         return [*outputs, *after]
 
     condition = _Body(f"{name}_cond", test)
     loop = _Body(f"{name}_func", step)
-    split, out_shape, after_shape = shapes
+    split, out_shape = shapes
+    for each, place in zip(variables, loop.places(names), strict=True):
+        if place < 0:
+            raise AttributeValueError(
+                f"while_loop: func does not read the loop variable {each.name!r}; leave it out of "
+                f"loop_vars, or return it as it is."
+            )
     inputs = [each._entry() for each in variables]
     captured = {**condition.captured, **loop.captured}
     order = [*names, *captured]
@@ -247,7 +277,7 @@ def while_loop(
         "func_var_locs": loop.places(names),
     }
     found = list(_node("_while_loop", [condition, loop], inputs, attributes))
-    return _nested(found[:split], out_shape), _nested(found[split:], after_shape)
+    return _nested(found[:split], out_shape), _nested(found[split:], shape)
 
 
 def cond(
@@ -264,6 +294,8 @@ def cond(
         else_func: returns as many, of the same shapes and dtypes.
         name: prefix of the subgraphs' names.
     """
+    if not isinstance(pred, Symbol):
+        raise AttributeKindError(f"cond: pred must be a symbol, not {type(pred).__name__}.")
     shapes: list[Any] = []
 
     def branch(function: Callable[[], Any]) -> Callable[[Variables], list[Symbol]]:
