@@ -21,6 +21,8 @@ _IMAGE_ITERATORS = (
 
 
 def __getattr__(name: str) -> _Any:
+    if name == "__all__":  # what `import *` brings
+        return [each for each in __dir__() if not each.startswith("_")]
     if name in _IMAGE_ITERATORS:
         import mixnet.image.record_iterator as record_iterator
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import logging
 import math
-import warnings
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -28,6 +28,9 @@ from mixnet.runtime.state import state
 
 Rule = Callable[[Op, Sequence[Any], dict[str, Any]], Any]
 RULES: dict[str, Rule] = {}
+
+_log = logging.getLogger("mixnet.sparse")
+_told: set[tuple[str, str]] = set()
 
 
 def run(op: Op, arrays: Sequence[Any], attributes: dict[str, Any], out: Any = None) -> Any:
@@ -98,12 +101,16 @@ def _plain(array: Any) -> NDArray:
 
 
 def _warn(op: Op, arrays: Sequence[Any]) -> None:
-    if not config.get("MXNET_STORAGE_FALLBACK_LOG_VERBOSE"):
-        return
+    """Say once for an operator and storage types that it takes dense copies: on stderr, as MXNet does."""
     stypes = ", ".join(each.stype for each in arrays)
-    warnings.warn(
-        f"{op.name} has no rule for inputs of storage types {stypes}: it runs on dense copies.",
-        stacklevel=6,
+    if (op.name, stypes) in _told or not config.get("MXNET_STORAGE_FALLBACK_LOG_VERBOSE"):
+        return
+    _told.add((op.name, stypes))
+    _log.warning(
+        "%s has no rule for inputs of storage types %s: it runs on dense copies. "
+        "MXNET_STORAGE_FALLBACK_LOG_VERBOSE=0 leaves this out.",
+        op.name,
+        stypes,
     )
 
 
