@@ -25,14 +25,10 @@ class AttrScope(metaclass=_MXClassPropertyMetaClass):
         AttributeValueError: a value is no string.
     """
 
-    @classproperty
-    def current(cls) -> AttrScope:
-        """The scope of this thread; it can be set."""
-        return _current()
-
-    @current.setter
-    def current(cls, value: AttrScope) -> None:
-        write(_scopes, "value", value)
+    # The scope of this thread; it can be set.
+    current: Any = classproperty(lambda cls: _current()).setter(
+        lambda cls, value: write(_scopes, "value", value)
+    )
 
     def __init__(self, **kwargs: str):
         for name, value in kwargs.items():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from typing import Any
 
 from mixnet.base import AttributeTypeError, _MXClassPropertyMetaClass, classproperty
 from mixnet.tasks import Entered, enter, read, write
@@ -13,14 +14,10 @@ class NameManager(metaclass=_MXClassPropertyMetaClass):
 
     _current = threading.local()
 
-    @classproperty
-    def current(cls) -> NameManager:
-        """The name manager of this thread; it can be set."""
-        return current()
-
-    @current.setter
-    def current(cls, value: NameManager) -> None:
-        write(NameManager._current, "value", value)
+    # The name manager of this thread; it can be set.
+    current: Any = classproperty(lambda cls: current()).setter(
+        lambda cls, value: write(NameManager._current, "value", value)
+    )
 
     def __init__(self) -> None:
         self._counter: dict[str, int] = {}

@@ -346,6 +346,21 @@ def _fetch_by_urllib(url: str, part: str, verify_ssl: bool, have: int) -> None:
             raise OSError(f"the connection broke off after {count} of {expected} bytes")
 
 
+def _indent(s_: str, numSpaces: int) -> str:
+    """Text with all lines but the first moved to the right."""
+    first, *others = s_.split("\n")
+    return "\n".join([first, *(" " * numSpaces + line for line in others)])
+
+
+def _brief_print_list(lst: Sequence[Any], limit: int = 7) -> str:
+    """The items in quotes, those in the middle left out where there are more than ``limit``."""
+    named = [f"'{each}'" for each in lst]
+    if len(named) > limit:
+        half = limit // 2
+        named = [", ".join(named[:half]), "...", ", ".join(named[-half:])]
+    return ", ".join(named)
+
+
 def _get_repo_url() -> str:
     """Where Gluon's data sets and weights are downloaded from: the setting MXNET_GLUON_REPO."""
     url = config.get("MXNET_GLUON_REPO")
