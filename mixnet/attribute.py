@@ -6,7 +6,7 @@ import threading
 from collections.abc import Mapping
 from typing import Any
 
-from mixnet.base import AttributeValueError, classproperty
+from mixnet.base import AttributeValueError, _MXClassPropertyMetaClass, classproperty
 from mixnet.tasks import Entered, enter, read, write
 
 # What a node is told about how to run: kept, and written to files, as ``__name__``.
@@ -15,7 +15,7 @@ HIDDEN = ("ctx_group", "lr_mult", "wd_mult", "force_mirroring", "mirror_stage", 
 _scopes = threading.local()
 
 
-class AttrScope:
+class AttrScope(metaclass=_MXClassPropertyMetaClass):
     """``with mx.AttrScope(ctx_group='stage1'):`` symbols made inside have these attributes.
 
     Args:
@@ -25,7 +25,10 @@ class AttrScope:
         AttributeValueError: a value is no string.
     """
 
-    current: Any = classproperty(lambda cls: _current())
+    # The scope of this thread; it can be set.
+    current: Any = classproperty(lambda cls: _current()).setter(
+        lambda cls, value: write(_scopes, "value", value)
+    )
 
     def __init__(self, **kwargs: str):
         for name, value in kwargs.items():

@@ -364,6 +364,17 @@ class _ClassProperty:
         return _ClassProperty(self.function, func)
 
 
+class _MXClassPropertyMetaClass(type):
+    """Of classes whose properties of the class can be set, ``Class.name = value``."""
+
+    def __setattr__(cls, key: str, value: Any) -> None:
+        found = cls.__dict__.get(key)
+        if isinstance(found, _ClassProperty) and found.change is not None:
+            found.change(cls, value)
+        else:
+            super().__setattr__(key, value)
+
+
 def classproperty(func: Any) -> Any:
     """Decorator: a property of the class."""
     return _ClassProperty(func)

@@ -107,6 +107,12 @@ SETTINGS: dict[str, Setting] = {
             "Operations that are recorded before they run without being asked for.",
         ),
         Setting(
+            "MXNET_STORAGE_FALLBACK_LOG_VERBOSE",
+            _flag,
+            True,
+            "Warn of operators that have no computation for sparse arrays, and take dense copies.",
+        ),
+        Setting(
             "MXNET_UPDATE_ON_KVSTORE",
             _flag,
             True,

@@ -21,6 +21,8 @@ def submodules(
     """
 
     def __getattr__(name: str) -> Any:
+        if name == "__all__":  # what `import *` brings
+            return [each for each in __dir__() if not each.startswith("_")]
         if name not in names:
             raise UnknownAttributeError(
                 f"module {package!r} has no attribute {name!r}."

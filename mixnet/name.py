@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import threading
+from typing import Any
 
-from mixnet.base import AttributeTypeError, classproperty
+from mixnet.base import AttributeTypeError, _MXClassPropertyMetaClass, classproperty
 from mixnet.tasks import Entered, enter, read, write
 
 
-class NameManager:
+class NameManager(metaclass=_MXClassPropertyMetaClass):
     """Gives names ``hint0``, ``hint1``, ...; ``with NameManager():`` starts counting anew."""
 
     _current = threading.local()
-    current = classproperty(lambda cls: current())
+
+    # The name manager of this thread; it can be set.
+    current: Any = classproperty(lambda cls: current()).setter(
+        lambda cls, value: write(NameManager._current, "value", value)
+    )
 
     def __init__(self) -> None:
         self._counter: dict[str, int] = {}

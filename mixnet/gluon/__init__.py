@@ -16,4 +16,5 @@ from mixnet.gluon.parameter import Constant as Constant
 from mixnet.gluon.parameter import DeferredInitializationError as DeferredInitializationError
 from mixnet.gluon.parameter import Parameter as Parameter
 from mixnet.gluon.parameter import ParameterDict as ParameterDict
+from mixnet.gluon.parameter import tensor_types as tensor_types
 from mixnet.gluon.trainer import Trainer as Trainer

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import importlib.util
 import itertools
 import os
 import re
@@ -209,6 +210,10 @@ def replace_file(src: str, dst: str) -> None:
     os.replace(src, dst)
 
 
+class DownloadError(MXNetError, ConnectionError):
+    """A file cannot be downloaded."""
+
+
 def download(
     url: str,
     path: str | None = None,
@@ -227,7 +232,7 @@ def download(
         path: path or folder; by default the last part of the URL in the current folder.
         overwrite: download it even if it is there.
         sha1_hash: SHA-1 of the content; a file with another one is downloaded anew.
-        retries: further attempts after a failure.
+        retries: how many attempts, one at least.
         verify_ssl: check the server's certificate.
 
     Returns:
@@ -236,7 +241,7 @@ def download(
     Raises:
         AttributeValueError: ``url`` is no address.
         CheckError: no file name follows from the URL, or ``retries`` is negative.
-        OSError: it cannot be had; says where to put the file by hand.
+        DownloadError: it cannot be had; says where to put the file by hand.
     """
     if not isinstance(url, str) or not re.match(r"[A-Za-z][A-Za-z0-9+.-]*://", url):
         raise AttributeValueError(
@@ -251,7 +256,7 @@ def download(
         if os.path.isdir(path):
             path = os.path.join(path, url.split("/")[-1])
     if retries < 0:
-        raise CheckError("download: retries is a number of further attempts, at least 0.")
+        raise CheckError("download: retries is a number of attempts, at least 0.")
     if not verify_ssl:
         warnings.warn(
             "verify_ssl=False: the server's certificate is not checked, anybody may be answering.",
@@ -262,7 +267,8 @@ def download(
     folder = os.path.dirname(os.path.abspath(path))
     os.makedirs(folder, exist_ok=True)
     part = f"{path}.part"
-    for attempt in range(retries + 1):
+    attempts = max(retries, 1)
+    for attempt in range(1, attempts + 1):
         try:
             print(f"Downloading {path} from {url}...")
             _fetch(url, part, verify_ssl)
@@ -275,23 +281,56 @@ def download(
             replace_file(part, path)
             return path
         except (OSError, urllib.error.URLError) as error:
-            if attempt == retries:
-                raise ConnectionError(
+            if attempt == attempts:
+                raise DownloadError(
                     f"download: {url} cannot be had: {error}. Download it by other means and put "
                     f"it at {os.path.abspath(path)}."
                 ) from error
-            left = retries - attempt
+            left = attempts - attempt
             print(
                 f"download failed due to {error!r}, retrying, {left} "
                 f"attempt{'s' if left > 1 else ''} left"
             )
-            time.sleep(min(0.1 * 2**attempt, 5))
+            time.sleep(min(0.05 * 2**attempt, 5))
     raise MXNetError("unreachable")
 
 
 def _fetch(url: str, part: str, verify_ssl: bool) -> None:
     """Download into a file, from where it ends on if the server can."""
     have = os.path.getsize(part) if os.path.exists(part) else 0
+    if importlib.util.find_spec("requests") is not None and url.startswith("http"):
+        _fetch_by_requests(url, part, verify_ssl, have)
+    else:
+        _fetch_by_urllib(url, part, verify_ssl, have)
+
+
+def _fetch_by_requests(url: str, part: str, verify_ssl: bool, have: int) -> None:
+    """By the package that MXNet takes, which programs set up for their proxies and replace in tests."""
+    import requests
+
+    headers = {"Range": f"bytes={have}-"} if have else {}
+    answer = requests.get(url, stream=True, verify=verify_ssl, headers=headers, timeout=60)
+    if (
+        answer.status_code == 416 and have
+    ):  # nothing is left to send, or the part is of another file
+        os.unlink(part)
+        return _fetch_by_requests(url, part, verify_ssl, 0)
+    if answer.status_code not in (200, 206):
+        raise OSError(f"the server answers {answer.status_code} {answer.reason or ''}".strip())
+    if hasattr(answer.raw, "enforce_content_length"):
+        answer.raw.enforce_content_length = False  # it is checked below, when what came is written
+    count = 0
+    with open(part, "ab" if have and answer.status_code == 206 else "wb") as file:
+        for chunk in answer.iter_content(_CHUNK):
+            file.write(chunk)
+            count += len(chunk)
+    expected = answer.headers.get("Content-Length")
+    coded = answer.headers.get("Content-Encoding")
+    if expected is not None and not coded and count < int(expected):
+        raise OSError(f"the connection broke off after {count} of {expected} bytes")
+
+
+def _fetch_by_urllib(url: str, part: str, verify_ssl: bool, have: int) -> None:
     request = urllib.request.Request(url, headers={"Range": f"bytes={have}-"} if have else {})
     context = None if verify_ssl else ssl._create_unverified_context()
     try:
@@ -299,7 +338,7 @@ def _fetch(url: str, part: str, verify_ssl: bool) -> None:
     except urllib.error.HTTPError as error:
         if error.code == 416 and have:  # nothing is left to send, or the part is of another file
             os.unlink(part)
-            return _fetch(url, part, verify_ssl)
+            return _fetch_by_urllib(url, part, verify_ssl, 0)
         raise
     with answer:
         resumed = have and answer.status == 206
@@ -311,6 +350,21 @@ def _fetch(url: str, part: str, verify_ssl: bool) -> None:
                 count += len(chunk)
         if expected is not None and count < int(expected):
             raise OSError(f"the connection broke off after {count} of {expected} bytes")
+
+
+def _indent(s_: str, numSpaces: int) -> str:
+    """Text with all lines but the first moved to the right."""
+    first, *others = s_.split("\n")
+    return "\n".join([first, *(" " * numSpaces + line for line in others)])
+
+
+def _brief_print_list(lst: Sequence[Any], limit: int = 7) -> str:
+    """The items in quotes, those in the middle left out where there are more than ``limit``."""
+    named = [f"'{each}'" for each in lst]
+    if len(named) > limit:
+        half = limit // 2
+        named = [", ".join(named[:half]), "...", ", ".join(named[-half:])]
+    return ", ".join(named)
 
 
 def _get_repo_url() -> str:

@@ -1,5 +1,16 @@
 """``mx.image``: decoding images, augmenters, iterators over images; OpenCV does the work."""
 
+# What `import *` brings beside mixnet's own names, as MXNet's module does.
+import json as json
+import logging as logging
+import os as os
+import random as random
+import sys as sys
+import warnings as warnings
+from numbers import Number as Number
+
+import numpy as np
+
 from mixnet import io as io
 from mixnet import ndarray as nd
 from mixnet import recordio as recordio
@@ -50,4 +61,9 @@ from mixnet.image.transform import random_rotate as random_rotate
 from mixnet.image.transform import random_size_crop as random_size_crop
 from mixnet.image.transform import resize_short as resize_short
 from mixnet.image.transform import scale_down as scale_down
+from mixnet.lazy import submodules as _submodules
 from mixnet.util import is_np_array as is_np_array
+
+__getattr__, __dir__ = _submodules(
+    __name__, {"cv2": "cv2"}, globals()
+)  # not before it is asked for

@@ -1,5 +1,7 @@
 """MXNet's import path ``mx.image.image``."""
 
+from typing import Any
+
 from mixnet import io as io
 from mixnet import recordio as recordio
 from mixnet.image.augment import Augmenter as Augmenter
@@ -21,6 +23,7 @@ from mixnet.image.augment import RandomSizedCropAug as RandomSizedCropAug
 from mixnet.image.augment import ResizeAug as ResizeAug
 from mixnet.image.augment import SaturationJitterAug as SaturationJitterAug
 from mixnet.image.augment import SequentialAug as SequentialAug
+from mixnet.image.host import interpolation
 from mixnet.image.iterator import ImageIter as ImageIter
 from mixnet.image.transform import center_crop as center_crop
 from mixnet.image.transform import color_normalize as color_normalize
@@ -36,3 +39,9 @@ from mixnet.image.transform import random_size_crop as random_size_crop
 from mixnet.image.transform import resize_short as resize_short
 from mixnet.image.transform import scale_down as scale_down
 from mixnet.util import is_np_array as is_np_array
+
+
+def _get_interp_method(interp: int, sizes: Any = ()) -> int:
+    """OpenCV's interpolation for a code; 9 chooses by ``(old height, old width, new height, new width)``,
+    10 at random."""
+    return interpolation(interp, tuple(sizes) or None)

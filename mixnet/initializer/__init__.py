@@ -1,5 +1,14 @@
 """``mx.init``: first values of parameters, chosen by the parameter's name or given for it."""
 
+# What `import *` brings beside mixnet's own names, as MXNet's module does.
+import json as json
+import logging as logging
+import re as re
+import warnings as warnings
+from math import sqrt as sqrt
+
+import numpy as np
+
 from mixnet import ndarray as ndarray
 from mixnet import random as random
 from mixnet import registry as registry

@@ -10,6 +10,7 @@ from mixnet.io.files import MNISTIter as MNISTIter
 from mixnet.io.iterator import DataIter as DataIter
 from mixnet.io.loader import MXDataIter as MXDataIter
 from mixnet.io.ndarray_iter import NDArrayIter as NDArrayIter
+from mixnet.io.source import named_sources as _init_data
 from mixnet.io.wrappers import PrefetchingIter as PrefetchingIter
 from mixnet.io.wrappers import ResizeIter as ResizeIter
 
@@ -21,6 +22,8 @@ _IMAGE_ITERATORS = (
 
 
 def __getattr__(name: str) -> _Any:
+    if name == "__all__":  # what `import *` brings
+        return [each for each in __dir__() if not each.startswith("_")]
     if name in _IMAGE_ITERATORS:
         import mixnet.image.record_iterator as record_iterator
 

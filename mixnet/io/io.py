@@ -11,6 +11,7 @@ from mixnet.io.files import MNISTIter as MNISTIter
 from mixnet.io.iterator import DataIter as DataIter
 from mixnet.io.loader import MXDataIter as MXDataIter
 from mixnet.io.ndarray_iter import NDArrayIter as NDArrayIter
+from mixnet.io.source import named_sources as _init_data  # noqa: F401
 from mixnet.io.wrappers import PrefetchingIter as PrefetchingIter
 from mixnet.io.wrappers import ResizeIter as ResizeIter
 

@@ -1,5 +1,6 @@
 """MXNet's import path ``mx.io.utils``."""
 
+from mixnet.io.source import named_sources as _init_data  # noqa: F401
 from mixnet.ndarray import sparse as _sparse
 from mixnet.ndarray.create import array as array
 from mixnet.ndarray.ndarray import NDArray as NDArray

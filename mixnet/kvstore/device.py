@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -42,7 +43,7 @@ class DeviceStore(LocalStore):
             return contexts[0]
         found = self._homes.get(key)
         if found is None or found not in contexts:
-            size = values[0].size
+            size = math.prod(values[0].shape)
             if size < _LARGE:
                 found = contexts[0]
             else:

@@ -1,5 +1,11 @@
 """Metrics: sums over batches that stay on the device, read as means."""
 
+# What `import *` brings beside mixnet's own names, as MXNet's module does.
+import math as math
+from collections import OrderedDict as OrderedDict
+
+import numpy as numpy
+
 from mixnet import ndarray as ndarray
 from mixnet.metric.accuracy import Accuracy as Accuracy
 from mixnet.metric.accuracy import TopKAccuracy as TopKAccuracy

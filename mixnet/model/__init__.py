@@ -1,5 +1,14 @@
 """``mx.model``: checkpoints, updates of parameters, and FeedForward."""
 
+# What `import *` brings beside mixnet's own names, as MXNet's module does.
+import logging as logging
+import os as os
+import time as time
+import warnings as warnings
+from collections import namedtuple as namedtuple
+
+import numpy as np
+
 from mixnet import io as io
 from mixnet import kvstore as kvs
 from mixnet import metric as metric

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import jax
@@ -27,11 +28,16 @@ from mixnet.util import is_np_shape
 Shape = int | tuple[int, ...] | list[int]
 
 
+# What makes a csr array of a csr matrix of scipy; mixnet.ndarray.sparse puts it here.
+on_matrix: list[Callable[..., NDArray]] = []
+
+
 def array(source_array: Any, ctx: Context | None = None, dtype: Any = None) -> NDArray:
     """An array with a copy of ``source_array``.
 
     Args:
-        source_array: an array, a NumPy or JAX array, nested lists, a number.
+        source_array: an array, a NumPy or JAX array, nested lists, a number; a csr matrix of scipy,
+            which makes a csr array.
         ctx: device; the current one by default.
         dtype: by default that of an NDArray source, float32 of anything else.
 
@@ -41,6 +47,8 @@ def array(source_array: Any, ctx: Context | None = None, dtype: Any = None) -> N
     if isinstance(source_array, NDArray):
         made = source_array.copyto(as_context(ctx))
         return made if dtype is None else made.astype(dtype, copy=False)
+    if getattr(source_array, "format", None) == "csr":  # a matrix of scipy
+        return on_matrix[0](source_array, ctx, dtype)
     try:
         data = np.asarray(source_array)
         if data.dtype.kind not in "fiub" and data.dtype != bfloat16:

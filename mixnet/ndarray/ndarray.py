@@ -325,7 +325,10 @@ class NDArray:
             stype: storage type of the gradient: ``'default'``, or ``'row_sparse'`` for one that
                 holds only the rows which an Embedding or a product with a csr matrix has read.
         """
-        gradient = self._zeros_like() if stype in (None, "default") else self._zeros_as(stype)
+        if stype is None or stype == self.stype:
+            gradient = self._zeros_like()
+        else:
+            gradient = self._zeros_as(stype)
         self._set_mark(Mark(gradient, grad_req))
 
     def backward(

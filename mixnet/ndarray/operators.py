@@ -42,12 +42,21 @@ class Binary:
     def arrays(self, left: NDArray, right: NDArray) -> Any:
         """Of two arrays."""
         if left._is_sparse or right._is_sparse:
-            op = self.same if left.shape == right.shape else self.broadcast
-            return invoke(op, (left, right), {})
+            return invoke(self.broadcast, (left, right), {})
         a, b = left._read(), right._read()
         op = self.same if a.spec.shape == b.spec.shape else self.broadcast
         values = (a, b) if precision.rule is None else fitted(op, (), (a, b))
         return type(left)._wrap(record(op, (), (), values)[0])
+
+    def stored(self, left: Any, right: Any) -> Any:
+        """Of arrays or numbers; two of one shape, of which one is sparse, by what is stored.
+
+        So ``mx.nd.sparse`` and the operators of sparse arrays have it, where ``mx.nd`` broadcasts.
+        """
+        arrays = isinstance(left, NDArray) and isinstance(right, NDArray)
+        if arrays and left.shape == right.shape:
+            return invoke(self.same, (left, right), {})
+        return self(left, right)
 
     def number(self, array: NDArray, number: Any, op: Op) -> Any:
         """Of an array and a number."""
@@ -253,8 +262,10 @@ def install_sparse(cls: Any) -> None:
     """Give a class of sparse arrays Python's operators: each goes by its rule."""
 
     def both(operation: Binary) -> tuple[Any, Any]:
+        by_stored = operation in (add, subtract, multiply)
+
         def method(self: Any, other: Any) -> Any:
-            return operation(self, other)
+            return operation.stored(self, other) if by_stored else operation(self, other)
 
         def reflected(self: Any, other: Any) -> Any:
             return operation(other, self)

@@ -153,8 +153,14 @@ def load_frombuffer(buf: Any, name: str = "the buffer") -> Any:
     """Arrays of the content of a ``.params`` file.
 
     Raises:
+        AttributeTypeError: it holds no bytes.
         FileFormatError: it is truncated, corrupted or no ``.params`` content.
     """
+    if not isinstance(buf, (bytes, bytearray, memoryview)):
+        raise AttributeTypeError(
+            f"load_frombuffer takes the bytes of a file, as open(path, 'rb').read() gives them, not "
+            f"{type(buf).__name__}."
+        )
     return _arrays(MemoryBytes(buf, name))
 
 

@@ -6,9 +6,17 @@ from typing import Any
 
 import numpy as np
 
-from mixnet.base import AttributeValueError, ShapeError
+from mixnet.autograd.scope import RecordingScope
+from mixnet.base import (
+    AttributeKindError,
+    AttributeTypeError,
+    AttributeValueError,
+    DTypeError,
+    ShapeError,
+)
 from mixnet.context import Context, as_context
 from mixnet.dtype import as_dtype
+from mixnet.ndarray import create as _create
 from mixnet.ndarray import operators as _operators
 from mixnet.ndarray import sparse_rules as _rules  # noqa: F401 - installs the rules
 from mixnet.ndarray.create import array as _dense_array
@@ -19,12 +27,13 @@ from mixnet.ndarray.sparse_array import BaseSparseNDArray as BaseSparseNDArray
 from mixnet.ndarray.sparse_array import CSRNDArray as CSRNDArray
 from mixnet.ndarray.sparse_array import RowSparseNDArray as RowSparseNDArray
 from mixnet.ndarray.sparse_array import host_indices, zeros_of
+from mixnet.runtime.state import state
 from mixnet.runtime.value import from_host
 
-add = _operators.add
-subtract = _operators.subtract
-multiply = _operators.multiply
-divide = _operators.divide
+add = _operators.add.stored
+subtract = _operators.subtract.stored
+multiply = _operators.multiply.stored
+divide = _operators.divide.stored
 
 try:
     import scipy.sparse as spsp
@@ -61,14 +70,28 @@ def array(source_array: Any, ctx: Context | None = None, dtype: Any = None) -> A
     if isinstance(source_array, BaseSparseNDArray):
         made = source_array.copyto(context)
         return made if dtype is None else made.astype(dtype)
-    if hasattr(source_array, "tocsr"):
-        matrix = source_array.tocsr()
+    if _is_matrix(source_array):
+        matrix = source_array.copy()
         matrix.sum_duplicates()
         parts = (matrix.data, matrix.indices, matrix.indptr)
         return csr_matrix(parts, matrix.shape, context, dtype or matrix.dtype)
+    if isinstance(source_array, NDArray):
+        raise AttributeKindError(
+            "sparse.array takes a sparse array; a.tostype('csr') makes one of a dense array."
+        )
+    hint = ", which m.tocsr() makes of it" if hasattr(source_array, "tocsr") else ""
     raise AttributeValueError(
-        "sparse.array takes a sparse array; mx.nd.array(...).tostype('csr') makes one of dense data."
+        f"sparse.array takes a sparse array or a csr matrix of scipy{hint}, not "
+        f"{type(source_array).__name__}; mx.nd.array(...).tostype('csr') makes one of dense data."
     )
+
+
+def _is_matrix(source: Any) -> bool:
+    """Whether it is a csr matrix of scipy."""
+    return getattr(source, "format", None) == "csr"
+
+
+_create.on_matrix.append(array)
 
 
 def _ndarray_cls(handle: Any, writable: bool = True, stype: int = -1) -> Any:
@@ -98,7 +121,7 @@ def csr_matrix(
     """A csr matrix.
 
     Args:
-        arg1: dense data; a scipy.sparse or csr matrix; a shape, for zeros; ``(data, indices,
+        arg1: dense data; a csr array, or csr matrix of scipy; a shape, for zeros; ``(data, indices,
             indptr)``; or ``(data, (row, column))``.
         shape: ``(rows, columns)``; read off the positions where it is left out.
         ctx: device.
@@ -108,31 +131,75 @@ def csr_matrix(
         ValueError: the positions and the shape do not fit together.
     """
     context = as_context(ctx)
-    if isinstance(arg1, tuple) and len(arg1) == 2 and not isinstance(arg1[1], (tuple, list)):
-        if all(isinstance(each, (int, np.integer)) for each in arg1):
-            if shape is not None and tuple(shape) != tuple(arg1):
-                raise AttributeValueError(f"csr_matrix: shape={shape} is not the given {arg1}.")
-            return zeros_of("csr", arg1, context, dtype)
-    if isinstance(arg1, tuple) and len(arg1) == 2:
-        return _from_coordinates(arg1[0], arg1[1], shape, context, dtype)
-    if isinstance(arg1, tuple) and len(arg1) == 3:
-        data, indices, indptr = arg1
-        starts, columns = _host(indptr), _host(indices)
-        if shape is None:
-            shape = (len(starts) - 1, int(columns.max()) + 1 if len(columns) else 0)
-        made = CSRNDArray._of(_values(data, context, dtype), starts, columns, tuple(shape))
-        if len(starts) != shape[0] + 1 or made._data.shape != columns.shape:
-            raise AttributeValueError(
-                f"csr_matrix: {made._data.shape[0]} values, {len(columns)} columns and an indptr "
-                f"of {len(starts)} do not make a matrix of shape {tuple(shape)}."
-            )
-        return made
-    if isinstance(arg1, CSRNDArray) or hasattr(arg1, "tocsr"):
+    if isinstance(arg1, tuple):
+        return _csr_of_parts(arg1, shape, context, dtype)
+    if isinstance(arg1, CSRNDArray) or _is_matrix(arg1):
         found = array(arg1, context, dtype)
     else:
-        found = _dense_array(arg1, context, dtype).tostype("csr")
+        found = _of_dense("csr_matrix", arg1, context, dtype).tostype("csr")
     _check_shape("csr_matrix", found, shape)
     return found
+
+
+def _of_dense(name: str, source: Any, context: Context, dtype: Any) -> NDArray:
+    """A dense array of numbers, in the dtype of the source where that has one."""
+    if isinstance(source, BaseSparseNDArray):
+        raise AttributeValueError(f"{name}: a {source.stype} array is not converted; take tostype.")
+    if hasattr(source, "tocsr"):
+        raise AttributeTypeError(f"{name}: a {type(source).__name__} is none of csr; take tocsr().")
+    if source is None:
+        raise AttributeValueError(f"{name}: the source is None; give data or a shape.")
+    if dtype is None and isinstance(source, np.ndarray) and source.dtype.kind == "b":
+        raise DTypeError(f"{name} takes numbers, not booleans; cast with astype().")
+    if dtype is None and isinstance(source, np.ndarray):
+        dtype = source.dtype
+    return _dense_array(source, context, dtype)
+
+
+def _is_shape(given: tuple[Any, ...]) -> bool:
+    return all(isinstance(each, (int, np.integer)) for each in given)
+
+
+def _zeros_of_shape(
+    name: str, stype: str, given: tuple[Any, ...], shape: Any, context: Context, dtype: Any
+) -> Any:
+    if shape is not None and tuple(shape) != given:
+        raise AttributeValueError(f"{name}: shape={tuple(shape)} is not the given {given}.")
+    return zeros_of(stype, given, context, dtype)
+
+
+def _csr_of_parts(parts: tuple[Any, ...], shape: Any, context: Context, dtype: Any) -> CSRNDArray:
+    if shape is not None and len(shape) != 2:
+        raise AttributeValueError(f"csr_matrix: shape={shape} is not (rows, columns).")
+    if len(parts) == 2:
+        if _is_shape(parts):
+            made: CSRNDArray = _zeros_of_shape("csr_matrix", "csr", parts, shape, context, dtype)
+            return made
+        return _from_coordinates(parts[0], parts[1], shape, context, dtype)
+    if len(parts) != 3 or _is_shape(parts):
+        raise AttributeValueError(
+            f"csr_matrix: a tuple is a shape (rows, columns), (data, indices, indptr) or (data, "
+            f"(rows, columns)), not {parts!r:.80}."
+        )
+    data, indices, indptr = parts
+    starts, columns = _host(indptr), _host(indices)
+    if shape is None:
+        _check_stored("csr_matrix", columns)
+        shape = (len(starts) - 1, int(columns.max()) + 1)
+    made = CSRNDArray._of(_values(data, context, dtype), starts, columns, tuple(shape))
+    if len(starts) != shape[0] + 1 or made._data.shape != columns.shape:
+        raise AttributeValueError(
+            f"csr_matrix: {made._data.shape[0]} values, {len(columns)} columns and an indptr "
+            f"of {len(starts)} do not make a matrix of shape {tuple(shape)}."
+        )
+    return made
+
+
+def _check_stored(name: str, places: np.ndarray) -> None:
+    if not len(places):
+        raise AttributeValueError(
+            f"{name}: no element is stored, and no shape follows from that; give shape=."
+        )
 
 
 def _from_coordinates(
@@ -145,6 +212,7 @@ def _from_coordinates(
         )
     row, column = _host(where[0]), _host(where[1])
     if shape is None:
+        _check_stored("csr_matrix", row)
         shape = (int(row.max()) + 1, int(column.max()) + 1)
     if len(row) and (row.max() >= shape[0] or column.max() >= shape[1]):
         raise AttributeValueError(
@@ -167,7 +235,7 @@ def row_sparse_array(
 
     Args:
         arg1: dense data; a row_sparse array; a shape, for zeros; or ``(data, indices)``: rows and
-            their numbers, which must rise.
+            their numbers, which rise in a well-formed array (``check_format``).
         shape: read off the positions where it is left out.
         ctx: device.
         dtype: float32, or that of the data, by default.
@@ -176,27 +244,42 @@ def row_sparse_array(
         ValueError: the rows and the shape do not fit together.
     """
     context = as_context(ctx)
-    if isinstance(arg1, tuple) and all(isinstance(n, (int, np.integer)) for n in arg1):
-        return zeros_of("row_sparse", arg1, context, dtype)
-    if isinstance(arg1, tuple) and len(arg1) == 2:
-        data, rows = _values(arg1[0], context, dtype), _host(arg1[1])
-        if shape is None:
-            shape = (int(rows.max()) + 1 if len(rows) else 0, *data.shape[1:])
-        if data.shape[0] != len(rows) or tuple(shape[1:]) != data.shape[1:]:
-            raise AttributeValueError(
-                f"row_sparse_array: rows of shape {data.shape} with {len(rows)} numbers do not "
-                f"make an array of shape {tuple(shape)}."
-            )
-        order = np.argsort(rows, kind="stable")
-        if (order != np.arange(len(rows))).any():
-            data, rows = data[host_indices(order, context)], rows[order]
-        return RowSparseNDArray._make(data, (host_indices(rows, context),), tuple(shape))
+    if isinstance(arg1, tuple):
+        return _rows_of_parts(arg1, shape, context, dtype)
     if isinstance(arg1, RowSparseNDArray):
         found = array(arg1, context, dtype)
     else:
-        found = _dense_array(arg1, context, dtype).tostype("row_sparse")
+        dense = _of_dense("row_sparse_array", arg1, context, dtype)
+        if not dense.shape:
+            raise ShapeError("row_sparse_array: a number has no rows; give an array.")
+        found = dense.tostype("row_sparse")
     _check_shape("row_sparse_array", found, shape)
     return found
+
+
+def _rows_of_parts(
+    parts: tuple[Any, ...], shape: Any, context: Context, dtype: Any
+) -> RowSparseNDArray:
+    if len(parts) < 2 or (len(parts) > 2 and not _is_shape(parts)):
+        raise AttributeValueError(
+            f"row_sparse_array: a tuple is a shape of two axes or more, or (data, indices), not "
+            f"{parts!r:.80}."
+        )
+    if _is_shape(parts):
+        made: RowSparseNDArray = _zeros_of_shape(
+            "row_sparse_array", "row_sparse", parts, shape, context, dtype
+        )
+        return made
+    data, rows = _values(parts[0], context, dtype), _host(parts[1])
+    if shape is None:
+        _check_stored("row_sparse_array", rows)
+        shape = (int(rows.max()) + 1, *data.shape[1:])
+    if data.shape[0] != len(rows) or tuple(shape[1:]) != data.shape[1:]:
+        raise AttributeValueError(
+            f"row_sparse_array: rows of shape {data.shape} with {len(rows)} numbers do not "
+            f"make an array of shape {tuple(shape)}."
+        )
+    return RowSparseNDArray._make(data, (host_indices(rows, context),), tuple(shape))
 
 
 def _check_shape(name: str, found: NDArray, shape: Any) -> None:
@@ -226,10 +309,14 @@ def _tostype(self: NDArray, stype: str) -> Any:
     """The array in a storage type: ``'default'``, ``'row_sparse'`` or ``'csr'``."""
     if stype == "default":
         return self
-    if stype == "csr":
-        return CSRNDArray._from_dense(self)
-    if stype == "row_sparse":
-        return RowSparseNDArray._from_dense(self)
+    kind = {"csr": CSRNDArray, "row_sparse": RowSparseNDArray}.get(stype)
+    if kind is not None:
+        value = self._read()
+        with RecordingScope(False, None):
+            made = kind._from_dense(NDArray._wrap(value))  # type: ignore[attr-defined]
+        if state.recording and value.node is not None:  # what stands for the array on the tape
+            made._variable = value
+        return made
     raise AttributeValueError(
         f"unknown storage type: {stype!r}; take 'default', 'row_sparse' or 'csr'."
     )
@@ -237,6 +324,8 @@ def _tostype(self: NDArray, stype: str) -> Any:
 
 def _zeros_as(self: NDArray, stype: str) -> Any:
     """Zeros of this shape in another storage type."""
+    if stype == "default":
+        return _dense_zeros(self.shape, self.context, self._spec.dtype)
     return zeros_of(stype, self.shape, self.context, self._spec.dtype)
 
 

@@ -7,12 +7,15 @@ from typing import Any
 
 import numpy as np
 
+from mixnet.autograd.scope import RecordingScope
 from mixnet.base import (
+    AttributeKindError,
     AttributeTypeError,
     AttributeValueError,
     FileFormatError,
     IndexingError,
     MXNetError,
+    NotDefinedError,
     NotSupportedForSparseNDArray,
     ShapeError,
 )
@@ -58,16 +61,37 @@ class BaseSparseNDArray(NDArray):
 
     def _read(self) -> Value:
         mark = self._link.mark if self._link is not None else None
-        if mark is None or not state.recording:
+        if mark is not None and state.recording:
+            if self._variable is None:  # one variable, however often it is read
+                self._variable = self._dense()._read()
+            mark.on(self._variable)
+            return self._variable
+        if self._variable is not None:
+            return self._variable
+        if self._stored_value().node is None:
             return self._dense()._read()
-        if self._variable is None:  # one variable, however often it is read
+        with RecordingScope(
+            True, None
+        ):  # the stored values are on a tape, and so is what they make
             self._variable = self._dense()._read()
-        mark.on(self._variable)
         return self._variable
+
+    def _stored_value(self) -> Value:
+        return self._data._read()
 
     def _is_variable(self) -> bool:
         """Whether autograd is to know what is read."""
         return state.recording and self._link is not None and self._link.mark is not None
+
+    def _is_taped(self) -> bool:
+        """Whether a dense array on the tape stands for this one, or is to."""
+        return self._variable is not None or (
+            self._link is not None and self._link.mark is not None
+        )
+
+    def detach(self) -> Any:
+        """The same content, outside of the tape: a constant to autograd."""
+        return self._make(self._data.detach(), self._aux, self.shape)
 
     def _write(self, value: Value) -> None:
         self._replace(type(self)._from_dense(NDArray._wrap(value)))
@@ -108,8 +132,30 @@ class BaseSparseNDArray(NDArray):
 
     @property
     def size(self) -> int:
-        """Number of elements, stored or not."""
-        return int(np.prod(self.shape, dtype=np.int64))
+        """Not there: MXNet does not say whether stored elements are meant.
+
+        Raises:
+            NotImplementedError: always; take ``shape``, or ``data.size``.
+        """
+        raise NotDefinedError("A sparse array has no size; take its shape, or data.size.")
+
+    def asscalar(self) -> Any:
+        """Not there: take ``asnumpy()``.
+
+        Raises:
+            NotImplementedError: always.
+        """
+        raise NotDefinedError("A sparse array is not taken for a number; take asnumpy().item().")
+
+    def __float__(self) -> float:
+        raise AttributeTypeError(f"A {self.stype} array is not a number; take asnumpy().item().")
+
+    __int__ = __index__ = __float__  # type: ignore[assignment]
+
+    def __bool__(self) -> bool:
+        raise AttributeValueError(
+            f"A {self.stype} array is neither true nor false; look at asnumpy()."
+        )
 
     def asnumpy(self) -> np.ndarray:
         """The dense content as a NumPy array."""
@@ -121,7 +167,7 @@ class BaseSparseNDArray(NDArray):
 
     def copy(self) -> Any:
         """A new array with the same content."""
-        return self._make(self._data.copy(), self._aux, self.shape)
+        return invoke(find("_copy"), (self,), {})
 
     __copy__ = copy
 
@@ -135,7 +181,10 @@ class BaseSparseNDArray(NDArray):
         """Copy into an array, or to a device as a new array."""
         if isinstance(other, Context):
             moved = tuple(each.copyto(other) for each in self._aux)
-            return self._make(self._data.copyto(other), moved, self.shape)
+            made = self._make(self._data.copyto(other), moved, self.shape)
+            if state.recording and self._is_taped():
+                made._variable = NDArray._wrap(self._read()).copyto(other)._read()
+            return made
         if not isinstance(other, NDArray):
             raise AttributeTypeError(
                 f"copyto takes an array or a Context, not {type(other).__name__}."
@@ -144,7 +193,7 @@ class BaseSparseNDArray(NDArray):
             raise ShapeError(f"copyto: {self.shape} does not fit into {other.shape}.")
         if isinstance(other, BaseSparseNDArray):
             if other.stype != self.stype:
-                raise AttributeValueError(f"copyto: {self.stype} is not copied to {other.stype}.")
+                raise AttributeTypeError(f"copyto: {self.stype} is not copied to {other.stype}.")
             other._replace(self.astype(other.dtype))
         else:
             other._store(self._read())
@@ -163,16 +212,24 @@ class BaseSparseNDArray(NDArray):
             ValueError: MXNet has no such conversion.
         """
         if stype == self.stype:
-            return self
+            return self.copy()
         if stype != "default":
             raise AttributeValueError(f"cast_storage from {self.stype} to {stype} is not supported")
-        return self._dense()
+        return NDArray._wrap(self._read())
 
     def check_format(self, full_check: bool = True) -> None:
-        """Raise MXNetError unless the positions are in order and within the shape."""
-        problem = self._problem()
+        """Raise MXNetError unless the positions are in order and within the shape.
+
+        Args:
+            full_check: look at the positions; else at how many there are alone.
+        """
+        problem = self._miscount() or (self._problem() if full_check else "")
         if problem:
             raise MXNetError(f"{type(self).__name__} of shape {self.shape}: {problem}.")
+
+    def _miscount(self) -> str:
+        count, stored = self._aux[-1].shape[0], self._data.shape[0]
+        return f"{stored} values are stored with {count} positions" if count != stored else ""
 
     def _problem(self) -> str:
         raise NotImplementedError
@@ -182,17 +239,26 @@ class BaseSparseNDArray(NDArray):
 
     def __setitem__(self, key: Any, value: Any) -> None:
         if not (isinstance(key, slice) and key == slice(None)):
-            raise AttributeValueError(
+            raise AttributeKindError(
                 f"A {self.stype} array is assigned as a whole, array[:] = value, not at {key!r}."
             )
-        if isinstance(value, BaseSparseNDArray) and value.stype == self.stype:
-            value.copyto(self)
-        elif isinstance(value, NDArray):
-            self._write(value.astype(self.dtype)._read())
-        elif isinstance(value, (int, float, np.number)):
-            self._write(dense_array(np.full(self.shape, value), self.context, self.dtype)._read())
-        else:
-            self._write(dense_array(value, self.context, self.dtype)._read())
+        if isinstance(value, BaseSparseNDArray):
+            if value is not self:
+                value.copyto(self)
+            return
+        if isinstance(value, (int, float, np.number)):
+            value = self._filled_with(value)
+        elif not isinstance(value, (NDArray, np.ndarray)):
+            raise AttributeTypeError(
+                f"A {self.stype} array is assigned an array of MXNet or NumPy, not a "
+                f"{type(value).__name__}. Make one with mx.nd.array(...)."
+            )
+        if value.shape != self.shape:
+            raise ShapeError(f"A value of shape {value.shape} is assigned to shape {self.shape}.")
+        self._write(dense_array(value, self.context, self.dtype)._read())
+
+    def _filled_with(self, number: Any) -> np.ndarray:
+        return np.full(self.shape, number)
 
     def __str__(self) -> str:
         shape = "x".join(map(str, self.shape))
@@ -248,7 +314,7 @@ def _in_place(operation: Any) -> Any:
     return method
 
 
-for _name in ("reshape", "_view", "detach"):
+for _name in ("reshape", "_view", "split", "pad"):
     setattr(BaseSparseNDArray, _name, _unsupported(_name))
 for _operation in (operator.add, operator.sub, operator.mul, operator.truediv):
     setattr(BaseSparseNDArray, f"__i{_operation.__name__}__", _in_place(_operation))
@@ -296,6 +362,17 @@ class CSRNDArray(BaseSparseNDArray):
         aux = (host_indices(indptr, context), host_indices(indices, context))
         return cls._make(data, aux, shape)
 
+    def _filled_with(self, number: Any) -> np.ndarray:
+        raise AttributeValueError(
+            f"A csr array does not take the number {number} for all its elements; take zeros, or a "
+            f"dense array."
+        )
+
+    def _miscount(self) -> str:
+        if self._aux[0].shape[0] != self.shape[0] + 1:
+            return "indptr must have one number more than there are rows"
+        return super()._miscount()
+
     def _problem(self) -> str:
         starts, columns = self._aux[0].asnumpy(), self._aux[1].asnumpy()
         if len(starts) != self.shape[0] + 1 or starts[0] != 0 or starts[-1] != len(columns):
@@ -333,6 +410,11 @@ class CSRNDArray(BaseSparseNDArray):
         begin, end, step = span(key, self.shape[0])
         if step != 1:
             raise AttributeValueError("A csr matrix is sliced with step 1.")
+        if state.recording and self._is_taped():
+            taken: CSRNDArray = invoke(
+                find("slice"), (self,), {"begin": (begin,), "end": (max(end, begin),)}
+            )
+            return taken
         return self._slice(begin, max(end, begin), 0, self.shape[1])
 
     def _slice(self, begin: int, end: int, left: int, right: int) -> CSRNDArray:
@@ -381,6 +463,9 @@ class RowSparseNDArray(BaseSparseNDArray):
     @_data.setter
     def _data(self, data: NDArray) -> None:
         self._stored, self._room = data, None
+
+    def _stored_value(self) -> Value:
+        return self._roomy[0]._read()
 
     @property
     def _roomy(self) -> tuple[NDArray, NDArray]:
@@ -468,6 +553,12 @@ class RowSparseNDArray(BaseSparseNDArray):
     def retain(self, *args: Any, **kwargs: Any) -> RowSparseNDArray:
         """The array with only the rows in the one argument, ``indices``."""
         (indices,) = args or kwargs.values()
+        if not isinstance(indices, NDArray):
+            return self._retained(indices)
+        found: RowSparseNDArray = invoke(find("_sparse_retain"), (self, indices), {})
+        return found
+
+    def _retained(self, indices: Any) -> RowSparseNDArray:
         wanted = indices.asnumpy() if isinstance(indices, NDArray) else np.asarray(indices)
         rows = wanted.astype(np.int64).reshape(-1)
         where = host_indices(rows, self.context)

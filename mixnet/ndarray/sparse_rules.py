@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-import warnings
+import logging
+import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
+from mixnet import config
+from mixnet.autograd.scope import RecordingScope
 from mixnet.base import AttributeTypeError, ShapeError
 from mixnet.ndarray import invoke as invoke_module
 from mixnet.ndarray.invoke import invoke
@@ -26,51 +29,21 @@ from mixnet.runtime.state import state
 Rule = Callable[[Op, Sequence[Any], dict[str, Any]], Any]
 RULES: dict[str, Rule] = {}
 
-# Functions that leave 0 at 0: they act on the stored values alone.
-_KEEP_ZERO = [
-    "abs",
-    "negative",
-    "sign",
-    "sqrt",
-    "square",
-    "cbrt",
-    "expm1",
-    "log1p",
-    "sin",
-    "tan",
-    "arcsin",
-    "arctan",
-    "sinh",
-    "tanh",
-    "arcsinh",
-    "arctanh",
-    "degrees",
-    "radians",
-    "rint",
-    "ceil",
-    "floor",
-    "trunc",
-    "fix",
-    "round",
-    "relu",
-    "_copy",
-    "Cast",
-    "_mul_scalar",
-    "_div_scalar",
-    "clip",
-]
+_log = logging.getLogger("mixnet.sparse")
+_told: set[tuple[str, str]] = set()
 
 
 def run(op: Op, arrays: Sequence[Any], attributes: dict[str, Any], out: Any = None) -> Any:
-    """An operator with sparse inputs: by its rule, else on dense copies, with a warning."""
-    if state.recording and any(each._is_sparse and each.grad is not None for each in arrays):
-        # a variable: the dense array that stands for it is on the tape
-        dense = [NDArray._wrap(each._read()) if each._is_sparse else each for each in arrays]
-        return invoke(op, dense, attributes, out)
-    rule = RULES.get(op.name)
-    found = rule(op, arrays, attributes) if rule is not None else NotImplemented
-    if found is NotImplemented:
-        found = _fall_back(op, arrays, attributes)
+    """An operator with sparse inputs: by its rule, else on dense copies, with a warning.
+
+    The result has the storage type that the operator declares. What autograd is to know of is computed a second
+    time on dense arrays, which stand for the sparse ones on the tape.
+    """
+    stype = storage_of(op, [each.stype for each in arrays], attributes)
+    if state.recording and any(each._is_sparse and each._is_taped() for each in arrays):
+        found = _recorded(op, arrays, attributes, stype)
+    else:
+        found = _computed(op, arrays, attributes, stype)
     if out is None:
         return found
     targets = out if isinstance(out, (list, tuple)) else [out]
@@ -79,6 +52,41 @@ def run(op: Op, arrays: Sequence[Any], attributes: dict[str, Any], out: Any = No
         if target is not result:
             _put(target, result)
     return out
+
+
+def storage_of(op: Op, types: Sequence[str], attributes: dict[str, Any]) -> str | None:
+    """Storage type of the outputs; None where there is no rule for such inputs."""
+    if op.storage is None:
+        return None
+    return op.storage.output(types, op.keywords(*op.bind(attributes)))
+
+
+def _recorded(op: Op, arrays: Sequence[Any], attributes: dict[str, Any], stype: str | None) -> Any:
+    dense = invoke(op, [_plain(each) for each in arrays], dict(attributes))
+    if stype in (None, "default"):
+        if stype is None:
+            _warn(op, arrays)
+        return dense
+    with RecordingScope(False, None):
+        found = _computed(op, arrays, attributes, stype)
+    found._variable = dense._read()
+    return found
+
+
+def _computed(op: Op, arrays: Sequence[Any], attributes: dict[str, Any], stype: str | None) -> Any:
+    found = NotImplemented
+    if stype is not None or op.storage is None:
+        kernel = RULES.get(op.name)
+        if kernel is None and op.storage is not None and op.storage.on_stored:
+            kernel = _keep_zero
+        found = NotImplemented if kernel is None else kernel(op, arrays, attributes)
+    if found is NotImplemented:
+        found = _on_dense_copies(op, arrays, attributes)
+        if stype is None:
+            _warn(op, arrays)
+    if stype is None or isinstance(found, list) or found.stype == stype:
+        return found
+    return (found._dense() if found._is_sparse else found).tostype(stype)
 
 
 def _put(target: Any, result: Any) -> None:
@@ -92,14 +100,23 @@ def _plain(array: Any) -> NDArray:
     return NDArray._wrap(array._read()) if array._is_sparse else array
 
 
-def _fall_back(op: Op, arrays: Sequence[Any], attributes: dict[str, Any]) -> Any:
+def _warn(op: Op, arrays: Sequence[Any]) -> None:
+    """Say once for an operator and storage types that it takes dense copies: on stderr, as MXNet does."""
     stypes = ", ".join(each.stype for each in arrays)
-    warnings.warn(
-        f"{op.name} has no rule for inputs of storage types {stypes}: it runs on dense copies.",
-        stacklevel=5,
+    if (op.name, stypes) in _told or not config.get("MXNET_STORAGE_FALLBACK_LOG_VERBOSE"):
+        return
+    _told.add((op.name, stypes))
+    _log.warning(
+        "%s has no rule for inputs of storage types %s: it runs on dense copies. "
+        "MXNET_STORAGE_FALLBACK_LOG_VERBOSE=0 leaves this out.",
+        op.name,
+        stypes,
     )
+
+
+def _on_dense_copies(op: Op, arrays: Sequence[Any], attributes: dict[str, Any]) -> Any:
     dense = [_plain(each) for each in arrays]
-    found = invoke(op, dense, attributes)
+    found = invoke(op, dense, dict(attributes))
     names = op.argument_names(op.bind(attributes)[0]) if op.states else ()
     for name in op.states:  # states were written to the copies
         i = names.index(name)
@@ -119,12 +136,12 @@ def rule(*names: str) -> Callable[[Rule], Rule]:
     return declare
 
 
-@rule(*_KEEP_ZERO)
 def _keep_zero(op: Op, arrays: Sequence[Any], attributes: dict[str, Any]) -> Any:
-    if op.name == "clip" and not attributes["a_min"] <= 0 <= attributes["a_max"]:
+    """A function that leaves 0 at 0 acts on the stored values alone."""
+    array = arrays[0]
+    if not array._is_sparse:
         return NotImplemented
-    (array,) = arrays
-    data = invoke(op, (array._data,), attributes)
+    data = invoke(op, (array._data,), dict(attributes))
     return array._make(data, array._aux, array.shape)
 
 
@@ -188,7 +205,10 @@ def _product(op: Op, arrays: Sequence[Any], attributes: dict[str, Any]) -> Any:
     if isinstance(left, CSRNDArray) and right.stype == "default":
         if divide and op.name == "elemwise_div":
             return NotImplemented
-        spread = right if right.shape == left.shape else right.broadcast_to(left.shape)
+        spread = right
+        if right.shape != left.shape:
+            axes = (1,) * (left.ndim - right.ndim) + right.shape
+            spread = right.reshape(axes).broadcast_to(left.shape)
         taken = invoke(find("_take_elements"), (spread, left._rows(), left._aux[1]), {})
         data = left._data / taken if divide else left._data * taken
         return left._make(data, left._aux, left.shape)
@@ -198,7 +218,7 @@ def _product(op: Op, arrays: Sequence[Any], attributes: dict[str, Any]) -> Any:
         taken = invoke(find("_take_rows"), (right, left._aux[0]), {})
         return left._make(left._data * taken, left._aux, left.shape)
     if left.stype == "default" and right._is_sparse:
-        return _with_dense(op, arrays, attributes)
+        return _product(op, (right, left), attributes)
     if _same_kind(arrays, RowSparseNDArray):
         rows = np.intersect1d(left._aux[0].asnumpy(), right._aux[0].asnumpy())
         data = left._rows_at(rows) * right._rows_at(rows) if len(rows) else left._data[0:0]
@@ -263,7 +283,7 @@ def _total(op: Op, arrays: Sequence[Any], attributes: dict[str, Any]) -> Any:
         axis = axis[0] if len(axis) == 1 else (axis or None)
     if axis is None:
         total = invoke(find("sum"), (array._data,), {})
-        return total / array.size if op.name == "mean" else total
+        return total / math.prod(array.shape) if op.name == "mean" else total
     if axis not in (0, 1, -1, -2):
         return NotImplemented
     column = axis in (0, -2)
@@ -305,7 +325,7 @@ def _cast_storage(op: Op, arrays: Sequence[Any], attributes: dict[str, Any]) -> 
 def _retain(op: Op, arrays: Sequence[Any], attributes: dict[str, Any]) -> Any:
     if not isinstance(arrays[0], RowSparseNDArray):
         raise AttributeTypeError("retain takes a row_sparse array.")
-    return arrays[0].retain(arrays[1])
+    return arrays[0]._retained(arrays[1])
 
 
 @rule("slice", "slice_axis")
@@ -339,6 +359,42 @@ def _concat(op: Op, arrays: Sequence[Any], attributes: dict[str, Any]) -> Any:
     columns = np.concatenate([each._aux[1].asnumpy() for each in arrays])
     shape = (sum(each.shape[0] for each in arrays), arrays[0].shape[1])
     return CSRNDArray._of(data, np.concatenate([[0], np.cumsum(counts)]), columns, shape)
+
+
+@rule("_identity_with_attr_like_rhs")
+def _as_right(op: Op, arrays: Sequence[Any], attributes: dict[str, Any]) -> Any:
+    left, right = arrays
+    return left.copy() if left.stype == right.stype else NotImplemented
+
+
+@rule("_scatter_elemwise_div")
+def _divided_rows(op: Op, arrays: Sequence[Any], attributes: dict[str, Any]) -> Any:
+    left, right = arrays
+    if not isinstance(left, RowSparseNDArray):
+        return NotImplemented
+    divisor = _plain(right)
+    taken = invoke(find("_take_rows"), (divisor, left._aux[0]), {})
+    return left._make(left._data / taken, left._aux, left.shape)
+
+
+@rule("take")
+def _take(op: Op, arrays: Sequence[Any], attributes: dict[str, Any]) -> Any:
+    matrix, indices = arrays
+    if not isinstance(matrix, CSRNDArray) or indices._is_sparse:
+        return NotImplemented
+    extent = matrix.shape[0]
+    rows = indices.asnumpy().astype(np.int64).reshape(-1)
+    wraps = attributes.get("mode", "clip") == "wrap"
+    rows = rows % extent if wraps else np.clip(rows, 0, extent - 1)
+    starts, columns = matrix._aux[0].asnumpy(), matrix._aux[1].asnumpy()
+    counts = np.diff(starts)[rows]
+    ends = np.cumsum(counts)
+    where = np.arange(ends[-1] if len(ends) else 0) + np.repeat(
+        starts[rows] - ends + counts, counts
+    )
+    data = invoke(find("_take_rows"), (matrix._data, host_indices(where, matrix.context)), {})
+    indptr = np.concatenate([[0], ends])
+    return CSRNDArray._of(data, indptr, columns[where], (len(rows), matrix.shape[1]))
 
 
 @rule("_contrib_getnnz")

@@ -65,6 +65,7 @@ from mixnet.ops import suppression as suppression
 from mixnet.ops import view as view
 
 from mixnet.ops import aliases as aliases  # isort: skip  # names the operators above
+from mixnet.ops import storage_rules as storage_rules  # isort: skip  # of the operators above
 from mixnet.ops.attributes import DType as DType
 from mixnet.ops.attributes import Scalar as Scalar
 from mixnet.ops.attributes import Shape as Shape

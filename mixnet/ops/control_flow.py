@@ -19,7 +19,7 @@ import jax.numpy as jnp
 from mixnet.base import ShapeError
 from mixnet.ops import loops
 from mixnet.ops.attributes import Shape
-from mixnet.ops.registry import op
+from mixnet.ops.registry import Place, op
 from mixnet.ops.stream import advanced, apart
 
 
@@ -96,6 +96,16 @@ def foreach(
     return (*stacked, *last)
 
 
+@foreach.set_bodies
+def _(subgraphs, in_data_locs, in_state_locs, remain_locs, **_):
+    order = sorted(
+        (place, Place(number, number < len(in_data_locs)))
+        for number, place in enumerate((*in_data_locs, *in_state_locs, *remain_locs))
+        if place >= 0
+    )
+    return [(subgraphs[0], [place for _, place in order])]
+
+
 @op("_while_loop", num_args="num_args", outputs=_count)
 def while_loop(
     *data,
@@ -165,6 +175,12 @@ def while_loop(
     return (*stacked, *[last[i] for i in which])
 
 
+@while_loop.set_bodies
+def _(subgraphs, cond_input_locs, func_input_locs, **_):
+    both = (cond_input_locs, func_input_locs)
+    return [(s, [Place(i) for i in at]) for s, at in zip(subgraphs, both, strict=True)]
+
+
 @op("_cond", num_args="num_args", outputs=_count)
 def cond(
     *data,
@@ -205,3 +221,9 @@ def cond(
                 f"{b.dtype.name}{list(b.shape)}."
             )
     return tuple(loops.cond(holds.reshape(()) != 0, one, other, data))
+
+
+@cond.set_bodies
+def _(subgraphs, cond_input_locs, then_input_locs, else_input_locs, **_):
+    all_three = (cond_input_locs, then_input_locs, else_input_locs)
+    return [(s, [Place(i) for i in at]) for s, at in zip(subgraphs, all_three, strict=True)]

@@ -237,9 +237,11 @@ def sparse_embedding(
     input_dim: Positive,
     output_dim: Positive,
     dtype: DType = "float32",
-    sparse_grad: bool = False,
+    deterministic: bool = False,
 ):
     """Rows of ``weight`` at ``data``; the older name of ``Embedding`` with a row_sparse gradient.
+
+    ``deterministic`` is kept for MXNet programs: the gradient is the same in every run.
 
     Source: MXNet operator ``_contrib_SparseEmbedding``.
     """

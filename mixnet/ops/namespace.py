@@ -75,6 +75,8 @@ class Namespace:
         """``__getattr__`` and ``__dir__`` of a module whose ``globals()`` are ``here``."""
 
         def __getattr__(name: str) -> Any:
+            if name == "__all__":  # what `import *` brings
+                return [each for each in __dir__() if not each.startswith("_")]
             if name.startswith("__"):
                 raise AttributeError(name)
             return self.function(name)

@@ -17,6 +17,7 @@ import numpy as np
 from mixnet.base import AttributeTypeError, MXNetError, ShapeError, did_you_mean
 from mixnet.ops.attributes import ONE, REQUIRED, Attribute, Dynamic, attribute, missing, with_ranges
 from mixnet.ops.over_devices import Exchange, OverDevices
+from mixnet.ops.storage import Storage
 from mixnet.ops.stream import advanced, key_at
 
 Arrays = Sequence[Any]
@@ -32,6 +33,13 @@ KEY, STREAM, TRAINING = "key", "stream", "training"
 
 # Before names that mx.nd.image, mx.nd.random, mx.np and so on have without it.
 _PREFIX = re.compile(r"^_(npi_|npx_|np_|contrib_|image_|random_|sample_|linalg_)?(?=[a-zA-Z])")
+
+
+class Place(typing.NamedTuple):
+    """Where an input of a loop or branch stands in a body: which input, and whether as its slices."""
+
+    number: int
+    sliced: bool = False
 
 
 class Op:
@@ -130,6 +138,8 @@ class Op:
         self.measure: Callable[[Mapping[str, Any], Mapping[str, Any]], int] | None = None
         self.row_gradient: RowGradient | None = None
         self.over_devices: OverDevices | None = None
+        self.storage: Storage | None = None
+        self.bodies: Callable[..., list[tuple[Any, list[Place]]]] | None = None
         self._bound: dict[Any, Statics] = {}
         self.calls: dict[Any, Any] = {}  # the runtime's memo: (statics, input specs) -> call
         self._read_signature()
@@ -240,6 +250,14 @@ class Op:
             return int(rule(**given))
 
         self.measure = measure
+        return rule
+
+    def set_bodies(self, rule: Callable[..., Any]) -> Callable[..., Any]:
+        """Decorator: the bodies that the operator runs, and the :class:`Place` of each body's inputs.
+
+        The rule is called with the attributes; bodies and places are those of a loop or branch.
+        """
+        self.bodies = rule
         return rule
 
     def set_over_devices(

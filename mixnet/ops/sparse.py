@@ -12,7 +12,8 @@ import jax
 import jax.numpy as jnp
 
 from mixnet.base import AttributeValueError
-from mixnet.ops.attributes import Axes, Long, Shape
+from mixnet.ops.attributes import Axes, Long, Scalar, Shape
+from mixnet.ops.elementwise import in_dtype_of
 from mixnet.ops.registry import op
 
 
@@ -98,3 +99,39 @@ def square_sum(data, *, axis: Axes | None = None, keepdims: bool = False, exclud
         raise AttributeValueError("_square_sum: exclude=True is not kept; name the axis.")
     found = jnp.sum(data * data, axis, keepdims=keepdims)
     return found.reshape((1,)) if found.ndim == 0 else found
+
+
+@op("_scatter_plus_scalar")
+def scatter_plus_scalar(data, *, scalar: Scalar = 1.0, is_int: bool = True):
+    """A number added to the stored values of a sparse array; to all of a dense one.
+
+    Source: MXNet operator ``_scatter_plus_scalar``.
+    """
+    return data + in_dtype_of(data, scalar)
+
+
+@op("_scatter_minus_scalar")
+def scatter_minus_scalar(data, *, scalar: Scalar = 1.0, is_int: bool = True):
+    """A number taken from the stored values of a sparse array; from all of a dense one.
+
+    Source: MXNet operator ``_scatter_minus_scalar``.
+    """
+    return data - in_dtype_of(data, scalar)
+
+
+@op("_scatter_elemwise_div")
+def scatter_elemwise_div(lhs, rhs):
+    """Quotient; of a row_sparse array on the left, of its stored rows alone.
+
+    Source: MXNet operator ``_scatter_elemwise_div``.
+    """
+    return lhs / rhs
+
+
+@op("_identity_with_attr_like_rhs")
+def identity_with_attr_like_rhs(lhs, rhs):
+    """The left array, in the storage type of the right one, which has its shape.
+
+    Source: MXNet operator ``_identity_with_attr_like_rhs``.
+    """
+    return lhs

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import warnings
 from collections.abc import Mapping
 from typing import Any
@@ -134,7 +135,7 @@ def _is_alike(name: str, value: Any, usual: Any) -> bool:
 
 
 def _is_single(value: Any) -> bool:
-    return isinstance(value, NDArray) and value.size == 1
+    return isinstance(value, NDArray) and math.prod(value.shape) == 1
 
 
 def _check_steps(scheduler: Any) -> None:

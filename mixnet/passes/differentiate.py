@@ -156,7 +156,7 @@ def differentiate(
     for head, gradient in zip(heads, head_gradients, strict=True):
         pending.setdefault(head.node, {}).setdefault(head.index, []).append(gradient)
     gradients: dict[Entry, Entry] = {}
-    by_rows = _only_by_rows(order, needed, row_sparse) if row_sparse else {}
+    by_rows = _only_by_rows(order, needed, set(row_sparse) - set(heads)) if row_sparse else {}
     for node in reversed(order):
         if node not in needed or node not in pending:
             continue

@@ -16,8 +16,11 @@ def eliminate_common(graph: Graph, facts: Facts | None = None) -> Graph:
     A random operation differs by the number of its draw, which is one of its scalars, so two draws
     are never merged.
     """
-    if not _enabled:
-        return graph
+    return merge_common(graph) if _enabled else graph
+
+
+def merge_common(graph: Graph) -> Graph:
+    """The graph with equal expressions merged, whatever the setting says."""
     first: dict[tuple, Node] = {}  # expression -> the first node that computes it
 
     def change(node: Node, inputs: tuple[Entry, ...]) -> Node:

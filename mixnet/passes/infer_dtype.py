@@ -118,7 +118,7 @@ def _result_dtypes(
 ) -> None:
     keywords = node.op.keywords(node.statics)
     result = common
-    if keywords.get("dtype"):
+    if keywords.get("dtype") and node.op.name != "Embedding":  # which gives the table's dtype
         result = np.dtype(keywords["dtype"])
     if "quantize" in node.op.name and keywords.get("out_type") in ("int8", "uint8"):
         result = np.dtype(keywords["out_type"])

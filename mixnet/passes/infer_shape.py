@@ -48,15 +48,21 @@ def is_known(shape: Any) -> bool:
     return shape is not None and all(extent > 0 for extent in shape)
 
 
-def merged(first: Any, second: Any) -> Any:
-    """What two partly known shapes say together; None if they contradict each other."""
+def merged(first: Any, second: Any, least: int = 1) -> Any:
+    """What two partly known shapes say together; None if they contradict each other.
+
+    Args:
+        first: a shape, or None.
+        second: another.
+        least: the least extent that is known: 1, or 0 where -1 alone stands for an unknown one.
+    """
     if first is None or second is None:
         return first if second is None else second
     if len(first) != len(second):
         return None
-    if any(a > 0 and b > 0 and a != b for a, b in zip(first, second, strict=True)):
+    if any(a >= least and b >= least and a != b for a, b in zip(first, second, strict=True)):
         return None
-    return tuple(a if a > 0 else b for a, b in zip(first, second, strict=True))
+    return tuple(a if a >= least else b for a, b in zip(first, second, strict=True))
 
 
 class Inference:
@@ -64,9 +70,10 @@ class Inference:
 
     Args:
         graph: what to infer.
-        shapes: shapes of variables by name; 0 for an unknown extent.
+        shapes: shapes of variables by name; 0 or -1 for an unknown extent.
         dtypes: dtypes of variables by name.
         default_dtype: dtype of variables that nothing says one of; None leaves them open.
+        zero_is_known: whether 0 is an extent, as under numpy shapes, and -1 alone an unknown one.
     """
 
     def __init__(
@@ -75,8 +82,11 @@ class Inference:
         shapes: Mapping[str, Any],
         dtypes: Mapping[str, np.dtype] | None = None,
         default_dtype: np.dtype | None = None,
+        zero_is_known: bool = False,
     ):
         self.graph = graph
+        self._least = 0 if zero_is_known else 1  # the least extent that is known
+        self._unknown = -1 if zero_is_known else 0
         self.shapes: dict[Entry, Any] = {}
         self.dtypes: dict[Entry, np.dtype] = {}
         self.default_dtype = default_dtype
@@ -85,7 +95,7 @@ class Inference:
                 entry = Entry(node)
                 shape = shapes.get(node.name)
                 if shape is None and "__shape__" in node.attrs:
-                    shape = _declared_shape(node)
+                    shape = [each if each > 0 else self._unknown for each in _declared_shape(node)]
                 if shape is not None:
                     self.shapes[entry] = checked_shape(f"Variable {node.name!r}", shape)
                 dtype = (dtypes or {}).get(node.name)
@@ -117,8 +127,11 @@ class Inference:
         return all(is_known(self.shapes.get(e)) and e in self.dtypes for e in entries)
 
     def _known(self) -> tuple[int, int, int]:
-        extents = sum(extent > 0 for shape in self.shapes.values() for extent in shape)
+        extents = sum(extent >= self._least for shape in self.shapes.values() for extent in shape)
         return len(self.dtypes), len(self.shapes), extents
+
+    def _is_known(self, shape: Any) -> bool:
+        return shape is not None and all(extent >= self._least for extent in shape)
 
     def _node(self, node: Node) -> None:
         try:
@@ -150,7 +163,7 @@ class Inference:
             if name in found:
                 self._set(entry, tuple(found[name]), node)
         self._back(node)
-        if all(is_known(self.shapes.get(e)) for e in node.inputs):
+        if all(self._is_known(self.shapes.get(e)) for e in node.inputs):
             self._forward(node)
         elif all(self.shapes.get(e) is not None for e in node.inputs):
             self._forward_open(node)
@@ -162,19 +175,23 @@ class Inference:
 
         An extent does not depend on them if it is the same for two numbers in their place.
         """
-        if all(map(is_known, shapes.values())):
+        if all(map(self._is_known, shapes.values())):
             return dict(function(shapes))
         found = []
         for number in _TRIALS:
-            tried = {k: tuple(e if e > 0 else number for e in v) for k, v in shapes.items()}
+            tried = {
+                k: tuple(e if e >= self._least else number for e in v) for k, v in shapes.items()
+            }
             try:
                 found.append(function(tried))
             except Exception:  # another extent is needed there: nothing is known
-                complete = {k: v for k, v in shapes.items() if is_known(v)}
+                complete = {k: v for k, v in shapes.items() if self._is_known(v)}
                 return dict(function(complete)) if len(complete) < len(shapes) else {}
         first, second = found
         return {
-            key: tuple(a if a == b else 0 for a, b in zip(shape, second[key], strict=True))
+            key: tuple(
+                a if a == b else self._unknown for a, b in zip(shape, second[key], strict=True)
+            )
             for key, shape in first.items()
             if len(shape) == len(second[key])
         }
@@ -182,7 +199,9 @@ class Inference:
     def _back(self, node: Node) -> None:
         """What the shape of a result says of the inputs."""
         name = node.op.name
-        if name.startswith(_SAME_SHAPE) or name in _SAME_AS_INPUT:
+        if getattr(node.op, "bodies", None) is not None:
+            self._into_bodies(node)
+        elif name.startswith(_SAME_SHAPE) or name in _SAME_AS_INPUT:
             self._same(node, [*node.inputs, Entry(node)])
         elif name in _SAME_AS_FIRST:
             self._same(node, [node.inputs[0], Entry(node)])
@@ -200,9 +219,29 @@ class Inference:
         elif name == "_rnn_param_concat":
             self._recurrent_weights(node)
 
+    def _into_bodies(self, node: Node) -> None:
+        """Shapes of what a loop or branch reads, from those of the inputs of its bodies."""
+        for body, places in node.op.bodies(**node.op.keywords(node.statics)):
+            known: dict[str, Any] = {}
+            for variable, place in zip(body.graph.inputs, places, strict=True):
+                shape = self.shapes.get(node.inputs[place.number])
+                if shape is not None:
+                    known[variable.name] = shape[1:] if place.sliced else shape
+            if all(map(self._is_known, known.values())) and len(known) == len(body.graph.inputs):
+                continue
+            inner = Inference(
+                body.graph, known, None, self.default_dtype, zero_is_known=not self._least
+            )
+            found = inner.run().shapes
+            for variable, place in zip(body.graph.inputs, places, strict=True):
+                shape = found.get(Entry(variable))
+                if shape is not None:
+                    whole = (self._unknown, *shape) if place.sliced else shape
+                    self._set(node.inputs[place.number], whole, node)
+
     def _batch(self, node: Node) -> None:
         data, out = self.shapes.get(node.inputs[0]), self.shapes.get(Entry(node))
-        if data and out and data[0] <= 0 < out[0]:
+        if data and out and data[0] < self._least <= out[0]:
             self._set(node.inputs[0], (out[0], *data[1:]), node)
 
     def _recurrent_weights(self, node: Node) -> None:
@@ -211,31 +250,31 @@ class Inference:
         They are the one open extent of the weights of the first layer, in each direction.
         """
         total: Any = self.shapes.get(Entry(node))
-        if not is_known(total):
+        if not self._is_known(total):
             return
         parts = [entry.node.inputs[0] if entry.node.inputs else entry for entry in node.inputs]
         shapes: list[Any] = [self.shapes.get(each) for each in parts]
-        waiting = [each for each in shapes if each is not None and not is_known(each)]
-        if None in shapes or not waiting or any(rows <= 0 for rows, _ in waiting):
+        waiting = [each for each in shapes if each is not None and not self._is_known(each)]
+        if None in shapes or not waiting or any(rows < self._least for rows, _ in waiting):
             return
-        rest = total[0] - sum(math.prod(each) for each in shapes if is_known(each))
+        rest = total[0] - sum(math.prod(each) for each in shapes if self._is_known(each))
         units = rest // sum(rows for rows, _ in waiting)
         for entry, shape in zip(parts, shapes, strict=True):
-            if shape is not None and not is_known(shape):
+            if shape is not None and not self._is_known(shape):
                 self._set(entry, (shape[0], units), node)
 
     def _same(self, node: Node, entries: list[Entry]) -> None:
         together: Any = None
         for entry in entries:
             shape = self.shapes.get(entry)
-            both = merged(together, shape)
+            both = merged(together, shape, self._least)
             if both is None and shape is not None:
-                if is_known(shape) and is_known(together):
+                if self._is_known(shape) and self._is_known(together):
                     return  # what the operator says of its inputs is the better message
                 self._set(entry, together, node)  # raises
             together = both
         for entry in entries:
-            if together is not None and not is_known(self.shapes.get(entry)):
+            if together is not None and not self._is_known(self.shapes.get(entry)):
                 self._set(entry, together, node)
 
     def _joined(self, node: Node) -> None:
@@ -249,20 +288,21 @@ class Inference:
         alike: Any = None
         for each in (*shapes, out):
             if each:
-                alike = merged(alike, (*each[:axis], 0, *each[axis + 1 :]))
+                rest = (*each[:axis], self._unknown, *each[axis + 1 :])
+                alike = merged(alike, rest, self._least)
                 if alike is None:
                     return  # the operator says what is wrong
         for entry, each in zip(node.inputs, shapes, strict=True):
-            if not is_known(each):
+            if not self._is_known(each):
                 self._set(entry, alike, node)
         extents = [self.shapes[entry][axis] for entry in node.inputs]
-        total = sum(extents) if min(extents) > 0 else 0
+        total = sum(extents) if min(extents) >= self._least else self._unknown
         self._set(Entry(node), (*alike[:axis], total, *alike[axis + 1 :]), node)
         total = self.shapes[Entry(node)][axis]
-        if total > 0 and sum(extent <= 0 for extent in extents) == 1:
-            open_one = node.inputs[next(i for i, e in enumerate(extents) if e <= 0)]
-            rest = total - sum(extent for extent in extents if extent > 0)
-            self._set(open_one, (*alike[:axis], rest, *alike[axis + 1 :]), node)
+        unknown = [i for i, extent in enumerate(extents) if extent < self._least]
+        if total >= self._least and len(unknown) == 1:
+            left = total - sum(extent for extent in extents if extent >= self._least)
+            self._set(node.inputs[unknown[0]], (*alike[:axis], left, *alike[axis + 1 :]), node)
 
     def _argument_names(self, node: Node) -> tuple[str, ...]:
         if node.op.variadic:
@@ -272,7 +312,7 @@ class Inference:
 
     def _set(self, entry: Entry, shape: Shape, node: Node) -> None:
         before = self.shapes.get(entry)
-        now = merged(before, shape)
+        now = merged(before, shape, self._least)
         if now is None:
             raise ShapeError(
                 f"Node {node.name!r} ({node.op.name}): its input {entry.node.name!r} has shape "
@@ -400,6 +440,7 @@ def infer(
     shapes: Mapping[str, Any],
     dtypes: Mapping[str, np.dtype] | None = None,
     default_dtype: np.dtype | None = None,
+    zero_is_known: bool = False,
 ) -> Inference:
-    """Infer shapes and dtypes of a graph from those of some variables."""
-    return Inference(graph, shapes, dtypes, default_dtype).run()
+    """Infer shapes and dtypes of a graph from those of some variables; see :class:`Inference`."""
+    return Inference(graph, shapes, dtypes, default_dtype, zero_is_known).run()

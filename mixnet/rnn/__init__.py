@@ -1,5 +1,13 @@
 """``mx.rnn``: recurrent cells of symbols, sentences in buckets, checkpoints."""
 
+# What `import *` brings beside mixnet's own names, as MXNet's module does.
+import bisect as bisect
+import functools as functools
+import random as random
+import warnings as warnings
+
+import numpy as np
+
 from mixnet import initializer as init
 from mixnet import ndarray as ndarray
 from mixnet import symbol as symbol

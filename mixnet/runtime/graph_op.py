@@ -193,7 +193,8 @@ class GraphOp:
             return False
         if position not in self._by_rows:
             entry = Entry(self.graph.inputs[position])
-            self._by_rows[position] = reads_by_rows(self.graph.nodes, entry)
+            by_rows = entry not in self.graph.heads and reads_by_rows(self.graph.nodes, entry)
+            self._by_rows[position] = by_rows
         return self._by_rows[position]
 
     def rows_node(

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from mixnet.attribute import AttrScope, node_attributes
-from mixnet.base import AttributeTypeError, AttributeValueError, ShapeError
+from mixnet.base import AttributeKindError, AttributeValueError, CheckError, ShapeError
 from mixnet.graph.draws import calls_watched, note_call
 from mixnet.graph.graph import Graph
 from mixnet.graph.node import Entry, Node, topological
@@ -36,7 +36,7 @@ def _flat(symbols: Any, what: str) -> tuple[list[Symbol], Any]:
     if isinstance(symbols, Symbol):
         return list(symbols), None if len(symbols) == 1 else [(1, None)] * len(symbols)
     if not isinstance(symbols, (list, tuple)):
-        raise AttributeTypeError(
+        raise AttributeKindError(
             f"{what} is a symbol or a list of symbols, not a {type(symbols).__name__}. mx.sym.var makes "
             f"variables."
         )
@@ -167,11 +167,16 @@ def foreach(
         out, new = checked_pair("foreach", "body", returned, BODY)
         outputs, out_shape = _flat(out, "foreach: an output of body")
         after, after_shape = _flat(new, "foreach: a state that body returns")
+        if len(after) != len(states):
+            raise CheckError(
+                f"foreach: the body returned {len(after)} states, it was given {len(states)}."
+            )
         shapes.extend((len(outputs), out_shape, after_shape))
         return [*outputs, *after]
 
     made = _Body(name, compose)
     split, out_shape, after_shape = shapes
+    _check_read(made, names, [each.name for each in (*slices, *states)])
     rest = list(made.captured)
     attributes = {
         "num_outputs": len(made.heads),
@@ -184,6 +189,16 @@ def foreach(
     inputs += [made.captured[each] for each in rest]
     found = list(_node("_foreach", [made], inputs, attributes))
     return _nested(found[:split], out_shape), _nested(found[split:], after_shape)
+
+
+def _check_read(body: _Body, names: Sequence[str], given: Sequence[Any]) -> None:
+    """Raise CheckError unless the body reads all slices and states."""
+    for name, place in zip(given, body.places(names), strict=True):
+        if place < 0:
+            raise CheckError(
+                f"foreach: the body does not read {name!r}; leave it out of data and init_states, or "
+                f"return the state as it is."
+            )
 
 
 def while_loop(
@@ -228,23 +243,34 @@ def while_loop(
         return made if shape is None else _nested(made, shape)
 
     def test(make: Variables) -> list[Symbol]:
-        return _flat(cond(*own(make)), "while_loop: what cond returns")[0]
+        holds = cond(*own(make))
+        if not isinstance(holds, Symbol):
+            raise AttributeKindError(
+                f"while_loop: cond must return a symbol, not {type(holds).__name__}."
+            )
+        return [holds]
 
     def step(make: Variables) -> list[Symbol]:
         out, new = checked_pair("while_loop", "func", func(*own(make)), STEP)
         outputs, out_shape = _flat([] if out is None else out, "while_loop: a step output")
-        after, after_shape = _flat(new, "while_loop: a new loop variable")
+        after, _ = _flat(new, "while_loop: a new loop variable")
         if len(after) != len(variables):
             raise ShapeError(
                 f"while_loop: func returned {len(after)} loop variables, there are "
                 f"{len(variables)}."
             )
-        shapes.extend((len(outputs), out_shape, after_shape))
+        shapes.extend((len(outputs), out_shape))
         return [*outputs, *after]
 
     condition = _Body(f"{name}_cond", test)
     loop = _Body(f"{name}_func", step)
-    split, out_shape, after_shape = shapes
+    split, out_shape = shapes
+    for each, place in zip(variables, loop.places(names), strict=True):
+        if place < 0:
+            raise AttributeValueError(
+                f"while_loop: func does not read the loop variable {each.name!r}; leave it out of "
+                f"loop_vars, or return it as it is."
+            )
     inputs = [each._entry() for each in variables]
     captured = {**condition.captured, **loop.captured}
     order = [*names, *captured]
@@ -258,7 +284,7 @@ def while_loop(
         "func_var_locs": loop.places(names),
     }
     found = list(_node("_while_loop", [condition, loop], inputs, attributes))
-    return _nested(found[:split], out_shape), _nested(found[split:], after_shape)
+    return _nested(found[:split], out_shape), _nested(found[split:], shape)
 
 
 def cond(
@@ -275,6 +301,8 @@ def cond(
         else_func: returns as many, of the same shapes and dtypes.
         name: prefix of the subgraphs' names.
     """
+    if not isinstance(pred, Symbol):
+        raise AttributeKindError(f"cond: pred must be a symbol, not {type(pred).__name__}.")
     shapes: list[Any] = []
 
     def branch(function: Callable[[], Any]) -> Callable[[Variables], list[Symbol]]:

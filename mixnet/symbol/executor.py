@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from mixnet import config
 from mixnet.autograd.scope import RecordingScope
 from mixnet.autograd.tape import Mark
 from mixnet.autograd.tape import backward as run_backward
 from mixnet.base import (
     AttributeTypeError,
     AttributeValueError,
-    MXNetError,
     ShapeError,
     did_you_mean,
 )
@@ -33,8 +33,10 @@ from mixnet.passes import pipeline
 from mixnet.passes.assign_keys import assign_keys
 from mixnet.passes.complete_shapes import complete_shapes
 from mixnet.passes.differentiate import differentiate
+from mixnet.passes.eliminate_common import merge_common
 from mixnet.passes.facts import Facts
 from mixnet.passes.infer_shape import infer
+from mixnet.passes.infer_storage import infer_gradient_storage, infer_storage
 from mixnet.passes.place_devices import group_of, place_devices
 from mixnet.passes.recompute import default_mode
 from mixnet.passes.set_training import in_mode, set_training
@@ -163,6 +165,10 @@ class Executor:
         self._watched: list[Entry] = []
         self._gradient_op: tuple[GraphOp, list[Entry]] | None = None
         self._output_dict: dict[str, NDArray] = {}
+        self._merges: bool = config.get("MXNET_ELIMINATE_COMMON_EXPR")
+        arrays = {**self._arg_dict, **self._aux_dict}
+        found = infer_storage(symbol.graph, {name: array.stype for name, array in arrays.items()})
+        self._storage = [found.get(head, "default") for head in symbol.graph.heads]
         if self._groups:
             self.placed_graph(False)  # a group without a device is an error here
 
@@ -207,8 +213,10 @@ class Executor:
             arguments = {name: array.dtype for name, array in self._arg_dict.items()}
             _, dtypes, _ = self._symbol.infer_type(**arguments)
             self._outputs = [
-                zeros(shape, self._ctx, dtype)
-                for shape, dtype in zip(shapes or (), dtypes or (), strict=True)
+                _zeros(stype, shape, self._ctx, dtype)
+                for stype, shape, dtype in zip(
+                    self._storage, shapes or (), dtypes or (), strict=True
+                )
             ]
         return self._outputs
 
@@ -218,8 +226,13 @@ class Executor:
         return dict(zip(self._symbol.list_outputs(), self.outputs, strict=True))
 
     def get_optimized_symbol(self) -> Symbol:
-        """The symbol that is bound: what passes and XLA make of it is below symbols, in its stages."""
-        return self._symbol
+        """The symbol that is bound, its equal expressions merged as the setting said when it was.
+
+        What further passes and XLA make of it is below symbols, in its stages.
+        """
+        if not self._merges:
+            return self._symbol
+        return Symbol(merge_common(self._symbol.graph).heads)
 
     # ---- running ------------------------------------------------------------------------------
 
@@ -282,26 +295,33 @@ class Executor:
         """
         for name, array in kwargs.items():
             self._feed(name, array)
-        handles = [*self._arg_dict.values(), *self._aux_dict.values()]
-        values = [handle._read() for handle in handles]
-        before = self._mark(values) if is_train else []
-        with RecordingScope(bool(is_train), bool(is_train)):
-            outputs = self._run(bool(is_train), values)
-        marked = {id(value) for value, _ in before}
-        outputs = [_own(value) if id(value) in marked else value for value in outputs]
-        for value, node in before:
-            value.node = node
-        outputs, watched = outputs[: len(self._symbol)], outputs[len(self._symbol) :]
+        outputs, watched = self._computed(bool(is_train), bool(is_train))
         self._recorded = [NDArray._wrap(value) for value in outputs] if is_train else []
         plain = [value.alias() for value in outputs]
         if self._outputs:
             for handle, value in zip(self._outputs, plain, strict=True):
                 handle._write(value)
         else:
-            self._outputs = [NDArray._wrap(value) for value in plain]
+            self._outputs = [
+                NDArray._wrap(value).tostype(stype)
+                for value, stype in zip(plain, self._storage, strict=True)
+            ]
         if self._monitor is not None:
             self._watch(watched)
         return self._outputs
+
+    def _computed(self, record: bool, training: bool) -> tuple[list[Value], list[Value]]:
+        """Outputs, on the tape with ``record``, and what a monitor watches besides."""
+        handles = [*self._arg_dict.values(), *self._aux_dict.values()]
+        values = [handle._read() for handle in handles]
+        before = self._mark(values) if record else []
+        with RecordingScope(record, training):
+            outputs = self._run(training, values)
+        marked = {id(value) for value, _ in before}
+        outputs = [_own(value) if id(value) in marked else value for value in outputs]
+        for value, node in before:
+            value.node = node
+        return outputs[: len(self._symbol)], outputs[len(self._symbol) :]
 
     def _mark(self, values: list[Value]) -> list[tuple[Value, Any]]:
         """Make the arguments with gradients variables of the tape; returns what they were.
@@ -345,18 +365,20 @@ class Executor:
         """Gradients of the arguments, written or added to ``grad_dict`` as requested.
 
         Args:
-            out_grads: gradients of the outputs, in order; ones by default, as loss heads want.
+            out_grads: gradients of the outputs, in order; ones by default, as loss heads want. Those
+                beyond the outputs are not read.
             is_train: kept for MXNet programs.
 
-        Raises:
-            MXNetError: ``forward(is_train=True)`` did not come before.
+        Without ``forward(is_train=True)`` before it the outputs are computed once more, as for
+        inference, from the arrays of now.
         """
         if not self._recorded:
-            raise MXNetError("backward needs forward(is_train=True) before it.")
+            outputs, _ = self._computed(True, False)
+            self._recorded = [NDArray._wrap(value) for value in outputs]
         heads = self._recorded
         if isinstance(out_grads, NDArray):
             out_grads = [out_grads]
-        if out_grads is not None and len(out_grads) != len(heads):
+        if out_grads is not None and len(out_grads) < len(heads):
             raise ShapeError(f"backward: {len(heads)} outputs, but {len(out_grads)} gradients.")
         pairs = [
             (head, None if out_grads is None else out_grads[i].as_in_context(head.context))
@@ -458,7 +480,19 @@ class Executor:
     def reshape(
         self, partial_shaping: bool = False, allow_up_sizing: bool = False, **kwargs: Any
     ) -> Executor:
-        """An executor for other input shapes that shares the arrays whose shapes stay."""
+        """An executor for other input shapes, in the memory of this one.
+
+        Arrays whose shapes stay are shared, and of those that shrink the first elements. What grows
+        gets arrays of its own.
+
+        Args:
+            partial_shaping: let arrays that are not named change their shapes.
+            allow_up_sizing: let arrays grow.
+            kwargs: new shapes by name.
+
+        Raises:
+            ShapeError: an array changes its shape, or grows, that may not.
+        """
         shapes, _, states = self._symbol.infer_shape(**kwargs)
         if shapes is None:
             raise ShapeError("reshape: the shapes given do not determine all arguments.")
@@ -466,7 +500,7 @@ class Executor:
         gradients: dict[str, NDArray] = {}
         for (name, array), shape in zip(self._arg_dict.items(), shapes, strict=True):
             same = array.shape == shape
-            fresh = partial(_zeros, array.stype, shape, array.context, array.dtype)
+            gradient = self._grad_dict[name]
             if not same and name not in kwargs and not partial_shaping:
                 named = ", ".join(f"{each}={tuple(s)}" for each, s in kwargs.items())
                 raise ShapeError(
@@ -474,12 +508,11 @@ class Executor:
                     f"named: {named} was. Give data of the extents that it was bound with, or pass "
                     f"partial_shaping=True to make {name} anew."
                 )
-            arguments[name] = array if same else fresh()
-            gradient = self._grad_dict[name]
+            arguments[name] = _refitted(name, array, shape, allow_up_sizing)
             if gradient is not None:
-                gradients[name] = gradient if same else fresh()
+                gradients[name] = _refitted(name, gradient, shape, allow_up_sizing)
         aux = {
-            name: array if array.shape == shape else zeros(shape, array.context, array.dtype)
+            name: _refitted(name, array, shape, allow_up_sizing)
             for (name, array), shape in zip(self._aux_dict.items(), states, strict=True)
         }
         bound = Bound(arguments, gradients, aux)
@@ -681,8 +714,11 @@ def simple_bind(
     group = {node.name: group_of(node) for node in self.graph.nodes if node.is_variable}
 
     storage = _storage_types(self, stype_dict)
+    of_gradients = infer_gradient_storage(self.graph, infer_storage(self.graph, storage))
 
-    def made(name: str, shape: tuple[int, ...], known: Mapping[str, Any]) -> NDArray:
+    def made(
+        name: str, shape: tuple[int, ...], known: Mapping[str, Any], storage: Mapping[str, str]
+    ) -> NDArray:
         where = groups.get(group[name] or "", context)
         dtype = as_dtype(by_node.get(name) or "float32")
         found = known.get(name)
@@ -695,16 +731,33 @@ def simple_bind(
     arguments, gradients = {}, {}
     for name, shape in zip(names, shapes, strict=True):
         known = shared_exec.arg_dict if name in shared else shared_buffer or {}
-        arguments[name] = made(name, shape, known)
-        if shared_buffer is not None and name not in shared:
+        arguments[name] = made(name, shape, known, storage)
+        if shared_buffer is not None and name not in (shared_arg_names or ()):
             shared_buffer[name] = arguments[name]
         if requests[name] != "null":
-            gradients[name] = made(name, shape, shared_exec.grad_dict if name in shared else {})
+            known = shared_exec.grad_dict if name in shared else {}
+            gradients[name] = made(name, shape, known, of_gradients)
     others = {} if shared_exec is None else shared_exec.aux_dict
     states = {
-        name: made(name, shape, others) for name, shape in zip(aux_names, aux_shapes, strict=True)
+        name: made(name, shape, others, storage)
+        for name, shape in zip(aux_names, aux_shapes, strict=True)
     }
     return Executor(Bound(arguments, gradients, states), self, context, requests, groups)
+
+
+def _refitted(name: str, array: NDArray, shape: tuple[int, ...], may_grow: bool) -> NDArray:
+    """An array of another shape in the memory of ``array``, where that is large enough."""
+    if array.shape == shape:
+        return array
+    count, there = math.prod(shape), math.prod(array.shape)
+    if count > there and not may_grow:
+        raise ShapeError(
+            f"reshape: {name} would grow from {array.shape} to {shape}. Bind the largest shapes first "
+            f"and reshape to smaller ones, which share its memory; or pass allow_up_sizing=True."
+        )
+    if count > there or array._is_sparse:
+        return _zeros(array.stype, shape, array.context, array.dtype)
+    return array.reshape((-1,))[:count].reshape(shape)
 
 
 def _zeros(stype: str, shape: tuple[int, ...], context: Context, dtype: Any) -> NDArray:

@@ -26,11 +26,12 @@ from mixnet.ndarray.params_file import STORAGE
 from mixnet.ops.attributes import to_text
 from mixnet.ops.registry import Op, find
 from mixnet.passes.differentiate import differentiate
-from mixnet.passes.infer_shape import Inference, infer, is_known
+from mixnet.passes.infer_shape import Inference, infer
 from mixnet.passes.lower_precision import WIDEST, Precision, remove_casts
 from mixnet.reading import text_of
 from mixnet.runtime.precision import current as precision
 from mixnet.runtime.whole_file import write_whole
+from mixnet.util import is_np_shape
 
 
 class Symbol:
@@ -246,15 +247,19 @@ class Symbol:
         return {**shapes, **{k: v for k, v in kwargs.items() if v is not None}}
 
     def _inferred(self, shapes: Mapping[str, Any], dtypes: Any = None) -> Inference:
-        return infer(self.graph, shapes, dtypes)
+        return infer(self.graph, shapes, dtypes, zero_is_known=is_np_shape())
 
     def infer_shape_partial(self, *args: Any, **kwargs: Any) -> tuple[list, list, list]:
-        """As ``infer_shape``, with ``()`` and 0 where something stays unknown."""
+        """As ``infer_shape``, with ``()`` and 0 where something stays unknown.
+
+        Under numpy shapes, which may be ``()`` and have extents 0, unknown is None and -1.
+        """
         shapes = self._shapes_of(args, kwargs)
         found = self._inferred(shapes).shapes
+        unknown = None if is_np_shape() else ()
 
-        def shape_of(entry: Entry) -> tuple[int, ...]:
-            return found.get(entry) or ()
+        def shape_of(entry: Entry) -> Any:
+            return found.get(entry, unknown)
 
         return (
             [shape_of(Entry(node)) for node in self._arguments()],
@@ -276,10 +281,12 @@ class Symbol:
             ShapeError: shapes contradict each other; names the node.
         """
         arguments, outputs, states = self.infer_shape_partial(*args, **kwargs)
-        # () stands for unknown: mx.sym has no arrays without axes
-        if all(shape and is_known(shape) for shape in (*arguments, *outputs)):
-            return arguments, outputs, states
-        return None, None, None
+        # () and 0 stand for unknown, but under numpy shapes
+        least = 0 if is_np_shape() else 1
+        for shape in (*arguments, *outputs):
+            if shape is None or (least and not shape) or any(each < least for each in shape):
+                return None, None, None
+        return arguments, outputs, states
 
     def infer_type_partial(self, *args: Any, **kwargs: Any) -> tuple[Any, Any, Any]:
         """As ``infer_type``, with None where a dtype does not follow from what is given."""
@@ -491,7 +498,7 @@ def Variable(
             )
         attrs["__storage_type__"] = str(STORAGE[stype])
     for key, value in (
-        ("shape", None if shape is None else tuple(shape)),
+        ("shape", shape if shape is None or isinstance(shape, int) else tuple(shape)),
         ("lr_mult", lr_mult),
         ("wd_mult", wd_mult),
         ("storage_type", None if stype is None else _STORAGE_TYPES[stype]),

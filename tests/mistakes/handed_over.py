@@ -117,7 +117,7 @@ MISTAKES = [
     mistake(
         "sym.contrib.cond(3, lambda: sym.var('a'), lambda: sym.var('b'))",
         AttributeTypeError,
-        "a int",
+        "not int",
         "cond: pred",
         "mx.sym.var",
     ),

@@ -5,7 +5,6 @@ from mixnet.base import (
     AttributeValueError,
     CheckError,
     MissingFileError,
-    MXNetError,
     ShapeError,
     UnknownNameError,
 )
@@ -42,7 +41,6 @@ MISTAKES = [
         "init_params()",
     ),
     mistake("begun().update()", AssertionError, "Module.update", "init_optimizer()"),
-    mistake("begun().backward()", MXNetError, "backward", "is_train=True"),
     mistake(
         "begun().get_input_grads()",
         AssertionError,

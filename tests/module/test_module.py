@@ -439,8 +439,6 @@ def test_new_parameters_take_over_the_buffers_of_the_old() -> None:
         mx.nd.waitall()
         told.append(mx.runtime.counters()["donated_bytes"])
     assert told[2] - told[1] >= 2 * 300 * 500 * 4, "weight and momentum"
-    with pytest.raises(mx.MXNetError, match="backward needs forward"):
-        module.backward()
 
 
 def test_arguments_with_one_content_have_gradients_of_their_own() -> None:

@@ -166,14 +166,68 @@ def test_loops_of_a_hybridized_block_are_exported(tmp_path: Path) -> None:
         np.testing.assert_allclose(found.asnumpy(), wanted, rtol=1e-6)
 
 
-def test_what_a_body_does_not_read_is_left_out() -> None:
-    d, s = sym.var("d"), sym.var("s")
-    out, states = sym.contrib.foreach(lambda i, t: (t[0] * 2, [t[0] + 1]), d, [s])
-    symbol = sym.load_json(sym.Group([out, states[0]]).tojson())
-    executor = symbol.bind(mx.cpu(), {"d": nd.ones((3, 2)), "s": nd.zeros((2,))})
-    stacked, last = executor.forward()
-    np.testing.assert_array_equal(stacked.asnumpy()[:, 0], [0, 2, 4])
-    np.testing.assert_array_equal(last.asnumpy(), [3, 3])
+@pytest.mark.parametrize(
+    "body",
+    [
+        lambda d, s: (s[0], [s[0] + 1, s[1]]),  # no slice
+        lambda d, s: (d, [s[0] + 1, s[0] + 2]),  # one state alone
+        lambda d, s: (d, [s[0]]),  # a state too few
+        lambda d, s: (d, [s[0], 3]),  # a number
+    ],
+)
+def test_a_body_reads_all_slices_and_states_and_returns_as_many(body) -> None:
+    x, s, t = sym.var("x"), sym.var("s"), sym.var("t")
+    with pytest.raises(AssertionError) as caught:
+        sym.contrib.foreach(body, x, [s, t])
+    assert isinstance(caught.value, mx.MXNetError)
+
+
+def test_what_a_while_loop_takes_and_gives_back() -> None:
+    i, s = sym.var("i"), sym.var("s")
+    loop = sym.contrib.while_loop
+    for many, one in (([i], list), (i, mx.sym.Symbol)):
+        for step in (lambda i: (i, i + 1), lambda i: ([i], [i + 1]), lambda i: ([], i + 1)):
+            _, states = loop(lambda i: i < 3, step, many, max_iterations=2)
+            assert isinstance(states, one)
+    with pytest.raises(ValueError, match="does not read the loop variable 's'"):
+        loop(lambda i, s: i < 3, lambda i, s: (i, [i + 1, i]), [i, s], max_iterations=4)
+    with pytest.raises(ValueError, match="must return a symbol, not list"):
+        loop(lambda i: [i < 3], lambda i: (i, i + 1), i, max_iterations=4)
+    with pytest.raises(mx.MXNetError, match="max_iterations=0"):
+        loop(lambda i: i < 3, lambda i: (i, i + 1), i, max_iterations=0)
+    with pytest.raises(AssertionError, match="pred must be a symbol"):
+        sym.contrib.cond(1, lambda: i, lambda: s)
+
+
+def test_free_variables_of_nested_loops_are_arguments_by_their_names() -> None:
+    x, y, w, s = (sym.var(name) for name in "xyws")
+    z = w + 1
+
+    def outer(d, state):
+        out, state = sym.contrib.foreach(lambda e, t: (e * z, t + e), y, state)
+        return sym.broadcast_add(out, d), state
+
+    out, _ = sym.contrib.foreach(outer, x, s)
+    assert sorted(out.list_arguments()) == ["s", "w", "x", "y"]
+    arrays = {"x": [[1.0], [2.0]], "y": [[1.0], [5.0]], "s": [0.0], "w": [1.0]}
+    executor = out.bind(mx.cpu(), {name: nd.array(value) for name, value in arrays.items()})
+    assert executor.forward()[0].asnumpy().tolist() == [[[3.0], [11.0]], [[4.0], [12.0]]]
+
+
+def test_a_deferred_layer_in_a_body_learns_its_shape_from_the_slices() -> None:
+    class Net(mx.gluon.HybridBlock):
+        def __init__(self) -> None:
+            super().__init__()
+            self.cell = mx.gluon.rnn.LSTMCell(4)
+
+        def hybrid_forward(self, F, x, states):
+            return F.contrib.foreach(self.cell, x, states)[0]
+
+    net = Net()
+    net.initialize()
+    net.hybridize()
+    assert net(nd.ones((3, 2, 5)), [nd.zeros((2, 4))] * 2).shape == (3, 2, 4)
+    assert net.cell.i2h_weight.shape == (16, 5)
 
 
 def test_a_recorded_computation_becomes_a_symbol() -> None:

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from mixnet.base import CheckError, FileFormatError
+from mixnet.base import AttributeValueError, CheckError, FileFormatError
+from mixnet.gluon.parameter import fill
 from mixnet.graph.symbol_json import parse
+from mixnet.ndarray.params_file import load
 from mixnet.reading import text_of
 from mixnet.runtime.whole_file import write_whole
 
@@ -46,6 +49,17 @@ def save_model(block: Block, prefix: str) -> None:
     block.save_parameters(f"{prefix}-model.params")
 
 
+def _fill(block: Block, path: str, places: Mapping[str, str]) -> None:
+    loaded = load(path)
+    if not isinstance(loaded, dict):
+        raise CheckError(f"{path} holds arrays without names, not parameters.")
+    values = {places.get(name, name): array for name, array in loaded.items()}
+    params = block._collect_params_with_prefix()
+    fill(
+        params, values, None, False, False, False, "current", f"file '{path}'", AttributeValueError
+    )
+
+
 def load_model(block: Block, prefix: str) -> None:
     """Read them into a block that was made in the same way.
 
@@ -60,8 +74,9 @@ def load_model(block: Block, prefix: str) -> None:
         raise FileFormatError(f"{path} is JSON, but no file of Block.save: it has no block.")
     (described,) = whole.values()
     names: list[tuple[Block, str]] = []
+    places: dict[str, str] = {}  # parameter of the file -> parameter of the block
 
-    def restore(each: Block, data: Any) -> None:
+    def restore(each: Block, data: Any, own: str, saved: str) -> None:
         if not isinstance(data, dict) or not isinstance(data.get("orig_name"), str):
             raise FileFormatError(f"{path}: what stands for {each.name} has no name 'orig_name'.")
         names.append((each, data["orig_name"]))
@@ -72,10 +87,17 @@ def load_model(block: Block, prefix: str) -> None:
                 f"{prefix}-model.json: {data['orig_name']} has {len(parts)} children, "
                 f"{each.name} has {len(children)}. Make the network as it was when it was saved."
             )
-        for child, part in zip(children, parts, strict=True):
-            restore(child, part)
+        keys = list(dict(data.get("children") or {}).values())
+        keys = keys if len(keys) == len(children) else list(each._children)
+        for name in each._reg_params:
+            places[saved + name] = own + name
+        for (key, child), part, before in zip(each._children.items(), parts, keys, strict=True):
+            restore(child, part, f"{own}{key}.", f"{saved}{before}.")
 
-    restore(block, described)
-    block.load_parameters(f"{prefix}-model.params")
+    restore(block, described, "", "")
+    if all(own == saved for saved, own in places.items()):
+        block.load_parameters(f"{prefix}-model.params")
+    else:  # children are kept under other names than when it was saved
+        _fill(block, f"{prefix}-model.params", places)
     for each, name in names:
         each._name = name

@@ -60,6 +60,7 @@ class SymbolBlock(HybridBlock):
         self._cached_graph = (variables, self._symbol)
         states = set(self._symbol.list_auxiliary_states())
         names = [*self._symbol.list_arguments(), *self._symbol.list_auxiliary_states()]
+        self._check_dense()
         dtypes = self._dtypes(names)
         for name in names:
             if name not in self._inputs:
@@ -69,6 +70,15 @@ class SymbolBlock(HybridBlock):
                 self.params.get(name, allow_deferred_init=True, **options)
         cut = len(_common_prefix(list(self._params.keys())))
         self._reg_params = {name[cut:]: each for name, each in self._params.items()}
+
+    def _check_dense(self) -> None:
+        for node in self._symbol.graph.nodes:
+            sparse = node.attrs.get("__storage_type__", "0") not in ("0", "-1")
+            if node.is_variable and sparse and node.name not in self._inputs:
+                raise CheckError(
+                    f"SymbolBlock: parameter {node.name!r} is not dense, and a SymbolBlock's are. Make "
+                    f"the variable without stype, or bind the symbol."
+                )
 
     def _dtypes(self, names: list[str]) -> dict[str, Any]:
         """Dtypes of variables that the symbol's attributes say or imply."""

@@ -9,6 +9,8 @@ import zlib
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, TimeoutError
+from multiprocessing.pool import ThreadPool as ThreadPool  # programs take both from here
+from multiprocessing.reduction import ForkingPickler as ForkingPickler
 from typing import Any
 
 import numpy as np

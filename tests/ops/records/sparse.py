@@ -30,4 +30,8 @@ RECORDS = [
     Record("_sparse_retain", [(4, 3), (1,)], {}, integers={1: 4},
            reference=lambda d, i: np.where(np.arange(4)[:, None] == i, d, 0)),
     Record("_square_sum", [(2, 3)], {"axis": (1,)}, lambda d: (d * d).sum(1)),
+    Record("_scatter_plus_scalar", [(2, 3)], {"scalar": 2.0}, lambda d: d + 2),
+    Record("_scatter_minus_scalar", [(2, 3)], {"scalar": 2.0}, lambda d: d - 2),
+    Record("_scatter_elemwise_div", [(2, 3), (2, 3)], {}, lambda a, b: a / b, gradient=False),
+    Record("_identity_with_attr_like_rhs", [(2, 3), (2, 3)], {}, lambda a, b: a, gradient=False),
 ]  # fmt: skip

@@ -137,7 +137,7 @@ class Estimator:
             return
         if initializer is not None:
             warnings.warn(
-                "The network has values already: the initializer is not used. "
+                "The network is fully initialized already: the initializer is not used. "
                 "net.initialize(init=..., force_reinit=True) starts anew.",
                 stacklevel=3,
             )
@@ -150,7 +150,7 @@ class Estimator:
     def _check_trainer(self, trainer: Any) -> Trainer:
         if trainer is None:
             warnings.warn(
-                "No trainer was given: SGD with learning rate 0.001 is taken.", stacklevel=3
+                "No trainer specified: SGD with learning rate 0.001 is taken.", stacklevel=3
             )
             return Trainer(self.net.collect_params(), "sgd", {"learning_rate": 0.001})
         if not isinstance(trainer, Trainer):
@@ -244,7 +244,7 @@ class Estimator:
                 "fit trains for a number of epochs or of batches: give one of both."
             )
         self.max_epoch, self.max_batch, self.batch_axis = epochs, batches, batch_axis
-        told = _Told(self, self._prepare_handlers(val_data, event_handlers))
+        told = _Told(self, self._prepare_default_handlers(val_data, event_handlers))
         told.train_begin()
         while True:
             told.epoch_begin()
@@ -257,8 +257,14 @@ class Estimator:
                 break
         told.train_end()
 
-    def _prepare_handlers(self, val_data: Any, given: Any) -> list[Any]:
-        handlers = _check_handlers(given, EventHandler)
+    def _categorize_handlers(self, event_handlers: Any) -> tuple[list[Any], ...]:
+        """The handlers of each event, those of lower priority first: six lists, from the begin of
+        training to its end."""
+        return tuple(_Told(self, event_handlers).of_kinds.values())
+
+    def _prepare_default_handlers(self, val_data: Any, event_handlers: Any) -> list[Any]:
+        """The handlers that ``fit`` runs with, those of lower priority first."""
+        handlers = _check_handlers(event_handlers, EventHandler)
         made: list[Any] = [StoppingHandler(self.max_epoch, self.max_batch)]
         defaults = (
             (GradientUpdateHandler, lambda: GradientUpdateHandler()),
@@ -281,7 +287,11 @@ class Estimator:
                         f"{type(handler).__name__} has the metric {metric}, which is none of "
                         f"estimator.train_metrics and estimator.val_metrics; take it from there."
                     )
-        return handlers + made
+        return sorted(handlers + made, key=_priority)
+
+
+def _priority(handler: Any) -> float:
+    return getattr(handler, "priority", 0)  # type: ignore[no-any-return]
 
 
 class _Told:
@@ -289,35 +299,35 @@ class _Told:
 
     def __init__(self, estimator: Estimator, handlers: Iterable[Any]):
         self._estimator = estimator
-        ordered = sorted(handlers, key=lambda each: getattr(each, "priority", 0))
+        ordered = sorted(handlers, key=_priority)
         kinds = (TrainBegin, EpochBegin, BatchBegin, BatchEnd, EpochEnd, TrainEnd)
-        self._by_kind: dict[type, list[Any]] = {
+        self.of_kinds: dict[type, list[Any]] = {
             k: [each for each in ordered if isinstance(each, k)] for k in kinds
         }
 
     def train_begin(self) -> None:
-        for each in self._by_kind[TrainBegin]:
+        for each in self.of_kinds[TrainBegin]:
             each.train_begin(self._estimator)
 
     def epoch_begin(self) -> None:
-        for each in self._by_kind[EpochBegin]:
+        for each in self.of_kinds[EpochBegin]:
             each.epoch_begin(self._estimator)
 
     def batch_begin(self, **facts: Any) -> None:
-        for each in self._by_kind[BatchBegin]:
+        for each in self.of_kinds[BatchBegin]:
             each.batch_begin(self._estimator, **facts)
 
     def batch_end(self, **facts: Any) -> bool:
         # All are told, also after one that wants to stop.
-        found = [each.batch_end(self._estimator, **facts) for each in self._by_kind[BatchEnd]]
+        found = [each.batch_end(self._estimator, **facts) for each in self.of_kinds[BatchEnd]]
         return any(found)
 
     def epoch_end(self) -> bool:
-        found = [each.epoch_end(self._estimator) for each in self._by_kind[EpochEnd]]
+        found = [each.epoch_end(self._estimator) for each in self.of_kinds[EpochEnd]]
         return any(found)
 
     def train_end(self) -> None:
-        for each in self._by_kind[TrainEnd]:
+        for each in self.of_kinds[TrainEnd]:
             each.train_end(self._estimator)
 
 

@@ -1,0 +1,123 @@
+"""Executors: other shapes in the same memory, backward, storage types. Numbers are MXNet 1.9.1's."""
+
+import numpy as np
+import pytest
+
+import mixnet as mx
+from mixnet import nd, sym
+
+
+def dense(x_shape, req="null"):
+    executor = sym.FullyConnected(sym.var("x"), num_hidden=2, name="fc").simple_bind(
+        mx.cpu(), grad_req=req, x=x_shape
+    )
+    executor.arg_dict["x"][:] = 1
+    executor.arg_dict["fc_weight"][:] = 2
+    return executor
+
+
+def test_a_smaller_shape_is_the_first_part_of_the_same_memory() -> None:
+    large = dense((4, 3), "write")
+    small = large.reshape(x=(2, 3))
+    assert small.forward(is_train=True)[0].asnumpy().tolist() == [[6.0, 6.0]] * 2
+    small.arg_dict["x"][:] = 7
+    assert large.arg_dict["x"].asnumpy()[:, 0].tolist() == [7.0, 7.0, 1.0, 1.0]
+    small.backward([nd.ones((2, 2))])
+    assert large.grad_dict["x"].asnumpy().tolist() == [[4.0] * 3] * 2 + [[0.0] * 3] * 2
+    assert large.grad_dict["fc_weight"].asnumpy().tolist() == [[2.0] * 3] * 2
+    smallest = small.reshape(x=(1, 3))
+    smallest.arg_dict["x"][:] = 5
+    assert large.arg_dict["x"].asnumpy()[:, 0].tolist() == [5.0, 7.0, 1.0, 1.0]
+
+
+def test_what_grows_is_allowed_to_and_has_memory_of_its_own() -> None:
+    executor = dense((2, 3))
+    with pytest.raises(mx.MXNetError, match="x would grow from"):
+        executor.reshape(x=(5, 3))
+    with pytest.raises(mx.MXNetError, match="fc_weight would grow"):
+        executor.reshape(partial_shaping=True, x=(1, 6))
+    larger = executor.reshape(allow_up_sizing=True, x=(5, 3))
+    larger.arg_dict["x"][:] = 9
+    assert executor.arg_dict["x"].asnumpy().tolist() == [[1.0] * 3] * 2
+    assert larger.arg_dict["fc_weight"].asnumpy().tolist() == [[2.0] * 3] * 2
+
+
+def test_backward_after_inference_and_with_gradients_to_spare() -> None:
+    x, gradient = sym.var("x"), nd.zeros((2,))
+    executor = (x * x).bind(mx.cpu(), {"x": nd.array([1.0, 2.0])}, args_grad={"x": gradient})
+    executor.forward()
+    executor.backward([nd.ones((2,))])
+    assert gradient.asnumpy().tolist() == [2.0, 4.0]
+    executor.forward(is_train=True)
+    executor.backward([nd.ones((2,)) * 3, nd.ones((5,))])
+    assert gradient.asnumpy().tolist() == [6.0, 12.0]
+
+
+def test_the_symbol_that_is_bound_has_each_expression_once(monkeypatch) -> None:
+    a, b = sym.var("a"), sym.var("b")
+    twice = (a + b) + (a + b)
+    counts = []
+    for value in ("0", "1"):
+        monkeypatch.setenv("MXNET_ELIMINATE_COMMON_EXPR", value)
+        bound = twice.simple_bind(mx.cpu(), a=(2,), b=(2,)).get_optimized_symbol()
+        counts.append(len(bound.get_internals()))
+    assert counts[0] - counts[1] == 1
+
+
+X, Y = sym.var("x"), sym.var("y")
+# symbol, storage types of x and y, of the output, of the gradients of x and y
+STORAGE = [
+    (sym.abs(X), ("csr",), "csr", ("csr",)),
+    (sym.sqrt(X), ("csr",), "csr", ("default",)),
+    (sym.exp(X), ("row_sparse",), "default", ("default",)),
+    (sym.exp(sym.abs(X)), ("csr",), "default", ("default",)),
+    (X + X, ("row_sparse",), "row_sparse", ("row_sparse",)),
+    (X + X, ("csr",), "csr", ("default",)),
+    (X + 1, ("csr",), "default", ("default",)),
+    (X > 1, ("row_sparse",), "row_sparse", ("row_sparse",)),
+    (X >= 0, ("csr",), "default", ("csr",)),
+    (sym.clip(X, -1, 1), ("row_sparse",), "row_sparse", ("default",)),
+    (sym.cast_storage(X, stype="csr"), ("default",), "csr", ("csr",)),
+    (sym.dot(X, Y), ("csr", "default"), "default", ("default", "row_sparse")),
+    (sym.dot(X, Y, transpose_a=True), ("csr", "default"), "row_sparse", ("default", "default")),
+    (sym.elemwise_mul(X, Y), ("default", "csr"), "csr", ("default", "default")),
+    (sym.elemwise_sub(X, Y), ("csr", "csr"), "csr", ("csr", "csr")),
+    (sym.broadcast_add(X, Y), ("csr", "csr"), "default", ("default", "default")),
+    (
+        sym.Embedding(X, Y, input_dim=2, output_dim=2, sparse_grad=True),
+        ("default", "default"),
+        "default",
+        ("default", "row_sparse"),
+    ),
+]
+
+
+@pytest.mark.parametrize(("symbol", "types", "output", "gradients"), STORAGE)
+def test_storage_types_of_outputs_and_gradients(symbol, types, output, gradients) -> None:
+    names = ("x", "y")[: len(types)]
+    stypes = dict(zip(names, types, strict=True))
+    shapes = dict.fromkeys(names, (2, 2))
+    executor = symbol.simple_bind(mx.cpu(), stype_dict=stypes, **shapes)
+    assert executor.outputs[0].stype == output
+    assert tuple(executor.grad_dict[name].stype for name in names) == gradients
+
+
+def test_a_sparse_output_has_what_the_dense_computation_gives() -> None:
+    data = nd.array([[1, 0], [0, 2]])
+    executor = sym.dot(X, Y, transpose_a=True).simple_bind(
+        mx.cpu(), stype_dict={"x": "csr"}, grad_req={"x": "null", "y": "write"}, x=(2, 2), y=(2, 2)
+    )
+    executor.arg_dict["x"][:] = data
+    executor.arg_dict["y"][:] = 3
+    (out,) = executor.forward(is_train=True)
+    assert out.stype == "row_sparse"
+    np.testing.assert_array_equal(out.asnumpy(), [[3, 3], [6, 6]])
+    executor.backward([nd.ones((2, 2))])
+    np.testing.assert_array_equal(executor.grad_dict["y"].asnumpy(), [[1, 1], [2, 2]])
+
+
+def test_the_gradient_of_a_row_sparse_argument_that_is_the_output() -> None:
+    executor = sym.identity(X).simple_bind(mx.cpu(), stype_dict={"x": "row_sparse"}, x=(2, 2))
+    executor.forward(is_train=True)
+    executor.backward([nd.ones((2, 2))])
+    assert executor.grad_dict["x"].asnumpy().tolist() == [[1.0, 1.0], [1.0, 1.0]]

@@ -1,0 +1,37 @@
+"""What infer_shape_partial carries on with sizes that are not known. Answers are MXNet 1.9.1's."""
+
+import pytest
+
+import mixnet as mx
+from mixnet import sym
+
+X, Y = sym.var("x"), sym.var("y")
+
+
+@pytest.mark.parametrize(("np_shape", "u"), [(False, 0), (True, -1)])
+def test_an_unknown_batch_size(np_shape, u) -> None:
+    with mx.np_shape(np_shape):
+        for symbol, shapes, outputs in [
+            (sym.dot(X, Y), {"x": (u, 2, 3), "y": (3, 4)}, (u, 2, 4)),
+            (sym.transpose(X), {"x": (u, 2, 3)}, (3, 2, u)),
+            (sym.elemwise_add(X, Y), {"x": (u, 2), "y": (3, u)}, (3, 2)),
+            (sym.Concat(X, Y, dim=1), {"x": (u, 3), "y": (u, 4)}, (u, 7)),
+            (sym.mean(X, axis=1, keepdims=True), {"x": (u, 3)}, (u, 1)),
+            (sym.Convolution(X, num_filter=5, kernel=(3, 3)), {"x": (u, 3, 8, 8)}, (u, 5, 6, 6)),
+        ]:
+            assert symbol.infer_shape_partial(**shapes)[1] == [outputs]
+
+
+def test_shapes_that_are_not_known_at_all() -> None:
+    assert sym.cos(X).infer_shape_partial() == ([()], [()], [])
+    with mx.np_shape(True):
+        assert sym.cos(X).infer_shape_partial() == ([None], [None], [])
+        assert sym.cos(X).infer_shape(x=()) == ([()], [()], [])
+        assert sym.cos(X).infer_shape(x=(0, 3)) == ([(0, 3)], [(0, 3)], [])
+    assert sym.cos(X).infer_shape(x=(0, 3)) == (None, None, None)
+
+
+def test_a_variable_takes_a_number_for_its_shape() -> None:
+    weight = sym.var("w", shape=3)
+    assert weight.infer_shape()[0] == [(3,)]
+    assert weight.attr("__shape__") == "3"

@@ -1,0 +1,66 @@
+"""Names beyond MXNet's documented ones that programs import, and what ``import *`` brings."""
+
+import importlib
+
+import pytest
+
+NAMES = {
+    "gluon": ["tensor_types"],
+    "gluon.data.dataloader": ["ForkingPickler", "ThreadPool"],
+    "gluon.utils": ["_indent", "_brief_print_list"],
+    "image.image": ["_get_interp_method"],
+    "io": ["_init_data"],
+}
+
+
+@pytest.mark.parametrize(("module", "names"), NAMES.items())
+def test_private_names_that_programs_import(module: str, names: list[str]) -> None:
+    found = importlib.import_module(f"mixnet.{module}")
+    assert [name for name in names if not hasattr(found, name)] == []
+
+
+STARS = {
+    "ndarray": ["FullyConnected", "zeros", "NDArray", "concat", "waitall"],
+    "ndarray.sparse": ["csr_matrix", "dot", "retain", "abs", "sgd_update"],
+    "ndarray.contrib": ["foreach", "quadratic"],
+    "symbol": ["FullyConnected", "Variable", "Group", "Symbol"],
+    "symbol.linalg": ["gemm2", "potrf"],
+    "io": ["NDArrayIter", "CSVIter", "ImageRecordIter", "ImageDetRecordIter"],
+    "image": ["imread", "np", "random", "logging", "cv2"],
+    "metric": ["Accuracy", "numpy", "math"],
+    "model": ["load_checkpoint", "np", "time"],
+    "gluon.contrib": ["nn", "data", "estimator"],
+}
+
+
+@pytest.mark.parametrize(("module", "names"), STARS.items())
+def test_import_star_brings(module: str, names: list[str]) -> None:
+    found: dict = {}
+    exec(f"from mixnet.{module} import *", found)
+    assert [name for name in names if name not in found] == []
+    assert not [n for n in found if n.startswith("_") and n != "__builtins__"]
+
+
+def test_the_interpolation_of_a_code() -> None:
+    from mixnet.image.image import _get_interp_method
+
+    assert [_get_interp_method(i) for i in (0, 1, 2, 3, 4)] == [0, 1, 2, 3, 4]
+    assert _get_interp_method(9, (4, 4, 2, 2)) == 3
+    assert _get_interp_method(9, (2, 2, 4, 4)) == 2
+    assert _get_interp_method(9) == 2
+
+
+def test_the_scope_of_a_thread_can_be_set() -> None:
+    import mixnet as mx
+    from mixnet.attribute import AttrScope
+    from mixnet.name import NameManager, Prefix
+
+    scope, names = AttrScope.current, NameManager.current
+    try:
+        AttrScope.current = AttrScope(z="set")
+        NameManager.current = Prefix("mine_")
+        made = mx.sym.relu(mx.sym.var("v"))
+        assert made.attr("z") == "set"
+        assert made.name.startswith("mine_relu")
+    finally:
+        AttrScope.current, NameManager.current = scope, names
