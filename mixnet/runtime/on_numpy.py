@@ -148,7 +148,7 @@ _PLAIN: dict[str, Callable[..., Any]] = {
     "expm1": np.expm1, "log": np.log, "log1p": np.log1p, "sqrt": np.sqrt, "cbrt": np.cbrt,
     "abs": np.abs, "sign": _sign, "floor": np.floor, "ceil": np.ceil, "is_finite": np.isfinite,
     "not": np.invert, "square": np.square, "add": np.add, "add_any": np.add, "sub": np.subtract,
-    "mul": np.multiply, "div": _divide, "rem": np.fmod, "max": np.maximum, "min": np.minimum,
+    "mul": np.multiply, "div": _divide, "quotient": np.divide, "rem": np.fmod, "max": np.maximum, "min": np.minimum,
     "pow": np.power, "atan2": np.arctan2, "nextafter": np.nextafter, "and": np.bitwise_and,
     "or": np.bitwise_or, "xor": np.bitwise_xor, "shift_left": _left_shift,
     "shift_right_logical": _logical_shift, "shift_right_arithmetic": np.right_shift,

@@ -28,7 +28,6 @@ def spelled_out(graph: Graph, keyed: bool = True) -> Graph:
             name: to_text(keywords[name])
             for name, each in op.attributes.items()
             if name != "subgraphs"
-            and keywords[name] is not None
             and (each.required or keywords[name] != each.default)
         }
         order = getattr(node, "order", None)
