@@ -225,9 +225,11 @@ def setitem(self: NDArray, key: Any, value: Any) -> None:
         IndexError: an index is out of bounds, or there are too many.
         ShapeError: ``value`` does not broadcast to the selected shape.
     """
-    if isinstance(key, slice) and key == slice(None):
+    if key is Ellipsis or (isinstance(key, slice) and key == slice(None)):
         self._write_all(value)
         return
+    if isinstance(value, NDArray):
+        self._check_part(value._read())
     change(lambda attempt: _write_part(self, key, value, attempt))
 
 

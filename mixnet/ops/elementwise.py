@@ -261,13 +261,13 @@ def power_scalar(data, *, scalar: float = 1.0, is_int: bool = True):
     return jnp.power(data, jnp.asarray(scalar, data.dtype))
 
 
-@op("_grad_add")
+@op("_grad_add", one_dtype=True)
 def grad_add(lhs, rhs):
     """Sum of two gradients."""
     return lhs + rhs
 
 
-@op("add_n", aliases=["ElementWiseSum"])
+@op("add_n", one_dtype=True, aliases=["ElementWiseSum"])
 def add_n(*args):
     """Sum of all arrays, which have one shape.
 
@@ -509,7 +509,9 @@ def smooth_l1(data, *, scalar: float = 1.0):
     squared = scalar * scalar
     bend = 1 / squared if squared else math.inf
     size = absolute(data)
-    near = jnp.clip(data, -bend, bend)  # no overflow where it is not used, nor in the derivative
+    near = jnp.where(
+        size > bend, 0, data
+    )  # no overflow where it is not used, nor in the derivative
     inner = 0.5 * squared * jnp.square(near)
     return jnp.where(size > bend, size - bend / 2, inner).astype(data.dtype)
 

@@ -143,6 +143,8 @@ def mean(
     """
     wanted = dtype or (a.dtype if _is_float(a) else jnp.float32)
     axes = numpy_axes("mean", a.ndim, axis)
+    if not _is_float(a) and jnp.issubdtype(wanted, jnp.integer):  # the sum has the dtype too
+        return jnp.mean(a, axes, dtype=wanted, keepdims=keepdims)
     return to_dtype(_average(a, axes, _inner_dtype(a, wanted), keepdims), wanted)
 
 
@@ -158,7 +160,9 @@ def _average(a: Any, axes: tuple[int, ...], dtype: Any, keepdims: bool = False) 
 def _variance(a: Any, axes: tuple[int, ...], ddof: int, keepdims: bool) -> Any:
     count = math.prod(a.shape[each] for each in axes)
     centred = a - _average(a, axes, a.dtype, keepdims=True)
-    return quotient(jnp.sum(centred * centred, axes, keepdims=keepdims), count - ddof).astype(a.dtype)
+    return quotient(jnp.sum(centred * centred, axes, keepdims=keepdims), count - ddof).astype(
+        a.dtype
+    )
 
 
 def _root(squares: Any) -> Any:

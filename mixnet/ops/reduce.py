@@ -231,7 +231,7 @@ def topk(
     order = jax.lax.slice_in_dim(order, 0, k, axis=axis)
     if ret_typ == "mask":
         places = jax.nn.one_hot(order, data.shape[axis], axis=-1, dtype=data.dtype)
-        return jnp.moveaxis(places.sum(axis), -1, axis).reshape(shape)
+        return jnp.moveaxis(places.sum(axis, dtype=data.dtype), -1, axis).reshape(shape)
     values = jnp.take_along_axis(data, order, axis)
     if ret_typ == "value":
         return values

@@ -14,7 +14,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from mixnet.base import AttributeTypeError, MXNetError, ShapeError, did_you_mean
+from mixnet.base import AttributeTypeError, DTypeError, MXNetError, ShapeError, did_you_mean
 from mixnet.ops.attributes import ONE, REQUIRED, Attribute, Dynamic, attribute, missing, with_ranges
 from mixnet.ops.over_devices import Exchange, OverDevices
 from mixnet.ops.stream import advanced, key_at
@@ -62,6 +62,7 @@ class Op:
         method: whether arrays and symbols have it as a method.
         num_args: attribute in symbol files that counts variadic inputs; None where the number of
             inputs follows from the other attributes.
+        one_dtype: whether all arrays must have one dtype; otherwise the function says what it takes.
         differentiable: False stops gradients, as for comparisons.
         passes_gradient: whether the gradient of its one array is that of its output in the array's
             dtype, whatever the two dtypes are, as for casts.
@@ -91,6 +92,7 @@ class Op:
         check: Callable[..., None] | None = None,
         method: bool = False,
         num_args: str | None = "num_args",
+        one_dtype: bool = False,
         differentiable: bool = True,
         passes_gradient: bool = False,
         calls_python: bool = False,
@@ -111,6 +113,7 @@ class Op:
         self._output_names = () if callable(output_names) else tuple(output_names)
         self.method = method
         self.num_args = num_args
+        self.one_dtype = one_dtype
         self.differentiable = differentiable
         self.passes_gradient = passes_gradient
         self.calls_python = calls_python
@@ -479,10 +482,20 @@ class Op:
         keywords = self.keywords(statics, scalars)
         if self._axes:
             self._check_axes(keywords, arrays[0].ndim)
+        if self.one_dtype:
+            self._check_dtypes(arrays)
         if self.takes_key:
             keywords[STREAM if self.takes_stream else KEY] = key
         found = self.function(*self._place(statics, arrays), **keywords)
         return tuple(found) if isinstance(found, (tuple, list)) else (found,)
+
+    def _check_dtypes(self, arrays: Arrays) -> None:
+        found = list(dict.fromkeys(each.dtype.name for each in arrays if each is not None))
+        if len(found) > 1:
+            raise DTypeError(
+                f"{self.title}: the arrays are {' and '.join(found)}; all must have one dtype. Cast "
+                f"those that differ with astype({found[0]!r})."
+            )
 
     def _check_axes(self, known: Mapping[str, Any], ndim: int) -> None:
         for name, axis in self._axes:

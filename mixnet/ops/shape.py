@@ -199,7 +199,7 @@ def squeeze(data, *, axis: Axes | None = None):
     return out.reshape((1,)) if out.ndim == 0 else out
 
 
-@op("Concat", aliases=["concat"])
+@op("Concat", one_dtype=True, aliases=["concat"])
 def concat(*data, dim: Axis = 1):
     """Arrays joined along axis ``dim``.
 
@@ -219,7 +219,7 @@ def concat(*data, dim: Axis = 1):
     return jnp.concatenate(data, dim)
 
 
-@op("stack")
+@op("stack", one_dtype=True)
 def stack(*data, axis: NewAxis = 0):
     """Arrays of one shape joined along a new axis.
 

@@ -27,8 +27,7 @@ def spelled_out(graph: Graph, keyed: bool = True) -> Graph:
         attrs = {
             name: to_text(keywords[name])
             for name, each in op.attributes.items()
-            if name != "subgraphs"
-            and (each.required or keywords[name] != each.default)
+            if name != "subgraphs" and (each.required or keywords[name] != each.default)
         }
         order = getattr(node, "order", None)
         if op.takes_key and keyed:

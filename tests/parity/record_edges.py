@@ -41,9 +41,7 @@ def questions() -> list[dict[str, Any]]:
         op = OPERATORS[record.op]
         if record.op in RANDOM or op.takes_key or op.calls_python:
             continue
-        inputs = [
-            _input(record, place, tuple(shape)) for place, shape in enumerate(record.shapes)
-        ]
+        inputs = [_input(record, place, tuple(shape)) for place, shape in enumerate(record.shapes)]
         common = {
             "op": record.op, "attributes": dict(record.attrs), "variadic": bool(op.variadic),
             "gradient": bool(op.differentiable and record.gradient),
@@ -68,9 +66,9 @@ def questions() -> list[dict[str, Any]]:
         ask("empty", [{**e, "shape": s} for e, s in zip(inputs, shapes, strict=True)])
         ask("no axes", [{**each, "shape": ()} for each in inputs])
         for each in op.attributes.values():
-            if each.optional and record.attrs.get(each.name) is not None:
-                ask(f"{each.name}=None", inputs, **{each.name: None})
-            elif each.optional and each.default is not None:
+            if (each.optional and record.attrs.get(each.name) is not None) or (
+                each.optional and each.default is not None
+            ):
                 ask(f"{each.name}=None", inputs, **{each.name: None})
             if each.axis is not None:
                 ndim = len(record.shapes[0])
@@ -85,7 +83,12 @@ def _input(record: Any, place: int, shape: tuple[int, ...]) -> dict[str, Any]:
         return {"shape": shape, "dtype": record.dtypes[place], "fill": "all"}
     if place in record.integers:
         return {"shape": shape, "dtype": "float32", "fill": "whole", "most": record.integers[place]}
-    return {"shape": shape, "dtype": "float32", "fill": "uniform", "ends": [record.low, record.high]}
+    return {
+        "shape": shape,
+        "dtype": "float32",
+        "fill": "uniform",
+        "ends": [record.low, record.high],
+    }
 
 
 def _with(inputs: list[Any], places: list[int], **changes: Any) -> list[Any]:
@@ -112,7 +115,7 @@ def arrays_of(question: dict[str, Any]) -> list[np.ndarray]:
         elif dtype.startswith("float"):
             made.append(np.asarray(rng.uniform(*each["ends"], size=shape)).astype(dtype))
         else:
-            low, high = each["ends"]
+            low, _high = each["ends"]
             low = 0 if dtype in ("uint8", "bool") or low >= 0 else -4
             made.append(rng.randint(low, 2 if dtype == "bool" else 5, shape).astype(dtype))
     return [np.asarray(each) for each in made]
@@ -218,7 +221,9 @@ def ask(python: str, asked: list[dict[str, Any]]) -> list[Any]:
         source.write_text(json.dumps(asked))
         while len(answers) < len(asked):
             lines = run_once(python, __file__, source, len(answers))
-            answers += [json.loads(each.removeprefix(SAID)) for each in lines if each.startswith(SAID)]
+            answers += [
+                json.loads(each.removeprefix(SAID)) for each in lines if each.startswith(SAID)
+            ]
             if len(answers) < len(asked):
                 answers.append("crashes")
     return answers
