@@ -8,7 +8,7 @@ from typing import Any
 
 from mixnet.base import AttributeTypeError, NotAnArrayError, ShapeError, TraceError
 from mixnet.context import Context, as_context, current_context
-from mixnet.ndarray.ndarray import NDArray
+from mixnet.ndarray.ndarray import NDArray, on_host
 from mixnet.ops.registry import Op
 from mixnet.runtime.call import explained
 from mixnet.runtime.change import Change, change
@@ -55,6 +55,10 @@ def invoke(
             if name in op.attributes and attributes.get(name) is None:
                 attributes[name] = value  # as the array that is to be filled
     statics, scalars = op.bind(attributes, bool(state.training))
+    if op.check_known is not None and op.checked_place < len(arrays):
+        known = on_host(arrays[op.checked_place])
+        if known is not None:
+            op.check_known(known, arrays[0].shape, op.keywords(statics))
     if out is None and not op.states:
         return _run(op, arrays, statics, scalars, context, cls)[0]
     return change(partial(_run_and_write, op, arrays, statics, scalars, context, out, cls))

@@ -543,6 +543,18 @@ def _in_a_graph() -> GradientError:
     )
 
 
+def on_host(array: NDArray) -> np.ndarray | None:
+    """The content if it is computed and in the memory of the host, else None: never waits."""
+    value = array._read()
+    if (
+        value.array is None
+        or state.trace is not None
+        or value.spec.context.device.platform != "cpu"
+    ):
+        return None
+    return np.asarray(value.array)
+
+
 def reshaped(value: Value, shape: tuple[int, ...]) -> Value:
     """The elements of a value in exactly this shape."""
     # To Reshape a 0 means "as it was" and no axes mean nothing; the operator of mx.np takes both.

@@ -6,7 +6,13 @@ from typing import Any
 
 import numpy as onp
 
-from mixnet.base import AttributeTypeError, AttributeValueError, NotDefinedError, ZeroError
+from mixnet.base import (
+    AttributeTypeError,
+    AttributeValueError,
+    NotDefinedError,
+    OptionError,
+    ZeroError,
+)
 from mixnet.ndarray.ndarray import NDArray
 from mixnet.numpy.call import call, name_of
 from mixnet.numpy.ndarray import ndarray
@@ -61,7 +67,8 @@ def zeros(shape: Any, dtype: Any = None, order: str = "C", ctx: Any = None) -> A
 
 def ones(shape: Any, dtype: Any = onp.float32, order: str = "C", ctx: Any = None) -> Any:
     """Ones of ``shape``."""
-    _check_order("ones", order)
+    if order != "C":
+        raise OptionError(f"ones: order={order!r} is not supported; only 'C' is.")
     return call("_npi_ones", shape=_shape(shape), dtype=name_of(dtype), ctx=ctx)
 
 

@@ -187,6 +187,11 @@ def svd(A):
     if A.ndim < 2:
         raise ShapeError(f"linalg.svd: the matrix is {A.shape}; give it two axes at least.")
     check_float("linalg.svd", A)
+    if not A.size:
+        *batch, m, n = A.shape
+        k = min(m, n)
+        shapes = (*batch, m, k), (*batch, k), (*batch, k, n)
+        return tuple(jnp.zeros(shape, A.dtype) for shape in shapes)
     u, values, v = jnp.linalg.svd(A, full_matrices=False)
     signs = largest_is_positive(v, -1)
     return u * jnp.swapaxes(signs, -1, -2), values, v * signs
@@ -301,6 +306,8 @@ def pinv_scalar_rcond(A, *, rcond: float = 1e-15, hermitian: bool = False):
 def _eigh(name: str, matrix: Any, triangle: str) -> tuple[Any, Any]:
     matrix = _float(matrix)
     check_matrix(name, matrix)
+    if not matrix.size:
+        return jnp.zeros(matrix.shape[:-1], matrix.dtype), matrix
     values, vectors = jnp.linalg.eigh(matrix, UPLO=triangle, symmetrize_input=False)
     return values, vectors * largest_is_positive(vectors, -2)
 

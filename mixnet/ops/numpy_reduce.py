@@ -203,8 +203,8 @@ def _declare_position(name: str, function: Any, text: str) -> None:
     def position(data, *, axis: int | None = None, keepdims: bool = False):
         if data.dtype == jnp.bool_:
             raise DTypeError(f"{name} takes numbers, not booleans; cast with astype().")
-        if axis is not None:
-            numpy_axes(name, data.ndim, (axis,))
+        if axis is not None and not numpy_axes(name, data.ndim, (axis,)):
+            axis = None  # the one axis that an array without axes lets pass
         if not (data.size if axis is None else data.shape[axis]):
             raise ShapeError(f"{name}: an array of shape {data.shape} has no elements.")
         return function(data, axis, keepdims=keepdims).astype(jnp.int64)

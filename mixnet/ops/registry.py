@@ -128,6 +128,8 @@ class Op:
         self._gradient: Callable[..., Any] | None = None
         self.measure: Callable[[Mapping[str, Any], Mapping[str, Any]], int] | None = None
         self.row_gradient: RowGradient | None = None
+        self.check_known: Callable[..., None] | None = None
+        self.checked_place = 0
         self.over_devices: OverDevices | None = None
         self._bound: dict[Any, Statics] = {}
         self.calls: dict[Any, Any] = {}  # the runtime's memo: (statics, input specs) -> call
@@ -228,6 +230,20 @@ class Op:
 
         self.measure = measure
         return rule
+
+    def set_check_known(self, name: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
+        """Decorator: a check of the values of array ``name``, where they are known without waiting.
+
+        ``rule(values, shape, **attributes)`` gets them as a NumPy array, and the shape of the first array.
+        """
+
+        def declare(rule: Callable[..., None]) -> Callable[..., None]:
+            place = self.arrays.index(name)
+            self.check_known = lambda values, shape, known: rule(values, shape, **known)
+            self.checked_place = place
+            return rule
+
+        return declare
 
     def set_over_devices(
         self, own: Op, exchange: Exchange, rest: Op
