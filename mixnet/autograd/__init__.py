@@ -17,13 +17,19 @@ from mixnet.autograd.tape import grad as grad
 from mixnet.autograd.tape import mark_variables as mark_variables
 
 # Names that ``from mxnet.autograd import *`` brings along, of layers above this one.
-_ABOVE = {"NDArray": "mixnet.ndarray", "Symbol": "mixnet.symbol", "array": "mixnet.ndarray"}
+_ABOVE = {
+    "NDArray": ("mixnet.ndarray", "NDArray"),
+    "Symbol": ("mixnet.symbol", "Symbol"),
+    "array": ("mixnet.ndarray", "array"),
+    "get_symbol": ("mixnet.symbol", "_get_symbol"),
+}
 
 
 def __getattr__(name: str) -> _Any:
     if name not in _ABOVE:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}.")
-    return getattr(_importlib.import_module(_ABOVE[name]), name)
+    module, attribute = _ABOVE[name]
+    return getattr(_importlib.import_module(module), attribute)
 
 
 __all__ = [*(name for name in globals() if not name.startswith("_")), *_ABOVE]

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
-from mixnet.base import AttributeTypeError, NotAnArrayError, ShapeError, TraceError
+from mixnet.base import AttributeTypeError, DTypeError, NotAnArrayError, ShapeError, TraceError
 from mixnet.context import Context, as_context, current_context
 from mixnet.ndarray.ndarray import NDArray, on_host
 from mixnet.ops.registry import Op
@@ -110,6 +110,9 @@ def _run_and_write(
     """``_run`` of an operator whose outputs go to ``out``, or that has states: all are written at once."""
     changed = op.changed(statics, len(arrays)) if op.states else {}
     targets = [] if out is None else list(out) if isinstance(out, (list, tuple)) else [out]
+    for target in targets:
+        if not isinstance(target, NDArray):
+            raise _not_an_array(op, "out", target)
     if not op.calls_python:  # else it would run again if somebody else writes meanwhile
         for place in changed:
             if place < len(arrays):  # else recording it says which one is missing
@@ -131,6 +134,11 @@ def _run_and_write(
         if target.shape != value.spec.shape:
             raise ShapeError(
                 f"{op.name}: out has shape {target.shape}, the output is {value.spec.shape}."
+            )
+        if target.dtype != value.spec.dtype:
+            raise DTypeError(
+                f"{op.title}: out is {target._spec.dtype.name}, the output {value.spec.dtype.name}; "
+                f"both must have one dtype. Leave out= away and cast the result with astype()."
             )
         attempt.write(target, target._fitted(value))
     return out

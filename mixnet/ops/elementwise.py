@@ -441,7 +441,7 @@ for _name, _row in _UNARY.items():
     _declare_unary(_name, *_row)
 
 
-@op("_copy", aliases=["identity"])
+@op("_copy", aliases=["identity", "_copyto"])
 def copy(data):
     """The same content in a new array.
 
