@@ -192,7 +192,7 @@ class Tape:
     def __init__(self, heads: Sequence[Any]):
         self.heads = []
         for i, head in enumerate(heads):
-            value = head._variable()
+            value = head._head_value()
             if value.node is None:
                 raise GradientError(
                     f"Cannot differentiate head {i} of shape {value.spec.shape}: it was not "

@@ -250,7 +250,7 @@ class NDArray:
         if self._link is not None and self._link.mark is not None:
             self._link.mark.fresh = bool(fresh)
 
-    def _variable(self) -> Value:
+    def _head_value(self) -> Value:
         """The value, as a variable of the tape where the array is one."""
         value = self._read()
         if value.node is None and self._link is not None and self._link.mark is not None:
@@ -537,7 +537,7 @@ class NDArray:
 
 def _in_a_graph() -> GradientError:
     return GradientError(
-        "Assigning to an array that is in a computational graph, or to a part of an array from one "
+        "Assigning to an array that is already in a computational graph, or to a part of an array from one "
         "that is (+=, -=, x[i]=, out=, ...), while recording would make its gradient wrong. Call "
         "backward() first, write outside of autograd.record(), or make a new array: y = y + 1."
     )

@@ -25,7 +25,7 @@ def _float(matrix: Any) -> Any:
 # ---- products -------------------------------------------------------------------------------
 
 
-@op("_npi_matmul", output_names=("out",))
+@op("_npi_matmul", one_dtype=True, output_names=("out",))
 def matmul(a, b):
     """Matrix product of the last two axes, the others broadcast; a vector has one axis.
 
@@ -43,7 +43,7 @@ def matmul(a, b):
     return jnp.matmul(a, b)
 
 
-@op("_npi_einsum")
+@op("_npi_einsum", one_dtype=True)
 def einsum(*data, subscripts: str = "", optimize: int = 0):
     """Sums of products by Einstein's convention, as ``subscripts`` says.
 
@@ -78,7 +78,7 @@ def _tensordot(a: Any, b: Any, axes: Any) -> Any:
     return jnp.tensordot(a, b, (left, right))
 
 
-@op("_npi_tensordot")
+@op("_npi_tensordot", one_dtype=True)
 def tensordot(a, b, *, a_axes_summed: Shape, b_axes_summed: Shape):
     """Product that sums over ``a_axes_summed`` of the one array and ``b_axes_summed`` of the other.
 
@@ -90,7 +90,7 @@ def tensordot(a, b, *, a_axes_summed: Shape, b_axes_summed: Shape):
     return _tensordot(a, b, (a_axes_summed, b_axes_summed))
 
 
-@op("_npi_tensordot_int_axes")
+@op("_npi_tensordot_int_axes", one_dtype=True)
 def tensordot_int_axes(a, b, *, axes: int):
     """Product that sums over the last ``axes`` axes of ``a`` and the first ones of ``b``.
 
@@ -102,7 +102,7 @@ def tensordot_int_axes(a, b, *, axes: int):
     return _tensordot(a, b, (tuple(range(a.ndim - axes, a.ndim)), tuple(range(axes))))
 
 
-@op("_npi_polyval")
+@op("_npi_polyval", one_dtype=True)
 def polyval(p, x):
     """The polynomial with coefficients ``p``, highest power first, at every ``x``.
 

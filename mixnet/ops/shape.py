@@ -323,7 +323,9 @@ def slice_assign(lhs, rhs, *, begin: tuple, end: tuple, step: tuple = ()):
     key = _slices("_slice_assign", lhs, begin, end, step)
     part = jax.eval_shape(lambda array: array[key], lhs).shape
     if rhs.shape != part:
-        raise ShapeError(f"_slice_assign: rhs is {rhs.shape}, the part of lhs {part}; give it that.")
+        raise ShapeError(
+            f"_slice_assign: rhs is {rhs.shape}, the part of lhs {part}; give it that."
+        )
     return lhs.at[key].set(rhs)
 
 
