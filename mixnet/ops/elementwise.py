@@ -301,12 +301,12 @@ def _cbrt(data: Any) -> Any:
 
 
 def _gamma(data: Any) -> Any:
-    """Infinite at 0, NaN at the whole numbers below it, where both signs meet."""
+    """Infinite at 0, with its sign; NaN at the whole numbers below it, where both signs meet."""
     below = jnp.minimum(data, 0)
     size = jnp.exp(jax.scipy.special.gammaln(data))
     signed = jnp.sign(jnp.sin(jnp.pi * below) + (data > 0)) * size
     pole = (data < 0) & (data == jnp.floor(data))
-    return jnp.where(pole, jnp.nan, jnp.where(data == 0, jnp.inf, signed))
+    return jnp.where(pole, jnp.nan, jnp.where(data == 0, jnp.copysign(jnp.inf, data), signed))
 
 
 @jax.custom_jvp

@@ -6,6 +6,7 @@ from typing import Any, Literal
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 
 from mixnet.base import IndexingError, ShapeError
 from mixnet.ops.attributes import Axis, Count, DType, Extents, Positive, Shape
@@ -119,7 +120,7 @@ def gather_nd(data, indices):
 
 @gather_nd.set_check_known("indices")
 def _(values, shape):
-    for axis, (index, extent) in enumerate(zip(values, shape, strict=False)):
+    for axis, (index, extent) in enumerate(zip(np.atleast_1d(values), shape, strict=False)):
         _check_inside(index, axis, extent)
 
 

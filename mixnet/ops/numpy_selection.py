@@ -225,7 +225,7 @@ def share_memory(a, b):
 
     Source: MXNet operator ``_npi_share_memory``.
     """
-    return jnp.zeros((1,), bool)
+    return jnp.zeros((), bool)
 
 
 @op("_npx_constraint_check", differentiable=False)

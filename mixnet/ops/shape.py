@@ -339,7 +339,7 @@ def slice_assign_scalar(data, *, scalar: Scalar = 0.0, begin: tuple, end: tuple,
     return data.at[key].set(jnp.asarray(scalar).astype(data.dtype))
 
 
-@op("_identity_with_attr_like_rhs")
+@op("_identity_with_attr_like_rhs", one_dtype=True)
 def identity_with_attr_like_rhs(lhs, rhs):
     """``lhs``; its shape and dtype are those of ``rhs`` where they are not known.
 
