@@ -183,8 +183,12 @@ def getitem(self: NDArray, key: Any) -> Any:
     Raises:
         IndexError: an index is out of bounds, or there are too many.
     """
-    key, truths = _without_truths(key)
+    given = key
+    key, truths = _without_truths(given)
     if truths:  # each is a new first axis, of the one element or of none
+        if isinstance(given, tuple) and _is_truth(given[0]):  # what follows reads the new axis
+            found = self[None] if truths[0] else self[None][:0]
+            return found[given[1:]] if given[1:] else found
         found = self[key] if key else self
         for truth in truths:
             found = found[None] if truth else found[None][:0]
