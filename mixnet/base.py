@@ -80,6 +80,10 @@ class MisuseWarning(MXNetError, UserWarning):
     """A use that MXNet raises a ``UserWarning`` for: most often it is a mistake in the program."""
 
 
+class OptionError(MXNetError, NotImplementedError):
+    """A value of an option of NumPy that is not supported."""
+
+
 class NotDefinedError(MXNetError, NotImplementedError):
     """A class does not define what was called, or mixnet does not."""
 

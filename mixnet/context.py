@@ -8,11 +8,15 @@ from typing import Any
 import jax
 
 from mixnet import config
-from mixnet.base import ContextError, classproperty
+from mixnet.base import ContextError, UnknownNameError, classproperty
 from mixnet.base import with_metaclass as with_metaclass
 from mixnet.tasks import PerTask, current_task, enter
 
 _current = threading.local()
+
+
+class _UnknownDeviceError(ContextError, UnknownNameError):
+    """A device type that does not exist."""
 
 
 class Context:
@@ -44,7 +48,7 @@ class Context:
         if key in cls._made:
             return cls._made[key]
         if device_type not in cls.devstr2type:
-            raise ContextError(
+            raise _UnknownDeviceError(
                 f"Unknown device type {device_type!r}; take one of {', '.join(cls.devstr2type)}."
             )
         if device_id < 0:

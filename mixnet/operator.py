@@ -5,13 +5,16 @@ from __future__ import annotations
 import ctypes
 import inspect
 import itertools
+import warnings as warnings
 from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from mixnet import context as context
 from mixnet import locks
+from mixnet import symbol as symbol
 from mixnet.autograd.scope import RecordingScope
 from mixnet.base import AttributeTypeError, NotDefinedError, ShapeError
 from mixnet.context import cpu

@@ -17,9 +17,20 @@ from mixnet.tasks import Entered, enter, read, write
 _Named = TypeVar("_Named")
 
 
-class _Flags(threading.local):
+class _Everywhere:
+    """What holds in a thread that set nothing."""
+
     shape = False
+
+
+_everywhere = _Everywhere()
+
+
+class _Flags(threading.local):
     array = False
+
+    def __init__(self) -> None:
+        self.shape = _everywhere.shape
 
 
 _flags = _Flags()
@@ -38,8 +49,12 @@ def is_np_array() -> bool:
 
 
 def set_np_shape(active: Any) -> bool:
-    """Switch NumPy shapes on or off; returns what was."""
-    return bool(write(_flags, "shape", bool(active)))
+    """Switch NumPy shapes on or off for this thread; 2 and 0 for all threads. Returns what was."""
+    before = is_np_shape()
+    if int(active) != 1:
+        _everywhere.shape = int(active) == 2
+    write(_flags, "shape", bool(active))
+    return before
 
 
 def set_np(shape: bool = True, array: bool = True) -> None:
@@ -80,22 +95,22 @@ class _Scope:
         self._entered.pop().leave()
 
 
-class _NumpyShape(_Scope):
+class _NumpyShapeScope(_Scope):
     flag = "shape"
 
 
-class _NumpyArray(_Scope):
+class _NumpyArrayScope(_Scope):
     flag = "array"
 
 
 def np_shape(active: bool = True) -> _Scope:
     """``with mx.util.np_shape():`` NumPy shapes inside."""
-    return _NumpyShape(active)
+    return _NumpyShapeScope(active)
 
 
 def np_array(active: bool = True) -> _Scope:
     """``with mx.util.np_array():`` Gluon makes ``mx.np`` arrays inside."""
-    return _NumpyArray(active)
+    return _NumpyArrayScope(active)
 
 
 def _decorated(func: Any, scope: type[_Scope]) -> Any:
@@ -128,12 +143,12 @@ def _decorated(func: Any, scope: type[_Scope]) -> Any:
 
 def use_np_shape(func: Any) -> Any:
     """Decorator of functions and classes: NumPy shapes inside."""
-    return _decorated(func, _NumpyShape)
+    return _decorated(func, _NumpyShapeScope)
 
 
 def use_np_array(func: Any) -> Any:
     """Decorator of functions and classes: ``mx.np`` arrays inside."""
-    return _decorated(func, _NumpyArray)
+    return _decorated(func, _NumpyArrayScope)
 
 
 def use_np(func: Any) -> Any:

@@ -26,6 +26,12 @@ REQUESTS = ("write", "add", "null")
 _FREED = object()  # in place of a variable's mark: what was computed on a tape that is gone
 
 
+class _RequestError(GradientError, KeyError):
+    """A kind of gradient that does not exist."""
+
+    __str__ = Exception.__str__  # not the quoted key of a KeyError
+
+
 class Mark:
     """A variable: where its gradient goes (``gradient``, a handle) and how (``request``).
 
@@ -36,7 +42,7 @@ class Mark:
 
     def __init__(self, gradient: Any, request: str):
         if request not in REQUESTS:
-            raise GradientError(f"grad_req={request!r} is not one of {', '.join(REQUESTS)}.")
+            raise _RequestError(f"grad_req={request!r} is not one of {', '.join(REQUESTS)}.")
         self.gradient = gradient
         self.request = request
         self.fresh = False
@@ -186,7 +192,7 @@ class Tape:
     def __init__(self, heads: Sequence[Any]):
         self.heads = []
         for i, head in enumerate(heads):
-            value = head._read()
+            value = head._head_value()
             if value.node is None:
                 raise GradientError(
                     f"Cannot differentiate head {i} of shape {value.spec.shape}: it was not "

@@ -8,6 +8,8 @@ from typing import Any
 
 from mixnet import autograd
 from mixnet.base import CheckError
+from mixnet.ndarray import array as array
+from mixnet.ndarray import zeros_like as zeros_like
 from mixnet.ndarray.ndarray import NDArray
 
 

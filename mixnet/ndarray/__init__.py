@@ -72,3 +72,6 @@ for _part in (_operators, _indexing, _methods, _display):
 
 
 __getattr__, __dir__ = _namespace.OPERATORS.hooks(globals())
+
+# What ``from mixnet.ndarray import *`` brings: the operators too, which are made when they are asked for.
+__all__ = [name for name in __dir__() if not name.startswith("_")]

@@ -10,6 +10,7 @@ import numpy as np
 
 from mixnet.base import (
     AttributeTypeError,
+    AttributeValueError,
     DTypeError,
     IndexingError,
     MXNetError,
@@ -154,10 +155,19 @@ def eye(
 def from_numpy(
     ndarray: np.ndarray, zero_copy: bool = True, array_cls: type[NDArray] = NDArray
 ) -> NDArray:
-    """An array with the content and dtype of a NumPy array; always a copy, so both stay safe."""
+    """An array with the content and dtype of a NumPy array; always a copy, so both stay safe.
+
+    Raises:
+        ValueError: ``zero_copy`` of an array that is not C contiguous, as in MXNet.
+    """
     if not isinstance(ndarray, np.ndarray):
         raise AttributeTypeError(
             f"from_numpy takes a numpy.ndarray, not {type(ndarray).__name__}; mx.nd.array takes lists."
+        )
+    if zero_copy and not ndarray.flags["C_CONTIGUOUS"]:
+        raise AttributeValueError(
+            "from_numpy shares arrays that are C contiguous; pass zero_copy=False, or "
+            "numpy.ascontiguousarray(array)."
         )
     return array_cls._wrap(from_host(ndarray, current_context()))
 

@@ -11,7 +11,7 @@ from mixnet.ops.custom import registrations, runner_of
 from mixnet.ops.registry import find
 
 
-def Custom(*data: NDArray, op_type: str, **kwargs: Any) -> Any:
+def Custom(*data: NDArray, op_type: str = "", **kwargs: Any) -> Any:
     """Call an operator written in Python.
 
     Args:

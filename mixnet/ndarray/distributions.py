@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from mixnet.base import AttributeTypeError, _Null
+from mixnet.base import NotAnArrayError, _Null
 from mixnet.dtype import as_dtype
 from mixnet.ops.arguments import checked
 from mixnet.ops.attributes import PositiveScalar
@@ -98,7 +98,7 @@ def _distribution(face: Face, name: str) -> Callable[..., Any]:
             given |= dict(zip(declared.parameters, values, strict=True))
             return face.call(f"_random_{name}", (), _numbers(face, given))
         if len(arrays) != len(values):
-            raise AttributeTypeError(
+            raise NotAnArrayError(
                 f"{name}: give {' and '.join(parameters)} all as {face.kind.__name__} or all as "
                 f"numbers."
             )

@@ -8,7 +8,7 @@ import numpy as np
 
 from mixnet.base import IndexingError, MXNetError, ShapeError
 from mixnet.ndarray.invoke import invoke
-from mixnet.ndarray.ndarray import NDArray, as_value, reshaped
+from mixnet.ndarray.ndarray import NDArray, as_value, on_host, reshaped
 from mixnet.ops.registry import find
 from mixnet.runtime.change import Change, change
 from mixnet.runtime.record import record
@@ -177,15 +177,27 @@ def _advanced(array: NDArray, parts: tuple[Any, ...]) -> tuple[tuple[Any, ...], 
             pattern.append((each.start, each.stop, each.step))
             continue
         if isinstance(each, NDArray):
+            _check_known(each, axis - 1, extent)
             values.append(each.as_in_context(array.context).astype("int64")._read())
         else:
             index = np.asarray(each, np.int64)
-            if index.size and not (-extent <= index.min() and index.max() < extent):
-                wrong = index.max() if index.max() >= extent else index.min()
-                _checked(wrong, axis - 1, extent)
+            _check_all(index, axis - 1, extent)
             values.append(from_host(index, array.context))
         pattern.append(len(values) - 1)
     return tuple(pattern), values
+
+
+def _check_all(index: np.ndarray, axis: int, extent: int) -> None:
+    if index.size and not (-extent <= index.min() and index.max() < extent):
+        wrong = index.max() if index.max() >= extent else index.min()
+        _checked(wrong, axis, extent)
+
+
+def _check_known(index: NDArray, axis: int, extent: int) -> None:
+    """Check indices that are there already; for those still to be computed nobody waits."""
+    known = on_host(index)
+    if known is not None:
+        _check_all(known, axis, extent)
 
 
 def getitem(self: NDArray, key: Any) -> Any:
@@ -194,9 +206,16 @@ def getitem(self: NDArray, key: Any) -> Any:
     Raises:
         IndexError: an index is out of bounds, or there are too many.
     """
-    truth = _truth(key)
-    if truth is not None:  # NumPy's reading: a new first axis, of the one element or of none
-        return self[None] if truth else self[None][:0]
+    given = key
+    key, truths = _without_truths(given)
+    if truths:  # each is a new first axis, of the one element or of none
+        if isinstance(given, tuple) and _is_truth(given[0]):  # what follows reads the new axis
+            found = self[None] if truths[0] else self[None][:0]
+            return found[given[1:]] if given[1:] else found
+        found = self[key] if key else self
+        for truth in truths:
+            found = found[None] if truth else found[None][:0]
+        return found
     parts = _expand(key, self.shape)
     if not _is_basic(parts):
         pattern, values = _advanced(self, parts)
@@ -248,9 +267,11 @@ def setitem(self: NDArray, key: Any, value: Any) -> None:
         IndexError: an index is out of bounds, or there are too many.
         ShapeError: ``value`` does not broadcast to the selected shape.
     """
-    if isinstance(key, slice) and key == slice(None):
+    if key is Ellipsis or (isinstance(key, slice) and key == slice(None)):
         self._write_all(value)
         return
+    if isinstance(value, NDArray):
+        self._check_part(value._read())
     change(lambda attempt: _write_part(self, key, value, attempt))
 
 
@@ -262,10 +283,10 @@ def _write_part(self: NDArray, key: Any, value: Any, attempt: Change) -> None:
         attempt.reads(self)
         attempt.write(self, record(op, statics, scalars, (self._read(), key._read()))[0])
         return
-    truth = _truth(key)
-    if truth is not None:
-        if truth:
-            self._write_all(value)
+    key, truths = _without_truths(key)
+    if truths:
+        if all(truths):
+            self[key or Ellipsis] = value
         return
     parts = _expand(key, self.shape)
     if not _is_basic(parts):
@@ -294,13 +315,17 @@ def _write_part(self: NDArray, key: Any, value: Any, attempt: Change) -> None:
     _write_index(self, pattern, [], reshaped(stored, probe), attempt)
 
 
-def _truth(key: Any) -> bool | None:
-    """The boolean that is all of a key, None for other keys."""
-    if isinstance(key, (bool, np.bool_)):
-        return bool(key)
-    if isinstance(key, (NDArray, np.ndarray)) and key.ndim == 0 and key.dtype == np.bool_:
-        return bool(key)
-    return None
+def _without_truths(key: Any) -> tuple[Any, list[bool]]:
+    """A key without the single booleans in it, and these."""
+    parts = key if isinstance(key, tuple) else (key,)
+    truths = [bool(each) for each in parts if _is_truth(each)]
+    return (tuple(each for each in parts if not _is_truth(each)), truths) if truths else (key, [])
+
+
+def _is_truth(each: Any) -> bool:
+    if isinstance(each, (NDArray, np.ndarray)):
+        return each.ndim == 0 and each.dtype == np.bool_
+    return isinstance(each, (bool, np.bool_))
 
 
 def _is_mask(key: Any) -> bool:

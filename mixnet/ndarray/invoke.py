@@ -6,9 +6,9 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
-from mixnet.base import AttributeTypeError, NotAnArrayError, ShapeError, TraceError
+from mixnet.base import AttributeTypeError, DTypeError, NotAnArrayError, ShapeError, TraceError
 from mixnet.context import Context, as_context, current_context
-from mixnet.ndarray.ndarray import NDArray
+from mixnet.ndarray.ndarray import NDArray, on_host
 from mixnet.ops.registry import Op
 from mixnet.runtime.call import explained
 from mixnet.runtime.change import Change, change
@@ -55,6 +55,10 @@ def invoke(
             if name in op.attributes and attributes.get(name) is None:
                 attributes[name] = value  # as the array that is to be filled
     statics, scalars = op.bind(attributes, bool(state.training))
+    if op.check_known is not None and op.checked_place < len(arrays):
+        known = on_host(arrays[op.checked_place])
+        if known is not None:
+            op.check_known(known, arrays[0].shape, op.keywords(statics))
     if out is None and not op.states:
         return _run(op, arrays, statics, scalars, context, cls)[0]
     return change(partial(_run_and_write, op, arrays, statics, scalars, context, out, cls))
@@ -102,6 +106,9 @@ def _run_and_write(
     """``_run`` of an operator whose outputs go to ``out``, or that has states: all are written at once."""
     changed = op.changed(statics, len(arrays)) if op.states else {}
     targets = [] if out is None else list(out) if isinstance(out, (list, tuple)) else [out]
+    for target in targets:
+        if not isinstance(target, NDArray):
+            raise _not_an_array(op, "out", target)
     if not op.calls_python:  # else it would run again if somebody else writes meanwhile
         for place in changed:
             if place < len(arrays):  # else recording it says which one is missing
@@ -123,6 +130,11 @@ def _run_and_write(
         if target.shape != value.spec.shape:
             raise ShapeError(
                 f"{op.name}: out has shape {target.shape}, the output is {value.spec.shape}."
+            )
+        if target.dtype != value.spec.dtype:
+            raise DTypeError(
+                f"{op.title}: out is {target._spec.dtype.name}, the output {value.spec.dtype.name}; "
+                f"both must have one dtype. Leave out= away and cast the result with astype()."
             )
         attempt.write(target, target._fitted(value))
     return out

@@ -232,11 +232,30 @@ class NDArray:
         link = self._link
         marked = link is not None and link.mark is not None
         if state.trace is None and (marked or self._value.node is not None):
-            raise GradientError(
-                "Assigning to an array that is already in a computational graph (+=, -=, x[:]=, "
-                "out=, ...) while recording would make its gradient wrong. Call backward() first, "
-                "write outside of autograd.record(), or make a new array: y = y + 1."
-            )
+            raise _in_a_graph()
+
+    def _check_part(self, value: Value) -> None:
+        """Raise where a value with a gradient is to become a part of this array while recording."""
+        if state.recording and state.trace is None and value.node is not None:
+            raise _in_a_graph()
+
+    @property
+    def _fresh_grad(self) -> int:
+        """1 where backward has written the gradient since this was last set to False, else 0."""
+        mark = None if self._link is None else self._link.mark
+        return int(mark is not None and mark.fresh)
+
+    @_fresh_grad.setter
+    def _fresh_grad(self, fresh: bool) -> None:
+        if self._link is not None and self._link.mark is not None:
+            self._link.mark.fresh = bool(fresh)
+
+    def _head_value(self) -> Value:
+        """The value, as a variable of the tape where the array is one."""
+        value = self._read()
+        if value.node is None and self._link is not None and self._link.mark is not None:
+            self._link.mark.on(value)
+        return value
 
     def _store(self, value: Value) -> None:
         """Write any value of the same number of elements per axis, cast to this dtype."""
@@ -517,6 +536,26 @@ class NDArray:
             "context": str(spec.context),
             "state": "pending" if self._value.array is None else "ready",
         }
+
+
+def _in_a_graph() -> GradientError:
+    return GradientError(
+        "Assigning to an array that is already in a computational graph, or to a part of an array from one "
+        "that is (+=, -=, x[i]=, out=, ...), while recording would make its gradient wrong. Call "
+        "backward() first, write outside of autograd.record(), or make a new array: y = y + 1."
+    )
+
+
+def on_host(array: NDArray) -> np.ndarray | None:
+    """The content if it is computed and in the memory of the host, else None: never waits."""
+    value = array._read()
+    if (
+        value.array is None
+        or state.trace is not None
+        or value.spec.context.device.platform != "cpu"
+    ):
+        return None
+    return np.asarray(value.array)
 
 
 def reshaped(value: Value, shape: tuple[int, ...]) -> Value:

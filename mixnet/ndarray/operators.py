@@ -178,6 +178,7 @@ class Binary:
                 value = changed(left, right)
                 if state.recording:
                     left._check_write()
+                    left._check_part(value)
                 if swap(left, seen, value):
                     return left
 
@@ -191,7 +192,9 @@ class Binary:
 
         def update(left: NDArray, right: Any, attempt: Change) -> None:
             attempt.reads(left)
-            attempt.write(left, changed(left, right))
+            value = changed(left, right)
+            left._check_part(value)
+            attempt.write(left, value)
 
         return method
 

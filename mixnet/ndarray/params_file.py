@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from mixnet.base import AttributeTypeError, FileFormatError, MXNetError
+from mixnet.base import AttributeKindError, AttributeTypeError, FileFormatError, MXNetError
 from mixnet.context import cpu
 from mixnet.dtype import BY_CODE, CODES
 from mixnet.ndarray.ndarray import NDArray
@@ -78,7 +78,7 @@ def _named(data: Any) -> tuple[list[str], Sequence[Any]]:
     elif isinstance(data, (list, tuple)):
         arrays = data
     else:
-        raise AttributeTypeError(
+        raise AttributeKindError(
             f"save takes an array, a list or a dict of arrays, not {type(data).__name__}."
         )
     for name in names:

@@ -10,6 +10,7 @@ from mixnet.base import (
     AttributeTypeError,
     AttributeValueError,
     NotDefinedError,
+    OptionError,
     ZeroError,
     checked_number,
 )
@@ -67,7 +68,8 @@ def zeros(shape: Any, dtype: Any = None, order: str = "C", ctx: Any = None) -> A
 
 def ones(shape: Any, dtype: Any = onp.float32, order: str = "C", ctx: Any = None) -> Any:
     """Ones of ``shape``."""
-    _check_order("ones", order)
+    if order != "C":
+        raise OptionError(f"ones: order={order!r} is not supported; only 'C' is.")
     return call("_npi_ones", shape=_shape(shape), dtype=name_of(dtype), ctx=ctx)
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as onp
 
-from mixnet.base import AttributeTypeError, AttributeValueError
+from mixnet.base import AttributeTypeError, AttributeValueError, OptionError
 from mixnet.ndarray.ndarray import NDArray
 from mixnet.numpy import ndarray as arrays
 from mixnet.numpy.call import NUMBERS, call, is_array
@@ -16,19 +16,26 @@ from mixnet.numpy.call import NUMBERS, call, is_array
 _UFUNC_OPTIONS = {"where": True, "casting": "same_kind", "order": "K", "dtype": None, "subok": True}
 
 
+_TESTS = ("isnan", "isinf", "isposinf", "isneginf", "isfinite")
+
+
 def check_options(function: str, options: dict[str, Any]) -> None:
     """Raise unless the options of a NumPy ufunc have the only values that are kept.
 
     Raises:
-        TypeError: an unknown option, or ``where=`` and the like with another value.
+        TypeError: an unknown option; ``dtype`` of a test such as isnan.
+        NotImplementedError: ``where=`` and the like with another value.
     """
     for key, value in options.items():
         if key == "name":  # a symbol's
             continue
-        if key not in _UFUNC_OPTIONS or value not in (_UFUNC_OPTIONS[key], None):
+        if key not in _UFUNC_OPTIONS or (key == "dtype" and function in _TESTS):
             raise AttributeTypeError(
-                f"{function}: the option {key}={value!r} is not kept; NumPy's options have only "
-                f"their default values here."
+                f"{function} has no option {key!r}; it takes {', '.join(_UFUNC_OPTIONS)}."
+            )
+        if value is not _UFUNC_OPTIONS[key] and value != _UFUNC_OPTIONS[key] and value is not None:
+            raise OptionError(
+                f"{function}: {key}={value!r} is not supported; leave it at {_UFUNC_OPTIONS[key]!r}."
             )
 
 
@@ -190,6 +197,8 @@ def clip(a: Any, a_min: Any, a_max: Any, out: Any = None) -> Any:
     """
     if a_min is None and a_max is None:
         raise AttributeValueError("clip: a_min and a_max are both None; give one of them.")
+    if isinstance(a, NUMBERS):
+        return onp.clip(a, a_min, a_max)
     low = float("-inf") if a_min is None else float(a_min)
     high = float("inf") if a_max is None else float(a_max)
     return call("clip", a, out=out, a_min=low, a_max=high)

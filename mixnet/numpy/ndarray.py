@@ -7,7 +7,7 @@ from typing import Any, Self
 
 import numpy as onp
 
-from mixnet.base import AttributeTypeError, AttributeValueError
+from mixnet.base import AttributeTypeError, AttributeValueError, OptionError
 from mixnet.context import Context, as_context
 from mixnet.dtype import as_dtype
 from mixnet.ndarray.invoke import invoke
@@ -95,7 +95,14 @@ class ndarray(NDArray):
         return f"{self.asnumpy()} @{self.context}" if away else str(self.asnumpy())
 
     def __format__(self, fmt: str) -> str:
-        return format(self.item() if self.shape == () else str(self), fmt)
+        if self.shape == ():
+            return format(self.item(), fmt)
+        if fmt:
+            raise AttributeTypeError(
+                f"An array of shape {self.shape} takes no format {fmt!r}; format its elements, or "
+                f"str(array)."
+            )
+        return str(self)
 
     def __bool__(self) -> bool:
         if self.size == 0:
@@ -173,6 +180,7 @@ class ndarray(NDArray):
 
     def copy(self, order: str = "C") -> Self:
         """A new array with the same content."""
+        _check_c_order("copy", order)
         return NDArray.copy(self)
 
     def astype(  # type: ignore[override]
@@ -184,6 +192,11 @@ class ndarray(NDArray):
         copy: bool = True,
     ) -> Self:
         """The array in another dtype; itself if ``copy`` is false and it has that dtype."""
+        if order != "K" or casting != "unsafe" or not subok:
+            raise AttributeValueError(
+                f"astype: order={order!r}, casting={casting!r}, subok={subok!r} are not supported; "
+                f"leave them at 'K', 'unsafe' and True."
+            )
         return NDArray.astype(self, dtype, copy)
 
     def as_in_ctx(self, ctx: Context) -> Self:
@@ -230,6 +243,7 @@ class ndarray(NDArray):
 
     def flatten(self, order: str = "C") -> Self:
         """All elements in one axis, as a copy."""
+        _check_c_order("flatten", order)
         return self.reshape(-1)
 
     def squeeze(self, axis: Any = None) -> Self:
@@ -353,6 +367,11 @@ class ndarray(NDArray):
         return self._function("diag")(self, k)
 
 
+def _check_c_order(name: str, order: str) -> None:
+    if order != "C":
+        raise OptionError(f"{name}: order={order!r} is not supported; only 'C' is.")
+
+
 def share(array: NDArray, cls: Any) -> Any:
     """A handle of another class on the storage of ``array``, with its place on the tape."""
     view = array._view(0, array.shape)
@@ -415,11 +434,8 @@ _COMPARISONS = {
 
 def _compared(method: Any, otherwise: bool) -> Any:
     def compare(self: Any, other: Any) -> Any:
-        if other is None or isinstance(other, str):
-            return otherwise
-        if isinstance(
-            other, (list, tuple, complex)
-        ):  # a plain False would be mistaken for a result
+        if other is None or isinstance(other, (str, list, tuple, complex)):
+            # a plain False would be mistaken for a result
             raise AttributeTypeError(
                 f"An mx.np array compares with arrays and numbers, not {type(other).__name__}. Make "
                 f"an array with mx.np.array(...)."

@@ -235,7 +235,7 @@ def multinomial(n: int, pvals: Any, size: Any = None, **kwargs: Any) -> Any:
     if is_array(pvals):
         return call("_npi_multinomial", pvals, pvals=None, **given)
     numbers = tuple(float(each) for each in pvals)
-    if sum(numbers[:-1]) > 1 + 1e-8:
+    if sum(numbers) > 1 + 1e-5:
         raise AttributeValueError(f"multinomial: pvals sum up to {sum(numbers)}, more than 1.")
     return call("_npi_multinomial", pvals=numbers, **given)
 

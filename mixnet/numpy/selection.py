@@ -27,9 +27,9 @@ def where(condition: Any, x: Any = None, y: Any = None) -> Any:
     if left and right:
         return call("_npi_where_scalar2", condition, x=float(x), y=float(y))
     if left:
-        return call("_npi_where_rscalar", condition, y, scalar=float(x))
+        return call("_npi_where_lscalar", condition, y, scalar=float(x))
     if right:
-        return call("_npi_where_lscalar", condition, x, scalar=float(y))
+        return call("_npi_where_rscalar", condition, x, scalar=float(y))
     return call("_npi_where", condition, x, y)
 
 

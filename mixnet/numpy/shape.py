@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as onp
 
-from mixnet.base import AttributeTypeError, AttributeValueError, NotDefinedError
+from mixnet.base import AttributeTypeError, AttributeValueError, NotDefinedError, OptionError
 from mixnet.numpy.call import NUMBERS, as_array, as_axes, call, is_array
 
 
@@ -21,6 +21,8 @@ def reshape(a: Any, newshape: Any, order: str = "C", out: Any = None) -> Any:
 
 def ravel(x: Any, order: str = "C") -> Any:
     """All elements in one axis."""
+    if order != "C":
+        raise OptionError(f"ravel: order={order!r} is not supported; only 'C' is.")
     return reshape(x, (-1,), order)
 
 
@@ -116,6 +118,8 @@ def column_stack(tup: Sequence[Any]) -> Any:
 
 
 def _cut(ary: Any, parts: Any, axis: int) -> list[Any]:
+    if isinstance(parts, (int, onp.integer)) and not ary.shape[axis]:
+        return [ary[:] for _ in range(int(parts))]  # of no elements any part has none
     if isinstance(parts, (int, onp.integer)):
         found = call("_npi_split", ary, indices=(), axis=axis, sections=int(parts))
     else:

@@ -8,7 +8,7 @@ import jax
 import jax.numpy as jnp
 
 from mixnet.ops.attributes import Axes, Share
-from mixnet.ops.elementwise import relu
+from mixnet.ops.elementwise import relu, soft_sign
 from mixnet.ops.registry import op
 
 _ACTIVATIONS: dict[str, Any] = {
@@ -16,7 +16,7 @@ _ACTIVATIONS: dict[str, Any] = {
     "sigmoid": jax.nn.sigmoid,
     "tanh": jnp.tanh,
     "softrelu": jax.nn.softplus,
-    "softsign": jax.nn.soft_sign,
+    "softsign": soft_sign,
 }
 
 

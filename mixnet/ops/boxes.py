@@ -75,7 +75,7 @@ def _area(boxes: Any, pixel: int) -> Any:
     return jnp.prod(jnp.maximum(boxes[..., 2:] - boxes[..., :2] + pixel, 0), -1)
 
 
-@op("_contrib_box_iou", differentiable=False)
+@op("_contrib_box_iou", one_dtype=True, differentiable=False)
 def box_iou(lhs, rhs, *, format: Format = "corner"):
     """Intersection over union of every box in ``lhs`` with every box in ``rhs``.
 
@@ -113,7 +113,7 @@ def offsets(anchors: Any, boxes: Any) -> Any:
     )
 
 
-@op("_contrib_box_encode", outputs=2, differentiable=False)
+@op("_contrib_box_encode", one_dtype=True, outputs=2, differentiable=False)
 def box_encode(samples, matches, anchors, refs, means, stds):
     """Targets of a box regression, and a mask of those that count.
 
@@ -143,7 +143,7 @@ def box_encode(samples, matches, anchors, refs, means, stds):
     return jnp.where(counts, targets, 0), mask
 
 
-@op("_contrib_box_decode", differentiable=False)
+@op("_contrib_box_decode", one_dtype=True, differentiable=False)
 def box_decode(
     data,
     anchors,

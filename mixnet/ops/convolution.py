@@ -50,7 +50,7 @@ def check_reach(
 Layout = Literal["NCDHW", "NCHW", "NCW", "NDHWC", "NHWC"]
 
 
-@op("Convolution")
+@op("Convolution", one_dtype=True)
 def convolution(
     data,
     weight,
@@ -152,7 +152,7 @@ def _(data, *, kernel, num_filter, num_group, layout):
     return {"weight": weight, "bias": (num_filter,)}
 
 
-@op("Convolution_v1")
+@op("Convolution_v1", one_dtype=True)
 def convolution_v1(
     data,
     weight,
@@ -200,7 +200,7 @@ def _(data, *, kernel, num_filter, num_group, layout):
     return {"weight": weight, "bias": (num_filter,)}
 
 
-@op("Deconvolution")
+@op("Deconvolution", one_dtype=True)
 def deconvolution(
     data,
     weight,

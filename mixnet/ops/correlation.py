@@ -14,7 +14,7 @@ from mixnet.ops.attributes import Count, Positive
 from mixnet.ops.registry import op
 
 
-@op("Correlation")
+@op("Correlation", one_dtype=True)
 def correlation(
     data1,
     data2,

@@ -137,7 +137,7 @@ def _convolve(
     return out if bias is None else out + bias.reshape(1, -1, 1, 1)
 
 
-@op("_contrib_DeformableConvolution")
+@op("_contrib_DeformableConvolution", one_dtype=True)
 def deformable_convolution(
     data,
     offset,
@@ -189,7 +189,7 @@ def deformable_convolution(
     )
 
 
-@op("_contrib_ModulatedDeformableConvolution")
+@op("_contrib_ModulatedDeformableConvolution", one_dtype=True)
 def modulated_deformable_convolution(
     data,
     offset,

@@ -9,7 +9,7 @@ from mixnet.ops.attributes import Positive
 from mixnet.ops.registry import op
 
 
-@op("FullyConnected")
+@op("FullyConnected", one_dtype=True)
 def fully_connected(
     data, weight, bias=None, *, num_hidden: Positive, no_bias: bool = False, flatten: bool = True
 ):

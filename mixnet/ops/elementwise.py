@@ -11,6 +11,7 @@ import jax.numpy as jnp
 
 from mixnet.base import DTypeError, ShapeError
 from mixnet.ops.attributes import DType, Scalar
+from mixnet.ops.quotient import quotient
 from mixnet.ops.registry import Op, op
 
 Function = Callable[..., Any]
@@ -18,7 +19,7 @@ Function = Callable[..., Any]
 
 @jax.custom_jvp
 def relu(data):
-    """max(data, 0); the derivative at 0 is 0.
+    """max(data, 0); the derivative at 0 is 0, at NaN it is NaN.
 
     The derivative is written by the result, which the next layer keeps anyway, not by the data.
     """
@@ -28,7 +29,20 @@ def relu(data):
 @relu.defjvp
 def _(primals, tangents):
     out = relu(*primals)
-    return out, jnp.where(out > 0, *tangents, 0)
+    return out, relu_gradient(tangents[0], out)
+
+
+def relu_gradient(head: Any, result: Any) -> Any:
+    """Gradient of relu's argument: ``head`` where the result is above 0, NaN where it is NaN."""
+    return jnp.where(result <= 0, 0, jnp.where(result > 0, 1, result)).astype(head.dtype) * head
+
+
+def sign(data: Any) -> Any:
+    """-1, 0 or 1; 0 of NaN."""
+    if not jnp.issubdtype(data.dtype, jnp.floating):
+        return jnp.sign(data)
+    one = jnp.ones_like(data)
+    return jnp.where(data > 0, one, jnp.where(data < 0, -one, 0 * one))
 
 
 @jax.custom_jvp
@@ -43,30 +57,53 @@ def absolute(data):
 @absolute.defjvp
 def _(primals, tangents):
     (data,), (tangent,) = primals, tangents
-    return absolute(data), jnp.sign(data) * tangent
+    return absolute(data), sign(data) * tangent
 
 
+@jax.custom_jvp
 def _mod(x: Any, y: Any) -> Any:
     """Remainder with the divisor's sign; 0 for division by 0, as MXNet has it."""
     safe = jnp.where(y == 0, jnp.ones_like(y), y)
     return jnp.where(y == 0, jnp.zeros_like(x), jnp.mod(x, safe))
 
 
+@_mod.defjvp
+def _(primals, tangents):
+    (x, y), (dx, dy) = primals, tangents
+    times = jnp.where(y == 0, 0, jnp.floor(quotient(x, jnp.where(y == 0, 1, y))))
+    return _mod(x, y), dx - times * dy
+
+
 def _divide(x: Any, y: Any) -> Any:
     if jnp.issubdtype(x.dtype, jnp.floating):
-        return x / y
+        return quotient(x, y)
+    x, y = jnp.broadcast_arrays(x, y)
     safe = jnp.where(y == 0, jnp.ones_like(y), y)
-    quotient = jnp.where(y == 0, jnp.zeros_like(x), jax.lax.div(x, safe))
-    return quotient  # whole numbers are divided towards zero
+    # whole numbers are divided towards zero
+    return jnp.where(y == 0, jnp.zeros_like(x), jax.lax.div(x, safe))
 
 
-def _larger(x: Any, y: Any) -> Any:
-    # Where equal the gradient goes to the left one alone.
-    return jnp.where(x >= y, x, y)
+def _choice(holds: Function) -> Function:
+    """The left number where ``holds(left, right)`` or it is NaN, else the right one.
+
+    Where both are equal the gradient goes to the left one alone, and to none where one is NaN.
+    """
+
+    @jax.custom_jvp
+    def choose(x: Any, y: Any) -> Any:
+        return jnp.where(holds(x, y) | (x != x), x, y)
+
+    @choose.defjvp
+    def _(primals: Any, tangents: Any) -> Any:
+        (x, y), (dx, dy) = primals, tangents
+        left = jnp.where(holds(x, y), dx, 0)
+        return choose(x, y), left + jnp.where(holds(x, y) | (x != x) | (y != y), 0, dy)
+
+    return choose
 
 
-def _smaller(x: Any, y: Any) -> Any:
-    return jnp.where(x <= y, x, y)
+_larger = _choice(jnp.greater_equal)
+_smaller = _choice(jnp.less_equal)
 
 
 def _power(x: Any, y: Any) -> Any:
@@ -190,7 +227,7 @@ def _declare_scalar(names: tuple[str, ...], function: Function, text: str, grad:
     name = names[0]
 
     def with_number(data, *, scalar: Scalar = 1.0, is_int: bool = True):
-        if data.dtype == jnp.bool_ and grad:  # arithmetic of booleans is that of int64
+        if data.dtype == jnp.bool_:  # booleans meet a number as int64
             data = data.astype(jnp.int64)
         return function(data, in_dtype_of(data, scalar)).astype(data.dtype)
 
@@ -213,6 +250,8 @@ def power_scalar(data, *, scalar: float = 1.0, is_int: bool = True):
 
     Source: MXNet operator ``_power_scalar``.
     """
+    if data.dtype == jnp.bool_:
+        data = data.astype(jnp.int64)
     if float(scalar).is_integer() and abs(scalar) <= 16:
         return (
             jax.lax.integer_pow(data, int(scalar))
@@ -222,13 +261,13 @@ def power_scalar(data, *, scalar: float = 1.0, is_int: bool = True):
     return jnp.power(data, jnp.asarray(scalar, data.dtype))
 
 
-@op("_grad_add")
+@op("_grad_add", one_dtype=True)
 def grad_add(lhs, rhs):
     """Sum of two gradients."""
     return lhs + rhs
 
 
-@op("add_n", aliases=["ElementWiseSum"])
+@op("add_n", one_dtype=True, aliases=["ElementWiseSum"])
 def add_n(*args):
     """Sum of all arrays, which have one shape.
 
@@ -243,12 +282,12 @@ def add_n(*args):
 
 
 def _float_only(function: Function) -> Function:
-    """Maths of whole numbers, computed in float and cast back as MXNet does."""
+    """Maths of whole numbers, computed in double precision and cast back as MXNet does."""
 
     def run(data: Any) -> Any:
         if jnp.issubdtype(data.dtype, jnp.floating):
             return function(data)
-        return to_dtype(function(data.astype(jnp.float32)), data.dtype)
+        return to_dtype(function(data.astype(jnp.float64)), data.dtype)
 
     return run
 
@@ -261,11 +300,32 @@ def _cbrt(data: Any) -> Any:
     return jnp.cbrt(data)
 
 
+def _gamma(data: Any) -> Any:
+    """Infinite at 0, with its sign; NaN at the whole numbers below it, where both signs meet."""
+    below = jnp.minimum(data, 0)
+    size = jnp.exp(jax.scipy.special.gammaln(data))
+    signed = jnp.sign(jnp.sin(jnp.pi * below) + (data > 0)) * size
+    pole = (data < 0) & (data == jnp.floor(data))
+    return jnp.where(pole, jnp.nan, jnp.where(data == 0, jnp.copysign(jnp.inf, data), signed))
+
+
+@jax.custom_jvp
+def soft_sign(data: Any) -> Any:
+    """x / (1 + |x|); the derivative at infinity is 0."""
+    return quotient(data, 1 + jnp.abs(data))
+
+
+@soft_sign.defjvp
+def _(primals: Any, tangents: Any) -> Any:
+    (data,), (tangent,) = primals, tangents
+    return soft_sign(data), quotient(tangent, jnp.square(1 + jnp.abs(data)))
+
+
 # operator name: function, sentence, dtype-preserving maths in float (True) or any dtype, gradient
 _UNARY: dict[str, tuple[Function, str, bool, bool]] = {
     "abs": (absolute, "Absolute value.", False, True),
     "negative": (jnp.negative, "Sign changed.", False, True),
-    "sign": (jnp.sign, "-1, 0 or 1.", False, False),
+    "sign": (sign, "-1, 0 or 1.", False, False),
     "round": (_round, "Nearest whole number, halves away from zero.", True, False),
     "rint": (lambda x: jnp.ceil(x - 0.5), "Nearest whole number, halves downwards.", True, False),
     "ceil": (jnp.ceil, "Next whole number above.", True, False),
@@ -276,8 +336,8 @@ _UNARY: dict[str, tuple[Function, str, bool, bool]] = {
     "sqrt": (jnp.sqrt, "Square root.", True, True),
     "rsqrt": (jax.lax.rsqrt, "One over the square root.", True, True),
     "cbrt": (_cbrt, "Cube root.", True, True),
-    "rcbrt": (lambda x: 1 / jnp.cbrt(x), "One over the cube root.", True, True),
-    "reciprocal": (lambda x: 1 / x, "One over it.", True, True),
+    "rcbrt": (lambda x: quotient(1, jnp.cbrt(x)), "One over the cube root.", True, True),
+    "reciprocal": (lambda x: quotient(1, x), "One over it.", True, True),
     "exp": (jnp.exp, "Exponential.", True, True),
     "expm1": (jnp.expm1, "Exponential less one.", True, True),
     "log": (jnp.log, "Natural logarithm.", True, True),
@@ -299,18 +359,10 @@ _UNARY: dict[str, tuple[Function, str, bool, bool]] = {
     "degrees": (jnp.degrees, "Radians to degrees.", True, True),
     "radians": (jnp.radians, "Degrees to radians.", True, True),
     "sigmoid": (jax.nn.sigmoid, "1 / (1 + exp(-x)).", True, True),
-    "softsign": (jax.nn.soft_sign, "x / (1 + |x|).", True, True),
+    "softsign": (soft_sign, "x / (1 + |x|).", True, True),
     "erf": (jax.scipy.special.erf, "Error function.", True, True),
     "erfinv": (jax.scipy.special.erfinv, "Inverse of the error function.", True, True),
-    "gamma": (
-        lambda x: (
-            jnp.sign(jnp.sin(jnp.pi * jnp.minimum(x, 0)) + (x > 0))
-            * jnp.exp(jax.scipy.special.gammaln(x))
-        ),
-        "Gamma function.",
-        True,
-        True,
-    ),
+    "gamma": (_gamma, "Gamma function.", True, True),
     "gammaln": (jax.scipy.special.gammaln, "Logarithm of the gamma function.", True, True),
     "logical_not": (lambda x: x == 0, "1 where 0, else 0.", False, False),
     "relu": (relu, "max(x, 0).", False, True),
@@ -389,7 +441,7 @@ for _name, _row in _UNARY.items():
     _declare_unary(_name, *_row)
 
 
-@op("_copy", aliases=["identity"])
+@op("_copy", aliases=["identity", "_copyto"])
 def copy(data):
     """The same content in a new array.
 
@@ -456,9 +508,12 @@ def smooth_l1(data, *, scalar: float = 1.0):
     """
     squared = scalar * scalar
     bend = 1 / squared if squared else math.inf
-    size = jnp.abs(data)
-    inner = 0.5 * squared * jnp.square(data)
-    return jnp.where(size < bend, inner, size - bend / 2).astype(data.dtype)
+    size = absolute(data)
+    near = jnp.where(
+        size > bend, 0, data
+    )  # no overflow where it is not used, nor in the derivative
+    inner = 0.5 * squared * jnp.square(near)
+    return jnp.where(size > bend, size - bend / 2, inner).astype(data.dtype)
 
 
 @op("hard_sigmoid")
@@ -468,8 +523,9 @@ def hard_sigmoid(data, *, alpha: float = 0.2, beta: float = 0.5):
     Source: MXNet operator ``hard_sigmoid``.
     """
     line = alpha * data + beta
-    # Not clip: its derivative where the line meets a bound is neither side's.
-    return jnp.where(line <= 0, 0, jnp.where(line >= 1, 1, line)).astype(data.dtype)
+    # Not clip: its derivative where the line meets a bound is neither side's, and 0 at NaN.
+    outside = jnp.where(line <= 0, 0, jnp.where(line >= 1, 1, jax.lax.stop_gradient(line)))
+    return jnp.where((line > 0) & (line < 1), line, outside).astype(data.dtype)
 
 
 @op("_contrib_quadratic")

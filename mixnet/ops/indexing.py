@@ -6,8 +6,9 @@ from typing import Any, Literal
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 
-from mixnet.base import ShapeError
+from mixnet.base import IndexingError, ShapeError
 from mixnet.ops.attributes import Axis, Count, DType, Extents, Positive, Shape
 from mixnet.ops.registry import op
 
@@ -29,6 +30,12 @@ def take(a, indices, *, axis: Axis = 0, mode: Literal["clip", "raise", "wrap"] =
     """
     axis = axis % a.ndim
     return jnp.take(a, bounded(indices, a.shape[axis], mode), axis)
+
+
+@take.set_check_known("indices")
+def _(values, shape, *, axis, mode):
+    if mode == "raise" and shape:
+        _check_inside(values, axis % len(shape), shape[axis], least=0)
 
 
 @op("batch_take")
@@ -109,6 +116,21 @@ def gather_nd(data, indices):
     Source: MXNet operator ``gather_nd``.
     """
     return data[_places(indices, data.shape)]
+
+
+@gather_nd.set_check_known("indices")
+def _(values, shape):
+    for axis, (index, extent) in enumerate(zip(np.atleast_1d(values), shape, strict=False)):
+        _check_inside(index, axis, extent)
+
+
+def _check_inside(index: Any, axis: int, extent: int, least: int | None = None) -> None:
+    least = -extent if least is None else least
+    if index.size and not (least <= index.min() and index.max() < extent):
+        wrong = index.max() if index.max() >= extent else index.min()
+        raise IndexingError(
+            f"index {int(wrong)} is out of bounds for axis {axis}, which has {extent} element(s)"
+        )
 
 
 @op("scatter_nd")

@@ -10,7 +10,7 @@ from mixnet.base import ShapeError
 from mixnet.ops.registry import op
 
 
-@op("dot", method=True)
+@op("dot", one_dtype=True, method=True)
 def dot(
     lhs,
     rhs,
@@ -38,7 +38,7 @@ def dot(
     return out.reshape((1,)) if out.ndim == 0 else out
 
 
-@op("batch_dot")
+@op("batch_dot", one_dtype=True)
 def batch_dot(
     lhs,
     rhs,
@@ -70,7 +70,7 @@ def _check(name: str, lhs: Any, rhs: Any, left: int, right: int) -> None:
         )
 
 
-@op("khatri_rao", differentiable=False)
+@op("khatri_rao", one_dtype=True, differentiable=False)
 def khatri_rao(*args):
     """Kronecker products of the columns of matrices.
 

@@ -59,7 +59,7 @@ def _rows_at(name: str, array: Any, axis: int) -> Any:
     return jnp.moveaxis(array, axis, -2)
 
 
-@op("_linalg_gemm", aliases=["linalg_gemm"])
+@op("_linalg_gemm", one_dtype=True, aliases=["linalg_gemm"])
 def gemm(
     A,
     B,
@@ -101,7 +101,7 @@ def _(A, B, *, transpose_a, transpose_b, axis):
     return {"C": tuple(shape)}
 
 
-@op("_linalg_gemm2", aliases=["linalg_gemm2"])
+@op("_linalg_gemm2", one_dtype=True, aliases=["linalg_gemm2"])
 def gemm2(
     A,
     B,
@@ -151,7 +151,7 @@ def _triangle(name: str, a: Any, b: Any, rightside: bool, lower: bool) -> Any:
     return jnp.tril(a) if lower else jnp.triu(a)
 
 
-@op("_linalg_trmm", aliases=["linalg_trmm"])
+@op("_linalg_trmm", one_dtype=True, aliases=["linalg_trmm"])
 def trmm(
     A,
     B,
@@ -176,7 +176,7 @@ def trmm(
     return alpha * (B @ triangle if rightside else triangle @ B)
 
 
-@op("_linalg_trsm", aliases=["linalg_trsm"])
+@op("_linalg_trsm", one_dtype=True, aliases=["linalg_trsm"])
 def trsm(
     A,
     B,

@@ -123,7 +123,7 @@ def _regression(name: str, text: str, forward: Any, slope: Any) -> None:
         f"{text}\n\nArgs:\n    data: ``(batch, ...)``.\n    label: of as many elements."
         f"\n\nSource: MXNet operator ``{name}``."
     )
-    operator = op(name)(regression)
+    operator = op(name, one_dtype=True)(regression)
 
     @operator.infer_inputs
     def _(data, label):

@@ -41,6 +41,7 @@ def _visible(output_mean_var: bool) -> int:
 
 @op(
     "LayerNorm",
+    one_dtype=True,
     outputs=3,
     visible=_visible,
     output_names=["output", "mean", "std"],
@@ -70,7 +71,7 @@ def _(data, *, axis):
     return {"gamma": (data[axis],), "beta": (data[axis],)}
 
 
-@op("InstanceNorm")
+@op("InstanceNorm", one_dtype=True)
 def instance_norm(data, gamma, beta, *, eps: NonNegative = 1e-3):
     """Mean 0 and variance 1 of every channel of every sample, then ``gamma`` and ``beta``.
 
@@ -92,7 +93,9 @@ def _(data):
     return {"gamma": (data[1],), "beta": (data[1],)}
 
 
-@op("GroupNorm", outputs=3, visible=_visible, output_names=["output", "mean", "std"])
+@op(
+    "GroupNorm", one_dtype=True, outputs=3, visible=_visible, output_names=["output", "mean", "std"]
+)
 def group_norm(
     data,
     gamma,

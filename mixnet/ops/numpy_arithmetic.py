@@ -17,6 +17,7 @@ from mixnet.base import DTypeError
 from mixnet.ops.attributes import Scalar
 from mixnet.ops.broadcast import check_broadcast
 from mixnet.ops.elementwise import BINARY, power_scalar, to_dtype
+from mixnet.ops.quotient import quotient
 from mixnet.ops.registry import op
 
 Function = Callable[..., Any]
@@ -69,6 +70,19 @@ def _in_float(function: Function) -> Function:
     return compute
 
 
+@jax.custom_jvp
+def _copysign(x: Any, y: Any) -> Any:
+    """The derivative is 1 where the signs are the same and -1 where not, 0 having either."""
+    return jnp.copysign(x, y)
+
+
+@_copysign.defjvp
+def _(primals: Any, tangents: Any) -> Any:
+    (x, y), (dx, _) = primals, tangents
+    same = ((x >= 0) & (y >= 0)) | ((x < 0) & (y < 0))
+    return _copysign(x, y), jnp.where(same, dx, -dx)
+
+
 def _times_power_of_two(x: Any, y: Any) -> Any:
     return x * jnp.power(jnp.asarray(2, y.dtype), y)
 
@@ -95,7 +109,7 @@ _ARITHMETIC: dict[str, tuple[Function, str, str]] = {
     "power": (_power, "Power.", "any"),
     "hypot": (jnp.hypot, "Square root of the sum of squares.", "same floats"),
     "arctan2": (_in_float(jnp.arctan2), "Angle of (x2, x1) in radians.", "same floats"),
-    "copysign": (_in_float(jnp.copysign), "First with the sign of the second.", "same"),
+    "copysign": (_in_float(_copysign), "First with the sign of the second.", "same"),
     "ldexp": (_in_float(_times_power_of_two), "First times two to the second.", "same"),
     "lcm": (_lcm, "Least common multiple.", "same integers"),
     "bitwise_and": (jnp.bitwise_and, "Bits in both.", "same integers"),
@@ -230,7 +244,7 @@ for _name, _comparison in _COMPARISONS.items():
 def _quotient(x: Any, y: Any) -> Any:
     # Whole numbers are divided in float32, as MXNet has it.
     dtype = x.dtype if _is_float(x.dtype) else y.dtype if _is_float(y.dtype) else jnp.float32
-    return x.astype(dtype) / y.astype(dtype)
+    return quotient(x.astype(dtype), y.astype(dtype))
 
 
 @op("_npi_true_divide")
@@ -255,7 +269,7 @@ def true_divide_scalar(data, *, scalar: Scalar = 1.0, is_int: bool = True):
     Source: MXNet operator ``_npi_true_divide_scalar``.
     """
     data = data if _is_float(data.dtype) else data.astype(jnp.float32)
-    return data / jnp.asarray(scalar).astype(data.dtype)
+    return quotient(data, jnp.asarray(scalar).astype(data.dtype))
 
 
 @op("_npi_rtrue_divide_scalar")
@@ -265,7 +279,7 @@ def rtrue_divide_scalar(data, *, scalar: Scalar = 1.0, is_int: bool = True):
     Source: MXNet operator ``_npi_rtrue_divide_scalar``.
     """
     data = data if _is_float(data.dtype) else data.astype(jnp.float32)
-    return jnp.asarray(scalar).astype(data.dtype) / data
+    return quotient(jnp.asarray(scalar).astype(data.dtype), data)
 
 
 def _declare_test(name: str, function: Function, text: str) -> None:
@@ -297,11 +311,17 @@ def bitwise_not(x):
 
 @op("_npi_around", differentiable=False)
 def around(x, *, decimals: int = 0):
-    """Rounded to ``decimals`` digits after the point.
+    """Rounded to ``decimals`` digits after the point; whole numbers are cut.
 
     Source: MXNet operator ``_npi_around``.
     """
-    return jnp.around(x, decimals)
+    if not _is_float(x.dtype):
+        step = jnp.asarray(10 ** max(0, -decimals), jnp.int64)
+        return (jax.lax.div(x.astype(jnp.int64), step) * step).astype(x.dtype)
+    power = 10.0 ** abs(decimals)
+    if decimals >= 0:
+        return quotient(jnp.round(x * power), power).astype(x.dtype)
+    return (jnp.round(quotient(x, power)) * power).astype(x.dtype)
 
 
 @op("_npi_nan_to_num")

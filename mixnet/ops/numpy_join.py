@@ -22,7 +22,7 @@ def _joined(name: str, data: tuple[Any, ...]) -> list[Any]:
     return [each.astype(dtype) for each in data]
 
 
-@op("_npi_concatenate", num_args="num_args", output_names=("out",))
+@op("_npi_concatenate", one_dtype=True, num_args="num_args", output_names=("out",))
 def concatenate(*data, axis: int | None = 0, dim: int | None = None):
     """Arrays joined along an axis; flattened first where it is None.
 
@@ -41,7 +41,7 @@ def concatenate(*data, axis: int | None = 0, dim: int | None = None):
     return jnp.concatenate(parts, where)
 
 
-@op("_npi_stack", num_args="num_args")
+@op("_npi_stack", one_dtype=True, num_args="num_args")
 def stack(*data, axis: NewAxis = 0):
     """Arrays of one shape joined along a new axis.
 
@@ -70,7 +70,7 @@ def _declare_join(name: str, function: Any, text: str) -> None:
     join = with_dim if name in ("dstack", "hstack") else joined
     join.__doc__ = f"{text}\n\nSource: MXNet operator ``_npi_{name}``."
     out = ("out",) if name in ("dstack", "hstack") else ("output",)
-    op(f"_npi_{name}", num_args="num_args", output_names=out)(join)
+    op(f"_npi_{name}", num_args="num_args", one_dtype=True, output_names=out)(join)
 
 
 _declare_join("vstack", jnp.vstack, "Arrays joined as rows.")

@@ -27,7 +27,7 @@ def _float(matrix: Any) -> Any:
 # ---- products -------------------------------------------------------------------------------
 
 
-@op("_npi_matmul", output_names=("out",))
+@op("_npi_matmul", one_dtype=True, output_names=("out",))
 def matmul(a, b):
     """Matrix product of the last two axes, the others broadcast; a vector has one axis.
 
@@ -45,7 +45,7 @@ def matmul(a, b):
     return jnp.matmul(a, b)
 
 
-@op("_npi_einsum")
+@op("_npi_einsum", one_dtype=True)
 def einsum(*data, subscripts: str = "", optimize: int = 0):
     """Sums of products by Einstein's convention, as ``subscripts`` says.
 
@@ -83,7 +83,7 @@ def _tensordot(a: Any, b: Any, axes: Any) -> Any:
     return jnp.tensordot(a, b, (left, right))
 
 
-@op("_npi_tensordot")
+@op("_npi_tensordot", one_dtype=True)
 def tensordot(a, b, *, a_axes_summed: Shape, b_axes_summed: Shape):
     """Product that sums over ``a_axes_summed`` of the one array and ``b_axes_summed`` of the other.
 
@@ -95,7 +95,7 @@ def tensordot(a, b, *, a_axes_summed: Shape, b_axes_summed: Shape):
     return _tensordot(a, b, (a_axes_summed, b_axes_summed))
 
 
-@op("_npi_tensordot_int_axes")
+@op("_npi_tensordot_int_axes", one_dtype=True)
 def tensordot_int_axes(a, b, *, axes: int):
     """Product that sums over the last ``axes`` axes of ``a`` and the first ones of ``b``.
 
@@ -107,7 +107,7 @@ def tensordot_int_axes(a, b, *, axes: int):
     return _tensordot(a, b, (tuple(range(a.ndim - axes, a.ndim)), tuple(range(axes))))
 
 
-@op("_npi_polyval")
+@op("_npi_polyval", one_dtype=True)
 def polyval(p, x):
     """The polynomial with coefficients ``p``, highest power first, at every ``x``.
 
@@ -192,6 +192,11 @@ def svd(A):
     if A.ndim < 2:
         raise ShapeError(f"linalg.svd: the matrix is {A.shape}; give it two axes at least.")
     check_float("linalg.svd", A)
+    if not A.size:
+        *batch, m, n = A.shape
+        k = min(m, n)
+        shapes = (*batch, m, k), (*batch, k), (*batch, k, n)
+        return tuple(jnp.zeros(shape, A.dtype) for shape in shapes)
     u, values, v = jnp.linalg.svd(A, full_matrices=False)
     signs = largest_is_positive(v, -1)
     return u * jnp.swapaxes(signs, -1, -2), values, v * signs
@@ -319,6 +324,8 @@ def pinv_scalar_rcond(A, *, rcond: float = 1e-15, hermitian: bool = False):
 def _eigh(name: str, matrix: Any, triangle: str) -> tuple[Any, Any]:
     matrix = _float(matrix)
     check_matrix(name, matrix)
+    if not matrix.size:
+        return jnp.zeros(matrix.shape[:-1], matrix.dtype), matrix
     values, vectors = jnp.linalg.eigh(matrix, UPLO=triangle, symmetrize_input=False)
     return values, vectors * largest_is_positive(vectors, -2)
 

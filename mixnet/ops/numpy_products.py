@@ -8,7 +8,7 @@ from mixnet.base import ShapeError
 from mixnet.ops.registry import op
 
 
-@op("_np_dot")
+@op("_np_dot", one_dtype=True)
 def dot(a, b):
     """Product over the last axis of ``a`` and the second to last, or only, one of ``b``.
 

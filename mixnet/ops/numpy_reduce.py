@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any, Literal
 
 import jax
@@ -10,6 +11,7 @@ import jax.numpy as jnp
 from mixnet.base import AttributeValueError, AxisError, DTypeError, ShapeError
 from mixnet.ops.attributes import Axis, Count, DType, Shape
 from mixnet.ops.elementwise import to_dtype
+from mixnet.ops.quotient import quotient
 from mixnet.ops.ranges import AxisOf
 from mixnet.ops.reduce import all_ties
 from mixnet.ops.registry import op
@@ -53,9 +55,14 @@ def sum_(
     Source: MXNet operator ``_np_sum``.
     """
     axes = numpy_axes("sum", a.ndim, axis)
-    return jnp.sum(a, axes, dtype=_summed_dtype(a, dtype), keepdims=keepdims) + _start(
-        initial, 0, _summed_dtype(a, dtype)
-    )
+    wanted = _summed_dtype(a, dtype)
+    total = jnp.sum(a, axes, dtype=_inner_dtype(a, wanted), keepdims=keepdims)
+    return to_dtype(total, wanted) + _start(initial, 0, wanted)
+
+
+def _inner_dtype(a: Any, wanted: Any) -> Any:
+    """What is computed in: fractions are cut off the result, not off the numbers."""
+    return jnp.float64 if _is_float(a) and jnp.issubdtype(wanted, jnp.integer) else wanted
 
 
 def _start(initial: float | None, neutral: int, dtype: Any) -> Any:
@@ -76,8 +83,9 @@ def prod(
     Source: MXNet operator ``_np_prod``.
     """
     axes = numpy_axes("prod", a.ndim, axis)
-    found = jnp.prod(a, axes, dtype=_summed_dtype(a, dtype), keepdims=keepdims)
-    return found * _start(initial, 1, found.dtype)
+    wanted = _summed_dtype(a, dtype)
+    found = jnp.prod(a, axes, dtype=_inner_dtype(a, wanted), keepdims=keepdims)
+    return to_dtype(found, wanted) * _start(initial, 1, wanted)
 
 
 def _declare_extreme(name: str, function: Any, meet: Any, text: str) -> None:
@@ -135,15 +143,32 @@ def mean(
     """
     wanted = dtype or (a.dtype if _is_float(a) else jnp.float32)
     axes = numpy_axes("mean", a.ndim, axis)
-    return jnp.mean(a, axes, dtype=wanted, keepdims=keepdims)
+    if not _is_float(a) and jnp.issubdtype(wanted, jnp.integer):  # the sum has the dtype too
+        return jnp.mean(a, axes, dtype=wanted, keepdims=keepdims)
+    return to_dtype(_average(a, axes, _inner_dtype(a, wanted), keepdims), wanted)
+
+
+def _average(a: Any, axes: tuple[int, ...], dtype: Any, keepdims: bool = False) -> Any:
+    """The mean, of nothing 0; computed in float32 at least."""
+    count = max(1, math.prod(a.shape[each] for each in axes))
+    if not jnp.issubdtype(dtype, jnp.floating):
+        dtype = jnp.float64
+    wide = jnp.promote_types(dtype, jnp.float32)
+    return quotient(jnp.sum(a, axes, dtype=wide, keepdims=keepdims), count).astype(dtype)
 
 
 def _variance(a: Any, axes: tuple[int, ...], ddof: int, keepdims: bool) -> Any:
-    count = 1
-    for each in axes:
-        count *= a.shape[each]
-    centred = a - jnp.mean(a, axes, keepdims=True)
-    return jnp.sum(centred * centred, axes, keepdims=keepdims) / (count - ddof)
+    count = math.prod(a.shape[each] for each in axes)
+    centred = a - _average(a, axes, a.dtype, keepdims=True)
+    return quotient(jnp.sum(centred * centred, axes, keepdims=keepdims), count - ddof).astype(
+        a.dtype
+    )
+
+
+def _root(squares: Any) -> Any:
+    """The square root, with derivative 0 at 0."""
+    above = squares != 0
+    return jnp.where(above, jnp.sqrt(jnp.where(above, squares, 1)), 0).astype(squares.dtype)
 
 
 def _declare_spread(name: str, finish: Any, text: str) -> None:
@@ -171,15 +196,15 @@ def _declare_spread(name: str, finish: Any, text: str) -> None:
 
 
 _declare_spread("var", lambda x: x, "Variance.")
-_declare_spread("std", jnp.sqrt, "Standard deviation.")
+_declare_spread("std", _root, "Standard deviation.")
 
 
 def _declare_position(name: str, function: Any, text: str) -> None:
     def position(data, *, axis: int | None = None, keepdims: bool = False):
         if data.dtype == jnp.bool_:
             raise DTypeError(f"{name} takes numbers, not booleans; cast with astype().")
-        if axis is not None:
-            numpy_axes(name, data.ndim, (axis,))
+        if axis is not None and not numpy_axes(name, data.ndim, (axis,)):
+            axis = None  # the one axis that an array without axes lets pass
         if not (data.size if axis is None else data.shape[axis]):
             raise ShapeError(f"{name}: an array of shape {data.shape} has no elements.")
         return function(data, axis, keepdims=keepdims).astype(jnp.int64)
@@ -211,9 +236,7 @@ def average(
     axes = numpy_axes("average", a.ndim, axis)
     if not weighted:
         found = _plain_mean(a, axes)
-        count = 1
-        for each in axes:
-            count *= a.shape[each]
+        count = math.prod(a.shape[each] for each in axes)
         return found, jnp.full(found.shape, count, found.dtype)
     if weights.shape != a.shape:
         if weights.ndim != 1 or len(axes) != 1 or weights.shape[0] != a.shape[axes[0]]:
@@ -229,11 +252,11 @@ def average(
         weights = weights.astype(a.dtype)
         total = jnp.sum(weights, axes, dtype=a.dtype)
     found = jnp.sum(a * weights, axes, dtype=a.dtype)
-    return (found / total if _is_float(a) else jax.lax.div(found, total)), total
+    return (quotient(found, total) if _is_float(a) else jax.lax.div(found, total)), total
 
 
 def _plain_mean(a: Any, axes: tuple[int, ...]) -> Any:
-    return to_dtype(jnp.mean(a, axes, dtype=a.dtype if _is_float(a) else jnp.float64), a.dtype)
+    return to_dtype(_average(a, axes, a.dtype if _is_float(a) else jnp.float64), a.dtype)
 
 
 @op("_npi_percentile", arguments=lambda q_scalar: ("a",) if q_scalar is not None else ("a", "q"),

@@ -30,22 +30,22 @@ def where(condition, x, y):
 
 @op("_npi_where_lscalar")
 def where_lscalar(condition, x, *, scalar: Scalar = 0.0):
-    """Elements of ``x`` where ``condition`` is true, else a number.
+    """A number where ``condition`` is true, else elements of ``x``.
 
     Source: MXNet operator ``_npi_where_lscalar``.
     """
     check_broadcast("where", condition.shape, x.shape)
-    return jnp.where(condition != 0, x, jnp.asarray(scalar).astype(x.dtype))
+    return jnp.where(condition != 0, jnp.asarray(scalar).astype(x.dtype), x)
 
 
 @op("_npi_where_rscalar")
 def where_rscalar(condition, y, *, scalar: Scalar = 0.0):
-    """A number where ``condition`` is true, else elements of ``y``.
+    """Elements of ``y`` where ``condition`` is true, else a number.
 
     Source: MXNet operator ``_npi_where_rscalar``.
     """
     check_broadcast("where", condition.shape, y.shape)
-    return jnp.where(condition != 0, jnp.asarray(scalar).astype(y.dtype), y)
+    return jnp.where(condition != 0, y, jnp.asarray(scalar).astype(y.dtype))
 
 
 @op("_npi_where_scalar2", differentiable=False)
@@ -239,7 +239,7 @@ def share_memory(a, b):
 
     Source: MXNet operator ``_npi_share_memory``.
     """
-    return jnp.zeros((1,), bool)
+    return jnp.zeros((), bool)
 
 
 @op("_npx_constraint_check", differentiable=False)

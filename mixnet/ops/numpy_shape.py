@@ -137,11 +137,14 @@ def transpose(a, *, axes: Shape | None = None):
 
 
 @op("_np_squeeze")
-def squeeze(a, *, axis: Axes | None = None):
+def squeeze(a, *, axis: Shape | None = None):
     """Without axes of extent one: all of them, or ``axis``.
 
     Source: MXNet operator ``_np_squeeze``.
     """
+    if not a.ndim and all(each in (0, -1) for each in axis or ()):  # NumPy takes these as well
+        return a
+    AxisOf().check("squeeze", "axis", axis, a.ndim)
     for each in axis or ():
         if a.shape[each] != 1:
             raise ShapeError(f"squeeze: axis {each} of {a.shape} has not extent 1.")

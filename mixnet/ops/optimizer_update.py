@@ -54,7 +54,7 @@ def _correction(decay: float, t: Any, dtype: Any) -> Any:
 # ---- gradient descent -------------------------------------------------------------------------
 
 
-@op("sgd_update", aliases=["_sparse_sgd_update"], differentiable=False)
+@op("sgd_update", one_dtype=True, aliases=["_sparse_sgd_update"], differentiable=False)
 def sgd_update(
     weight,
     grad,
@@ -73,7 +73,13 @@ def sgd_update(
     return weight - _as(lr, weight) * (gradient + _as(wd, weight) * weight)
 
 
-@op("sgd_mom_update", aliases=["_sparse_sgd_mom_update"], states=["mom"], differentiable=False)
+@op(
+    "sgd_mom_update",
+    one_dtype=True,
+    aliases=["_sparse_sgd_mom_update"],
+    states=["mom"],
+    differentiable=False,
+)
 def sgd_mom_update(
     weight,
     grad,
@@ -95,7 +101,7 @@ def sgd_mom_update(
     return weight + mom, mom
 
 
-@op("nag_mom_update", states=["mom"], differentiable=False)
+@op("nag_mom_update", one_dtype=True, states=["mom"], differentiable=False)
 def nag_mom_update(
     weight,
     grad,
@@ -120,7 +126,7 @@ def nag_mom_update(
     return new, momentum * mom - lr * (gradient + wd * new)
 
 
-@op("signsgd_update", differentiable=False)
+@op("signsgd_update", one_dtype=True, differentiable=False)
 def signsgd_update(
     weight,
     grad,
@@ -138,7 +144,7 @@ def signsgd_update(
     return (1 - lr * _as(wd, weight)) * weight - lr * jnp.sign(grad)
 
 
-@op("signum_update", states=["mom"], differentiable=False)
+@op("signum_update", one_dtype=True, states=["mom"], differentiable=False)
 def signum_update(
     weight,
     grad,
@@ -164,7 +170,13 @@ def signum_update(
 # ---- rates of their own for every element -----------------------------------------------------
 
 
-@op("adam_update", aliases=["_sparse_adam_update"], states=["mean", "var"], differentiable=False)
+@op(
+    "adam_update",
+    one_dtype=True,
+    aliases=["_sparse_adam_update"],
+    states=["mean", "var"],
+    differentiable=False,
+)
 def adam_update(
     weight,
     grad,
@@ -195,7 +207,7 @@ def _moments(gradient: Any, mean: Any, var: Any, beta1: float, beta2: float) -> 
     return mean, beta2 * var + _rest(beta2) * jnp.square(gradient)
 
 
-@op("_adamw_update", states=["mean", "var"], differentiable=False)
+@op("_adamw_update", one_dtype=True, states=["mean", "var"], differentiable=False)
 def adamw_update(
     weight,
     grad,
@@ -230,7 +242,7 @@ def adamw_update(
     return tuple(jnp.where(usable, new, old) for new, old in pairs)
 
 
-@op("rmsprop_update", states=["n"], differentiable=False)
+@op("rmsprop_update", one_dtype=True, states=["n"], differentiable=False)
 def rmsprop_update(
     weight,
     grad,
@@ -254,7 +266,7 @@ def rmsprop_update(
     return _clipped(stepped, clip_weights), n
 
 
-@op("rmspropalex_update", states=["n", "g", "delta"], differentiable=False)
+@op("rmspropalex_update", one_dtype=True, states=["n", "g", "delta"], differentiable=False)
 def rmspropalex_update(
     weight,
     grad,
@@ -282,7 +294,13 @@ def rmspropalex_update(
     return _clipped(weight + delta, clip_weights), n, g, delta
 
 
-@op("ftrl_update", aliases=["_sparse_ftrl_update"], states=["z", "n"], differentiable=False)
+@op(
+    "ftrl_update",
+    one_dtype=True,
+    aliases=["_sparse_ftrl_update"],
+    states=["z", "n"],
+    differentiable=False,
+)
 def ftrl_update(
     weight,
     grad,
@@ -308,7 +326,7 @@ def ftrl_update(
     return -beyond / ((beta + jnp.sqrt(new_n)) / lr + _as(wd, weight)), z, new_n
 
 
-@op("ftml_update", states=["d", "v", "z"], differentiable=False)
+@op("ftml_update", one_dtype=True, states=["d", "v", "z"], differentiable=False)
 def ftml_update(
     weight,
     grad,
@@ -337,7 +355,7 @@ def ftml_update(
     return -z / new_d, new_d, v, z
 
 
-@op("_sparse_adagrad_update", states=["history"], differentiable=False)
+@op("_sparse_adagrad_update", one_dtype=True, states=["history"], differentiable=False)
 def adagrad_update(
     weight,
     grad,
@@ -365,7 +383,7 @@ def adagrad_update(
     return weight - _as(lr, weight) * gradient / jnp.sqrt(history + epsilon), history
 
 
-@op("_contrib_group_adagrad_update", states=["history"], differentiable=False)
+@op("_contrib_group_adagrad_update", one_dtype=True, states=["history"], differentiable=False)
 def group_adagrad_update(
     weight,
     grad,
@@ -401,7 +419,7 @@ def group_adagrad_update(
 # ---- rates by layer ---------------------------------------------------------------------------
 
 
-@op("lamb_update_phase1", states=["mean", "var"], differentiable=False)
+@op("lamb_update_phase1", one_dtype=True, states=["mean", "var"], differentiable=False)
 def lamb_update_phase1(
     weight,
     grad,
@@ -430,7 +448,7 @@ def lamb_update_phase1(
     return first / (jnp.sqrt(second) + epsilon) + _as(wd, weight) * weight, mean, var
 
 
-@op("lamb_update_phase2", differentiable=False)
+@op("lamb_update_phase2", one_dtype=True, differentiable=False)
 def lamb_update_phase2(
     weight, g, r1, r2, *, lr: Scalar, lower_bound: float = -1.0, upper_bound: float = -1.0
 ):

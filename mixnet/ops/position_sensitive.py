@@ -102,6 +102,7 @@ def _trans_arguments(no_trans: bool) -> tuple[str, ...]:
 
 @op(
     "_contrib_DeformablePSROIPooling",
+    one_dtype=True,
     arguments=_trans_arguments,
     outputs=2,
     visible=1,

@@ -380,7 +380,7 @@ def _(data, *, state_size, num_layers, bidirectional, mode, projection_size):
     return rnn_shapes(data, state_size, num_layers, bidirectional, mode, projection_size)
 
 
-@op("_rnn_param_concat", aliases=["_npi_rnn_param_concat"])
+@op("_rnn_param_concat", one_dtype=True, aliases=["_npi_rnn_param_concat"])
 def rnn_param_concat(*data, dim: Axis = 1):
     """The arrays of a recurrent network joined along ``dim``, as ``RNN`` takes its parameters.
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Annotated, Any, Literal
 
@@ -11,6 +12,7 @@ import jax.numpy as jnp
 from mixnet.base import AttributeValueError, AxisError
 from mixnet.ops.attributes import Axes, Axis, DType
 from mixnet.ops.elementwise import absolute
+from mixnet.ops.quotient import quotient
 from mixnet.ops.ranges import Range
 from mixnet.ops.registry import Op, op
 
@@ -25,8 +27,8 @@ def axes_of(name: str, ndim: int, axis: Any, exclude: bool = False) -> tuple[int
     found = tuple(sorted({each % ndim for each in given})) if ndim else ()
     if ndim and len(found) < len(given):
         raise AxisError(f"{name}: axes {given} name an axis of {ndim} twice.")
-    if exclude:
-        found = tuple(i for i in range(ndim) if i not in found) if axis not in (None, ()) else ()
+    if exclude and axis not in (None, ()):
+        found = tuple(i for i in range(ndim) if i not in found)
     return found
 
 
@@ -45,11 +47,10 @@ def _declare(name: str, function: Callable[..., Any], text: str, aliases: list[s
 
 
 def _mean(data: Any, axis: Any, keepdims: bool) -> Any:
+    count = math.prod(data.shape[each] for each in axis)
     if jnp.issubdtype(data.dtype, jnp.floating):
-        return jnp.mean(data, axis, keepdims=keepdims)
-    count = 1
-    for each in axis:
-        count *= data.shape[each]
+        wide = jnp.promote_types(data.dtype, jnp.float32)
+        return quotient(jnp.sum(data, axis, dtype=wide, keepdims=keepdims), wide.type(count))
     total = jnp.sum(data, axis, keepdims=keepdims)
     return jax.lax.div(total, jnp.asarray(count, total.dtype))
 
@@ -59,11 +60,18 @@ def _in_dtype(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def all_ties(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Extremes whose gradient goes to every element that attains them, as MXNet's does."""
+    """Extremes of which NaN is one; the gradient goes to every element that attains them.
+
+    XLA's own reductions lose a NaN in large arrays.
+    """
+
+    def found(data: Any, axis: Any, keepdims: bool) -> Any:
+        lost = jnp.any(data != data, axis, keepdims=keepdims)
+        return jnp.where(lost, jnp.nan, function(data, axis, keepdims=keepdims))
 
     def choose(data: Any, axis: Any, keepdims: bool) -> Any:
         if jnp.issubdtype(data.dtype, jnp.floating):
-            return _extreme(function, tuple(axis), keepdims)(data)
+            return _extreme(found, tuple(axis), keepdims)(data)
         return function(data, axis, keepdims=keepdims)
 
     return choose
@@ -72,10 +80,10 @@ def all_ties(function: Callable[..., Any]) -> Callable[..., Any]:
 def _extreme(function: Callable[..., Any], axis: tuple[int, ...], keepdims: bool) -> Any:
     @jax.custom_vjp
     def forward(data: Any) -> Any:
-        return function(data, axis, keepdims=keepdims)
+        return function(data, axis, keepdims)
 
     def keep(data: Any) -> Any:
-        return forward(data), (data, function(data, axis, keepdims=True))
+        return forward(data), (data, function(data, axis, True))
 
     def pull(kept: Any, head: Any) -> Any:
         data, best = kept
@@ -111,8 +119,8 @@ def norm(
     if ord == 1:
         out = jnp.sum(absolute(data), axes, keepdims=keepdims)
     else:
-        squares = jnp.sum(jnp.square(data), axes, keepdims=keepdims)
-        out = jnp.where(squares > 0, jnp.sqrt(jnp.where(squares > 0, squares, 1)), 0)
+        wide = data.astype(jnp.float64)  # squares of large and small numbers are numbers there
+        out = jnp.sqrt(jnp.sum(jnp.square(wide), axes, keepdims=keepdims))
     out = out.astype(out_dtype or data.dtype)
     return out.reshape((1,)) if out.ndim == 0 else out
 
@@ -145,8 +153,7 @@ def _declare_position(name: str, function: Callable[..., Any], text: str) -> Op:
             found = function(data, axis)
             found = jnp.expand_dims(found, axis) if keepdims else found
             found = found.reshape((1,)) if found.ndim == 0 else found
-        dtype = data.dtype if jnp.issubdtype(data.dtype, jnp.floating) else jnp.float32
-        return found.astype(dtype if data.dtype != jnp.int32 else jnp.int32)
+        return found.astype(data.dtype)
 
     position.__doc__ = f"{text}\n\nReturns:\n    dtype of ``data``.\n\nSource: MXNet ``{name}``."
     return op(name, method=True, differentiable=False)(position)
@@ -166,8 +173,10 @@ def argmax_channel(data):
 
 
 def _sorted_order(data: Any, axis: int, is_ascend: bool) -> Any:
-    order = jnp.argsort(data if is_ascend else -data, axis, stable=True)
-    return order
+    """Places of the elements in order, NaN last; equal ones stay in theirs."""
+    if not is_ascend:
+        data = -data if jnp.issubdtype(data.dtype, jnp.floating) else ~data  # none overflows
+    return jnp.argsort(data, axis, stable=True)
 
 
 @op("sort", method=True, output_names=("output0",))
@@ -222,7 +231,7 @@ def topk(
     order = jax.lax.slice_in_dim(order, 0, k, axis=axis)
     if ret_typ == "mask":
         places = jax.nn.one_hot(order, data.shape[axis], axis=-1, dtype=data.dtype)
-        return jnp.moveaxis(places.sum(axis), -1, axis).reshape(shape)
+        return jnp.moveaxis(places.sum(axis, dtype=data.dtype), -1, axis).reshape(shape)
     values = jnp.take_along_axis(data, order, axis)
     if ret_typ == "value":
         return values

@@ -14,7 +14,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from mixnet.base import AttributeTypeError, MXNetError, ShapeError, did_you_mean
+from mixnet.base import AttributeTypeError, DTypeError, MXNetError, ShapeError, did_you_mean
 from mixnet.ops.attributes import ONE, REQUIRED, Attribute, Dynamic, attribute, missing, with_ranges
 from mixnet.ops.over_devices import Exchange, OverDevices
 from mixnet.ops.storage import Storage
@@ -69,6 +69,7 @@ class Op:
         method: whether arrays and symbols have it as a method.
         num_args: attribute in symbol files that counts variadic inputs; None where the number of
             inputs follows from the other attributes.
+        one_dtype: whether all arrays must have one dtype; otherwise the function says what it takes.
         differentiable: False stops gradients, as for comparisons.
         passes_gradient: whether the gradient of its one array is that of its output in the array's
             dtype, whatever the two dtypes are, as for casts.
@@ -99,6 +100,7 @@ class Op:
         check: Callable[..., None] | None = None,
         method: bool = False,
         num_args: str | None = "num_args",
+        one_dtype: bool = False,
         differentiable: bool = True,
         passes_gradient: bool = False,
         calls_python: bool = False,
@@ -120,6 +122,7 @@ class Op:
         self._output_names = () if callable(output_names) else tuple(output_names)
         self.method = method
         self.num_args = num_args
+        self.one_dtype = one_dtype
         self.differentiable = differentiable
         self.passes_gradient = passes_gradient
         self.calls_python = calls_python
@@ -137,6 +140,8 @@ class Op:
         self.output_specs: Callable[[Statics, Sequence[Any]], list[Any]] | None = None
         self.measure: Callable[[Mapping[str, Any], Mapping[str, Any]], int] | None = None
         self.row_gradient: RowGradient | None = None
+        self.check_known: Callable[..., None] | None = None
+        self.checked_place = 0
         self.over_devices: OverDevices | None = None
         self.storage: Storage | None = None
         self.bodies: Callable[..., list[tuple[Any, list[Place]]]] | None = None
@@ -259,6 +264,20 @@ class Op:
         """
         self.bodies = rule
         return rule
+
+    def set_check_known(self, name: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
+        """Decorator: a check of the values of array ``name``, where they are known without waiting.
+
+        ``rule(values, shape, **attributes)`` gets them as a NumPy array, and the shape of the first array.
+        """
+
+        def declare(rule: Callable[..., None]) -> Callable[..., None]:
+            place = self.arrays.index(name)
+            self.check_known = lambda values, shape, known: rule(values, shape, **known)
+            self.checked_place = place
+            return rule
+
+        return declare
 
     def set_over_devices(
         self, own: Op, exchange: Exchange, rest: Op
@@ -511,10 +530,20 @@ class Op:
         keywords = self.keywords(statics, scalars)
         if self._axes:
             self._check_axes(keywords, arrays[0].ndim)
+        if self.one_dtype:
+            self._check_dtypes(arrays)
         if self.takes_key:
             keywords[STREAM if self.takes_stream else KEY] = key
         found = self.function(*self._place(statics, arrays), **keywords)
         return tuple(found) if isinstance(found, (tuple, list)) else (found,)
+
+    def _check_dtypes(self, arrays: Arrays) -> None:
+        found = list(dict.fromkeys(each.dtype.name for each in arrays if each is not None))
+        if len(found) > 1:
+            raise DTypeError(
+                f"{self.title}: the arrays are {' and '.join(found)}; all must have one dtype. Cast "
+                f"those that differ with astype({found[0]!r})."
+            )
 
     def _check_axes(self, known: Mapping[str, Any], ndim: int) -> None:
         for name, axis in self._axes:

@@ -11,7 +11,7 @@ import jax
 import jax.numpy as jnp
 
 from mixnet.base import AttributeValueError, AxisError, ShapeError
-from mixnet.ops.attributes import Axes, Axis, Count, Extents, NewAxis, Positive, Shape
+from mixnet.ops.attributes import Axes, Axis, Count, Extents, NewAxis, Positive, Scalar, Shape
 from mixnet.ops.ranges import AxisOf
 from mixnet.ops.registry import op
 
@@ -200,7 +200,7 @@ def squeeze(data, *, axis: Axes | None = None):
     return out.reshape((1,)) if out.ndim == 0 else out
 
 
-@op("Concat", aliases=["concat"])
+@op("Concat", one_dtype=True, aliases=["concat"])
 def concat(*data, dim: Axis = 1):
     """Arrays joined along axis ``dim``.
 
@@ -225,7 +225,7 @@ def check_joined(name: str, shapes: Sequence[tuple[int, ...]], axis: int) -> Non
         raise ShapeError(f"{name}: shapes {list(shapes)} differ elsewhere than along axis {axis}.")
 
 
-@op("stack")
+@op("stack", one_dtype=True)
 def stack(*data, axis: NewAxis = 0):
     """Arrays of one shape joined along a new axis.
 
@@ -297,15 +297,65 @@ def slice_(data, *, begin: tuple, end: tuple, step: tuple = ()):
 
     Source: MXNet operator ``slice``.
     """
+    return data[_slices("slice", data, begin, end, step)]
+
+
+def _slices(name: str, data: Any, begin: tuple, end: tuple, step: tuple) -> tuple[slice, ...]:
+    """The key of a part of ``data``."""
     if not 0 < len(begin) == len(end) <= data.ndim or len(step) not in (0, len(begin)):
         raise ShapeError(
-            f"slice: begin={begin}, end={end} and step={step or None} must have as many numbers as "
+            f"{name}: begin={begin}, end={end} and step={step or None} must have as many numbers as "
             f"each other, one to {data.ndim} for data {data.shape}."
         )
     if 0 in step:
-        raise AttributeValueError(f"slice: step={step} is out of range; no step may be 0.")
+        raise AttributeValueError(f"{name}: step={step} is out of range; no step may be 0.")
     steps = step or (None,) * len(begin)
-    return data[tuple(slice(b, e, s) for b, e, s in zip(begin, end, steps, strict=True))]
+    return tuple(slice(b, e, s) for b, e, s in zip(begin, end, steps, strict=True))
+
+
+@op("_slice_assign", aliases=["_crop_assign", "_npi_slice_assign"], one_dtype=True)
+def slice_assign(lhs, rhs, *, begin: tuple, end: tuple, step: tuple = ()):
+    """``lhs`` with ``rhs`` in the place of ``slice(lhs, begin, end, step)``.
+
+    Args:
+        lhs: any shape.
+        rhs: the shape of the part.
+
+    Raises:
+        ShapeError: ``rhs`` has another shape.
+
+    Source: MXNet operator ``_slice_assign``.
+    """
+    key = _slices("_slice_assign", lhs, begin, end, step)
+    part = jax.eval_shape(lambda array: array[key], lhs).shape
+    if rhs.shape != part:
+        raise ShapeError(
+            f"_slice_assign: rhs is {rhs.shape}, the part of lhs {part}; give it that."
+        )
+    return lhs.at[key].set(rhs)
+
+
+@op("_slice_assign_scalar", aliases=["_crop_assign_scalar", "_npi_slice_assign_scalar"])
+def slice_assign_scalar(data, *, scalar: Scalar = 0.0, begin: tuple, end: tuple, step: tuple = ()):
+    """``data`` with a number in the place of ``slice(data, begin, end, step)``.
+
+    Source: MXNet operator ``_slice_assign_scalar``.
+    """
+    key = _slices("_slice_assign_scalar", data, begin, end, step)
+    return data.at[key].set(jnp.asarray(scalar).astype(data.dtype))
+
+
+@op("_identity_with_attr_like_rhs", one_dtype=True)
+def identity_with_attr_like_rhs(lhs, rhs):
+    """``lhs``; its shape and dtype are those of ``rhs`` where they are not known.
+
+    Source: MXNet operator ``_identity_with_attr_like_rhs``.
+    """
+    if lhs.shape != rhs.shape:
+        raise ShapeError(
+            f"_identity_with_attr_like_rhs: lhs is {lhs.shape}, rhs {rhs.shape}; give one shape."
+        )
+    return lhs
 
 
 @op("slice_axis", method=True)

@@ -8,6 +8,7 @@ import jax
 import jax.numpy as jnp
 
 from mixnet.ops.attributes import Axis, DType
+from mixnet.ops.quotient import quotient
 from mixnet.ops.registry import op
 
 
@@ -39,7 +40,7 @@ def softmax(
 
     Source: MXNet operator ``softmax``.
     """
-    scaled = data / temperature if temperature else data
+    scaled = quotient(data, temperature) if temperature else data
     if length is None:
         return jax.nn.softmax(scaled, axis).astype(dtype or data.dtype)
     inside = _inside(data, length, axis)
@@ -60,7 +61,7 @@ def log_softmax(
 
     Source: MXNet operator ``log_softmax``.
     """
-    scaled = data / temperature if temperature else data
+    scaled = quotient(data, temperature) if temperature else data
     return jax.nn.log_softmax(scaled, axis).astype(dtype or data.dtype)
 
 
@@ -77,19 +78,17 @@ def softmin(
 
     Source: MXNet operator ``softmin``.
     """
-    scaled = data / temperature if temperature else data
+    scaled = quotient(data, temperature) if temperature else data
     return jax.nn.softmax(-scaled, axis).astype(dtype or data.dtype)
 
 
 @op("SoftmaxActivation")
 def softmax_activation(data, *, mode: Literal["channel", "instance"] = "instance"):
-    """Softmax of every sample, or along axis 1.
+    """Softmax along the last axis, or along axis 1.
 
     Source: MXNet operator ``SoftmaxActivation``.
     """
-    if mode == "channel":
-        return jax.nn.softmax(data, 1)
-    return jax.nn.softmax(data.reshape(data.shape[0], -1), -1).reshape(data.shape)
+    return jax.nn.softmax(data, 1 if mode == "channel" else -1)
 
 
 @op("softmax_cross_entropy")

@@ -93,7 +93,7 @@ def _sample(image: Any, grid: Any) -> Any:
     )
 
 
-@op("BilinearSampler")
+@op("BilinearSampler", one_dtype=True)
 def bilinear_sampler(data, grid, *, cudnn_off: bool | None = None):
     """Images at the places of ``grid`` by linear interpolation; outside of them is 0.
 
@@ -117,7 +117,7 @@ def bilinear_sampler(data, grid, *, cudnn_off: bool | None = None):
     return jax.vmap(_sample)(data, grid)
 
 
-@op("SpatialTransformer")
+@op("SpatialTransformer", one_dtype=True)
 def spatial_transformer(
     data,
     loc,

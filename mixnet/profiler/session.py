@@ -61,8 +61,10 @@ class Session:
             self._apply()
 
     def set_running(self, running: bool) -> None:
-        """Start or stop; a start after a finished profile begins a new trace."""
+        """Start or stop; a start begins a new trace after a finished profile, a stop ends a pause."""
         with self._lock:
+            if self.running and not running:
+                self.paused = False
             if running and not self.running and self.finished:
                 self.finished = False
                 self._since = now()

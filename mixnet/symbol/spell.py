@@ -9,6 +9,7 @@ from mixnet.graph.graph import Graph
 from mixnet.graph.node import Entry, Node, topological
 from mixnet.graph.subgraph import SubGraph
 from mixnet.ops.attributes import to_text
+from mixnet.passes.inline import inline
 from mixnet.symbol.symbol import Symbol
 
 
@@ -27,9 +28,7 @@ def spelled_out(graph: Graph, keyed: bool = True) -> Graph:
         attrs = {
             name: to_text(keywords[name])
             for name, each in op.attributes.items()
-            if name != "subgraphs"
-            and keywords[name] is not None
-            and (each.required or keywords[name] != each.default)
+            if name != "subgraphs" and (each.required or keywords[name] != each.default)
         }
         order = getattr(node, "order", None)
         if op.takes_key and keyed:
@@ -72,7 +71,8 @@ def get_symbol(x: Any) -> Symbol:
         counts[hint] = counts.get(hint, -1) + 1
         return f"{hint}{counts[hint]}"
 
-    for node in topological([value.node]):
+    (head,) = inline(Graph((Entry(value.node, value.index),))).heads
+    for node in topological([head.node]):
         if node.op is None:
             made[node] = Node(None, name=named("var"))
         elif not hasattr(node.op, "signature_text"):
@@ -81,5 +81,5 @@ def get_symbol(x: Any) -> Symbol:
             inputs = tuple(Entry(made[entry.node], entry.index) for entry in node.inputs)
             name = named(node.op.name.strip("_").lower())
             made[node] = Node(node.op, node.statics, node.scalars, inputs, name)
-    graph = Graph((Entry(made[value.node], value.index),))
+    graph = Graph((Entry(made[head.node], head.index),))
     return Symbol(spelled_out(graph).heads)

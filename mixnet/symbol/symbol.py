@@ -578,7 +578,9 @@ def compose(
     own = {
         k: v
         for k, v in attributes.items()
-        if k in op.attributes and v is not _Null and (v is not None or op.attributes[k].required)
+        if k in op.attributes
+        and v is not _Null
+        and (v is not None or op.attributes[k].required or op.attributes[k].optional)
     }
     unknown = [k for k in attributes if k not in op.attributes and not _is_user(k)]
     if unknown:

@@ -268,8 +268,6 @@ def collapse_sum_like(a: Any, shape: Sequence[int]) -> Any:
         AssertionError: ``shape`` does not broadcast to that of the array.
     """
     assert len(a.shape) >= len(shape), f"{tuple(shape)} has more axes than {a.shape}."
-    if np.prod(shape) == 0 or a.size == 0:
-        return a.reshape(shape)
     lead = len(a.shape) - len(shape)
     axes = list(range(lead))
     for place, length in enumerate(shape):

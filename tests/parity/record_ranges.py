@@ -180,28 +180,28 @@ def ask(python: str, asked: list[dict[str, Any]]) -> list[str]:
         source.write_text(json.dumps(asked))
         total = len(flat(asked))
         while len(answers) < total:
-            given, _ = _lines(python, source, len(answers))
-            answers += given
+            answers += run_once(python, __file__, source, len(answers))
             if len(answers) < total:
                 answers.append("crashes")
     return answers
 
 
-def _lines(python: str, source: Path, start: int) -> tuple[list[str], int]:
-    command = [python, __file__, "--answer", str(source), str(start)]
+def run_once(python: str, script: str, source: Path, start: int) -> list[str]:
+    """The lines that a script prints with ``--answer`` until it ends, crashes or hangs."""
+    command = [python, script, "--answer", str(source), str(start)]
     with tempfile.TemporaryFile("w+") as out:
         process = subprocess.Popen(command, stdout=out, stderr=subprocess.DEVNULL)
         size = -1
         while True:
             try:
-                code = process.wait(PATIENCE)
+                process.wait(PATIENCE)
                 break
             except subprocess.TimeoutExpired:
                 if (now := out.seek(0, 2)) == size:
                     process.kill()
                 size = now
         out.seek(0)
-        return out.read().split(), code
+        return out.read().splitlines()
 
 
 def main(python: str) -> None:

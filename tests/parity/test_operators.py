@@ -34,7 +34,6 @@ CASES = [
 # Cases in which mixnet differs on purpose.
 DEVIATIONS = {
     "softmaxoutput_out_grad": "MXNet multiplies by the output where its documentation says the head",
-    "take_raise_bad": "an index is checked where it is known without running; arrays are clipped",
     "leakyrelu_selu": "MXNet's slope below 0 is not the derivative of its forward",
     "rnn_lstm_seqlen": "MXNet takes the lengths and ignores them on a CPU",
     "rnn_lstm_clip": "MXNet takes the bounds and ignores them on a CPU",

@@ -2,16 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-import jax.numpy as jnp
-
+from mixnet.ops.elementwise import relu_gradient
 from mixnet.ops.lowering.lowering import Lowering
-
-
-def relu_gradient(head: Any, result: Any) -> Any:
-    """Gradient of relu's argument: ``head`` where the result is above 0."""
-    return jnp.where(result > 0, head, 0)
-
 
 RELU_GRADIENT = Lowering("relu_gradient", relu_gradient)

@@ -35,7 +35,7 @@ _PLAIN: dict[str, Run] = {
     "expm1": np.expm1, "log": np.log, "log1p": np.log1p, "sqrt": np.sqrt, "cbrt": np.cbrt,
     "abs": np.absolute, "sign": np.sign, "floor": np.floor, "ceil": np.ceil,
     "is_finite": np.isfinite, "not": np.invert, "square": np.square, "add": np.add,
-    "add_any": np.add, "sub": np.subtract, "mul": np.multiply, "max": np.maximum,
+    "add_any": np.add, "sub": np.subtract, "mul": np.multiply, "quotient": np.divide, "max": np.maximum,
     "min": np.minimum, "atan2": np.arctan2, "nextafter": np.nextafter, "and": np.bitwise_and,
     "or": np.bitwise_or, "xor": np.bitwise_xor, "shift_left": np.left_shift,
     "shift_right_logical": _logical_shift, "shift_right_arithmetic": _arithmetic_shift,

@@ -26,7 +26,7 @@ class _Symbol(Symbol):
     def _operate(
         cls, op: Op, symbols: Any, attributes: dict[str, Any], out: Any = None, called: str = ""
     ) -> Any:
-        attributes = {k: v for k, v in attributes.items() if v is not None and k != "ctx"}
+        attributes = {k: v for k, v in attributes.items() if k != "ctx"}
         if op.variadic:
             given: Any = list(symbols)
         else:

@@ -183,6 +183,15 @@ _TENSOR = [
         lambda x: (x[:1], x[1:3], x[3:]),
     ),
     Record("slice", [(4, 5)], {"begin": (1, None), "end": (3, 4)}, lambda x: x[1:3, :4]),
+    Record(
+        "_slice_assign", [(4, 5), (2, 4)], {"begin": (1, None), "end": (3, 4)},
+        lambda x, y: np.concatenate([x[:1], np.concatenate([y, x[1:3, 4:]], 1), x[3:]]),
+    ),
+    Record(
+        "_slice_assign_scalar", [(4, 5)], {"scalar": 2.0, "begin": (1, None), "end": (3, 4)},
+        lambda x: np.where(np.outer((np.arange(4) // 1 % 3 > 0), np.arange(5) < 4), 2.0, x),
+    ),
+    Record("_identity_with_attr_like_rhs", [(2, 3), (2, 3)], {}, lambda x, y: x),
     Record("slice_axis", [(4, 5)], {"axis": 1, "begin": 1, "end": None}, lambda x: x[:, 1:]),
     Record("slice_like", [(4, 5), (2, 3)], {}, lambda x, y: x[:2, :3]),
     Record("reverse", [(2, 3)], {"axis": 1}, lambda x: x[:, ::-1]),

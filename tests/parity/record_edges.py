@@ -1,0 +1,255 @@
+"""Ask MXNet 1.9.1 what its operators give at the edges of numbers, shapes and dtypes, and store its answers.
+
+Run it where mixnet runs, with an interpreter that has mxnet 1.9.1::
+
+    python -m tests.parity.record_edges PYTHON
+
+It takes the calls of ``tests/ops/records`` and gives each operator NaN, infinities, zeros of both signs, very large and
+small numbers, every dtype, two dtypes at once, arrays without elements and without axes, and each of its
+attributes that may be None as None. ``fixtures/edges.json`` has a question and what MXNet said: dtype, shape and values of
+every output and gradient, or that it raised. What differs between two runs (memory that nobody wrote) or ends
+the process is left out.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import json
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+FIXTURE = Path(__file__).parent / "fixtures" / "edges.json"
+FAMILIES = (
+    "activation", "broadcast", "create", "dense", "elementwise", "indexing", "linalg_product",
+    "numpy_arithmetic", "numpy_join", "numpy_products", "numpy_reduce", "numpy_selection",
+    "numpy_shape", "reduce", "shape", "softmax",
+)  # fmt: skip
+DTYPES = ("float16", "float64", "uint8", "int8", "int32", "int64", "bool")
+SPECIAL = (
+    "nan", "inf", "-inf", "0.0", "-0.0", "1.5", "-2.5", "1e30", "-1e-30", "3", "0.5", "-1", "nan", "2",
+)  # fmt: skip
+SAID = "said: "  # before an answer: MXNet prints as well
+MOST = 12  # values of an array that are stored
+
+
+def questions() -> list[dict[str, Any]]:
+    """Calls at the edges, of every operator that computes the same each time."""
+    from mixnet.ops import OPERATORS
+    from tests.ops.records import RANDOM, RECORDS
+
+    made = []
+    for record in RECORDS:
+        op = OPERATORS[record.op]
+        family = op.function.__module__.rpartition(".")[2]
+        if family not in FAMILIES or record.op in RANDOM or op.takes_key or op.calls_python:
+            continue
+        inputs = [_input(record, place, tuple(shape)) for place, shape in enumerate(record.shapes)]
+        common = {
+            "op": record.op, "attributes": dict(record.attrs), "variadic": bool(op.variadic),
+            "gradient": bool(op.differentiable and record.gradient),
+        }  # fmt: skip
+
+        def ask(kind: str, given: list[Any], common: Any = common, **more: Any) -> None:
+            attributes = {**common["attributes"], **more}
+            made.append({**common, "kind": kind, "inputs": given, "attributes": attributes})
+
+        if not inputs:
+            continue
+        free = [i for i, each in enumerate(inputs) if each["fill"] == "uniform"]
+        ask("plain", inputs)
+        if free:
+            ask("special", _with(inputs, free, fill="special"))
+            ask("special first", _with(inputs, free[:1], fill="special"))
+            for dtype in DTYPES:
+                ask(dtype, _with(inputs, free, dtype=dtype))
+            if len(free) > 1:
+                ask("mixed", _with(inputs, free[:1], dtype="float64"))
+        shapes = [(0, *each["shape"][1:]) for each in inputs]
+        ask("empty", [{**e, "shape": s} for e, s in zip(inputs, shapes, strict=True)])
+        ask("no axes", [{**each, "shape": ()} for each in inputs])
+        for each in op.attributes.values():
+            if (each.optional and record.attrs.get(each.name) is not None) or (
+                each.optional and each.default is not None
+            ):
+                ask(f"{each.name}=None", inputs, **{each.name: None})
+            if each.axis is not None:
+                ndim = len(record.shapes[0])
+                for axis in (-1, -ndim, ndim - 1, ndim, -ndim - 1):
+                    several = "shape" in each.kind
+                    ask(f"{each.name}={axis}", inputs, **{each.name: (axis,) if several else axis})
+    return json.loads(json.dumps(made, default=lambda value: value.item()))
+
+
+def _input(record: Any, place: int, shape: tuple[int, ...]) -> dict[str, Any]:
+    if place in record.dtypes:
+        return {"shape": shape, "dtype": record.dtypes[place], "fill": "all"}
+    if place in record.integers:
+        return {"shape": shape, "dtype": "float32", "fill": "whole", "most": record.integers[place]}
+    return {
+        "shape": shape,
+        "dtype": "float32",
+        "fill": "uniform",
+        "ends": [record.low, record.high],
+    }
+
+
+def _with(inputs: list[Any], places: list[int], **changes: Any) -> list[Any]:
+    return [{**each, **changes} if i in places else each for i, each in enumerate(inputs)]
+
+
+def arrays_of(question: dict[str, Any]) -> list[np.ndarray]:
+    """The inputs of a call: the same numbers each time."""
+    made = []
+    for place, each in enumerate(question["inputs"]):
+        rng = np.random.RandomState(place + 1)
+        shape, dtype, fill = tuple(each["shape"]), each["dtype"], each["fill"]
+        if fill == "all":
+            ends = np.iinfo(dtype)
+            made.append(rng.randint(ends.min, ends.max, shape).astype(dtype))
+        elif fill == "whole":
+            made.append(rng.randint(0, each["most"] + 1, shape).astype(dtype))
+        elif fill == "special":
+            count = int(np.prod(shape, dtype=int))
+            cycle = np.array(SPECIAL, dtype="float64")
+            steps = (np.arange(count) * (2 * place + 1) + 3 * place) % len(cycle)
+            with np.errstate(over="ignore"):
+                made.append(cycle[steps].astype(dtype).reshape(shape))
+        elif dtype.startswith("float"):
+            made.append(np.asarray(rng.uniform(*each["ends"], size=shape)).astype(dtype))
+        else:
+            low, _high = each["ends"]
+            low = 0 if dtype in ("uint8", "bool") or low >= 0 else -4
+            made.append(rng.randint(low, 2 if dtype == "bool" else 5, shape).astype(dtype))
+    return [np.asarray(each) for each in made]
+
+
+def head_of(place: int, shape: tuple[int, ...], dtype: str) -> np.ndarray:
+    """The gradient of an output."""
+    return np.asarray(np.random.RandomState(90 + place).uniform(0.5, 1.5, shape)).astype(dtype)
+
+
+def described(value: np.ndarray) -> list[Any]:
+    """Dtype, shape and values of an array as JSON has them."""
+    flat = np.asarray(value).reshape(-1)
+    step = max(1, -(-flat.size // MOST))
+    return [
+        value.dtype.name,
+        list(value.shape),
+        [float(f"{float(each):.6g}") for each in flat[::step]],
+    ]
+
+
+def text(value: Any) -> str:
+    """An attribute as MXNet reads it."""
+    if isinstance(value, (list, tuple)):
+        return "(" + ", ".join(map(text, value)) + ("," if len(value) == 1 else "") + ")"
+    return str(value)
+
+
+def is_numpys(name: str) -> bool:
+    """Whether arrays of an operator are those of mx.np."""
+    return name.startswith(("_np_", "_npi_", "_npx_"))
+
+
+def answer_of(mx: Any, call: Any, question: dict[str, Any], gradient: bool = True) -> Any:
+    """What a library says: outputs and gradients, or ``"raises"``.
+
+    Args:
+        mx: the library.
+        call: function of the operator's name, arrays and attributes that gives its outputs as a list.
+        question: one of :func:`questions`.
+        gradient: whether gradients are asked for too.
+    """
+    numpys = is_numpys(question["op"])
+    attributes = dict(question["attributes"])
+    if question["variadic"]:
+        attributes["num_args"] = len(question["inputs"])
+    before = mx.util.set_np_shape(numpys or question["kind"] in ("empty", "no axes"))
+    try:
+        inputs = [mx.nd.array(each, dtype=each.dtype) for each in arrays_of(question)]
+        if numpys:
+            inputs = [each.as_np_ndarray() for each in inputs]
+        learns = []
+        if gradient and question["gradient"]:
+            learns = [each for each in inputs if np.dtype(each.dtype).kind == "f"]
+            for each in learns:
+                each.attach_grad()
+        with mx.autograd.record(train_mode=True) if learns else mx.autograd.train_mode():
+            outputs = call(question["op"], inputs, attributes)
+        said = {"outputs": [described(each.asnumpy()) for each in outputs]}
+        if learns:
+            heads = [
+                mx.nd.array(head_of(i, o.shape, o.dtype), dtype=o.dtype)
+                for i, o in enumerate(outputs)
+            ]
+            if numpys:
+                heads = [each.as_np_ndarray() for each in heads]
+            try:
+                mx.autograd.backward(outputs, heads)
+                said["gradients"] = [described(each.grad.asnumpy()) for each in learns]
+            except mx.MXNetError:
+                said["gradients"] = "raises"
+        return said
+    except (mx.MXNetError, ValueError, TypeError, IndexError) as error:
+        return ["raises", type(error).__name__, str(error).strip().splitlines()[-1][:160]]
+    finally:
+        mx.util.set_np_shape(before)
+
+
+def answer(source: str, start: str) -> None:
+    """Print MXNet's answers from a place on, a line each; runs where mxnet is."""
+    import mxnet as mx
+    from mxnet._ctypes.ndarray import _imperative_invoke
+    from mxnet.base import _LIB, c_str, check_call
+
+    def call(name: str, arrays: list[Any], attributes: dict[str, Any]) -> list[Any]:
+        handle = ctypes.c_void_p()
+        check_call(_LIB.NNGetOpHandle(c_str(name), ctypes.byref(handle)))
+        keys, values = list(attributes), [text(each) for each in attributes.values()]
+        found = _imperative_invoke(handle.value, arrays, keys, values, None, is_numpys(name), True)
+        return list(found) if isinstance(found, (list, tuple)) else [found]
+
+    for question in json.loads(Path(source).read_text())[int(start) :]:
+        print(SAID + json.dumps(answer_of(mx, call, question)), flush=True)
+
+
+def ask(python: str, asked: list[dict[str, Any]]) -> list[Any]:
+    """MXNet's answers; a process that crashes or hangs is followed by another."""
+    from tests.parity.record_ranges import run_once
+
+    answers: list[Any] = []
+    with tempfile.TemporaryDirectory() as folder:
+        source = Path(folder, "questions.json")
+        source.write_text(json.dumps(asked))
+        while len(answers) < len(asked):
+            lines = run_once(python, __file__, source, len(answers))
+            answers += [
+                json.loads(each.removeprefix(SAID)) for each in lines if each.startswith(SAID)
+            ]
+            if len(answers) < len(asked):
+                answers.append("crashes")
+    return answers
+
+
+def main(python: str) -> None:
+    """Write the fixture."""
+    asked = questions()
+    first, second = ask(python, asked), ask(python, asked)
+    kept = [
+        {**question, "says": one}
+        for question, one, other in zip(asked, first, second, strict=True)
+        if json.dumps(one) == json.dumps(other) and one != "crashes"
+    ]
+    FIXTURE.write_text("[\n" + ",\n".join(json.dumps(each) for each in kept) + "\n]\n")
+    print(f"{len(kept)} of {len(asked)} answers in {FIXTURE}")
+
+
+if __name__ == "__main__":
+    if sys.argv[1] == "--answer":
+        answer(*sys.argv[2:])
+    else:
+        main(sys.argv[1])

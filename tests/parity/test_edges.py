@@ -1,0 +1,77 @@
+"""Operators at the edges of numbers, shapes and dtypes, against what MXNet 1.9.1 said of them.
+
+Errors, dtypes and shapes are known when a call is recorded, so nothing is computed for them; the values
+for NaN, infinities and very large and small numbers are computed in one program for each kind of question.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import numpy as np
+import pytest
+
+import mixnet as mx
+from mixnet.ndarray.invoke import invoke
+from mixnet.ops import OPERATORS
+from tests.parity.record_edges import FIXTURE, arrays_of, described, is_numpys, text
+
+QUESTIONS = json.loads(FIXTURE.read_text())
+SPECIAL = ("special", "special first")
+SAYS = json.loads(FIXTURE.with_name("edges_differ.json").read_text())
+"""Questions on which mixnet differs: ``{reason: [[operator, kind], ...]}``."""
+DIFFERS = {(name, kind) for pairs in SAYS.values() for name, kind in pairs}
+
+
+def ask(question: dict[str, Any]) -> list[Any]:
+    """The outputs of a call, which is recorded and not computed."""
+    numpys = is_numpys(question["op"])
+    op = OPERATORS[question["op"]]
+    attributes = {key: text(value) for key, value in question["attributes"].items()}
+    with mx.util.np_shape(numpys or question["kind"] in ("empty", "no axes")):
+        arrays = [mx.nd.array(each, dtype=each.dtype) for each in arrays_of(question)]
+        if numpys:
+            arrays = [each.as_np_ndarray() for each in arrays]
+        with mx.autograd.train_mode():
+            found = invoke(op, arrays, attributes, cls=type(arrays[0]))
+    return list(found) if isinstance(found, (list, tuple)) else [found]
+
+
+def difference(question: dict[str, Any]) -> str | None:
+    """What differs from MXNet's answer before anything is computed; None if nothing does."""
+    says = question["says"]
+    try:
+        outputs = ask(question)
+    except mx.MXNetError as error:
+        return None if isinstance(says, list) else f"refused: {error}"
+    if isinstance(says, list):
+        return f"computed where MXNet says: {says[2]}"
+    given = [[np.dtype(each.dtype).name, list(each.shape)] for each in outputs]
+    wanted = [each[:2] for each in says["outputs"]]
+    return None if given == wanted else f"{given} in place of {wanted}"
+
+
+KINDS = sorted({each["kind"].partition("=")[0] for each in QUESTIONS})
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_errors_dtypes_and_shapes(kind: str) -> None:
+    asked = [each for each in QUESTIONS if each["kind"].partition("=")[0] == kind]
+    found = {(each["op"], each["kind"]): difference(each) for each in asked}
+    wrong = {key: said for key, said in found.items() if said and key not in DIFFERS}
+    assert not wrong, "\n".join(f"{key}: {said}" for key, said in wrong.items())
+
+
+@pytest.mark.parametrize("kind", SPECIAL)
+def test_values(kind: str) -> None:
+    asked = [each for each in QUESTIONS if each["kind"] == kind and isinstance(each["says"], dict)]
+    asked = [each for each in asked if (each["op"], kind) not in DIFFERS]
+    outputs = [(each, ask(each)) for each in asked]
+    wrong = []
+    for question, arrays in outputs:
+        for array, wanted in zip(arrays, question["says"]["outputs"], strict=True):
+            given = described(array.asnumpy())[2]
+            if not np.allclose(given, wanted[2], rtol=2e-3, atol=1e-5, equal_nan=True):
+                wrong.append(f"{question['op']}: {given} in place of {wanted[2]}")
+    assert not wrong, "\n".join(wrong)
