@@ -25,13 +25,17 @@ def read_model(path: str | os.PathLike[str]) -> Any:
     except Exception as error:  # protobuf has a DecodeError of its own
         if type(error).__name__ != "DecodeError":
             raise
-        raise FileFormatError(f"{os.fspath(path)} is no ONNX file, or it is damaged: {error}.") from None
+        raise FileFormatError(
+            f"{os.fspath(path)} is no ONNX file, or it is damaged: {error}."
+        ) from None
     if not model.HasField("graph"):
         raise FileFormatError(f"{os.fspath(path)} is no ONNX file: it has no graph.")
     return model
 
 
-def get_model_metadata(model_file: str | os.PathLike[str]) -> dict[str, list[tuple[str, tuple[Any, ...]]]]:
+def get_model_metadata(
+    model_file: str | os.PathLike[str],
+) -> dict[str, list[tuple[str, tuple[Any, ...]]]]:
     """Names and shapes of inputs and outputs of an ONNX file.
 
     Args:
@@ -48,7 +52,9 @@ def get_model_metadata(model_file: str | os.PathLike[str]) -> dict[str, list[tup
     graph = read_model(model_file).graph
     inside = {each.name for each in graph.initializer}
     return {
-        "input_tensor_data": [(each.name, _shape(each)) for each in graph.input if each.name not in inside],
+        "input_tensor_data": [
+            (each.name, _shape(each)) for each in graph.input if each.name not in inside
+        ],
         "output_tensor_data": [(each.name, _shape(each)) for each in graph.output],
     }
 

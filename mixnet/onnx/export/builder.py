@@ -174,7 +174,9 @@ class Builder:
         """
         steps = self.steps[since:]
         maker = next((step for step in steps if value in step.outputs), None)
-        if maker is None or any(isinstance(a, Builder) for s in steps for a in s.attributes.values()):
+        if maker is None or any(
+            isinstance(a, Builder) for s in steps for a in s.attributes.values()
+        ):
             value = self.Identity(value)
             steps = self.steps[-1:]
             maker = steps[0]

@@ -99,7 +99,7 @@ def _as_number(b: Builder, call: Call, found: str, turned: bool = False) -> str:
 
 def truth(b: Builder, value: str, dtype: np.dtype) -> str:
     """Which elements are not 0."""
-    return value if dtype == bool else b.Not(b.Equal(value, b.constant(np.zeros((), dtype))))
+    return value if dtype == np.bool_ else b.Not(b.Equal(value, b.constant(np.zeros((), dtype))))
 
 
 @converts(*[f"broadcast_{name}" for name in _LOGICAL], *[f"_{name}" for name in _LOGICAL])
@@ -173,14 +173,16 @@ def _(b: Builder, call: Call) -> str:
 
 @converts("Cast", "amp_cast")
 def _(b: Builder, call: Call) -> str:
-    if call.out_dtypes[0] == bool:
+    if call.out_dtypes[0] == np.bool_:
         raise NotHere
     return b.cast(call.x, call.out_dtypes[0], call.dtype)
 
 
 @converts("amp_multicast")
 def _(b: Builder, call: Call) -> Any:
-    return [b.cast(x, o, d) for x, d, o in zip(call.inputs, call.dtypes, call.out_dtypes, strict=True)]
+    return [
+        b.cast(x, o, d) for x, d, o in zip(call.inputs, call.dtypes, call.out_dtypes, strict=True)
+    ]
 
 
 @converts("zeros_like", "ones_like")

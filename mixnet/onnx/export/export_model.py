@@ -138,19 +138,28 @@ def _inputs(symbol: Symbol, arrays: Mapping[str, Any], shapes: Any, types: Any) 
     if shapes and isinstance(shapes[0], int):
         shapes = [tuple(shapes)]
     labels = [n for n in symbol.list_inputs() if n not in arrays and n not in names]
-    if len(shapes) == len(names) + len(labels):  # shapes of labels too, which prediction does not read
+    if len(shapes) == len(names) + len(
+        labels
+    ):  # shapes of labels too, which prediction does not read
         wanted = [n for n in symbol.list_inputs() if n not in arrays]
         shapes = [shape for name, shape in zip(wanted, shapes, strict=True) if name in names]
     if len(shapes) != len(names):
-        missing = f" A parameter without an array counts as one.{_near(names, arrays)}" if arrays else ""
+        missing = (
+            f" A parameter without an array counts as one.{_near(names, arrays)}" if arrays else ""
+        )
         raise ShapeError(
             f"export_model: in_shapes has {len(shapes)} shape(s), but the inputs are "
             f"{', '.join(map(repr, names)) or 'none'}. Give one shape for each, in this order.{missing}"
         )
     kinds = list(types) if isinstance(types, (list, tuple)) else [types] * len(names)
     if len(kinds) != len(names):
-        raise AttributeValueError(f"export_model: in_types has {len(kinds)} dtypes for {len(names)} inputs.")
-    return [Input(n, tuple(int(e) for e in s), np.dtype(as_dtype(t))) for n, s, t in zip(names, shapes, kinds, strict=True)]
+        raise AttributeValueError(
+            f"export_model: in_types has {len(kinds)} dtypes for {len(names)} inputs."
+        )
+    return [
+        Input(n, tuple(int(e) for e in s), np.dtype(as_dtype(t)))
+        for n, s, t in zip(names, shapes, kinds, strict=True)
+    ]
 
 
 def _near(names: Sequence[str], arrays: Mapping[str, Any]) -> str:
@@ -161,7 +170,9 @@ def _opened(inputs: Sequence[Input], shapes: Any) -> list[Input]:
     """The inputs with open extents."""
     if shapes is None:
         shapes = [(None,) * len(each.shape) for each in inputs]
-    if len(shapes) != len(inputs) or any(len(s) != len(i.shape) for s, i in zip(shapes, inputs, strict=False)):
+    if len(shapes) != len(inputs) or any(
+        len(s) != len(i.shape) for s, i in zip(shapes, inputs, strict=False)
+    ):
         raise ShapeError(
             f"export_model: dynamic_input_shapes={shapes} does not go with the inputs "
             f"{', '.join(f'{each.name}{each.shape}' for each in inputs)}. Give each of their shapes, with None "
@@ -179,5 +190,3 @@ def _different(names: Sequence[str]) -> list[str]:
             made = f"{name}_{number}"
         found.append(made)
     return found
-
-

@@ -87,8 +87,9 @@ def applied(node: Node) -> Any:
 
     def run(*arrays: Any) -> Any:
         if op.takes_key:
-            return op.apply(node.statics, [*arrays, np.zeros(3, np.uint32)], [*scalars, np.float64(0)])
+            return op.apply(
+                node.statics, [*arrays, np.zeros(3, np.uint32)], [*scalars, np.float64(0)]
+            )
         return op.apply(node.statics, arrays, scalars)
 
     return run
-

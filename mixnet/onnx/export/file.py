@@ -6,7 +6,6 @@ import os
 from collections.abc import Iterator
 from typing import Any
 
-
 from mixnet.onnx.package import onnx_package
 from mixnet.runtime.whole_file import write_whole
 
@@ -61,5 +60,3 @@ def check(model: Any, path: str | os.PathLike[str]) -> None:
 def _is_outside(model: Any) -> bool:
     external = onnx_package().TensorProto.EXTERNAL
     return any(each.data_location == external for each in model.graph.initializer)
-
-

@@ -22,7 +22,11 @@ def _cast(x: np.ndarray, to: int) -> np.ndarray:
 
 
 def _expand(x: np.ndarray, shape: np.ndarray) -> np.ndarray:
-    return x * np.ones(tuple(shape), x.dtype) if x.dtype != bool else np.broadcast_to(x, np.broadcast_shapes(x.shape, tuple(shape)))
+    return (
+        x * np.ones(tuple(shape), x.dtype)
+        if x.dtype != np.bool_
+        else np.broadcast_to(x, np.broadcast_shapes(x.shape, tuple(shape)))
+    )
 
 
 def _reshape(x: np.ndarray, shape: np.ndarray) -> np.ndarray:
@@ -41,13 +45,15 @@ _FOLDS: dict[str, Callable[..., np.ndarray]] = {
 }  # fmt: skip
 
 
-def folded(op_type: str, inputs: Sequence[np.ndarray], attributes: Mapping[str, Any]) -> np.ndarray | None:
+def folded(
+    op_type: str, inputs: Sequence[np.ndarray], attributes: Mapping[str, Any]
+) -> np.ndarray | None:
     """The result of a node on constants; None where it is to be a node."""
     function = _FOLDS.get(op_type)
     if function is None or not inputs or any(each.size > MOST for each in inputs):
         return None
     given = {key: value for key, value in attributes.items() if value is not None}
-    if op_type == "Expand" and np.prod(inputs[1], dtype=np.int64) > MOST or "allowzero" in given:
+    if (op_type == "Expand" and np.prod(inputs[1], dtype=np.int64) > MOST) or "allowzero" in given:
         return None
     found = np.asarray(function(*inputs, **given))
     return found if found.size <= MOST else None

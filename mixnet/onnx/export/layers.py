@@ -78,7 +78,7 @@ def _(b: Builder, call: Call) -> str:
 def _(b: Builder, call: Call) -> str:
     only_floats(call)
     kind, last = call["pool_type"], channels_last(call)
-    if call.node.op.name == "Pooling_v1" or kind == "lp" and call["p_value"] not in (1, 2):
+    if call.node.op.name == "Pooling_v1" or (kind == "lp" and call["p_value"] not in (1, 2)):
         raise NotHere
     x = _moved(b, call.x, call.ndim) if last else call.x
     found = _pooled_whole(b, call, x, kind) if call["global_pool"] else _pooled(b, call, x, kind)
@@ -103,7 +103,9 @@ def _pooled(b: Builder, call: Call, x: str, kind: str) -> str:
     after = list(pads)
     if call["pooling_convention"] == "full":
         # Windows that hang over the end are padding there, so that every runtime has as many of them.
-        after = [p + _over(n, k, s, p) for n, k, s, p in zip(extents, kernel, strides, pads, strict=True)]
+        after = [
+            p + _over(n, k, s, p) for n, k, s, p in zip(extents, kernel, strides, pads, strict=True)
+        ]
     given: dict[str, Any] = {"kernel_shape": kernel, "strides": strides, "pads": pads + after}
     if kind == "max":
         return b.MaxPool(x, **given)
@@ -113,7 +115,11 @@ def _pooled(b: Builder, call: Call, x: str, kind: str) -> str:
         raise NotHere  # what hangs over counts in other ways
     with_pads = kind == "sum" or call.attributes.get("count_include_pad") is not False
     found = b.AveragePool(x, count_include_pad=int(with_pads), **given)
-    return b.Mul(found, b.constant(np.asarray(math.prod(kernel), call.dtype))) if kind == "sum" else found
+    return (
+        b.Mul(found, b.constant(np.asarray(math.prod(kernel), call.dtype)))
+        if kind == "sum"
+        else found
+    )
 
 
 def _over(extent: int | None, kernel: int, stride: int, pad: int) -> int:
@@ -169,18 +175,32 @@ def _(b: Builder, call: Call) -> str:
     size = int(call["nsize"])
     if size % 2 == 0 or call.ndim != 4:
         raise NotHere
-    return b.LRN(call.x, size=size, alpha=float(call["alpha"]), beta=float(call["beta"]), bias=float(call["knorm"]))
+    return b.LRN(
+        call.x,
+        size=size,
+        alpha=float(call["alpha"]),
+        beta=float(call["beta"]),
+        bias=float(call["knorm"]),
+    )
 
 
 @converts("L2Normalization")
 def _(b: Builder, call: Call) -> str:
-    axes = {"channel": [1], "spatial": range(2, call.ndim), "instance": range(1, call.ndim)}[call["mode"]]
+    axes = {"channel": [1], "spatial": range(2, call.ndim), "instance": range(1, call.ndim)}[
+        call["mode"]
+    ]
     total = b.reduce("ReduceSum", b.Mul(call.x, call.x), axes, True)
     length = b.Sqrt(b.Add(total, b.constant(np.asarray(call["eps"], call.dtype))))
     return b.Div(call.x, length)
 
 
-_ACTIVATIONS = {"relu": "Relu", "sigmoid": "Sigmoid", "softrelu": "Softplus", "softsign": "Softsign", "tanh": "Tanh"}
+_ACTIVATIONS = {
+    "relu": "Relu",
+    "sigmoid": "Sigmoid",
+    "softrelu": "Softplus",
+    "softsign": "Softsign",
+    "tanh": "Tanh",
+}
 
 
 @converts("Activation")
@@ -234,7 +254,9 @@ def _(b: Builder, call: Call) -> str:
         x = b.Div(x, b.constant(np.asarray(call["temperature"], call.dtype)))
     if call.node.op.name == "softmin":
         x = b.Neg(x)
-    found = b.add("LogSoftmax" if call.node.op.name == "log_softmax" else "Softmax", (x,), 1, {"axis": axis})
+    found = b.add(
+        "LogSoftmax" if call.node.op.name == "log_softmax" else "Softmax", (x,), 1, {"axis": axis}
+    )
     return b.cast(found, call.out_dtypes[0], call.dtype)
 
 
@@ -298,7 +320,9 @@ def _(b: Builder, call: Call) -> str:
     size = size * 2 if len(size) == 1 else size
     if size == (1, 1):
         return b.GlobalAveragePool(call.x)
-    if None in call.shapes[0][2:] or any(n % s for n, s in zip(call.shapes[0][2:], size, strict=True)):
+    if None in call.shapes[0][2:] or any(
+        n % s for n, s in zip(call.shapes[0][2:], size, strict=True)
+    ):
         raise NotHere
     steps = [n // s for n, s in zip(call.shapes[0][2:], size, strict=True)]
     return b.AveragePool(call.x, kernel_shape=steps, strides=steps)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 import mixnet.onnx.export.conversions  # noqa: F401 - fills the table
-from mixnet.base import MXNetError, ShapeError
+from mixnet.base import ShapeError
 from mixnet.graph.graph import Graph
 from mixnet.graph.node import Entry, Node
 from mixnet.libinfo import __version__
@@ -18,7 +18,7 @@ from mixnet.onnx.export.extents import OpenShapes, applied
 from mixnet.onnx.export.primitives import Lowering, NoRule, traced
 from mixnet.onnx.export.table import CONVERSIONS, REASONS, Call, NotHere, refusal
 from mixnet.onnx.package import onnx_package
-from mixnet.passes.infer_shape import infer, is_known
+from mixnet.passes.infer_shape import infer
 
 
 @dataclass(frozen=True)
@@ -109,7 +109,10 @@ class Walk:
             if node.name in given:
                 each = given[node.name]
                 name = self.b.fresh(node.name)
-                dims = [d if isinstance(d, (int, str)) else f"{name}_axis{i}" for i, d in enumerate(each.shape)]
+                dims = [
+                    d if isinstance(d, (int, str)) else f"{name}_axis{i}"
+                    for i, d in enumerate(each.shape)
+                ]
                 self.b.inputs.append((name, each.dtype, dims))
                 self.values[entry] = name
             elif node.name in self.params:
@@ -132,12 +135,7 @@ class Walk:
                 self.b.infos.append((value, self.dtype(entry), self._dims(entry)))
             self.values[entry] = value
         if len(self.b.steps) > since:
-            last = self.b.steps[-1]
-            last.name = node.name if node.name not in self._names() else last.name
-
-    def _names(self) -> set[str]:
-        self.__dict__.setdefault("_used", set())
-        return self.__dict__["_used"]
+            self.b.steps[-1].name = node.name
 
     def _dims(self, entry: Entry) -> list[Any]:
         return list(self.shape(entry))
@@ -167,18 +165,19 @@ class Walk:
         if node.op.name in REASONS:
             raise refusal(node, REASONS[node.op.name])
         conversion = CONVERSIONS.get(node.op.name)
-        since, constants = len(self.b.steps), dict(self.b.constants)
+        since = len(self.b.steps)
         if conversion is not None:
             try:
                 return conversion(self.b, call)
             except NotHere:
                 del self.b.steps[since:]
-        _ = constants
         return self._by_primitives(node, call)
 
     def _by_primitives(self, node: Node, call: Call) -> Any:
         """The nodes of what the operator's function computes."""
-        if node.op.takes_key and node.op.draws(node.statics, list(zip(call.shapes, call.dtypes, strict=True))):
+        if node.op.takes_key and node.op.draws(
+            node.statics, list(zip(call.shapes, call.dtypes, strict=True))
+        ):
             raise refusal(node, "it draws random numbers in a way that ONNX does not.")
         sizes: dict[str, str] = {}
         shapes: list[Any] = list(call.shapes)
@@ -191,7 +190,8 @@ class Walk:
             if self.open is None:
                 raise
             raise refusal(
-                node, f"its shapes cannot stay open ({str(error).splitlines()[0]}). Export it with fixed shapes."
+                node,
+                f"its shapes cannot stay open ({str(error).splitlines()[0]}). Export it with fixed shapes.",
             ) from None
         count = node.op.num_visible(node.statics, len(node.inputs))
         return Lowering(self.b, sizes).run(closed, call.inputs)[:count]
@@ -268,13 +268,13 @@ def to_model(
     read = {node.name for node in read_in_prediction(graph)}
     walk = Walk(graph, [each for each in inputs if each.name in read], params, builder)
     heads = walk.run()
-    made: set[str] = {name for name, _, _ in builder.inputs} | set(builder.constants)
+    taken = {name for name, _, _ in builder.inputs} | set(builder.constants)
     builder.doc = ""
     for name, value, entry in zip(names, heads, graph.heads, strict=True):
-        if value in made or value != name:
+        if value in taken or value != name:
             builder.scope = name
-            value = builder.rename(builder.Identity(value), name, len(builder.steps) - 1) if value in made or value != name else value
-        made.add(value)
+            value = builder.rename(builder.Identity(value), name, len(builder.steps) - 1)
+        taken.add(value)
         dims = [d if d is not None else f"{value}_axis{i}" for i, d in enumerate(walk.shape(entry))]
         builder.outputs.append((value, walk.dtype(entry), dims))
     outputs = {name for name, _, _ in builder.outputs}
@@ -317,6 +317,3 @@ def _reads(step: Any) -> set[str]:
             found |= {name for inner in value.steps for name in _reads(inner)}
             found |= {name for name, _, _ in value.outputs}
     return found
-
-
-_ = (MXNetError, is_known)

@@ -20,7 +20,12 @@ _BINARY = {"add": "Add", "add_any": "Add", "sub": "Sub", "mul": "Mul", "max": "M
 _COMPARE = {"eq": "Equal", "lt": "Less", "le": "LessOrEqual", "gt": "Greater", "ge": "GreaterOrEqual",
             "lt_to": "Less", "le_to": "LessOrEqual"}  # fmt: skip
 _LOGIC = {"and": ("And", "BitwiseAnd"), "or": ("Or", "BitwiseOr"), "xor": ("Xor", "BitwiseXor")}
-_REDUCE = {"reduce_sum": "ReduceSum", "reduce_max": "ReduceMax", "reduce_min": "ReduceMin", "reduce_prod": "ReduceProd"}
+_REDUCE = {
+    "reduce_sum": "ReduceSum",
+    "reduce_max": "ReduceMax",
+    "reduce_min": "ReduceMin",
+    "reduce_prod": "ReduceProd",
+}
 # Whole numbers that runtimes compute with; others are computed in int64 and cut to their width.
 _WIDE = {np.dtype("int32"), np.dtype("int64")}
 
@@ -40,11 +45,14 @@ def in_wide(low: Lowering, equation: Any, inputs: list[str], compute: Any) -> st
     dtype = dtype_of(equation.invars[0])
     if not is_narrow(dtype):
         return compute(*inputs)
-    wide = [low.b.cast(each, np.int64, dtype_of(a)) for each, a in zip(inputs, equation.invars, strict=True)]
+    wide = [
+        low.b.cast(each, np.int64, dtype_of(a))
+        for each, a in zip(inputs, equation.invars, strict=True)
+    ]
     return low.b.cast(compute(*wide), dtype_of(equation.outvars[0]))
 
 
-def number(low: Lowering, value: float, atom: Any) -> str:
+def number(low: Lowering, value: Any, atom: Any) -> str:
     """A constant in the dtype of another value."""
     return low.b.constant(np.asarray(value, dtype_of(atom)))
 
@@ -60,7 +68,7 @@ def _(low: Lowering, equation: Any, inputs: list[str]) -> Any:
 @rule(*_BINARY)
 def _(low: Lowering, equation: Any, inputs: list[str]) -> str:
     op_type = _BINARY[equation.primitive.name]
-    if dtype_of(equation.invars[0]) == bool:
+    if dtype_of(equation.invars[0]) == np.bool_:
         return low.b.add({"Min": "And", "Mul": "And"}.get(op_type, "Or"), inputs, 1, {})
     return in_wide(low, equation, inputs, getattr(low.b, op_type))
 
@@ -78,7 +86,7 @@ def _(low: Lowering, equation: Any, inputs: list[str]) -> str:
 @rule(*_COMPARE)
 def _(low: Lowering, equation: Any, inputs: list[str]) -> str:
     dtype, op_type = dtype_of(equation.invars[0]), _COMPARE[equation.primitive.name]
-    if dtype == bool and op_type == "Equal":
+    if dtype == np.bool_ and op_type == "Equal":
         return low.b.Equal(*inputs)
     if is_narrow(dtype):
         inputs = [low.b.cast(each, np.int64) for each in inputs]
@@ -87,7 +95,7 @@ def _(low: Lowering, equation: Any, inputs: list[str]) -> str:
 
 @rule("ne")
 def _(low: Lowering, equation: Any, inputs: list[str]) -> str:
-    if is_narrow(dtype_of(equation.invars[0])) and dtype_of(equation.invars[0]) != bool:
+    if is_narrow(dtype_of(equation.invars[0])) and dtype_of(equation.invars[0]) != np.bool_:
         inputs = [low.b.cast(each, np.int64) for each in inputs]
     return low.b.Not(low.b.Equal(*inputs))
 
@@ -95,14 +103,14 @@ def _(low: Lowering, equation: Any, inputs: list[str]) -> str:
 @rule(*_LOGIC)
 def _(low: Lowering, equation: Any, inputs: list[str]) -> str:
     logical, bitwise = _LOGIC[equation.primitive.name]
-    if dtype_of(equation.invars[0]) == bool:
+    if dtype_of(equation.invars[0]) == np.bool_:
         return low.b.add(logical, inputs, 1, {})
     return low.b.add(needs(low, bitwise, 18), inputs, 1, {})
 
 
 @rule("not")
 def _(low: Lowering, equation: Any, inputs: list[str]) -> str:
-    if dtype_of(equation.invars[0]) == bool:
+    if dtype_of(equation.invars[0]) == np.bool_:
         return low.b.Not(*inputs)
     return low.b.add(needs(low, "BitwiseNot", 18), inputs, 1, {})
 
@@ -136,7 +144,17 @@ def _(low: Lowering, equation: Any, inputs: list[str]) -> str:
     return low.b.Mul(low.b.Sign(x), low.b.Floor(low.b.Add(low.b.Abs(x), half)))
 
 
-@rule("exp2", "log1p", "expm1", "rsqrt", "square", "cbrt", "is_finite", "integer_pow", "population_count")
+@rule(
+    "exp2",
+    "log1p",
+    "expm1",
+    "rsqrt",
+    "square",
+    "cbrt",
+    "is_finite",
+    "integer_pow",
+    "population_count",
+)
 def _(low: Lowering, equation: Any, inputs: list[str]) -> str:
     (x,), atom, b = inputs, equation.invars[0], low.b
     name = equation.primitive.name
@@ -156,7 +174,9 @@ def _(low: Lowering, equation: Any, inputs: list[str]) -> str:
         return in_wide(low, equation, inputs, lambda x: _integer_power(low, x, equation))
     if name == "is_finite":
         x = b.cast(x, np.float32, dtype_of(atom)) if dtype_of(atom).itemsize < 4 else x
-        return b.Not(b.Or(b.IsNaN(x), b.Equal(b.Abs(x), b.constant(np.asarray(np.inf, _wide_float(atom))))))
+        return b.Not(
+            b.Or(b.IsNaN(x), b.Equal(b.Abs(x), b.constant(np.asarray(np.inf, _wide_float(atom)))))
+        )
     raise NoRule(f"it computes {name!r}, which is none of ONNX's operators")
 
 
@@ -227,7 +247,9 @@ def _(low: Lowering, equation: Any, inputs: list[str]) -> str:
     for i, share in enumerate(_LANCZOS[1:], 1):
         total = b.Add(total, b.Div(n(share), b.Add(at, n(i))))
     base = b.Add(at, n(7.5))
-    plain = b.Sub(b.Add(b.Mul(b.Add(at, n(0.5)), b.Log(base)), n(0.5 * math.log(2 * math.pi))), base)
+    plain = b.Sub(
+        b.Add(b.Mul(b.Add(at, n(0.5)), b.Log(base)), n(0.5 * math.log(2 * math.pi))), base
+    )
     plain = b.Add(plain, b.Log(total))
     turned = b.Sub(n(math.log(math.pi)), b.Log(b.Abs(b.Sin(b.Mul(n(math.pi), x)))))
     return b.Where(below, b.Sub(turned, plain), plain)
@@ -247,7 +269,7 @@ def _(low: Lowering, equation: Any, inputs: list[str]) -> str:
         return cases[0]
     if is_narrow(dtype):
         cases = [b.cast(each, np.int64) for each in cases]
-    if dtype_of(equation.invars[0]) == bool:
+    if dtype_of(equation.invars[0]) == np.bool_:
         found = b.Where(which, cases[1], cases[0])
     else:
         found = cases[0]
@@ -262,7 +284,7 @@ def _(low: Lowering, equation: Any, inputs: list[str]) -> str:
     known = low.b.known(inputs[0])
     if known is not None and known.size == 1 and before != after:
         return low.b.constant(known.astype(after))
-    if after == bool and before != bool:
+    if after == np.bool_ and before != np.bool_:
         zero = low.b.constant(np.zeros((), before))
         return low.b.Not(low.b.Equal(inputs[0], zero))
     return low.b.cast(inputs[0], after, before)
@@ -348,7 +370,9 @@ def _(low: Lowering, equation: Any, inputs: list[str]) -> str:
     ]  # fmt: skip
     if not cut:
         return inputs[0]
-    starts, ends = (low.shape([params[k][i] for i in cut]) for k in ("start_indices", "limit_indices"))
+    starts, ends = (
+        low.shape([params[k][i] for i in cut]) for k in ("start_indices", "limit_indices")
+    )
     return low.b.Slice(inputs[0], starts, ends, cut, [steps[i] for i in cut])
 
 
@@ -362,7 +386,11 @@ def _(low: Lowering, equation: Any, inputs: list[str]) -> str:
 @rule("pad")
 def _(low: Lowering, equation: Any, inputs: list[str]) -> str:
     x, value = inputs
-    widths, shape, dtype = equation.params["padding_config"], equation.invars[0].aval.shape, dtype_of(equation.outvars[0])
+    widths, shape, dtype = (
+        equation.params["padding_config"],
+        equation.invars[0].aval.shape,
+        dtype_of(equation.outvars[0]),
+    )
     narrow = is_narrow(dtype)
     if narrow:
         x, value = (low.b.cast(each, np.int64) for each in (x, value))
@@ -420,7 +448,9 @@ def _(low: Lowering, equation: Any, inputs: list[str]) -> str:
 @rule("reduce_and", "reduce_or")
 def _(low: Lowering, equation: Any, inputs: list[str]) -> str:
     op_type = "ReduceMin" if equation.primitive.name == "reduce_and" else "ReduceMax"
-    return in_wide(low, equation, inputs, lambda x: low.b.reduce(op_type, x, equation.params["axes"], False))
+    return in_wide(
+        low, equation, inputs, lambda x: low.b.reduce(op_type, x, equation.params["axes"], False)
+    )
 
 
 @rule("argmax", "argmin")
@@ -451,7 +481,11 @@ def _(low: Lowering, equation: Any, inputs: list[str]) -> str:
 @rule("cumprod", "cummax", "cummin")
 def _(low: Lowering, equation: Any, inputs: list[str]) -> str:
     """Every element with those before it, by a triangle of them: for axes that are not long."""
-    b, axis, extent = low.b, equation.params["axis"], equation.invars[0].aval.shape[equation.params["axis"]]
+    b, axis, extent = (
+        low.b,
+        equation.params["axis"],
+        equation.invars[0].aval.shape[equation.params["axis"]],
+    )
     if not isinstance(extent, int):
         raise NoRule(f"{equation.primitive.name} along an axis of open extent")
     name = equation.primitive.name
@@ -462,8 +496,15 @@ def _(low: Lowering, equation: Any, inputs: list[str]) -> str:
     if equation.params["reverse"]:
         triangle = triangle.T
     kept = triangle.reshape(extent, extent, *(1,) * (rank - axis - 1))
-    rows = b.Where(b.constant(kept), b.Unsqueeze(inputs[0], [axis]), number(low, neutral, equation.invars[0]))
-    return b.reduce({"cumprod": "ReduceProd", "cummax": "ReduceMax", "cummin": "ReduceMin"}[name], rows, [axis + 1], False)
+    rows = b.Where(
+        b.constant(kept), b.Unsqueeze(inputs[0], [axis]), number(low, neutral, equation.invars[0])
+    )
+    return b.reduce(
+        {"cumprod": "ReduceProd", "cummax": "ReduceMax", "cummin": "ReduceMin"}[name],
+        rows,
+        [axis + 1],
+        False,
+    )
 
 
 @rule("sort")
@@ -493,7 +534,10 @@ def _(low: Lowering, equation: Any, inputs: list[str]) -> str:
     (left, right), (left_batch, right_batch) = equation.params["dimension_numbers"]
     out = dtype_of(equation.outvars[0])
     compute = out if out.kind == "f" else np.dtype("float64")  # runtimes multiply few whole numbers
-    x, y = (low.b.cast(each, compute, dtype_of(a)) for each, a in zip(inputs, equation.invars, strict=True))
+    x, y = (
+        low.b.cast(each, compute, dtype_of(a))
+        for each, a in zip(inputs, equation.invars, strict=True)
+    )
     letters = iter("abcdefghijklmnopqrstuvwxyz")
     ranks = [len(a.aval.shape) for a in equation.invars]
     first = [next(letters) for _ in range(ranks[0])]
@@ -507,5 +551,7 @@ def _(low: Lowering, equation: Any, inputs: list[str]) -> str:
     if ranks == [2, 2] and (tuple(left), tuple(right)) == ((1,), (0,)):
         found = low.b.MatMul(x, y)
     else:
-        found = low.b.Einsum(x, y, equation=f"{''.join(first)},{''.join(second)}->{''.join(result)}")
+        found = low.b.Einsum(
+            x, y, equation=f"{''.join(first)},{''.join(second)}->{''.join(result)}"
+        )
     return low.b.cast(found, out, compute)

@@ -47,7 +47,12 @@ def _spread(low: Lowering, x: str, shape: Any, steps: Any) -> str:
         wide = b.Pad(b.Unsqueeze(x, [axis + 1]), [0] * (rank + 1) + after)
         extents = [shape[k] if k != axis else -1 for k in range(rank)]
         extents[:axis] = [0] * axis
-        extents[axis + 1 :] = [int((shape[k] - 1) * (steps[k - 2] if k < axis else 1) + 1) if k < axis else int(shape[k]) for k in range(axis + 1, rank)]
+        extents[axis + 1 :] = [
+            int((shape[k] - 1) * (steps[k - 2] if k < axis else 1) + 1)
+            if k < axis
+            else int(shape[k])
+            for k in range(axis + 1, rank)
+        ]
         x = b.slice(b.Reshape(wide, extents), axis, 0, -(step - 1))
     return x
 
@@ -107,7 +112,10 @@ def _(low: Lowering, equation: Any, inputs: list[str]) -> str:
 
 def _clamped_starts(low: Lowering, shape: Any, sizes: Any, starts: list[str], atoms: Any) -> str:
     b = low.b
-    columns = [b.Unsqueeze(b.cast(s, np.int64, dtype_of(a)), [0]) for s, a in zip(starts, atoms, strict=True)]
+    columns = [
+        b.Unsqueeze(b.cast(s, np.int64, dtype_of(a)), [0])
+        for s, a in zip(starts, atoms, strict=True)
+    ]
     first = b.Concat(*columns, axis=0)
     most = low.shape([extent - size for extent, size in zip(shape, sizes, strict=True)])
     return b.Max(b.Min(first, most), [0] * len(sizes))
@@ -131,7 +139,9 @@ def _(low: Lowering, equation: Any, inputs: list[str]) -> str:
 def _scaled(low: Lowering, places: str, behind: Any) -> str:
     """Places along an axis as places in the flat array."""
     step = low.product(behind)
-    return places if isinstance(step, int) and step == 1 else low.b.Mul(places, [step] if isinstance(step, int) else step)
+    if isinstance(step, int):
+        return places if step == 1 else low.b.Mul(places, low.b.constant(np.int64(step)))
+    return low.b.Mul(places, low.b.Squeeze(step, [0]))
 
 
 def _added(low: Lowering, total: Any, row: str, axis: int, rank: int) -> str:
@@ -140,7 +150,15 @@ def _added(low: Lowering, total: Any, row: str, axis: int, rank: int) -> str:
     return row if total is None else low.b.Add(total, row)
 
 
-def _places(low: Lowering, equation: Any, indices: str, shape: Any, out: Any, numbers: tuple[Any, ...], clip: bool) -> tuple[str, str | None]:
+def _places(
+    low: Lowering,
+    equation: Any,
+    indices: str,
+    shape: Any,
+    out: Any,
+    numbers: tuple[Any, ...],
+    clip: bool,
+) -> tuple[str, str | None]:
     """Where in the flat operand each element of a window lies, and whether its window lies inside.
 
     Args:
@@ -160,14 +178,17 @@ def _places(low: Lowering, equation: Any, indices: str, shape: Any, out: Any, nu
     for axis, extent in enumerate(shape):
         here: Any = None  # what varies along this axis, shaped to broadcast against out
         if axis in mapped:
-            start = b.Gather(indices, b.constant(np.int64(mapped.index(axis))), axis=len(index_shape) - 1)
+            start = b.Gather(
+                indices, b.constant(np.int64(mapped.index(axis))), axis=len(index_shape) - 1
+            )
             most = low.size(extent - sizes[axis])
-            limit = [most] if isinstance(most, int) else most
+            zero = b.constant(np.int64(0))
+            limit = b.constant(np.int64(most)) if isinstance(most, int) else b.Squeeze(most, [0])
             if clip:
-                start = b.Max(b.Min(start, limit), [0])
+                start = b.Max(b.Min(start, limit), zero)
             else:
-                good = b.And(b.GreaterOrEqual(start, b.constant([0])), b.LessOrEqual(start, b.value(limit)))
-                start = b.Max(b.Min(start, limit), [0])
+                good = b.And(b.GreaterOrEqual(start, zero), b.LessOrEqual(start, limit))
+                start = b.Max(b.Min(start, limit), zero)
                 good = b.Unsqueeze(good, list(offset)) if offset else good
                 fits = good if fits is None else b.And(fits, good)
             here = b.Unsqueeze(start, list(offset)) if offset else start
@@ -180,7 +201,7 @@ def _places(low: Lowering, equation: Any, indices: str, shape: Any, out: Any, nu
         if here is not None:
             here = _scaled(low, here, shape[axis + 1 :])
             total = here if total is None else b.Add(total, here)
-    total = b.constant([0]) if total is None else total
+    total = b.constant(np.int64(0)) if total is None else total
     return b.Expand(total, low.shape(out)), fits
 
 
@@ -208,7 +229,15 @@ def _(low: Lowering, equation: Any, inputs: list[str]) -> str:
         return found
     value = params["fill_value"]
     if value is None:
-        value = np.nan if dtype.kind == "f" else np.iinfo(dtype).min if dtype.kind == "i" else 1 if dtype == bool else np.iinfo(dtype).max
+        value = (
+            np.nan
+            if dtype.kind == "f"
+            else np.iinfo(dtype).min
+            if dtype.kind == "i"
+            else 1
+            if dtype == np.bool_
+            else np.iinfo(dtype).max
+        )
     if is_narrow(dtype):
         wide = b.Where(fits, b.cast(found, np.int64), b.constant(np.int64(value)))
         return b.cast(wide, dtype)
@@ -244,7 +273,9 @@ def _(low: Lowering, equation: Any, inputs: list[str]) -> str:
     places, fits = _places(low, equation, indices, operand, updates, given, clip)
     dtype = dtype_of(equation.outvars[0])
     wide = np.dtype("int64") if is_narrow(dtype) else dtype
-    flat = b.Concat(b.Reshape(b.cast(inputs[0], wide, dtype), [-1]), b.constant(np.zeros(1, wide)), axis=0)
+    flat = b.Concat(
+        b.Reshape(b.cast(inputs[0], wide, dtype), [-1]), b.constant(np.zeros(1, wide)), axis=0
+    )
     if fits is not None:  # what lies outside goes to one more element, which is cut off
         end = low.product(operand)
         places = b.Where(fits, places, [end] if isinstance(end, int) else end)
@@ -275,7 +306,11 @@ def _own(inner: Any, names: list[str]) -> list[str]:
 
 def _any(b: Any, holds: str, rank: int) -> str:
     """Whether one of several loops goes on."""
-    return b.cast(b.reduce("ReduceMax", b.cast(holds, np.int32), range(rank), False), bool) if rank else holds
+    return (
+        b.cast(b.reduce("ReduceMax", b.cast(holds, np.int32), range(rank), False), bool)
+        if rank
+        else holds
+    )
 
 
 def _kept(low: Lowering, holds: str, rank: int, new: str, old: str, atom: Any) -> str:
@@ -292,7 +327,11 @@ def _kept(low: Lowering, holds: str, rank: int, new: str, old: str, atom: Any) -
 def _(low: Lowering, equation: Any, inputs: list[str]) -> Any:
     b, params = low.b, equation.params
     tests, bodies = params["cond_nconsts"], params["body_nconsts"]
-    test_consts, body_consts, carry = inputs[:tests], inputs[tests : tests + bodies], inputs[tests + bodies :]
+    test_consts, body_consts, carry = (
+        inputs[:tests],
+        inputs[tests : tests + bodies],
+        inputs[tests + bodies :],
+    )
     atoms = equation.invars[tests + bodies :]
     test, rank = params["cond_jaxpr"], len(params["cond_jaxpr"].out_avals[0].shape)
     (holds,) = low.run(test, [*test_consts, *carry])
@@ -305,7 +344,10 @@ def _(low: Lowering, equation: Any, inputs: list[str]) -> Any:
     after = inside.run(params["body_jaxpr"], [*body_consts, *names])
     if rank:  # several loops side by side: one that is over keeps its values
         (holds,) = inside.run(test, [*test_consts, *names])
-        after = [_kept(inside, holds, rank, new, old, a) for new, old, a in zip(after, names, atoms, strict=True)]
+        after = [
+            _kept(inside, holds, rank, new, old, a)
+            for new, old, a in zip(after, names, atoms, strict=True)
+        ]
     (holds,) = inside.run(test, [*test_consts, *after])
     again = _any(inner, holds, rank)
     again, *after = _own(inner, [again, *after])
@@ -319,7 +361,11 @@ def _(low: Lowering, equation: Any, inputs: list[str]) -> Any:
 def _(low: Lowering, equation: Any, inputs: list[str]) -> Any:
     b, params = low.b, equation.params
     consts, carried = params["num_consts"], params["num_carry"]
-    fixed, carry, stacked = inputs[:consts], inputs[consts : consts + carried], inputs[consts + carried :]
+    fixed, carry, stacked = (
+        inputs[:consts],
+        inputs[consts : consts + carried],
+        inputs[consts + carried :],
+    )
     inner, inside = _body(low)
     number, condition = inner.fresh(f"{b.scope}/turn"), inner.fresh(f"{b.scope}/going")
     inner.inputs = [(number, np.dtype("int64"), []), (condition, np.dtype(bool), [])]
@@ -329,7 +375,11 @@ def _(low: Lowering, equation: Any, inputs: list[str]) -> Any:
     at = number
     if params["reverse"]:
         last = low.size(params["length"])
-        end = inner.constant(np.int64(last - 1)) if isinstance(last, int) else inner.Sub(inner.Squeeze(last, [0]), inner.constant(np.int64(1)))
+        end = (
+            inner.constant(np.int64(last - 1))
+            if isinstance(last, int)
+            else inner.Sub(inner.Squeeze(last, [0]), inner.constant(np.int64(1)))
+        )
         at = inner.Sub(end, number)
     slices = [inner.Gather(each, at, axis=0) for each in stacked]
     found = _own(inner, inside.run(params["jaxpr"], [*fixed, *names, *slices]))
@@ -337,10 +387,15 @@ def _(low: Lowering, equation: Any, inputs: list[str]) -> Any:
     _declare(low, inner, params["jaxpr"].jaxpr.outvars, found, True)
     turns = low.size(params["length"])
     turns = b.constant(np.int64(turns)) if isinstance(turns, int) else b.Squeeze(turns, [0])
-    results = b.add("Loop", (turns, b.constant(np.asarray(True)), *carry), len(found), {"body": inner})
+    results = b.add(
+        "Loop", (turns, b.constant(np.asarray(True)), *carry), len(found), {"body": inner}
+    )
     results = [results] if len(found) == 1 else results
     if params["reverse"]:
-        results = [*results[:carried], *[b.Slice(r, [-1], [-(1 << 60)], [0], [-1]) for r in results[carried:]]]
+        results = [
+            *results[:carried],
+            *[b.Slice(r, [-1], [-(1 << 60)], [0], [-1]) for r in results[carried:]],
+        ]
     return results
 
 
@@ -355,24 +410,29 @@ def _(low: Lowering, equation: Any, inputs: list[str]) -> Any:
     return _branch(low, low.b, equation, which, dtype, branches, given)
 
 
-def _branch(low: Lowering, b: Any, equation: Any, which: str, dtype: Any, branches: Any, given: list[str]) -> list[str]:
+def _branch(
+    low: Lowering, b: Any, equation: Any, which: str, dtype: Any, branches: Any, given: list[str]
+) -> list[str]:
     """The first branch for 0, the others for what is above it."""
     first, *others = branches
     if not others:
         return Lowering(b, low.sizes).run(first, given)
-    if len(others) == 1 and dtype == bool:
+    if len(others) == 1 and dtype == np.bool_:
         chosen = which
     else:
         chosen = b.Greater(b.cast(which, np.int64, dtype), b.constant(np.int64(0)))
-        which, dtype = b.Sub(b.cast(which, np.int64, dtype), b.constant(np.int64(1))), np.dtype("int64")
+        which, dtype = (
+            b.Sub(b.cast(which, np.int64, dtype), b.constant(np.int64(1))),
+            np.dtype("int64"),
+        )
     yes, no = b.body(), b.body()
-    after = _branch(low, yes, equation, which, dtype, others, given) if len(others) > 1 else low.inside(yes).run(others[0], given)
+    after = (
+        _branch(low, yes, equation, which, dtype, others, given)
+        if len(others) > 1
+        else low.inside(yes).run(others[0], given)
+    )
     before = low.inside(no).run(first, given)
     for inner, names in ((yes, after), (no, before)):
         _declare(low, inner, equation.outvars, _own(inner, names), True)
     found = b.add("If", (chosen,), len(equation.outvars), {"then_branch": yes, "else_branch": no})
     return [found] if len(equation.outvars) == 1 else found
-
-
-
-

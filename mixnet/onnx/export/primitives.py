@@ -70,7 +70,7 @@ class Lowering:
 
         def name(atom: Any) -> str:
             if isinstance(atom, Literal):
-                return self.b.constant(np.asarray(atom.val, atom.aval.dtype))
+                return self.b.constant(np.asarray(atom.val, np.dtype(atom.aval.dtype)))
             return known[atom]
 
         for equation in _needed(jaxpr):
@@ -83,7 +83,9 @@ class Lowering:
         primitive = equation.primitive.name
         if primitive in _CALLERS:
             inner = next(equation.params[key] for key in _CALLS if key in equation.params)
-            return self.run(inner if isinstance(inner, ClosedJaxpr) else ClosedJaxpr(inner, ()), inputs)
+            return self.run(
+                inner if isinstance(inner, ClosedJaxpr) else ClosedJaxpr(inner, ()), inputs
+            )
         if primitive not in RULES:
             raise NoRule(f"it computes {primitive!r}, which is none of ONNX's operators")
         found = RULES[primitive](self, equation, inputs)
@@ -106,7 +108,9 @@ class Lowering:
             return sizes
         return self.b.Concat(*[each if isinstance(each, str) else [each] for each in sizes], axis=0)
 
-    def reshape(self, value: str, extents: Sequence[Any], before: Sequence[Any] | None = None) -> str:
+    def reshape(
+        self, value: str, extents: Sequence[Any], before: Sequence[Any] | None = None
+    ) -> str:
         """A value in another shape; the value itself where it has that shape already."""
         if before is not None and tuple(before) == tuple(extents):
             return value
@@ -114,14 +118,20 @@ class Lowering:
 
     def zeros(self, extents: Sequence[Any]) -> int | None:
         """``allowzero`` for a shape: 0 stands for itself where there are no elements."""
-        return 1 if any(isinstance(e, int) and e == 0 for e in extents) and self.b.opset >= 14 else None
+        return (
+            1
+            if any(isinstance(e, int) and e == 0 for e in extents) and self.b.opset >= 14
+            else None
+        )
 
     def count(self, extent: Any) -> str:
         """The numbers from 0 below an extent, int64."""
         size = self.size(extent)
         if isinstance(size, int):
             return self.b.constant(np.arange(size))
-        return self.b.Range(self.b.constant(np.int64(0)), self.b.Squeeze(size, [0]), self.b.constant(np.int64(1)))
+        return self.b.Range(
+            self.b.constant(np.int64(0)), self.b.Squeeze(size, [0]), self.b.constant(np.int64(1))
+        )
 
     def product(self, extents: Sequence[Any]) -> Any:
         """The product of extents, as :meth:`size` gives one."""

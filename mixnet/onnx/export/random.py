@@ -19,13 +19,17 @@ def _shape(call: Call) -> list[int]:
 @converts("_random_normal")
 def _(b: Builder, call: Call) -> str:
     kind = type_code(call.out_dtypes[0])
-    return b.RandomNormal(shape=_shape(call), mean=float(call["loc"]), scale=float(call["scale"]), dtype=kind)
+    return b.RandomNormal(
+        shape=_shape(call), mean=float(call["loc"]), scale=float(call["scale"]), dtype=kind
+    )
 
 
 @converts("_random_uniform")
 def _(b: Builder, call: Call) -> str:
     kind = type_code(call.out_dtypes[0])
-    return b.RandomUniform(shape=_shape(call), low=float(call["low"]), high=float(call["high"]), dtype=kind)
+    return b.RandomUniform(
+        shape=_shape(call), low=float(call["low"]), high=float(call["high"]), dtype=kind
+    )
 
 
 @converts("_random_normal_like")
@@ -52,7 +56,9 @@ def _(b: Builder, call: Call) -> str:
 @converts("_sample_multinomial")
 def _(b: Builder, call: Call) -> str:
     if call["get_prob"] or call.ndim > 2:
-        raise call.refuse("ONNX draws from rows of probabilities, and does not give their logarithms.")
+        raise call.refuse(
+            "ONNX draws from rows of probabilities, and does not give their logarithms."
+        )
     rows = b.Unsqueeze(call.x, [0]) if call.ndim == 1 else call.x
     count = int(np.prod(call["shape"])) if call["shape"] else 1
     drawn = b.Multinomial(b.Log(rows), dtype=type_code(np.int32), sample_size=count)

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from mixnet.onnx.export.table import REASONS
 
-_FACTOR = "ONNX has no operator that takes matrices apart; compute what it gives before, and pass it in."
+_FACTOR = (
+    "ONNX has no operator that takes matrices apart; compute what it gives before, and pass it in."
+)
 _DRAWS = "it draws random numbers of a distribution that ONNX does not have; draw them outside and pass them in."
 _UPDATE = "it writes its arrays, and a model in ONNX keeps nothing from call to call."
-_SIZE = "the shape of its result depends on values; mask elements out, or select them after the model."
+_SIZE = (
+    "the shape of its result depends on values; mask elements out, or select them after the model."
+)
 _PYTHON = "it runs Python."
 
 REASONS.update(

@@ -38,12 +38,19 @@ def _(b: Builder, call: Call) -> Any:
         last.append(found[1:])
     if not call["state_outputs"]:
         return x
-    joined = [each[0] if layers == 1 else b.Concat(*each, axis=0) for each in zip(*last, strict=True)]
+    joined = [
+        each[0] if layers == 1 else b.Concat(*each, axis=0) for each in zip(*last, strict=True)
+    ]
     return [x, *joined]
 
 
-def _layer(b: Builder, mode: str, size: int, directions: int, x: str, part: Any, lengths: Any, initial: Any) -> Any:
-    more: dict[str, Any] = {"hidden_size": size, "direction": "bidirectional" if directions == 2 else None}
+def _layer(
+    b: Builder, mode: str, size: int, directions: int, x: str, part: Any, lengths: Any, initial: Any
+) -> Any:
+    more: dict[str, Any] = {
+        "hidden_size": size,
+        "direction": "bidirectional" if directions == 2 else None,
+    }
     if mode == "gru":
         more["linear_before_reset"] = 1
     if mode == "rnn_relu":
@@ -67,7 +74,8 @@ def _parts(b: Builder, call: Call, units: int) -> list[tuple[str, str, str]]:
         sides = range(1 + bool(call["bidirectional"]))
         weights = [[named[kind, layer, side] for side in sides] for kind in ("i2h", "h2h")]
         biases = [
-            b.Concat(named["i2h_bias", layer, side], named["h2h_bias", layer, side], axis=0) for side in sides
+            b.Concat(named["i2h_bias", layer, side], named["h2h_bias", layer, side], axis=0)
+            for side in sides
         ]
         found.append(tuple(_side_by_side(b, each) for each in (*weights, biases)))
     return found  # type: ignore[return-value]

@@ -10,7 +10,13 @@ from mixnet.onnx.export.builder import Builder
 from mixnet.onnx.export.elementwise import one_dtype, only_floats
 from mixnet.onnx.export.table import Call, NotHere, converts
 
-_REDUCE = {"sum": "ReduceSum", "mean": "ReduceMean", "max": "ReduceMax", "min": "ReduceMin", "prod": "ReduceProd"}
+_REDUCE = {
+    "sum": "ReduceSum",
+    "mean": "ReduceMean",
+    "max": "ReduceMax",
+    "min": "ReduceMin",
+    "prod": "ReduceProd",
+}
 
 
 def axes_of(call: Call) -> list[int] | None:
@@ -97,9 +103,13 @@ def _(b: Builder, call: Call) -> str:
 def _(b: Builder, call: Call) -> str:
     dtype = call.out_dtypes[0]
     index, depth = b.cast(call.x, np.int64, call.dtype), int(call["depth"])
-    inside = b.And(b.GreaterOrEqual(index, b.constant(np.int64(0))), b.Less(index, b.constant(np.int64(depth))))
+    inside = b.And(
+        b.GreaterOrEqual(index, b.constant(np.int64(0))), b.Less(index, b.constant(np.int64(depth)))
+    )
     ends = b.constant(np.asarray([call["off_value"], call["on_value"]], dtype))
-    found = b.OneHot(b.Where(inside, index, b.constant(np.int64(depth))), b.constant(np.int64(depth + 1)), ends)
+    found = b.OneHot(
+        b.Where(inside, index, b.constant(np.int64(depth))), b.constant(np.int64(depth + 1)), ends
+    )
     return b.slice(found, call.ndim, 0, depth)
 
 
@@ -139,5 +149,7 @@ def _transposed(b: Builder, call: Call) -> list[str]:
     for name, value, shape in zip("ab", call.inputs, call.shapes, strict=True):
         rank = len(shape)
         turned = call[f"transpose_{name}"]
-        found.append(b.Transpose(value, perm=[*range(rank - 2), rank - 1, rank - 2]) if turned else value)
+        found.append(
+            b.Transpose(value, perm=[*range(rank - 2), rank - 1, rank - 2]) if turned else value
+        )
     return found

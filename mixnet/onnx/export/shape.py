@@ -111,8 +111,14 @@ def _(b: Builder, call: Call) -> Any:
 @converts("slice")
 def _(b: Builder, call: Call) -> str:
     steps = [1 if s is None else s for s in call["step"] or (None,) * len(call["begin"])]
-    starts = [(0 if s > 0 else _FAR) if v is None else v for v, s in zip(call["begin"], steps, strict=True)]
-    ends = [(_FAR if s > 0 else -_FAR) if v is None else v for v, s in zip(call["end"], steps, strict=True)]
+    starts = [
+        (0 if s > 0 else _FAR) if v is None else v
+        for v, s in zip(call["begin"], steps, strict=True)
+    ]
+    ends = [
+        (_FAR if s > 0 else -_FAR) if v is None else v
+        for v, s in zip(call["end"], steps, strict=True)
+    ]
     return b.Slice(call.x, starts, ends, list(range(len(steps))), steps)
 
 
@@ -146,7 +152,11 @@ def _(b: Builder, call: Call) -> str:
 @converts("Pad")
 def _(b: Builder, call: Call) -> str:
     widths = list(call["pad_width"])
-    value = b.constant(np.asarray(call["constant_value"], call.dtype)) if call["mode"] == "constant" else None
+    value = (
+        b.constant(np.asarray(call["constant_value"], call.dtype))
+        if call["mode"] == "constant"
+        else None
+    )
     return b.Pad(call.x, widths[::2] + widths[1::2], value, mode=call["mode"])
 
 
@@ -195,6 +205,10 @@ def _(b: Builder, call: Call) -> str:
     if call["axis"] is None or call["repeat"] != 1:
         raise NotHere
     count = b.Squeeze(b.extent(call.x, call.axis(call["axis"])), [0])
-    numbers = b.cast(b.Range(b.constant(np.int64(0)), count, b.constant(np.int64(1))), call.out_dtypes[0])
-    step, start = (b.constant(np.asarray(float(call[n]), call.out_dtypes[0])) for n in ("step", "start"))
+    numbers = b.cast(
+        b.Range(b.constant(np.int64(0)), count, b.constant(np.int64(1))), call.out_dtypes[0]
+    )
+    step, start = (
+        b.constant(np.asarray(float(call[n]), call.out_dtypes[0])) for n in ("step", "start")
+    )
     return b.Add(b.Mul(numbers, step), start)

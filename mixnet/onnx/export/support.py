@@ -24,7 +24,9 @@ def reason_against(name: str) -> str | None:
     if op.calls_python:
         return "it runs Python."
     if op.takes_key and op._draws is None:
-        return "it draws random numbers of a distribution that ONNX does not have; draw them outside."
+        return (
+            "it draws random numbers of a distribution that ONNX does not have; draw them outside."
+        )
     return None
 
 

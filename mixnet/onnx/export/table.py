@@ -96,4 +96,6 @@ def refusal(node: Node, why: str) -> MXNetError:
     """The error for a node that cannot be written; names its operator, itself and the user's line."""
     source = getattr(node, "source", None)
     line = f" It was made in {source}." if source is not None else ""
-    return MXNetError(f"Operator {node.op.name} of node {node.name!r} has no form in ONNX: {why}{line}")
+    return MXNetError(
+        f"Operator {node.op.name} of node {node.name!r} has no form in ONNX: {why}{line}"
+    )
