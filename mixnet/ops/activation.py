@@ -91,8 +91,8 @@ def leaky_relu(
 
 
 @leaky_relu.infer_inputs
-def _(data, *, act_type, **shapes):
-    if act_type != "prelu" or shapes.get("gamma") == (1,):  # one slope for all channels
+def _(data, gamma, *, act_type):
+    if act_type != "prelu" or gamma == (1,):  # one slope for all channels
         return {}
     return {"gamma": (data[1] if len(data) > 1 else 1,)}
 

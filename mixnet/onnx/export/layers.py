@@ -78,7 +78,7 @@ def _(b: Builder, call: Call) -> str:
 def _(b: Builder, call: Call) -> str:
     only_floats(call)
     kind, last = call["pool_type"], channels_last(call)
-    if call.node.op.name == "Pooling_v1" or (kind == "lp" and call["p_value"] not in (1, 2)):
+    if call.node.op.name == "Pooling_v1" or (kind == "lp" and call["p_value"] != 2):
         raise NotHere
     x = _moved(b, call.x, call.ndim) if last else call.x
     found = _pooled_whole(b, call, x, kind) if call["global_pool"] else _pooled(b, call, x, kind)

@@ -1,0 +1,1 @@
+"""All readers: importing this module fills the table."""
