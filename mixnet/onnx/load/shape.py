@@ -211,7 +211,7 @@ def _(g: Reading, call: Call) -> Any:
     size = call.get("blocksize")
     if call.get("mode", "DCR") == "DCR":
         return g.op("depth_to_space", call.x, block_size=size)
-    n, c, h, w = g.shape(call.x)
+    _, c, h, w = g.shape(call.x)
     apart = g.op("Reshape", call.x, shape=(-1, c // size**2, size, size, h, w))
     return g.op(
         "Reshape",
