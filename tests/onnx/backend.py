@@ -26,7 +26,7 @@ def check(case: Any) -> None:
         Exception: it does not pass.
     """
     model = case.model
-    given, wanted = ([np.asarray(each) for each in part] for part in case.data_sets[0])
+    given, wanted = ([_array(each) for each in part] for part in case.data_sets[0])
     names = [each.name for each in model.graph.input]
     arrays = dict(zip(names, given, strict=False))
     shapes = {name: array.shape for name, array in arrays.items()}
@@ -45,6 +45,16 @@ def check(case: Any) -> None:
         )
 
 
+def _array(value: Any) -> np.ndarray:
+    import onnx
+
+    return (
+        onnx.numpy_helper.to_array(value)
+        if isinstance(value, onnx.TensorProto)
+        else np.asarray(value)
+    )
+
+
 # Inputs that say what a node does rather than what it is applied to: the test gives them as inputs.
 _SETTINGS = {
     "axes", "axis", "shape", "sizes", "scales", "pads", "split", "starts", "ends", "steps", "repeats", "new_shape",
@@ -55,7 +65,9 @@ _SETTINGS = {
 def _constants(model: Any, arrays: dict[str, np.ndarray]) -> None:
     import onnx
 
-    for name in _SETTINGS & arrays.keys():
+    node = model.graph.node[0]
+    counts = {node.input[1]} if node.op_type == "Tile" else set()
+    for name in (_SETTINGS | counts) & arrays.keys():
         if model.graph.node[0].op_type in ("Max", "Min", "Where"):
             continue
         model.graph.initializer.append(onnx.numpy_helper.from_array(arrays[name], name))

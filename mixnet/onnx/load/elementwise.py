@@ -18,7 +18,7 @@ _UNARY = {
     "Asinh": "_npi_arcsinh", "Atan": "_npi_arctan", "Atanh": "_npi_arctanh", "BitwiseNot": "_npi_bitwise_not",
     "Ceil": "_npi_ceil", "Cos": "_npi_cos", "Cosh": "_npi_cosh", "Erf": "erf", "Exp": "_npi_exp",
     "Floor": "_npi_floor", "Identity": "_copy", "IsNaN": "_npi_isnan", "Log": "_npi_log", "Neg": "_npi_negative",
-    "Not": "_npi_logical_not", "Reciprocal": "_npi_reciprocal", "Relu": "relu", "Round": "_npi_rint",
+    "Not": "_npi_logical_not", "Reciprocal": "_npi_reciprocal", "Relu": "relu",
     "Sigmoid": "sigmoid", "Sign": "_npi_sign", "Sin": "_npi_sin", "Sinh": "_npi_sinh", "Softsign": "softsign",
     "Sqrt": "_npi_sqrt", "Tan": "_npi_tan", "Tanh": "_npi_tanh",
 }  # fmt: skip
@@ -98,6 +98,19 @@ def _(g: Reading, call: Call) -> Any:
 @reads("Where")
 def _(g: Reading, call: Call) -> Any:
     return g.op("_npi_where", *call.inputs)
+
+
+@reads("Round")
+def _(g: Reading, call: Call) -> Any:
+    # Halves go to the even number; rint goes down with them.
+    up = g.op("_npi_floor", g.op("_npi_add_scalar", call.x, scalar=0.5))
+    tie = g.op("_npi_equal", up, g.op("_npi_add_scalar", call.x, scalar=0.5))
+    odd = g.op("_npi_mod_scalar", up, scalar=2.0)
+    return g.op(
+        "_npi_subtract",
+        up,
+        g.op("_npi_multiply", odd, g.op("Cast", tie, dtype=g.dtype(call.x).name)),
+    )
 
 
 @reads("IsInf")

@@ -24,9 +24,13 @@ def _(g: Reading, call: Call) -> Any:
     sides = 2 if direction == "bidirectional" else 1
     mode = _mode(call, kind, sides)
     _check(g, call, kind)
-    steps, batch, _ = g.shape(call.x)
-    x = g.op("_npi_flip", call.x, axis=0) if direction == "reverse" else call.x
+    by_batch = bool(call.get("layout", 0))
+    x = _turned(g, call.x) if by_batch else call.x
+    steps, batch, _ = g.shape(x)
+    x = g.op("_npi_flip", x, axis=0) if direction == "reverse" else x
     states = [call.input(5), call.input(6)][: 2 if kind == "LSTM" else 1]
+    if by_batch:
+        states = [None if each is None else _turned(g, each) for each in states]
     zeros = np.zeros((sides, batch, size), g.dtype(call.x))
     given = [
         x,
@@ -47,10 +51,15 @@ def _(g: Reading, call: Call) -> Any:
     out = found[0]
     out = g.op("_npi_flip", out, axis=0) if direction == "reverse" else out
     out = g.op("Reshape", out, shape=(0, 0, sides, -1))
-    return [
-        g.op("_np_transpose", out, axes=(0, 2, 1, 3)),
-        *[found[i] for i in range(1, 3 if kind == "LSTM" else 2)],
-    ]
+    last = [found[i] for i in range(1, 3 if kind == "LSTM" else 2)]
+    if by_batch:
+        return [g.op("SwapAxis", out, dim1=0, dim2=1), *[_turned(g, each) for each in last]]
+    return [g.op("_np_transpose", out, axes=(0, 2, 1, 3)), *last]
+
+
+def _turned(g: Reading, value: Any) -> Any:
+    """The batch on the second axis instead of the first, or back."""
+    return g.op("SwapAxis", value, dim1=0, dim2=1)
 
 
 def _mode(call: Call, kind: str, sides: int) -> str:
@@ -66,7 +75,7 @@ def _mode(call: Call, kind: str, sides: int) -> str:
 
 
 def _check(g: Reading, call: Call, kind: str) -> None:
-    for name, usual in (("clip", None), ("input_forget", 0), ("layout", 0)):
+    for name, usual in (("clip", None), ("input_forget", 0)):
         if call.get(name, usual) != usual:
             raise NotDefinedError(
                 f"{name}={call.get(name)} is not part of mixnet's recurrent layers"

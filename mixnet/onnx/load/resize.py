@@ -78,7 +78,11 @@ def _coordinates(old: int, new: int, scale: float, where: str) -> np.ndarray:
 
 
 def _nearest(at: np.ndarray, old: int, rounding: str) -> np.ndarray:
-    kinds = {"floor": np.floor, "ceil": np.ceil, "round_prefer_ceil": lambda v: np.floor(v + 0.5)}
+    kinds: dict[str, Any] = {
+        "floor": np.floor,
+        "ceil": np.ceil,
+        "round_prefer_ceil": lambda v: np.floor(v + 0.5),
+    }
     found = kinds.get(rounding, lambda v: np.ceil(v - 0.5))(at)
     return np.clip(found, 0, old - 1).astype(np.int64)
 

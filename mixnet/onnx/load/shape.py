@@ -222,7 +222,13 @@ def _(g: Reading, call: Call) -> Any:
 
 @reads("SpaceToDepth")
 def _(g: Reading, call: Call) -> Any:
-    return g.op("space_to_depth", call.x, block_size=call.get("blocksize"))
+    size = call.get("blocksize")
+    if call.get("mode", "DCR") == "DCR":
+        return g.op("space_to_depth", call.x, block_size=size)
+    _, c, h, w = g.shape(call.x)
+    apart = g.op("Reshape", call.x, shape=(-1, c, h // size, size, w // size, size))
+    joined = (-1, c * size**2, h // size, w // size)
+    return g.op("Reshape", g.op("_np_transpose", apart, axes=(0, 1, 3, 5, 2, 4)), shape=joined)
 
 
 @reads("Shape")
@@ -241,14 +247,14 @@ def _(g: Reading, call: Call) -> Any:
     dtype = (
         g.dtype(call.x) if code is None else onnx_package().helper.tensor_dtype_to_np_dtype(code)
     )
-    return np.eye(*g.shape(call.x), k=call.get("k", 0), dtype=dtype)
+    return np.eye(g.shape(call.x)[0], g.shape(call.x)[1], call.get("k", 0), dtype)
 
 
 @reads("Trilu")
 def _(g: Reading, call: Call) -> Any:
     k = 0 if call.input(1) is None else int(g.constant(call.inputs[1], "the diagonal"))
     shape = g.shape(call.x)
-    keep = np.tri(*shape[-2:], k if not call.get("upper", 1) else k - 1, dtype=bool)
+    keep = np.tri(shape[-2], shape[-1], k if not call.get("upper", 1) else k - 1, dtype=bool)
     keep = ~keep if call.get("upper", 1) else keep
     zero = np.zeros(1, g.dtype(call.x))
     return g.op("_npi_where", keep.reshape((1,) * (len(shape) - 2) + keep.shape), call.x, zero)
