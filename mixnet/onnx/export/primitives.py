@@ -70,7 +70,8 @@ class Lowering:
 
         def name(atom: Any) -> str:
             if isinstance(atom, Literal):
-                return self.b.constant(np.asarray(atom.val, np.dtype(atom.aval.dtype)))
+                aval: Any = atom.aval
+                return self.b.constant(np.asarray(atom.val, np.dtype(aval.dtype)))
             return known[atom]
 
         for equation in _needed(jaxpr):
