@@ -65,9 +65,11 @@ def from_proto(model: Any, path: str, shapes: Mapping[str, Any] | None = None) -
     try:
         symbol, reading, inputs = read_graph(model, shapes, arrays)
     except MXNetError as error:
-        raise type(error)(f"{path}: {error}") from (
-            None if type(error).__init__ is MXNetError.__init__ else error
-        )
+        raise type(error)(f"{path}: {error}") from None
+    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
+        # Names that are no text, attributes of another kind: what only a damaged file has.
+        text = (str(error).splitlines() or [""])[0]
+        raise FileFormatError(f"{path} is damaged: {text or type(error).__name__}.") from None
     states = set(symbol.list_auxiliary_states())
     read = [name for name in symbol.list_inputs() if name in reading.used]
     made = {name: array(reading.used[name], dtype=reading.used[name].dtype) for name in read}
