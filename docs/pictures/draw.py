@@ -175,9 +175,13 @@ PICTURES = {
     "notebook": ("callbacks of Module.fit keep metrics as tables", [
         [Box("fit", "Module.fit", kind=6)], [Box("log", "PandasLogger", "batch, evaluation, epoch", "callback.py", 0)], [Box("df", "train_df, eval_df, epoch_df", "pandas", kind=4)],
     ], [("fit", "log", "callback_args()"), ("log", "df")]),
-    "onnx": ("the names under which MXNet writes and reads ONNX files", [
-        [Box("exp", "mx.onnx.export_model", kind=0, file="mx2onnx")], [Box("err", "an error", "not written yet; it says so", kind=4)],
-    ], [("exp", "err")]),
+    "onnx": ("a symbol's nodes become ONNX's by tables, and ONNX's become a symbol's", [
+        [Box("sym", "symbol, parameters", kind=6)],
+        [Box("conv", "conversions", "a table for each topic", "export/", 0), Box("prim", "what it computes", "JAX's primitives", "export/primitives.py", 2)],
+        [Box("file", "model.onnx", "checked, whole or not there", kind=4)],
+        [Box("read", "readers", "a table for each topic", "load/", 0), Box("ref", "constants", "computed while reading", "load/constant.py", 2)],
+        [Box("net", "symbol, SymbolBlock", kind=6)],
+    ], [("sym", "conv"), ("sym", "prim"), ("conv", "file"), ("prim", "file"), ("file", "read"), ("file", "ref"), ("read", "net"), ("ref", "net")]),
     "tools": ("a folder of images becomes a list, the list a record file", [
         [Box("dir", "folder of images", "a sub-folder for each class", kind=6)],
         [Box("lst", "train.lst", "number, label, path", kind=1)],

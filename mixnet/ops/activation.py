@@ -91,8 +91,10 @@ def leaky_relu(
 
 
 @leaky_relu.infer_inputs
-def _(data, *, act_type):
-    return {"gamma": (data[1] if len(data) > 1 else 1,)} if act_type == "prelu" else {}
+def _(data, gamma, *, act_type):
+    if act_type != "prelu" or gamma == (1,):  # one slope for all channels
+        return {}
+    return {"gamma": (data[1] if len(data) > 1 else 1,)}
 
 
 def _drops(p: float, mode: str, training: bool) -> bool:

@@ -126,12 +126,3 @@ def scatter_elemwise_div(lhs, rhs):
     Source: MXNet operator ``_scatter_elemwise_div``.
     """
     return lhs / rhs
-
-
-@op("_identity_with_attr_like_rhs")
-def identity_with_attr_like_rhs(lhs, rhs):
-    """The left array, in the storage type of the right one, which has its shape.
-
-    Source: MXNet operator ``_identity_with_attr_like_rhs``.
-    """
-    return lhs

@@ -21,8 +21,8 @@ LAYERS = [
      "name", "pixels", "reading", "registry", "rtc", "source", "subroutine", "tasks", "units", "util"},
     {"ops"}, {"graph"}, {"passes"}, {"engine"}, {"runtime"}, {"distributed"}, {"autograd"}, {"ndarray"},
     {"random"}, {"numpy"}, {"numpy_extension"}, {"symbol"},
-    {"initializer", "lr_scheduler", "metric", "operator", "recordio", "io"}, {"optimizer", "image"}, {"kvstore"},
-    {"gluon"}, {"horovod", "visualization", "profiler", "stages", "torch", "tvmop", "notebook", "onnx"},
+    {"initializer", "lr_scheduler", "metric", "operator", "recordio", "io"}, {"optimizer", "image"}, {"kvstore"}, {"onnx"},
+    {"gluon"}, {"horovod", "visualization", "profiler", "stages", "torch", "tvmop", "notebook"},
     {"checkpoint"}, {"callback", "monitor", "model", "executor_manager", "module", "rnn"},
     {"contrib"}, {"widgets"}, {"tools"}, {"paths"}, {"test_utils"},
 ]  # fmt: skip

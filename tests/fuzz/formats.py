@@ -2,13 +2,14 @@
 
 Such a module has ``corpus(folder)``, which writes small valid files and returns those to damage, and
 ``load(path)``, which loads one and uses what it loaded. Errors of the ``MXNetError`` family are answers;
-everything else is a finding. ``packing(path)`` may give two functions, to take checksums or packing off
+everything else is a finding. ``NEEDS`` names a package without which the format is left out. ``packing(path)`` may give two functions, to take checksums or packing off
 the content of a file and to put them on again, so that damage gets below them.
 """
 
 from __future__ import annotations
 
 import importlib
+import importlib.util
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -31,8 +32,10 @@ def _modules() -> dict[str, str]:
     """Names of the formats, and of their modules; none is imported."""
     found = {}
     for path in sorted(Path(__file__).parent.glob("*.py")):
-        named = re.search(r'^FORMAT = "([^"]+)"', path.read_text(), re.MULTILINE)
-        if named:
+        text = path.read_text()
+        named = re.search(r'^FORMAT = "([^"]+)"', text, re.MULTILINE)
+        needs = re.search(r'^NEEDS = "([^"]+)"', text, re.MULTILINE)
+        if named and (needs is None or importlib.util.find_spec(needs[1]) is not None):
             found[named[1]] = path.stem
     return found
 

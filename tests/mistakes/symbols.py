@@ -109,7 +109,6 @@ MISTAKES = [
         ShapeError,
         "data would grow from (2, 3) to (4, 7)",
         "allow_up_sizing=True",
-        "partial_shaping=True",
     ),
     mistake("executor().set_monitor_callback(3)", AttributeTypeError, "3", "function"),
     # ---- files and pictures

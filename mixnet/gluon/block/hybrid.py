@@ -13,6 +13,7 @@ from mixnet import ndarray as nd
 from mixnet import symbol as sym
 from mixnet.autograd.scope import RecordingScope
 from mixnet.base import (
+    AttributeTypeError,
     AttributeValueError,
     MXNetError,
     NotDefinedError,
@@ -24,6 +25,7 @@ from mixnet.dtype import as_dtype
 from mixnet.gluon.block.arguments import not_arrays, refused
 from mixnet.gluon.block.block import Block
 from mixnet.gluon.block.compose import Composed, Composition, entries_by_name
+from mixnet.gluon.block.export_formats import export_as
 from mixnet.gluon.block.needs_arrays import needs_arrays
 from mixnet.gluon.block.run_symbol import run_symbol
 from mixnet.gluon.parameter import DeferredInitializationError, Parameter, ParameterDict
@@ -505,19 +507,31 @@ class HybridBlock(Block):
         made = self._composed(structure, len(leaves))
         return made.inputs, made.symbol
 
-    def export(self, path: str, epoch: int = 0, remove_amp_cast: bool = True) -> tuple[str, str]:
-        """Write ``path-symbol.json`` and ``path-0000.params`` for deployment.
+    def export(
+        self,
+        path: str,
+        epoch: int = 0,
+        remove_amp_cast: bool = True,
+        format: str = "mxnet",
+        **options: Any,
+    ) -> tuple[str, ...]:
+        """Write ``path-symbol.json`` and ``path-0000.params`` for deployment, or another format.
 
         Args:
             path: start of both paths.
             epoch: number in the parameters' file name.
             remove_amp_cast: leave out the casts of automatic mixed precision.
+            format: ``mxnet``, or ``onnx``: one file for prediction, ``path.onnx``, with the shapes of
+                the network's first call.
+            options: of the format. ``onnx``: ``opset_version``, ``dynamic`` and
+                ``dynamic_input_shapes`` as ``mx.onnx.export_model`` takes them.
 
         Returns:
-            Both paths.
+            The paths of what was written.
 
         Raises:
             MXNetError: the network was not hybridized and called.
+            AttributeValueError: there is no such format.
         """
         if not self._cached_graph and not self._cache:
             raise MXNetError(
@@ -533,10 +547,29 @@ class HybridBlock(Block):
             if name in by_name
         }
         epoch = int(checked_number("epoch", epoch))
+        if format != "mxnet":
+            return export_as(format, self, path, arrays, self._example_specs(), options)
+        if options:
+            raise AttributeTypeError(
+                f"export has no argument {next(iter(options))!r} in format 'mxnet'."
+            )
         symbol_file, params_file = f"{path}-symbol.json", f"{path}-{epoch:04d}.params"
         symbol.save(symbol_file, remove_amp_cast)
         save(params_file, arrays)
         return symbol_file, params_file
+
+    def _example_specs(self) -> list[Spec]:
+        """Shapes and dtypes of the arrays of the first call.
+
+        Raises:
+            MXNetError: there was none.
+        """
+        if not self._cache:
+            raise MXNetError(
+                "export: call the hybridized network with data first, so that the shapes of its inputs are known."
+            )
+        specs, _, _ = next(iter(self._cache))
+        return list(specs)
 
     def functionalize(self, *inputs: Any) -> tuple[Any, dict[str, jax.Array]]:
         """A pure JAX function of the network, and its parameters as a pytree.

@@ -1,0 +1,48 @@
+"""``import_to_gluon``: an ONNX file as a block."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from typing import Any
+
+from mixnet.context import as_context, current_context
+from mixnet.gluon.block import SymbolBlock
+from mixnet.onnx.load.import_model import load_model
+from mixnet.symbol.symbol import Variable
+
+
+def import_to_gluon(
+    model_file: str | os.PathLike[str],
+    ctx: Any = None,
+    input_shapes: Mapping[str, Any] | None = None,
+) -> SymbolBlock:
+    """A ``SymbolBlock`` from an ONNX file: it predicts, and trains on.
+
+    Args:
+        model_file: its path.
+        ctx: a device, or a list, for the parameters; the current one by default.
+        input_shapes: shapes of inputs by name, where the file leaves extents open.
+
+    Raises:
+        MissingFileError: there is no such file.
+        FileFormatError: it is no ONNX file, or damaged.
+        MXNetError: an operator cannot be read; names it and its node.
+
+    Source: MXNet ``mx.contrib.onnx.import_to_gluon``.
+    """
+    symbol, arguments, states, names = load_model(model_file, input_shapes)
+    block = SymbolBlock(symbol, [Variable(name) for name in names if name in symbol.list_inputs()])
+    given = ctx if isinstance(ctx, (list, tuple)) else [ctx]
+    devices = [current_context() if each is None else as_context(each) for each in given]
+    for name, parameter in block.collect_params().items():
+        value = {**arguments, **states}[name]
+        parameter.shape, parameter.dtype = value.shape, value.dtype
+        parameter._load_init(value, devices)
+        if (
+            value.dtype.kind != "f"
+            if hasattr(value.dtype, "kind")
+            else "float" not in str(value.dtype)
+        ):
+            parameter.grad_req = "null"
+    return block

@@ -1,0 +1,58 @@
+"""Formats of ``HybridBlock.export`` beside MXNet's own."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from mixnet.base import AttributeValueError, did_you_mean
+from mixnet.ndarray.ndarray import NDArray
+from mixnet.onnx.mx2onnx import export_model
+from mixnet.runtime.value import Spec
+
+if TYPE_CHECKING:
+    from mixnet.gluon.block.hybrid import HybridBlock
+
+
+def _onnx(
+    block: HybridBlock, path: str, arrays: dict[str, NDArray], specs: Sequence[Spec], **options: Any
+) -> tuple[str, ...]:
+    names = ["data"] if len(specs) == 1 else [f"data{i}" for i in range(len(specs))]
+    symbol = block.to_symbol()
+    known = symbol.list_inputs()
+    read = {name: spec for name, spec in zip(names, specs, strict=True) if name in known}
+    order = [name for name in known if name in read]
+    shapes, dtypes = [read[n].shape for n in order], [read[n].dtype for n in order]
+    options.setdefault("dynamic", options.get("dynamic_input_shapes") is not None)
+    fname = _with_ending(path, ".onnx")
+    return (export_model(symbol, arrays, shapes, dtypes, fname, **options),)
+
+
+def _with_ending(path: str, ending: str) -> str:
+    path = os.fspath(path)
+    return path if path.endswith(ending) else path + ending
+
+
+FORMATS: dict[str, Callable[..., tuple[str, ...]]] = {"onnx": _onnx}
+"""What writes a format: block, path, arrays by name, shapes and dtypes of the inputs, options."""
+
+
+def export_as(
+    name: str,
+    block: HybridBlock,
+    path: str,
+    arrays: dict[str, NDArray],
+    specs: Sequence[Spec],
+    options: dict[str, Any],
+) -> tuple[str, ...]:
+    """Write a block in a format; the paths.
+
+    Raises:
+        AttributeValueError: there is no such format.
+    """
+    if name not in FORMATS:
+        raise AttributeValueError(
+            f"export: format={name!r} is not one of mxnet, {', '.join(FORMATS)}.{did_you_mean(name, FORMATS)}"
+        )
+    return FORMATS[name](block, path, arrays, specs, **options)

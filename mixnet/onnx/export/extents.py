@@ -1,0 +1,95 @@
+"""Shapes with symbols for the extents that the user of a model chooses."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import jax
+import numpy as np
+from jax import export
+
+from mixnet.graph.graph import Graph
+from mixnet.graph.node import Entry, Node
+
+Extents = tuple[Any, ...]
+
+
+class OpenShapes:
+    """Shapes of all entries of a graph; open extents are symbols of JAX's shape polymorphism.
+
+    Args:
+        graph: what is exported.
+        given: shapes of variables by name: numbers, or names of extents.
+        inferred: shapes as the graph's inference finds them, 0 for an open extent.
+        dtypes: of all entries.
+    """
+
+    def __init__(
+        self,
+        graph: Graph,
+        given: Mapping[str, tuple[Any, ...]],
+        inferred: Mapping[Entry, Any],
+        dtypes: Mapping[Entry, Any],
+    ):
+        self._scope = export.SymbolicScope()
+        self._inferred, self._dtypes = inferred, dtypes
+        self.shapes: dict[Entry, Extents] = {}
+        self.origins: dict[str, tuple[Entry, int]] = {}
+        """Where each symbol is first the extent of an axis."""
+        self._made = 0
+        for node in graph.nodes:
+            if node.is_variable:
+                entry = Entry(node)
+                shape = given.get(node.name, inferred.get(entry, ()))
+                self.shapes[entry] = tuple(self._symbol(e, entry, i) for i, e in enumerate(shape))
+            else:
+                self._infer(node)
+
+    def _symbol(self, extent: Any, entry: Entry, axis: int) -> Any:
+        if isinstance(extent, int) and extent > 0:
+            return extent
+        if isinstance(extent, str):
+            name = "".join(c if c.isalnum() else "_" for c in extent)
+            name = name if name[:1].isalpha() else f"n_{name}"
+        else:
+            self._made += 1
+            name = f"open{self._made}"
+        self.origins.setdefault(name, (entry, axis))
+        return export.symbolic_shape(name, scope=self._scope)[0]
+
+    def _infer(self, node: Node) -> None:
+        structs = [jax.ShapeDtypeStruct(self.shapes[e], self._dtypes[e]) for e in node.inputs]
+        op = node.op
+        assert op is not None
+        try:
+            with jax.enable_x64(True):
+                outputs = jax.eval_shape(applied(node), *structs)
+            found = [tuple(each.shape) for each in outputs]
+        except Exception:  # its shapes are computed in a way that symbols do not take
+            found = []
+        count = 0
+        while Entry(node, count) in self._inferred:
+            count += 1
+        for i in range(max(len(found), count)):
+            entry = Entry(node, i)
+            shape = found[i] if i < len(found) else self._inferred[entry]
+            self.shapes[entry] = tuple(
+                e if not isinstance(e, int) or e > 0 else self._symbol(e, entry, axis)
+                for axis, e in enumerate(shape)
+            )
+
+
+def applied(node: Node) -> Any:
+    """A node as a function of its arrays; one that draws numbers draws them from a fixed stream."""
+    scalars = [np.float64(each) for each in node.scalars]
+    op: Any = node.op
+
+    def run(*arrays: Any) -> Any:
+        if op.takes_key:
+            return op.apply(
+                node.statics, [*arrays, np.zeros(3, np.uint32)], [*scalars, np.float64(0)]
+            )
+        return op.apply(node.statics, arrays, scalars)
+
+    return run

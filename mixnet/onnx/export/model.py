@@ -1,0 +1,319 @@
+"""A symbol's graph as an ONNX model: the walk over its nodes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+import mixnet.onnx.export.conversions  # noqa: F401 - fills the table
+from mixnet.base import ShapeError
+from mixnet.graph.graph import Graph
+from mixnet.graph.node import Entry, Node
+from mixnet.libinfo import __version__
+from mixnet.onnx.export.builder import Builder
+from mixnet.onnx.export.extents import OpenShapes, applied
+from mixnet.onnx.export.primitives import Lowering, NoRule, traced
+from mixnet.onnx.export.table import CONVERSIONS, REASONS, Call, NotHere, refusal
+from mixnet.onnx.package import onnx_package
+from mixnet.passes.infer_shape import infer
+
+
+@dataclass(frozen=True)
+class Input:
+    """An input of the model.
+
+    Args:
+        name: of the variable.
+        shape: numbers; None or a name for an extent that the model's user chooses.
+        dtype: of its elements.
+    """
+
+    name: str
+    shape: tuple[Any, ...]
+    dtype: np.dtype
+
+    @property
+    def is_open(self) -> bool:
+        """Whether an extent is left to the model's user."""
+        return any(not isinstance(each, int) for each in self.shape)
+
+
+class Walk:
+    """Converts the nodes of one graph.
+
+    Args:
+        graph: of a symbol, or the body of a loop.
+        inputs: what stays an input.
+        params: arrays of all other variables by name.
+        builder: where nodes go.
+        values: names of variables that are known already, as in the body of a loop.
+    """
+
+    def __init__(
+        self,
+        graph: Graph,
+        inputs: Sequence[Input],
+        params: Mapping[str, np.ndarray],
+        builder: Builder,
+        values: Mapping[Node, str] | None = None,
+    ):
+        self.graph, self.inputs, self.params, self.b = graph, inputs, params, builder
+        self.values: dict[Entry, str] = {Entry(n): v for n, v in (values or {}).items()}
+        shapes: dict[str, Any] = {name: tuple(each.shape) for name, each in params.items()}
+        for each in inputs:
+            shapes[each.name] = tuple(e if isinstance(e, int) else 0 for e in each.shape)
+        dtypes = {each.name: each.dtype for each in inputs}
+        dtypes |= {name: each.dtype for name, each in params.items()}
+        found = infer(graph, shapes, dtypes, np.dtype("float32"))
+        self.shapes, self.dtypes = found.shapes, found.dtypes
+        self.open: OpenShapes | None = None
+        if any(each.is_open for each in inputs):
+            given = {each.name: each.shape for each in inputs}
+            self.open = OpenShapes(graph, given, found.shapes, _AllDtypes(found.dtypes))
+
+    def run(self) -> list[str]:
+        """Names of the heads' values."""
+        self._variables()
+        for node in self._read():
+            if not node.is_variable:
+                self._node(node)
+        return [self.value(entry) for entry in self.graph.heads]
+
+    def value(self, entry: Entry) -> str:
+        """The name of an entry's value."""
+        return self.values[entry]
+
+    def shape(self, entry: Entry) -> tuple[Any, ...]:
+        """The shape of an entry, None for an extent that the model's user chooses."""
+        if self.open is not None:
+            return tuple(e if isinstance(e, int) else None for e in self.open.shapes.get(entry, ()))
+        return tuple(e if e > 0 else 0 for e in self.shapes.get(entry) or ())
+
+    def dtype(self, entry: Entry) -> np.dtype:
+        """The dtype of an entry."""
+        return np.dtype(self.dtypes.get(entry, np.float32))
+
+    def _read(self) -> list[Node]:
+        """Nodes that the heads depend on; a loss head does not read its label to predict."""
+        return Graph(self.graph.heads).nodes
+
+    def _variables(self) -> None:
+        given = {each.name: each for each in self.inputs}
+        for node in self.graph.nodes:
+            entry = Entry(node)
+            if not node.is_variable or entry in self.values:
+                continue
+            if node.name in given:
+                each = given[node.name]
+                name = self.b.fresh(node.name)
+                dims = [
+                    d if isinstance(d, (int, str)) else f"{name}_axis{i}"
+                    for i, d in enumerate(each.shape)
+                ]
+                self.b.inputs.append((name, each.dtype, dims))
+                self.values[entry] = name
+            elif node.name in self.params:
+                self.values[entry] = self.b.constant(self.params[node.name], name=node.name)
+
+    def _node(self, node: Node) -> None:
+        self.b.scope = node.name
+        source = getattr(node, "source", None)
+        self.b.doc = f"{node.op.name}" + (f", made in {source}" if source is not None else "")
+        since = len(self.b.steps)
+        try:
+            found = self._converted(node)
+        except NoRule as error:
+            raise refusal(node, f"{error}.") from None
+        found = [found] if isinstance(found, str) else list(found)
+        for i, value in enumerate(found):
+            entry = Entry(node, i)
+            if any(value in step.outputs for step in self.b.steps[since:]):
+                value = self.b.rename(value, node.name if i == 0 else f"{node.name}_{i}", since)
+                self.b.infos.append((value, self.dtype(entry), self._dims(entry)))
+            self.values[entry] = value
+        if len(self.b.steps) > since:
+            self.b.steps[-1].name = node.name
+
+    def _dims(self, entry: Entry) -> list[Any]:
+        return list(self.shape(entry))
+
+    def _call(self, node: Node) -> Call:
+        missing = [e.node.name for e in node.inputs if e not in self.values]
+        count = node.op.num_outputs(node.statics, len(node.inputs))
+        outputs = [Entry(node, i) for i in range(count)]
+        inputs = [self.values.get(e, "") for e in node.inputs]
+        if missing and node.op.name not in _IGNORE_LABELS:
+            raise ShapeError(
+                f"Variable {missing[0]!r} of node {node.name!r} is neither an input of the model nor a "
+                f"parameter. Give its shape in in_shapes, or its array in params."
+            )
+        return Call(
+            node,
+            tuple(inputs),
+            tuple(self.shape(e) for e in node.inputs),
+            tuple(self.dtype(e) for e in node.inputs),
+            tuple(self.shape(e) for e in outputs),
+            tuple(self.dtype(e) for e in outputs),
+            node.op.keywords(node.statics, node.scalars),
+        )
+
+    def _converted(self, node: Node) -> Any:
+        call = self._call(node)
+        if node.op.name in REASONS:
+            raise refusal(node, REASONS[node.op.name])
+        conversion = CONVERSIONS.get(node.op.name)
+        since = len(self.b.steps)
+        if conversion is not None:
+            try:
+                return conversion(self.b, call)
+            except NotHere:
+                del self.b.steps[since:]
+        return self._by_primitives(node, call)
+
+    def _by_primitives(self, node: Node, call: Call) -> Any:
+        """The nodes of what the operator's function computes."""
+        if node.op.takes_key and node.op.draws(
+            node.statics, list(zip(call.shapes, call.dtypes, strict=True))
+        ):
+            raise refusal(node, "it draws random numbers in a way that ONNX does not.")
+        sizes: dict[str, str] = {}
+        shapes: list[Any] = list(call.shapes)
+        if self.open is not None:
+            shapes = [self.open.shapes[e] for e in node.inputs]
+            sizes = self._sizes(shapes)
+        try:
+            closed, _ = traced(applied(node), list(zip(shapes, call.dtypes, strict=True)))
+        except Exception as error:
+            if self.open is None:
+                raise
+            raise refusal(
+                node,
+                f"its shapes cannot stay open ({str(error).splitlines()[0]}). Export it with fixed shapes.",
+            ) from None
+        count = node.op.num_visible(node.statics, len(node.inputs))
+        return Lowering(self.b, sizes).run(closed, call.inputs)[:count]
+
+    def _sizes(self, shapes: Sequence[Any]) -> dict[str, str]:
+        """Values of all symbols in shapes."""
+        assert self.open is not None
+        wanted = {
+            name
+            for shape in shapes
+            for extent in shape
+            if not isinstance(extent, int)
+            for name in extent._get_vars()
+        }
+        found = {}
+        for name in wanted:
+            entry, axis = self.open.origins[name]
+            found[name] = self.b.extent(self.values[entry], axis)
+        return found
+
+
+class _AllDtypes(dict):
+    """Dtypes, float32 where nothing is known."""
+
+    def __missing__(self, key: Any) -> np.dtype:
+        return np.dtype("float32")
+
+
+# They predict without their labels.
+_IGNORE_LABELS = frozenset({
+    "SoftmaxOutput", "LinearRegressionOutput", "LogisticRegressionOutput", "MAERegressionOutput", "SVMOutput",
+})  # fmt: skip
+
+
+def read_in_prediction(graph: Graph) -> list[Node]:
+    """Variables that a prediction reads: all but labels of loss heads, in the graph's order."""
+    found: dict[Node, None] = {}
+    seen: set[Node] = set()
+    stack = [entry.node for entry in reversed(graph.heads)]
+    while stack:
+        node = stack.pop()
+        if node in seen:
+            continue
+        seen.add(node)
+        if node.is_variable:
+            found[node] = None
+            continue
+        inputs = node.inputs[:1] if node.op.name in _IGNORE_LABELS else node.inputs
+        stack += [entry.node for entry in reversed(inputs)]
+    return [node for node in graph.nodes if node in found]
+
+
+def to_model(
+    graph: Graph,
+    inputs: Sequence[Input],
+    params: Mapping[str, np.ndarray],
+    names: Sequence[str],
+    opset: int,
+) -> tuple[Any, Builder]:
+    """The ``ModelProto`` of a graph.
+
+    Args:
+        graph: with operators in prediction mode.
+        inputs: what stays an input.
+        params: arrays of the other variables.
+        names: names of the outputs.
+        opset: ONNX's operator set.
+
+    Raises:
+        MXNetError: an operator has no form in ONNX; names it, its node and the user's line.
+    """
+    onnx = onnx_package()
+    builder = Builder(opset)
+    read = {node.name for node in read_in_prediction(graph)}
+    walk = Walk(graph, [each for each in inputs if each.name in read], params, builder)
+    heads = walk.run()
+    taken = {name for name, _, _ in builder.inputs} | set(builder.constants)
+    builder.doc = ""
+    for name, value, entry in zip(names, heads, graph.heads, strict=True):
+        if value in taken or value != name:
+            builder.scope = name
+            value = builder.rename(builder.Identity(value), name, len(builder.steps) - 1)
+        taken.add(value)
+        dims = [d if d is not None else f"{value}_axis{i}" for i, d in enumerate(walk.shape(entry))]
+        builder.outputs.append((value, walk.dtype(entry), dims))
+    outputs = {name for name, _, _ in builder.outputs}
+    builder.infos = [each for each in builder.infos if each[0] not in outputs]
+    _drop_unread(builder)
+    proto = onnx.helper.make_model(
+        builder.graph("mixnet"),
+        opset_imports=[onnx.helper.make_opsetid("", opset)],
+        producer_name="mixnet",
+        producer_version=__version__,
+        ir_version=_ir_version(opset),
+    )
+    return proto, builder
+
+
+def _ir_version(opset: int) -> int:
+    """The oldest version of the format that knows an operator set: more runtimes read it."""
+    helper = onnx_package().helper
+    return max(7, helper.find_min_ir_version_for([helper.make_opsetid("", opset)]))
+
+
+def _drop_unread(builder: Builder) -> None:
+    """Leave out nodes and constants that nothing reads."""
+    wanted = {name for name, _, _ in builder.outputs}
+    kept = []
+    for step in reversed(builder.steps):
+        if not wanted.isdisjoint(step.outputs):
+            kept.append(step)
+            wanted.update(_reads(step))
+    builder.steps = kept[::-1]
+    builder.constants = {n: a for n, a in builder.constants.items() if n in wanted}
+    made = {name for step in builder.steps for name in step.outputs}
+    builder.infos = [each for each in builder.infos if each[0] in made]
+
+
+def _reads(step: Any) -> set[str]:
+    found = set(step.inputs)
+    for value in step.attributes.values():
+        if isinstance(value, Builder):
+            found |= {name for inner in value.steps for name in _reads(inner)}
+            found |= {name for name, _, _ in value.outputs}
+    return found

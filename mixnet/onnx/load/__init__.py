@@ -1,0 +1,1 @@
+"""Reading ONNX files: a table of how each ONNX operator is computed by operators of mixnet."""

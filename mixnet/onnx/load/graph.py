@@ -1,0 +1,279 @@
+"""An ONNX graph as a symbol: the walk over its nodes, and the shapes that are known on the way."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+import mixnet.onnx.load.readers  # noqa: F401 - fills the table
+from mixnet import symbol as sym
+from mixnet.base import FileFormatError, MXNetError, ShapeError
+from mixnet.graph.node import Entry
+from mixnet.onnx.load.constant import computed
+from mixnet.onnx.load.table import READERS, Call
+from mixnet.onnx.package import onnx_package
+from mixnet.ops.stream import STREAM_SPEC
+from mixnet.passes.infer_shape import evaluate
+from mixnet.symbol.symbol import Symbol
+
+NEWEST_READ = 28
+OLDEST_READ = 7
+
+
+class Reading:
+    """What is known of a graph while it is read.
+
+    Args:
+        opset: the operator set that the file is written in.
+        arrays: parameters by name.
+    """
+
+    def __init__(self, opset: int, arrays: dict[str, np.ndarray]):
+        self.opset = opset
+        self.values: dict[str, Any] = {}
+        self.arrays: dict[str, np.ndarray] = arrays
+        self.used: dict[str, np.ndarray] = {}
+        self._specs: dict[Entry, tuple[tuple[int, ...], np.dtype]] = {}
+        self._names: dict[int, str] = {}
+        self.scope = ""
+
+    # ---- what readers ask -----------------------------------------------------------------------
+
+    def op(self, name: str, *inputs: Any, **attributes: Any) -> Any:
+        """A symbol of an operator; arrays among the inputs become parameters."""
+        given = [self.symbol(each) for each in inputs]
+        return getattr(sym, name)(*given, **attributes)
+
+    def symbol(self, value: Any) -> Symbol:
+        """A value as a symbol."""
+        return value if isinstance(value, Symbol) else self._parameter(value)
+
+    def input(self, name: str, shape: tuple[int, ...], dtype: np.dtype) -> None:
+        """Declare an input of the graph."""
+        made = sym.Variable(name, shape=shape, dtype=dtype)
+        self.values[name] = made
+        self._specs[made._heads[0]] = (shape, dtype)
+
+    def shape(self, value: Any) -> tuple[int, ...]:
+        """The shape of a value."""
+        return tuple(value.shape) if isinstance(value, np.ndarray) else self._spec(value)[0]
+
+    def dtype(self, value: Any) -> np.dtype:
+        """The dtype of a value."""
+        return value.dtype if isinstance(value, np.ndarray) else self._spec(value)[1]
+
+    def constant(self, value: Any, what: str) -> np.ndarray:
+        """An input that has to be known when the file is read.
+
+        Raises:
+            MXNetError: it depends on the model's inputs.
+        """
+        if isinstance(value, np.ndarray):
+            return value
+        raise MXNetError(
+            f"{what} is computed from the model's inputs; it has to be a constant here"
+        )
+
+    def ints(self, value: Any, what: str) -> list[int]:
+        """An input that is a list of whole numbers known when the file is read."""
+        return [int(each) for each in self.constant(value, what).reshape(-1)]
+
+    # ---- how it is kept -------------------------------------------------------------------------
+
+    def named(self, array: np.ndarray, name: str) -> np.ndarray:
+        """An array that is a parameter of that name where something reads it."""
+        self._names[id(array)] = name
+        self._keep = [*getattr(self, "_keep", []), array]
+        return array
+
+    def _parameter(self, array: np.ndarray) -> Symbol:
+        name = self._names.get(id(array))
+        if name is None:
+            number = 0
+            while f"{self.scope}_constant{number}" in self.used:
+                number += 1
+            name = f"{self.scope}_constant{number}"
+            self.named(array, name)
+        if name not in self.used:
+            kept = array.reshape(1) if array.ndim == 0 else array  # a symbol's arrays have axes
+            self.used[name] = kept
+            made = sym.Variable(name, shape=kept.shape, dtype=kept.dtype)
+            self.values[f" {name}"] = made
+            self._specs[made._heads[0]] = (kept.shape, kept.dtype)
+        return self.values[f" {name}"]
+
+    def _spec(self, value: Symbol) -> tuple[tuple[int, ...], np.dtype]:
+        entry = value._heads[0]
+        waiting = [entry]
+        while waiting:
+            node = waiting[-1].node
+            missing = [e for e in node.inputs if e not in self._specs]
+            if missing:
+                waiting += missing
+                continue
+            waiting.pop()
+            if Entry(node) not in self._specs:
+                self._infer(node)
+        return self._specs[entry]
+
+    def _infer(self, node: Any) -> None:
+        given = [self._specs[e] for e in node.inputs]
+        if node.op.takes_key:
+            given.append((tuple(STREAM_SPEC[0]), np.dtype(STREAM_SPEC[1])))
+        found = evaluate(node.op, node.statics, tuple(given), len(node.scalars) + node.op.takes_key)
+        for i, (shape, dtype) in enumerate(found):
+            self._specs[Entry(node, i)] = (tuple(shape), np.dtype(dtype))
+
+    # ---- the walk -------------------------------------------------------------------------------
+
+    def node(self, node: Any) -> None:
+        """Read one node.
+
+        Raises:
+            MXNetError: its operator is not known, or takes what mixnet cannot do.
+        """
+        helper = onnx_package().helper
+        if node.domain not in ("", "ai.onnx", "ai.onnx.ml"):
+            raise MXNetError(
+                f"Operator {node.domain}.{node.op_type} of node {node.name!r} is none of ONNX's own."
+            )
+        inputs = [self._read(name, node) for name in node.input]
+        attributes = {a.name: helper.get_attribute_value(a) for a in node.attribute}
+        attributes = {k: v.decode() if isinstance(v, bytes) else v for k, v in attributes.items()}
+        call = Call(node, attributes, inputs)
+        self.scope = node.name or (node.output[0] if node.output else node.op_type)
+        found = (
+            computed(self, call)
+            if all(isinstance(i, (np.ndarray, type(None))) for i in inputs)
+            else None
+        )
+        if found is None:
+            found = self._made(call)
+        found = list(found) if isinstance(found, (list, tuple)) else [found]
+        for name, value in zip(node.output, found, strict=False):
+            self.values[name] = self._called(value, name)
+
+    def _made(self, call: Call) -> Any:
+        node = call.node
+        reader = READERS.get(node.op_type)
+        if reader is None:
+            raise MXNetError(
+                f"ONNX operator {node.op_type} of node {node.name!r} cannot be read yet. Export the network "
+                f"without it, or write it as a block of Gluon."
+            )
+        try:
+            return reader(self, call)
+        except (
+            ArithmeticError,
+            AttributeError,
+            LookupError,
+            TypeError,
+            ValueError,
+            MXNetError,
+        ) as error:
+            if isinstance(error, MXNetError) and str(error).startswith("ONNX operator"):
+                raise
+            text = (str(error).splitlines() or [""])[0]
+            raise MXNetError(
+                f"ONNX operator {node.op_type} of node {node.name!r} cannot be read: {text or type(error).__name__}."
+            ) from None
+
+    def _read(self, name: str, node: Any) -> Any:
+        if not name:
+            return None
+        if name not in self.values:
+            raise FileFormatError(
+                f"Node {node.name!r} ({node.op_type}) reads {name!r}, which no node before it makes; the file is damaged."
+            )
+        return self.values[name]
+
+    def _called(self, value: Any, name: str) -> Any:
+        """The result of a node under its name in the file, where it has one of mixnet's making."""
+        if isinstance(value, np.ndarray):
+            return value
+        made = value._heads[0].node
+        if (
+            made.op is not None
+            and not made.attrs.get("__onnx__")
+            and len(value) == 1
+            and value._heads[0].index == 0
+        ):
+            made.name = name
+            made.attrs = {**made.attrs, "__onnx__": "1"}
+        return value
+
+
+def read_graph(
+    model: Any, shapes: Mapping[str, Any] | None, arrays: dict[str, np.ndarray]
+) -> tuple[Symbol, Reading, list[str]]:
+    """The symbol of a model, and names of its inputs.
+
+    Args:
+        model: a ``ModelProto``.
+        shapes: shapes of inputs by name, for those that the file leaves open.
+        arrays: its initializers.
+    """
+    opset = next((each.version for each in model.opset_import if each.domain in ("", "ai.onnx")), 0)
+    if not OLDEST_READ <= opset <= NEWEST_READ:
+        raise FileFormatError(
+            f"The file is written in operator set {opset}; {OLDEST_READ} to {NEWEST_READ} can be read. Convert it "
+            f"with onnx.version_converter."
+        )
+    reading = Reading(opset, arrays)
+    for name, array in arrays.items():
+        reading.values[name] = reading.named(array, name)
+    names = []
+    for each in model.graph.input:
+        if each.name not in arrays:
+            names.append(each.name)
+            reading.input(each.name, _shape_of(each, shapes), _dtype_of(each))
+    for node in model.graph.node:
+        reading.node(node)
+    heads = []
+    for each in model.graph.output:
+        if each.name not in reading.values:
+            raise FileFormatError(
+                f"No node makes the model's output {each.name!r}; the file is damaged."
+            )
+        value = reading.symbol(reading.values[each.name])
+        heads.append(value[0] if len(value) > 1 else value)
+    if not heads:
+        raise FileFormatError("The file's graph has no outputs.")
+    found = heads[0] if len(heads) == 1 else sym.Group(heads)
+    for node in found.graph.nodes:
+        node.attrs = {k: v for k, v in node.attrs.items() if k != "__onnx__"}
+    return found, reading, names
+
+
+def _shape_of(info: Any, shapes: Mapping[str, Any] | None) -> tuple[int, ...]:
+    given = (shapes or {}).get(info.name)
+    dims = info.type.tensor_type.shape.dim
+    if given is not None:
+        if len(given) != len(dims) or any(
+            d.dim_value and d.dim_value != e for d, e in zip(dims, given, strict=True)
+        ):
+            said = tuple(d.dim_value or d.dim_param or "?" for d in dims)
+            raise ShapeError(
+                f"Input {info.name!r} is {said} in the file, which the shape {tuple(given)} does not fit."
+            )
+        return tuple(int(each) for each in given)
+    if any(d.dim_value < 0 for d in dims):
+        raise FileFormatError(f"Input {info.name!r} has a negative extent; the file is damaged.")
+    return tuple(int(d.dim_value) or 1 for d in dims)
+
+
+def _dtype_of(info: Any) -> np.dtype:
+    if not info.type.HasField("tensor_type"):
+        raise MXNetError(
+            f"Input {info.name!r} is no tensor; sequences, maps and sparse tensors cannot be read."
+        )
+    try:
+        return np.dtype(
+            onnx_package().helper.tensor_dtype_to_np_dtype(info.type.tensor_type.elem_type)
+        )
+    except (KeyError, ValueError, TypeError):
+        raise FileFormatError(
+            f"Input {info.name!r} has no dtype that ONNX knows; the file is damaged."
+        ) from None

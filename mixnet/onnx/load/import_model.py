@@ -1,0 +1,126 @@
+"""``import_model``: an ONNX file as a symbol and its parameters."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from mixnet.base import FileFormatError, MXNetError
+from mixnet.ndarray.create import array
+from mixnet.ndarray.ndarray import NDArray
+from mixnet.onnx.load.graph import read_graph
+from mixnet.onnx.metadata import read_model
+from mixnet.onnx.package import onnx_package
+from mixnet.reading import opened
+from mixnet.symbol.symbol import Symbol
+
+Arrays = dict[str, NDArray]
+
+
+def import_model(
+    model_file: str | os.PathLike[str], input_shapes: Mapping[str, Any] | None = None
+) -> tuple[Symbol, Arrays, Arrays]:
+    """A symbol and its parameters from an ONNX file.
+
+    Args:
+        model_file: its path. Parameters beside it are read from its folder alone.
+        input_shapes: shapes of inputs by name, where the file leaves extents open; those are 1 by default.
+
+    Returns:
+        The symbol, its arguments and its auxiliary states by name.
+
+    Raises:
+        MissingFileError: there is no such file.
+        FileFormatError: it is no ONNX file, or damaged.
+        ShapeError: a shape does not fit the file's.
+        MXNetError: an operator cannot be read; names it and its node. Or the package ``onnx`` is missing.
+
+    Source: MXNet ``mx.contrib.onnx.import_model``; ONNX, Open Neural Network Exchange.
+    """
+    symbol, arguments, states, _ = load_model(model_file, input_shapes)
+    return symbol, arguments, states
+
+
+def load_model(
+    path: str | os.PathLike[str], shapes: Mapping[str, Any] | None
+) -> tuple[Symbol, Arrays, Arrays, list[str]]:
+    """What ``import_model`` returns, and the names of the inputs."""
+    model = read_model(path)
+    return from_proto(model, os.fspath(path), shapes)
+
+
+def from_proto(model: Any, path: str, shapes: Mapping[str, Any] | None = None) -> Any:
+    """A symbol, its parameters and states, and the names of its inputs, from a ``ModelProto``.
+
+    Args:
+        model: of ONNX.
+        path: of its file, for what lies beside it and for messages.
+        shapes: of inputs that the file leaves open.
+    """
+    folder = os.path.dirname(os.path.abspath(path))
+    arrays = {each.name: _array(each, folder, path) for each in model.graph.initializer}
+    try:
+        symbol, reading, inputs = read_graph(model, shapes, arrays)
+    except MXNetError as error:
+        raise type(error)(f"{path}: {error}") from None
+    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
+        # Names that are no text, attributes of another kind: what only a damaged file has.
+        text = (str(error).splitlines() or [""])[0]
+        raise FileFormatError(f"{path} is damaged: {text or type(error).__name__}.") from None
+    states = set(symbol.list_auxiliary_states())
+    read = [name for name in symbol.list_inputs() if name in reading.used]
+    made = {name: array(reading.used[name], dtype=reading.used[name].dtype) for name in read}
+    arguments = {name: each for name, each in made.items() if name not in states}
+    return symbol, arguments, {n: each for n, each in made.items() if n in states}, inputs
+
+
+def _array(tensor: Any, folder: str, path: str) -> np.ndarray:
+    onnx = onnx_package()
+    if any(extent < 0 for extent in tensor.dims):
+        raise FileFormatError(
+            f"{path}: parameter {tensor.name!r} has a negative extent; the file is damaged."
+        )
+    try:
+        if tensor.data_location == onnx.TensorProto.EXTERNAL:
+            return _outside(tensor, folder, path)
+        return np.array(onnx.numpy_helper.to_array(tensor))
+    except (
+        TypeError,
+        ValueError,
+        KeyError,
+        OverflowError,
+        MemoryError,
+        NotImplementedError,
+    ) as error:
+        if isinstance(error, MXNetError):
+            raise
+        raise FileFormatError(f"{path}: parameter {tensor.name!r} is damaged: {error}.") from None
+
+
+def _outside(tensor: Any, folder: str, path: str) -> np.ndarray:
+    """A parameter from a file beside the model; from no other folder."""
+    said = {each.key: each.value for each in tensor.external_data}
+    location = said.get("location", "")
+    place = os.path.realpath(os.path.join(folder, location))
+    if (
+        not location
+        or os.path.isabs(location)
+        or os.path.commonpath([place, os.path.realpath(folder)]) != os.path.realpath(folder)
+    ):
+        raise FileFormatError(
+            f"{path}: parameter {tensor.name!r} is said to lie in {location!r}, outside of the model's folder; "
+            f"nothing there is read."
+        )
+    dtype = np.dtype(onnx_package().helper.tensor_dtype_to_np_dtype(tensor.data_type))
+    count = int(np.prod(tensor.dims, dtype=np.float64))
+    with opened(place) as file:
+        file.seek(int(said.get("offset", 0)))
+        content = file.read(count * dtype.itemsize)
+    if len(content) != count * dtype.itemsize:
+        raise FileFormatError(
+            f"{place} ends before parameter {tensor.name!r} does; the file is damaged."
+        )
+    return np.frombuffer(content, dtype).reshape(tuple(tensor.dims)).copy()

@@ -1,0 +1,287 @@
+"""Readers of layers: convolution, pooling, normalization, products, resizing."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from mixnet.base import NotDefinedError
+from mixnet.onnx.load.table import Call, reads
+
+if TYPE_CHECKING:
+    from mixnet.onnx.load.graph import Reading
+
+
+def window(
+    g: Reading, call: Call, kernel: list[int]
+) -> tuple[list[int], list[int], list[int], list[int]]:
+    """Strides, dilations, padding before and after."""
+    count = len(kernel)
+    strides, dilate = (
+        list(call.get("strides", [1] * count)),
+        list(call.get("dilations", [1] * count)),
+    )
+    pads = list(call.get("pads", [0] * 2 * count))
+    how = call.get("auto_pad", "NOTSET")
+    if how.startswith("SAME"):
+        extents = g.shape(call.x)[2:]
+        total = [
+            max((math.ceil(n / s) - 1) * s + (k - 1) * d + 1 - n, 0)
+            for n, s, k, d in zip(extents, strides, kernel, dilate, strict=True)
+        ]
+        small, large = [t // 2 for t in total], [t - t // 2 for t in total]
+        return strides, dilate, *((small, large) if how == "SAME_UPPER" else (large, small))
+    if how == "VALID":
+        pads = [0] * 2 * count
+    return strides, dilate, pads[:count], pads[count:]
+
+
+def padded(g: Reading, x: Any, before: list[int], after: list[int], value: float = 0.0) -> Any:
+    """Data with padding along the spatial axes."""
+    widths = [(0, 0), (0, 0), *zip(before, after, strict=True)]
+    return g.op("_npi_pad", x, pad_width=tuple(widths), mode="constant", constant_value=value)
+
+
+@reads("Conv")
+def _(g: Reading, call: Call) -> Any:
+    weight = g.shape(call.inputs[1])
+    kernel = list(weight[2:])
+    strides, dilate, before, after = window(g, call, kernel)
+    x, inputs = call.x, call.inputs[1:]
+    if before != after:
+        x, before = padded(g, x, before, after), [0] * len(kernel)
+    return g.op(
+        "Convolution", x, *inputs, kernel=tuple(kernel), stride=tuple(strides), dilate=tuple(dilate), pad=tuple(before),
+        num_filter=weight[0], num_group=call.get("group", 1), no_bias=len(inputs) == 1,
+    )  # fmt: skip
+
+
+@reads("ConvTranspose")
+def _(g: Reading, call: Call) -> Any:
+    weight, group = g.shape(call.inputs[1]), call.get("group", 1)
+    kernel = list(weight[2:])
+    count = len(kernel)
+    strides, dilate = (
+        list(call.get("strides", [1] * count)),
+        list(call.get("dilations", [1] * count)),
+    )
+    extra = list(call.get("output_padding", [0] * count))
+    pads = list(call.get("pads", [0] * 2 * count))
+    before, after = pads[:count], pads[count:]
+    whole = [
+        (n - 1) * s + (k - 1) * d + 1 + e
+        for n, s, k, d, e in zip(g.shape(call.x)[2:], strides, kernel, dilate, extra, strict=True)
+    ]
+    how, wanted = call.get("auto_pad", "NOTSET"), call.get("output_shape")
+    if wanted or how.startswith("SAME"):
+        wanted = list(wanted or [n * s for n, s in zip(g.shape(call.x)[2:], strides, strict=True)])[
+            -count:
+        ]
+        total = [max(w - o, 0) for w, o in zip(whole, wanted, strict=True)]
+        small, large = [t // 2 for t in total], [t - t // 2 for t in total]
+        before, after = (large, small) if how != "SAME_UPPER" else (small, large)
+    inputs = call.inputs[1:]
+    out = g.op(
+        "Deconvolution", call.x, *inputs, kernel=tuple(kernel), stride=tuple(strides), dilate=tuple(dilate),
+        num_filter=weight[1] * group, num_group=group, no_bias=len(inputs) == 1,
+    )  # fmt: skip
+    if any(extra):  # rows behind the last window have the bias alone
+        shift = call.input(2)
+        out = padded(g, out if shift is None else _minus_bias(g, out, shift), [0] * count, extra)
+        out = out if shift is None else g.op("_npi_add", out, _of_channels(g, shift, count))
+    if not any(before + after):
+        return out
+    rank = count + 2
+    ends = [n - a for n, a in zip(whole, after, strict=True)]
+    return g.op(
+        "slice", out, begin=(None, None, *before), end=(None, None, *ends), step=(1,) * rank
+    )
+
+
+def _of_channels(g: Reading, value: Any, count: int) -> Any:
+    return g.op("Reshape", value, shape=(1, -1, *(1,) * count))
+
+
+def _minus_bias(g: Reading, out: Any, bias: Any) -> Any:
+    return g.op("_npi_subtract", out, _of_channels(g, bias, len(g.shape(out)) - 2))
+
+
+@reads("MaxPool", "AveragePool", "LpPool")
+def _(g: Reading, call: Call) -> Any:
+    kind = {"MaxPool": "max", "AveragePool": "avg", "LpPool": "sum"}[call.node.op_type]
+    kernel = list(call.get("kernel_shape"))
+    strides, dilate, before, after = window(g, call, kernel)
+    if any(each != 1 for each in dilate):
+        raise NotDefinedError("pooling over windows with gaps (dilations) is not part of mixnet")
+    if len(call.node.output) > 1 and call.node.output[1]:
+        raise NotDefinedError("places of maxima as a second output are not part of mixnet")
+    more: dict[str, Any] = {}
+    whole = bool(call.get("count_include_pad", 0))
+    power = float(call.get("p", 2))
+    x = (
+        call.x
+        if kind != "sum"
+        else g.op("_npi_power_scalar", g.op("_npi_absolute", call.x), scalar=power)
+    )
+    if before != after:
+        if kind == "avg" and not whole:
+            return _mean_inside(g, call, kernel, strides, before, after)
+        x = padded(g, x, before, after, -np.inf if kind == "max" else 0.0)
+        before = [0] * len(kernel)
+    if kind == "avg":
+        more["count_include_pad"] = whole
+    full = call.get("ceil_mode", 0) and _hangs_over(g, x, kernel, strides, before)
+    found = g.op(
+        "Pooling", x, kernel=tuple(kernel), stride=tuple(strides), pad=tuple(before), pool_type=kind,
+        pooling_convention="full" if full else "valid", **more,
+    )  # fmt: skip
+    return g.op("_npi_power_scalar", found, scalar=1 / power) if kind == "sum" else found
+
+
+def _hangs_over(g: Reading, x: Any, kernel: list[int], strides: list[int], pad: list[int]) -> bool:
+    """Whether rounding up gives windows that begin in the data and end behind its padding."""
+    given = zip(g.shape(x)[2:], kernel, strides, pad, strict=True)
+    return any(
+        (n + 2 * p - k) % s and ((n + 2 * p - k) // s + 1) * s < n + p for n, k, s, p in given
+    )
+
+
+def _mean_inside(g: Reading, call: Call, kernel: Any, strides: Any, before: Any, after: Any) -> Any:
+    """Sums over windows by how many of their elements are data."""
+    given = {"kernel": tuple(kernel), "stride": tuple(strides), "pool_type": "sum"}
+    total = g.op("Pooling", padded(g, call.x, before, after), **given)
+    ones = np.ones((1, 1, *g.shape(call.x)[2:]), g.dtype(call.x))
+    return g.op("_npi_true_divide", total, g.op("Pooling", padded(g, ones, before, after), **given))
+
+
+@reads("GlobalMaxPool", "GlobalAveragePool", "GlobalLpPool")
+def _(g: Reading, call: Call) -> Any:
+    kind = {"GlobalMaxPool": "max", "GlobalAveragePool": "avg"}.get(call.node.op_type)
+    kernel = (1,) * (len(g.shape(call.x)) - 2)
+    if kind is not None:
+        return g.op("Pooling", call.x, global_pool=True, kernel=kernel, pool_type=kind)
+    power = float(call.get("p", 2))
+    x = g.op("_npi_power_scalar", g.op("_npi_absolute", call.x), scalar=power)
+    axes = tuple(range(2, len(g.shape(x))))
+    return g.op("_npi_power_scalar", g.op("_np_sum", x, axis=axes, keepdims=True), scalar=1 / power)
+
+
+@reads("BatchNormalization", "SpatialBN")
+def _(g: Reading, call: Call) -> Any:
+    if call.get("training_mode", 0):
+        raise NotDefinedError("training_mode=1 is not read; export the network for prediction")
+    # The first one of several outputs; statistics move in training, as those of any network here.
+    found = g.op(
+        "BatchNorm", *call.inputs[:5], eps=call.get("epsilon", 1e-5), momentum=call.get("momentum", 0.9),
+        fix_gamma=False,
+    )  # fmt: skip
+    return found[0] if len(found) > 1 else found
+
+
+@reads("InstanceNormalization")
+def _(g: Reading, call: Call) -> Any:
+    return g.op("InstanceNorm", *call.inputs, eps=call.get("epsilon", 1e-5))
+
+
+@reads("LayerNormalization")
+def _(g: Reading, call: Call) -> Any:
+    shape, eps = g.shape(call.x), call.get("epsilon", 1e-5)
+    axis = call.get("axis", -1) % len(shape)
+    if axis == len(shape) - 1 and call.input(2) is not None and len(call.node.output) == 1:
+        return g.op("LayerNorm", *call.inputs, axis=-1, eps=eps)
+    axes = tuple(range(axis, len(shape)))
+    mean = g.op("_npi_mean", call.x, axis=axes, keepdims=True)
+    centered = g.op("_npi_subtract", call.x, mean)
+    var = g.op("_npi_mean", g.op("_npi_multiply", centered, centered), axis=axes, keepdims=True)
+    factor = g.op("rsqrt", g.op("_npi_add_scalar", var, scalar=eps))
+    out = g.op("_npi_multiply", g.op("_npi_multiply", centered, factor), call.inputs[1])
+    out = out if call.input(2) is None else g.op("_npi_add", out, call.inputs[2])
+    return [out, mean, factor][: len(call.node.output)]
+
+
+@reads("GroupNormalization")
+def _(g: Reading, call: Call) -> Any:
+    shape, groups = g.shape(call.x), call.get("num_groups")
+    ones = np.ones(groups, g.dtype(call.x))
+    found = g.op(
+        "GroupNorm", call.x, ones, ones * 0, num_groups=groups, eps=call.get("epsilon", 1e-5)
+    )
+    scale, shift = call.inputs[1:]
+    if g.opset < 21:  # one for each group
+        per = shape[1] // groups
+        scale, shift = (g.op("repeat", each, repeats=per) for each in (scale, shift))
+    scale, shift = (_of_channels(g, each, len(shape) - 2) for each in (scale, shift))
+    return g.op("_npi_add", g.op("_npi_multiply", found, scale), shift)
+
+
+@reads("LRN")
+def _(g: Reading, call: Call) -> Any:
+    return g.op(
+        "LRN",
+        call.x,
+        nsize=call.get("size"),
+        alpha=call.get("alpha", 1e-4),
+        beta=call.get("beta", 0.75),
+        knorm=call.get("bias", 1.0),
+    )
+
+
+@reads("LpNormalization")
+def _(g: Reading, call: Call) -> Any:
+    length = g.op("norm", call.x, ord=call.get("p", 2), axis=call.get("axis", -1), keepdims=True)
+    return g.op("_npi_true_divide", call.x, length)
+
+
+@reads("MeanVarianceNormalization")
+def _(g: Reading, call: Call) -> Any:
+    axes = tuple(call.get("axes", [0, 2, 3]))
+    centered = g.op("_npi_subtract", call.x, g.op("_npi_mean", call.x, axis=axes, keepdims=True))
+    var = g.op("_npi_mean", g.op("_npi_multiply", centered, centered), axis=axes, keepdims=True)
+    return g.op(
+        "_npi_true_divide", centered, g.op("_npi_add_scalar", g.op("_npi_sqrt", var), scalar=1e-9)
+    )
+
+
+@reads("Dropout")
+def _(g: Reading, call: Call) -> Any:
+    ratio = (
+        call.get("ratio", 0.5)
+        if g.opset < 12
+        else 0.5
+        if call.input(1) is None
+        else float(call.inputs[1])
+    )
+    out = g.op("Dropout", call.x, p=ratio)
+    return [out, g.op("ones_like", out)][: len(call.node.output)]
+
+
+@reads("Gemm", "FC")
+def _(g: Reading, call: Call) -> Any:
+    x, weight, bias = call.x, call.inputs[1], call.input(2)
+    alpha, beta = call.get("alpha", 1.0), call.get("beta", 1.0)
+    x = g.op("_np_transpose", x) if call.get("transA", 0) else x
+    units = g.shape(weight)[0 if call.get("transB", 0) else 1]
+    plain = alpha == 1 and (bias is None or (beta == 1 and g.shape(bias) == (units,)))
+    if plain and call.get("transB", 0) and g.dtype(x).kind == "f":
+        inputs = (weight,) if bias is None else (weight, bias)
+        return g.op("FullyConnected", x, *inputs, num_hidden=units, no_bias=bias is None)
+    weight = g.op("_np_transpose", weight) if call.get("transB", 0) else weight
+    out = g.op("_npi_matmul", x, weight)
+    out = out if alpha == 1 else g.op("_npi_multiply_scalar", out, scalar=alpha)
+    if bias is None:
+        return out
+    return g.op(
+        "_npi_add", out, bias if beta == 1 else g.op("_npi_multiply_scalar", bias, scalar=beta)
+    )
+
+
+@reads("MatMul")
+def _(g: Reading, call: Call) -> Any:
+    return g.op("_npi_matmul", *call.inputs)
+
+
+@reads("Einsum")
+def _(g: Reading, call: Call) -> Any:
+    return g.op("_npi_einsum", *call.inputs, subscripts=call.get("equation").replace(" ", ""))

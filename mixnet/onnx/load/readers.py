@@ -1,0 +1,8 @@
+"""All readers: importing this module fills the table."""
+
+from mixnet.onnx.load import elementwise as elementwise
+from mixnet.onnx.load import layers as layers
+from mixnet.onnx.load import recurrent as recurrent
+from mixnet.onnx.load import reduce as reduce
+from mixnet.onnx.load import resize as resize
+from mixnet.onnx.load import shape as shape

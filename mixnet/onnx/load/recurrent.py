@@ -1,0 +1,108 @@
+"""Reader of recurrent layers: weights in mixnet's order, in one vector."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from mixnet.base import NotDefinedError
+from mixnet.onnx.load.table import Call, reads
+
+if TYPE_CHECKING:
+    from mixnet.onnx.load.graph import Reading
+
+# Where mixnet's gates are among ONNX's: in, forget, cell, out; reset, update, new.
+_ORDER = {"LSTM": (0, 2, 3, 1), "GRU": (1, 0, 2), "RNN": (0,)}
+_USUAL = {"LSTM": ["Sigmoid", "Tanh", "Tanh"], "GRU": ["Sigmoid", "Tanh"], "RNN": ["Tanh"]}
+
+
+@reads("LSTM", "GRU", "RNN")
+def _(g: Reading, call: Call) -> Any:
+    kind, size = call.node.op_type, call.get("hidden_size")
+    direction = call.get("direction", "forward")
+    sides = 2 if direction == "bidirectional" else 1
+    mode = _mode(call, kind, sides)
+    _check(g, call, kind)
+    by_batch = bool(call.get("layout", 0))
+    x = _turned(g, call.x) if by_batch else call.x
+    steps, batch, _ = g.shape(x)
+    x = g.op("_npi_flip", x, axis=0) if direction == "reverse" else x
+    states = [call.input(5), call.input(6)][: 2 if kind == "LSTM" else 1]
+    if by_batch:
+        states = [None if each is None else _turned(g, each) for each in states]
+    zeros = np.zeros((sides, batch, size), g.dtype(call.x))
+    given = [
+        x,
+        _vector(g, call, kind, size, sides),
+        *[zeros if each is None else each for each in states],
+    ]
+    lengths = call.input(4)
+    if isinstance(lengths, np.ndarray) and (lengths == steps).all():
+        lengths = None
+    if lengths is not None:
+        if direction == "reverse":
+            raise NotDefinedError("lengths of sequences that run backwards are not read")
+        given.append(g.op("Cast", lengths, dtype="float32"))
+    found = g.op(
+        "RNN", *given, state_size=size, num_layers=1, mode=mode, bidirectional=sides == 2, state_outputs=True,
+        use_sequence_length=lengths is not None,
+    )  # fmt: skip
+    out = found[0]
+    out = g.op("_npi_flip", out, axis=0) if direction == "reverse" else out
+    out = g.op("Reshape", out, shape=(0, 0, sides, -1))
+    last = [found[i] for i in range(1, 3 if kind == "LSTM" else 2)]
+    if by_batch:
+        return [g.op("SwapAxis", out, dim1=0, dim2=1), *[_turned(g, each) for each in last]]
+    return [g.op("_np_transpose", out, axes=(0, 2, 1, 3)), *last]
+
+
+def _turned(g: Reading, value: Any) -> Any:
+    """The batch on the second axis instead of the first, or back."""
+    return g.op("SwapAxis", value, dim1=0, dim2=1)
+
+
+def _mode(call: Call, kind: str, sides: int) -> str:
+    named = [
+        each.decode() if isinstance(each, bytes) else each for each in call.get("activations", [])
+    ]
+    named = named or _USUAL[kind] * sides
+    if kind == "RNN" and named in (["Relu"] * sides, ["Tanh"] * sides):
+        return "rnn_relu" if named[0] == "Relu" else "rnn_tanh"
+    if named != _USUAL[kind] * sides or kind == "RNN":
+        raise NotDefinedError(f"activations {named} are not part of mixnet's recurrent layers")
+    return kind.lower()
+
+
+def _check(g: Reading, call: Call, kind: str) -> None:
+    for name, usual in (("clip", None), ("input_forget", 0)):
+        if call.get(name, usual) != usual:
+            raise NotDefinedError(
+                f"{name}={call.get(name)} is not part of mixnet's recurrent layers"
+            )
+    if kind == "LSTM" and call.input(7) is not None:
+        raise NotDefinedError(
+            "weights from cells to gates (P) are not part of mixnet's recurrent layers"
+        )
+    if kind == "GRU" and not call.get("linear_before_reset", 0):
+        raise NotDefinedError("a GRU with linear_before_reset=0 is not part of mixnet")
+
+
+def _vector(g: Reading, call: Call, kind: str, size: int, sides: int) -> Any:
+    """All weights, then all biases; a parameter of its own where they are constants."""
+    w, r = (g.constant(each, "a weight") for each in call.inputs[1:3])
+    gates = len(_ORDER[kind])
+    bias = call.input(3)
+    bias = (
+        np.zeros((sides, 2 * gates * size), w.dtype) if bias is None else g.constant(bias, "a bias")
+    )
+
+    def ordered(rows: np.ndarray) -> np.ndarray:
+        parts = np.split(rows, gates)
+        return np.concatenate([parts[i] for i in _ORDER[kind]]).reshape(-1)
+
+    weights = [ordered(each[side]) for side in range(sides) for each in (w, r)]
+    biases = [ordered(half) for side in range(sides) for half in np.split(bias[side], 2)]
+    return g.named(
+        np.concatenate(weights + biases), f"{call.node.name or call.node.output[0]}_parameters"
+    )

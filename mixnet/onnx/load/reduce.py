@@ -1,0 +1,138 @@
+"""Readers of sums, orders and random numbers."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from mixnet.onnx.load.shape import axes_of
+from mixnet.onnx.load.table import Call, reads
+from mixnet.onnx.package import onnx_package
+
+if TYPE_CHECKING:
+    from mixnet.onnx.load.graph import Reading
+
+_PLAIN = {"ReduceMax": "_np_max", "ReduceMin": "_np_min", "ReduceProd": "_np_prod", "ReduceSum": "_np_sum",
+          "ReduceMean": "_npi_mean"}  # fmt: skip
+
+
+def _axes(g: Reading, call: Call) -> tuple[int, ...] | None:
+    """Axes to reduce over; None for no axis at all."""
+    rank = len(g.shape(call.x))
+    axes = axes_of(g, call, 13 if call.node.op_type == "ReduceSum" else 18)
+    if not axes:
+        return None if call.get("noop_with_empty_axes", 0) else tuple(range(rank))
+    return tuple(a % rank for a in axes)
+
+
+def _reduced(g: Reading, op: str, x: Any, axes: tuple[int, ...], keep: bool) -> Any:
+    whole = len(axes) == len(g.shape(x)) and not keep
+    found = g.op(op, x, axis=axes, keepdims=keep or whole)
+    return g.op("Reshape", found, shape=(1,)) if whole else found
+
+
+@reads(*_PLAIN)
+def _(g: Reading, call: Call) -> Any:
+    axes = _axes(g, call)
+    if axes is None:
+        return g.op("_copy", call.x)
+    found = _reduced(g, _PLAIN[call.node.op_type], call.x, axes, bool(call.get("keepdims", 1)))
+    return (
+        found
+        if g.dtype(found) == g.dtype(call.x)
+        else g.op("Cast", found, dtype=g.dtype(call.x).name)
+    )
+
+
+@reads("ReduceL1", "ReduceL2", "ReduceLogSum", "ReduceLogSumExp", "ReduceSumSquare")
+def _(g: Reading, call: Call) -> Any:
+    kind, keep = call.node.op_type, bool(call.get("keepdims", 1))
+    axes, x = _axes(g, call), call.x
+    if kind == "ReduceL1":
+        x = g.op("_npi_absolute", x)
+    if kind in ("ReduceL2", "ReduceSumSquare"):
+        x = g.op("_npi_multiply", x, x)
+    if kind == "ReduceLogSumExp":
+        return _log_sum_exp(g, x, axes or (), keep)
+    found = x if axes is None else _reduced(g, "_np_sum", x, axes, keep)
+    after = {"ReduceL2": "_npi_sqrt", "ReduceLogSum": "_npi_log"}.get(kind)
+    return found if after is None else g.op(after, found)
+
+
+def _log_sum_exp(g: Reading, x: Any, axes: tuple[int, ...], keep: bool) -> Any:
+    largest = g.op("BlockGrad", g.op("_np_max", x, axis=axes, keepdims=True))
+    total = g.op(
+        "_np_sum", g.op("_npi_exp", g.op("_npi_subtract", x, largest)), axis=axes, keepdims=True
+    )
+    found = g.op("_npi_add", g.op("_npi_log", total), largest)
+    if keep:
+        return found
+    whole = len(axes) == len(g.shape(x))
+    return g.op("Reshape", found, shape=(1,)) if whole else g.op("_np_squeeze", found, axis=axes)
+
+
+@reads("ArgMax", "ArgMin")
+def _(g: Reading, call: Call) -> Any:
+    axis, keep = call.get("axis", 0), bool(call.get("keepdims", 1))
+    x, extent = call.x, g.shape(call.x)[call.get("axis", 0)]
+    last = bool(call.get("select_last_index", 0))
+    x = g.op("_npi_flip", x, axis=axis) if last else x
+    found = g.op(
+        "_npi_argmax" if call.node.op_type == "ArgMax" else "_npi_argmin",
+        x,
+        axis=axis,
+        keepdims=keep,
+    )
+    if last:
+        found = g.op("_npi_rsubtract_scalar", found, scalar=extent - 1)
+    return g.op("Cast", found, dtype="int64")
+
+
+@reads("TopK")
+def _(g: Reading, call: Call) -> Any:
+    k = call.get("k") if g.opset < 10 else int(g.constant(call.inputs[1], "k").reshape(-1)[0])
+    given = {"axis": call.get("axis", -1), "k": k, "is_ascend": not call.get("largest", 1)}
+    found = g.op("topk", call.x, ret_typ="both", dtype="int64", **given)
+    return [found[0], found[1]]
+
+
+@reads("CumSum")
+def _(g: Reading, call: Call) -> Any:
+    axis = int(g.constant(call.inputs[1], "the axis").reshape(-1)[0])
+    reverse, x = call.get("reverse", 0), call.x
+    x = g.op("_npi_flip", x, axis=axis) if reverse else x
+    found = g.op("cumsum", x, axis=axis)
+    found = g.op("_npi_subtract", found, x) if call.get("exclusive", 0) else found
+    found = g.op("_npi_flip", found, axis=axis) if reverse else found
+    return g.op("Cast", found, dtype=g.dtype(call.x).name)
+
+
+@reads("RandomNormal", "RandomUniform", "RandomNormalLike", "RandomUniformLike")
+def _(g: Reading, call: Call) -> Any:
+    kind = call.node.op_type
+    shape = tuple(call.get("shape")) if call.get("shape") else g.shape(call.x)
+    code = call.get("dtype", 1)
+    dtype = np.dtype(onnx_package().helper.tensor_dtype_to_np_dtype(code)).name
+    if "Normal" in kind:
+        return g.op(
+            "_random_normal",
+            loc=call.get("mean", 0.0),
+            scale=call.get("scale", 1.0),
+            shape=shape,
+            dtype=dtype,
+        )
+    return g.op(
+        "_random_uniform",
+        low=call.get("low", 0.0),
+        high=call.get("high", 1.0),
+        shape=shape,
+        dtype=dtype,
+    )
+
+
+@reads("Multinomial")
+def _(g: Reading, call: Call) -> Any:
+    return g.op(
+        "_sample_multinomial", g.op("softmax", call.x, axis=-1), shape=(call.get("sample_size", 1),)
+    )

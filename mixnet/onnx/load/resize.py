@@ -1,0 +1,125 @@
+"""Reader of resizing: picked elements, or a product with a matrix of interpolation along each axis."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from mixnet.base import NotDefinedError
+from mixnet.onnx.load.table import Call, reads
+
+if TYPE_CHECKING:
+    from mixnet.onnx.load.graph import Reading
+
+
+@reads("Resize", "Upsample")
+def _(g: Reading, call: Call) -> Any:
+    out, shape = call.x, g.shape(call.x)
+    where = call.get("coordinate_transformation_mode", "half_pixel")
+    if call.node.op_type == "Upsample" or g.opset < 11:
+        where = "asymmetric"
+    for axis, (size, scale) in _sizes(g, call, shape).items():
+        old = shape[axis]
+        if size == old and scale == 1:
+            continue
+        at = _coordinates(old, size, scale, where)
+        if call.get("mode", "nearest") == "nearest":
+            usual = "floor" if where == "asymmetric" and g.opset < 11 else "round_prefer_floor"
+            out = g.op("take", out, _nearest(at, old, call.get("nearest_mode", usual)), axis=axis)
+        else:
+            weights = _weights(at, old, scale, call).astype(g.dtype(call.x))
+            out = _product(g, out, axis, weights)
+    return g.op("_copy", out) if out is call.x else out
+
+
+def _sizes(g: Reading, call: Call, shape: tuple[int, ...]) -> dict[int, tuple[int, float]]:
+    """New extent and scale of every axis that is named."""
+    rank = len(shape)
+    axes = [a % rank for a in call.get("axes", range(rank))]
+    if call.input(3) is not None:
+        sizes = g.ints(call.inputs[3], "the size")
+        return _kept_ratio(call, axes, sizes, shape)
+    scales = call.get("scales")
+    if scales is None:
+        scales = g.constant(call.inputs[1 if len(call.inputs) == 2 else 2], "the scale").tolist()
+    return {a: (int(np.floor(shape[a] * s)), float(s)) for a, s in zip(axes, scales, strict=True)}
+
+
+def _kept_ratio(
+    call: Call, axes: list[int], sizes: list[int], shape: Any
+) -> dict[int, tuple[int, float]]:
+    policy = call.get("keep_aspect_ratio_policy", "stretch")
+    scales = [size / shape[a] for a, size in zip(axes, sizes, strict=True)]
+    if policy != "stretch":
+        one = min(scales) if policy == "not_larger" else max(scales)
+        scales = [one] * len(axes)
+        sizes = [int(np.floor(one * shape[a] + 0.5)) for a in axes]
+    return {a: (size, scale) for a, size, scale in zip(axes, sizes, scales, strict=True)}
+
+
+def _coordinates(old: int, new: int, scale: float, where: str) -> np.ndarray:
+    """Where the new elements lie among the old ones."""
+    place = np.arange(new)
+    if where == "align_corners":
+        return place * ((old - 1) / (old * scale - 1)) if new > 1 else place * 0.0
+    if where == "asymmetric":
+        return place / scale
+    if where == "pytorch_half_pixel" and new == 1:
+        return place * 0.0
+    if where in ("half_pixel", "pytorch_half_pixel"):
+        return (place + 0.5) / scale - 0.5
+    if where == "half_pixel_symmetric":
+        shift = old / 2 * (1 - new / (old * scale))
+        return shift + (place + 0.5) / scale - 0.5
+    raise NotDefinedError(
+        f"resizing with coordinate_transformation_mode={where!r} is not part of mixnet"
+    )
+
+
+def _nearest(at: np.ndarray, old: int, rounding: str) -> np.ndarray:
+    kinds: dict[str, Any] = {
+        "floor": np.floor,
+        "ceil": np.ceil,
+        "round_prefer_ceil": lambda v: np.floor(v + 0.5),
+    }
+    found = kinds.get(rounding, lambda v: np.ceil(v - 0.5))(at)
+    return np.clip(found, 0, old - 1).astype(np.int64)
+
+
+def _linear(distance: np.ndarray) -> np.ndarray:
+    return np.maximum(1 - np.abs(distance), 0)
+
+
+def _cubic(distance: np.ndarray, a: float) -> np.ndarray:
+    """Keys' kernel."""
+    d = np.abs(distance)
+    near = (a + 2) * d**3 - (a + 3) * d**2 + 1
+    far = a * d**3 - 5 * a * d**2 + 8 * a * d - 4 * a
+    return np.where(d <= 1, near, np.where(d < 2, far, 0))
+
+
+def _weights(at: np.ndarray, old: int, scale: float, call: Call) -> np.ndarray:
+    """``(new, old)``: what each old element adds to each new one."""
+    cubic = call.get("mode") == "cubic"
+    reach = 2.0 if cubic else 1.0
+    stretch = min(scale, 1.0) if call.get("antialias", 0) else 1.0
+    first = np.floor(at).astype(int)[:, None] + np.arange(
+        int(-np.ceil(reach / stretch)), int(np.ceil(reach / stretch)) + 2
+    )
+    distance = (first - at[:, None]) * stretch
+    share = _cubic(distance, call.get("cubic_coeff_a", -0.75)) if cubic else _linear(distance)
+    outside = (first < 0) | (first >= old)
+    if call.get("exclude_outside", 0):
+        share = np.where(outside, 0, share)
+    share = share / share.sum(1, keepdims=True)
+    found = np.zeros((len(at), old))
+    np.add.at(found, (np.arange(len(at))[:, None], np.clip(first, 0, old - 1)), share)
+    return found
+
+
+def _product(g: Reading, x: Any, axis: int, weights: np.ndarray) -> Any:
+    moved = g.op("_np_moveaxis", x, source=axis, destination=-1)
+    return g.op(
+        "_np_moveaxis", g.op("_npi_matmul", moved, np.array(weights.T)), source=-1, destination=axis
+    )

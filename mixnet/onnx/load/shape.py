@@ -1,0 +1,296 @@
+"""Readers of operators that move elements: shapes, parts, joins, places."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from mixnet.base import NotDefinedError
+from mixnet.onnx.load.table import Call, reads
+from mixnet.onnx.package import onnx_package
+
+if TYPE_CHECKING:
+    from mixnet.onnx.load.graph import Reading
+
+
+def axes_of(g: Reading, call: Call, since: int = 13) -> list[int] | None:
+    """Axes from the attribute, or from the second input since an operator set."""
+    if g.opset < since or call.get("axes") is not None:
+        axes = call.get("axes")
+        return None if axes is None else list(axes)
+    given = call.input(1)
+    return None if given is None else g.ints(given, "the list of axes")
+
+
+@reads("Reshape")
+def _(g: Reading, call: Call) -> Any:
+    shape = tuple(g.ints(call.inputs[1], "the shape")) if g.opset >= 5 else tuple(call.get("shape"))
+    if not shape:
+        return g.op("Reshape", call.x, shape=(1,))
+    if call.get("allowzero", 0) and 0 in shape:
+        raise NotDefinedError("arrays without elements are not read")
+    return g.op("Reshape", call.x, shape=shape)
+
+
+@reads("Flatten")
+def _(g: Reading, call: Call) -> Any:
+    axis = call.get("axis", 1)
+    if axis == 1:
+        return g.op("Flatten", call.x)
+    shape = g.shape(call.x)
+    axis = axis % len(shape) if axis < 0 else axis
+    return g.op("Reshape", call.x, shape=(int(np.prod(shape[:axis])), -1))
+
+
+@reads("Transpose")
+def _(g: Reading, call: Call) -> Any:
+    return g.op(
+        "_np_transpose", call.x, axes=tuple(call.get("perm", range(len(g.shape(call.x)))[::-1]))
+    )
+
+
+@reads("Squeeze")
+def _(g: Reading, call: Call) -> Any:
+    shape, axes = g.shape(call.x), axes_of(g, call)
+    gone = (
+        {a % len(shape) for a in axes}
+        if axes is not None
+        else {i for i, e in enumerate(shape) if e == 1}
+    )
+    left = [i for i in range(len(shape)) if i not in gone]
+    return (
+        g.op("_np_squeeze", call.x, axis=tuple(sorted(gone)))
+        if left
+        else g.op("Reshape", call.x, shape=(1,))
+    )
+
+
+@reads("Unsqueeze")
+def _(g: Reading, call: Call) -> Any:
+    axes = axes_of(g, call) or []
+    rank = len(g.shape(call.x)) + len(axes)
+    x = call.x
+    for axis in sorted(a % rank for a in axes):
+        x = g.op("expand_dims", x, axis=axis)
+    return x
+
+
+@reads("Concat")
+def _(g: Reading, call: Call) -> Any:
+    return g.op("Concat", *call.inputs, dim=call.get("axis", 1))
+
+
+@reads("Split")
+def _(g: Reading, call: Call) -> Any:
+    axis, count = call.get("axis", 0), len(call.node.output)
+    extent = g.shape(call.x)[axis]
+    sizes = call.get("split") if g.opset < 13 else call.input(1)
+    if isinstance(sizes, np.ndarray):
+        sizes = sizes.tolist()
+    if sizes is None:
+        size = -(-extent // count)
+        sizes = [size] * (count - 1) + [extent - size * (count - 1)]
+    ends = np.cumsum(sizes)
+    return [
+        g.op("slice_axis", call.x, axis=axis, begin=int(end - size), end=int(end))
+        for end, size in zip(ends, sizes, strict=True)
+    ]
+
+
+@reads("Slice")
+def _(g: Reading, call: Call) -> Any:
+    shape = g.shape(call.x)
+    if g.opset < 10:
+        starts, ends, steps = list(call.get("starts")), list(call.get("ends")), None
+        axes = call.get("axes")
+    else:
+        starts, ends = (g.ints(each, "where a slice begins and ends") for each in call.inputs[1:3])
+        axes, steps = (
+            None if call.input(i) is None else g.ints(call.inputs[i], "axes and steps")
+            for i in (3, 4)
+        )
+    axes = list(range(len(starts))) if axes is None else [a % len(shape) for a in axes]
+    steps = steps or [1] * len(starts)
+    begin: list[Any] = [None] * len(shape)
+    end: list[Any] = [None] * len(shape)
+    step = [1] * len(shape)
+    for a, s, e, t in zip(axes, starts, ends, steps, strict=True):
+        first, last, _ = slice(s, e, t).indices(shape[a])
+        begin[a], end[a], step[a] = first, last if last >= 0 else None, t
+    return g.op("slice", call.x, begin=tuple(begin), end=tuple(end), step=tuple(step))
+
+
+@reads("Gather")
+def _(g: Reading, call: Call) -> Any:
+    axis, index = call.get("axis", 0), call.inputs[1]
+    extent = g.shape(call.x)[axis]
+    if isinstance(index, np.ndarray):
+        index = np.where(index < 0, index + extent, index)
+        if index.ndim == 0:
+            picked = g.op("slice_axis", call.x, axis=axis, begin=int(index), end=int(index) + 1)
+            return g.op("_np_squeeze", picked, axis=axis) if len(g.shape(call.x)) > 1 else picked
+    return g.op("take", call.x, index, axis=axis, mode="wrap")
+
+
+@reads("GatherND")
+def _(g: Reading, call: Call) -> Any:
+    index, batch = call.inputs[1], call.get("batch_dims", 0)
+    if batch:  # the batch's own numbers, before the others
+        shape = g.shape(index)
+        places = np.indices(shape[:batch])
+        rows = [each.reshape(*shape[:batch], *(1,) * (len(shape) - batch)) for each in places]
+        rows = [np.array(np.broadcast_to(each, (*shape[:-1], 1))) for each in rows]
+        index = g.op("Concat", *rows, g.op("Cast", index, dtype="int64"), dim=-1)
+    return g.op("gather_nd", call.x, g.op("_np_moveaxis", index, source=-1, destination=0))
+
+
+@reads("GatherElements")
+def _(g: Reading, call: Call) -> Any:
+    shape, index = g.shape(call.x), g.shape(call.inputs[1])
+    axis = call.get("axis", 0) % len(shape)
+    rows = []
+    for i in range(len(shape)):
+        if i == axis:
+            extent = np.asarray([shape[i]], np.int64)
+            rows.append(g.op("_npi_mod", g.op("Cast", call.inputs[1], dtype="int64"), extent))
+        else:
+            along = np.arange(index[i]).reshape([-1 if k == i else 1 for k in range(len(shape))])
+            rows.append(np.array(np.broadcast_to(along, index)))
+    return g.op("gather_nd", call.x, g.op("stack", *rows, axis=0))
+
+
+@reads("Expand")
+def _(g: Reading, call: Call) -> Any:
+    shape = np.broadcast_shapes(g.shape(call.x), tuple(g.ints(call.inputs[1], "the shape")))
+    return g.op("_npi_broadcast_to", call.x, shape=tuple(int(e) for e in shape))
+
+
+@reads("Tile")
+def _(g: Reading, call: Call) -> Any:
+    return g.op("tile", call.x, reps=tuple(g.ints(call.inputs[1], "the number of repeats")))
+
+
+@reads("Pad")
+def _(g: Reading, call: Call) -> Any:
+    rank = len(g.shape(call.x))
+    if g.opset < 11:
+        pads, value = list(call.get("pads")), call.get("value", 0.0)
+    else:
+        pads = g.ints(call.inputs[1], "the padding")
+        value = (
+            0.0
+            if call.input(2) is None
+            else float(g.constant(call.inputs[2], "the value").reshape(-1)[0])
+        )
+    axes = (
+        list(range(rank))
+        if call.input(3) is None
+        else [a % rank for a in g.ints(call.inputs[3], "axes")]
+    )
+    widths = [(0, 0)] * rank
+    for i, axis in enumerate(axes):
+        widths[axis] = (pads[i], pads[i + len(axes)])
+    x = call.x
+    if any(side < 0 for pair in widths for side in pair):
+        begin = tuple(max(-a, 0) for a, _ in widths)
+        end = tuple(n + min(b, 0) for n, (_, b) in zip(g.shape(x), widths, strict=True))
+        x = g.op("slice", x, begin=begin, end=end)
+        widths = [(max(a, 0), max(b, 0)) for a, b in widths]
+    return g.op(
+        "_npi_pad",
+        x,
+        pad_width=tuple(widths),
+        mode=call.get("mode", "constant"),
+        constant_value=value,
+    )
+
+
+@reads("DepthToSpace")
+def _(g: Reading, call: Call) -> Any:
+    size = call.get("blocksize")
+    if call.get("mode", "DCR") == "DCR":
+        return g.op("depth_to_space", call.x, block_size=size)
+    _, c, h, w = g.shape(call.x)
+    apart = g.op("Reshape", call.x, shape=(-1, c // size**2, size, size, h, w))
+    return g.op(
+        "Reshape",
+        g.op("_np_transpose", apart, axes=(0, 1, 4, 2, 5, 3)),
+        shape=(-1, c // size**2, h * size, w * size),
+    )
+
+
+@reads("SpaceToDepth")
+def _(g: Reading, call: Call) -> Any:
+    size = call.get("blocksize")
+    if call.get("mode", "DCR") == "DCR":
+        return g.op("space_to_depth", call.x, block_size=size)
+    _, c, h, w = g.shape(call.x)
+    apart = g.op("Reshape", call.x, shape=(-1, c, h // size, size, w // size, size))
+    joined = (-1, c * size**2, h // size, w // size)
+    return g.op("Reshape", g.op("_np_transpose", apart, axes=(0, 1, 3, 5, 2, 4)), shape=joined)
+
+
+@reads("Shape")
+def _(g: Reading, call: Call) -> Any:
+    return np.asarray(g.shape(call.x)[call.get("start", 0) : call.get("end")], np.int64)
+
+
+@reads("Size")
+def _(g: Reading, call: Call) -> Any:
+    return np.asarray(np.prod(g.shape(call.x)), np.int64)
+
+
+@reads("EyeLike")
+def _(g: Reading, call: Call) -> Any:
+    code = call.get("dtype")
+    dtype = (
+        g.dtype(call.x) if code is None else onnx_package().helper.tensor_dtype_to_np_dtype(code)
+    )
+    return np.eye(g.shape(call.x)[0], g.shape(call.x)[1], call.get("k", 0), dtype)
+
+
+@reads("Trilu")
+def _(g: Reading, call: Call) -> Any:
+    k = 0 if call.input(1) is None else int(g.constant(call.inputs[1], "the diagonal"))
+    shape = g.shape(call.x)
+    keep = np.tri(shape[-2], shape[-1], k if not call.get("upper", 1) else k - 1, dtype=bool)
+    keep = ~keep if call.get("upper", 1) else keep
+    zero = np.zeros(1, g.dtype(call.x))
+    return g.op("_npi_where", keep.reshape((1,) * (len(shape) - 2) + keep.shape), call.x, zero)
+
+
+@reads("OneHot")
+def _(g: Reading, call: Call) -> Any:
+    depth = int(g.constant(call.inputs[1], "the depth").reshape(-1)[0])
+    off, on = g.constant(call.inputs[2], "the values").reshape(-1)
+    index = g.op("Cast", call.x, dtype="int64")
+    index = g.op(
+        "_npi_where",
+        g.op("_npi_less_scalar", index, scalar=0),
+        g.op("_npi_add_scalar", index, scalar=depth),
+        index,
+    )
+    found = g.op(
+        "one_hot",
+        index,
+        depth=depth,
+        on_value=float(on),
+        off_value=float(off),
+        dtype=np.asarray(on).dtype.name,
+    )
+    axis = call.get("axis", -1)
+    return (
+        found
+        if axis in (-1, len(g.shape(call.x)))
+        else g.op("_np_moveaxis", found, source=-1, destination=axis)
+    )
+
+
+@reads("ReverseSequence")
+def _(g: Reading, call: Call) -> Any:
+    time, batch = call.get("time_axis", 0), call.get("batch_axis", 1)
+    x = call.x if (time, batch) == (0, 1) else g.op("SwapAxis", call.x, dim1=0, dim2=1)
+    lengths = g.op("Cast", call.inputs[1], dtype="int32")
+    out = g.op("SequenceReverse", x, lengths, use_sequence_length=True)
+    return out if (time, batch) == (0, 1) else g.op("SwapAxis", out, dim1=0, dim2=1)

@@ -1,0 +1,51 @@
+"""The table: an ONNX operator -> the function that makes symbols of one of its nodes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from mixnet.onnx.load.graph import Reading
+
+Reader = Callable[["Reading", "Call"], Any]
+READERS: dict[str, Reader] = {}
+"""By ONNX's names; a function returns a symbol, a NumPy array for a constant, or a list of them."""
+
+
+class Call:
+    """A node of an ONNX graph.
+
+    Args:
+        node: a ``NodeProto``.
+        attributes: by name, as Python values.
+        inputs: symbols, NumPy arrays of constants, None for what is left out.
+    """
+
+    def __init__(self, node: Any, attributes: dict[str, Any], inputs: list[Any]):
+        self.node, self.attributes, self.inputs = node, attributes, inputs
+
+    @property
+    def x(self) -> Any:
+        """The first input."""
+        return self.inputs[0]
+
+    def get(self, name: str, default: Any = None) -> Any:
+        """An attribute."""
+        return self.attributes.get(name, default)
+
+    def input(self, place: int) -> Any:
+        """An input; None where it is left out."""
+        return self.inputs[place] if place < len(self.inputs) else None
+
+
+def reads(*names: str) -> Callable[[Reader], Reader]:
+    """Decorator that declares how ONNX operators are read."""
+
+    def declare(reader: Reader) -> Reader:
+        for name in names:
+            assert name not in READERS, f"two readers of {name}"
+            READERS[name] = reader
+        return reader
+
+    return declare

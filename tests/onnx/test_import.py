@@ -1,0 +1,176 @@
+"""Reading ONNX files: what was written, what others write, and what is damaged."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import mixnet as mx
+from mixnet.base import FileFormatError, MissingFileError, MXNetError, ShapeError
+from mixnet.gluon import nn
+from mixnet.onnx.export.file import write_model
+from tests.onnx.runtime import onnx, run
+
+RNG = np.random.default_rng(5)
+
+
+def floats(*shape: int) -> np.ndarray:
+    return RNG.uniform(-1, 1, shape).astype("float32")
+
+
+def model_of(
+    nodes: list[Any], inputs: dict[str, Any], outputs: list[str], opset: int = 17, **arrays: Any
+) -> Any:
+    helper = onnx.helper
+    graph = helper.make_graph(
+        nodes,
+        "test",
+        [helper.make_tensor_value_info(n, 1, s) for n, s in inputs.items()],
+        [helper.make_tensor_value_info(n, 1, None) for n in outputs],
+        [onnx.numpy_helper.from_array(np.asarray(a), n) for n, a in arrays.items()],
+    )
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", opset)], ir_version=8)
+
+
+def saved(model: Any, path: Path) -> Path:
+    path.write_bytes(model.SerializeToString())
+    return path
+
+
+@pytest.fixture
+def written(tmp_path: Path) -> tuple[Path, np.ndarray, np.ndarray]:
+    net = nn.HybridSequential()
+    net.add(
+        nn.Conv2D(4, 3, padding=1), nn.BatchNorm(), nn.LeakyReLU(0.2), nn.AvgPool2D(), nn.Dense(3)
+    )
+    net.initialize(mx.init.Normal(0.3))
+    net.hybridize()
+    x = floats(2, 3, 6, 6)
+    out = net(mx.nd.array(x)).asnumpy()
+    (path,) = net.export(
+        str(tmp_path / "net"), format="onnx", dynamic_input_shapes=[("batch", 3, 6, 6)]
+    )
+    return Path(path), x, out
+
+
+def test_what_was_written_is_read(written: tuple[Path, np.ndarray, np.ndarray]) -> None:
+    path, x, wanted = written
+    symbol, arguments, states = mx.contrib.onnx.import_model(path)
+    assert "data" in symbol.list_arguments()
+    assert {name.split("_")[-1] for name in states} == {"mean", "var"}
+    bound = {"data": mx.nd.array(x), **arguments}
+    (out,) = symbol.bind(mx.cpu(), bound, aux_states=states).forward()
+    np.testing.assert_allclose(out.asnumpy(), wanted, rtol=1e-4, atol=1e-5)
+
+
+def test_what_was_read_is_written_again(written: tuple[Path, np.ndarray, np.ndarray]) -> None:
+    path, x, wanted = written
+    symbol, arguments, states = mx.contrib.onnx.import_model(path, {"data": (2, 3, 6, 6)})
+    again = mx.onnx.export_model(
+        symbol, [arguments, states], [x.shape], onnx_file_path=str(path) + "2"
+    )
+    np.testing.assert_allclose(run(again, x)[0], wanted, rtol=1e-4, atol=1e-5)
+
+
+def test_a_block_that_was_read_trains_on(written: tuple[Path, np.ndarray, np.ndarray]) -> None:
+    path, x, wanted = written
+    block = mx.contrib.onnx.import_to_gluon(str(path), mx.cpu())
+    np.testing.assert_allclose(block(mx.nd.array(x)).asnumpy(), wanted, rtol=1e-4, atol=1e-5)
+    trainer = mx.gluon.Trainer(block.collect_params(), "sgd", {"learning_rate": 0.05})
+    losses = []
+    for _ in range(4):
+        with mx.autograd.record():
+            loss = ((block(mx.nd.array(x)) - 1) ** 2).mean()
+        loss.backward()
+        trainer.step(1)
+        losses.append(float(loss.asscalar()))
+    assert losses[-1] < losses[0]
+
+
+def test_lengths_and_shapes_that_are_computed(tmp_path: Path) -> None:
+    make = onnx.helper.make_node
+    nodes = [
+        make("Shape", ["x"], ["shape"]),
+        make("Gather", ["shape", "zero"], ["rows"], axis=0),
+        make("Concat", ["rows", "rest"], ["wanted"], axis=0),
+        make("Reshape", ["x", "wanted"], ["y"]),
+    ]
+    model = model_of(nodes, {"x": ["n", 2, 3]}, ["y"], zero=np.array([0]), rest=np.array([-1]))
+    path = saved(model, tmp_path / "net.onnx")
+    symbol, *_ = mx.contrib.onnx.import_model(path, {"x": (4, 2, 3)})
+    assert symbol.infer_shape(x=(4, 2, 3))[1] == [(4, 6)]
+    with pytest.raises(ShapeError, match=r"\('n', 2, 3\) in the file, which the shape \(4, 2\)"):
+        mx.contrib.onnx.import_model(path, {"x": (4, 2)})
+
+
+@pytest.mark.parametrize("opset", [7, 9, 11, 13, 18, 22])
+def test_operator_sets(opset: int, tmp_path: Path) -> None:
+    make = onnx.helper.make_node
+    axes: dict[str, Any] = {}
+    squeeze = ["z"]
+    if opset >= 13:
+        axes["axes"], squeeze = np.array([1]), ["z", "axes"]
+    given = {} if opset >= 13 else {"axes": [1]}
+    nodes = [make("Softmax", ["x"], ["s"], axis=1), make("Unsqueeze", ["s", *squeeze[1:]], ["z"], **given),
+             make("Squeeze", squeeze, ["t"], **given), make("Dropout", ["t"], ["u"]), make("Gemm", ["u", "w", "b"], ["y"])]  # fmt: skip
+    x, w, b = floats(2, 3), floats(3, 4), floats(4)
+    model = model_of(nodes, {"x": [2, 3]}, ["y"], opset, w=w, b=b, **axes)
+    symbol, arguments, _ = mx.contrib.onnx.import_model(saved(model, tmp_path / "net.onnx"))
+    (out,) = symbol.bind(mx.cpu(), {"x": mx.nd.array(x), **arguments}).forward()
+    share = np.exp(x) / np.exp(x).sum(1, keepdims=True)
+    np.testing.assert_allclose(out.asnumpy(), share @ w + b, rtol=1e-5, atol=1e-6)
+
+
+def test_mistakes_name_what_was_given_and_the_way_out(tmp_path: Path) -> None:
+    make, read = onnx.helper.make_node, mx.contrib.onnx.import_model
+    with pytest.raises(MissingFileError, match=r"none\.onnx"):
+        read(tmp_path / "none.onnx")
+    text = tmp_path / "text.onnx"
+    text.write_text("this is no model")
+    with pytest.raises(FileFormatError, match="no ONNX file"):
+        read(text)
+    node = make("NonMaxSuppression", ["x", "x"], ["y"], name="boxes")
+    with pytest.raises(MXNetError, match="NonMaxSuppression of node 'boxes' cannot be read yet"):
+        read(saved(model_of([node], {"x": [1, 2, 4]}, ["y"]), tmp_path / "a.onnx"))
+    with pytest.raises(MXNetError, match="operator set 99; 7 to 28"):
+        read(
+            saved(
+                model_of([make("Relu", ["x"], ["y"])], {"x": [1]}, ["y"], 99), tmp_path / "b.onnx"
+            )
+        )
+    cycle = [make("Relu", ["z"], ["y"], name="first"), make("Relu", ["y"], ["z"])]
+    with pytest.raises(
+        FileFormatError, match=r"'first' .Relu. reads 'z', which no node before it makes"
+    ):
+        read(saved(model_of(cycle, {"x": [1]}, ["y"]), tmp_path / "c.onnx"))
+    with pytest.raises(MXNetError, match="linear_before_reset=0 is not part of mixnet"):
+        gru = make("GRU", ["x", "w", "r"], ["y"], hidden_size=1)
+        read(
+            saved(
+                model_of([gru], {"x": [2, 1, 1]}, ["y"], w=floats(1, 3, 1), r=floats(1, 3, 1)),
+                tmp_path / "d.onnx",
+            )
+        )
+
+
+@pytest.mark.parametrize("location", ["../secret.data", "{absolute}", "", "link.data"])
+def test_parameters_outside_of_the_folder_are_not_read(location: str, tmp_path: Path) -> None:
+    folder = tmp_path / "model"
+    folder.mkdir()
+    (tmp_path / "secret.data").write_bytes(floats(400).tobytes())
+    (folder / "link.data").symlink_to(tmp_path / "secret.data")
+    model = model_of(
+        [onnx.helper.make_node("Add", ["x", "w"], ["y"])], {"x": [400]}, ["y"], w=floats(400)
+    )
+    path = folder / "net.onnx"
+    write_model(model, path, largest=10)
+    _, arguments, _ = mx.contrib.onnx.import_model(path)
+    assert arguments["w"].shape == (400,)
+    model.graph.initializer[0].external_data[0].value = location.format(
+        absolute=tmp_path / "secret.data"
+    )
+    with pytest.raises(FileFormatError, match="outside of the model's folder"):
+        mx.contrib.onnx.import_model(saved(model, path))

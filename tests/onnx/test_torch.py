@@ -1,0 +1,145 @@
+"""Networks that PyTorch exports: the same outputs here, and gradients that flow."""
+
+from __future__ import annotations
+
+import warnings
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import mixnet as mx
+from tests.onnx.runtime import onnx
+
+torch = pytest.importorskip("torch", reason="pip install torch to export networks of PyTorch")
+nn = torch.nn
+
+
+class Residual(nn.Module):
+    """A convolutional network with a shortcut, as ResNets have."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.begin = nn.Sequential(
+            nn.Conv2d(3, 8, 3, 2, 1, bias=False),
+            nn.BatchNorm2d(8),
+            nn.ReLU(),
+            nn.MaxPool2d(3, 2, 1),
+        )
+        self.part = nn.Sequential(
+            nn.Conv2d(8, 8, 3, padding=1),
+            nn.BatchNorm2d(8),
+            nn.ReLU(),
+            nn.Conv2d(8, 8, 3, padding=1),
+        )
+        self.end = nn.Sequential(nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(8, 5))
+
+    def forward(self, x: Any) -> Any:
+        x = self.begin(x)
+        return self.end(torch.relu(x + self.part(x)))
+
+
+class UNet(nn.Module):
+    """Down and up again, with what was there before joined to it."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.down = nn.Sequential(nn.Conv2d(3, 4, 3, padding=1), nn.LeakyReLU(0.1))
+        self.low = nn.Sequential(
+            nn.MaxPool2d(2), nn.Conv2d(4, 8, 3, padding=1), nn.GroupNorm(2, 8), nn.SiLU()
+        )
+        self.up = nn.ConvTranspose2d(8, 4, 2, stride=2)
+        self.wide = nn.Upsample(scale_factor=2, mode="bilinear", align_corners=False)
+        self.end = nn.Conv2d(16, 2, 1)
+
+    def forward(self, x: Any) -> Any:
+        before = self.down(x)
+        low = self.low(before)
+        return self.end(torch.cat([before, self.up(low), self.wide(low)], 1))
+
+
+class Recurrent(nn.Module):
+    """Two layers of an LSTM in both directions, and a GRU behind them."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.lstm = nn.LSTM(3, 4, 2, batch_first=True, bidirectional=True)
+        self.gru = nn.GRU(8, 5, batch_first=True)
+        self.end = nn.Linear(5, 2)
+
+    def forward(self, x: Any) -> Any:
+        out, _ = self.gru(self.lstm(x)[0])
+        return self.end(out[:, -1])
+
+
+class Encoder(nn.Module):
+    """A transformer's encoder over embedded words."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.words = nn.Embedding(11, 8)
+        layer = nn.TransformerEncoderLayer(
+            8, 2, 16, dropout=0.0, activation="gelu", batch_first=True
+        )
+        self.encoder = nn.TransformerEncoder(layer, 2, enable_nested_tensor=False)
+
+    def forward(self, x: Any) -> Any:
+        return self.encoder(self.words(x))
+
+
+CASES = {
+    "residual": (Residual, (2, 3, 16, 16)),
+    "unet": (UNet, (2, 3, 8, 8)),
+    "recurrent": (Recurrent, (2, 6, 3)),
+    "encoder": (Encoder, None),
+}
+
+
+def write(net: Any, x: Any, path: Path, dynamo: bool) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        torch.onnx.export(
+            net,
+            (x,),
+            str(path),
+            dynamo=dynamo,
+            input_names=["x"],
+            output_names=["y"],
+            verbose=False,
+        )
+
+
+@pytest.mark.parametrize("dynamo", [False, True])
+@pytest.mark.parametrize("name", CASES)
+def test_outputs_and_gradients(name: str, dynamo: bool, tmp_path: Path) -> None:
+    if dynamo:
+        pytest.importorskip(
+            "onnxscript", reason="pip install onnxscript for torch's newer exporter"
+        )
+    assert onnx
+    torch.manual_seed(4)
+    kind, shape = CASES[name]
+    net = kind().eval()
+    x = torch.randn(shape) if shape else torch.randint(0, 11, (2, 5))
+    with torch.no_grad():
+        wanted = net(x).numpy()
+    write(net, x, tmp_path / "net.onnx", dynamo)
+    block = mx.contrib.onnx.import_to_gluon(tmp_path / "net.onnx", mx.cpu())
+    data = mx.nd.array(x.numpy(), dtype=x.numpy().dtype)
+    np.testing.assert_allclose(block(data).asnumpy(), wanted, rtol=1e-4, atol=1e-4)
+    block.hybridize()
+    with mx.autograd.record(train_mode=False):
+        loss = (block(data) ** 2).sum()
+    loss.backward()
+    assert loss.asscalar() == pytest.approx((wanted**2).sum(), rel=1e-3)
+    slopes = {
+        n: p.grad().asnumpy() for n, p in block.collect_params().items() if p.grad_req != "null"
+    }
+    assert slopes
+    (net(x) ** 2).sum().backward()
+    theirs = sorted(float((p.grad**2).sum()) for p in net.parameters() if p.grad is not None)
+    ours = sorted(float((g**2).sum()) for g in slopes.values())
+    # Weights may come joined or turned, or folded into their neighbours: their gradients are not zero.
+    assert max(ours) > 0
+    assert max(theirs) > 0
