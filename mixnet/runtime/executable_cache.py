@@ -234,7 +234,10 @@ def is_compiled(key: tuple[Any, ...]) -> bool:
     Args:
         key: ``(program, live slots, context)``.
     """
-    return any((each[0], each[1], each[3]) == key for each in _programs)
+    return any(
+        (each[0], each[1], each[3]) == key and not isinstance(program.call, Interpreter)
+        for each, program in list(_programs.items())
+    )
 
 
 def clear() -> None:

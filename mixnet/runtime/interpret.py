@@ -212,6 +212,9 @@ class _Writer:
         return steps, work
 
 
+# Signs of the vectors are free: NumPy's may be others than XLA's, and must not change when it takes over.
+_AMBIGUOUS = frozenset({"eig", "eigh", "svd", "qr"})
+
 _runners: dict[Any, Runner] = {}
 _MOST_RUNNERS = 10_000
 
@@ -234,6 +237,8 @@ def runner_of(
                 found = _runner_of_form(form, common_shape(inputs) or ())
             else:
                 jaxpr = traced(op, statics, inputs, scalars)
+                if any(each.primitive.name in _AMBIGUOUS for each in jaxpr.jaxpr.eqns):
+                    raise on_numpy.NoRuleError("a factor of a matrix")
                 found = Runner(on_numpy.closed(jaxpr), on_numpy.work(jaxpr))
         except on_numpy.NoRuleError:
             found = _compiled_alone(op, statics, inputs, scalars, context)

@@ -302,7 +302,9 @@ def cond(
         name: prefix of the subgraphs' names.
     """
     if not isinstance(pred, Symbol):
-        raise AttributeKindError(f"cond: pred must be a symbol, not {type(pred).__name__}.")
+        raise AttributeKindError(
+            f"cond: pred must be a symbol, not {type(pred).__name__}. mx.sym.var makes variables."
+        )
     shapes: list[Any] = []
 
     def branch(function: Callable[[], Any]) -> Callable[[Variables], list[Symbol]]:
