@@ -30,13 +30,39 @@ def threefry(key: Any, first: Any, second: Any) -> tuple[Any, Any]:
         return x, y
     words = [np.uint32(each) for each in schedule]
     x, y = first + words[0], second + words[1]
+    spare = np.empty_like(y)
     for turn in range(5):
         for by in _ROTATIONS[turn % 2]:
-            x = x + y
-            y = (np.left_shift(y, np.uint32(by)) | np.right_shift(y, np.uint32(32 - by))) ^ x
-        x = x + words[(turn + 1) % 3]
-        y = y + words[(turn + 2) % 3] + np.uint32(turn + 1)
+            np.add(x, y, out=x)
+            np.left_shift(y, np.uint32(by), out=spare)
+            np.right_shift(y, np.uint32(32 - by), out=y)
+            np.bitwise_or(y, spare, out=y)
+            np.bitwise_xor(y, x, out=y)
+        np.add(x, words[(turn + 1) % 3], out=x)
+        np.add(y, words[(turn + 2) % 3] + np.uint32(turn + 1), out=y)
     return x, y
+
+
+_BLOCK = 8192
+"""Words that are encrypted at a time: they stay in the processor's cache."""
+
+
+def stream(key: Any, count: int) -> tuple[np.ndarray, np.ndarray]:
+    """Both words of each of the numbers from 0 to ``count``, encrypted.
+
+    Args:
+        key: two words.
+        count: below 2**64.
+    """
+    first, second = np.empty(count, np.uint32), np.empty(count, np.uint32)
+    zero = np.zeros(1, np.uint32)
+    for start in range(0, count, _BLOCK):
+        stop = min(start + _BLOCK, count)
+        numbers = np.arange(start, stop, dtype=np.uint64)
+        high = (numbers >> np.uint64(32)).astype(np.uint32) if stop > 1 << 32 else zero
+        low = numbers.astype(np.uint32)
+        first[start:stop], second[start:stop] = threefry(key, np.broadcast_to(high, low.shape), low)
+    return first, second
 
 
 def fold_in(key: Any, number: int) -> np.ndarray:

@@ -14,6 +14,8 @@ from collections.abc import Callable
 from concurrent.futures import Future
 from typing import Any
 
+from mixnet.runtime.blas import on_one_thread
+
 _jobs: queue.SimpleQueue[tuple[Callable[[], Any], Future[Any]]] = queue.SimpleQueue()
 _working = threading.Lock()  # held while a job runs
 _thread: threading.Thread | None = None
@@ -43,7 +45,8 @@ def _work() -> None:
             if _ended or not future.set_running_or_notify_cancel():
                 continue
             try:
-                result = job()
+                with on_one_thread():
+                    result = job()
             except BaseException as error:  # whoever asks for the result gets it
                 future.set_exception(error)
             else:

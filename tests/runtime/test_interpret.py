@@ -213,3 +213,15 @@ print("end")
         timeout=300,
     )
     assert (done.returncode, done.stdout.strip(), done.stderr) == (0, "end", "")
+
+
+def test_products_beside_the_compiler_run_on_one_thread() -> None:
+    from mixnet.runtime import blas
+
+    functions = blas._functions()
+    if functions is None:
+        pytest.skip("NumPy has another BLAS than the OpenBLAS of its wheels")
+    before = functions[0]()
+    assert background.submit(functions[0]).result(60) == 1
+    background.submit(lambda: None).result(60)
+    assert functions[0]() == before

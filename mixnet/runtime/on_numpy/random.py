@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from mixnet.ops.threefry import MASK, fold_in, threefry
+from mixnet.ops.threefry import MASK, fold_in, stream, threefry
 from mixnet.runtime.on_numpy.table import NoRuleError, Run, rule
 
 
@@ -47,13 +47,11 @@ def _bits(equation: Any, bit_width: int, shape: Any, **_: Any) -> Run:
             high = np.array([pair[0] for pair in pairs], np.uint32)
             low = np.array([pair[1] for pair in pairs], np.uint32)
         else:
-            count = np.arange(size, dtype=np.uint64)
-            high, low = threefry(
-                key, (count >> np.uint64(32)).astype(np.uint32), count.astype(np.uint32)
-            )
+            high, low = stream(key, size)
         if bit_width == 64:
             return ((high.astype(np.uint64) << np.uint64(32)) | low).reshape(shape)
-        return (high ^ low).astype(dtype).reshape(shape)
+        np.bitwise_xor(high, low, out=high)
+        return high.astype(dtype, copy=False).reshape(shape)
 
     return _of_keys(run, equation)
 
