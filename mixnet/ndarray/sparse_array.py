@@ -280,7 +280,7 @@ class BaseSparseNDArray(NDArray):
                 f"The pickled array is a {type(array).__name__}, not a {type(self).__name__}."
             )
         self._value, self._link = array._value, array._link
-        self._data, self._aux = array._data, array._aux
+        self._data, self._aux, self._variable = array._data, array._aux, None
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data: shape, dtype, context, storage type, number of stored values."""

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as onp
 
 from mixnet.base import AttributeTypeError, AttributeValueError, NotDefinedError, OptionError
+from mixnet.ndarray.ndarray import NDArray
 from mixnet.numpy.call import NUMBERS, as_array, as_axes, call, is_array
 
 
@@ -118,9 +119,10 @@ def column_stack(tup: Sequence[Any]) -> Any:
 
 
 def _cut(ary: Any, parts: Any, axis: int) -> list[Any]:
-    if isinstance(parts, (int, onp.integer)) and not ary.shape[axis]:
+    whole = isinstance(parts, (int, onp.integer))
+    if whole and isinstance(ary, NDArray) and not ary.shape[axis]:
         return [ary[:] for _ in range(int(parts))]  # of no elements any part has none
-    if isinstance(parts, (int, onp.integer)):
+    if whole:
         found = call("_npi_split", ary, indices=(), axis=axis, sections=int(parts))
     else:
         # Indices beyond the end leave empty parts, as NumPy has it.

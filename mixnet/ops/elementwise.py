@@ -306,7 +306,8 @@ def _gamma(data: Any) -> Any:
     size = jnp.exp(jax.scipy.special.gammaln(data))
     signed = jnp.sign(jnp.sin(jnp.pi * below) + (data > 0)) * size
     pole = (data < 0) & (data == jnp.floor(data))
-    return jnp.where(pole, jnp.nan, jnp.where(data == 0, jnp.copysign(jnp.inf, data), signed))
+    signed_infinity = quotient(jnp.ones_like(data), jax.lax.stop_gradient(data))
+    return jnp.where(pole, jnp.nan, jnp.where(data == 0, signed_infinity, signed))
 
 
 @jax.custom_jvp

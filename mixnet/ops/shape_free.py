@@ -50,11 +50,26 @@ def common_shape(inputs: Sequence[Known]) -> tuple[int, ...] | None:
     return common if common is not None and min(common) > 1 else None
 
 
-_forms: dict[Any, ShapeFree | None] = {}
+class _Family:
+    """What is known of an operator on arrays of one rank.
+
+    Args:
+        shape: the first that was seen.
+        form: what it did there, if that can hold for every shape.
+    """
+
+    def __init__(self, shape: tuple[int, ...], form: ShapeFree | None):
+        self.shape, self.form, self.is_sure = shape, form, form is None
+
+
+_families: dict[Any, _Family] = {}
 
 
 def form_of(op: Any, statics: Any, inputs: tuple[Known, ...], scalars: int) -> ShapeFree | None:
     """What an operator does to arrays of any one shape; None if that depends on the shape.
+
+    A number may depend on an extent: the second shape that comes is the occasion to look whether another one,
+    all of whose extents are others, gives the same jaxpr.
 
     Args:
         op: the operator.
@@ -69,12 +84,57 @@ def form_of(op: Any, statics: Any, inputs: tuple[Known, ...], scalars: int) -> S
     if shape is None:
         return None
     key = (op, statics, tuple([(len(each), dtype) for each, dtype in inputs]), scalars)
-    if key not in _forms:
+    family = _families.get(key)
+    if family is None:
         form = shape_free(traced(op, statics, inputs, scalars), shape)
-        if len(_forms) >= MOST_TRACES:
-            _forms.clear()
-        _forms[key] = form
-    return _forms[key]
+        if len(_families) >= MOST_TRACES:
+            _families.clear()
+        family = _families[key] = _Family(shape, form)
+    if shape == family.shape:
+        return family.form
+    if not family.is_sure:
+        family.form = _confirmed(family, op, statics, inputs, scalars)
+        family.is_sure = True
+    return family.form
+
+
+def _confirmed(
+    family: _Family, op: Any, statics: Any, inputs: tuple[Known, ...], scalars: int
+) -> ShapeFree | None:
+    """The form, if another shape has the same."""
+    form = family.form
+    assert form is not None
+    other = tuple(2 * extent + 3 + 2 * axis for axis, extent in enumerate(family.shape))
+    known = tuple([(other if shape else shape, dtype) for shape, dtype in inputs])
+    try:
+        second = shape_free(traced(op, statics, known, scalars), other)
+    except Exception:  # an operator of images, say, takes 3 channels alone
+        return None
+    return form if second is not None and _said(form) == _said(second) else None
+
+
+def _said(form: ShapeFree) -> Any:
+    """A form without its variables and shapes."""
+    number: dict[Any, int] = {}
+    jaxpr = form.jaxpr.jaxpr
+    for each in (*jaxpr.constvars, *jaxpr.invars):
+        number[each] = len(number)
+    rows = []
+    for equation in jaxpr.eqns:
+        inputs = [
+            ("number", repr(each.val), str(each.aval.dtype))
+            if type(each) is Literal
+            else number[each]
+            for each in equation.invars
+        ]
+        for each in equation.outvars:
+            number[each] = len(number)
+        dtypes = [str(each.aval.dtype) for each in equation.outvars]
+        rows.append(
+            (equation.primitive.name, repr(sorted(equation.params.items())), inputs, dtypes)
+        )
+    heads = [repr(each.val) if type(each) is Literal else number[each] for each in jaxpr.outvars]
+    return rows, heads, [repr(each) for each in form.jaxpr.consts], form.full
 
 
 def shape_free(closed: ClosedJaxpr, shape: tuple[int, ...]) -> ShapeFree | None:

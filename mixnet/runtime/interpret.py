@@ -237,8 +237,11 @@ def runner_of(
                 found = _runner_of_form(form, common_shape(inputs) or ())
             else:
                 jaxpr = traced(op, statics, inputs, scalars)
-                if any(each.primitive.name in _AMBIGUOUS for each in jaxpr.jaxpr.eqns):
-                    raise on_numpy.NoRuleError("a factor of a matrix")
+                names = {each.primitive.name for each in jaxpr.jaxpr.eqns}
+                # Numbers are thrown away and drawn again until they fit: the last bit of one decides on others.
+                rejects = getattr(op, "takes_key", False) and "while" in names
+                if rejects or not names.isdisjoint(_AMBIGUOUS):
+                    raise on_numpy.NoRuleError("what must not depend on the last bit")
                 found = Runner(on_numpy.closed(jaxpr), on_numpy.work(jaxpr))
         except on_numpy.NoRuleError:
             found = _compiled_alone(op, statics, inputs, scalars, context)

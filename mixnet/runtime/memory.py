@@ -260,7 +260,7 @@ def explained_shortage(error: Exception, context: Context, line: str | None) -> 
         line: ``file:line`` of the user's code that made it run.
     """
     reason = str(error).strip()
-    if "RESOURCE_EXHAUSTED" not in reason:
+    if not isinstance(error, MemoryError) and "RESOURCE_EXHAUSTED" not in reason:
         return error
     known: dict[int, Allocation] = {}
     for log in logs:
@@ -289,7 +289,8 @@ def explained_shortage(error: Exception, context: Context, line: str | None) -> 
 
 
 def _first_line(reason: str) -> str:
-    text = reason.splitlines()[0].partition("RESOURCE_EXHAUSTED:")[2].strip()
+    line = reason.splitlines()[0]
+    text = (line.partition("RESOURCE_EXHAUSTED:")[2] or line).strip()
     return text if text.endswith(".") else text + "."
 
 

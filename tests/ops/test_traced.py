@@ -87,6 +87,17 @@ def test_which_operators_are_the_same_for_every_extent(
     assert (form is not None) is free
 
 
+def test_numbers_that_are_made_of_extents_are_seen() -> None:
+    op, statics, scalars = bound("_contrib_div_sqrt_dim")
+    first = shape_free.form_of(op, statics, (((3, 4), F32),), scalars)
+    assert first is not None  # for this very shape
+    for shape in ((5, 4), (5, 6), (3, 4)):
+        form = shape_free.form_of(op, statics, ((shape, F32),), scalars)
+        assert form is None or (shape == (3, 4) and form is first)
+    data = np.ones((5, 16), "float32")
+    np.testing.assert_allclose(mx.nd.contrib.div_sqrt_dim(mx.nd.array(data)).asnumpy(), data / 4)
+
+
 def test_extents_of_0_and_1_are_never_guessed() -> None:
     assert shape_free.common_shape((((3, 1), F32), ((3, 1), F32))) is None
     assert shape_free.common_shape((((0,), F32),)) is None

@@ -183,6 +183,7 @@ def test_operations_of_all_threads(config: dict) -> None:
     assert counts() == {"_ones": 20, "tanh": 20}
 
 
+@pytest.mark.usefixtures("compiling_at_once")
 def test_the_time_of_an_operator_is_without_compiling_it(config: dict) -> None:
     profiler.set_config(**config)
     profiler.set_state("run")

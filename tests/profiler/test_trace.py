@@ -85,6 +85,7 @@ def test_counters_and_markers(trace: list) -> None:
     assert [e for e in trace if e["ph"] == "C" and e["name"].startswith("Memory: ")]
 
 
+@pytest.mark.usefixtures("compiling_at_once")
 def test_operators_and_compiling_have_rows(trace: list) -> None:
     names = [e["name"] for e in trace if e["ph"] == "X"]
     assert {"_ones", "_mul_scalar", "arctan", "asnumpy"} <= set(names)
@@ -104,6 +105,7 @@ def test_an_empty_profile_is_a_trace() -> None:
     ]
 
 
+@pytest.mark.usefixtures("compiling_at_once")
 def test_plain_data_is_json(trace: list) -> None:
     data = json.loads(json.dumps(profiler.to_dict()))
     assert len(data["rows"]) == len(session.rows())

@@ -161,14 +161,16 @@ def test_an_error_names_the_largest_arrays_and_their_lines() -> None:
         big = nd.zeros((100_000, KB))  # the largest
         big.wait_to_read()
         wanted = nd.ones((HUGE,))
-        with pytest.raises(OutOfMemoryError, match="Out of memory allocating") as caught:
+        with pytest.raises(
+            OutOfMemoryError, match=r"Out of memory allocating|Unable to allocate"
+        ) as caught:
             wanted.wait_to_read()  # asked for
     text = str(caught.value)
     assert f"{__file__}:{line_of('the largest')}" in text and "_zeros" in text
     assert f"{__file__}:{line_of('asked for')}" in text
     assert "float32[100000, 250]" in text and "cpu(0)" in text
     assert isinstance(caught.value, MemoryError) and isinstance(caught.value, MXNetError)
-    assert isinstance(caught.value.__cause__, jax.errors.JaxRuntimeError)
+    assert isinstance(caught.value.__cause__, (MemoryError, jax.errors.JaxRuntimeError))
 
 
 def test_without_a_log_the_error_says_how_to_get_lines() -> None:

@@ -114,6 +114,7 @@ def test_nan_is_marked_with_its_step() -> None:
     assert [e["step"] for e in board.payload["events"] if e["kind"] == "nan"] == [2]
 
 
+@pytest.mark.usefixtures("compiling_at_once")
 def test_compiled_programs_are_marked() -> None:
     def run(size: int) -> None:
         (mx.nd.ones((size, 3)) * 1.25 + 0.5).wait_to_read()

@@ -175,9 +175,7 @@ class Walk:
 
     def _by_primitives(self, node: Node, call: Call) -> Any:
         """The nodes of what the operator's function computes."""
-        if node.op.takes_key and node.op.draws(
-            node.statics, list(zip(call.shapes, call.dtypes, strict=True))
-        ):
+        if _draws(node):
             raise refusal(node, "it draws random numbers in a way that ONNX does not.")
         sizes: dict[str, str] = {}
         shapes: list[Any] = list(call.shapes)
@@ -317,3 +315,13 @@ def _reads(step: Any) -> set[str]:
             found |= {name for inner in value.steps for name in _reads(inner)}
             found |= {name for name, _, _ in value.outputs}
     return found
+
+
+def _draws(node: Node) -> bool:
+    """Whether a run of an operator takes random numbers; of a loop or branch, whether a body does."""
+    if not node.op.takes_key:
+        return False
+    if node.op.bodies is None:
+        return bool(node.op.draws(node.statics))
+    bodies = node.op.bodies(**node.op.keywords(node.statics))
+    return any(body.draws(training=False) for body, _ in bodies)

@@ -12,6 +12,7 @@ from typing import Any
 import jax
 import numpy as np
 from jax.extend.core import ClosedJaxpr, Literal
+from jax.interpreters.partial_eval import dce_jaxpr
 
 from mixnet.base import MXNetError
 from mixnet.onnx.export.builder import Builder
@@ -202,4 +203,6 @@ def traced(
     given = [jax.ShapeDtypeStruct(shape, dtype) for shape, dtype in structs]
     with jax.enable_x64(True):
         closed, out = jax.make_jaxpr(function, return_shape=True)(*given)
-    return closed, jax.tree.leaves(out)
+    # What nobody reads, also inside of loops: streams of random numbers that bodies do not draw from.
+    needed, _ = dce_jaxpr(closed.jaxpr, True, instantiate=True)
+    return ClosedJaxpr(needed, closed.consts), jax.tree.leaves(out)

@@ -23,7 +23,7 @@ def reason_against(name: str) -> str | None:
         return "the shape of its result depends on values; mask elements out, or select them after the model."
     if op.calls_python:
         return "it runs Python."
-    if op.takes_key and op._draws is None:
+    if op.takes_key and op._draws is None and op.bodies is None:
         return (
             "it draws random numbers of a distribution that ONNX does not have; draw them outside."
         )

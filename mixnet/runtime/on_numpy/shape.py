@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from itertools import accumulate, pairwise
 from typing import Any
@@ -21,7 +20,7 @@ def _broadcast(equation: Any, shape: Any, broadcast_dimensions: Any, **_: Any) -
         between[axis] = extent
     if is_key(aval):
         between[-1] = 2
-    elif math.prod(shape) == math.prod(before):
+    elif list(shape) == between:
         return lambda x: x.reshape(between)
     elif not before and aval.dtype.kind != "V":
         dtype, steps = aval.dtype, (0,) * len(shape)

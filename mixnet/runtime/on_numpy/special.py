@@ -19,6 +19,11 @@ _SCIPY = {
 }  # fmt: skip
 
 
+def _lgamma(function: Run) -> Run:
+    """Infinite, where SciPy follows the sign."""
+    return lambda x: np.where(np.isinf(x), np.inf, function(x)).astype(x.dtype, copy=False)
+
+
 @rule(*_SCIPY)
 def _special(equation: Any, **_: Any) -> Run:
     name = equation.primitive.name
@@ -27,6 +32,8 @@ def _special(equation: Any, **_: Any) -> Run:
     from scipy import special
 
     function = getattr(special, _SCIPY[name])
+    if name == "lgamma":
+        function = _lgamma(function)
     kind = wide(equation.outvars[0].aval.dtype)
     return in_dtype(
         equation, lambda *arrays: function(*[x.astype(kind, copy=False) for x in arrays])
