@@ -165,7 +165,7 @@ def test_shapes_that_grow_compile_and_trace_little() -> None:
     for i, each in enumerate(sums, 2):
         np.testing.assert_allclose(each.asscalar(), expected[:i].sum(), rtol=1e-5)
     assert counted("programs_compiled") == 0
-    assert len(traced._traces) - before < 40  # the sums, at most: their axes are attributes
+    assert len(traced._traces) - before < 50  # the sums, at most: their axes are attributes
 
 
 def test_one_more_device() -> None:
