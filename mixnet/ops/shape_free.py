@@ -121,12 +121,11 @@ def _said(form: ShapeFree) -> Any:
         number[each] = len(number)
     rows = []
     for equation in jaxpr.eqns:
-        inputs = [
-            ("number", repr(each.val), str(each.aval.dtype))
-            if type(each) is Literal
-            else number[each]
-            for each in equation.invars
-        ]
+        inputs: list[Any] = []
+        for each in equation.invars:
+            aval: Any = each.aval
+            is_number = type(each) is Literal
+            inputs.append((repr(each.val), str(aval.dtype)) if is_number else number[each])
         for each in equation.outvars:
             number[each] = len(number)
         dtypes = [str(each.aval.dtype) for each in equation.outvars]

@@ -116,7 +116,7 @@ def _interpreted(key: Any, segment: Any) -> Program | None:
     operations, slots, _, context, _ = key
     interpreter = Interpreter(operations, slots, [value.spec for value in segment.leaves], context)
     asked = any(getattr(item[0].op, "graph", None) is not None for item in operations)
-    runs = patience.interpreted_runs(interpreter.work, len(interpreter), asked)
+    runs = patience.interpreted_runs(interpreter.work, interpreter.compiling, asked)
     return Program(interpreter, runs, _compile_behind) if runs else None
 
 
@@ -130,7 +130,7 @@ def _compile_behind(program: Program, key: Any, segment: Any) -> None:
     def take_over(program: Program, key: Any, segment: Any) -> None:
         _set_compiled(program, key, segment, future.result)
 
-    program.runs = patience.runs_meanwhile(interpreter.work, len(interpreter))
+    program.runs = patience.runs_meanwhile(interpreter.work, interpreter.compiling)
     program.change = take_over
 
 

@@ -22,6 +22,7 @@ from mixnet.passes.inline import ADVANCE
 from mixnet.runtime import on_numpy
 from mixnet.runtime.ahead import compile_for
 from mixnet.runtime.counters import count
+from mixnet.runtime.patience import compile_seconds
 from mixnet.runtime.to_device import to_device
 from mixnet.runtime.value import Spec
 
@@ -59,6 +60,8 @@ class _Operation(NamedTuple):
 class Interpreter:
     """A segment's program as a list of steps: call it as a compiled one.
 
+    ``work`` and ``compiling`` estimate the seconds of a run, and of compiling it.
+
     Args:
         program: operations ``(call, *slots of the inputs)``, as a segment has them.
         slots: the outputs asked for.
@@ -84,7 +87,8 @@ class Interpreter:
         heads = [at[slot] for slot in slots]
         self._heads = heads
         self._specs = [Spec.of(*writer.specs[head], context) for head in heads]
-        self._steps, self.work = writer.steps(heads, context)
+        self._steps, self.work, draws = writer.steps(heads, context)
+        self.compiling = compile_seconds(len(self._steps), draws)
         self._run: Callable[..., Sequence[Any]] | None = None
         self._has_run = False
 
@@ -194,22 +198,23 @@ class _Writer:
                 number[node] = self.write(node.op, node.statics, places, numbers)
         return [number[entry.node][entry.index] for entry in graph.heads]
 
-    def steps(self, heads: Sequence[int], context: Context) -> tuple[list[Step], float]:
-        """The operations that the heads need, and the estimate of the seconds of a run."""
+    def steps(self, heads: Sequence[int], context: Context) -> tuple[list[Step], float, int]:
+        """The operations that the heads need, the estimate of the seconds of a run, and how many draw."""
         needed = set(heads)
         steps: list[Step] = []
-        work = 0.0
+        work, draws = 0.0, 0
         for op, statics, inputs, scalars, outputs in reversed(self.operations):
             if needed.isdisjoint(outputs):
                 continue
             known = tuple([self.specs[i] for i in inputs])
             runner = runner_of(op, statics, known, len(scalars), context)
             work += runner.work
+            draws += bool(getattr(op, "takes_key", False))
             fresh = {*inputs, *outputs} - needed
             needed.update(inputs)
             steps.append(Step(runner.run, inputs, scalars, outputs, tuple(fresh)))
         steps.reverse()
-        return steps, work
+        return steps, work, draws
 
 
 # Signs of the vectors are free: NumPy's may be others than XLA's, and must not change when it takes over.

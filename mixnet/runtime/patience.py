@@ -17,6 +17,8 @@ WHOLE_SECONDS = 0.05
 """To compile a program, beside its operations."""
 EACH_SECONDS = 0.015
 """To compile one more operation of a program."""
+DRAW_SECONDS = 0.8
+"""To compile an operation that draws random numbers."""
 ASKED_SHARE = 0.25
 """Share of that which is waited for where the user asked for compiled code: hybridized blocks, executors."""
 MOST_WORK = 1.0
@@ -27,32 +29,34 @@ _LEAST_WORK = 1e-5  # seconds of a run, however little it does
 _on: bool = config.get("MIXNET_INTERPRET")
 
 
-def interpreted_runs(work: float, operations: int, asked: bool) -> int:
+def interpreted_runs(work: float, compiling: float, asked: bool) -> int:
     """How many runs come before the program is compiled; 0: it is compiled at once.
 
     Args:
         work: estimate of the seconds of an interpreted run.
-        operations: how many there are, those in graphs counted.
+        compiling: estimate of the seconds that the compiler takes.
         asked: whether the user asked for compiled code.
     """
-    if not _on:
-        return 0
-    cost = compile_seconds(operations)
-    if work > max(cost, MOST_WORK):
+    if not _on or work > max(compiling, MOST_WORK):
         return 0
     if asked:
-        cost *= ASKED_SHARE
-    return max(int(cost / max(work, _LEAST_WORK)), 1)
+        compiling *= ASKED_SHARE
+    return max(int(compiling / max(work, _LEAST_WORK)), 1)
 
 
-def runs_meanwhile(work: float, operations: int) -> int:
-    """How many runs come while the program is compiled on another thread: as many as that takes, at most."""
-    return max(int(compile_seconds(operations) / max(work, _LEAST_WORK)), 1)
+def runs_meanwhile(work: float, compiling: float) -> int:
+    """How many runs come while the program is compiled on another thread: for twice as long as that should take."""
+    return max(int(2 * compiling / max(work, _LEAST_WORK)), 1)
 
 
-def compile_seconds(operations: int) -> float:
-    """Estimate of what compiling costs."""
-    return WHOLE_SECONDS + EACH_SECONDS * operations
+def compile_seconds(operations: int, draws: int) -> float:
+    """Estimate of what compiling takes.
+
+    Args:
+        operations: of the program, those in graphs counted.
+        draws: how many of them draw random numbers.
+    """
+    return WHOLE_SECONDS + EACH_SECONDS * operations + DRAW_SECONDS * draws
 
 
 def interprets() -> bool:
