@@ -204,6 +204,12 @@ class _Writer:
         has_axes = any(map(self._is_full, inputs))
         if name == "broadcast_in_dim" and not has_axes:
             self._known[output] = inputs[0]
+        elif (
+            name == "select_n"
+            and not self._is_full(inputs[0])
+            and not all(map(self._is_full, inputs[1:]))
+        ):
+            raise _DependsError  # one number decides, and what it chooses may have no axes
         elif name in ELEMENTWISE:
             made = output if has_axes else Var(output.aval.update(shape=()))
             if has_axes:

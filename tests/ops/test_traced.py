@@ -11,6 +11,7 @@ import pytest
 import mixnet as mx
 from mixnet.ops import shape_free, traced
 from mixnet.ops.registry import find
+from mixnet.runtime import on_numpy
 from tests.ops.records import RECORDS
 
 F32 = np.dtype("float32")
@@ -107,7 +108,7 @@ def test_extents_of_0_and_1_are_never_guessed() -> None:
 
 def test_forms_say_what_a_trace_would() -> None:
     """Of every operator on its record's inputs, with all extents doubled."""
-    free = 0
+    free, rng = 0, np.random.default_rng(0)
     for record in RECORDS:
         try:
             op, statics, scalars = bound(record.op, **record.attrs)
@@ -127,4 +128,9 @@ def test_forms_say_what_a_trace_would() -> None:
         if form is not None and shape is not None:
             free += 1
             assert form.outputs(shape) == [(a.shape, a.dtype) for a in wanted], record.op
+            arrays = [rng.uniform(0.1, 0.9, each).astype("float32") for each, _ in larger]
+            for numbers in ([0.0] * scalars, [2.0] * scalars):
+                given = [*arrays, *map(np.float64, numbers)]
+                results = on_numpy.quietly(on_numpy.closed(form.jaxpr), *given)
+                assert [np.shape(r) for r in results] == [a.shape for a in wanted], record.op
     assert free > 60
