@@ -63,9 +63,14 @@ def tensordot(a: Any, b: Any, axes: Any = 2) -> Any:
         "_npi_tensordot",
         a,
         b,
-        a_axes_summed=tuple(i % a.ndim for i in left),
-        b_axes_summed=tuple(i % b.ndim for i in right),
+        a_axes_summed=_counted_from_first(a, left),
+        b_axes_summed=_counted_from_first(b, right),
     )
+
+
+def _counted_from_first(array: Any, axes: tuple[int, ...]) -> tuple[int, ...]:
+    """Axes without negative numbers; of a symbol as they are, for nobody knows how many it has."""
+    return tuple(i % array.ndim for i in axes) if hasattr(array, "ndim") else axes
 
 
 def einsum(*operands: Any, **kwargs: Any) -> Any:
