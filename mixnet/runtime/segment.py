@@ -408,6 +408,9 @@ class Segment:
                 # Python's errors may come only now; a row of the timeline ends with the device's work.
                 jax.block_until_ready(self.results)
         except Exception as error:
+            for i in donated:  # what the program has not taken over is there still
+                if self.leaves[i].array is None and not arrays[i].is_deleted():
+                    self.leaves[i].array = arrays[i]
             told = explained_shortage(explained(error), self.context, self.source)
             raise told from told.__cause__
         (results,) = self.results

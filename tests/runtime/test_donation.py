@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 import mixnet as mx
 from mixnet import autograd, nd
 from mixnet.gluon import Parameter, Trainer
+from mixnet.runtime import executable_cache, interpret, patience
 
 pytestmark = pytest.mark.usefixtures("compiling_at_once")
 
@@ -104,3 +105,24 @@ def test_what_somebody_holds_is_never_given_away(actions: list) -> None:
     for raw, expected in kept:
         assert not raw.is_deleted()
         np.testing.assert_array_equal(np.asarray(raw), expected)
+
+
+@pytest.mark.parametrize("compiled", [False, True])
+def test_a_program_that_fails_before_it_runs_loses_nothing(
+    compiled: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: object) -> None:
+        raise MemoryError("Unable to allocate 1.00 TiB")
+
+    weight = nd.ones((256, 256))
+    weight.wait_to_read()
+    with monkeypatch.context() as patch:
+        patch.setattr(patience, "_on", not compiled)
+        patch.setattr(executable_cache, "_compiled", fail)
+        patch.setattr(interpret.Interpreter, "_stepwise", fail)
+        weight *= 3
+        with pytest.raises(mx.MXNetError, match=r"Unable to allocate 1\.00 TiB"):
+            weight.wait_to_read()
+    np.testing.assert_array_equal(weight.asnumpy(), 1)
+    weight *= 3
+    np.testing.assert_array_equal(weight.asnumpy(), 3)
