@@ -47,7 +47,6 @@ from mixnet import numpy as np
 from mixnet import numpy as numpy
 from mixnet import numpy_extension as npx
 from mixnet import numpy_extension as numpy_extension
-from mixnet import onnx as onnx
 from mixnet import operator as operator
 from mixnet import ops as ops
 from mixnet import optimizer as optimizer
@@ -107,4 +106,4 @@ gc.freeze()
 del gc
 
 # Views are for notebooks: loaded when they are asked for.
-__getattr__, __dir__ = _submodules(__name__, {"widgets": ".widgets"}, globals())
+__getattr__, __dir__ = _submodules(__name__, {"widgets": ".widgets", "onnx": ".onnx"}, globals())

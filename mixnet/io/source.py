@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,6 @@ from mixnet.base import AttributeTypeError, CheckError
 from mixnet.ndarray.create import array
 from mixnet.ndarray.ndarray import NDArray
 from mixnet.ndarray.sparse import array as sparse_array
-from mixnet.ndarray.sparse import spsp
 from mixnet.ndarray.sparse_array import BaseSparseNDArray
 from mixnet.runtime.record import array_of
 from mixnet.runtime.value import adopt, aligned_empty
@@ -18,12 +18,18 @@ from mixnet.runtime.value import adopt, aligned_empty
 KINDS = "NDArray, numpy.ndarray, h5py.Dataset"
 
 
+def _is_of_scipy(given: Any) -> bool:
+    """Whether it is a sparse matrix of SciPy, which somebody must have imported then."""
+    scipy_sparse = sys.modules.get("scipy.sparse")
+    return scipy_sparse is not None and bool(scipy_sparse.issparse(given))
+
+
 def is_stored(given: Any) -> bool:
     """Whether rows are read from a file when they are asked for: an ``h5py.Dataset`` or alike."""
     return (
         not isinstance(given, (NDArray, np.ndarray, np.generic))
         and all(hasattr(given, name) for name in ("shape", "dtype", "__getitem__"))
-        and not (spsp is not None and spsp.issparse(given))
+        and not _is_of_scipy(given)
     )
 
 
@@ -59,18 +65,14 @@ def named_sources(data: Any, allow_empty: bool, default_name: str) -> list[tuple
 
 
 def _is_array(given: Any) -> bool:
-    return (
-        isinstance(given, (NDArray, np.ndarray))
-        or (spsp is not None and spsp.issparse(given))
-        or is_stored(given)
-    )
+    return isinstance(given, (NDArray, np.ndarray)) or _is_of_scipy(given) or is_stored(given)
 
 
 def _converted(name: str, given: Any) -> Any:
     if isinstance(given, NDArray) or is_stored(given):
         return given
     try:
-        if spsp is not None and spsp.issparse(given):
+        if _is_of_scipy(given):
             return sparse_array(given, dtype=np.float32)
         return array(given)
     except (TypeError, ValueError):

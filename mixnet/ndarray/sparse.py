@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 from typing import Any
 
 import numpy as np
@@ -35,13 +36,17 @@ subtract = _operators.subtract.stored
 multiply = _operators.multiply.stored
 divide = _operators.divide.stored
 
-try:
-    import scipy.sparse as spsp
-except ImportError:  # asscipy and scipy's matrices need it, nothing else does
-    spsp = None
-
 _OPERATORS = below("sparse")
-__getattr__, __dir__ = _OPERATORS.hooks(globals())
+_operator, __dir__ = _OPERATORS.hooks(globals())
+
+
+def __getattr__(name: str) -> Any:
+    if name == "spsp":  # when it is asked for: importing it takes a tenth of a second
+        try:
+            return importlib.import_module("scipy.sparse")
+        except ImportError:  # asscipy and scipy's matrices need it, nothing else does
+            return None
+    return _operator(name)
 
 
 def zeros(

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 from mixnet.base import AttributeValueError, did_you_mean
 from mixnet.ndarray.ndarray import NDArray
-from mixnet.onnx.mx2onnx import export_model
 from mixnet.runtime.value import Spec
 
 if TYPE_CHECKING:
@@ -18,6 +17,8 @@ if TYPE_CHECKING:
 def _onnx(
     block: HybridBlock, path: str, arrays: dict[str, NDArray], specs: Sequence[Spec], **options: Any
 ) -> tuple[str, ...]:
+    from mixnet.onnx.mx2onnx import export_model  # who exports nothing need not wait for it
+
     names = ["data"] if len(specs) == 1 else [f"data{i}" for i in range(len(specs))]
     symbol = block.to_symbol()
     known = symbol.list_inputs()
