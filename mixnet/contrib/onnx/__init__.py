@@ -15,3 +15,12 @@ def export_model(*args: Any, **kwargs: Any) -> Any:
     from mixnet.onnx import export_model as write  # who exports nothing need not wait for it
 
     return write(*args, **kwargs)
+
+
+# MXNet has these names too.
+import_model_, get_model_metadata_, import_to_gluon_, export_model_ = (
+    import_model,
+    get_model_metadata,
+    import_to_gluon,
+    export_model,
+)
