@@ -426,6 +426,7 @@ def test_the_key_is_readable(dense: Any) -> None:
     assert len(key["structure"]) == 12
 
 
+@pytest.mark.usefixtures("compiling_at_once")
 def test_a_function_compares_with_its_last_look_and_knows_what_has_run() -> None:
     def function(a: Any, b: Any) -> Any:
         return a * b + 1

@@ -95,7 +95,7 @@ def stepper(page: Any, view: Any) -> None:
     rows.focus()
     page.keyboard.press("End")
     page.keyboard.press("Enter")
-    assert rows.locator('[aria-selected="true"]').count() >= 1
+    rows.locator('[aria-selected="true"]').first.wait_for(state="attached", timeout=10_000)
     assert "Where it is" in view.locator(".mx-side").inner_text()
     page.keyboard.press("/")
     page.keyboard.type("dense")
