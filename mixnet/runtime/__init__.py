@@ -7,4 +7,5 @@ from mixnet.runtime.features import Features as Features
 from mixnet.runtime.features import feature_list as feature_list
 from mixnet.runtime.memory import live_bytes as live_bytes
 from mixnet.runtime.memory import memory as memory
+from mixnet.runtime.patience import compiling_at_once as compiling_at_once
 from mixnet.source import source_lines as source_lines

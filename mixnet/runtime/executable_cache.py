@@ -78,7 +78,7 @@ def executable(key: Any, segment: Any) -> Callable[..., Any]:
         count("cache_hits", operations=len(key[0]))
         if program.change is not None:
             program.runs -= 1
-            if program.runs <= 0:
+            if program.runs <= 0 or _is_not_wanted(program):
                 _change(program, key, segment)
         return program.call
     operations, slots, _, context, _ = key
@@ -97,6 +97,11 @@ def executable(key: Any, segment: Any) -> Callable[..., Any]:
         gc.collect()
     _programs[key] = program
     return program.call
+
+
+def _is_not_wanted(program: Program) -> bool:
+    """Whether it is interpreted where everything shall be compiled."""
+    return not patience.interprets() and isinstance(program.call, Interpreter)
 
 
 def _change(program: Program, key: Any, segment: Any) -> None:
@@ -122,6 +127,9 @@ def _interpreted(key: Any, segment: Any) -> Program | None:
 
 def _compile_behind(program: Program, key: Any, segment: Any) -> None:
     """Compile on another thread, and take over after some more runs."""
+    if not patience.interprets():
+        _compile_whole(program, key, segment)
+        return
     interpreter = program.call
     assert isinstance(interpreter, Interpreter)
     source = _Source(segment, key[1])

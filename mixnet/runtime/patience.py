@@ -66,7 +66,10 @@ def interprets() -> bool:
 
 @contextmanager
 def compiling_at_once() -> Iterator[None]:
-    """Scope in which every new program is compiled before it runs, for tools that look at such programs."""
+    """Scope in which every program is compiled before it runs, in all threads: to measure or look at such programs.
+
+    By itself mixnet runs a program without the compiler until that is worth its time (docs/concepts/lazy.md).
+    """
     global _on
     before, _on = _on, False
     try:

@@ -225,3 +225,20 @@ def test_products_beside_the_compiler_run_on_one_thread() -> None:
     assert background.submit(functions[0]).result(60) == 1
     background.submit(lambda: None).result(60)
     assert functions[0]() == before
+
+
+def test_a_scope_compiles_what_was_interpreted() -> None:
+    x = nd.array([1.0, 2.0])
+
+    def run() -> None:
+        assert (x * 3 - 1).asnumpy().tolist() == [2, 5]
+
+    run()
+    assert counted("programs_compiled") == 0
+    with mx.runtime.compiling_at_once():
+        run()
+        assert counted("programs_compiled") == 1
+        before = counted("interpreted")
+        run()
+    run()
+    assert counted("interpreted") == before
