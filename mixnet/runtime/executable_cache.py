@@ -226,7 +226,7 @@ def _program(
 
 def forget_older_half() -> None:
     """Forget the programs that were compiled first, to be read from disk if one is needed again."""
-    for key in list(_programs)[: len(_programs) // 2]:
+    for key in list(_programs.copy())[: len(_programs) // 2]:
         _programs.pop(key, None)
     _preparations.clear()
     first_sight.clear()
@@ -242,9 +242,10 @@ def is_compiled(key: tuple[Any, ...]) -> bool:
     Args:
         key: ``(program, live slots, context)``.
     """
+    programs = _programs.copy()  # at once: a finalizer may run a program meanwhile
     return any(
         (each[0], each[1], each[3]) == key and not isinstance(program.call, Interpreter)
-        for each, program in list(_programs.items())
+        for each, program in programs.items()
     )
 
 
