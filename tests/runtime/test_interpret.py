@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator
 
 import numpy as np
@@ -242,3 +243,18 @@ def test_a_scope_compiles_what_was_interpreted() -> None:
         run()
     run()
     assert counted("interpreted") == before
+
+
+def test_an_interrupt_while_the_thread_starts_leaves_no_job_waiting(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def interrupted(thread: threading.Thread) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(background, "_thread", None)
+    with monkeypatch.context() as patch:
+        patch.setattr(threading.Thread, "start", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            background.submit(lambda: 1)
+    assert background._thread is None
+    assert background.submit(lambda: 2).result(60) == 2
