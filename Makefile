@@ -4,6 +4,7 @@
 # make course runs all notebooks headless and stores them with their figures
 # make test   sets up and runs the tests
 # make lint   style and types
+# make jax-range  tests with the oldest and the newest JAX that pyproject.toml allows
 PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
@@ -14,7 +15,7 @@ CONSTRAINTS ?= notebooks/constraints.txt
 AS_ROOT := $(if $(filter 0,$(shell id -u)),--allow-root)
 PINNED := $(if $(CONSTRAINTS),--constraint $(CONSTRAINTS))
 
-.PHONY: tour lab course docs test lint bench clean
+.PHONY: tour lab course docs test lint bench jax-range clean
 
 $(VENV)/stamp-base: pyproject.toml $(CONSTRAINTS)
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "mixnet needs Python 3.11 or newer; try: make PYTHON=python3.12")'
@@ -59,6 +60,9 @@ lint: $(VENV)/stamp-dev
 
 bench: $(VENV)/stamp-dev
 	$(BIN)/python -m tests.benchmarks  # pip install torch for its column
+
+jax-range:
+	.ci/jax-range $(PYTHON)
 
 clean:
 	rm -rf $(VENV) build

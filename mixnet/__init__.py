@@ -1,6 +1,7 @@
 """mixnet: MXNet's design rebuilt on JAX/XLA, with the lid off. ``import mixnet as mx``."""
 
 import gc
+import typing as _typing
 
 from mixnet.distributed import roles as _roles
 
@@ -8,41 +9,21 @@ from mixnet.distributed import roles as _roles
 _roles.serve_if_asked()
 
 # ruff: noqa: E402
-from mixnet import api as api
 from mixnet import attribute as attribute
 from mixnet import autograd as autograd
 from mixnet import base as base
-from mixnet import callback as callback
+from mixnet import config as _config
 from mixnet import context as context
 from mixnet import contrib as contrib
 from mixnet import distributed as distributed
 from mixnet import engine as engine
-from mixnet import error as error
-from mixnet import executor_manager as executor_manager
-from mixnet import gluon as gluon
-from mixnet import image as image
-from mixnet import image as img
 from mixnet import initializer as init
 from mixnet import initializer as initializer
-from mixnet import interpreter as _interpreter
-from mixnet import interrupt as _interrupt
-from mixnet import io as io
-from mixnet import kvstore as kv
-from mixnet import kvstore as kvstore
 from mixnet import libinfo as libinfo
-from mixnet import library as library
-from mixnet import log as log
 from mixnet import lr_scheduler as lr_scheduler
-from mixnet import metric as metric
-from mixnet import model as model
-from mixnet import module as mod
-from mixnet import module as module
-from mixnet import monitor as mon
-from mixnet import monitor as monitor
 from mixnet import name as name
 from mixnet import ndarray as nd
 from mixnet import ndarray as ndarray
-from mixnet import notebook as notebook
 from mixnet import numpy as np
 from mixnet import numpy as numpy
 from mixnet import numpy_extension as npx
@@ -50,23 +31,13 @@ from mixnet import numpy_extension as numpy_extension
 from mixnet import operator as operator
 from mixnet import ops as ops
 from mixnet import optimizer as optimizer
-from mixnet import paths as paths
-from mixnet import profiler as profiler
 from mixnet import random as random
 from mixnet import random as rnd
-from mixnet import recordio as recordio
 from mixnet import registry as registry
-from mixnet import rnn as rnn
-from mixnet import rtc as rtc
 from mixnet import runtime as runtime
 from mixnet import symbol as sym
 from mixnet import symbol as symbol
-from mixnet import torch as th
-from mixnet import torch as torch
-from mixnet import tvmop as tvmop
 from mixnet import util as util
-from mixnet import visualization as visualization
-from mixnet import visualization as viz
 from mixnet.attribute import AttrScope as AttrScope
 from mixnet.base import MXNetError as MXNetError
 from mixnet.context import Context as Context
@@ -76,9 +47,14 @@ from mixnet.context import current_context as current_context
 from mixnet.context import gpu as gpu
 from mixnet.context import gpu_memory_info as gpu_memory_info
 from mixnet.context import num_gpus as num_gpus
-from mixnet.lazy import submodules as _submodules
+from mixnet.legacy import api as api
+from mixnet.legacy import error as error
+from mixnet.legacy import log as log
+from mixnet.legacy import paths as paths
+from mixnet.process import interpreter as _interpreter
+from mixnet.process import interrupt as _interrupt
+from mixnet.process.lazy import submodules as _submodules
 from mixnet.runtime import forked as _forked
-from mixnet.stages import stages as stages
 from mixnet.util import is_np_array as is_np_array
 from mixnet.util import is_np_shape as is_np_shape
 from mixnet.util import np_array as np_array
@@ -96,7 +72,9 @@ paths.install(__name__)
 _interrupt.install()
 _interpreter.check()
 
-from mixnet import test_utils as test_utils
+
+if _config.get("MXNET_PROFILER_AUTOSTART"):
+    from mixnet import profiler as profiler
 
 # Programs compare it with versions of MXNet; what stands behind the plus is our own.
 __version__ = libinfo.__version__ + "+mixnet.0.1.0"
@@ -105,5 +83,55 @@ __version__ = libinfo.__version__ + "+mixnet.0.1.0"
 gc.freeze()
 del gc
 
-# Views are for notebooks: loaded when they are asked for.
-__getattr__, __dir__ = _submodules(__name__, {"widgets": ".widgets", "onnx": ".onnx"}, globals())
+if _typing.TYPE_CHECKING:  # the same for editors and type checkers
+    from mixnet import callback as callback
+    from mixnet import export as export
+    from mixnet import gluon as gluon
+    from mixnet import image as image
+    from mixnet import image as img
+    from mixnet import io as io
+    from mixnet import kvstore as kv
+    from mixnet import kvstore as kvstore
+    from mixnet import metric as metric
+    from mixnet import model as model
+    from mixnet import module as mod
+    from mixnet import module as module
+    from mixnet import monitor as mon
+    from mixnet import monitor as monitor
+    from mixnet import notebook as notebook
+    from mixnet import onnx as onnx
+    from mixnet import profiler as profiler
+    from mixnet import recordio as recordio
+    from mixnet import rnn as rnn
+    from mixnet import stages as stages
+    from mixnet import test_utils as test_utils
+    from mixnet import visualization as visualization
+    from mixnet import visualization as viz
+    from mixnet import widgets as widgets
+    from mixnet.legacy import executor_manager as executor_manager
+    from mixnet.legacy import library as library
+    from mixnet.legacy import rtc as rtc
+    from mixnet.legacy import torch as th
+    from mixnet.legacy import torch as torch
+    from mixnet.legacy import tvmop as tvmop
+
+# What a program does not use is not loaded.
+_LATER = (
+    *("callback", "export", "gluon", "image", "io", "kvstore", "metric"),
+    *("model", "module", "monitor", "notebook", "onnx", "profiler", "recordio", "rnn"),
+    *("stages", "test_utils", "visualization", "widgets"),
+)
+_SHORT = {
+    **{each: f"legacy.{each}" for each in ("executor_manager", "library", "rtc", "torch", "tvmop")},
+    "img": "image",
+    "kv": "kvstore",
+    "mod": "module",
+    "mon": "monitor",
+    "th": "legacy.torch",
+    "viz": "visualization",
+}
+__getattr__, __dir__ = _submodules(
+    __name__,
+    {**{each: f".{each}" for each in _LATER}, **{k: f".{v}" for k, v in _SHORT.items()}},
+    globals(),
+)

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from mixnet.base import AttributeValueError, _MXClassPropertyMetaClass, classproperty
-from mixnet.tasks import Entered, enter, read, write
+from mixnet.process.tasks import Entered, enter, read, write
 
 # What a node is told about how to run: kept, and written to files, as ``__name__``.
 HIDDEN = ("ctx_group", "lr_mult", "wd_mult", "force_mirroring", "mirror_stage", "profiler_scope")

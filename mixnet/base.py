@@ -76,10 +76,6 @@ class ContextError(MXNetError, ValueError):
     """A device does not exist, or arrays live on different devices."""
 
 
-class MisuseWarning(MXNetError, UserWarning):
-    """A use that MXNet raises a ``UserWarning`` for: most often it is a mistake in the program."""
-
-
 class OptionError(MXNetError, NotImplementedError):
     """A value of an option of NumPy that is not supported."""
 
@@ -349,7 +345,7 @@ def with_metaclass(meta: Any, *bases: Any) -> Any:
     return type.__new__(Temporary, "temporary_class", (), {})
 
 
-class _ClassProperty:
+class _MXClassPropertyDescriptor:
     """A property of the class; ``setter`` as of ``property``."""
 
     def __init__(self, func: Any, change: Any = None):
@@ -363,9 +359,9 @@ class _ClassProperty:
             raise AttributeError("This property of the class cannot be set.")
         self.change(type(instance), value)
 
-    def setter(self, func: Any) -> _ClassProperty:
+    def setter(self, func: Any) -> _MXClassPropertyDescriptor:
         """Decorator: the function that sets it."""
-        return _ClassProperty(self.function, func)
+        return _MXClassPropertyDescriptor(self.function, func)
 
 
 class _MXClassPropertyMetaClass(type):
@@ -373,7 +369,7 @@ class _MXClassPropertyMetaClass(type):
 
     def __setattr__(cls, key: str, value: Any) -> None:
         found = cls.__dict__.get(key)
-        if isinstance(found, _ClassProperty) and found.change is not None:
+        if isinstance(found, _MXClassPropertyDescriptor) and found.change is not None:
             found.change(cls, value)
         else:
             super().__setattr__(key, value)
@@ -381,7 +377,7 @@ class _MXClassPropertyMetaClass(type):
 
 def classproperty(func: Any) -> Any:
     """Decorator: a property of the class."""
-    return _ClassProperty(func)
+    return _MXClassPropertyDescriptor(func)
 
 
 def build_param_doc(

@@ -49,6 +49,13 @@ SETTINGS: dict[str, Setting] = {
             "workers for each kind of resource, ThreadedEnginePerDevice one for each device.",
         ),
         Setting(
+            "MIXNET_JOINT_STEP_AFTER",
+            int,
+            20,
+            "Steps of training on several devices after which backward, sums and updates are compiled as one "
+            "program over all of them; 0: they never are.",
+        ),
+        Setting(
             "MIXNET_MEETING_SECONDS",
             float,
             60.0,
@@ -61,6 +68,19 @@ SETTINGS: dict[str, Setting] = {
             30.0,
             "How long the processes of a job wait for each other when the first store of kind dist_* is made, before "
             "that is an error that names who is missing.",
+        ),
+        Setting(
+            "MIXNET_SERVER_FOLDER",
+            str,
+            "",
+            "Folder for the key of a job and the databases of its servers (KVStore dist_async); all machines of the job "
+            "share it. By default mixnet/servers in the user's cache folder.",
+        ),
+        Setting(
+            "MXNET_KVSTORE_BIGARRAY_BOUND",
+            int,
+            1_000_000,
+            "Elements from which the rows of a value are spread over all servers of a KVStore dist_async.",
         ),
         Setting(
             "MIXNET_WATCHDOG",

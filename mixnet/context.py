@@ -10,7 +10,7 @@ import jax
 from mixnet import config
 from mixnet.base import ContextError, UnknownNameError, classproperty
 from mixnet.base import with_metaclass as with_metaclass
-from mixnet.tasks import PerTask, current_task, enter
+from mixnet.process.tasks import PerTask, current_task, enter
 
 _current = threading.local()
 

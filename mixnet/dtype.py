@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from typing import Any
 
 import ml_dtypes
@@ -34,7 +35,7 @@ _known: dict[Any, np.dtype] = {np.float32: np.dtype("float32"), "float32": np.dt
 
 
 def as_dtype(dtype: Any) -> np.dtype:
-    """NumPy dtype of a name, type, dtype or MXNet type code; ``None`` is float32.
+    """NumPy dtype of a name, type, dtype, array or MXNet type code; ``None`` is float32.
 
     Raises:
         DTypeError: not a dtype that arrays can have.
@@ -50,6 +51,8 @@ def as_dtype(dtype: Any) -> np.dtype:
             found = BY_CODE[dtype]
         elif isinstance(dtype, str) and dtype in BY_NAME:
             found = BY_NAME[dtype]
+        elif hasattr(dtype, "asnumpy"):  # an array says its own
+            found = np.dtype(dtype.dtype)
         else:
             found = np.dtype(dtype)
         CODES[found]
@@ -57,11 +60,28 @@ def as_dtype(dtype: Any) -> np.dtype:
         raise DTypeError(
             f"{dtype!r} is not a data type of arrays; take one of {', '.join(BY_NAME)}."
         ) from None
-    try:
+    with contextlib.suppress(TypeError):
         _known[dtype] = found
-    except TypeError:
-        pass
     return found
+
+
+def as_numbers(source: Any, dtype: np.dtype | None = None) -> np.ndarray:
+    """A NumPy array of ``dtype`` (by default its own) with the numbers of ``source``.
+
+    As NumPy converts: texts are read, ``None`` among numbers is NaN, dates are counted.
+
+    Raises:
+        TypeError: the source does not hold numbers, or complex ones.
+        ValueError: a text is not a number, or the lists have different lengths.
+    """
+    if source is None:
+        raise TypeError("None is no array.")
+    data = np.asarray(source)
+    if data.dtype.kind in "fiub" or data.dtype == bfloat16:
+        return data if dtype is None else data.astype(dtype)
+    if data.dtype.kind in "cV" or dtype is None:
+        raise TypeError(f"{data.dtype} is not a data type of arrays.")
+    return data.astype(dtype)
 
 
 def is_floating(dtype: np.dtype) -> bool:

@@ -8,7 +8,6 @@ belongs with the k-th of the others.
 from __future__ import annotations
 
 import copy
-import os
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -16,6 +15,7 @@ import numpy as np
 
 from mixnet.autograd.scope import RecordingScope
 from mixnet.base import AttributeValueError, MXNetError, ShapeError
+from mixnet.distributed.job import local_rank as _local_rank
 from mixnet.distributed.processes import Copies, World, buckets, sums
 from mixnet.distributed.processes import world as _world
 from mixnet.gluon.parameter import DeferredInitializationError, Parameter, ParameterDict
@@ -66,19 +66,13 @@ def size() -> int:
 
 def local_rank() -> int:
     """Number of this process on its machine, as the launcher says; else ``rank()``."""
-    return _first_number(
-        ("DMLC_LOCAL_RANK", "OMPI_COMM_WORLD_LOCAL_RANK", "SLURM_LOCALID", "LOCAL_RANK"), rank()
-    )
+    return _local_rank(rank())
 
 
 def local_size() -> int:
     """How many processes of the job are on this machine."""
     host = [name.rpartition(" on ")[2] for name in _here().member.peers]
     return host.count(host[rank()])
-
-
-def _first_number(names: Sequence[str], otherwise: int) -> int:
-    return int(next((os.environ[name] for name in names if name in os.environ), otherwise))
 
 
 # ---- exchanges ----------------------------------------------------------------------------------

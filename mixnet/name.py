@@ -6,7 +6,7 @@ import threading
 from typing import Any
 
 from mixnet.base import AttributeTypeError, _MXClassPropertyMetaClass, classproperty
-from mixnet.tasks import Entered, enter, read, write
+from mixnet.process.tasks import Entered, enter, read, write
 
 
 class NameManager(metaclass=_MXClassPropertyMetaClass):

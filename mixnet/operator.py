@@ -13,17 +13,18 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from mixnet import context as context
-from mixnet import locks
 from mixnet import symbol as symbol
 from mixnet.autograd.scope import RecordingScope
 from mixnet.base import AttributeTypeError, NotDefinedError, ShapeError
 from mixnet.context import cpu
 from mixnet.dtype import CODES, as_dtype
+from mixnet.engine.timeline import timeline
 from mixnet.ndarray.create import array, zeros
 from mixnet.ndarray.ndarray import NDArray
-from mixnet.ops.custom import add_factory
+from mixnet.ops.control.custom import add_factory
 from mixnet.ops.registry import OPERATORS, find
-from mixnet.runtime.state import apart
+from mixnet.process import locks
+from mixnet.runtime.value.state import apart
 from mixnet.symbol.custom import Custom
 
 
@@ -135,8 +136,8 @@ _WRAP = 1 << 24  # float32 holds whole numbers below exactly
 class PropRunner:
     """Runs the operator that a ``CustomOpProp`` describes on host arrays."""
 
-    def __init__(self, prop: CustomOpProp):
-        self.prop = prop
+    def __init__(self, prop: CustomOpProp, name: str):
+        self.prop, self.name = prop, name
         self.arguments, self.outputs = list(prop.list_arguments()), list(prop.list_outputs())
         self.states = list(prop.list_auxiliary_states())
         self._operators: dict[Any, CustomOp] = {}
@@ -166,6 +167,13 @@ class PropRunner:
                 f"{len(inputs)} array(s) were given."
             )
         shapes = self.prop.infer_shape([list(each.shape) for each in inputs])[1]
+        for name, shape in zip(self.outputs, shapes, strict=False):
+            if any(extent < 0 for extent in shape):
+                raise ShapeError(
+                    f"{type(self.prop).__name__}.infer_shape gives {tuple(shape)} for {name!r}; the "
+                    f"shapes of a custom operator's outputs are known before it runs. Give the largest "
+                    f"extent and pad, or choose from the result with boolean_mask."
+                )
         dtypes = self.prop.infer_type([np.dtype(each.dtype).type for each in inputs])[1]
         return [tuple(each) for each in shapes], [as_dtype(each) for each in dtypes]
 
@@ -191,7 +199,7 @@ class PropRunner:
     ) -> tuple[list[np.ndarray], float, list[np.ndarray]]:
         """Outputs on the host, what ``backward`` finds the operator by, and new states."""
         shapes, dtypes = self.structs(inputs)
-        with apart(), RecordingScope(False, training):
+        with timeline.called_by(self.name), apart(), RecordingScope(False, training):
             outputs = [zeros(s, _HOST, d) for s, d in zip(shapes, dtypes, strict=True)]
             kept = _arrays(states)
             operator = self._operator(instance, inputs)
@@ -213,7 +221,8 @@ class PropRunner:
         states: Sequence[np.ndarray],
     ) -> list[np.ndarray]:
         """Gradients of the inputs on the host."""
-        with apart(), RecordingScope(False, True):
+        called_by = timeline.called_by(f"_backward_{self.name}")
+        with called_by, apart(), RecordingScope(False, True):
             gradients = [zeros(each.shape, _HOST, each.dtype) for each in inputs]
             # What the operator kept in forward is that call's: others may have come since.
             with self._lock:
@@ -250,7 +259,7 @@ def register(reg_name: str) -> Callable[[type[CustomOpProp]], type[CustomOpProp]
                     f"Custom: {reg_name!r} is made by {prop.__name__}{inspect.signature(prop)}, which "
                     f"does not take ({given}): {error}. Give its arguments to Custom(...) by name."
                 ) from None
-            return PropRunner(prop(**parameters))  # type: ignore[arg-type]
+            return PropRunner(prop(**parameters), reg_name)  # type: ignore[arg-type]
 
         add_factory(reg_name, make)
         return prop
@@ -354,7 +363,7 @@ class _AdaptedProp(CustomOpProp):
 
 def _old_symbol(op: PythonOp, to: Callable[[Any], Any], args: Any, kwargs: Any) -> Any:
     name = f"_python_op_{id(op)}"
-    add_factory(name, lambda **parameters: PropRunner(_AdaptedProp(op, to)))
+    add_factory(name, lambda **parameters: PropRunner(_AdaptedProp(op, to), name))
     return Custom(*args, op_type=name, **kwargs)
 
 

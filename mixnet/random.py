@@ -17,7 +17,7 @@ from mixnet.ndarray.random import randint as randint
 from mixnet.ndarray.random import randn as randn
 from mixnet.ndarray.random import shuffle as shuffle
 from mixnet.ndarray.random import uniform as uniform
-from mixnet.runtime import keys
+from mixnet.runtime.record import keys
 
 
 def seed(seed_state: int, ctx: Context | str = "all") -> None:

@@ -16,7 +16,6 @@ from typing import IO, Any, NamedTuple
 
 import numpy as np
 
-from mixnet import pixels
 from mixnet.base import (
     AttributeTypeError,
     AttributeValueError,
@@ -26,7 +25,8 @@ from mixnet.base import (
     UnknownNameError,
     open_file,
 )
-from mixnet.reading import lines_of
+from mixnet.files import pixels
+from mixnet.files.reading import lines_of
 
 MAGIC = 0xCED7230A
 _MAGIC_BYTES = struct.pack("<I", MAGIC)

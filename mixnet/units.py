@@ -1,20 +1,71 @@
-"""Bytes and seconds for people."""
+"""Bytes, seconds and counts for people: one rule for every text, axis and table.
+
+Three digits, and the unit that leaves one to three of them before the point. Units are powers of 1,000, for bytes
+too: 1 kB is 1,000 bytes, 1 MB is 1,000,000. ``widgets/src/core/format.js`` writes the same texts.
+"""
 
 from __future__ import annotations
 
+import math
+
 
 def size_text(size: float) -> str:
-    """Bytes in the unit that suits them: ``1.5 MB`` (powers of 1,000)."""
-    for unit in ("B", "kB", "MB", "GB"):
-        if abs(size) < 1000:
-            return f"{size:.0f} B" if unit == "B" else f"{size:.3g} {unit}"
-        size /= 1000
-    return f"{size:.3g} TB"
+    """Bytes: ``640 B``, ``1.5 MB``."""
+    return _scaled(
+        math.floor(size + 0.5) if abs(size) < 999.5 else size, "B", "kB", "MB", "GB", "TB"
+    )
 
 
 def time_text(seconds: float) -> str:
-    """Seconds in the unit that suits them: ``12.3 µs``, ``4.5 ms``, ``1.2 s``."""
+    """Seconds: ``12.3 µs``, ``4.5 ms``, ``1.2 s``."""
+    if seconds == 0:
+        return "0 s"
     for scale, unit in ((1e-6, "ns"), (1e-3, "µs"), (1, "ms")):
-        if abs(seconds) < scale:
-            return f"{seconds / scale * 1000:.3g} {unit}"
-    return f"{seconds:.3g} s"
+        number = digits(seconds / scale * 1000)
+        if abs(float(number)) < 1000:
+            return f"{number} {unit}"
+    return f"{digits(seconds)} s"
+
+
+def count_text(number: float, of: str = "") -> str:
+    """A count: ``12``, ``1.23 k``, ``4.5 GFLOP``."""
+    return _scaled(number, *(prefix + of for prefix in ("", "k", "M", "G", "T"))).strip()
+
+
+def share_text(share: float) -> str:
+    """A share, in percent with one digit after the point: ``12.5 %``."""
+    return f"{f'{100 * share:.1f}'.removesuffix('.0')} %"
+
+
+def digits(number: float) -> str:
+    """Three digits, with an exponent only far from 1: ``0.0123``, ``1240``, ``1.2e-07``."""
+    if not math.isfinite(number):
+        return str(number)
+    rounded = float(f"{number:.2e}")
+    if rounded == 0:
+        return "0"
+    if 1e-4 <= abs(rounded) < 1e6:
+        places = max(2 - math.floor(math.log10(abs(rounded))), 0)
+        text = f"{rounded:.{places}f}"
+        return text.rstrip("0").rstrip(".") if "." in text else text
+    return f"{rounded:.3g}"
+
+
+def ticks(low: float, high: float, most: int = 5) -> list[float]:
+    """Round numbers from ``low`` to ``high``, at most ``most`` and two: steps of 1, 2 or 5 times a power of ten."""
+    span = high - low
+    if not span > 0:
+        return [low]
+    step = 10.0 ** math.floor(math.log10(span / most))
+    step *= next(factor for factor in (1, 2, 5, 10, 20) if span / (step * factor) <= most)
+    first = math.ceil(low / step - 1e-9)
+    return [k * step for k in range(first, math.floor(high / step + 1e-9) + 1)]
+
+
+def _scaled(number: float, *units: str) -> str:
+    for unit in units[:-1]:
+        text = digits(number)
+        if abs(float(text)) < 1000:
+            return f"{text} {unit}"
+        number /= 1000
+    return f"{digits(number)} {units[-1]}"

@@ -12,7 +12,7 @@ from typing import Any, ClassVar, TypeVar
 
 from mixnet.base import AttributeTypeError, AttributeValueError
 from mixnet.context import gpu_memory_info, num_gpus
-from mixnet.tasks import Entered, enter, read, write
+from mixnet.process.tasks import Entered, enter, read, write
 
 _Named = TypeVar("_Named")
 

@@ -49,17 +49,31 @@ def execute(path: Path) -> Any:
     Raises:
         CellExecutionError: a cell failed.
     """
-    notebook = read(path)
+    return execute_cells(read(path), path.parent)
+
+
+def execute_cells(notebook: Any, folder: Path, allow_errors: bool = False) -> Any:
+    """A notebook that was read, executed in a kernel of its own.
+
+    Args:
+        notebook: it is changed: its outputs are replaced.
+        folder: where its code runs.
+        allow_errors: go on after a cell that fails.
+
+    Raises:
+        CellExecutionError: a cell failed, and errors are not allowed.
+    """
     client = ProgressClient(
         notebook,
         timeout=600,
         kernel_name="python3",
+        allow_errors=allow_errors,
         coalesce_streams=True,  # a progress bar is one line in the page, not a hundred
         record_timing=False,
         extra_arguments=[
             "--log-level=ERROR"
         ],  # a kernel warns of its own transport, which is local here
-        resources={"metadata": {"path": path.parent}},
+        resources={"metadata": {"path": folder}},
     )
     client.total = sum(cell.cell_type == "code" for cell in notebook.cells)
     client.started = time.monotonic()

@@ -15,7 +15,8 @@ import numpy as np
 import pytest
 
 import mixnet as mx
-from mixnet.runtime import executable_cache, patience
+from mixnet.runtime.interpret import patience
+from mixnet.runtime.programs import executable_cache
 
 MAPS = Path("/proc/self/maps")
 

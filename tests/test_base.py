@@ -170,7 +170,6 @@ def test_what_cannot_be_had_says_the_way_out(tmp_path) -> None:
         (lambda: mx.library.load(str(library)), "mx.ops.register"),
         (lambda: mx.libinfo.find_include_path(), "no C headers"),
         (lambda: mx.libinfo.find_conf_path(), "XLA"),
-        (lambda: mx.contrib.quant.quantize_net_v2(None), "MXNet 1.9.1 makes them"),
         (lambda: mx.notebook.callback.LiveLearningCurve("acc"), "PandasLogger"),
     ]
     for call, text in cases:

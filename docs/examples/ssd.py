@@ -27,7 +27,7 @@ def pictures(count: int, size: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
     images = random.uniform(0, 0.3, (count, 3, size, size)).astype(np.float32)
     labels = np.zeros((count, 1, 5), np.float32)
     grid = np.arange(size) + 0.5
-    for image, label in zip(images, labels):
+    for image, label in zip(images, labels, strict=False):
         extent = random.uniform(0.3, 0.7) * size
         left, top = random.uniform(0, size - extent, 2)
         kind = random.randint(2)

@@ -26,7 +26,7 @@ def drawn(count: int, seed: int, size: int = 32) -> gluon.data.ArrayDataset:
     random = np.random.RandomState(seed)
     down, across = np.mgrid[:size, :size] / size
     images, labels = np.zeros((count, size, size, 3), np.uint8), np.arange(count) % 10
-    for image, label in zip(images, labels):
+    for image, label in zip(images, labels, strict=False):
         shift, waves = random.uniform(0, 1, 2), random.uniform(2, 5)
         x, y = across + shift[0], down + shift[1]
         radius = np.hypot(across - 0.5, down - 0.5)
@@ -116,7 +116,7 @@ def main() -> None:
             ]
             with autograd.record():
                 outputs = [net(each) for each in parts[0]]
-                losses = [loss(out, each) for out, each in zip(outputs, parts[1])]
+                losses = [loss(out, each) for out, each in zip(outputs, parts[1], strict=False)]
             autograd.backward(losses)
             trainer.step(args.batch_size)
             metric.update(parts[1], outputs)

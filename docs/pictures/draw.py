@@ -21,7 +21,7 @@ ROOT = HERE.parent.parent
 
 PICTURES = {
     "ops": ("an operator is declared once; its functions, shapes, gradient and reference follow", [
-        [Box("op", "@op(\"FullyConnected\")", "a pure function of JAX arrays: arrays, then typed attributes", "dense.py", 1)],
+        [Box("op", "@op(\"FullyConnected\")", "a pure function of JAX arrays: arrays, then typed attributes", "nn/dense.py", 1)],
         [Box("registry", "Op", "signature, attributes, documentation", "operator.py", 2)],
         [Box("nd", "mx.nd  mx.np  mx.npx", "recorded on arrays", kind=0), Box("sym", "mx.sym", "composed in symbols", kind=0),
          Box("shape", "shapes, dtypes", "jax.eval_shape, remembered", "derive.py", 3),
@@ -42,10 +42,10 @@ PICTURES = {
         [Box("line", "timeline", "who ran when, where, after what", "timeline.py", 5)],
     ], [("push", "task"), ("var", "task", ""), ("task", "compute", "ready"), ("task", "copy"), ("task", "io"), ("task", "comm"), ("compute", "line"), ("copy", "line"), ("io", "line"), ("comm", "line")]),
     "runtime": ("an operation is appended to a segment; when a value is needed the segment becomes a program that is found again", [
-        [Box("record", "record", "shapes are known, nothing runs", "record.py", 0), Box("segment", "Segment", "pending operations of a device", "segment.py", 1)],
-        [Box("key", "seen before?", "by structure, not values", "executable_cache.py", 6)],
-        [Box("known", "compiled already", kind=7), Box("lower", "passes, lower", "graph to JAX function, compiled", "lower.py", 3), Box("disk", "or from disk", "the user's cache folder", "disk_cache.py", 7)],
-        [Box("run", "the program runs", "on a worker of the engine", "donation.py", 2), Box("value", "Value", "a jax.Array, or what failed", "value.py", 4)],
+        [Box("record", "record", "shapes are known, nothing runs", "record/record.py", 0), Box("segment", "Segment", "pending operations of a device", "record/segment.py", 1)],
+        [Box("key", "seen before?", "by structure, not values", "programs/executable_cache.py", 6)],
+        [Box("known", "compiled already", kind=7), Box("lower", "passes, lower", "graph to JAX function, compiled", "compile/lower.py", 3), Box("disk", "or from disk", "the user's cache folder", "compile/disk_cache.py", 7)],
+        [Box("run", "the program runs", "on a worker of the engine", "programs/donation.py", 2), Box("value", "Value", "a jax.Array, or what failed", "value/value.py", 4)],
     ], [("record", "segment"), ("segment", "key", "value needed"), ("key", "known", "yes"), ("key", "lower", "no"), ("lower", "disk"), ("known", "run"), ("lower", "run"), ("disk", "run"), ("run", "value")]),
     "autograd": ("inside record() operations keep nodes; backward runs the gradient pass over them and records its result", [
         [Box("mark", "x.attach_grad()", "a variable of the tape", "tape.py", 0), Box("scope", "autograd.record()", "operations keep their nodes", "scope.py", 0), Box("fun", "Function", "forward and backward in Python", "function.py", 0)],
@@ -182,6 +182,19 @@ PICTURES = {
         [Box("read", "readers", "a table for each topic", "load/", 0), Box("ref", "constants", "computed while reading", "load/constant.py", 2)],
         [Box("net", "symbol, SymbolBlock", kind=6)],
     ], [("sym", "conv"), ("sym", "prim"), ("conv", "file"), ("prim", "file"), ("file", "read"), ("file", "ref"), ("read", "net"), ("ref", "net")]),
+    "export": ("a network becomes a StableHLO program that JAX runs, or a page that a browser runs", [
+        [Box("net", "symbol, parameters", kind=6)],
+        [Box("same", "graph for prediction", "inputs, arrays", "network.py", 1)],
+        [Box("hlo", "jax.export", "all platforms at once", "stablehlo.py", 0), Box("page", "JAX's primitives", "as plain data", "page/program.py", 2)],
+        [Box("file", "net.stablehlo", "with a checksum", "stablehlo_file.py", 4), Box("html", "net.html", "an interpreter, the parameters", "page/engine.js", 4)],
+        [Box("block", "SymbolBlock", "its program is one operator", "program.py", 6), Box("person", "a browser", kind=6)],
+    ], [("net", "same"), ("same", "hlo"), ("same", "page"), ("hlo", "file"), ("page", "html"), ("file", "block"), ("html", "person")]),
+    "private_jax": ("what JAX does not promise has one function for each fact, and a test that says what a new JAX broke", [
+        [Box("ops", "ops", "traces operators", kind=0), Box("runtime", "runtime", "compiles, calls, keeps", kind=0), Box("jobs", "distributed", "joins processes", kind=0)],
+        [Box("trace", "flat_tracer", file="tracing.py", kind=1), Box("call", "bare_call", file="programs.py", kind=1), Box("put", "batched_put", file="arrays.py", kind=1),
+         Box("end", "leave_clients", file="ending.py", kind=1), Box("join", "connected_client", file="jobs.py", kind=1)],
+        [Box("jax", "jax._src, jaxlib", "may change with every version", kind=5)],
+    ], [("ops", "trace"), ("runtime", "call"), ("runtime", "put"), ("runtime", "end"), ("jobs", "join"), ("trace", "jax"), ("call", "jax"), ("put", "jax"), ("end", "jax"), ("join", "jax")]),
     "tools": ("a folder of images becomes a list, the list a record file", [
         [Box("dir", "folder of images", "a sub-folder for each class", kind=6)],
         [Box("lst", "train.lst", "number, label, path", kind=1)],
@@ -193,6 +206,38 @@ PICTURES = {
         [Box("fwd", "check_symbolic_forward", kind=0, file="check_operator.py"), Box("num", "check_numeric_gradient", "finite differences", kind=0), Box("cons", "check_consistency", "dtypes, devices", kind=0)],
         [Box("cmp", "assert_almost_equal", "places that differ most", "compare.py", 1), Box("tol", "tolerances", "of the coarser dtype", "tolerance.py", 2)],
     ], [("op", "fwd"), ("op", "num"), ("op", "cons"), ("fwd", "cmp"), ("num", "cmp"), ("cons", "cmp"), ("tol", "cmp", "", True)]),
+    "runtime_rooms": ("the rooms of the runtime: each imports those to its left", [
+        [Box("value", "value", "values, specs, the state of a thread", "value", 4)],
+        [Box("devices", "devices", "sums and copies between devices", "devices", 2), Box("compile", "compile", "graph to program, programs on disk", "compile", 3)],
+        [Box("interpret", "interpret", "programs on NumPy", "interpret", 6)],
+        [Box("programs", "programs", "found again, interpreted or compiled", "programs", 7)],
+        [Box("record", "record", "operations become segments", "record", 0)],
+        [Box("trace", "trace", "graphs as one operator", "trace", 1)],
+    ], [("value", "devices"), ("value", "compile"), ("compile", "interpret"), ("devices", "interpret"), ("interpret", "programs"), ("programs", "record"), ("record", "trace")]),
+    "ops_rooms": ("the rooms of the operators: each imports those to its left", [
+        [Box("schema", "schema", "attributes, ranges, storage types", "schema", 4), Box("tracing", "tracing", "what follows from a jaxpr", "tracing", 6)],
+        [Box("registry", "registry", "@op, Op, OPERATORS", "registry.py", 1)],
+        [Box("array", "array", "making, shaping, indexing", "array", 0), Box("control", "control", "loops, branches, Python", "control", 0), Box("update", "update", "rules of optimizers", "update", 0)],
+        [Box("math", "math", "arithmetic, reductions", "math", 0), Box("random", "random", "samples, densities", "random", 0), Box("vision", "vision", "images, boxes", "vision", 0)],
+        [Box("nn", "nn", "layers of networks", "nn", 0), Box("numpy", "numpy", "NumPy's functions", "numpy", 0), Box("sparse", "sparse", "stored values", "sparse", 0)],
+        [Box("quantized", "quantized", "8-bit networks", "quantized", 2), Box("lowering", "lowering", "other ways to compute", "lowering", 2)],
+    ], [("schema", "registry"), ("registry", "array"), ("registry", "control"), ("registry", "update"), ("array", "math"), ("control", "random"), ("control", "vision"), ("math", "nn"), ("math", "numpy"), ("math", "sparse"), ("nn", "quantized"), ("nn", "lowering")]),
+    "files": ("a file is opened, read within bounds, and checked; it is written beside its place and then renamed", [
+        [Box("path", "path", "from anywhere", kind=6)],
+        [Box("read", "reading", "pread, lengths, depths", "reading.py", 0), Box("pix", "pixels", "OpenCV within bounds", "pixels.py", 0)],
+        [Box("data", "bytes, arrays", kind=4), Box("err", "FileFormatError", "which file, where, what to do", kind=5)],
+        [Box("whole", "whole file", "written beside, synced, renamed", "whole_file.py", 2)],
+    ], [("path", "read"), ("path", "pix"), ("read", "data"), ("pix", "data"), ("read", "err"), ("pix", "err"), ("data", "whole", "saved")]),
+    "process": ("what one Python process has to keep in order: locks, interrupts, tasks, and whose line it is", [
+        [Box("user", "user's threads, tasks", kind=6), Box("sig", "Ctrl-C", kind=6)],
+        [Box("locks", "locks", "one order; nothing waits inside", "locks.py", 0), Box("int", "interrupt", "held back where a change is half done", "interrupt.py", 0), Box("tasks", "tasks", "a scope for each asyncio task", "tasks.py", 0)],
+        [Box("state", "state", "arrays, programs, the engine", kind=4), Box("src", "source", "the user's line of an operation", "source.py", 5)],
+    ], [("user", "locks"), ("user", "tasks"), ("sig", "int"), ("locks", "state"), ("int", "state"), ("tasks", "state"), ("state", "src")]),
+    "legacy": ("MXNet's names that have no part in mixnet's design lead to what does the work", [
+        [Box("imp", "import mxnet.rtc, ...", "a program of MXNet's time", kind=6)],
+        [Box("paths", "paths", "old path: module that has its names", "paths.py", 1), Box("own", "modules", "small, with reasons", "library.py", 0)],
+        [Box("new", "the module of today", kind=4), Box("err", "an error", "that says what to use instead", kind=5)],
+    ], [("imp", "paths"), ("imp", "own"), ("paths", "new"), ("own", "err")]),
 }  # fmt: skip
 
 
@@ -202,7 +247,7 @@ def folder_picture(folder: str) -> str:
         return pipeline()
     label, columns, arrows = PICTURES[folder]
     assert columns is not None and arrows is not None
-    return draw(folder, label, columns, [Arrow(*each) for each in arrows])
+    return draw(folder.removesuffix("_rooms"), label, columns, [Arrow(*each) for each in arrows])
 
 
 def pipeline() -> str:

@@ -16,7 +16,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from build_operators import places
+from build_operators import places, topic_of
 from docstrings import summary, to_markdown
 
 import mixnet as mx
@@ -36,7 +36,7 @@ GROUPS = {
                  "contrib.text.vocab", "contrib.quantization"],
     "Data": ["io", "image", "recordio"],
     "Under the lid": ["engine", "runtime", "stages", "profiler", "widgets", "ops", "operator", "context"],
-    "Files and tests": ["onnx", "library", "libinfo", "log", "registry", "test_utils", "util", "base", "error"],
+    "Files and tests": ["export", "onnx", "library", "libinfo", "log", "registry", "test_utils", "util", "base", "error"],
 }  # fmt: skip
 PAGES = [name for names in GROUPS.values() for name in names]
 FACES = {"random": "nd.random"}  # a page whose operators are called by another page's names
@@ -191,7 +191,7 @@ def class_entry(page: str, name: str, value: type) -> str:
 def operator_link(place: str, text: str) -> str:
     """A link to the entry of an operator."""
     op = OPERATOR_OF[place]
-    topic = op.function.__module__.removeprefix("mixnet.ops.")
+    topic = topic_of(op)
     if not op.function.__module__.startswith("mixnet.ops."):
         return f"`{text}`"
     return f"[`{text}`](../operators/{topic}.md#{anchor(op.name)})"

@@ -7,12 +7,15 @@ from __future__ import annotations
 
 import importlib
 import inspect
+import operator
+import re
 import sys
 from collections import defaultdict
 from pathlib import Path
 
 from docstrings import to_markdown
 
+import mixnet as mx
 from mixnet.ops import OPERATORS, Op
 
 FOLDER = Path(__file__).parent / "operators"
@@ -29,7 +32,10 @@ PLACES = {
     "_npi_": ("mx.np",),
     "_np_": ("mx.np",),
 }
-INTERNAL = ("view", "sparse")  # modules whose operators are recorded, not called
+INTERNAL = (
+    "array-view",
+    "sparse-stored_values",
+)  # modules whose operators are recorded, not called
 
 
 def places(name: str) -> list[str]:
@@ -71,31 +77,90 @@ def entry(op: Op) -> str:
     return "\n".join(lines) + "\n"
 
 
+def topic_of(op: Op) -> str:
+    """The page of an operator: ``nn-convolution`` for those of ``mixnet/ops/nn/convolution.py``."""
+    return op.function.__module__.removeprefix("mixnet.ops.").replace(".", "-")
+
+
+def anchors(ops: list[Op]) -> dict[Op, str]:
+    """The anchor of each operator's heading on its page, as MyST makes it; ``ops`` in the order of the page."""
+    made: dict[Op, str] = {}
+    for op in ops:
+        slug = re.sub(r"[^\w-]", "", op.name.lower())
+        repeated = sum(re.sub(r"-\d+$", "", each) == slug for each in made.values())
+        made[op] = f"{slug}-{repeated}" if repeated else slug
+    return made
+
+
+def summary(op: Op) -> str:
+    """The first sentence of an operator's documentation, for a row of a table."""
+    paragraph = " ".join(to_markdown(op.__doc__).split("\n\n")[0].split())
+    sentence = re.split(r"(?<=[\w)`])[.:;](?= |$)", paragraph)[0]
+    return sentence.rstrip(".").replace("|", "\\|")
+
+
+def exists(place: str) -> bool:
+    """Whether users find a function there: ``mx.np.add`` does exist, ``mx.np.add_scalar`` does not."""
+    try:
+        operator.attrgetter(place.removeprefix("mx."))(mx)
+    except AttributeError:
+        return False
+    return True
+
+
+def a_to_z(topics: dict[str, list[Op]]) -> str:
+    """The page of all names that users can call, under their first letters."""
+    rows: dict[tuple[str, str], tuple[list[str], Op]] = {}
+    for topic, ops in topics.items():
+        links = {op: f"{topic}.md#{anchor}" for op, anchor in anchors(ops).items()}
+        for name, op in OPERATORS.items():
+            if op not in links:
+                continue
+            for place in places(name):
+                space, _, public = place.rpartition(".")
+                if not public.startswith("_") and exists(place):
+                    spaces = rows.setdefault((public, links[op]), ([], op))[0]
+                    spaces += [space] if space not in spaces else []
+    lines = [
+        "# Operators from A to Z",
+        "",
+        "Every name that can be called; the link leads to its signature. Names that begin with an underscore are on the [pages of topics](index.md) alone.",
+    ]
+    letter = ""
+    for (public, link), (spaces, op) in sorted(rows.items(), key=lambda row: (row[0][0].lower(), row[0])):  # fmt: skip
+        if public[0].upper() != letter:
+            letter = public[0].upper()
+            lines += ["", f"## {letter}", "", "| name | in | what it does |", "| --- | --- | --- |"]
+        where = ", ".join(f"`{space}`" for space in spaces)
+        lines.append(f"| [`{public}`]({link}) | {where} | {summary(op)} |")
+    return "\n".join(lines) + "\n"
+
+
 def pages() -> dict[str, str]:
     """The text of every page by file name."""
     topics: dict[str, list[Op]] = defaultdict(list)
     for op in dict.fromkeys(OPERATORS.values()):
         module = op.function.__module__
         if module.startswith("mixnet.ops."):
-            topics[module.removeprefix("mixnet.ops.")].append(op)
-    made = {}
+            topics[topic_of(op)].append(op)
+    topics = {topic: sorted(ops, key=lambda op: op.name.lower()) for topic, ops in topics.items()}
+    made = {"a-to-z.md": a_to_z(topics)}
     index = [
         "# Operators",
         "",
-        "Every operator, by topic; built from the registry by `python docs/reference/build_operators.py`.",
+        "Every operator, by topic; built from the registry by `python docs/reference/build_operators.py`. The same names [from A to Z](a-to-z.md).",
         "What MXNet has and mixnet leaves out stands in [Left out](../../from-mxnet.md#left-out).",
         "",
         "| topic | operators |",
         "| --- | --- |",
     ]
     for topic, ops in sorted(topics.items()):
-        about = inspect.cleandoc(importlib.import_module(f"mixnet.ops.{topic}").__doc__ or "")
-        ordered = sorted(ops, key=lambda op: op.name.lower())
-        body = "\n".join(entry(op) for op in ordered)
+        about = inspect.cleandoc(importlib.import_module(ops[0].function.__module__).__doc__ or "")
+        body = "\n".join(entry(op) for op in ops)
         made[f"{topic}.md"] = f"# {about.splitlines()[0].rstrip('.')}\n\n{body}"
         count = f"{len(ops)} internal" if topic in INTERNAL else f"{len(ops)}"
         index.append(f"| [{about.splitlines()[0].rstrip('.')}]({topic}.md) | {count} |")
-    index += ["", "```{toctree}", ":hidden:", "", *sorted(topics), "```"]
+    index += ["", "```{toctree}", ":hidden:", "", "a-to-z", *sorted(topics), "```"]
     made["index.md"] = "\n".join(index) + "\n"
     return made
 

@@ -8,23 +8,23 @@ from typing import Any
 from mixnet.autograd.scope import RecordingScope
 from mixnet.base import GradientError
 from mixnet.graph.node import Entry, Node
-from mixnet.runtime.state import state
-from mixnet.runtime.value import Value
+from mixnet.ops.operator import Operator
+from mixnet.runtime.value.state import state
+from mixnet.runtime.value.value import Value
 
 
-class _FunctionOp:
+class _FunctionOp(Operator):
     """The node of one call of a :class:`Function`."""
 
     differentiable = True
-    takes_key = takes_training = False
-    states: tuple[str, ...] = ()
 
     def __init__(self, function: Function, outputs: Sequence[Any]):
-        self.function = function
+        super().__init__()
+        self.user_function = function
         self.name = type(function).__name__
         self.outputs = [(each._wrap, each.shape, each._zeros_like) for each in outputs]
 
-    def num_outputs(self, statics: Any, num_inputs: int = 0) -> int:
+    def num_outputs(self, statics: Any = (), num_inputs: int = 0) -> int:
         return len(self.outputs)
 
     def backward_node(self, node: Node, heads: Sequence[Any], wanted: Sequence[int]) -> Node:
@@ -33,11 +33,11 @@ class _FunctionOp:
         return Node(_FunctionBackward(self), (headed, tuple(wanted)), (), inputs, self.name)
 
 
-class _FunctionBackward:
-    differentiable = False
-    states: tuple[str, ...] = ()
+class _FunctionBackward(Operator):
+    forward: _FunctionOp
 
     def __init__(self, forward: _FunctionOp):
+        super().__init__()
         self.forward = forward
         self.name = f"_backward_{forward.name}"
 
@@ -49,7 +49,7 @@ class _FunctionBackward:
             for i, (wrap, _, zeros) in enumerate(self.forward.outputs)
         ]
         with RecordingScope(False, None):
-            found = self.forward.function.backward(*heads)
+            found = self.forward.user_function.backward(*heads)
         found = list(found) if isinstance(found, (list, tuple)) else [found]
         if len(found) <= max(wanted):
             raise GradientError(

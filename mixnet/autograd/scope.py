@@ -6,10 +6,10 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
-from mixnet.runtime.meeting import leave_meetings
-from mixnet.runtime.state import state
-from mixnet.runtime.tasks import Scope
-from mixnet.tasks import current_task, running_loop, write
+from mixnet.process.tasks import current_task, running_loop, write
+from mixnet.runtime.devices.meeting import leave_meetings
+from mixnet.runtime.record.tasks import Scope
+from mixnet.runtime.value.state import state
 
 Before = list[tuple[bool, bool] | Scope]
 

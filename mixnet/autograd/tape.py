@@ -6,6 +6,7 @@ Handles are arrays of any face: what is used of one is ``_read()``, its value, `
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any
@@ -15,11 +16,11 @@ from mixnet.base import CheckError, GradientError, NotAnArrayError
 from mixnet.graph.node import Entry, Node, topological
 from mixnet.ops.registry import find
 from mixnet.passes.differentiate import Rows, differentiate
-from mixnet.runtime.change import Change, change
-from mixnet.runtime.moving import move_all
-from mixnet.runtime.record import record as record_operation
-from mixnet.runtime.state import state
-from mixnet.runtime.value import Value
+from mixnet.runtime.record.moving import move_all
+from mixnet.runtime.record.record import record as record_operation
+from mixnet.runtime.value.change import Change, change
+from mixnet.runtime.value.state import state
+from mixnet.runtime.value.value import Value
 
 REQUESTS = ("write", "add", "null")
 
@@ -233,7 +234,7 @@ class Tape:
             known.update(zip(node.inputs, node.values, strict=False))
             first_residual = len(node.values) - len(node.inputs)
             if first_residual:
-                keeps = getattr(node.op, "keeps_outputs", False)
+                keeps = node.op.keeps_outputs
                 states = (
                     first_residual - node.op.num_outputs(node.statics)
                     if keeps
@@ -290,10 +291,8 @@ def _evaluate(
 
 def _run_node(node: Node, known: dict[Entry, Value], keep: bool) -> None:
     values = tuple(known[entry] for entry in node.inputs)
-    eager = getattr(node.op, "run_values", None)  # a gradient written in Python
-    if eager is not None:
-        outputs = eager(node.statics, values)
-    else:
+    outputs = node.op.run_values(node.statics, values)  # a gradient written in Python
+    if outputs is None:
         with RecordingScope(False, None):
             outputs = record_operation(node.op, node.statics, node.scalars, values)
     for i, value in enumerate(outputs):
@@ -318,14 +317,27 @@ def _head_values(heads: Sequence[Any], head_grads: Any) -> list[Value]:
             statics, _ = ones.bind({"shape": spec.shape, "dtype": spec.dtype.name})
             found += record_operation(ones, statics, (), (), spec.context)
             continue
-        value = gradient._read()
-        if value.spec.shape != spec.shape:
-            raise GradientError(
-                f"A head gradient has shape {value.spec.shape}, its head {spec.shape}; give it "
-                f"the head's shape."
-            )
-        found.append(value)
+        found.append(_in_shape(gradient._read(), spec.shape))
     return found
+
+
+def _in_shape(gradient: Value, shape: tuple[int, ...]) -> Value:
+    """A head gradient in the shape of its head: the elements count, as in MXNet.
+
+    Raises:
+        GradientError: it has more or fewer elements than the head.
+    """
+    given = gradient.spec.shape
+    if given == shape:
+        return gradient
+    if math.prod(given) != math.prod(shape):
+        raise GradientError(
+            f"A head gradient has shape {given}, its head {shape}; give it the head's shape, or "
+            f"one with as many elements."
+        )
+    reshape = find("_np_reshape")
+    statics, _ = reshape.bind({"newshape": shape})
+    return record_operation(reshape, statics, (), (gradient,))[0]
 
 
 def _as_list(arrays: Any, what: str = "head") -> list[Any]:

@@ -1,13 +1,22 @@
 """``mx.contrib``: what MXNet keeps apart: operators, text, quantisation, mixed precision, ONNX."""
 
 from mixnet.contrib import autograd as autograd
-from mixnet.lazy import submodules as _submodules
 from mixnet.ndarray import contrib as nd
 from mixnet.ndarray import contrib as ndarray
+from mixnet.process.lazy import submodules as _submodules
 from mixnet.symbol import contrib as sym
 from mixnet.symbol import contrib as symbol
 
-_NAMES = ("amp", "io", "onnx", "quantization", "svrg_optimization", "tensorboard", "text")
+_NAMES = (
+    "amp",
+    "io",
+    "onnx",
+    "quantization",
+    "svrg_optimization",
+    "tensorboard",
+    "tensorrt",
+    "text",
+)
 
 __getattr__, __dir__ = _submodules(
     __name__, {**{each: f".{each}" for each in _NAMES}, "quant": ".quantization"}, globals()

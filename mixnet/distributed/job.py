@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from mixnet.base import MXNetError
+from mixnet.private_jax.jobs import coordinator
 
 EXIT_LOST = 75
 """Exit code of a process that ended because another one had: trying again may help."""
@@ -25,6 +26,12 @@ class WorkerLostError(MXNetError):
     """Another process of the job has ended, or failed, before its work was done."""
 
     exit_code = EXIT_LOST
+
+
+def local_rank(otherwise: int) -> int:
+    """Number of this process among those of the job on its machine, as the launcher says."""
+    names = ("DMLC_LOCAL_RANK", "OMPI_COMM_WORLD_LOCAL_RANK", "SLURM_LOCALID", "LOCAL_RANK")
+    return int(next((os.environ[name] for name in names if name in os.environ), otherwise))
 
 
 @dataclass(frozen=True)
@@ -105,6 +112,8 @@ def _of_dmlc(env: Mapping[str, str]) -> Job | None:
     # mpirun and srun give all processes the same variables, and numbers of their own.
     known = (name for name in ("DMLC_WORKER_ID", *_RANKS) if name in env)
     name = next(known, None) if role == "worker" else None
+    if role == "server" and "DMLC_SERVER_ID" in env:
+        name = "DMLC_SERVER_ID"
     rank = None if name is None else _number(env, name)
     servers = _number(env, "DMLC_NUM_SERVER") if "DMLC_NUM_SERVER" in env else 0
     return Job(workers, root, port, rank, role, servers)
@@ -147,10 +156,5 @@ def _port_of(env: Mapping[str, str]) -> int:
 
 
 def _coordinator() -> tuple[str, int]:
-    # JAX knows how Slurm and Open MPI name the machine of the first process; it has no public
-    # function that only tells.
-    from jax._src.clusters import ClusterEnv
-
-    address = ClusterEnv.auto_detect_unset_distributed_params(None, None, None, None, None, 60)[0]
-    root, _, port = str(address).rpartition(":")
+    root, _, port = coordinator().rpartition(":")
     return root, int(port)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import platform
 import socket
@@ -9,12 +10,14 @@ import subprocess
 import sys
 import threading
 import time
+from collections.abc import Callable
 from typing import Any
 
 import jax
 
 from mixnet import config
 from mixnet.base import MXNetError
+from mixnet.distributed.agreement import Agreement
 from mixnet.distributed.job import Job, JobError, WorkerLostError
 from mixnet.distributed.lines import keep_alive, packed, unpacked
 from mixnet.libinfo import __version__
@@ -36,9 +39,12 @@ class Member:
         self.job = job
         self.lost: MXNetError | None = None  # why the job cannot go on
         self.told = threading.Event()  # set with ``lost``
+        self.servers: dict[int, tuple[str, int]] = {}  # where they listen
         self.left: list[int] = []  # workers that have ended their programs
         self._owner = os.getpid()
         self._is_leaving = False
+        self._saying = threading.Lock()
+        self.agreement = Agreement(self._say)  # on the order of exchanges
         seconds = config.get("MIXNET_JOIN_SECONDS")
         if not job.has_scheduler and job.rank == 0:
             start_scheduler(job)
@@ -48,6 +54,7 @@ class Member:
         self._lines = self._socket.makefile("rb")
         self._say(hello=self._hello())
         if job.role != "worker":
+            self._socket.settimeout(None)  # what comes next may take hours
             return
         begun = self._answer(seconds)
         self.rank, self.port = int(begun["rank"]), int(begun["port"])
@@ -88,10 +95,8 @@ class Member:
         return message["begin"]  # type: ignore[no-any-return]
 
     def _say(self, **message: Any) -> None:
-        try:
+        with contextlib.suppress(OSError), self._saying:  # _watch sees the end of the connection
             self._socket.sendall(packed(**message))
-        except OSError:
-            pass  # _watch sees the end of the connection
 
     def _watch(self) -> None:
         while True:
@@ -100,8 +105,14 @@ class Member:
             except (OSError, ValueError):
                 line = b""
             message = unpacked(line)
+            self.agreement.hear(message)
+            if "servers" in message:
+                self.servers = {
+                    int(i): (str(a), int(p)) for i, (a, p) in message["servers"].items()
+                }
             if "left" in message:
                 self.left.append(message["left"])
+                self.agreement.wake()
             if "lost" in message:
                 found = message["lost"]
                 self._lose(
@@ -121,6 +132,7 @@ class Member:
         if self.lost is None:
             self.lost = WorkerLostError(reason)
             self.told.set()
+            self.agreement.wake()
 
     def fail(self, error: BaseException) -> None:
         """Tell the others that this process cannot do its part of an exchange."""
@@ -134,10 +146,26 @@ class Member:
             if self.lost is None:
                 self._say(left=True)
 
-    def wait_for_end(self) -> bool:
-        """For a server: until the job has ended; whether it ended well."""
+    def want_servers(self, key: str) -> None:
+        """Have servers listen for workers that know the key.
+
+        Args:
+            key: path of the file with it.
+        """
+        self._say(serve=key)
+
+    def wait_for_end(self, serve: Callable[[str, int], int]) -> bool:
+        """For a server: until the job has ended; whether it ended well.
+
+        Args:
+            serve: begins to serve, when workers want it; gets the path of the job's key and the number of the
+                server, and returns the port that it listens on.
+        """
         while line := self._lines.readline():
             message = unpacked(line)
+            if "serve" in message:
+                wanted = message["serve"]
+                self._say(serving=serve(str(wanted["key"]), int(wanted["number"])))
             if "end" in message:
                 return not message["end"]
         return False
@@ -196,9 +224,18 @@ def address_of(interface: str) -> str:
 
 def start_scheduler(job: Job) -> subprocess.Popen[bytes]:
     """A scheduler in a process of its own, which ends with the job."""
+    return _start(job, "scheduler")
+
+
+def start_server(job: Job) -> subprocess.Popen[bytes]:
+    """A server in a process of its own, which ends with the job."""
+    return _start(job, "server")
+
+
+def _start(job: Job, role: str) -> subprocess.Popen[bytes]:
     env = {
         **os.environ,
-        "DMLC_ROLE": "scheduler",
+        "DMLC_ROLE": role,
         "DMLC_PS_ROOT_URI": job.root,
         "DMLC_PS_ROOT_PORT": str(job.port),
         "DMLC_NUM_WORKER": str(job.workers),

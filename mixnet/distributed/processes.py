@@ -27,6 +27,7 @@ from jax.sharding import Mesh, NamedSharding, PartitionSpec
 
 from mixnet import config
 from mixnet.base import MXNetError
+from mixnet.distributed.agreement import Description
 from mixnet.distributed.job import Job, JobError, WorkerLostError, find_job
 from mixnet.distributed.lines import quiet
 from mixnet.distributed.member import Member
@@ -34,9 +35,11 @@ from mixnet.engine.current import current
 from mixnet.engine.engine import mark_told
 from mixnet.engine.task import Done
 from mixnet.engine.variable import Var
-from mixnet.ops.over_devices import AXIS, Exchange
-from mixnet.runtime.later import Later, arrays_of, variables_of
-from mixnet.runtime.value import Spec, Value, adopt, aligned_empty, check_pending
+from mixnet.ops.schema.over_devices import AXIS, Exchange
+from mixnet.private_jax.jobs import connected_client
+from mixnet.runtime.devices.meeting import join_workers
+from mixnet.runtime.value.later import Later, arrays_of, variables_of
+from mixnet.runtime.value.value import Spec, Value, adopt, aligned_empty, check_pending
 
 BUCKET_BYTES = 4 << 20
 """Values share an exchange until they have this many bytes together."""
@@ -65,6 +68,7 @@ class World:
             "exchanges between processes"
         )  # written by each, so they run in the order of pushing
         self.broken: BaseException | None = None
+        self._ordering = threading.Lock()
         self._work: queue.SimpleQueue[Callable[[], None]] = queue.SimpleQueue()
         self._sharding = _connected_sharding(self.member)
         threading.Thread(target=self._run, name="mixnet exchanges", daemon=True).start()
@@ -74,7 +78,12 @@ class World:
     # ---- exchanging -----------------------------------------------------------------------------
 
     def exchange(
-        self, exchange: Exchange, rows: Rows, priority: int = 0, name: str = ""
+        self,
+        exchange: Exchange,
+        rows: Rows,
+        priority: int = 0,
+        name: str = "",
+        labels: Sequence[Any] = (),
     ) -> list[list[Value]]:
         """What an exchange makes of a bucket of values; pending until all processes have come to it.
 
@@ -85,15 +94,29 @@ class World:
             rows: values of one dtype, of the same shapes in every row and every process.
             priority: of the task.
             name: shown in timelines.
+            labels: what the values are called in all processes, such as their keys.
         """
         count = len(rows[0])
+        specs = tuple(value.spec for value in rows[0])
         made = self._later(
             [value for row in rows for value in row],
             partial(self._exchanged, exchange, count),
             priority,
             name,
+            _described(name or _name_of(exchange), tuple(labels), specs),
         )
         return [made[i : i + count] for i in range(0, len(made), count)]
+
+    def pooled(self, name: str, exchange: Exchange, values: Sequence[Value]) -> Value:
+        """What an exchange makes of arrays of one shape: its first result, as ``exchange`` pending.
+
+        Args:
+            name: shown in timelines.
+            exchange: gets the arrays in their shape.
+            values: of one shape and dtype.
+        """
+        shaped = _Shaped(exchange, values[0].spec.shape)
+        return self.exchange(shaped, [[value] for value in values], 0, name)[0][0]
 
     def gather(self, data: np.ndarray) -> np.ndarray:
         """The arrays of all processes, ``(processes, *data.shape)``. Waits for them."""
@@ -103,14 +126,48 @@ class World:
         """``data[i]`` goes to process ``i``; the ``i``-th row of the result is from process ``i``. Waits."""
         return self._now(swapped, data).reshape(data.shape)
 
+    def together(
+        self,
+        sources: Sequence[Value],
+        work: Callable[[list[Any]], None],
+        name: str,
+        label: str,
+        priority: int = 0,
+    ) -> Var:
+        """A task in which all processes exchange something by ``run``, several times as they like.
+
+        Args:
+            sources: values that ``work`` gets the arrays of.
+            work: runs on the thread of exchanges.
+            name: shown in timelines.
+            label: what it is about, the same text in all processes.
+            priority: of the task.
+
+        Returns:
+            what to wait for.
+        """
+        given, var = list(sources), Var(name)
+
+        def run() -> None:
+            arrays = self._ready(given, name)
+            given.clear()
+            work(arrays)
+
+        reads = variables_of(given, "an exchange between processes")
+        self._push(run, reads, (var,), priority, name, Description(f"{name} of {label}"))
+        return var
+
     def _now(self, exchange: Exchange, data: np.ndarray) -> np.ndarray:
         flat = np.ascontiguousarray(data).reshape(-1)
         if not flat.size:
             return flat
         results: list[np.ndarray] = []
-        name = getattr(exchange, "__name__", "exchange")
+        name = _name_of(exchange)
         var = Var(name)
-        self._push(lambda: results.extend(self.run(exchange, [flat])), (), (var,), 0, name)
+        description = Description(f"{name} of {flat.size} {flat.dtype.name}")
+        self._push(
+            lambda: results.extend(self.run(exchange, [flat])), (), (var,), 0, name, description
+        )
         current.engine.wait_for_var(var)
         return results[0]
 
@@ -134,6 +191,7 @@ class World:
         work: Callable[[list[Any], list[Spec]], list[Any]],
         priority: int,
         name: str,
+        description: Description,
     ) -> list[Value]:
         """Values of the specs of ``sources`` that ``work`` makes of them, on the thread of exchanges."""
         for value in sources:
@@ -154,7 +212,7 @@ class World:
             given.clear()
             holder.fill(work(arrays, specs))
 
-        self._push(run, reads, (holder.var,), priority, name)
+        self._push(run, reads, (holder.var,), priority, name, description)
         return made
 
     def _push(
@@ -164,13 +222,16 @@ class World:
         writes: Sequence[Var],
         priority: int,
         name: str,
+        description: Description,
     ) -> None:
         """Hand over work for the thread of exchanges, in its place in the order of pushing."""
         ended, begun = threading.Event(), []
+        agreement = self.member.agreement
 
         def run(done: Done) -> None:
             error: BaseException | None = None
             try:
+                agreement.wait(number, self._is_over)
                 work()
             except BaseException as raised:
                 error = raised
@@ -185,12 +246,20 @@ class World:
             if current.naive:
                 ended.wait()
             # An exchange notices the end of a connection; this is for ends that it cannot see.
-            elif self.member.lost is not None and seconds > _PATIENCE and begun:
-                begun[0](self.member.lost)
+            elif seconds > _PATIENCE and begun and (reason := self._why_over()) is not None:
+                begun[0](reason)
 
-        current.engine.push_async(
-            start, reads, (*writes, self.wire), "communication", priority, name, asked
-        )
+        with self._ordering:  # numbers go up in the order of pushing
+            number = agreement.note(description)
+            current.engine.push_async(
+                start, reads, (*writes, self.wire), "communication", priority, name, asked
+            )
+
+    def _is_over(self) -> bool:
+        return self.member.lost is not None or bool(self.member.left)
+
+    def _why_over(self) -> MXNetError | None:
+        return self.member.agreement.difference or self.member.lost
 
     def _ready(self, values: list[Value], name: str) -> list[Any]:
         """The arrays of values that are computed.
@@ -201,9 +270,7 @@ class World:
         try:
             return arrays_of(values, name)
         except BaseException as error:
-            if self.broken is None:
-                self.broken = error
-                self.member.fail(error)
+            self.give_up(error)
             raise
 
     def run(self, exchange: Exchange, arrays: Sequence[np.ndarray]) -> list[np.ndarray]:
@@ -212,10 +279,7 @@ class World:
         Raises:
             WorkerLostError: another process has ended.
         """
-        if self.member.lost is not None:
-            raise self.member.lost
-        if self.broken is not None:
-            raise self.broken
+        self.check()
         size = len(arrays[0]) * self.size
         try:
             with jax.enable_x64(True):
@@ -226,11 +290,35 @@ class World:
                 results = _program(exchange, self._sharding)(*whole)
                 return [np.asarray(each.addressable_shards[0].data) for each in results]
         except Exception as error:  # JaxRuntimeError or ValueError, by how it was dispatched
+            raise self.failed(error) from None
+
+    def check(self) -> None:
+        """Raise why nothing can be exchanged any more, if that is so.
+
+        Raises:
+            WorkerLostError: another process has ended.
+        """
+        reason = self._why_over()
+        if reason is not None:
+            raise reason
+        if self.broken is not None:
+            raise self.broken
+
+    def failed(self, error: Exception) -> BaseException:
+        """What an error of an exchange means; the others are told."""
+        if self._why_over() is None:
             self.member.told.wait(_PATIENCE)
-            self.broken = self.member.lost or WorkerLostError(self._reason(error))
-            if self.member.lost is None:
-                self.member.fail(error)
-            raise self.broken from None
+        reason = self._why_over()
+        self.broken = reason or WorkerLostError(self._reason(error))
+        if reason is None:
+            self.member.fail(error)
+        return self.broken
+
+    def give_up(self, error: BaseException) -> None:
+        """Tell the others that this process cannot take part in an exchange, for which they wait."""
+        if self.broken is None:
+            self.broken = error
+            self.member.fail(error)
 
     def _reason(self, error: Exception) -> str:
         if self.member.left:
@@ -249,8 +337,32 @@ class World:
             self._work.get()()
 
 
+def _name_of(exchange: Exchange) -> str:
+    return getattr(exchange, "__name__", type(exchange).__name__)
+
+
+@lru_cache(maxsize=4096)
+def _described(name: str, labels: tuple[Any, ...], specs: tuple[Spec, ...]) -> Description:
+    keys = [f"{label!r} " for label in labels] or [""] * len(specs)
+    parts = [f"{key}{spec.shape} {spec.dtype.name}" for key, spec in zip(keys, specs, strict=True)]
+    return Description(f"{name} of {', '.join(parts)}")
+
+
 def _given(array: np.ndarray, index: Any) -> np.ndarray:
     return array
+
+
+@dataclass(frozen=True)
+class _Shaped:
+    """An exchange of arrays of a shape as one of flat arrays, which may be longer."""
+
+    exchange: Exchange
+    shape: tuple[int, ...]
+
+    def __call__(self, arrays: Sequence[Any]) -> tuple[Any, ...]:
+        size = math.prod(self.shape)
+        made = self.exchange([each[:size].reshape(self.shape) for each in arrays])
+        return tuple(jnp.pad(each.ravel(), (0, len(arrays[0]) - size)) for each in made)
 
 
 def sums(arrays: Sequence[Any]) -> tuple[Any, ...]:
@@ -353,34 +465,17 @@ def _program(exchange: Exchange, sharding: NamedSharding) -> Any:
 
 
 def _connected_sharding(member: Member) -> NamedSharding:
-    """How an array lies over all processes: one device of each, of a client that knows the others.
-
-    JAX makes its own client distributed only if that is asked for before the first array; this one stands
-    beside it. For the client there is no public function.
-    """
-    from jax._src.lib import _jax
-    from jaxlib import xla_client
-
+    """How an array lies over all processes: one device of each, of a client that knows the others."""
     from mixnet.distributed.scheduler import HEARTBEAT
 
     try:
-        service = _jax.get_distributed_runtime_client(
+        client = connected_client(
             f"{member.root}:{member.port}",
             member.rank,
-            init_timeout=int(config.get("MIXNET_JOIN_SECONDS")) + 1,
-            heartbeat_timeout=HEARTBEAT,
-            shutdown_on_destruction=False,
-        )
-        service.connect()
-        collectives = _jax.make_gloo_tcp_collectives(
-            distributed_client=service, hostname=member.address
-        )
-        client: Any = xla_client.make_cpu_client(
-            distributed_client=service,
-            node_id=member.rank,
-            num_nodes=member.job.workers,
-            collectives=collectives,
-            num_devices=1,
+            member.job.workers,
+            member.address,
+            HEARTBEAT,
+            int(config.get("MIXNET_JOIN_SECONDS")) + 1,
         )
     except jax.errors.JaxRuntimeError as error:
         raise JobError(
@@ -412,6 +507,7 @@ def world() -> World:
         hook = sys.excepthook = _Hook()
         atexit.register(_end, hook, os.getpid())
         _worlds.append(World(job))
+        join_workers(_worlds[0])
     return _worlds[0]
 
 

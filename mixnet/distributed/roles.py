@@ -8,6 +8,8 @@ import sys
 
 from mixnet.distributed.job import JobError, find_job
 
+_IS_SERVER = "MIXNET_IS_SERVER"
+
 
 def serve_if_asked() -> None:
     """Serve if ``DMLC_ROLE`` says so, then end the process; else nothing.
@@ -15,25 +17,21 @@ def serve_if_asked() -> None:
     Raises:
         SystemExit: the job has ended.
     """
-    if os.environ.get("DMLC_ROLE") not in ("scheduler", "server"):
+    if os.environ.get("DMLC_ROLE") == "server" and _IS_SERVER not in os.environ:
+        # It needs the rest of mixnet, on threads, which wait for an import to end: so a program of its own.
+        command = [sys.executable, "-m", "mixnet.kvstore.serving"]
+        os.execve(sys.executable, command, {**os.environ, _IS_SERVER: "1", "JAX_PLATFORMS": "cpu"})
+    if os.environ.get("DMLC_ROLE") != "scheduler":
         return
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     try:
-        code = _serve()
+        from mixnet.distributed.scheduler import run_scheduler
+
+        job = find_job()
+        assert job is not None
+        code = run_scheduler(job)
     except JobError as error:
-        print(f"mixnet {os.environ['DMLC_ROLE']}: {error}", file=sys.stderr, flush=True)
+        print(f"mixnet scheduler: {error}", file=sys.stderr, flush=True)
         code = error.exit_code
     sys.stdout.flush()
     os._exit(code)  # no program of workers runs here
-
-
-def _serve() -> int:
-    job = find_job()
-    assert job is not None
-    if job.role == "scheduler":
-        from mixnet.distributed.scheduler import run_scheduler
-
-        return run_scheduler(job)
-    from mixnet.distributed.member import Member
-
-    return 0 if Member(job).wait_for_end() else 1

@@ -14,8 +14,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from mixnet import config
+from mixnet.distributed.agreement import Questions
 from mixnet.distributed.job import Job, JobError
 from mixnet.distributed.lines import LONGEST, keep_alive, packed, quiet, unpacked
+from mixnet.private_jax.jobs import start_service
 
 HEARTBEAT = 20  # seconds
 
@@ -61,6 +63,9 @@ class Scheduler:
         self.servers: list[Peer] = []
         self.has_begun = False
         self.failure = ""
+        self._questions = Questions(job.workers)
+        self._key = ""  # path of the job's key, when servers are wanted
+        self._serving: dict[int, list[Any]] = {}  # address and port of servers
         self._service: Any = None
         self._connections: set[asyncio.StreamWriter] = set()
         self._over = asyncio.Event()
@@ -114,8 +119,15 @@ class Scheduler:
                     self._lose(peer, str(message["failed"]))
                 elif "left" in message:
                     self._leave(peer)
-        except (TimeoutError, OSError, ValueError):
-            pass  # the connection has ended
+                elif "serve" in message:
+                    self._start_serving(str(message["serve"]))
+                elif "serving" in message and peer in self.servers and peer.rank is not None:
+                    self._serving[peer.rank] = [peer.address, int(message["serving"])]
+                    self._tell_workers({"servers": self._serving})
+                elif "ask" in message and peer.rank is not None:
+                    self._tell_workers(self._questions.ask(peer.rank, message["ask"]))
+        except (TimeoutError, OSError, ValueError, KeyError, TypeError):
+            pass  # the connection has ended, or says what nobody of ours would
         finally:
             if peer is not None:
                 self._gone(peer)
@@ -126,8 +138,12 @@ class Scheduler:
 
     def _greet(self, peer: Peer) -> None:
         if peer.role == "server":
-            peer.rank = len(self.servers)
+            taken = {each.rank for each in self.servers}
+            if peer.rank is None or peer.rank in taken:  # one that was started again has its number
+                peer.rank = next(i for i in range(len(taken) + 1) if i not in taken)
             self.servers.append(peer)
+            if self._key:
+                peer.tell(serve={"key": self._key, "number": peer.rank})
             return
         refusal = self._reason_to_refuse(peer)
         if refusal:
@@ -203,18 +219,11 @@ class Scheduler:
         return ""
 
     def _start_service(self) -> int:
-        from jax._src.lib import _jax
-
         address = bind_address(self.job.root) or "[::]"
         port = free_port(bind_address(self.job.root))
         with quiet(2):
-            self._service = _jax.get_distributed_runtime_service(
-                f"{address}:{port}",
-                self.job.workers,
-                heartbeat_timeout=HEARTBEAT,
-                cluster_register_timeout=int(self.seconds) + 1,
-                shutdown_timeout=1,
-                recoverable=True,
+            self._service = start_service(
+                f"{address}:{port}", self.job.workers, HEARTBEAT, int(self.seconds) + 1
             )
         return port
 
@@ -254,6 +263,17 @@ class Scheduler:
                 other.tell(lost={"rank": peer.rank, "name": peer.name, "reason": reason})
         self._fail(f"{peer.name} {reason}.")
 
+    def _start_serving(self, key: str) -> None:
+        """A worker wants servers: those that are there, and that come, hear where the key of the job is."""
+        if not self._key:
+            self._key = key
+            for server in self.servers:
+                server.tell(serve={"key": key, "number": server.rank})
+
+    def _tell_workers(self, message: dict[str, Any]) -> None:
+        for worker in self.workers.values() if message else ():
+            worker.tell(**message)
+
     def _leave(self, peer: Peer) -> None:
         peer.has_left = True
         for other in self.workers.values():
@@ -264,6 +284,7 @@ class Scheduler:
         """The connection of a process has ended, and so has the process."""
         peer.has_gone = True
         if peer.role != "worker":
+            self.servers = [each for each in self.servers if each is not peer]
             return
         if not self.has_begun:
             self.workers = {i: each for i, each in self.workers.items() if each is not peer}

@@ -8,7 +8,7 @@ from types import TracebackType
 from typing import Any
 
 from mixnet.base import AttributeValueError
-from mixnet.tasks import Entered, PerTask, enter, write
+from mixnet.process.tasks import Entered, PerTask, enter, write
 
 _listeners: list[Callable[[Any], None]] = []
 

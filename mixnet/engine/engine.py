@@ -9,12 +9,12 @@ from collections.abc import Callable, Sequence
 from contextvars import copy_context
 from functools import partial
 
-from mixnet import locks
 from mixnet.base import MXNetError
 from mixnet.engine.task import Done, State, Task, Work
 from mixnet.engine.timeline import now, timeline
 from mixnet.engine.variable import Var
-from mixnet.source import user_line
+from mixnet.process import locks
+from mixnet.process.source import user_line
 
 
 def is_told(error: BaseException | None) -> bool:
@@ -247,6 +247,7 @@ class Engine(ABC):
         task.source = source or user_line()
         if timeline.on:
             task.stamps = [now()]
+            task.caller = timeline.caller
         return task
 
     def _check_resource(self, resource: str, name: str) -> None:

@@ -32,6 +32,7 @@ class Task:
 
     __slots__ = (
         "asked",
+        "caller",
         "completed",
         "context",
         "ended",
@@ -80,6 +81,7 @@ class Task:
         self.forgiving = False  # runs though an input failed
         self.resumable = False  # called again after an interrupt, the work does what is left of it
         self.source: str | None = None  # "file:line" of the user's code that pushed it
+        self.caller = ""  # the operator in Python whose code pushed it, while traced
         self.context: Context | None = None  # where the work runs; None: this thread runs it
         # Set where the work only starts something, and ends when that says so: told that somebody waits.
         self.asked: Callable[[float], object] | None = None

@@ -12,12 +12,12 @@ from collections.abc import Callable, Iterable, Mapping
 from contextvars import copy_context
 from typing import Any
 
-from mixnet import locks
 from mixnet.base import MXNetError
 from mixnet.engine.engine import Engine
 from mixnet.engine.task import State, Task
 from mixnet.engine.timeline import now
 from mixnet.engine.variable import Var
+from mixnet.process import locks
 
 
 class Pool:
@@ -262,42 +262,57 @@ class ThreadedEngine(Engine):
             running.remove(task)
         with self._lock:
             if ended:
-                self._finish(task)
-                self._pending.discard(task)
-                for var in task.reads + task.writes:
-                    var.holders.discard(task)
+                self._take_out(task)
             elif task.state not in (State.RUNNING, State.DONE):  # else: a worker was quicker
-                if task.state is State.CLAIMED:
-                    task.state = State.WAITING
-                    task.context = copy_context()
-                self._pending.add(task)
-                for var in task.reads + task.writes:
-                    if task not in var.holders and not _queues(task, var):
-                        var.queue.append((task, var in task.writes))
-                for var in task.writes[task.pushed :]:
-                    var.pushed, task.pushed = var.pushed + 1, task.pushed + 1
-            touched = {v: None for each in (task, *self._pending) for v in each.reads + each.writes}
-            for var in touched:
-                if var.queue and var.queue[0][0] in var.holders:
-                    var.queue.popleft()
-                var.writing = any(var in each.writes for each in var.holders)
+                self._queue_again(task)
+            self._derive_the_rest(task)
             for each in self._pending:
-                each.missing = sum(_queues(each, var) for var in each.reads + each.writes)
-            for var in touched:
-                self._grant(var)
-            for each in self._pending:
-                if each.missing or each.state not in (State.WAITING, State.READY):
-                    continue
-                if each.stamps is not None and len(each.stamps) == 1:
-                    each.stamps.append(now())
-                heap = self._pool(each.resource).heap
-                # An entry stays there when somebody who waits has taken the task.
-                heap[:] = [entry for entry in heap if entry[2] is not each]
-                heapq.heapify(heap)
-                self._make_ready(each)
+                if not each.missing and each.state in (State.WAITING, State.READY):
+                    self._make_ready_again(each)
             for pool in self._pools.values():
                 pool.arrived.notify_all()
             self._changed.notify_all()
+
+    def _take_out(self, task: Task) -> None:
+        """Finish a task whose work has run, up to what follows from who holds its variables."""
+        self._finish(task)
+        self._pending.discard(task)
+        for var in task.reads + task.writes:
+            var.holders.discard(task)
+
+    def _queue_again(self, task: Task) -> None:
+        """Let a task wait for the workers in all queues that it is not in yet."""
+        if task.state is State.CLAIMED:
+            task.state = State.WAITING
+            task.context = copy_context()
+        self._pending.add(task)
+        for var in task.reads + task.writes:
+            if task not in var.holders and not _queues(task, var):
+                var.queue.append((task, var in task.writes))
+        for var in task.writes[task.pushed :]:
+            var.pushed, task.pushed = var.pushed + 1, task.pushed + 1
+
+    def _derive_the_rest(self, task: Task) -> None:
+        """Who writes and what is missing, of all variables that the task or a pending one touches."""
+        touched = {v: None for each in (task, *self._pending) for v in each.reads + each.writes}
+        for var in touched:
+            if var.queue and var.queue[0][0] in var.holders:
+                var.queue.popleft()
+            var.writing = any(var in each.writes for each in var.holders)
+        for each in self._pending:
+            each.missing = sum(_queues(each, var) for var in each.reads + each.writes)
+        for var in touched:
+            self._grant(var)
+
+    def _make_ready_again(self, task: Task) -> None:
+        """Make a task ready, whether it was so before or not."""
+        if task.stamps is not None and len(task.stamps) == 1:
+            task.stamps.append(now())
+        heap = self._pool(task.resource).heap
+        # An entry stays there when somebody who waits has taken the task.
+        heap[:] = [entry for entry in heap if entry[2] is not task]
+        heapq.heapify(heap)
+        self._make_ready(task)
 
     # ---- waiting --------------------------------------------------------------------------------
 

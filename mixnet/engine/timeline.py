@@ -5,7 +5,8 @@ from __future__ import annotations
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any
 
 from mixnet.engine.task import Task
@@ -20,7 +21,8 @@ class Timeline:
     ``started`` and ``ended`` (nanoseconds of one clock), ``reads`` and ``writes`` (pairs of a
     variable's name and the version that was read, or that the write made), ``read_numbers`` and
     ``write_numbers`` (the same variables' numbers, as names may be given twice), ``source``
-    (``file:line`` of the user's code) and ``error``.
+    (``file:line`` of the user's code), ``error``, and ``caller``: the operator in Python whose code
+    pushed it, else empty.
 
     ``watchers`` are called with every task that gets a row, where it ran, when its work has ended and
     before anybody who waits for it goes on; what they do is not in the row's time.
@@ -33,6 +35,7 @@ class Timeline:
         self.on = False
         self.watchers: list[Callable[[Task], None]] = []
         self._rows: deque[dict[str, Any]] = deque(maxlen=capacity)
+        self._here = threading.local()
 
     def start(self) -> None:
         """Keep a row for everything that is pushed from now on."""
@@ -45,6 +48,27 @@ class Timeline:
     def clear(self) -> None:
         """Forget the rows."""
         self._rows.clear()
+
+    @property
+    def caller(self) -> str:
+        """The operator in Python whose code this thread runs; empty outside of such."""
+        return getattr(self._here, "caller", "")
+
+    @contextmanager
+    def called_by(self, caller: str) -> Iterator[None]:
+        """Scope of the Python code of an operator: it gets a row, and the rows of what it pushes name it.
+
+        Args:
+            caller: the operator's name.
+        """
+        before, self._here.caller = self.caller, caller
+        started = now()
+        try:
+            yield
+        finally:
+            self._here.caller = before
+            if self.on:
+                self._rows.append(_row_of_python(caller, started))
 
     def add(self, task: Task) -> None:
         """The row of a task that has just ended."""
@@ -69,6 +93,7 @@ class Timeline:
                 "write_numbers": [var.number for var in task.writes],
                 "source": task.source,
                 "error": None if task.error is None else repr(task.error),
+                "caller": task.caller,
             }
         )
 
@@ -79,6 +104,33 @@ class Timeline:
     def chrome(self) -> dict[str, Any]:
         """The rows as a Chrome trace (``chrome://tracing``, Perfetto): times in microseconds."""
         return {"traceEvents": chrome_events(self._rows.copy()), "displayTimeUnit": "ms"}
+
+
+def _row_of_python(caller: str, started: int) -> dict[str, Any]:
+    return {
+        "number": -1,
+        "name": "pure_python",
+        "resource": "host",
+        "priority": 0,
+        "thread": threading.current_thread().name,
+        "pushed": started,
+        "ready": started,
+        "started": started,
+        "ended": now(),
+        "reads": [],
+        "writes": [],
+        "read_numbers": [],
+        "write_numbers": [],
+        "source": None,
+        "error": None,
+        "caller": caller,
+    }
+
+
+def shown_name(row: Mapping[str, Any]) -> str:
+    """The name of a row; behind that of the operator in Python that called it, if one did."""
+    name = row["name"] or "work"
+    return f"{row['caller']}::{name}" if row.get("caller") else name
 
 
 def chrome_events(rows: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -92,7 +144,7 @@ def chrome_events(rows: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
     for row in rows:
         events.append(
             {
-                "name": row["name"] or "work",
+                "name": shown_name(row),
                 "cat": row["resource"],
                 "ph": "X",
                 "pid": 0,

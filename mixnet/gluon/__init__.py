@@ -12,6 +12,7 @@ from mixnet.gluon import utils as utils
 from mixnet.gluon.block import Block as Block
 from mixnet.gluon.block import HybridBlock as HybridBlock
 from mixnet.gluon.block import SymbolBlock as SymbolBlock
+from mixnet.gluon.block.import_stablehlo import import_stablehlo as import_stablehlo
 from mixnet.gluon.parameter import Constant as Constant
 from mixnet.gluon.parameter import DeferredInitializationError as DeferredInitializationError
 from mixnet.gluon.parameter import Parameter as Parameter

@@ -10,10 +10,10 @@ from mixnet.autograd.scope import RecordingScope
 from mixnet.context import Context
 from mixnet.graph.graph import Graph
 from mixnet.ndarray.ndarray import NDArray
-from mixnet.runtime.state import state
-from mixnet.runtime.trace import Trace
-from mixnet.runtime.trace_key import TraceKey
-from mixnet.runtime.value import Spec, Value
+from mixnet.runtime.trace.trace import Trace
+from mixnet.runtime.trace.trace_key import TraceKey
+from mixnet.runtime.value.state import state
+from mixnet.runtime.value.value import Spec, Value
 
 
 class BlockTrace(Trace):
@@ -111,7 +111,8 @@ class Program:
     """What a hybridized block runs: a graph, the parameters it reads, the structure of its outputs.
 
     ``graph`` takes the arrays among the arguments, then ``parameters``, then what was ``captured``,
-    then a random key if it draws. ``key`` tells what it was made for.
+    then a random key if it draws. ``key`` tells what it was made for; ``is_cut`` whether shapes depend on
+    values, so that it runs in parts, which have keys of their own.
     """
 
     graph: Graph
@@ -120,6 +121,7 @@ class Program:
     outputs: Any
     key: TraceKey
     context: Context
+    is_cut = False
 
     def parameter_handles(self, context: Context) -> list[NDArray]:
         """The parameters' arrays on a context, in the order of the graph's inputs."""

@@ -11,10 +11,10 @@ from mixnet.base import (
     AttributeTypeError,
     AttributeValueError,
     CheckError,
-    MisuseWarning,
     ZeroError,
 )
 from mixnet.context import Context
+from mixnet.files.whole_file import write_whole
 from mixnet.gluon.parameter import Parameter, ParameterDict
 from mixnet.kvstore import KVStore, KVStoreBase
 from mixnet.kvstore import create as create_kvstore
@@ -22,9 +22,8 @@ from mixnet.ndarray.ndarray import NDArray
 from mixnet.optimizer import Optimizer, Updater, get_updater
 from mixnet.optimizer import create as create_optimizer
 from mixnet.optimizer.updater import states_of
-from mixnet.runtime.record import flush
-from mixnet.runtime.state import state
-from mixnet.runtime.whole_file import write_whole
+from mixnet.runtime.record.record import flush
+from mixnet.runtime.value.state import state
 
 _LARGE = 1 << 24  # elements of a parameter that a store on the host should not update
 
@@ -231,7 +230,7 @@ class Trainer:
         """
         if isinstance(self._optimizer, Optimizer):
             return self._optimizer
-        raise MisuseWarning("The Trainer has no optimizer yet.")
+        raise UserWarning("The Trainer has no optimizer yet.")
 
     @property
     def learning_rate(self) -> float:
@@ -253,10 +252,34 @@ class Trainer:
         Raises:
             UserWarning: such a gradient, unless it is to be ignored.
         """
-        self._rescale(self._per_sample(batch_size))
+        self._check_and_rescale_grad(self._per_sample(batch_size))
         self._prepare()
+        if self._is_dense_on_store():
+            self._step_on_store(ignore_stale_grad)
+            return
         self._allreduce_grads()
         self._update(ignore_stale_grad)
+
+    def _is_dense_on_store(self) -> bool:
+        """Whether a step is a dense sum and an update, both in the store."""
+        return bool(
+            self._update_on_kvstore
+            and isinstance(self._kvstore, KVStore)
+            and self._amp_loss_scaler is None
+            and not self._contains_sparse_weight
+            and not self._contains_sparse_grad
+        )
+
+    def _step_on_store(self, ignore_stale_grad: bool) -> None:
+        learned = list(self._learned())
+        if not ignore_stale_grad:
+            for _, each in learned:
+                self._check_fresh(each)
+        arrays = [_arrays(each) for _, each in learned]
+        gradients = [[data.grad for data in row] for row in arrays]
+        with RecordingScope(False, None):
+            self._on_store("_step", [i for i, _ in learned], gradients, arrays)
+        flush("Trainer.step")
 
     def allreduce_grads(self) -> None:
         """Sum the gradients over the contexts of every parameter; then :meth:`update`.
@@ -289,7 +312,7 @@ class Trainer:
                 "update() when parameters are updated on kvstore is not supported. Try setting "
                 "`update_on_kvstore` to False when creating trainer."
             )
-        self._rescale(self._per_sample(batch_size))
+        self._check_and_rescale_grad(self._per_sample(batch_size))
         self._update(ignore_stale_grad)
 
     def _per_sample(self, batch_size: int) -> float:
@@ -303,10 +326,10 @@ class Trainer:
                 f"batch; give step(data.shape[0])."
             ) from None
 
-    def _rescale(self, scale: float) -> None:
+    def _check_and_rescale_grad(self, scale: float) -> None:
         if self._update_on_kvstore and self._distributed and self._kv_initialized:
             if self._optimizer.rescale_grad != scale:
-                raise MisuseWarning(
+                raise UserWarning(
                     "Possible change in the `batch_size` from previous `step` detected. Optimizer "
                     "gradient normalizing factor will not change w.r.t new batch_size when "
                     "update_on_kvstore=True and when distributed kvstore is used."
@@ -358,7 +381,7 @@ class Trainer:
         for data in _arrays(parameter):
             mark = data._link.mark if data._link is not None else None
             if mark is not None and not mark.fresh:
-                raise MisuseWarning(
+                raise UserWarning(
                     f"Gradient of Parameter `{parameter.name}` on context {data.context} has not "
                     f"been updated by backward since last `step`. Compute the loss within "
                     f"autograd.record() and call its backward() before each step; if the loss leaves "

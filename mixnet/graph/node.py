@@ -2,21 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, NamedTuple, Protocol
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, NamedTuple
 
-from mixnet.source import Source, are_lines_kept, user_source
-
-
-class Operator(Protocol):
-    """What can stand in a node: an operator of the registry, a gradient, a whole graph."""
-
-    name: str
-    differentiable: bool
-    takes_key: bool
-    takes_training: bool
-
-    def apply(self, statics: Any, arrays: Sequence[Any], scalars: Sequence[Any]) -> tuple: ...
+from mixnet.process.source import Source, are_lines_kept, notebook_shell, user_source
 
 
 class Entry(NamedTuple):
@@ -31,7 +20,11 @@ class ScalarSlot(int):
 
 
 class Node:
-    """A variable (``op`` None) or an operator applied to entries. Never changed once made.
+    """A variable (``op`` None) or an operator applied to entries.
+
+    What it computes never changes while a graph has it: passes make new nodes. Whoever made a node may change the
+    rest of it: a symbol its attributes that are text, who copies a graph the names of the copies, a tape what
+    it keeps until backward. A tape that is done makes variables of its nodes, so that they hold nothing more.
 
     Args:
         op: the operator, None for a variable.
@@ -43,7 +36,7 @@ class Node:
         values: a tape keeps the values of the outputs here until backward has used them.
 
     ``source``, the user's line that made the node, is set only where somebody asked for lines; ``moves``
-    only on a tape, where states wait for backward, see :mod:`mixnet.runtime.moving`; ``order`` on random
+    only on a tape, where states wait for backward, see :mod:`mixnet.runtime.record.moving`; ``order`` on random
     operators of symbols and of bodies of loops: they draw in this order, see :mod:`mixnet.graph.draws`.
     """
 
@@ -108,8 +101,11 @@ class Node:
 
 
 def keep_line(node: Node) -> None:
-    """Let a node that is just being made know the user's line, if lines are asked for."""
-    if are_lines_kept():
+    """Let a node that is just being made know the user's line: if lines are asked for, and in a notebook.
+
+    There somebody looks at the symbol that was composed a moment ago; a line costs a few microseconds.
+    """
+    if are_lines_kept() or notebook_shell() is not None:
         source = user_source()
         if source is not None:
             node.source = source

@@ -82,7 +82,7 @@ def _order_of_draws(graph: Graph) -> dict[str, Any]:
 
 
 def _subgraphs(node: Node) -> tuple[SubGraph, ...]:
-    if node.op is None or "subgraphs" not in getattr(node.op, "attributes", {}):
+    if node.op is None or "subgraphs" not in node.op.attributes:
         return ()
     return node.op.keywords(node.statics)["subgraphs"]
 

@@ -371,7 +371,9 @@ def CreateMultiRandCropAugmenter(
             f"or {count} entries."
         )
     lists = [each * count if len(each) == 1 else each for each in lists]
-    return DetRandomSelectAug([DetRandomCropAug(*each) for each in zip(*lists)], skip_prob)
+    return DetRandomSelectAug(
+        [DetRandomCropAug(*each) for each in zip(*lists, strict=True)], skip_prob
+    )
 
 
 def CreateDetAugmenter(

@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from mixnet import pixels as encoded
 from mixnet.base import (
     AttributeTypeError,
     AttributeValueError,
@@ -16,11 +15,12 @@ from mixnet.base import (
     ShapeError,
 )
 from mixnet.context import current_context
+from mixnet.files import pixels as encoded
 from mixnet.ndarray.ndarray import NDArray
 from mixnet.numpy.ndarray import ndarray as np_ndarray
-from mixnet.runtime.record import array_of
-from mixnet.runtime.state import is_on_host
-from mixnet.runtime.value import adopt, aligned_empty
+from mixnet.runtime.record.record import array_of
+from mixnet.runtime.value.state import is_on_host
+from mixnet.runtime.value.value import adopt, aligned_empty
 from mixnet.util import is_np_array
 
 Size = tuple[int, int]

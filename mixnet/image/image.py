@@ -3,7 +3,9 @@
 from typing import Any
 
 from mixnet import io as io
+from mixnet import ndarray as nd  # noqa: F401
 from mixnet import recordio as recordio
+from mixnet.base import numeric_types as numeric_types
 from mixnet.image.augment import Augmenter as Augmenter
 from mixnet.image.augment import BrightnessJitterAug as BrightnessJitterAug
 from mixnet.image.augment import CastAug as CastAug

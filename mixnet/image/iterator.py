@@ -21,6 +21,7 @@ from mixnet.base import (
     ShapeError,
 )
 from mixnet.engine.variable import Var
+from mixnet.files.reading import content_of, lines_of, opened
 from mixnet.image import host
 from mixnet.image.augment import Augmenter, CreateAugmenter
 from mixnet.image.detection_augment import DetBorrowAug
@@ -30,9 +31,8 @@ from mixnet.io.batch import DataBatch
 from mixnet.io.iterator import DataIter
 from mixnet.ndarray.create import array
 from mixnet.ndarray.ndarray import NDArray
-from mixnet.reading import content_of, lines_of, opened
 from mixnet.recordio import MXIndexedRecordIO, MXRecordIO, unpack
-from mixnet.runtime.value import aligned_empty
+from mixnet.runtime.value.value import aligned_empty
 
 _OURS = "mixnet.image."
 _IMAGES_PER_TASK = 8  # below that a task costs more than it saves

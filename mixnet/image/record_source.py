@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from mixnet.base import FileFormatError
+from mixnet.files.reading import FileBytes
 from mixnet.io.files import part_of
 from mixnet.io.shuffle import Shuffler
-from mixnet.reading import FileBytes
 from mixnet.recordio import (
     _FIRST,
     _HEAD,

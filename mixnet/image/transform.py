@@ -19,13 +19,13 @@ from mixnet.base import (
     MXNetError,
     ShapeError,
 )
+from mixnet.files.reading import content_of
 from mixnet.image import host
 from mixnet.image.host import Size, as_array, interpolation, on_host
 from mixnet.ndarray.create import array
 from mixnet.ndarray.invoke import invoke
 from mixnet.ndarray.ndarray import NDArray
 from mixnet.ops.registry import find
-from mixnet.reading import content_of
 
 
 def _into(out: Any, made: Any) -> Any:

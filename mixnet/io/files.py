@@ -13,12 +13,12 @@ from typing import Any
 import numpy as np
 
 from mixnet.base import FileFormatError, MXNetError, ShapeError
+from mixnet.files.reading import lines_of, opened, read_packed
 from mixnet.io.loader import BatchSource, MXDataIter
 from mixnet.io.parameters import REQUIRED, BatchParameters, Parameters, Shape
 from mixnet.io.shuffle import Shuffler
 from mixnet.ndarray.create import array
 from mixnet.ndarray.sparse import csr_matrix
-from mixnet.reading import lines_of, opened, read_packed
 
 
 def _names(kwargs: dict[str, Any]) -> dict[str, Any]:
@@ -80,12 +80,16 @@ class CSVParameters(BatchParameters):
         data_shape: of a sample.
         label_csv: file with a label in each line; without it labels are 0.
         label_shape: of a label.
+        num_parts: how many parts the lines are cut into, for several workers.
+        part_index: which part.
     """
 
     data_csv: str = REQUIRED
     data_shape: Shape = REQUIRED
     label_csv: str = "NULL"
     label_shape: Shape = (1,)
+    num_parts: int = 1
+    part_index: int = 0
 
 
 def read_csv(path: str, columns: int, dtype: np.dtype) -> np.ndarray:
@@ -145,17 +149,21 @@ class _CSV(Rows):
         )
         columns = int(np.prod(given.data_shape, dtype=np.int64))
         self._rows = read_csv(given.data_csv, columns, dtype).reshape(-1, *given.data_shape)
-        self.count = len(self._rows)
+        size = len(self._rows)
+        begin, end = part_of(size, given.num_parts, given.part_index, "CSVIter")
+        self._rows = self._rows[begin:end]
+        self.count = end - begin
         if given.label_csv == "NULL":
             self._labels = np.zeros((self.count, *labels), dtype)
             return
         width = int(np.prod(given.label_shape, dtype=np.int64))
         self._labels = read_csv(given.label_csv, width, dtype).reshape(-1, *labels)
-        if len(self._labels) < self.count:
+        if len(self._labels) < size:
             raise ShapeError(
-                f"CSVIter: {given.data_csv} has {self.count} samples, {given.label_csv} has "
+                f"CSVIter: {given.data_csv} has {size} samples, {given.label_csv} has "
                 f"{len(self._labels)} labels."
             )
+        self._labels = self._labels[begin:end]
 
     def fill(self, room: Any, samples: Sequence[int], first: int, seed: tuple[int, int]) -> None:
         end = first + len(samples)

@@ -17,7 +17,7 @@ from mixnet.engine.variable import Var
 from mixnet.io.batch import DataBatch, DataDesc
 from mixnet.io.iterator import DataIter
 from mixnet.ndarray.ndarray import NDArray
-from mixnet.runtime.value import adopt, aligned_empty
+from mixnet.runtime.value.value import adopt, aligned_empty
 
 
 class BatchSource(ABC):

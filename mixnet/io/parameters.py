@@ -7,7 +7,7 @@ import warnings
 from typing import Any, Literal
 
 from mixnet.base import AttributeTypeError
-from mixnet.ops.attributes import REQUIRED, Attribute, Shape, attribute
+from mixnet.ops.schema.attributes import REQUIRED, Attribute, Shape, attribute
 
 DTypeName = Literal[
     None, "bfloat16", "float16", "float32", "float64", "int32", "int64", "int8", "uint8"

@@ -12,8 +12,8 @@ from mixnet.ndarray.create import array
 from mixnet.ndarray.ndarray import NDArray
 from mixnet.ndarray.sparse import array as sparse_array
 from mixnet.ndarray.sparse_array import BaseSparseNDArray
-from mixnet.runtime.record import array_of
-from mixnet.runtime.value import adopt, aligned_empty
+from mixnet.runtime.record.record import array_of
+from mixnet.runtime.value.value import adopt, aligned_empty
 
 KINDS = "NDArray, numpy.ndarray, h5py.Dataset"
 

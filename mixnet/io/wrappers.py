@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from typing import Any
 
 from mixnet import engine
@@ -115,15 +116,13 @@ class PrefetchingIter(DataIter):
         self._prefetch()
 
     def _prefetch(self) -> None:
+        room = self.next_batch
         for i, (iterator, variable) in enumerate(zip(self.iters, self._variables, strict=True)):
-            room = self.next_batch
 
             def work(i: int = i, iterator: Any = iterator) -> None:
                 room[i] = None
-                try:
+                with contextlib.suppress(StopIteration):
                     room[i] = iterator.next()
-                except StopIteration:
-                    pass
 
             engine.push(work, (), (variable,), "io", name=f"{type(iterator).__name__}.next")
 

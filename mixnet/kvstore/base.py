@@ -87,26 +87,8 @@ def _left_out(klass: type, name: str) -> NotDefinedError:
     return NotDefinedError(f"{klass.__name__} does not define {name}.")
 
 
-@KVStoreBase.register
-class TestStore(KVStoreBase):
-    """The least that a store can be: sums and copies, no stored values. For tests and as a pattern."""
-
-    __test__ = False  # to pytest: this is no test
-
-    def broadcast(self, key: Any, value: Any, out: Any, priority: int = 0) -> None:
-        """Copy ``value`` to every array of ``out``."""
-        for each in _as_list(out):
-            each[:] = value
-
-    def pushpull(self, key: Any, value: Any, out: Any = None, priority: int = 0) -> None:
-        """Sum the arrays of ``value`` into every array of ``out``, or of ``value`` itself."""
-        context = value.context if isinstance(value, NDArray) else value[0].context
-        values = _as_list(value)
-        total = values[0].as_in_context(context)
-        for each in values[1:]:
-            total = total + each.as_in_context(context)
-        for each in values if out is None else _as_list(out):
-            each[:] = total
+class WithoutOptimizer(KVStoreBase):
+    """Base of stores that keep no values, and so no optimizer."""
 
     @staticmethod
     def is_capable(capability: str) -> bool:
@@ -125,7 +107,7 @@ class TestStore(KVStoreBase):
         Raises:
             NotImplementedError: always.
         """
-        raise NotDefinedError("TestStore keeps no optimizer; update outside of the store.")
+        raise self._no_optimizer("update outside of the store")
 
     def save_optimizer_states(self, fname: str, dump_optimizer: bool = False) -> None:
         """Not for this store.
@@ -133,7 +115,7 @@ class TestStore(KVStoreBase):
         Raises:
             NotImplementedError: always.
         """
-        raise NotDefinedError("TestStore keeps no optimizer, so there are no states to save.")
+        raise self._no_optimizer("there are no states to save")
 
     def load_optimizer_states(self, fname: str) -> None:
         """Not for this store.
@@ -141,7 +123,32 @@ class TestStore(KVStoreBase):
         Raises:
             NotImplementedError: always.
         """
-        raise NotDefinedError("TestStore keeps no optimizer that could take states.")
+        raise self._no_optimizer("nothing could take states")
+
+    def _no_optimizer(self, rest: str) -> NotDefinedError:
+        return NotDefinedError(f"The store {self.type!r} keeps no optimizer: {rest}.")
+
+
+@KVStoreBase.register
+class TestStore(WithoutOptimizer):
+    """The least that a store can be: sums and copies, no stored values. For tests and as a pattern."""
+
+    __test__ = False  # to pytest: this is no test
+
+    def broadcast(self, key: Any, value: Any, out: Any, priority: int = 0) -> None:
+        """Copy ``value`` to every array of ``out``."""
+        for each in _as_list(out):
+            each[:] = value
+
+    def pushpull(self, key: Any, value: Any, out: Any = None, priority: int = 0) -> None:
+        """Sum the arrays of ``value`` into every array of ``out``, or of ``value`` itself."""
+        context = value.context if isinstance(value, NDArray) else value[0].context
+        values = _as_list(value)
+        total = values[0].as_in_context(context)
+        for each in values[1:]:
+            total = total + each.as_in_context(context)
+        for each in values if out is None else _as_list(out):
+            each[:] = total
 
     @property
     def type(self) -> str:

@@ -10,9 +10,10 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from mixnet.base import AttributeValueError, MXNetError
-from mixnet.ops.over_devices import AXIS
-from mixnet.runtime.collective import gather
+from mixnet.base import AttributeValueError, DTypeError, MXNetError
+from mixnet.ops.schema.over_devices import AXIS
+from mixnet.runtime.devices.collective import gather
+from mixnet.runtime.value.value import Spec
 
 _PER_WORD = 16
 # The first of four values stands in the top bits of a byte, the first byte in the lowest of a word.
@@ -111,15 +112,24 @@ class Half:
 
     dtype: str
 
+    def encode(self, gradient: Any, residual: Any) -> tuple[Any, Any]:
+        """What is sent, of the shape of ``gradient``, and the new residual."""
+        total = gradient + residual
+        sent = total.astype(self.dtype)
+        return sent, total - sent.astype(total.dtype)
+
+    def decode(self, sent: Any, shape: Sequence[int], dtype: Any) -> Any:
+        """The values that were sent, in their own dtype."""
+        return sent.astype(dtype)
+
     def __call__(self, arrays: Sequence[Any]) -> tuple[Any, ...]:
         """What a device does in an exchange: gradients and residuals in, sums and residuals out."""
         half = len(arrays) // 2
         found, residuals = [], []
         for gradient, residual in zip(arrays[:half], arrays[half:], strict=True):
-            total = gradient + residual
-            sent = total.astype(self.dtype)
-            residuals.append(total - sent.astype(total.dtype))
-            found.append(jax.lax.psum(sent, AXIS).astype(gradient.dtype))
+            sent, rest = self.encode(gradient, residual)
+            residuals.append(rest)
+            found.append(self.decode(jax.lax.psum(sent, AXIS), gradient.shape, gradient.dtype))
         return (*found, *residuals)
 
 
@@ -142,6 +152,18 @@ def _exchanged(how: TwoBit | OneBit, arrays: Sequence[Any]) -> tuple[Any, ...]:
         sums.append(total)
         residuals.append(rest)
     return (*sums, *residuals)
+
+
+def check_compressible(key: Any, spec: Spec) -> None:
+    """Whether the gradient of a key can be compressed.
+
+    Raises:
+        DTypeError: it holds no floating-point numbers.
+    """
+    if spec.dtype.kind != "f":
+        raise DTypeError(
+            f"Gradient compression takes floating-point gradients; that of key {key} is {spec.dtype.name}."
+        )
 
 
 def compression(parameters: Mapping[str, Any]) -> Compression:

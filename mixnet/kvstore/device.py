@@ -6,14 +6,14 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from mixnet.base import DTypeError
 from mixnet.context import Context
-from mixnet.kvstore.compression import Compression
+from mixnet.kvstore.compression import Compression, check_compressible
 from mixnet.kvstore.local import Key, LocalStore, _plain
+from mixnet.kvstore.steps import StepsInOne
 from mixnet.ndarray.create import zeros
 from mixnet.ndarray.ndarray import NDArray
-from mixnet.runtime.collective import all_reduce, run_on_mesh
-from mixnet.runtime.value import Value
+from mixnet.runtime.devices.collective import all_reduce, run_on_mesh
+from mixnet.runtime.value.value import Value
 
 _LARGE = 1 << 18  # elements of a value that is kept apart from others
 
@@ -27,10 +27,11 @@ class DeviceStore(LocalStore):
         self._kept: dict[Context, int] = {}  # elements of the large values on a context
         self._compression: Compression | None = None
         self._residuals: dict[Key, list[Value]] = {}
+        self._steps: StepsInOne = StepsInOne(self)
 
     def compress(self, how: Compression) -> None:
         """Send gradients compressed from now on."""
-        self._compression = how
+        self._compression, self.is_compressed = how, True
 
     def home(self, key: Key, values: Sequence[NDArray]) -> Context:
         """Where the value of a key is kept: of the contexts that push it that with the least to keep.
@@ -39,7 +40,7 @@ class DeviceStore(LocalStore):
         nobody has pushed yet stays where it was initialized.
         """
         contexts = [value.context for value in values]
-        if key not in self.stored:
+        if key not in self.stored or self._steps.are_joint:
             return contexts[0]
         found = self._homes.get(key)
         if found is None or found not in contexts:
@@ -52,6 +53,13 @@ class DeviceStore(LocalStore):
             self._homes[key] = found
         return found
 
+    def step(
+        self, groups: Mapping[Key, Sequence[NDArray]], outs: Mapping[Key, Sequence[NDArray]]
+    ) -> None:
+        """A push and a pull; after some steps backward, sums and updates are one program over all devices."""
+        if not self._steps.run(groups, outs):
+            super().step(groups, outs)
+
     def sum(self, groups: Mapping[Key, Sequence[NDArray]], priority: int) -> list[list[Value]]:
         """For each key the sum of its dense arrays on all their contexts."""
         values = {key: [_plain(each) for each in group] for key, group in groups.items()}
@@ -63,11 +71,7 @@ class DeviceStore(LocalStore):
 
     def _compressed_sum(self, key: Key, group: list[Value], priority: int) -> list[Value]:
         assert self._compression is not None
-        if group[0].spec.dtype.kind != "f":
-            raise DTypeError(
-                f"Gradient compression takes floating-point gradients; that of key {key} is "
-                f"{group[0].spec.dtype.name}."
-            )
+        check_compressible(key, group[0].spec)
         residuals = self._residuals.get(key)
         if residuals is None or [r.spec for r in residuals] != [v.spec for v in group]:
             residuals = [_zeros(value) for value in group]

@@ -2,36 +2,122 @@
 
 Every process keeps all values and updates its own copies by the same sums, so nothing has to be sent back, and
 there are no servers. That a push stands for all workers' pushes follows from the exchanges' order: it is that
-of the pushes, the same in every process.
+of the pushes, the same in every process; the keys of one call are sorted.
 """
 
 from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
-from mixnet.base import DTypeError, MXNetError, ShapeError
-from mixnet.distributed.processes import Copies, World, buckets, sums, world
-from mixnet.kvstore.compression import Compression
+from mixnet.autograd.scope import RecordingScope
+from mixnet.base import MXNetError, ShapeError
+from mixnet.context import Context
+from mixnet.distributed.processes import Copies, World, buckets, gathered, sums, world
+from mixnet.engine.current import current
+from mixnet.engine.variable import Var
+from mixnet.kvstore.compression import Compression, check_compressible
 from mixnet.kvstore.device import DeviceStore, _zeros
-from mixnet.kvstore.local import Key, LocalStore
+from mixnet.kvstore.local import Key, LocalStore, _moved
+from mixnet.kvstore.steps import StepsInOne, StepsOverProcesses
 from mixnet.ndarray.ndarray import NDArray
 from mixnet.ndarray.sparse_array import RowSparseNDArray, host_indices, sum_of_rows
-from mixnet.runtime.collective import Groups
-from mixnet.runtime.value import Value, from_host
+from mixnet.runtime.devices.collective import Groups
+from mixnet.runtime.value.value import Value, from_host
 
 
-class OverProcesses(LocalStore):
-    """What a store of one process needs beside its own to be one of several; mixed into one."""
+@dataclass(frozen=True)
+class RowsOfAll:
+    """The rows that all processes push of a key, on their way.
+
+    Args:
+        shape: of the row_sparse value.
+        context: where it goes.
+        parts: row numbers and rows of each process, when ``arrived`` is done.
+    """
+
+    shape: tuple[int, ...]
+    context: Context
+    parts: list[tuple[np.ndarray, np.ndarray]] = field(default_factory=list)
+    arrived: list[Var] = field(default_factory=list)
+
+    def of_each(self) -> list[RowSparseNDArray]:
+        """What each process has. Waits for them."""
+        current.engine.wait_for_var(self.arrived[0])
+        found = []
+        for numbers, rows in self.parts:
+            data = NDArray._wrap(from_host(rows, self.context))
+            indices = host_indices(numbers, self.context)
+            found.append(RowSparseNDArray._make(data, (indices,), self.shape))
+        return found
+
+    def total(self) -> RowSparseNDArray:
+        """Their sum. Waits for them."""
+        parts = [(each._aux[0], each._data) for each in self.of_each()]
+        return sum_of_rows(parts, self.shape)
+
+
+class InJob(LocalStore):
+    """What every store of several processes has; mixed into a store of one."""
 
     def __init__(self) -> None:
         super().__init__()
         self.world: World = world()
         self.rank, self.num_workers = self.world.rank, self.world.size  # type: ignore[misc]
+
+    def _check_alike(self, keys: Sequence[Key]) -> None:
+        text = ", ".join(
+            f"{key!r} {self.stored[key].shape} {self.stored[key]._spec.dtype.name}" for key in keys
+        )
+        text += self._manner()
+        digest = hashlib.sha256(text.encode()).digest()[:8]
+        every = self.world.gather(np.frombuffer(digest, np.int64))[:, 0]
+        others = [rank for rank in range(self.num_workers) if every[rank] != every[0]]
+        if others:
+            for key in keys:
+                del self.stored[key]
+            raise MXNetError(
+                f"init: rank {', '.join(map(str, others))} has other keys, shapes or dtypes than rank 0. All "
+                f"workers initialize the same keys in the same order; rank {self.rank} has {text:.300}."
+            )
+
+    def _manner(self) -> str:
+        """How the store goes on after ``init``, where all workers have to go on in the same way."""
+        return ""
+
+    def _check_shape(self, key: Key, shape: tuple[int, ...]) -> None:
+        """Before anything travels: the others' sums would be wrong."""
+        stored = self.stored.get(key)
+        if stored is not None and stored.shape != shape:
+            raise ShapeError(
+                f"push: the value of key {key} has shape {stored.shape}, what is pushed has {shape}."
+            )
+
+    def barrier(self) -> None:
+        """Wait until all workers are here."""
+        self.world.gather(np.zeros(1, np.int32))
+
+    def dead_nodes(self) -> int:
+        """How many workers have ended before their work was done."""
+        return 0 if self.world.member.lost is None else 1
+
+
+class OverProcesses(InJob):
+    """What a store that goes in step has beside its own."""
+
+    def __init__(self) -> None:
+        super().__init__()
         self._sent_as: Compression | None = None
         self._kept_back: dict[Key, Value] = {}  # residuals of the compression
+        self._rows: dict[Key, list[RowsOfAll]] = {}  # pushed, not in the stored value yet
+        self._steps: StepsInOne = StepsOverProcesses(self, self.world)
+
+    def _manner(self) -> str:
+        return f"; {self._steps.after} steps"  # all begin with joint steps at the same one
 
     # ---- values ---------------------------------------------------------------------------------
 
@@ -45,114 +131,149 @@ class OverProcesses(LocalStore):
         dense = [key for key in keys if not self.stored[key]._is_sparse]
         values = [self.stored[key]._read() for key in dense]
         for bucket in buckets(values):
-            (row,) = self.world.exchange(Copies(), [[values[i] for i in bucket]], 0, "broadcast")
+            names = [dense[i] for i in bucket]
+            row_of_mine = [values[i] for i in bucket]
+            (row,) = self.world.exchange(Copies(), [row_of_mine], 0, "broadcast", names)
             for i, value in zip(bucket, row, strict=True):
                 self.stored[dense[i]] = self.stored[dense[i]]._wrap(value)
         for key in keys:
             if self.stored[key]._is_sparse:
-                self.stored[key] = self._rows_of_all(self.stored[key])[0]
+                self.stored[key] = self._exchange_rows(key, [self.stored[key]], 0).of_each()[0]
 
-    def _check_alike(self, keys: Sequence[Key]) -> None:
-        text = ", ".join(
-            f"{key!r} {self.stored[key].shape} {self.stored[key]._spec.dtype.name}" for key in keys
-        )
-        digest = hashlib.sha256(text.encode()).digest()[:8]
-        every = self.world.gather(np.frombuffer(digest, np.int64))[:, 0]
-        others = [rank for rank in range(self.num_workers) if every[rank] != every[0]]
-        if others:
-            for key in keys:
-                del self.stored[key]
-            raise MXNetError(
-                f"init: rank {', '.join(map(str, others))} has other keys, shapes or dtypes than rank 0. All "
-                f"workers initialize the same keys in the same order; rank {self.rank} has {text:.300}."
-            )
+    def step(
+        self, groups: Mapping[Key, Sequence[NDArray]], outs: Mapping[Key, Sequence[NDArray]]
+    ) -> None:
+        """A push and a pull; after some steps backward, the sums over processes and updates are one program."""
+        for key in groups if self._rows else ():
+            self.settle(key)
+        if not self._steps.run(groups, outs):
+            LocalStore.step(self, groups, outs)
+
+    def own_sums(self, groups: Mapping[Key, Sequence[NDArray]], context: Context) -> list[Value]:
+        """For each key the sum of its dense arrays over the devices of this process, on a context."""
+        sums_here = []
+        for values in super().sum(groups, 0):
+            here = {value.spec.context: value for value in values}
+            value = here.get(context)
+            sums_here.append(_moved(values[0], context) if value is None else value)
+        return sums_here
 
     def sum(self, groups: Mapping[Key, Sequence[NDArray]], priority: int) -> Groups:
         """For each key the sum of its dense arrays over devices and processes, where the first one is."""
-        own = super().sum(groups, priority)
-        for key, group in zip(groups, own, strict=True):
-            stored = self.stored.get(key)
-            if stored is not None and stored.shape != group[0].spec.shape:
-                raise ShapeError(  # before anything travels: the others' sums would be wrong
-                    f"push: the value of key {key} has shape {stored.shape}, what is pushed has "
-                    f"{group[0].spec.shape}."
-                )
+        keys = sorted(groups)  # type: ignore[type-var]  # of one type
+        own = super().sum({key: groups[key] for key in keys}, priority)
         values = [group[0] for group in own]
-        found: Groups = [[] for _ in values]
-        keys = list(groups)
+        for key, value in zip(keys, values, strict=True):
+            self._check_shape(key, value.spec.shape)
+        found: dict[Key, list[Value]] = {}
         for bucket in buckets(values):
-            row = [values[i] for i in bucket]
+            row, names = [values[i] for i in bucket], [keys[i] for i in bucket]
             if self._sent_as is None:
-                (made,) = self.world.exchange(sums, [row], priority, "all-reduce")
+                (made,) = self.world.exchange(sums, [row], priority, "all-reduce", names)
             else:
-                made = self._compressed(self._sent_as, [keys[i] for i in bucket], row, priority)
-            for i, value in zip(bucket, made, strict=True):
-                found[i] = [value]
-        return found
+                made = self._compressed(self._sent_as, names, row, priority)
+            found.update((key, [value]) for key, value in zip(names, made, strict=True))
+        return [found[key] for key in groups]
 
     def _compressed(
         self, how: Compression, keys: Sequence[Key], row: list[Value], priority: int
     ) -> list[Value]:
         residuals = []
         for key, value in zip(keys, row, strict=True):
-            if value.spec.dtype.kind != "f":
-                raise DTypeError(
-                    f"Gradient compression takes floating-point gradients; that of key {key} is "
-                    f"{value.spec.dtype.name}."
-                )
+            check_compressible(key, value.spec)
             kept = self._kept_back.get(key)
             residuals.append(
                 kept if kept is not None and kept.spec is value.spec else _zeros(value)
             )
-        made, rest = self.world.exchange(how, [row, residuals], priority, "compressed all-reduce")
+        name = f"{how} all-reduce"
+        made, rest = self.world.exchange(how, [row, residuals], priority, name, keys)
         self._kept_back.update(zip(keys, rest, strict=True))
         return made
 
     def merge(self, groups: Mapping[Key, Sequence[NDArray]], priority: int) -> dict[Key, NDArray]:
-        """For each key the sum of its arrays, where the key is at home. Rows are exchanged as rows."""
-        found = super().merge(groups, priority)
+        """For each key the sum of its arrays, where the key is at home."""
+        found = super().merge({key: groups[key] for key in sorted(groups)}, priority)  # type: ignore[type-var]
         for key, value in found.items():
-            if isinstance(value, RowSparseNDArray):
-                parts = self._rows_of_all(value)
-                found[key] = sum_of_rows(
-                    [(each._aux[0], each._data) for each in parts], value.shape
-                )
-            elif any(each._is_sparse for each in groups[key]):
-                (row,) = self.world.exchange(sums, [[value._read()]], priority, "all-reduce")
+            if any(
+                each._is_sparse for each in groups[key]
+            ):  # beside dense ones, so the sum is dense
+                (row,) = self.world.exchange(sums, [[value._read()]], priority, "all-reduce", [key])
                 found[key] = value._wrap(row[0])
+        return {key: found[key] for key in groups}
+
+    # ---- rows -------------------------------------------------------------------------------------
+
+    def push(self, groups: Mapping[Key, Sequence[NDArray]], priority: int) -> None:
+        """Merge each group of arrays, and update the stored values. Rows are exchanged as rows.
+
+        Which rows the others have is known when they have come. Until somebody wants the value they wait
+        beside it.
+        """
+        for key in groups:
+            super().check(key)
+        sparse = {key for key, group in groups.items() if _are_rows(group)}
+        with RecordingScope(False, None):
+            for key in sorted(sparse):  # type: ignore[type-var]
+                self._check_shape(key, groups[key][0].shape)
+                arriving = self._exchange_rows(key, groups[key], priority)
+                self._rows.setdefault(key, []).append(arriving)
+        dense = {key: group for key, group in groups.items() if key not in sparse}
+        for key in dense:
+            self.settle(key)
+        if dense:
+            super().push(dense, priority)
+
+    def check(self, key: Key) -> Any:
+        """The stored value of a key, with all rows that were pushed. Waits for these.
+
+        Raises:
+            MXNetError: it has none.
+        """
+        self.settle(key)
+        return super().check(key)
+
+    def settle(self, key: Key | None = None) -> None:
+        """Update stored values by the rows that were pushed, of all keys by default. Waits for them."""
+        with RecordingScope(False, None):
+            for each in [key] if key is not None else list(self._rows):
+                for arriving in self._rows.pop(each, ()):
+                    self._take({each: arriving.total()})
+
+    def _exchange_rows(self, key: Key, group: Sequence[Any], priority: int) -> RowsOfAll:
+        """Give all processes the rows that each has; nothing waits here."""
+        first = group[0]
+        found = RowsOfAll(first.shape, self.home(key, group))
+        values = [part._read() for each in group for part in reversed(each._roomy)]
+
+        def work(arrays: list[Any]) -> None:
+            host = [np.asarray(array) for array in arrays]
+            numbers = np.concatenate(host[::2]).astype(np.int64)
+            used = numbers < first.shape[0]  # there may be room for more behind
+            rows = np.concatenate(host[1::2])[used]
+            found.parts.extend(self._gather_rows(numbers[used], rows))
+
+        label = f"{key!r} {first.shape} {first._spec.dtype.name}"
+        found.arrived.append(self.world.together(values, work, "rows", label, priority))
         return found
 
-    def _rows_of_all(self, own: RowSparseNDArray) -> list[RowSparseNDArray]:
-        """What each process has of a row_sparse value. How many rows there are has to be known: this waits."""
-        numbers = own._aux[0].asnumpy().astype(np.int64)
-        data = own._data.asnumpy()[: len(numbers)]
-        counts = self.world.gather(np.array([len(numbers)], np.int64))[:, 0]
+    def _gather_rows(
+        self, numbers: np.ndarray, rows: np.ndarray
+    ) -> list[tuple[np.ndarray, np.ndarray]]:
+        counts = self.world.run(gathered, [np.array([len(numbers)], np.int64)])[0]
         room = 1 << max(0, int(counts.max()) - 1).bit_length()  # few lengths, so few programs
         places = np.zeros(room, np.int64)
         places[: len(numbers)] = numbers
-        rows = np.zeros((room, *data.shape[1:]), data.dtype)
-        rows[: len(data)] = data
-        found = []
-        everyone = zip(counts, self.world.gather(places), self.world.gather(rows), strict=True)
-        for count, where, part in everyone:
-            value = NDArray._wrap(from_host(part[:count], own.context))
-            indices = host_indices(where[:count], own.context)
-            found.append(RowSparseNDArray._make(value, (indices,), own.shape))
-        return found
+        padded = np.zeros((room, *rows.shape[1:]), rows.dtype)
+        padded[: len(rows)] = rows
+        where = self.world.run(gathered, [places])[0].reshape(-1, room)
+        every = self.world.run(gathered, [padded.reshape(-1)])[0].reshape(-1, *padded.shape)
+        return [(where[i][:count], every[i][:count]) for i, count in enumerate(counts)]
 
-    # ---- workers --------------------------------------------------------------------------------
+    # ---- compression ----------------------------------------------------------------------------
 
     def compress(self, how: Compression) -> None:
         """Send what this process adds to a sum compressed from now on."""
-        self._sent_as = how
-
-    def barrier(self) -> None:
-        """Wait until all workers are here."""
-        self.world.gather(np.zeros(1, np.int32))
-
-    def dead_nodes(self) -> int:
-        """How many workers have ended before their work was done."""
-        return 0 if self.world.member.lost is None else 1
+        self._sent_as, self.is_compressed = how, True
 
 
 class DistStore(OverProcesses, LocalStore):
@@ -161,3 +282,7 @@ class DistStore(OverProcesses, LocalStore):
 
 class DistDeviceStore(OverProcesses, DeviceStore):
     """``dist_device_sync``: devices are summed by XLA's collectives, which keep the values."""
+
+
+def _are_rows(group: Sequence[NDArray]) -> bool:
+    return all(isinstance(each, RowSparseNDArray) for each in group)

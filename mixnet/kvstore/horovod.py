@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import os
 from typing import Any
 
 from mixnet.autograd.scope import RecordingScope
-from mixnet.base import AttributeValueError, NotDefinedError
-from mixnet.kvstore.base import KVStoreBase, _as_list
+from mixnet.distributed.job import local_rank
+from mixnet.kvstore.base import KVStoreBase, WithoutOptimizer, _as_list
 from mixnet.kvstore.dist import DistDeviceStore
 from mixnet.kvstore.local import Key
 from mixnet.ndarray.ndarray import NDArray
 
 
 @KVStoreBase.register
-class Horovod(KVStoreBase):
+class Horovod(WithoutOptimizer):
     """What Horovod's store does in MXNet, over mixnet's own exchanges: Horovod itself is not needed.
 
     Raises:
@@ -41,45 +40,6 @@ class Horovod(KVStoreBase):
             totals = [total[0] for total in sums]
             self.handle._hand_out(totals, [outs for _, _, outs in rows], priority)
 
-    @staticmethod
-    def is_capable(capability: str) -> bool:
-        """Whether the store can do something: it keeps no optimizer.
-
-        Raises:
-            ValueError: nobody knows such a capability.
-        """
-        if capability.lower() == KVStoreBase.OPTIMIZER:
-            return False
-        raise AttributeValueError(f"Unknown capability: {capability}")
-
-    def set_optimizer(self, optimizer: Any) -> None:
-        """Not for this store.
-
-        Raises:
-            NotImplementedError: always.
-        """
-        raise NotDefinedError(
-            "The store 'horovod' keeps no optimizer; update outside of the store."
-        )
-
-    def save_optimizer_states(self, fname: str, dump_optimizer: bool = False) -> None:
-        """Not for this store.
-
-        Raises:
-            NotImplementedError: always.
-        """
-        raise NotDefinedError(
-            "The store 'horovod' keeps no optimizer, so there are no states to save."
-        )
-
-    def load_optimizer_states(self, fname: str) -> None:
-        """Not for this store.
-
-        Raises:
-            NotImplementedError: always.
-        """
-        raise NotDefinedError("The store 'horovod' keeps no optimizer that could take states.")
-
     @property
     def type(self) -> str:
         """``'horovod'``."""
@@ -93,8 +53,7 @@ class Horovod(KVStoreBase):
     @property
     def local_rank(self) -> int:
         """Number of this worker among those of its machine, as the launcher says; else ``rank``."""
-        names = ("DMLC_LOCAL_RANK", "OMPI_COMM_WORLD_LOCAL_RANK", "SLURM_LOCALID", "LOCAL_RANK")
-        return int(next((os.environ[name] for name in names if name in os.environ), self.rank))
+        return local_rank(self.rank)
 
     @property
     def num_workers(self) -> int:

@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from mixnet.base import AttributeTypeError, AttributeValueError, CheckError, MXNetError
+from mixnet.base import AttributeTypeError, AttributeValueError, CheckError
+from mixnet.files.whole_file import write_whole
 from mixnet.kvstore.base import KVStoreBase, _maker
 from mixnet.kvstore.base import create as create
 from mixnet.kvstore.base import set_kvstore_handle as set_kvstore_handle
@@ -18,7 +19,6 @@ from mixnet.kvstore.local import Key, LocalStore
 from mixnet.ndarray.ndarray import NDArray
 from mixnet.optimizer import Optimizer, Updater, get_updater
 from mixnet.optimizer.updater import states_of
-from mixnet.runtime.whole_file import write_whole
 
 
 class KVStore(KVStoreBase):
@@ -142,6 +142,16 @@ class KVStore(KVStoreBase):
         outs = groups if out is None else _groups(key, out)
         self.handle.push_pull(groups, outs, priority)
 
+    def _step(self, keys: list[Any], gradients: list[Any], out: list[Any]) -> None:
+        """Push gradients, and pull the parameters that the updater makes of them: a step of training.
+
+        Args:
+            keys: of the parameters.
+            gradients: for each its gradients, one for each device.
+            out: the parameters, likewise.
+        """
+        self.handle.step(_groups(keys, gradients), _groups(keys, out))
+
     def broadcast(self, key: Any, value: Any, out: Any, priority: int = 0) -> None:
         """Store the first value of keys, and copy it to ``out``.
 
@@ -222,7 +232,8 @@ class KVStore(KVStoreBase):
 
     def _set_updater(self, updater: Callable[[Any, NDArray, NDArray], None]) -> None:
         """Call ``updater(key, pushed, stored)`` on a push; it changes ``stored``."""
-        self._updater = self.handle.updater = updater
+        self.handle.set_updater(updater)
+        self._updater = updater
 
     set_updater = _set_updater
 
@@ -230,6 +241,7 @@ class KVStore(KVStoreBase):
         """Write the states of the optimizer to a file, with ``dump_optimizer`` the optimizer too."""
         if self._updater is None:
             raise CheckError("Cannot save states: set_optimizer was not called")
+        self.handle.settle()
         write_whole(fname, self._updater.get_states(dump_optimizer))
 
     def load_optimizer_states(self, fname: str) -> None:
@@ -242,11 +254,13 @@ class KVStore(KVStoreBase):
         """
         if self._updater is None:
             raise CheckError("Cannot load states: set_optimizer was not called")
+        self.handle.settle()
         with states_of(fname) as content:
             if getattr(type(self._updater), "set_states", None) is Updater.set_states:
                 self._updater.set_states(content, self.handle.stored)
             else:  # somebody's own updater
                 self._updater.set_states(content)
+        self.handle.give_states()
 
     # ---- workers --------------------------------------------------------------------------------
 
@@ -266,12 +280,16 @@ class KVStore(KVStoreBase):
         return self.handle.dead_nodes() if node_id & 4 else 0
 
     def _send_command_to_servers(self, head: int, body: Any) -> None:
-        """Send a command to the servers of a ``dist_*`` store.
+        """Send a command to the servers of a ``dist_async`` store.
+
+        Args:
+            head: 0: ``body`` is an optimizer, pickled. The servers print other commands.
+            body: what goes with it.
 
         Raises:
             MXNetError: this store has no servers.
         """
-        raise MXNetError(f"A KVStore of type {self.type!r} has no servers to send commands to.")
+        self.handle.send_command(head, body)
 
 
 def _pairs(key: Any, value: Any) -> list[tuple[Key, NDArray]]:
@@ -317,12 +335,12 @@ def _make(name: str) -> KVStore:
     on_device = "device" in name or name == "nccl"  # XLA's collectives on GPUs are NCCL's
     handle: LocalStore
     if "dist" in name:
-        if "async" in name:
-            raise MXNetError(
-                f"KVStore {name!r} is not there yet: workers that do not wait for each other come later. Take "
-                f"'dist_sync', in which they go in step."
-            )
-        handle = DistDeviceStore() if on_device else DistStore()
+        if "_async" in name:
+            from mixnet.kvstore.dist_async import AsyncDeviceStore, AsyncStore  # needed seldom
+
+            handle = AsyncDeviceStore() if on_device else AsyncStore()
+        else:
+            handle = DistDeviceStore() if on_device else DistStore()
     else:
         handle = DeviceStore() if on_device else LocalStore()
     made = KVStore(handle)

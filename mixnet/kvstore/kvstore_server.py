@@ -1,4 +1,4 @@
-"""The role of a server, which stores that go in step have no work for."""
+"""MXNet's class for the role of a server; here ``import mixnet`` alone serves."""
 
 from __future__ import annotations
 
@@ -25,7 +25,10 @@ class KVStoreServer:
 
     def _controller(self) -> Any:
         """What takes commands of workers."""
-        raise MXNetError("These stores have no servers, and no commands reach one.")
+        raise MXNetError(
+            "Commands reach the servers of a store of kind 'dist_async', which start with DMLC_ROLE=server "
+            "and 'import mixnet'."
+        )
 
     def run(self) -> None:
         """Serve until the workers end.
@@ -34,6 +37,6 @@ class KVStoreServer:
             MXNetError: the store is that of one process.
         """
         raise MXNetError(
-            f"KVStoreServer: a store of type {self.kvstore.type!r} has no servers: every worker keeps the "
-            f"values. A process with DMLC_ROLE=server serves when it imports mixnet."
+            f"KVStoreServer: this process has no servers to run for a store of type {self.kvstore.type!r}. A "
+            f"process with DMLC_ROLE=server serves when it imports mixnet."
         )

@@ -11,8 +11,8 @@ from mixnet.context import Context, cpu
 from mixnet.kvstore.compression import Compression
 from mixnet.ndarray.ndarray import NDArray
 from mixnet.ndarray.sparse_array import RowSparseNDArray, host_indices, sum_of_rows
-from mixnet.runtime.collective import broadcast, sum_on_host
-from mixnet.runtime.value import Value
+from mixnet.runtime.devices.collective import broadcast, sum_on_host
+from mixnet.runtime.value.value import Value
 
 Key = str | int
 Updater = Callable[[Any, NDArray, NDArray], None]
@@ -27,6 +27,7 @@ class LocalStore:
 
     rank = 0
     num_workers = 1
+    is_compressed = False  # whether what is pushed is sent compressed
 
     def __init__(self) -> None:
         self.stored: dict[Key, Any] = {}
@@ -80,12 +81,14 @@ class LocalStore:
                             f"pull: the value of key {key} has shape {stored.shape}, out has "
                             f"{out.shape}."
                         )
-                if stored._is_sparse or any(out._is_sparse for out in arrays):
+            found = self.current([key for key, arrays in outs.items() if arrays], priority)
+            for key, arrays in outs.items():
+                if any(each._is_sparse for each in (self.stored[key], *arrays)):
                     for out in arrays:
-                        stored.as_in_context(out.context).copyto(out)
-                else:
+                        found[key].as_in_context(out.context).copyto(out)
+                elif arrays:
                     dense[key] = arrays
-            self._hand_out([self.stored[key]._read() for key in dense], dense.values(), priority)
+            self._hand_out([found[key]._read() for key in dense], dense.values(), priority)
 
     def push_pull(
         self,
@@ -116,6 +119,13 @@ class LocalStore:
                     left[key] = arrays
             self._hand_out([sums[key][0] for key in left], left.values(), priority)
 
+    def step(
+        self, groups: Mapping[Key, Sequence[NDArray]], outs: Mapping[Key, Sequence[NDArray]]
+    ) -> None:
+        """A push of gradients and a pull of what an updater makes of the values: what a training step needs."""
+        self.push(groups, 0)
+        self.pull(outs, 0)
+
     def pull_rows(self, key: Key, outs: Sequence[NDArray], rows: Sequence[Any]) -> None:
         """Write rows of a row_sparse value, 0 where one is not stored, to row_sparse arrays.
 
@@ -136,7 +146,7 @@ class LocalStore:
                     raise MXNetError(
                         f"row_sparse_pull writes to row_sparse arrays; out of key {key} is dense."
                     )
-                data = stored._rows_at(wanted).as_in_context(out.context).astype(out.dtype)
+                data = self.rows(key, wanted).as_in_context(out.context).astype(out.dtype)
                 indices = host_indices(wanted, out.context)
                 out._replace(RowSparseNDArray._make(data, (indices,), stored.shape))
 
@@ -152,6 +162,9 @@ class LocalStore:
 
     def barrier(self) -> None:
         """Wait for all workers; there is one."""
+
+    def settle(self) -> None:
+        """Have the updater's states as they are after all pushes before."""
 
     def dead_nodes(self) -> int:
         """How many workers have ended before their work was done."""
@@ -174,6 +187,30 @@ class LocalStore:
         return self.stored[key]
 
     # ---- what differs between stores --------------------------------------------------------------
+
+    def current(self, keys: Sequence[Key], priority: int) -> dict[Key, NDArray]:
+        """The values of keys as they are after all pushes before."""
+        return {key: self.check(key) for key in keys}
+
+    def rows(self, key: Key, wanted: Any) -> NDArray:
+        """Rows of a row_sparse value by their numbers, 0 where one is not stored."""
+        return self.check(key)._rows_at(wanted)  # type: ignore[no-any-return]
+
+    def set_updater(self, updater: Updater) -> None:
+        """Change values by ``updater(key, pushed, stored)`` from now on."""
+        self.settle()  # with the updater that they were pushed to
+        self.updater = updater
+
+    def give_states(self) -> None:
+        """Take over states of the optimizer that were read into the updater; here it is the one that updates."""
+
+    def send_command(self, head: int, body: Any) -> None:
+        """Send a command to servers.
+
+        Raises:
+            MXNetError: there are none.
+        """
+        raise MXNetError("A KVStore of this type has no servers to send commands to.")
 
     def home(self, key: Key, values: Sequence[NDArray]) -> Context:
         """Where the value of a key is kept."""

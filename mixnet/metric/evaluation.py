@@ -12,7 +12,7 @@ import numpy as np
 from mixnet.base import AttributeValueError, NotDefinedError
 from mixnet.metric.totals import Totals, as_array
 from mixnet.ndarray.ndarray import NDArray
-from mixnet.runtime.record import flush
+from mixnet.runtime.record.record import flush
 
 
 class _Together(threading.local):

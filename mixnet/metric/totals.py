@@ -13,8 +13,8 @@ from mixnet.context import Context, current_context
 from mixnet.ndarray.invoke import invoke
 from mixnet.ndarray.ndarray import NDArray
 from mixnet.ops.registry import Op
-from mixnet.runtime.record import flush
-from mixnet.runtime.value import from_host
+from mixnet.runtime.record.record import flush
+from mixnet.runtime.value.value import from_host
 
 
 def measure(function: Callable[..., Any]) -> Op:

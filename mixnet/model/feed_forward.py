@@ -18,13 +18,9 @@ from mixnet.base import AttributeTypeError, AttributeValueError, CheckError, _as
 from mixnet.callback import LogValidationMetricsCallback
 from mixnet.checkpoint import load_checkpoint, save_checkpoint
 from mixnet.context import Context, cpu
-from mixnet.executor_manager import (
-    DataParallelExecutorManager,
-    _check_arguments,
-    _load_data,
-)
 from mixnet.initializer import InitDesc, Uniform
 from mixnet.io import DataDesc
+from mixnet.legacy.executor_manager import DataParallelExecutorManager, _check_arguments, _load_data
 from mixnet.model.batch_end import BatchEndParam
 from mixnet.model.update import (
     _create_kvstore,
@@ -33,7 +29,7 @@ from mixnet.model.update import (
     _update_params_on_kvstore,
 )
 from mixnet.ndarray.ndarray import NDArray
-from mixnet.runtime.record import flush
+from mixnet.runtime.record.record import flush
 from mixnet.symbol.symbol import Symbol
 
 # MXNet makes FeedForward an estimator of scikit-learn where that is installed; importing mixnet

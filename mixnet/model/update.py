@@ -47,6 +47,24 @@ def _create_kvstore(
     return store, updates and store.is_capable(KVStoreBase.OPTIMIZER)
 
 
+def _create_sparse_kvstore(kvstore: Any) -> tuple[Any, bool]:
+    """The store of parameters of which some are row_sparse: it always updates them.
+
+    Args:
+        kvstore: a store, or its name.
+
+    Raises:
+        TypeError: ``kvstore`` is something else; row_sparse parameters need one.
+    """
+    if isinstance(kvstore, KVStoreBase):
+        return kvstore, True
+    if isinstance(kvstore, str):
+        return kvs.create(kvstore), True
+    raise AttributeTypeError(
+        f"row_sparse parameters need a KVStore or the name of one, not {kvstore!r:.60}."
+    )
+
+
 def _initialize_kvstore(
     kvstore: Any,
     param_arrays: Lists,
@@ -82,7 +100,7 @@ def _update_params_on_kvstore(
     dense = all(a[0].stype == g[0].stype == "default" for _, _, a, g in trained)
     if dense and isinstance(kvstore, KVStore):  # all at once: few programs
         names = [name for _, name, _, _ in trained]
-        kvstore.pushpull(names, [g for _, _, _, g in trained], out=[a for _, _, a, _ in trained])
+        kvstore._step(names, [g for _, _, _, g in trained], [a for _, _, a, _ in trained])
         return
     for i, name, arrays, gradients in trained:
         if arrays[0].stype == gradients[0].stype == "default":

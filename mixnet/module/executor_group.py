@@ -10,8 +10,8 @@ from typing import Any
 from mixnet import context as ctx
 from mixnet import ndarray as nd
 from mixnet.base import AttributeValueError, CheckError, MXNetError, UnknownNameError
-from mixnet.executor_manager import _split_input_slice
 from mixnet.io import DataDesc
+from mixnet.legacy.executor_manager import _split_input_slice
 from mixnet.module.base_module import _PARAMETER_ENDINGS
 from mixnet.module.order import require
 from mixnet.ndarray.ndarray import NDArray
@@ -54,6 +54,21 @@ def _merge(outputs: Sequence[Sequence[NDArray]], axes: Sequence[int]) -> list[ND
             here = [each.as_in_context(parts[0].context) for each in parts]
             merged.append(nd.concat(*here, dim=axis))
     return merged
+
+
+# Groups of one's own take these by MXNet's names.
+_load_general = _load
+_merge_multi_context = _merge
+
+
+def _load_data(batch: Any, targets: Sequence[Any], major_axis: Sequence[int]) -> None:
+    """Copy the data of a batch to the executors, along the axis of the batch of each array."""
+    _load(batch.data, targets, major_axis)
+
+
+def _load_label(batch: Any, targets: Sequence[Any], major_axis: Sequence[int]) -> None:
+    """Copy the labels of a batch to the executors, along the axis of the batch of each array."""
+    _load(batch.label, targets, major_axis)
 
 
 class DataParallelExecutorGroup:

@@ -20,6 +20,7 @@ from mixnet.base import (
     did_you_mean,
 )
 from mixnet.checkpoint import load_checkpoint, numbered
+from mixnet.files.whole_file import write_whole
 from mixnet.initializer import InitDesc, Uniform
 from mixnet.io import DataDesc
 from mixnet.model.update import (
@@ -40,8 +41,7 @@ from mixnet.module.order import require
 from mixnet.ndarray.create import arange, zeros
 from mixnet.ndarray.ndarray import NDArray
 from mixnet.optimizer.updater import states_of
-from mixnet.runtime.record import flush
-from mixnet.runtime.whole_file import write_whole
+from mixnet.runtime.record.record import flush
 
 
 class Module(BaseModule):

@@ -19,11 +19,11 @@ from mixnet.ndarray.update import multi_lamb_update as multi_lamb_update
 from mixnet.ndarray.update import multi_mp_adamw_update as multi_mp_adamw_update
 from mixnet.ndarray.update import multi_mp_lamb_update as multi_mp_lamb_update
 from mixnet.ops.registry import find
-from mixnet.runtime.body import BodyTrace
-from mixnet.runtime.keys import drawing_apart
-from mixnet.runtime.state import is_tracing
-from mixnet.runtime.value import Spec, Value
-from mixnet.subroutine import checked_function, checked_pair, checked_turns
+from mixnet.process.subroutine import checked_function, checked_pair, checked_turns
+from mixnet.runtime.record.keys import drawing_apart
+from mixnet.runtime.trace.body import BodyTrace
+from mixnet.runtime.value.state import is_tracing
+from mixnet.runtime.value.value import Spec, Value
 
 __getattr__, __dir__ = below("contrib").hooks(globals())
 

@@ -18,12 +18,12 @@ from mixnet.base import (
     ShapeError,
 )
 from mixnet.context import Context, as_context, current_context
-from mixnet.dtype import as_dtype, bfloat16
+from mixnet.dtype import as_dtype, as_numbers
 from mixnet.ndarray.invoke import invoke
 from mixnet.ndarray.ndarray import NDArray
 from mixnet.ops.registry import find
-from mixnet.runtime.record import wait_for_all
-from mixnet.runtime.value import from_device, from_host
+from mixnet.runtime.record.record import wait_for_all
+from mixnet.runtime.value.value import from_device, from_host
 from mixnet.util import is_np_shape
 
 Shape = int | tuple[int, ...] | list[int]
@@ -50,15 +50,14 @@ def array(source_array: Any, ctx: Context | None = None, dtype: Any = None) -> N
         return made if dtype is None else made.astype(dtype, copy=False)
     if getattr(source_array, "format", None) == "csr":  # a matrix of scipy
         return on_matrix[0](source_array, ctx, dtype)
+    wanted = as_dtype(dtype)
     try:
-        data = np.asarray(source_array)
-        if data.dtype.kind not in "fiub" and data.dtype != bfloat16:
-            raise TypeError
+        data = as_numbers(source_array, wanted)
     except (TypeError, ValueError):
         raise DTypeError(
             f"array() takes numbers in nested lists of equal lengths, not {source_array!r:.80}."
         ) from None
-    return NDArray._wrap(from_host(data.astype(as_dtype(dtype)), as_context(ctx)))
+    return NDArray._wrap(from_host(data, as_context(ctx)))
 
 
 def _filled(op: str, shape: Shape, ctx: Context | None, dtype: Any, **more: Any) -> NDArray:

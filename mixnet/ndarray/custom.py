@@ -7,7 +7,7 @@ from typing import Any
 from mixnet.base import ShapeError
 from mixnet.ndarray.invoke import invoke
 from mixnet.ndarray.ndarray import NDArray
-from mixnet.ops.custom import registrations, runner_of
+from mixnet.ops.control.custom import registrations, runner_of
 from mixnet.ops.registry import find
 
 

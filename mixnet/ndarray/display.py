@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import html
-import sys
 import warnings
 from collections.abc import Callable
 from typing import Any
@@ -11,11 +10,12 @@ from typing import Any
 import numpy as np
 
 from mixnet.ndarray.ndarray import NDArray
+from mixnet.process.source import notebook_shell
 
 CELLS = 16  # cells of the heat map along each side
 
-# What else notebooks are given of an array: more forms by MIME type, or None. Rooms above this one put
-# their functions here (``mixnet.widgets`` does); text and HTML stay those of this file.
+# What else notebooks are given of an array: forms by MIME type that take the place of the card, or None.
+# Layers above this one add their functions here (``mixnet.widgets`` does).
 FORMS: list[Callable[[NDArray], dict[str, Any] | None]] = []
 
 
@@ -53,7 +53,7 @@ def as_bundle(self: NDArray, include: Any = None, exclude: Any = None) -> dict[s
     else:
         text = as_text(self)
     own = {"text/plain": text, "text/html": as_html(self)}
-    return {**_forms(self), **own} if notebook else own
+    return {**own, **_forms(self)} if notebook else own
 
 
 def _forms(array: NDArray) -> dict[str, Any]:
@@ -68,8 +68,7 @@ def _forms(array: NDArray) -> dict[str, Any]:
 
 
 def _in_notebook() -> bool:
-    shell = sys.modules["IPython"].get_ipython() if "IPython" in sys.modules else None
-    return hasattr(shell, "kernel")
+    return notebook_shell() is not None
 
 
 def _heat_map(data: np.ndarray) -> str:

@@ -13,9 +13,9 @@ from typing import Any
 
 from mixnet.base import NotAnArrayError, _Null
 from mixnet.dtype import as_dtype
-from mixnet.ops.arguments import checked
-from mixnet.ops.attributes import PositiveScalar
-from mixnet.ops.sample import DISTRIBUTIONS
+from mixnet.ops.random.sample import DISTRIBUTIONS
+from mixnet.ops.schema.arguments import checked
+from mixnet.ops.schema.attributes import PositiveScalar
 
 _Functions = dict[str, Callable[..., Any]]
 

@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from mixnet import pixels as encoded
+from mixnet.files import pixels as encoded
+from mixnet.files.reading import content_of
 from mixnet.ndarray.create import array
 from mixnet.ndarray.ndarray import NDArray
 
@@ -48,4 +49,33 @@ def imdecode(
     if out is None:
         return made
     out[index : index + 1] = made
+    return out
+
+
+def imread(
+    filename: str, flag: int = 1, to_rgb: bool = True, out: NDArray | None = None
+) -> NDArray:
+    """The pixels of an image file, ``(height, width, channels)`` of uint8.
+
+    Args:
+        filename: path of a JPEG, PNG, ... file.
+        flag: 1 for three channels, 0 for one.
+        to_rgb: red first, else blue first.
+        out: an array to write to.
+
+    Raises:
+        MissingFileError: there is no such file.
+        FileFormatError: it is no image.
+    """
+    import cv2
+
+    mode = cv2.IMREAD_COLOR if flag else cv2.IMREAD_GRAYSCALE
+    pixels = encoded.decode(content_of(filename), mode, "imread")
+    pixels = pixels.reshape(*pixels.shape[:2], -1)
+    if flag and to_rgb:
+        pixels = pixels[..., ::-1]
+    made: Any = array(np.ascontiguousarray(pixels), dtype=np.uint8)
+    if out is None:
+        return made
+    out[:] = made
     return out

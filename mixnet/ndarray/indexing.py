@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from mixnet.base import IndexingError, MXNetError, ShapeError
+from mixnet.base import IndexingError, MXNetError, ShapeError, TraceError
 from mixnet.ndarray.invoke import invoke
 from mixnet.ndarray.ndarray import NDArray, as_value, on_host, reshaped
 from mixnet.ops.registry import find
-from mixnet.runtime.change import Change, change
-from mixnet.runtime.record import record
-from mixnet.runtime.value import from_host
+from mixnet.runtime.record.measure import UnknownSizeError
+from mixnet.runtime.record.record import record
+from mixnet.runtime.value.change import Change, change
+from mixnet.runtime.value.value import from_host
 
 
 def span(key: slice, extent: int) -> tuple[int, int, int]:
@@ -140,7 +142,7 @@ def _host_index(each: Any) -> Any:
     if each is None or each is Ellipsis or isinstance(each, slice) or _is_integer(each):
         return _plain_slice(each) if isinstance(each, slice) else each
     if isinstance(each, NDArray):
-        return each.asnumpy() if each._spec.dtype == np.bool_ else each
+        return _read_mask(each) if each._spec.dtype == np.bool_ else each
     found = np.asarray(each)
     if found.dtype == bool:
         return found
@@ -149,6 +151,13 @@ def _host_index(each: Any) -> Any:
     raise IndexingError(
         f"indices are integers, slices, None, '...' and arrays of integers or booleans; got {each!r:.60}"
     )
+
+
+def _read_mask(mask: NDArray) -> np.ndarray:
+    try:
+        return mask.asnumpy()
+    except TraceError as error:  # how many elements it chooses is the shape of the result
+        raise UnknownSizeError(str(error)) from None
 
 
 def _plain_slice(each: slice) -> slice:
@@ -419,11 +428,22 @@ def _array_code(each: Any) -> int:
     return 1 if isinstance(each, (NDArray, np.ndarray, list, tuple)) else -1
 
 
+def is_contiguous(slc_key: Sequence[slice], shape: Sequence[int]) -> bool:
+    """Whether slices, one for each axis, cut one piece of the storage out of an array of this shape."""
+    cuts = [range(*each.indices(n)) for each, n in zip(slc_key, shape, strict=False)]
+    if not all(cuts):
+        return True  # nothing is cut out
+    first = next((axis for axis, cut in enumerate(cuts) if len(cut) > 1), len(cuts))
+    whole = all(len(cut) == shape[first + 1 + i] for i, cut in enumerate(cuts[first + 1 :]))
+    return whole and all(cut.step == 1 for cut in cuts[first:] if len(cut) > 1)
+
+
 def install(cls: Any) -> None:
     """Give a class of arrays indexing."""
     cls.__getitem__ = getitem
     cls.__setitem__ = setitem
     cls._write_all = _write_all
     cls._index_shape = staticmethod(lambda shape: shape or (1,))
+    cls._basic_indexing_slice_is_contiguous = staticmethod(is_contiguous)
     cls._holds_empty = False  # whether shapes may have no elements
     cls._check_broadcast = lambda self, shape: _check_fits(shape, self.shape)

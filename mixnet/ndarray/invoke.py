@@ -6,19 +6,19 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
-from mixnet.base import AttributeTypeError, DTypeError, NotAnArrayError, ShapeError, TraceError
+from mixnet.base import AttributeTypeError, DTypeError, NotAnArrayError, ShapeError
 from mixnet.context import Context, as_context, current_context
 from mixnet.ndarray.ndarray import NDArray, on_host
 from mixnet.ops.registry import Op
-from mixnet.runtime.call import explained
-from mixnet.runtime.change import Change, change
-from mixnet.runtime.keys import next_draw
-from mixnet.runtime.moving import move
-from mixnet.runtime.precision import current as precision
-from mixnet.runtime.precision import fitted
-from mixnet.runtime.record import record
-from mixnet.runtime.state import is_tracing, state
-from mixnet.runtime.value import Value
+from mixnet.runtime.record.keys import next_draw
+from mixnet.runtime.record.measure import measured_size
+from mixnet.runtime.record.moving import move
+from mixnet.runtime.record.precision import current as precision
+from mixnet.runtime.record.precision import fitted
+from mixnet.runtime.record.record import record
+from mixnet.runtime.value.change import Change, change
+from mixnet.runtime.value.state import state
+from mixnet.runtime.value.value import Value
 
 # What runs an operator when an input is sparse; mixnet.ndarray.sparse_rules puts it here.
 on_sparse: list[Callable[..., Any]] = []
@@ -141,26 +141,9 @@ def _run_and_write(
 
 
 def _measured(op: Op, arrays: Sequence[NDArray], attributes: dict[str, Any]) -> int:
-    """How many elements the result has, read off the values of the inputs.
-
-    Raises:
-        TraceError: a graph is being traced, where there are no values.
-    """
-    if is_tracing():
-        raise TraceError(
-            f"{op.name}: the shape of the result depends on values, which a graph that is being "
-            f"traced does not have. Compute it outside of the hybridized block, or take an "
-            f"operator whose shape is known, such as where()."
-        )
+    """How many elements the result has, read off the values of the inputs."""
     statics, _ = op.bind(attributes)
-    names = op.argument_names(statics)
-    assert op.measure is not None
-    given = dict(zip(names, arrays, strict=False))
-    try:
-        return op.measure(given, {**op.keywords(statics), **attributes})
-    except Exception as error:
-        problem = explained(op, statics, tuple([each._spec for each in arrays]), error)
-        raise problem from problem.__cause__
+    return measured_size(op, statics, [each._read() for each in arrays])
 
 
 def _context(given: Any) -> Context | None:

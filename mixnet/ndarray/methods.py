@@ -11,8 +11,8 @@ from mixnet.base import AttributeTypeError, AttributeValueError, ShapeError, che
 from mixnet.ndarray.invoke import invoke, make_function
 from mixnet.ndarray.ndarray import NDArray
 from mixnet.ops.registry import OPERATORS, Op, find
-from mixnet.runtime.call import make_call
-from mixnet.runtime.value import Spec
+from mixnet.runtime.value.call import make_call
+from mixnet.runtime.value.value import Spec
 
 
 def output_spec(op: Op, statics: Any, spec: Spec) -> Spec:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import math
 from typing import TYPE_CHECKING, Any, Self
 
@@ -10,22 +11,31 @@ import numpy as np
 
 from mixnet.autograd.tape import Mark
 from mixnet.autograd.tape import backward as run_backward
-from mixnet.base import AttributeTypeError, FileFormatError, GradientError, MXNetError, ShapeError
+from mixnet.base import (
+    AttributeTypeError,
+    FileFormatError,
+    GradientError,
+    MXNetError,
+    ShapeError,
+    UnknownAttributeError,
+)
 from mixnet.context import Context, as_context
-from mixnet.dtype import CODES, as_dtype, bfloat16
+from mixnet.dtype import CODES, as_dtype, as_numbers, bfloat16
 from mixnet.ops.registry import find
-from mixnet.runtime import copy as copies
-from mixnet.runtime.change import array_lock, assign, change
-from mixnet.runtime.copy import copy_across, to_host
-from mixnet.runtime.record import array_of
-from mixnet.runtime.record import record as record_operation
-from mixnet.runtime.state import state
-from mixnet.runtime.value import Spec, Value, from_device, from_host
+from mixnet.runtime.record import copy as copies
+from mixnet.runtime.record.copy import copy_across, to_host
+from mixnet.runtime.record.record import array_of
+from mixnet.runtime.record.record import record as record_operation
+from mixnet.runtime.value.change import array_lock, assign, change
+from mixnet.runtime.value.state import state
+from mixnet.runtime.value.value import Spec, Value, from_device, from_host
 
 # Tables that programs written for MXNet import from here.
 py_slice = slice
 _STORAGE_TYPE_STR_TO_ID = {"undefined": -1, "default": 0, "row_sparse": 1, "csr": 2}
 _STORAGE_TYPE_ID_TO_STR = {code: name for name, code in _STORAGE_TYPE_STR_TO_ID.items()}
+_STORAGE_TYPE_UNDEFINED, _STORAGE_TYPE_DEFAULT = -1, 0
+_STORAGE_TYPE_ROW_SPARSE, _STORAGE_TYPE_CSR = 1, 2
 _DTYPE_NP_TO_MX: dict[Any, int] = {
     None: -1,
     **{dtype.type: code for dtype, code in CODES.items() if code < 8},
@@ -129,6 +139,24 @@ class NDArray:
         self._value = value
         self._link = None
         return self
+
+    def _to_shared_mem(self) -> tuple[int, int, tuple[int, ...], str]:
+        """Copy the array to memory that other processes open; see ``_new_from_shared_mem``."""
+        shared: tuple[int, int, tuple[int, ...], str] = _shared_memory().to_shared_memory(self)
+        return shared
+
+    def _sync_copyfrom(self, source_array: Any) -> None:
+        """Write a NumPy array of the same shape.
+
+        Raises:
+            ValueError: it has another shape.
+        """
+        source = np.asarray(source_array)
+        if source.shape != self.shape:
+            raise ShapeError(
+                f"Shape inconsistent: expected {source.shape} vs got {self.shape}. Reshape the source."
+            )
+        self[:] = source
 
     def _read(self) -> Value:
         """The value now: a view reads its base again if that was written to."""
@@ -575,12 +603,13 @@ def as_value(source: Any, like: Spec) -> Value:
         return source._read()
     if isinstance(source, jax.Array):
         return from_device(source, like.context)
-    data = np.asarray(source)
-    if data.dtype.kind not in "fiub" and data.dtype != as_dtype("bfloat16"):
+    try:
+        data = as_numbers(source, like.dtype)
+    except (TypeError, ValueError):
         raise AttributeTypeError(
             f"{type(source).__name__} {source!r:.60} cannot be stored in an array."
-        )
-    return from_host(data.astype(like.dtype), like.context)
+        ) from None
+    return from_host(data, like.context)
 
 
 def _unpickle(cls: type[NDArray], data: np.ndarray, context: Context) -> NDArray:
@@ -590,3 +619,22 @@ def _unpickle(cls: type[NDArray], data: np.ndarray, context: Context) -> NDArray
 def from_source(source: Any, context: Context | None, dtype: np.dtype, cls: type[NDArray]) -> Any:
     """An array with a copy of host data."""
     return cls._wrap(from_host(np.asarray(source, dtype), as_context(context)))
+
+
+# ``mx.nd.ndarray`` is one file in MXNet; what it has beside the class is in files of its own here.
+_FILES = ("create", "operators", "indexing", "image_file")
+
+
+def _shared_memory() -> Any:
+    return importlib.import_module("mixnet.ndarray.shared_memory")
+
+
+def __getattr__(name: str) -> Any:
+    if name == "_new_from_shared_mem":
+        return _shared_memory().from_shared_memory
+    if not name.startswith("_"):
+        for file in _FILES:
+            module = importlib.import_module(f"mixnet.ndarray.{file}")
+            if getattr(getattr(module, name, None), "__module__", None) == module.__name__:
+                return getattr(module, name)
+    raise UnknownAttributeError(f"module {__name__!r} has no attribute {name!r}.")

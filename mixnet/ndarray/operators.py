@@ -13,13 +13,13 @@ from mixnet.base import NotAnArrayError
 from mixnet.ndarray.invoke import invoke
 from mixnet.ndarray.ndarray import NDArray
 from mixnet.ops.registry import Op, find
-from mixnet.runtime.call import MOST_CALLS, make_call
-from mixnet.runtime.change import Change, change, swap
-from mixnet.runtime.precision import current as precision
-from mixnet.runtime.precision import fitted, on_change
-from mixnet.runtime.record import record, record_small
-from mixnet.runtime.state import state
-from mixnet.runtime.value import Value
+from mixnet.runtime.record.precision import current as precision
+from mixnet.runtime.record.precision import fitted, on_change
+from mixnet.runtime.record.record import record, record_small
+from mixnet.runtime.value.call import MOST_CALLS, make_call
+from mixnet.runtime.value.change import Change, change, swap
+from mixnet.runtime.value.state import state
+from mixnet.runtime.value.value import Value
 
 _NUMBERS = (bool, int, float, np.number, np.bool_)
 _NUMPY_NAMES = {

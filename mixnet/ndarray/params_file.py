@@ -1,4 +1,4 @@
-"""MXNet's ``.params`` files: arrays, with or without names, byte for byte."""
+"""Files of arrays: MXNet's ``.params``, with or without names, byte for byte; safetensors by name or content."""
 
 from __future__ import annotations
 
@@ -13,12 +13,13 @@ import numpy as np
 from mixnet.base import AttributeKindError, AttributeTypeError, FileFormatError, MXNetError
 from mixnet.context import cpu
 from mixnet.dtype import BY_CODE, CODES
+from mixnet.files.reading import FileBytes, MemoryBytes
+from mixnet.files.whole_file import write_whole
+from mixnet.ndarray import safetensors_file
 from mixnet.ndarray.ndarray import NDArray
 from mixnet.ndarray.sparse_array import BaseSparseNDArray, CSRNDArray, RowSparseNDArray
-from mixnet.reading import FileBytes, MemoryBytes
-from mixnet.runtime.files import Saving, read, write
-from mixnet.runtime.value import adopt, aligned_empty
-from mixnet.runtime.whole_file import write_whole
+from mixnet.runtime.record.files import Saving, read, write
+from mixnet.runtime.value.value import adopt, aligned_empty
 from mixnet.util import is_np_shape
 
 _FILE_MAGIC = 0x112
@@ -29,25 +30,31 @@ _MOST_BYTES = (1 << 63) - 1
 
 
 def save(fname: str | os.PathLike[str], data: Any, wait: bool = True) -> Saving | None:
-    """Write arrays to a file that MXNet 1.9.1 reads.
+    """Write arrays to a file that MXNet 1.9.1 reads, or to a safetensors file.
 
     The file is complete or not there: it is written beside its place and then renamed.
 
     Args:
-        fname: path of the file.
+        fname: path of the file; a name that ends in ``.safetensors`` makes it one, which holds dense arrays by
+            name.
         data: an array, a list of arrays, or a dict from names to arrays; what they hold now is
             written, whatever happens to them meanwhile.
         wait: return when the file is complete; else at once, with a handle to wait on.
 
     Raises:
         TypeError: something in ``data`` is no array.
+        ValueError: a safetensors file cannot hold it.
         MissingFileError: the folder does not exist; raised by the handle if not waiting.
         FileError: the file cannot be written; as well.
     """
     names, arrays = _named(data)
+    content_of = _pieces
+    if safetensors_file.is_named_so(fname):
+        safetensors_file.checked(names, arrays)
+        content_of = safetensors_file.pieces
     now = [each.copy() if each._is_sparse else type(each)._wrap(each._read()) for each in arrays]
     values = [part._read() for each in now for part in _parts(each)]
-    return write(fname, lambda: write_whole(fname, _pieces(now, names)), values, wait)
+    return write(fname, lambda: write_whole(fname, content_of(now, names)), values, wait)
 
 
 def _parts(array: Any) -> Sequence[NDArray]:
@@ -116,8 +123,8 @@ def array_pieces(array: NDArray) -> Iterator[Any]:
         data, aux = array._data.asnumpy(), [each.asnumpy() for each in array._aux]
     else:
         data = array.asnumpy()
-    # Shapes without axes or elements need the later format, which can say so.
-    later = is_np_shape() or 0 in shape or not shape
+    # A shape without axes needs the later format, which can say so.
+    later = is_np_shape() or not shape
     parts = [struct.pack("<Ii", _V3 if later else _V2, STORAGE[array.stype])]
     if aux:
         parts.append(_shape_bytes(data.shape))
@@ -135,11 +142,12 @@ def _shape_bytes(shape: tuple[int, ...]) -> bytes:
 
 
 def load(fname: str | os.PathLike[str]) -> Any:
-    """Arrays of a file: a dict if it has names, else a list.
+    """Arrays of a ``.params`` or safetensors file, told by its content: a dict if it has names, else a list.
 
     Raises:
         MissingFileError: there is no such file.
-        FileFormatError: it is truncated, corrupted or no ``.params`` file.
+        FileFormatError: it is truncated, corrupted or no such file; or it was saved with numpy
+            shapes on and they are off, or the other way.
     """
     return read(fname, lambda: _load(fname))
 
@@ -150,11 +158,11 @@ def _load(fname: str | os.PathLike[str]) -> Any:
 
 
 def load_frombuffer(buf: Any, name: str = "the buffer") -> Any:
-    """Arrays of the content of a ``.params`` file.
+    """Arrays of the content of a ``.params`` or safetensors file.
 
     Raises:
         AttributeTypeError: it holds no bytes.
-        FileFormatError: it is truncated, corrupted or no ``.params`` content.
+        FileFormatError: it is truncated, corrupted or no such content.
     """
     if not isinstance(buf, (bytes, bytearray, memoryview)):
         raise AttributeTypeError(
@@ -165,15 +173,17 @@ def load_frombuffer(buf: Any, name: str = "the buffer") -> Any:
 
 
 def _arrays(content: FileBytes | MemoryBytes) -> Any:
+    if safetensors_file.begins_so(content.read(0, min(9, content.size))):
+        return safetensors_file.arrays_of(content)
     reader, name = Reader(content), content.name
     magic, _ = reader.take("QQ", "the header")
     if magic != _FILE_MAGIC:
         raise FileFormatError(
             f"{name} is no .params file: it starts with {magic:#x}, not {_FILE_MAGIC:#x}. Take a "
-            f"file written by mx.nd.save, save_parameters, save_checkpoint or export."
+            f"file written by mx.nd.save, save_parameters, save_checkpoint or export, or a safetensors file."
         )
     count = reader.count("number of arrays", 4)
-    arrays = [reader.array(i) for i in range(count)]
+    arrays = [reader.array(i, of_a_file=True) for i in range(count)]
     name_count = reader.count("number of names", 8)
     if name_count not in (0, count):
         raise reader.corrupted(f"{name_count} names for {count} arrays")
@@ -250,10 +260,32 @@ class Reader:
         self.content.read_into(at, data)
         return data
 
-    def array(self, number: int) -> NDArray:
-        """One array, of any version and storage type of the format."""
+    def _check_shapes(self, what: str, later: bool) -> None:
+        """Refuse an array whose shape would mean something else now than when it was saved.
+
+        Raises:
+            FileFormatError: numpy shapes are on, and were off when the file was written, or the other way.
+        """
+        if later == is_np_shape():
+            return
+        saved, now = ("on", "off") if later else ("off", "on")
+        remedy = "mx.npx.set_np()" if later else "mx.npx.reset_np()"
+        raise FileFormatError(
+            f"{self.name}: {what} was saved with numpy shapes {saved}, and they are {now}. Load it under "
+            f"`with mx.util.np_shape({later}):`, or call {remedy} before."
+        )
+
+    def array(self, number: int, of_a_file: bool = False) -> NDArray:
+        """One array, of any version and storage type of the format.
+
+        Args:
+            number: names it in errors.
+            of_a_file: refuse shapes that were saved in another sense than that of now.
+        """
         what = f"array {number}"
         (magic,) = self.take("I", what)
+        if of_a_file and magic in (_V2, _V3):
+            self._check_shapes(what, magic == _V3)
         if magic in (_V2, _V3):
             (storage,) = self.take("i", what)
             if storage not in (0, 1, 2):

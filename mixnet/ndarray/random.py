@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from mixnet.ndarray.distributions import Face, functions
 from mixnet.ndarray.invoke import invoke, make_function
@@ -27,42 +27,9 @@ _made = functions(
     )
 )
 
-exponential = _made["exponential"]
-exponential_like = _made["exponential_like"]
-gamma = _made["gamma"]
-gamma_like = _made["gamma_like"]
-generalized_negative_binomial = _made["generalized_negative_binomial"]
-generalized_negative_binomial_like = _made["generalized_negative_binomial_like"]
-multinomial = _made["multinomial"]
-negative_binomial = _made["negative_binomial"]
-negative_binomial_like = _made["negative_binomial_like"]
-normal = _made["normal"]
-normal_like = _made["normal_like"]
-poisson = _made["poisson"]
-poisson_like = _made["poisson_like"]
-randint = _made["randint"]
-randn = _made["randn"]
-shuffle = _made["shuffle"]
-uniform = _made["uniform"]
-uniform_like = _made["uniform_like"]
+globals().update(_made)
+__all__ = sorted(_made)
 
-__all__ = [
-    "exponential",
-    "exponential_like",
-    "gamma",
-    "gamma_like",
-    "generalized_negative_binomial",
-    "generalized_negative_binomial_like",
-    "multinomial",
-    "negative_binomial",
-    "negative_binomial_like",
-    "normal",
-    "normal_like",
-    "poisson",
-    "poisson_like",
-    "randint",
-    "randn",
-    "shuffle",
-    "uniform",
-    "uniform_like",
-]
+if TYPE_CHECKING:
+
+    def __getattr__(name: str) -> Any: ...

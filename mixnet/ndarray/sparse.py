@@ -28,8 +28,8 @@ from mixnet.ndarray.sparse_array import BaseSparseNDArray as BaseSparseNDArray
 from mixnet.ndarray.sparse_array import CSRNDArray as CSRNDArray
 from mixnet.ndarray.sparse_array import RowSparseNDArray as RowSparseNDArray
 from mixnet.ndarray.sparse_array import host_indices, zeros_of
-from mixnet.runtime.state import state
-from mixnet.runtime.value import from_host
+from mixnet.runtime.value.state import state
+from mixnet.runtime.value.value import from_host
 
 add = _operators.add.stored
 subtract = _operators.subtract.stored

@@ -26,8 +26,8 @@ from mixnet.ndarray.indexing import span
 from mixnet.ndarray.invoke import invoke
 from mixnet.ndarray.ndarray import Link, NDArray
 from mixnet.ops.registry import find
-from mixnet.runtime.state import state
-from mixnet.runtime.value import Spec, Value, from_host
+from mixnet.runtime.value.state import state
+from mixnet.runtime.value.value import Spec, Value, from_host
 
 
 def host_indices(values: Any, context: Context) -> NDArray:

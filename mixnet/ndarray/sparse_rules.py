@@ -24,13 +24,15 @@ from mixnet.ndarray.sparse_array import (
     sum_of_rows,
 )
 from mixnet.ops.registry import OPERATORS, Op, find
-from mixnet.runtime.state import state
+from mixnet.runtime.value.state import state
 
 Rule = Callable[[Op, Sequence[Any], dict[str, Any]], Any]
 RULES: dict[str, Rule] = {}
 
 _log = logging.getLogger("mixnet.sparse")
 _told: set[tuple[str, str]] = set()
+# MXNet has no dense kernel of these to fall back to.
+_FOR_ROWS_ALONE = frozenset({"_sparse_retain", "_square_sum"})
 
 
 def run(op: Op, arrays: Sequence[Any], attributes: dict[str, Any], out: Any = None) -> Any:
@@ -39,7 +41,14 @@ def run(op: Op, arrays: Sequence[Any], attributes: dict[str, Any], out: Any = No
     The result has the storage type that the operator declares. What autograd is to know of is computed a second
     time on dense arrays, which stand for the sparse ones on the tape.
     """
+    # from a symbol they come as text
+    attributes = {name: _parsed(op, name, value) for name, value in attributes.items()}
     stype = storage_of(op, [each.stype for each in arrays], attributes)
+    if op.name in _FOR_ROWS_ALONE and not isinstance(arrays[0], RowSparseNDArray):
+        raise AttributeTypeError(
+            f"{op.name} takes a row_sparse array, not {arrays[0].stype}; tostype('row_sparse') makes "
+            f"one of a dense array."
+        )
     if state.recording and any(each._is_sparse and each._is_taped() for each in arrays):
         found = _recorded(op, arrays, attributes, stype)
     else:
@@ -52,6 +61,11 @@ def run(op: Op, arrays: Sequence[Any], attributes: dict[str, Any], out: Any = No
         if target is not result:
             _put(target, result)
     return out
+
+
+def _parsed(op: Op, name: str, value: Any) -> Any:
+    known = op.attributes.get(name)
+    return value if known is None or value is None else known.parse(value, op.name)
 
 
 def storage_of(op: Op, types: Sequence[str], attributes: dict[str, Any]) -> str | None:
@@ -323,8 +337,6 @@ def _cast_storage(op: Op, arrays: Sequence[Any], attributes: dict[str, Any]) -> 
 
 @rule("_sparse_retain")
 def _retain(op: Op, arrays: Sequence[Any], attributes: dict[str, Any]) -> Any:
-    if not isinstance(arrays[0], RowSparseNDArray):
-        raise AttributeTypeError("retain takes a row_sparse array.")
     return arrays[0]._retained(arrays[1])
 
 

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from mixnet.base import ShapeError
+from mixnet.ndarray.adamw import adamw_functions
 from mixnet.ndarray.create import full
 from mixnet.ndarray.invoke import invoke
 from mixnet.ndarray.ndarray import NDArray
@@ -33,66 +34,13 @@ def _turns(rule: str, *lists: Sequence[NDArray]) -> list[NDArray]:
     return [array for turn in zip(*lists, strict=True) for array in turn]
 
 
-def adamw_update(
-    weight: NDArray,
-    grad: NDArray,
-    mean: NDArray,
-    var: NDArray,
-    rescale_grad: Any,
-    lr: float,
-    eta: float,
-    beta1: float = 0.9,
-    beta2: float = 0.999,
-    epsilon: float = 1e-8,
-    wd: float = 0,
-    clip_gradient: float = -1,
-    out: Any = None,
-    name: str | None = None,
-    **kwargs: Any,
-) -> NDArray:
-    """One step of Adam with the decay apart from the gradient; ``eta`` scales both.
-
-    Args:
-        mean: state, written.
-        var: state, written.
-        rescale_grad: the loss scale, a number or an array of one; where it is 0 or not finite,
-            weight and states stay as they are.
-        wd: decay.
-        clip_gradient: greatest size of a gradient's element, none if below 0.
-    """
-    attributes = {
-        "lr": lr, "eta": eta, "beta1": beta1, "beta2": beta2, "epsilon": epsilon, "wd": wd,
-        "clip_gradient": clip_gradient, **kwargs,
-    }  # fmt: skip
-    arrays = [weight, grad, mean, var, _scale(rescale_grad, weight)]
-    return invoke(find("_adamw_update"), arrays, attributes, out)  # type: ignore[no-any-return]
+def _call(
+    op: str, arrays: Sequence[NDArray], attributes: dict[str, Any], out: Any, name: Any
+) -> Any:
+    return invoke(find(op), arrays, attributes, out)
 
 
-def mp_adamw_update(
-    weight: NDArray,
-    grad: NDArray,
-    mean: NDArray,
-    var: NDArray,
-    weight32: NDArray,
-    rescale_grad: Any,
-    lr: float,
-    eta: float,
-    beta1: float = 0.9,
-    beta2: float = 0.999,
-    epsilon: float = 1e-8,
-    wd: float = 0,
-    clip_gradient: float = -1,
-    out: Any = None,
-    name: str | None = None,
-    **kwargs: Any,
-) -> NDArray:
-    """``adamw_update`` of a half-precision weight with its float32 copy ``weight32``, written."""
-    attributes = {
-        "lr": lr, "eta": eta, "beta1": beta1, "beta2": beta2, "epsilon": epsilon, "wd": wd,
-        "clip_gradient": clip_gradient, **kwargs,
-    }  # fmt: skip
-    arrays = [weight, grad, mean, var, weight32, _scale(rescale_grad, weight)]
-    return invoke(find("_mp_adamw_update"), arrays, attributes, out)  # type: ignore[no-any-return]
+adamw_update, mp_adamw_update = adamw_functions(_scale, _call)
 
 
 def multi_adamw_update(

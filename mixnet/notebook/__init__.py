@@ -1,6 +1,6 @@
 """``mx.notebook``: callbacks that keep what training tells, for notebooks."""
 
-from mixnet.lazy import submodules as _submodules
+from mixnet.process.lazy import submodules as _submodules
 
 
 class Bokeh_Failed_To_Import:

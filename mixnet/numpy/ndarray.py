@@ -14,9 +14,9 @@ from mixnet.ndarray.invoke import invoke
 from mixnet.ndarray.ndarray import NDArray
 from mixnet.ndarray.operators import Binary
 from mixnet.numpy.call import set_default_face
-from mixnet.ops.numpy_shape import filled_shape
+from mixnet.ops.numpy.shape import filled_shape
 from mixnet.ops.registry import Op
-from mixnet.runtime.value import from_host
+from mixnet.runtime.value.value import from_host
 
 
 def _wanted_shape(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[int, ...]:

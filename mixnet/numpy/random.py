@@ -7,12 +7,13 @@ from typing import Any
 import numpy as onp
 
 from mixnet.base import AttributeValueError, NotDefinedError, ShapeError, checked_shape
+from mixnet.numpy.array_parameters import check_array_parameter
 from mixnet.numpy.call import as_array, call, is_array, name_of
 from mixnet.numpy.elementwise import FUNCTIONS
 from mixnet.numpy.linalg import cholesky
 from mixnet.numpy.products import matmul
 from mixnet.numpy.shape import expand_dims, squeeze
-from mixnet.ops.broadcast import check_broadcast
+from mixnet.ops.math.broadcast import check_broadcast
 
 
 def _size(size: Any) -> tuple[int, ...] | None:
@@ -31,6 +32,7 @@ def _two(
     given = {}
     for name, value in zip(names, (left, right), strict=True):
         given[name] = None if is_array(value) else float(value)
+        check_array_parameter(operator, name, value)
     if arrays:
         more.pop("ctx", None)
     return call(operator, *arrays, out=out, **given, size=_size(size), **more)
@@ -120,6 +122,7 @@ def chisquare(df: Any, size: Any = None, dtype: Any = None, ctx: Any = None) -> 
 def _one(operator: str, name: str, text: str) -> Any:
     def draw(value: Any, size: Any, ctx: Any, out: Any) -> Any:
         arrays = [value] if is_array(value) else []
+        check_array_parameter(operator, name, value)
         given = {name: None if arrays else float(value), "size": _size(size)}
         if not arrays:
             given["ctx"] = ctx

@@ -8,7 +8,7 @@ import numpy as onp
 
 from mixnet.base import AttributeValueError, IndexingError, NotDefinedError
 from mixnet.numpy.call import NUMBERS, as_array, call, is_array
-from mixnet.ops.ranges import AxisOf
+from mixnet.ops.schema.ranges import AxisOf
 
 
 def where(condition: Any, x: Any = None, y: Any = None) -> Any:

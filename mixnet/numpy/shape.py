@@ -124,6 +124,8 @@ def _cut(ary: Any, parts: Any, axis: int) -> list[Any]:
         return [ary[:] for _ in range(int(parts))]  # of no elements any part has none
     if whole:
         found = call("_npi_split", ary, indices=(), axis=axis, sections=int(parts))
+    elif not hasattr(ary, "shape"):  # a symbol: its extent is not known yet
+        found = call("_npi_split", ary, indices=(0, *map(int, parts)), axis=axis)
     else:
         # Indices beyond the end leave empty parts, as NumPy has it.
         extent = ary.shape[axis]
@@ -158,12 +160,9 @@ def split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[Any]:
 def array_split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[Any]:
     """Cut along ``axis`` into parts that differ by one at most, or before indices."""
     if isinstance(indices_or_sections, (int, onp.integer)):
-        sections, extent = int(indices_or_sections), ary.shape[axis]
+        sections = int(indices_or_sections)
         if sections <= 0:
             raise AttributeValueError(f"array_split: {sections} parts; give at least one.")
-        each, extra = divmod(extent, sections)
-        sizes = [each + 1] * extra + [each] * (sections - extra)
-        indices_or_sections = onp.cumsum(sizes)[:-1].tolist()
     return _cut(ary, indices_or_sections, axis)
 
 

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from mixnet.base import AttributeValueError
 from mixnet.ndarray.ndarray import NDArray
 from mixnet.numpy.call import call
-from mixnet.runtime.state import is_tracing
+from mixnet.runtime.value.state import is_tracing
 
 
 def constraint_check(input: Any, msg: str = "Constraint violated.", **kwargs: Any) -> Any:
@@ -18,9 +17,9 @@ def constraint_check(input: Any, msg: str = "Constraint violated.", **kwargs: An
         msg: text of the error.
 
     Raises:
-        ValueError: an element is false. Inside a traced graph the answer stays a value.
+        ValueError: an element is false; of a graph, whoever reads its results gets it.
     """
     found = call("_npx_constraint_check", input, msg=msg)
-    if isinstance(found, NDArray) and not is_tracing() and not bool(found.asnumpy()):
-        raise AttributeValueError(msg)
+    if isinstance(found, NDArray) and not is_tracing():
+        found.wait_to_read()
     return found

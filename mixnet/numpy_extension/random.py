@@ -7,8 +7,8 @@ from typing import Any
 import numpy as onp
 
 from mixnet.base import AttributeValueError
-from mixnet.ndarray.ndarray import NDArray, on_host
-from mixnet.numpy.call import NUMBERS, call, is_array, name_of
+from mixnet.numpy.array_parameters import check_array_parameter
+from mixnet.numpy.call import call, is_array, name_of
 from mixnet.random import seed as _seed
 
 
@@ -35,8 +35,7 @@ def bernoulli(
     parameter = prob if logit is None else logit
     given: dict[str, Any] = {"prob": None, "logit": None, "is_logit": logit is not None}
     arrays = [parameter] if is_array(parameter) else []
-    if prob is not None:
-        _check_share(prob)
+    check_array_parameter("_npi_bernoulli", "prob", prob)
     if not arrays:
         given["logit" if prob is None else "prob"] = float(parameter)
         given["ctx"] = ctx
@@ -45,12 +44,6 @@ def bernoulli(
     return call(
         "_npi_bernoulli", *arrays, out=out, size=size, dtype=name_of(dtype or onp.float32), **given
     )
-
-
-def _check_share(prob: Any) -> None:
-    known = on_host(prob) if isinstance(prob, NDArray) else prob if isinstance(prob, NUMBERS) else 0
-    if known is not None and not onp.all((onp.asarray(known) >= 0) & (onp.asarray(known) <= 1)):
-        raise AttributeValueError("bernoulli: prob is from 0 to 1; logit takes any number.")
 
 
 def _batched(operator: str, names: tuple[str, str], left: Any, right: Any, more: Any) -> Any:

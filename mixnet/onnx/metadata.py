@@ -6,8 +6,8 @@ import os
 from typing import Any
 
 from mixnet.base import FileFormatError
+from mixnet.files.reading import content_of
 from mixnet.onnx.package import onnx_package
-from mixnet.reading import content_of
 
 
 def read_model(path: str | os.PathLike[str]) -> Any:

@@ -10,13 +10,13 @@ import jax
 import jax.numpy as jnp
 
 from mixnet.base import MXNetError, ShapeError
-from mixnet.ops.attributes import ONE
+from mixnet.ops.array.indexing import index_copy
 from mixnet.ops.derive import array, parameters_of, present
-from mixnet.ops.elementwise import quadratic, to_dtype
-from mixnet.ops.gradient import gradient_multiplier
-from mixnet.ops.hawkes import hawkesll
-from mixnet.ops.indexing import index_copy
+from mixnet.ops.math.elementwise import quadratic, to_dtype
+from mixnet.ops.math.gradient import gradient_multiplier
+from mixnet.ops.math.hawkes import hawkesll
 from mixnet.ops.registry import Op, op
+from mixnet.ops.schema.attributes import ONE
 
 
 def gradients(
@@ -67,7 +67,7 @@ def with_gradients(
         The outputs, and ``pull(heads, headed, wanted)`` for some of ``headed`` and of ``wanted``,
         as in :func:`gradients`.
     """
-    if getattr(forward, "passes_gradient", False):
+    if forward.passes_gradient:
         return tuple(forward.apply(statics, inputs, scalars)), _passing(inputs)
     kinds = {inputs[i].dtype for i in wanted}
     whole = {kind for kind in kinds if jnp.issubdtype(kind, jnp.integer)}

@@ -1,40 +1,150 @@
-"""What stands in a node without being of the registry: operators that passes put into graphs."""
+"""What a node's ``op`` is: one class below operators of the registry, gradients, copies and whole graphs."""
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+if TYPE_CHECKING:
+    from mixnet.ops.schema.attributes import Attribute
+    from mixnet.ops.schema.over_devices import OverDevices
+    from mixnet.ops.schema.storage import Storage
+
+Arrays = Sequence[Any]
+Statics = tuple[Any, ...]
 
 
-class PlainOperator:
-    """What most of them have in common: one output, no attributes, no states, no randomness.
+class FlopsRule(NamedTuple):
+    """How floating point operations follow from shapes and attributes; see ``Op.set_flops``."""
 
-    A subclass has a ``name`` and ``apply``, and says what is otherwise.
+    count: Callable[..., int]
+    attributes: tuple[str, ...]
+    is_product: bool
+
+
+class Operator:
+    """What can stand in a node, and all that graphs, passes and the runtime ask of it.
+
+    As it stands here it has one output, no attributes, no states, no gradient and no randomness. A subclass
+    has a ``name`` and ``apply``, and says what is otherwise; :class:`mixnet.ops.registry.Op` documents the facts.
     """
 
-    differentiable = False
-    takes_key = False
-    takes_training = False
-    variadic: str | None = None
+    name: str
+    arrays: tuple[str, ...] = ()
+    attributes: Mapping[str, Attribute] = {}
     states: tuple[str, ...] = ()
-    attributes: dict[str, Any] = {}
+    variadic: str | None = None
+    num_args: str | None = "num_args"
+
+    differentiable: bool = False
+    passes_gradient: bool = False
+    takes_key: bool = False
+    takes_training: bool = False
+    calls_python: bool = False
+    keeps_outputs: bool = False
+
+    function: Callable[..., Any] | None = None
+    output_specs: Callable[[Any, Sequence[Any]], list[Any]] | None = None
+    """Shape and dtype of every output from those of the inputs, where tracing is not needed for it."""
+    dataflow: Callable[..., tuple[Any, ...]] | None = None
+    """``apply`` for those who ask what depends on what, where ``apply`` also says in which order to compute."""
+    program: Any = None
+    """Its primitive steps, a :class:`mixnet.ops.tracing.dataflow.Program`, where they are known already."""
+    graph: Any = None
+    """The :class:`mixnet.graph.graph.Graph` that it stands for."""
+    forward: Operator | None = None
+    """The operator whose gradient it is."""
+    row_gradient: Any = None
+    storage: Storage | None = None
+    flops: int | None = None
+    """Floating point operations for each element of the first input; None for one for each element written."""
+    flops_rule: FlopsRule | None = None
+    precision: str | None = None
+    """What it wants its inputs in under mixed precision: ``low``, ``full``, ``widest``; None for what comes."""
+    over_devices: OverDevices | None = None
+    bodies: Callable[..., list[tuple[Any, list[Any]]]] | None = None
+
+    calls: dict[Any, Any]
 
     def __init__(self) -> None:
-        self.calls: dict[Any, Any] = {}  # the runtime's memo, as that of an ``Op``
+        self.calls = {}  # the runtime's memo: (statics, input specs) -> call
 
-    def num_outputs(self, statics: Any = (), num_inputs: int = 0) -> int:
-        """One."""
-        return 1
+    # ---- computing ------------------------------------------------------------------------------
 
-    def num_visible(self, statics: Any = (), num_inputs: int = 0) -> int:
-        """All outputs."""
-        return self.num_outputs(statics, num_inputs)
+    def apply(self, statics: Any, arrays: Arrays, scalars: Arrays = ()) -> tuple[Any, ...]:
+        """Outputs, then new states, then residuals, of JAX arrays or tracers."""
+        raise NotImplementedError(f"{self!r} does not run within a program.")
 
-    def keywords(self, statics: Any, scalars: Any = ()) -> dict[str, Any]:
-        """No attributes."""
+    def run_values(self, statics: Any, values: Sequence[Any]) -> list[Any] | None:
+        """Outputs of a call that runs between programs; None for what is recorded as others are."""
+        return None
+
+    # ---- facts about a call ---------------------------------------------------------------------
+
+    def keywords(self, statics: Any, scalars: Arrays = ()) -> dict[str, Any]:
+        """Attributes by name."""
         return {}
 
+    def num_outputs(self, statics: Any, num_inputs: int = 0) -> int:
+        """Outputs, without states and residuals."""
+        return 1
 
-def shared_by(op: Any, statics: Any) -> tuple[Any, ...]:
-    """Keys of the objects that calls of an operator share with others; see ``Op``."""
-    find = getattr(op, "shared", None)
-    return () if find is None else find(statics)
+    def num_visible(self, statics: Any, num_inputs: int = 0) -> int:
+        """Outputs that a caller sees."""
+        return self.num_outputs(statics, num_inputs)
+
+    def num_residuals(self, statics: Any, num_inputs: int = 0) -> int:
+        """Outputs behind all others that only backward reads."""
+        return 0
+
+    def output_names(self, statics: Any) -> tuple[str, ...]:
+        """Suffixes of the outputs' names."""
+        return ("output",)
+
+    def argument_names(self, statics: Any) -> tuple[str, ...]:
+        """Array parameters that a call takes."""
+        return self.arrays
+
+    def infer_input_shapes(self, statics: Any, shapes: Mapping[str, Any]) -> dict[str, Any]:
+        """Shapes of parameters that follow from the known ones."""
+        return {}
+
+    def written(self, statics: Any, num_inputs: int) -> dict[int, int]:
+        """Inputs that a call writes: place of each -> index of the output with its new value."""
+        return {}
+
+    def changed(self, statics: Any, num_inputs: int) -> dict[int, int]:
+        """Those of the ``written`` inputs that this call gives another value."""
+        return self.written(statics, num_inputs)
+
+    def kept(self, statics: Any) -> float | None:
+        """Share of a state that stays when backward moves it; None if states are written at once."""
+        return None
+
+    def draws(self, statics: Any) -> int:
+        """How many numbers of the stream of random numbers a call takes."""
+        return int(self.takes_key)
+
+    def shared(self, statics: Any) -> tuple[Any, ...]:
+        """Keys of the objects that calls with these attributes share with others."""
+        return ()
+
+    def parties(self, statics: Any) -> tuple[str, int] | None:
+        """Name of the meeting of devices that a call takes part in, and how many they are."""
+        return None
+
+    # ---- its gradient ---------------------------------------------------------------------------
+
+    def backward_node(self, node: Any, heads: Sequence[Any], wanted: Sequence[int]) -> Any:
+        """The node with the gradients of the inputs ``wanted``; None to have the function differentiated."""
+        return None
+
+    def names_rows(self, position: int) -> bool:
+        """Whether the gradient of an input can be told by rows."""
+        return self.row_gradient is not None and self.row_gradient.position == position
+
+    def rows_node(
+        self, node: Any, heads: Sequence[Any], rows: Sequence[int]
+    ) -> tuple[Any, list[int]] | None:
+        """One node with the row gradients of several inputs, and how many pairs each has; None for one by one."""
+        return None

@@ -9,7 +9,9 @@ from typing import Any
 import numpy as np
 
 from mixnet.base import MXNetError, ShapeError
-from mixnet.ops.attributes import Dynamic
+from mixnet.ops.operator import Operator
+from mixnet.ops.registry import Op
+from mixnet.ops.schema.attributes import Dynamic
 
 Shape = tuple[int, ...]
 
@@ -52,14 +54,17 @@ _SENTENCES: tuple[tuple[str, Callable[[re.Match[str]], str]], ...] = (
 )
 
 
-def is_own(op: Any) -> bool:
+def is_own(op: Operator) -> bool:
     """Whether the operator was declared outside of mixnet: its errors are its author's to read."""
-    function = getattr(op, "function", None)
-    return function is not None and not function.__module__.startswith("mixnet.")
+    return op.function is not None and not op.function.__module__.startswith("mixnet.")
 
 
 def explain(
-    op: Any, statics: Any, shapes: Sequence[Shape], dtypes: Sequence[np.dtype], error: Exception
+    op: Operator,
+    statics: Any,
+    shapes: Sequence[Shape],
+    dtypes: Sequence[np.dtype],
+    error: Exception,
 ) -> ShapeError:
     """The error for inputs that an operator failed on while its shapes were evaluated.
 
@@ -70,24 +75,25 @@ def explain(
         dtypes: of its inputs.
         error: what its function, JAX or NumPy raised.
     """
-    declared = hasattr(op, "signature_text")
-    if getattr(op, "takes_key", False):  # the last input is no array of the caller's
+    if op.takes_key:  # the last input is no array of the caller's
         shapes, dtypes = shapes[:-1], dtypes[:-1]
-    names = getattr(op, "arrays", ())
     inputs = ", ".join(
-        f"{names[i] if i < len(names) else i}: {dtype.name}{list(shape)}"
+        f"{op.arrays[i] if i < len(op.arrays) else i}: {dtype.name}{list(shape)}"
         for i, (shape, dtype) in enumerate(zip(shapes, dtypes, strict=True))
     )
-    given = ", ".join(_given(op, statics)) if declared else ""
+    declared = op if isinstance(op, Op) else None
+    given = ", ".join(_given(declared, statics)) if declared else ""
     because = reason(op, statics, shapes, error)
-    usage = declared and (not because or "not given" in because)
+    usage = ""
+    if declared and (not because or "not given" in because):
+        usage = f" Call it as {declared.usage()}."
     return ShapeError(
-        f"{getattr(op, 'title', op.name)} does not take inputs ({inputs}){f' with {given}' if given else ''}"
-        f"{f': {because}' if because else ''}.{f' Call it as {op.usage()}.' if usage else ''}"
+        f"{declared.title if declared else op.name} does not take inputs ({inputs}){f' with {given}' if given else ''}"
+        f"{f': {because}' if because else ''}.{usage}"
     )
 
 
-def _given(op: Any, statics: Any) -> list[str]:
+def _given(op: Op, statics: Any) -> list[str]:
     """The attributes of a call that are not the default ones."""
     known = op.keywords(statics)
     return [
@@ -97,7 +103,7 @@ def _given(op: Any, statics: Any) -> list[str]:
     ]
 
 
-def reason(op: Any, statics: Any, shapes: Sequence[Shape | None], error: Exception) -> str:
+def reason(op: Operator, statics: Any, shapes: Sequence[Shape | None], error: Exception) -> str:
     """Why it failed, without a full stop; nothing if that cannot be said in the caller's words.
 
     Args: as of :func:`explain`.
@@ -105,17 +111,17 @@ def reason(op: Any, statics: Any, shapes: Sequence[Shape | None], error: Excepti
     text = (str(error).strip() or type(error).__name__).splitlines()[0].rstrip(".")
     if is_own(op) or isinstance(error, MXNetError):
         return text
-    misfit = _misfit(op, statics, shapes, text) if hasattr(op, "signature_text") else ""
+    misfit = _misfit(op, statics, shapes, text) if isinstance(op, Op) else ""
     if misfit:
         return misfit
     for pattern, sentence in _SENTENCES:
         match = re.search(pattern, text)
         if match:
             return sentence(match)
-    return _no_axis(op, statics, shapes) if hasattr(op, "signature_text") else ""
+    return _no_axis(op, statics, shapes) if isinstance(op, Op) else ""
 
 
-def _no_axis(op: Any, statics: Any, shapes: Sequence[Shape | None]) -> str:
+def _no_axis(op: Op, statics: Any, shapes: Sequence[Shape | None]) -> str:
     """An axis of the attributes that the first input does not have."""
     if not shapes or shapes[0] is None:
         return ""
@@ -128,7 +134,7 @@ def _no_axis(op: Any, statics: Any, shapes: Sequence[Shape | None]) -> str:
     return ""
 
 
-def _misfit(op: Any, statics: Any, shapes: Sequence[Shape | None], text: str) -> str:
+def _misfit(op: Op, statics: Any, shapes: Sequence[Shape | None], text: str) -> str:
     """The first input that is left out, or has another shape than follows from the first one."""
     names = op.argument_names(statics)
     if op.variadic:

@@ -8,20 +8,26 @@ import itertools
 import re
 import typing
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, Literal
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 
 from mixnet.base import AttributeTypeError, DTypeError, MXNetError, ShapeError, did_you_mean
-from mixnet.ops.attributes import ONE, REQUIRED, Attribute, Dynamic, attribute, missing, with_ranges
-from mixnet.ops.over_devices import Exchange, OverDevices
-from mixnet.ops.storage import Storage
-from mixnet.ops.stream import advanced, key_at
-
-Arrays = Sequence[Any]
-Statics = tuple[Any, ...]
+from mixnet.ops.operator import Arrays, FlopsRule, Operator, Statics
+from mixnet.ops.schema.attributes import (
+    ONE,
+    REQUIRED,
+    Attribute,
+    Dynamic,
+    attribute,
+    missing,
+    with_ranges,
+)
+from mixnet.ops.schema.over_devices import Exchange, OverDevices
+from mixnet.ops.schema.storage import Storage
+from mixnet.ops.schema.stream import advanced, key_at
 
 OPERATORS: dict[str, Op] = {}
 """Every operator by each of its names: MXNet's registered name and its aliases."""
@@ -42,7 +48,7 @@ class Place(typing.NamedTuple):
     sliced: bool = False
 
 
-class Op:
+class Op(Operator):
     """An operator: what can stand in a node of a graph.
 
     Args:
@@ -70,6 +76,7 @@ class Op:
         num_args: attribute in symbol files that counts variadic inputs; None where the number of
             inputs follows from the other attributes.
         one_dtype: whether all arrays must have one dtype; otherwise the function says what it takes.
+        floats: whether the first array must be of floating point numbers.
         differentiable: False stops gradients, as for comparisons.
         passes_gradient: whether the gradient of its one array is that of its output in the array's
             dtype, whatever the two dtypes are, as for casts.
@@ -80,9 +87,15 @@ class Op:
             attributes. By default every call of an operator with a key takes one.
         keeps_outputs: whether its gradient reads the outputs of the very call, and never calls
             again. They come once more behind the outputs and states, for backward to find them.
+        flops: floating point operations for each element of the first input, 0 for what only moves or names
+            elements; by default one for each element written. ``set_flops`` says more.
+        precision: what it wants its floating-point inputs in under mixed precision: ``low`` for half
+            precision, ``full`` for float32, ``widest`` for the widest among them; None for what comes.
         initializers: how parameters start that a symbol makes by itself, as ``Initializer.dumps``
             says it, where that does not follow from their names.
     """
+
+    function: Callable[..., Any]
 
     def __init__(
         self,
@@ -101,14 +114,18 @@ class Op:
         method: bool = False,
         num_args: str | None = "num_args",
         one_dtype: bool = False,
+        floats: bool = False,
         differentiable: bool = True,
         passes_gradient: bool = False,
         calls_python: bool = False,
         shares: Callable[..., Any] | None = None,
         draws: Callable[..., int] | None = None,
         keeps_outputs: bool = False,
+        flops: int | None = None,
+        precision: Literal["low", "full", "widest"] | None = None,
         initializers: Mapping[str, str] | None = None,
     ):
+        super().__init__()
         self.name = name
         self.title = _PREFIX.sub("", name)  # as people call it
         self.function = function
@@ -123,12 +140,15 @@ class Op:
         self.method = method
         self.num_args = num_args
         self.one_dtype = one_dtype
+        self.floats = floats
         self.differentiable = differentiable
         self.passes_gradient = passes_gradient
         self.calls_python = calls_python
         self._shares = shares
         self._share_names = () if shares is None else tuple(inspect.signature(shares).parameters)
         self.keeps_outputs = keeps_outputs
+        self.flops = flops
+        self.precision = precision
         self.initializers = dict(initializers or {})
         self._outputs, self._visible, self._arguments = outputs, visible, arguments
         self._check = check
@@ -142,11 +162,10 @@ class Op:
         self.row_gradient: RowGradient | None = None
         self.check_known: Callable[..., None] | None = None
         self.checked_place = 0
-        self.over_devices: OverDevices | None = None
+        self.over_devices: OverDevices[Op] | None = None
         self.storage: Storage | None = None
         self.bodies: Callable[..., list[tuple[Any, list[Place]]]] | None = None
         self._bound: dict[Any, Statics] = {}
-        self.calls: dict[Any, Any] = {}  # the runtime's memo: (statics, input specs) -> call
         self._read_signature()
         self.__doc__ = with_ranges(inspect.getdoc(function) or "", self.attributes.values())
         if self._states and self.variadic:
@@ -234,7 +253,8 @@ class Op:
 
         The rule names the array parameters whose values it reads, which it gets as NumPy arrays,
         and the attributes it needs. What it returns becomes the attribute ``size``, so that the
-        function computes a result of known shape. Such an operator cannot be in a traced graph.
+        function computes a result of known shape. A graph is cut at such an operator, see
+        :func:`mixnet.passes.place_devices.place_devices`.
         """
         names = tuple(inspect.signature(rule).parameters)
 
@@ -256,6 +276,25 @@ class Op:
 
         self.measure = measure
         return rule
+
+    def set_flops(
+        self, is_product: bool = False
+    ) -> Callable[[Callable[..., int]], Callable[..., int]]:
+        """Decorator: floating point operations of a call, a multiplication and an addition being two.
+
+        ``rule(inputs, outputs, ...)`` gets the shapes that are read and written, and the attributes it names.
+
+        Args:
+            is_product: whether it is a product of its first two inputs, so that the gradient of each costs
+                as much as the call.
+        """
+
+        def declare(rule: Callable[..., int]) -> Callable[..., int]:
+            names = tuple(inspect.signature(rule).parameters)[2:]
+            self.flops_rule = FlopsRule(rule, names, is_product)
+            return rule
+
+        return declare
 
     def set_bodies(self, rule: Callable[..., Any]) -> Callable[..., Any]:
         """Decorator: the bodies that the operator runs, and the :class:`Place` of each body's inputs.
@@ -281,13 +320,13 @@ class Op:
 
     def set_over_devices(
         self, own: Op, exchange: Exchange, rest: Op
-    ) -> Callable[[Callable[..., Any]], OverDevices]:
+    ) -> Callable[[Callable[..., Any]], OverDevices[Op]]:
         """Decorator: how the operator computes where its batch is spread over devices.
 
         The arguments are those of :class:`OverDevices`; the rule is its ``parties``.
         """
 
-        def declare(parties: Callable[..., tuple[str, int] | None]) -> OverDevices:
+        def declare(parties: Callable[..., tuple[str, int] | None]) -> OverDevices[Op]:
             self.over_devices = OverDevices(own, exchange, rest, parties)
             return self.over_devices
 
@@ -362,6 +401,10 @@ class Op:
         if self.takes_training:
             found[TRAINING] = statics[len(self._order)]
         return found
+
+    def awaits_values(self, statics: Statics) -> bool:
+        """Whether the shape of the result depends on values that have not been read."""
+        return self.measure is not None and statics[self._order.index("size")] is None
 
     def rebind(self, statics: Statics, **changes: Any) -> Statics:
         """The bound attributes with some of them changed."""
@@ -532,6 +575,11 @@ class Op:
             self._check_axes(keywords, arrays[0].ndim)
         if self.one_dtype:
             self._check_dtypes(arrays)
+        if self.floats and arrays[0].dtype.kind in "biu":
+            raise DTypeError(
+                f"{self.title}: {self.arrays[0]} is {arrays[0].dtype.name}; it must be of floating point "
+                f"numbers. Cast it with astype('float32')."
+            )
         if self.takes_key:
             keywords[STREAM if self.takes_stream else KEY] = key
         found = self.function(*self._place(statics, arrays), **keywords)
@@ -626,28 +674,22 @@ class Op:
         return f"<operator {self.signature_text()}>"
 
 
-class RowGradient:
+class RowGradient(Operator):
     """The operator of a row_sparse gradient: head and inputs in, numbers of rows and rows out."""
 
-    differentiable = False
-    takes_key = takes_training = False
     variadic = "head and inputs"
-    num_args = "num_args"
-    states: tuple[str, ...] = ()
-    attributes: dict[str, Any] = {}
+    forward: Op
 
     def __init__(self, forward: Op, array: str, rule: Callable[..., Any]):
+        super().__init__()
         self.forward, self.rule = forward, rule
         self.position = forward.arrays.index(array)
         self.names = tuple(inspect.signature(rule).parameters)
         self.name = f"_rows_of_{forward.name}"
-        self.calls: dict[Any, Any] = {}
 
     def num_outputs(self, statics: Statics, num_inputs: int = 0) -> int:
         """Numbers of rows, and rows."""
         return 2
-
-    num_visible = num_outputs
 
     def keywords(self, statics: Statics, scalars: Arrays = ()) -> dict[str, Any]:
         """The forward operator's attributes."""

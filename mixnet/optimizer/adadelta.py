@@ -8,9 +8,10 @@ import jax.numpy as jnp
 import numpy as np
 
 from mixnet.ndarray.ndarray import NDArray
-from mixnet.ops.attributes import Scalar
+from mixnet.ops.schema.attributes import Scalar
+from mixnet.ops.update.optimizer_update import as_kind, prepared
 from mixnet.optimizer.base import Optimizer, register
-from mixnet.optimizer.rule import as_kind, rule, scaled
+from mixnet.optimizer.rule import rule
 
 
 @rule("square", "moved")
@@ -27,7 +28,7 @@ def adadelta_update(
     clip_gradient: float | None = None,
 ):
     """One step as long as the steps before it, relative to the gradients before it."""
-    gradient = scaled(grad, weight, rescale_grad, clip_gradient)
+    gradient = prepared(grad, weight, rescale_grad, clip_gradient)
     square = rho * square + (1 - rho) * jnp.square(gradient)
     step = jnp.sqrt(moved + epsilon) / jnp.sqrt(square + epsilon) * gradient
     moved = rho * moved + (1 - rho) * jnp.square(step)

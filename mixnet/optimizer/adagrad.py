@@ -8,9 +8,10 @@ import jax.numpy as jnp
 import numpy as np
 
 from mixnet.ndarray.ndarray import NDArray
-from mixnet.ops.attributes import Scalar
+from mixnet.ops.schema.attributes import Scalar
+from mixnet.ops.update.optimizer_update import as_kind, prepared
 from mixnet.optimizer.base import Optimizer, register
-from mixnet.optimizer.rule import as_kind, rule, scaled
+from mixnet.optimizer.rule import rule
 
 
 @rule("history")
@@ -26,7 +27,7 @@ def adagrad_update(
     clip_gradient: float | None = None,
 ):
     """One step of the gradient over the root of the sum of its squares; the decay comes apart."""
-    gradient = scaled(grad, weight, rescale_grad, clip_gradient)
+    gradient = prepared(grad, weight, rescale_grad, clip_gradient)
     history = history + jnp.square(gradient)
     step = gradient / jnp.sqrt(history + epsilon) + weight * as_kind(wd, weight)
     return (weight - as_kind(lr, weight) * step).astype(weight.dtype), history

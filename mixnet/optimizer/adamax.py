@@ -7,9 +7,10 @@ from typing import Any
 import jax.numpy as jnp
 
 from mixnet.ndarray.ndarray import NDArray
-from mixnet.ops.attributes import Scalar
+from mixnet.ops.schema.attributes import Scalar
+from mixnet.ops.update.optimizer_update import as_kind, prepared
 from mixnet.optimizer.base import Optimizer, register
-from mixnet.optimizer.rule import as_kind, rule, scaled
+from mixnet.optimizer.rule import rule
 
 
 @rule("mean", "largest")
@@ -27,7 +28,7 @@ def adamax_update(
     clip_gradient: float | None = None,
 ):
     """One step of the running mean over the running maximum; 0 / 0 is NaN, as in MXNet."""
-    gradient = scaled(grad, weight, rescale_grad, clip_gradient, wd)
+    gradient = prepared(grad, weight, rescale_grad, clip_gradient, wd)
     mean = beta1 * mean + (1 - beta1) * gradient
     largest = jnp.maximum(beta2 * largest, jnp.abs(gradient))
     return weight - as_kind(lr, weight) * mean / largest, mean, largest

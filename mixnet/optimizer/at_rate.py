@@ -7,9 +7,10 @@ from typing import Any
 
 from mixnet.ndarray.invoke import invoke
 from mixnet.ndarray.ndarray import NDArray
-from mixnet.ops.attributes import Scalar
-from mixnet.ops.update_variants import mixed_precision
-from mixnet.optimizer.rule import as_kind, rule, scaled
+from mixnet.ops.schema.attributes import Scalar
+from mixnet.ops.update.optimizer_update import as_kind, prepared
+from mixnet.ops.update.variants import mixed_precision
+from mixnet.optimizer.rule import rule
 
 
 @rule()
@@ -23,7 +24,7 @@ def sgd_update_at(
     clip_gradient: float | None = None,
 ):
     """One step; ``rate`` is ``(1,)``."""
-    gradient = scaled(grad, weight, rescale_grad, clip_gradient)
+    gradient = prepared(grad, weight, rescale_grad, clip_gradient)
     return weight - as_kind(rate, weight) * (gradient + as_kind(wd, weight) * weight)
 
 
@@ -40,7 +41,7 @@ def sgd_mom_update_at(
     clip_gradient: float | None = None,
 ):
     """One step with momentum; ``rate`` is ``(1,)``."""
-    gradient = scaled(grad, weight, rescale_grad, clip_gradient)
+    gradient = prepared(grad, weight, rescale_grad, clip_gradient)
     step = as_kind(rate, weight) * (gradient + as_kind(wd, weight) * weight)
     velocity = as_kind(momentum, weight) * velocity - step
     return weight + velocity, velocity

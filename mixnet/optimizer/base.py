@@ -13,7 +13,6 @@ from mixnet.base import (
     AttributeTypeError,
     AttributeValueError,
     CheckError,
-    MisuseWarning,
     NotDefinedError,
     checked_number,
     did_you_mean,
@@ -24,7 +23,7 @@ from mixnet.ndarray.invoke import invoke
 from mixnet.ndarray.ndarray import NDArray
 from mixnet.ops.registry import Op, find
 from mixnet.optimizer.refusal import explaining
-from mixnet.runtime.value import from_host
+from mixnet.runtime.value.value import from_host
 from mixnet.util import is_np_array
 
 _HALF = (np.float16, bfloat16.type)
@@ -159,7 +158,7 @@ class Optimizer:
             UserWarning: a scheduler sets it.
         """
         if self.lr_scheduler is not None:
-            raise MisuseWarning(
+            raise UserWarning(
                 "LRScheduler of the optimizer has already been defined: it sets the learning rate. "
                 "Change its base_lr, or make the optimizer without a scheduler."
             )

@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from mixnet.ndarray.ndarray import NDArray
-from mixnet.ops.attributes import Scalar
+from mixnet.ops.schema.attributes import Scalar
+from mixnet.ops.update.optimizer_update import as_kind, prepared
 from mixnet.optimizer.base import Optimizer, register
-from mixnet.optimizer.rule import as_kind, rule, scaled
+from mixnet.optimizer.rule import rule
 
 
 def _step_of(grad, weight, previous, lr, wd, lamda):
@@ -28,7 +29,7 @@ def dcasgd_update(
     clip_gradient: float | None = None,
 ):
     """One step; ``previous`` becomes the weight before it."""
-    gradient = scaled(grad, weight, rescale_grad, clip_gradient)
+    gradient = prepared(grad, weight, rescale_grad, clip_gradient)
     return weight + _step_of(gradient, weight, previous, lr, wd, lamda), weight
 
 
@@ -47,7 +48,7 @@ def dcasgd_mom_update(
     clip_gradient: float | None = None,
 ):
     """One step with momentum."""
-    gradient = scaled(grad, weight, rescale_grad, clip_gradient)
+    gradient = prepared(grad, weight, rescale_grad, clip_gradient)
     velocity = momentum * velocity + _step_of(gradient, weight, previous, lr, wd, lamda)
     return weight + velocity, velocity, weight
 

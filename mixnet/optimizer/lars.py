@@ -9,10 +9,11 @@ import numpy as np
 
 from mixnet.ndarray.invoke import invoke
 from mixnet.ndarray.ndarray import NDArray
-from mixnet.ops.attributes import Scalar
+from mixnet.ops.schema.attributes import Scalar
+from mixnet.ops.update.optimizer_update import as_kind
 from mixnet.optimizer.at_rate import step_at
 from mixnet.optimizer.base import Optimizer, aggregation, each_of, register
-from mixnet.optimizer.rule import as_kind, rule
+from mixnet.optimizer.rule import rule
 
 
 @rule()

@@ -7,9 +7,10 @@ from typing import Any
 import jax.numpy as jnp
 
 from mixnet.ndarray.ndarray import NDArray
-from mixnet.ops.attributes import Scalar
+from mixnet.ops.schema.attributes import Scalar
+from mixnet.ops.update.optimizer_update import as_kind, prepared
 from mixnet.optimizer.base import Optimizer, register
-from mixnet.optimizer.rule import as_kind, rule, scaled
+from mixnet.optimizer.rule import rule
 
 
 @rule("mean", "var")
@@ -39,7 +40,7 @@ def nadam_update(
         product: product of the momenta so far; ``next_product`` with the next one.
         correction: ``1 - beta2 ** t``.
     """
-    gradient = scaled(grad, weight, rescale_grad, clip_gradient, wd)
+    gradient = prepared(grad, weight, rescale_grad, clip_gradient, wd)
     mean = beta1 * mean + (1 - beta1) * gradient
     var = beta2 * var + (1 - beta2) * jnp.square(gradient)
     now = gradient / as_kind(1 - product, weight)

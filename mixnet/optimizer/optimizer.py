@@ -1,5 +1,9 @@
-"""MXNet's import path of the optimizers; each is in a file of its own."""
+"""MXNet's import path of the optimizers: each is in a file of its own, and is named here alone."""
 
+from typing import Any as _Any
+
+from mixnet import ndarray as _nd
+from mixnet.base import UnknownAttributeError as _UnknownAttributeError
 from mixnet.ndarray.namespace import OPERATORS as _OPERATORS
 from mixnet.optimizer.adadelta import AdaDelta as AdaDelta
 from mixnet.optimizer.adagrad import AdaGrad as AdaGrad
@@ -27,29 +31,9 @@ from mixnet.optimizer.updater import get_updater as get_updater
 
 NDabs = _OPERATORS.function("abs")
 
-__all__ = [
-    "AdaDelta",
-    "AdaGrad",
-    "Adam",
-    "Adamax",
-    "DCASGD",
-    "FTML",
-    "Ftrl",
-    "LAMB",
-    "LARS",
-    "LBSGD",
-    "NAG",
-    "NDabs",
-    "Nadam",
-    "Optimizer",
-    "RMSProp",
-    "SGD",
-    "SGLD",
-    "Signum",
-    "Test",
-    "Updater",
-    "ccSGD",
-    "create",
-    "get_updater",
-    "register",
-]
+
+def __getattr__(name: str) -> _Any:
+    # Optimizers of one's own take from here the operators and arrays that MXNet's file computes with.
+    if name.startswith("_") or not hasattr(_nd, name):
+        raise _UnknownAttributeError(f"module {__name__!r} has no attribute {name!r}.")
+    return getattr(_nd, name)

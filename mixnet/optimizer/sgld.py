@@ -8,9 +8,10 @@ import jax
 import jax.numpy as jnp
 
 from mixnet.ndarray.ndarray import NDArray
-from mixnet.ops.attributes import Scalar
+from mixnet.ops.schema.attributes import Scalar
+from mixnet.ops.update.optimizer_update import as_kind, prepared
 from mixnet.optimizer.base import Optimizer, register
-from mixnet.optimizer.rule import as_kind, rule, scaled
+from mixnet.optimizer.rule import rule
 
 
 @rule()
@@ -25,7 +26,7 @@ def sgld_update(
     key: Any = None,
 ):
     """Half a step of gradient descent, and normal noise of variance ``lr``."""
-    gradient = scaled(grad, weight, rescale_grad, clip_gradient)
+    gradient = prepared(grad, weight, rescale_grad, clip_gradient)
     rate = as_kind(lr, weight)
     noise = jax.random.normal(key, weight.shape, weight.dtype) * jnp.sqrt(rate)
     return weight - rate / 2 * (gradient + as_kind(wd, weight) * weight) + noise

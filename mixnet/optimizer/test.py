@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from mixnet.ndarray.ndarray import NDArray
-from mixnet.ops.attributes import Scalar
+from mixnet.ops.schema.attributes import Scalar
+from mixnet.ops.update.optimizer_update import as_kind
 from mixnet.optimizer.base import Optimizer, register
-from mixnet.optimizer.rule import as_kind, rule
+from mixnet.optimizer.rule import rule
 
 
 @rule("copy")

@@ -11,12 +11,12 @@ from typing import Any
 from mixnet.autograd.scope import RecordingScope
 from mixnet.base import AttributeTypeError, FileFormatError
 from mixnet.context import Context
+from mixnet.files.whole_file import read_whole
 from mixnet.ndarray.ndarray import NDArray
 from mixnet.optimizer.base import Optimizer
 from mixnet.optimizer.state_check import Weights, checked
 from mixnet.optimizer.state_file import dumps, loads
-from mixnet.runtime.files import read as read_file
-from mixnet.runtime.whole_file import read_whole
+from mixnet.runtime.record.files import read as read_file
 
 
 class Updater:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from mixnet.graph.draws import drawing, numbers_of_draws
 from mixnet.graph.graph import Graph
 from mixnet.graph.node import Entry, Node
-from mixnet.ops.stream import STREAM_SPEC
+from mixnet.ops.schema.stream import STREAM_SPEC
 from mixnet.passes.set_training import in_mode
 
 KEY_NAME = "random key"

@@ -19,71 +19,31 @@ import numpy as np
 from mixnet import config
 from mixnet.graph.graph import Graph
 from mixnet.graph.node import Entry, Node
-from mixnet.ops.lowering import batch_norm, convolution, onednn, pooling
+from mixnet.ops.lowering import batch_norm, convolution, grouped, integers, onednn, pooling
 from mixnet.ops.lowering.activation import RELU_GRADIENT
 from mixnet.ops.lowering.lowering import Lowering
-from mixnet.ops.pooling import window_widths
+from mixnet.ops.nn.pooling import window_widths
+from mixnet.ops.quantized.fused import body_order, parts_of
 from mixnet.ops.registry import find
+from mixnet.ops.tracing.any_layout import takes_any_layout
 from mixnet.passes.differentiate import BackwardOp
 from mixnet.passes.facts import Facts, Known
 
-# Operators that work on elements, or on axes of equal numbers: any layout will do, if all inputs
-# have the same.
-POINTWISE = frozenset(
-    [
-        "Activation",
-        "BlockGrad",
-        "Cast",
-        "LeakyReLU",
-        "_copy",
-        "_grad_add",
-        "abs",
-        "add_n",
-        "amp_cast",
-        "clip",
-        "erf",
-        "exp",
-        "hard_sigmoid",
-        "log",
-        "negative",
-        "ones_like",
-        "relu",
-        "sigmoid",
-        "softsign",
-        "sqrt",
-        "square",
-        "tanh",
-        "zeros_like",
-        "broadcast_add",
-        "broadcast_div",
-        "broadcast_maximum",
-        "broadcast_minimum",
-        "broadcast_mul",
-        "broadcast_sub",
-        "elemwise_add",
-        "elemwise_div",
-        "elemwise_mul",
-        "elemwise_sub",
-        "_div_scalar",
-        "_maximum_scalar",
-        "_minimum_scalar",
-        "_minus_scalar",
-        "_mul_scalar",
-        "_plus_scalar",
-        "_power_scalar",
-        "_rdiv_scalar",
-        "_rminus_scalar",
-        "_npi_absolute",
-        "_npi_add",
-        "_npi_exp",
-        "_npi_multiply",
-        "_npi_negative",
-        "_npi_subtract",
-        "_npi_tanh",
-    ]
-)
 # Operators that name the axis of channels, and the attribute that does.
 NAMING_AXIS = {"BatchNorm": "axis", "Concat": "dim", "_contrib_BatchNormWithReLU": "axis"}
+# The same on integers: arrays beside images are ends of ranges.
+ON_INTEGERS = frozenset(
+    [
+        "_contrib_quantize_v2",
+        "_contrib_dequantize",
+        "_contrib_requantize",
+        "_contrib_quantized_act",
+        "_contrib_quantized_elemwise_add",
+        "_contrib_quantized_elemwise_mul",
+    ]
+)
+FUSED = "_sg_mkldnn_conv"
+_CONVOLUTIONS = ("Convolution", FUSED)
 _TO_LAST, _TO_FIRST = (0, 2, 3, 1), (0, 3, 1, 2)
 _DIRECT = ("NCHW", None)
 
@@ -143,7 +103,7 @@ def choose_layout(graph: Graph, facts: Facts | None = None) -> Graph:
     mode = config.get("MIXNET_LAYOUT")
     if mode == "off" or facts is None or facts.platform != "cpu" or facts.inputs is None:
         return graph
-    if not any(_operator(node).name == "Convolution" for node in graph.nodes if node.op):
+    if not any(_operator(node).name in _CONVOLUTIONS for node in graph.nodes if node.op):
         return graph
     specs = facts.specs(graph)
     least = ONEDNN_LEAST_HOT if facts.hot else ONEDNN_LEAST
@@ -152,15 +112,21 @@ def choose_layout(graph: Graph, facts: Facts | None = None) -> Graph:
 
 
 def multiplications(graph: Graph, specs: Mapping[Entry, Known]) -> int:
-    """How many multiplications the convolutions of a graph and their gradients take."""
+    """How many multiplications the convolutions of a graph and their gradients take.
+
+    In groups they count as often as XLA needs the time of one without groups.
+    """
     total = 0
     for node in graph.nodes:
-        if node.op is None or _operator(node).name != "Convolution":
+        if node.op is None or _operator(node).name not in _CONVOLUTIONS:
             continue
+        known = _keywords(node)
         if isinstance(node.op, BackwardOp):
-            result, weight, times = node.inputs[0], node.inputs[2], len(node.statics[2])
+            result, (data, weight), times = node.inputs[0], node.inputs[1:3], len(node.statics[2])
         else:
-            result, weight, times = Entry(node), node.inputs[1], 1
+            result, (data, weight), times = Entry(node), node.inputs[:2], 1
+        channels = specs[data][0][-1 if _is_last(known["layout"]) else 1]
+        times *= grouped.work_factor(channels, known["num_group"])
         total += times * math.prod(specs[result][0]) * math.prod(specs[weight][0][1:])
     return total
 
@@ -174,6 +140,20 @@ def cache_folder() -> Path | None:
 def _operator(node: Node) -> Any:
     """The operator of a node, or the one whose gradient it is."""
     return node.op.forward if isinstance(node.op, BackwardOp) else node.op
+
+
+def _keywords(node: Node) -> dict[str, Any]:
+    """Attributes of a node's operator, or of the one whose gradient it is."""
+    op = _operator(node)
+    found: dict[str, Any] = op.keywords(
+        node.statics[0] if isinstance(node.op, BackwardOp) else node.statics
+    )
+    return found
+
+
+def _is_last(layout: str | None) -> bool:
+    """Whether channels are the last axis."""
+    return layout is not None and layout.endswith("C")
 
 
 class _Rewrite:
@@ -226,18 +206,23 @@ class _Rewrite:
         backward = isinstance(node.op, BackwardOp)
         if op.name == "Convolution":
             rule = self._convolution_gradients if backward else self._convolution
+        elif op.name == FUSED:
+            rule = self._fused_integers
         elif not any(self.made[e].computed_last for e in node.inputs):
             return None
         elif op.name == "Pooling":
             rule = self._pooling_gradient if backward else self._pooling
         elif op.name in NAMING_AXIS:
             rule = self._naming_axis
-        elif op.name in POINTWISE:
-            rule = self._pointwise
+        elif op.name in ON_INTEGERS:
+            return self._same(node, node.statics)
+        elif op.name == "_contrib_quantized_pooling":
+            rule = self._pooling_of_integers
+        elif self._takes_any_layout(node):
+            rule = self._any_layout
         else:
             return None
-        statics = node.statics[0] if backward else node.statics
-        return rule(node, op.keywords(statics))
+        return rule(node, _keywords(node))
 
     def _shape(self, entry: Entry) -> tuple[int, ...]:
         return self.specs[entry][0]
@@ -259,21 +244,19 @@ class _Rewrite:
             "groups": known["num_group"],
         }
         channels = self._shape(data)[1]
-        if (
-            self.with_onednn
-            and known["num_group"] == 1
-            and dtype == np.float32
-            and onednn.computes(channels, plan["stride"])
-        ):
+        each = channels // plan["groups"]
+        if self.with_onednn and dtype == np.float32 and onednn.computes(each, plan["stride"]):
             return {**plan, "method": "onednn"}
+        if plan["groups"] > 1:
+            return {**plan, "method": "grouped"}
         pointwise = known["kernel"] == (1, 1) and plan["pad"] == (0, 0)
-        return {**plan, "method": "dot" if known["num_group"] == 1 and pointwise else "xla"}
+        return {**plan, "method": "dot" if pointwise else "xla"}
 
     def _convolution(self, node: Node, known: dict[str, Any]) -> list[Image] | None:
         data, weight, *bias = node.inputs
         plan = self._plan(data, weight, known)
         if plan is None:
-            return None
+            return self._grouped(grouped.CONVOLUTION, node, known, node.inputs, {})
         inputs = [self.made[data].last, *[self.made[each].first for each in (weight, *bias)]]
         plan["fusions"] = ("BIAS",) if bias else ()
         return [_image(convolution.CONVOLUTION, inputs, plan, node)]
@@ -285,7 +268,8 @@ class _Rewrite:
         head, data, weight, *_ = node.inputs
         plan = self._plan(data, weight, known)
         if plan is None:
-            return None
+            inputs = (head, data, weight)
+            return self._grouped(grouped.GRADIENTS, node, known, inputs, {"wanted": wanted})
         given = self.made[head].last
         images = []
         for position in wanted:
@@ -298,6 +282,31 @@ class _Rewrite:
                 images.append(Image(Entry(made)))
         return images
 
+    def _grouped(
+        self,
+        op: Lowering,
+        node: Node,
+        known: dict[str, Any],
+        inputs: Sequence[Entry],
+        more: dict[str, Any],
+    ) -> list[Image] | None:
+        """Channels in groups in one or three dimensions, or last: computed by themselves."""
+        dtypes = {self.specs[each][1] for each in inputs}
+        if known["num_group"] == 1 or len(dtypes) > 1 or dtypes.pop().kind != "f":
+            return None
+        axes = len(known["kernel"])
+        attributes = {
+            **more,
+            "stride": known["stride"] or (1,) * axes,
+            "dilate": known["dilate"] or (1,) * axes,
+            "pad": known["pad"] or (0,) * axes,
+            "groups": known["num_group"],
+            "channels_last": _is_last(known["layout"]),
+        }
+        made = _lowered(op, tuple(self.made[each].first for each in inputs), attributes, node)
+        count = len(more["wanted"]) if more else 1
+        return [Image(Entry(made, i)) for i in range(count)]
+
     def _data_gradient(
         self, node: Node, head: Entry, known: dict[str, Any], plan: dict[str, Any]
     ) -> Image:
@@ -307,7 +316,7 @@ class _Rewrite:
         if method == "onednn" and not convolution.fits_phases(
             known["kernel"], extents, plan["stride"], plan["dilate"], plan["pad"]
         ):
-            method = "xla"
+            method = "xla" if plan["groups"] == 1 else "grouped"
         attributes = {**plan, "extents": tuple(extents), "method": method}
         inputs = (head, self.made[weight].first)
         return _image(convolution.DATA_GRADIENT, inputs, attributes, node)
@@ -322,6 +331,59 @@ class _Rewrite:
         inputs = (head, self.made[node.inputs[1]].last)
         made = _lowered(convolution.WEIGHT_GRADIENT, inputs, attributes, node)
         return Image(Entry(made))
+
+    # ---- integers -----------------------------------------------------------------------------
+
+    def _fused_integers(self, node: Node, known: dict[str, Any]) -> list[Image] | None:
+        """A fused convolution of integers: its weight's integers, which stay, and the products."""
+        if not known["quantized"]:
+            return None
+        body = known["subgraphs"][0]
+        parts = parts_of(body)
+        given = dict(zip(body_order(parts), node.inputs, strict=False))
+        measured = known["min_calib_range"] is not None and known["max_calib_range"] is not None
+        names = integers.weight_names(parts)
+        by_channel = measured or known["enable_float_output"]
+        made = Node(
+            integers.WEIGHTS,
+            (("body", body), ("by_channel", by_channel)),
+            (),
+            tuple(self.made[given[name]].first for name in names),
+            f"{node.name}_weights",
+        ).made_from(node)
+        layer = parts.layer.op.keywords(parts.layer.statics)
+        plain = layer["num_group"] == 1
+        stride = layer["stride"] or (1, 1)
+        able = self.with_onednn and plain and onednn.computes(self._shape(given["data"])[1], stride)
+        ranges = node.inputs[len(body_order(parts)) :]
+        images = [given["data"], *[given[name] for name in ("sum",) if name in given]]
+        data, *added = [self.made[each].last for each in images]
+        inputs = (
+            data, *[Entry(made, i) for i in range(3)], *added, *[self.made[e].first for e in ranges],
+        )  # fmt: skip
+        attributes = {
+            "body": body,
+            "method": "onednn" if able else "xla",
+            "low": known["min_calib_range"],
+            "high": known["max_calib_range"],
+            "as_floats": known["enable_float_output"],
+        }
+        lowered = _lowered(integers.CONVOLUTION, inputs, attributes, node)
+        found = [Image(last=Entry(lowered))]
+        if not known["enable_float_output"]:
+            found += [Image(Entry(lowered, 1)), Image(Entry(lowered, 2))]
+        states = [self.made[given[n]] for n in ("mean", "var") if n in given]
+        return found + states
+
+    def _pooling_of_integers(self, node: Node, known: dict[str, Any]) -> list[Image] | None:
+        data, low, high = node.inputs
+        windows = self._windows(data, known) if known["pool_type"] == "max" else None
+        if windows is not None:
+            pooled = _image(pooling.POOLING, (self.made[data].last,), windows, node)
+            return [pooled, self.made[low], self.made[high]]
+        if known["layout"] not in _DIRECT or len(self._shape(data)) != 4:
+            return None
+        return self._same(node, node.op.rebind(node.statics, layout="NHWC"))
 
     # ---- pooling ------------------------------------------------------------------------------
 
@@ -400,13 +462,12 @@ class _Rewrite:
             for i, position in enumerate(wanted)
         ]
 
-    def _pointwise(self, node: Node, known: dict[str, Any]) -> list[Image] | None:
-        if _operator(node).name == "LeakyReLU":
-            if known["act_type"] in ("prelu", "rrelu"):
-                return None
-            return self._same(node, node.statics)  # its key is no image, and not used
-        if any(len(self._shape(e)) != 4 for e in node.inputs):
-            return None
+    def _takes_any_layout(self, node: Node) -> bool:
+        """Whether any layout will do if all images that a node reads have the same."""
+        specs = [self.specs[entry] for entry in node.inputs]
+        return takes_any_layout(node.op, node.statics, specs, len(node.scalars), _TO_LAST)
+
+    def _any_layout(self, node: Node, known: dict[str, Any]) -> list[Image] | None:
         relu = self._relu_of_gradient(node)
         if relu is not None:
             inputs = (self.made[node.inputs[0]].last, self.made[Entry(relu)].last)

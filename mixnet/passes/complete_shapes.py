@@ -7,7 +7,7 @@ from typing import Any
 
 from mixnet.graph.graph import Graph
 from mixnet.graph.node import Entry, Node
-from mixnet.ops.attributes import to_text
+from mixnet.ops.schema.attributes import to_text
 from mixnet.passes.infer_shape import infer, is_known
 from mixnet.util import is_np_shape
 

@@ -9,11 +9,11 @@ import jax.numpy as jnp
 
 from mixnet.graph.node import Entry, Node, topological
 from mixnet.ops.backward import gradients
-from mixnet.ops.operator import shared_by
-from mixnet.ops.registry import find
+from mixnet.ops.operator import Operator
+from mixnet.ops.registry import Op, find
 
 
-class BackwardOp:
+class BackwardOp(Operator):
     """Gradient of an operator: heads and the operator's inputs in, gradients of some inputs out.
 
     Its statics are ``(forward's statics, which outputs have heads, which inputs are asked for)``.
@@ -21,34 +21,28 @@ class BackwardOp:
     """
 
     differentiable = True
-    takes_key = False  # where the forward operator draws, its key is an ordinary input here
-    takes_training = False
+    # Where the forward operator draws, its key is an ordinary input here: this one takes none.
     variadic = "heads and inputs"  # whatever the forward operator takes
-    num_args = "num_args"
-    states: tuple[str, ...] = ()
-    attributes: dict[str, Any] = {}
+    forward: Operator
     _made: dict[Any, BackwardOp] = {}
 
-    def __new__(cls, forward: Any) -> BackwardOp:
+    def __new__(cls, forward: Operator) -> BackwardOp:
         # One per operator, so that nodes compare equal and programs are found again.
         if forward not in cls._made:
             self = super().__new__(cls)
             self.forward = forward
             self.name = f"_backward_{forward.name}"
             self.calls = {}
-            self.calls_python = getattr(forward, "calls_python", False)
+            self.calls_python = forward.calls_python
             cls._made[forward] = self
         return cls._made[forward]
 
-    forward: Any
-    name: str
-    calls: dict[Any, Any]
-    calls_python: bool
+    def __init__(self, forward: Operator):
+        """Nothing: it may have been made before."""
 
-    def num_outputs(self, statics: Any, num_inputs: int = 0) -> int:
+    def num_outputs(self, statics: Any = (), num_inputs: int = 0) -> int:
+        """One for each input asked for."""
         return len(statics[2])
-
-    num_visible = num_outputs
 
     def output_specs(self, statics: Any, inputs: Sequence[Any]) -> list[Any]:
         """Shape and dtype of every gradient: those of the input that it is the gradient of."""
@@ -57,11 +51,7 @@ class BackwardOp:
 
     def shared(self, statics: Any) -> tuple[Any, ...]:
         """What the forward calls share."""
-        return shared_by(self.forward, statics[0])
-
-    def infer_input_shapes(self, statics: Any, shapes: Any) -> dict[str, Any]:
-        """Nothing: all inputs are known from the forward graph."""
-        return {}
+        return self.forward.shared(statics[0])
 
     def keywords(self, statics: Any, scalars: Any = ()) -> dict[str, Any]:
         """The forward operator's attributes."""
@@ -83,6 +73,8 @@ class KeptBackwardOp(BackwardOp):
     The forward operator is not called again.
     """
 
+    forward: Op
+
     _made: dict[Any, BackwardOp] = {}
 
     def apply(self, statics: Any, arrays: Sequence[Any], scalars: Sequence[Any] = ()) -> tuple:
@@ -100,14 +92,12 @@ class KeptBackwardOp(BackwardOp):
 
 def backward_node(node: Node, heads: Sequence[Entry | None], wanted: Sequence[int]) -> Node:
     """The node with the gradients of ``node``'s inputs ``wanted``, from those of its outputs."""
-    custom = getattr(node.op, "backward_node", None)
-    if custom is not None:  # a whole graph knows its own backward graph
-        found = custom(node, heads, wanted)
-        if found is not None:
-            return found.made_from(node)
+    own = node.op.backward_node(node, heads, wanted)
+    if own is not None:  # a whole graph knows its own backward graph
+        return own.made_from(node)
     headed = tuple(i for i, head in enumerate(heads) if head is not None)
     kept: tuple[Entry, ...] = ()
-    if getattr(node.op, "keeps_outputs", False):
+    if node.op.keeps_outputs:
         count = node.op.num_residuals(node.statics, len(node.inputs))
         kept = tuple(Entry(node, count + i) for i in range(count))
     made = Node(
@@ -195,7 +185,7 @@ def _only_by_rows(
     found: dict[Entry, list[tuple[Entry, Entry]]] = {entry: [] for entry in wanted}
     for node in order:
         for i, entry in enumerate(node.inputs):
-            if entry in found and node in needed and not _names_rows(node, i):
+            if entry in found and node in needed and not node.op.names_rows(i):
                 del found[entry]
     return found
 
@@ -203,20 +193,11 @@ def _only_by_rows(
 def reads_by_rows(nodes: Sequence[Node], entry: Entry) -> bool:
     """Whether every operator that reads an entry can tell its gradient by rows."""
     return all(
-        _names_rows(node, i)
+        node.op.names_rows(i)
         for node in nodes
         for i, each in enumerate(node.inputs)
         if each == entry
     )
-
-
-def _names_rows(node: Node, position: int) -> bool:
-    """Whether the gradient of an input can be told by rows."""
-    graph = getattr(node.op, "names_rows", None)
-    if graph is not None:
-        return graph(position)
-    rule = getattr(node.op, "row_gradient", None)
-    return rule is not None and rule.position == position
 
 
 def _take_rows(
@@ -226,16 +207,17 @@ def _take_rows(
     by_rows: dict[Entry, list[tuple[Entry, Entry]]],
 ) -> list[int]:
     """Note row gradients of ``node``; returns the positions whose gradients are still to be made."""
-    rest = []
-    if any(node.inputs[i] in by_rows for i in positions) and hasattr(node.op, "rows_node"):
-        rows = [i for i in positions if node.inputs[i] in by_rows]
-        made, counts = node.op.rows_node(node, arrived, rows)
+    rows = [i for i in positions if node.inputs[i] in by_rows]
+    together = node.op.rows_node(node, arrived, rows) if rows else None
+    if together is not None:
+        made, counts = together
         at = 0
         for i, count in zip(rows, counts, strict=True):
             for _ in range(count):
                 by_rows[node.inputs[i]].append((Entry(made, at), Entry(made, at + 1)))
                 at += 2
         return [i for i in positions if i not in rows]
+    rest = []
     for i in positions:
         entry = node.inputs[i]
         if entry not in by_rows:

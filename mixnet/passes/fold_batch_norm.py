@@ -50,7 +50,7 @@ def fold_batch_norm(graph: Graph, facts: Facts | None = None) -> Graph:
 
 
 def _folds(node: Node, uses: Counter[Entry]) -> bool:
-    if node.op is None or node.op.name != "BatchNorm" or getattr(node.op, "forward", None):
+    if node.op is None or node.op.name != "BatchNorm" or node.op.forward:
         return False
     known = node.op.keywords(node.statics)
     if known["training"] and not known["use_global_stats"]:

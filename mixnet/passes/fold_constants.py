@@ -11,7 +11,7 @@ import numpy as np
 
 from mixnet.graph.graph import Graph
 from mixnet.graph.node import Entry, Node, ScalarSlot
-from mixnet.ops.operator import PlainOperator
+from mixnet.ops.operator import Operator
 from mixnet.ops.registry import find
 from mixnet.passes.facts import Facts, Known
 
@@ -38,7 +38,7 @@ class Literal:
         return f"<literal {self.array.dtype.name}{list(self.array.shape)} {self._key[2].hex()}>"
 
 
-class Constant(PlainOperator):
+class Constant(Operator):
     """The operator of a folded node: no inputs, its value is its one static attribute."""
 
     name = "_constant"

@@ -6,19 +6,18 @@ import math
 from collections.abc import Callable, Mapping
 from typing import Any
 
-import jax
 import numpy as np
 
 from mixnet.base import DTypeError, MXNetError, ShapeError, checked_shape
 from mixnet.dtype import as_dtype
 from mixnet.graph.graph import Graph
 from mixnet.graph.node import Entry, Node
-from mixnet.ops.attributes import numbers
 from mixnet.ops.reason import is_own, reason
 from mixnet.ops.registry import Op
-from mixnet.ops.shape_free import common_shape, form_of
-from mixnet.ops.stream import STREAM_SPEC
-from mixnet.ops.traced import MOST_TRACES, traced
+from mixnet.ops.schema.attributes import numbers
+from mixnet.ops.schema.stream import STREAM_SPEC
+from mixnet.ops.tracing.shape_free import common_shape, form_of
+from mixnet.ops.tracing.traced import MOST_TRACES, traced
 from mixnet.passes.infer_dtype import infer_node_dtypes, usual_dtype
 
 Shape = tuple[int, ...]
@@ -163,7 +162,9 @@ class Inference:
             if name in found:
                 self._set(entry, tuple(found[name]), node)
         self._back(node)
-        if all(self._is_known(self.shapes.get(e)) for e in node.inputs):
+        if isinstance(node.op, Op) and node.op.awaits_values(node.statics):
+            self._values_awaited(node)
+        elif all(self._is_known(self.shapes.get(e)) for e in node.inputs):
             self._forward(node)
         elif all(self.shapes.get(e) is not None for e in node.inputs):
             self._forward_open(node)
@@ -199,7 +200,7 @@ class Inference:
     def _back(self, node: Node) -> None:
         """What the shape of a result says of the inputs."""
         name = node.op.name
-        if getattr(node.op, "bodies", None) is not None:
+        if node.op.bodies is not None:
             self._into_bodies(node)
         elif name.startswith(_SAME_SHAPE) or name in _SAME_AS_INPUT:
             self._same(node, [*node.inputs, Entry(node)])
@@ -335,26 +336,36 @@ class Inference:
         )
 
     def _forward(self, node: Node) -> None:
+        for i, (shape, dtype) in enumerate(self._outputs(node)):
+            self._set(Entry(node, i), shape, node)
+            if all(e in self.dtypes for e in node.inputs):
+                self.dtypes[Entry(node, i)] = dtype
+
+    def _outputs(self, node: Node) -> list[tuple[Shape, np.dtype]]:
+        """Shapes and dtypes of the outputs of a node whose inputs' shapes are known."""
         usual = usual_dtype(node)
         structs = [
-            jax.ShapeDtypeStruct(self.shapes[e], self.dtypes.get(e) or self.default_dtype or usual)
+            (tuple(self.shapes[e]), self.dtypes.get(e) or self.default_dtype or usual)
             for e in node.inputs
         ]
         if node.op.takes_key:
-            structs.append(jax.ShapeDtypeStruct(*STREAM_SPEC))
-        numbers = [0.0] * (len(node.scalars) + node.op.takes_key)
+            structs.append(STREAM_SPEC)
+        numbers = len(node.scalars) + node.op.takes_key
         try:
-            outputs = evaluate(
-                node.op, node.statics, tuple((s.shape, s.dtype) for s in structs), len(numbers)
-            )
+            return evaluate(node.op, node.statics, tuple(structs), numbers)
         except Exception as error:
             raise self._refused(node, error) from (
                 error if is_own(node.op) and not isinstance(error, MXNetError) else None
             )
-        for i, (shape, dtype) in enumerate(outputs):
-            self._set(Entry(node, i), shape, node)
-            if all(e in self.dtypes for e in node.inputs):
-                self.dtypes[Entry(node, i)] = dtype
+
+    def _values_awaited(self, node: Node) -> None:
+        """Dtypes of a result whose shape is known when the values are; checks what is known now."""
+        if all(self._is_known(self.shapes.get(e)) for e in node.inputs):
+            statics = node.op.rebind(node.statics, size=1)
+            tried = Node(node.op, statics, node.scalars, node.inputs, node.name)
+            for i, (_, dtype) in enumerate(self._outputs(tried)):
+                if all(e in self.dtypes for e in node.inputs):
+                    self.dtypes[Entry(node, i)] = dtype
 
     def _forward_open(self, node: Node) -> None:
         """Outputs where some extents of the inputs are unknown."""
@@ -381,9 +392,8 @@ _known: dict[Any, list[tuple[Shape, np.dtype]]] = {}
 
 def evaluate(op: Any, statics: Any, inputs: Any, scalars: int) -> list[tuple[Shape, np.dtype]]:
     """Output shapes and dtypes: by the operator's rule, or by abstract evaluation, remembered."""
-    rule = getattr(op, "output_specs", None)
-    if rule is not None:
-        return list(rule(statics, inputs))
+    if op.output_specs is not None:
+        return list(op.output_specs(statics, inputs))
     key = (op, statics, inputs, scalars)
     known = _known.get(key)
     if known is None:

@@ -7,7 +7,7 @@ from typing import Any
 
 from mixnet.graph.graph import Graph
 from mixnet.graph.node import Entry, Node
-from mixnet.ops.storage import DENSE, Asked, Storage
+from mixnet.ops.schema.storage import DENSE, Asked, Storage
 
 
 def infer_storage(graph: Graph, variables: Mapping[str, str]) -> dict[Entry, str]:
@@ -55,12 +55,11 @@ def infer_gradient_storage(graph: Graph, known: Mapping[Entry, str]) -> dict[str
 
 
 def _rule(node: Node) -> Storage | None:
-    return getattr(node.op, "storage", None)
+    return None if node.op is None else node.op.storage
 
 
 def _attributes(node: Node) -> dict[str, Any]:
-    keywords = getattr(node.op, "keywords", None)
-    return {} if keywords is None else keywords(node.statics, node.scalars)
+    return node.op.keywords(node.statics, node.scalars)
 
 
 def _output(node: Node, types: Sequence[str]) -> str:

@@ -7,17 +7,17 @@ from typing import Any
 
 from mixnet.graph.graph import Graph
 from mixnet.graph.node import Entry, Node
-from mixnet.ops.operator import PlainOperator
-from mixnet.ops.stream import advanced
+from mixnet.ops.operator import Operator
+from mixnet.ops.schema.stream import advanced
 from mixnet.passes.facts import Facts
 
 
-class Advance(PlainOperator):
+class Advance(Operator):
     """What gives an inlined graph the stream of its run; its scalar is the number of the first draw."""
 
     name = "_advance_stream"
 
-    def apply(self, statics: Any, arrays: Sequence[Any], scalars: Sequence[Any]) -> tuple:
+    def apply(self, statics: Any, arrays: Sequence[Any], scalars: Sequence[Any] = ()) -> tuple:
         return (advanced(arrays[0], scalars[-1]),)
 
 
@@ -36,7 +36,7 @@ def inline(graph: Graph, facts: Facts | None = None) -> Graph:
 
 
 def _inner(node: Node) -> Graph | None:
-    return getattr(node.op, "graph", None) if node.op is not None else None
+    return None if node.op is None else node.op.graph
 
 
 def _expand(

@@ -11,8 +11,8 @@ import numpy as np
 
 from mixnet.graph.graph import Graph
 from mixnet.graph.node import Entry, Node
-from mixnet.ops.dataflow import Known, program
 from mixnet.ops.registry import Op
+from mixnet.ops.tracing.dataflow import Known, program
 
 EXTERNAL = frozenset({"argument", "state", "gradient", "view"})
 """Kinds of arrays whose memory belongs to whoever runs the graph; the others a plan places."""

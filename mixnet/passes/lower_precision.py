@@ -10,7 +10,8 @@ import numpy as np
 from mixnet.dtype import as_dtype
 from mixnet.graph.graph import Graph
 from mixnet.graph.node import Entry, Node
-from mixnet.ops.registry import OPERATORS, Op, find
+from mixnet.ops.operator import Operator
+from mixnet.ops.registry import OPERATORS, find
 
 LOW, FULL, WIDEST = "low", "full", "widest"
 SINGLE = np.dtype("float32")
@@ -20,7 +21,7 @@ Condition = tuple[str, str, Sequence[str]]
 class Precision:
     """What operators want their floating-point inputs in.
 
-    Operators in no list take what comes. Where an operator goes by several names, the one that it
+    Operators in no list want what they declare, by default what comes. Where an operator goes by several names, the one that it
     is registered by counts.
 
     Args:
@@ -46,26 +47,26 @@ class Precision:
         named: dict[str, str | None] = dict.fromkeys(either)
         for kind, names in ((WIDEST, widest), (FULL, full), (LOW, low)):
             named.update(dict.fromkeys(names, kind))
-        self._kinds: dict[Op, str | None] = {}
+        self._kinds: dict[Operator, str | None] = {}
         for name, found in named.items():
             if name in OPERATORS:
                 op = OPERATORS[name]
                 if op.name == name or op.name not in named:
                     self._kinds[op] = found
-        self._conditions: dict[Op, list[tuple[str, frozenset[str]]]] = {}
+        self._conditions: dict[Operator, list[tuple[str, frozenset[str]]]] = {}
         for name, attribute, values in conditional:
             if name in OPERATORS:
                 conditions = self._conditions.setdefault(OPERATORS[name], [])
                 conditions.append((attribute, frozenset(values)))
 
-    def kind(self, op: Any, statics: Any) -> str | None:
+    def kind(self, op: Operator, statics: Any) -> str | None:
         """What an operator with these attributes wants: ``LOW``, ``FULL``, ``WIDEST`` or None."""
         conditions = self._conditions.get(op)
         if conditions is not None:
             known = op.keywords(statics)
             if any(str(known.get(name)) in values for name, values in conditions):
                 return FULL
-        return self._kinds.get(op)
+        return self._kinds.get(op, op.precision)
 
     def target(self, kind: str, dtypes: Iterable[np.dtype]) -> np.dtype:
         """The dtype that the inputs of an operator of a kind are to have, from those they have."""

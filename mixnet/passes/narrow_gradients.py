@@ -15,8 +15,8 @@ from typing import Any, NamedTuple
 from mixnet.graph.graph import Graph
 from mixnet.graph.node import Entry, Node
 from mixnet.ops.backward import with_gradients
-from mixnet.ops.dataflow import Known, Program, trace
-from mixnet.ops.operator import PlainOperator
+from mixnet.ops.operator import Operator
+from mixnet.ops.tracing.dataflow import Known, Program, trace
 from mixnet.passes.differentiate import BackwardOp
 
 
@@ -27,7 +27,7 @@ class Source(NamedTuple):
     number: int
 
 
-class NarrowBackwardOp(PlainOperator):
+class NarrowBackwardOp(Operator):
     """The gradient of an operator, from just what its formula reads.
 
     Args:
@@ -36,7 +36,6 @@ class NarrowBackwardOp(PlainOperator):
     """
 
     variadic = "what is read"
-    num_args = "num_args"
 
     def __init__(self, forward: Any, program: Program):
         super().__init__()

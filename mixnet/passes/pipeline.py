@@ -9,6 +9,7 @@ from typing import Any
 from mixnet.graph.graph import Graph
 from mixnet.passes.choose_layout import choose_layout
 from mixnet.passes.eliminate_common import eliminate_common
+from mixnet.passes.expand_layers import expand_layers
 from mixnet.passes.facts import Facts
 from mixnet.passes.fold_batch_norm import fold_batch_norm
 from mixnet.passes.fold_constants import fold_constants
@@ -25,6 +26,7 @@ Watch = Callable[[str, Graph, float], None]
 PASSES: dict[str, tuple[Pass, ...]] = {
     "segment": (
         inline,
+        expand_layers,
         drop_gradient_rules,
         fold_constants,
         simplify,

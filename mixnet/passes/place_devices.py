@@ -1,4 +1,7 @@
-"""Device placement: where each operation of a graph runs, and copies in between."""
+"""Placement: on which device each operation of a graph runs, and where the graph is cut into parts.
+
+It is cut where a value crosses devices, and where a shape depends on values: these are read between two parts.
+"""
 
 from __future__ import annotations
 
@@ -10,10 +13,11 @@ from mixnet.base import MXNetError
 from mixnet.context import Context
 from mixnet.graph.graph import Graph
 from mixnet.graph.node import Entry, Node
-from mixnet.ops.operator import PlainOperator
+from mixnet.ops.operator import Operator
+from mixnet.ops.registry import Op
 
 
-class CrossDeviceCopy(PlainOperator):
+class CrossDeviceCopy(Operator):
     """A copy from one device to another. Its statics are both; its gradient is the copy back."""
 
     name = "_CrossDeviceCopy"
@@ -42,6 +46,8 @@ COPY = CrossDeviceCopy()
 class Part:
     """Operations of one device that run as one program.
 
+    A part whose ``measured`` is a node has that operation alone, and runs once its inputs have been read.
+
     Args:
         context: the device.
         graph: its inputs stand for ``inputs``, its heads for ``outputs`` and then for ``states``.
@@ -55,6 +61,7 @@ class Part:
     inputs: tuple[Entry, ...]
     outputs: tuple[Entry, ...]
     states: tuple[int, ...]
+    measured: Node | None = None
 
 
 @dataclass(frozen=True)
@@ -80,7 +87,7 @@ class Placement:
 def place_devices(
     graph: Graph, groups: Mapping[str, Context], default: Context, inputs: Sequence[Context]
 ) -> Placement:
-    """Cut a graph into the parts of several devices.
+    """Cut a graph into the parts of several devices, and at operators whose shape depends on values.
 
     An operation runs on the device of its group (``ctx_group``); without one, where its first placed
     input is; without inputs, where its first reader runs. A value that another device reads is
@@ -96,6 +103,8 @@ def place_devices(
         MXNetError: a node is of a group without a device.
     """
     places = assign_devices(graph, groups, default, inputs)
+    if len(set(places.values())) == 1:
+        return Placement(graph, places, _cut(graph, places))
     copied = _with_copies(graph, places)
     return Placement(copied, places, _cut(copied, places))
 
@@ -157,27 +166,40 @@ def _with_copies(graph: Graph, places: dict[Node, Context]) -> Graph:
     return graph.rebuild(change)
 
 
-PartKey = tuple[int, Context]
+def awaits_values(node: Node) -> bool:
+    """Whether the shape of a node's result depends on values that are not read yet."""
+    return isinstance(node.op, Op) and node.op.awaits_values(node.statics)
+
+
+def is_cut(graph: Graph) -> bool:
+    """Whether a graph has shapes that depend on values, so that it does not run as one program."""
+    return any(awaits_values(node) for node in graph.nodes if not node.is_variable)
+
+
+PartKey = tuple[int, Context, Node | None]
 
 
 def _part_of(graph: Graph, places: Mapping[Node, Context]) -> dict[Node, PartKey]:
-    """The part of each operation: its stage, which counts copies on the way to it, and its device.
+    """The part of each operation: its stage, its device, and itself if it waits for values.
 
-    An operation could run once all that it reads is there. It waits until the first of its readers
-    runs, so that a layer is one part rather than what it can do before its input comes, and the rest.
+    The stage counts the cuts on the way to an operation: copies between devices, and before and behind each
+    operation that waits for values. An operation could run once all that it reads is there. It waits until
+    the first of its readers runs, so that a layer is one part rather than what it can do before its input
+    comes, and the rest.
     """
+    waits = {node for node in graph.nodes if not node.is_variable and awaits_values(node)}
     earliest: dict[Node, int] = {}
     for node in graph.nodes:
-        before = [earliest[entry.node] for entry in node.inputs]
-        earliest[node] = max(before, default=0) + _crosses(node)
+        before = [earliest[e.node] + (e.node in waits) for e in node.inputs]
+        earliest[node] = max(before, default=0) + _crosses(node) + (node in waits)
     latest: dict[Node, int] = {}
     for node in reversed(graph.nodes):
         stage = latest.setdefault(node, earliest[node])
         for entry in node.inputs:
-            needed = stage - _crosses(node)
+            needed = stage - _crosses(node) - (node in waits) - (entry.node in waits)
             latest[entry.node] = min(latest.get(entry.node, needed), needed)
     return {
-        node: (latest[node], places[node])
+        node: (latest[node], places[node], node if node in waits else None)
         for node in graph.nodes
         if not node.is_variable and node.op is not COPY
     }
@@ -240,4 +262,4 @@ def _part(
     new = [graph.heads[graph.num_outputs + i] for i in states]
     heads = tuple(Entry(made[e.node], e.index) for e in (*leaving, *new))
     inner = Graph(heads, tuple(coming.values()), len(leaving), tuple(states))
-    return Part(key[1], inner, tuple(coming), tuple(leaving), tuple(states))
+    return Part(key[1], inner, tuple(coming), tuple(leaving), tuple(states), key[2])

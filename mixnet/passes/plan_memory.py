@@ -8,12 +8,13 @@ from typing import Any
 
 from mixnet.graph.graph import Graph
 from mixnet.graph.node import Entry
-from mixnet.ops.dataflow import Known
+from mixnet.ops.tracing.dataflow import Known
 from mixnet.passes.facts import Facts
 from mixnet.passes.lifetimes import EXTERNAL, Array, Schedule, lifetimes
 from mixnet.passes.narrow_gradients import narrow_gradients
 from mixnet.passes.place_arrays import place_arrays
 from mixnet.passes.share_storage import Storage, conflicts, live_bytes, make_storages
+from mixnet.units import size_text
 
 # With so much more than the lower bound the order of the schedule is worth more than parallelism.
 WORTH_AN_ORDER = 1.05
@@ -114,18 +115,14 @@ class MemoryPlan:
         ways = [name for name in ("inplace", "co_share", "recompute") if getattr(self, name)]
         lines = [
             f"Memory plan of {len(self.steps)} operations ({', '.join(ways) or 'nothing shared'})",
-            f"  internal arrays  {_size(self.total_bytes)}: {internal} arrays in "
-            f"{len(self.storages)} storages, at least {_size(self.lower_bound_bytes)}",
-            f"  arguments        {_size(self.argument_bytes)}",
-            f"  gradients        {_size(self.gradient_bytes)}",
-            f"  states           {_size(self.state_bytes)}",
-            f"  workspace        {_size(self.workspace_bytes)} (estimate)",
+            f"  internal arrays  {size_text(self.total_bytes)}: {internal} arrays in "
+            f"{len(self.storages)} storages, at least {size_text(self.lower_bound_bytes)}",
+            f"  arguments        {size_text(self.argument_bytes)}",
+            f"  gradients        {size_text(self.gradient_bytes)}",
+            f"  states           {size_text(self.state_bytes)}",
+            f"  workspace        {size_text(self.workspace_bytes)} (estimate)",
         ]
         return "\n".join(lines)
-
-
-def _size(nbytes: int) -> str:
-    return f"{nbytes / 2**20:,.2f} MB" if nbytes >= 2**20 else f"{nbytes:,} bytes"
 
 
 def plan_memory(

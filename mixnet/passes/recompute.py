@@ -13,7 +13,7 @@ from mixnet import config
 from mixnet.base import AttributeValueError
 from mixnet.graph.graph import Graph
 from mixnet.graph.node import Entry, Node
-from mixnet.ops.operator import PlainOperator
+from mixnet.ops.operator import Operator
 
 MODES = ("mirror", "sublinear")
 
@@ -23,7 +23,7 @@ _KEPT_BY_MIRROR = ("Concat", "Convolution", "Dropout", "FullyConnected", "Softma
 _NEVER_TWICE = ("Custom", "Dropout")
 
 
-class After(PlainOperator):
+class After(Operator):
     """The first input, computed no earlier than the second: a gradient that arrives in backward.
 
     A compiler would find that the recomputed operations were computed before, and keep their

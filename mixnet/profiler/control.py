@@ -15,12 +15,12 @@ from typing import Any
 import jax
 
 from mixnet import config
-from mixnet.base import AttributeValueError, MXNetError
+from mixnet.base import AttributeKindError, AttributeValueError, MXNetError
 from mixnet.profiler import settings
 from mixnet.profiler.session import session
 from mixnet.profiler.table import SORT_KEYS, aggregate, as_json, as_table
 from mixnet.profiler.trace import chrome_trace
-from mixnet.runtime.record import wait_for_all
+from mixnet.runtime.record.record import wait_for_all
 
 
 class KVStoreHandle:
@@ -65,6 +65,12 @@ def set_config(**kwargs: Any) -> None:
     _writer.apply()
 
 
+class _StateError(AttributeValueError, KeyError):
+    """A state that a profile does not have."""
+
+    __str__ = Exception.__str__  # not the quoted key of a KeyError
+
+
 def set_state(state: str = "stop", profile_process: str = "worker") -> None:
     """Start or stop the profile.
 
@@ -75,10 +81,11 @@ def set_state(state: str = "stop", profile_process: str = "worker") -> None:
         profile_process: ``'worker'``, this process.
 
     Raises:
-        AttributeValueError: another state or process.
+        KeyError: another state.
+        AttributeValueError: another process.
     """
     if state not in ("run", "stop"):
-        raise AttributeValueError(f"set_state({state!r}): expected 'run' or 'stop'.")
+        raise _StateError(f"set_state({state!r}): expected 'run' or 'stop'.")
     settings.check_process("set_state", profile_process)
     session.set_running(state == "run")
     _writer.apply()
@@ -156,7 +163,7 @@ def dumps(
         ("ascending", ascending, (False, True)),
     ):
         if given not in allowed:
-            raise AttributeValueError(
+            raise AttributeKindError(
                 f"dumps({name}={given!r}): expected one of {', '.join(map(repr, allowed))}."
             )
     if not session.settings.aggregate_stats:
@@ -271,7 +278,8 @@ _writer = _Writer()
 
 @atexit.register
 def _at_exit() -> None:
-    if session.running and session.settings.continuous_dump:
+    """Write what was profiled and not dumped, as MXNet does."""
+    if not session.finished:
         with contextlib.suppress(Exception):  # the engine reports errors of work itself
             wait_for_all()
         dump()

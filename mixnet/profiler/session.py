@@ -9,13 +9,13 @@ from typing import Any
 
 import jax
 
-from mixnet import locks
 from mixnet.context import Context
 from mixnet.engine.task import Task as EngineTask
 from mixnet.engine.timeline import now, timeline
+from mixnet.process import locks
 from mixnet.profiler.settings import Settings
-from mixnet.runtime.graph_op import by_operator
-from mixnet.runtime.record import hand_over_all, run_one_by_one
+from mixnet.runtime.record.record import hand_over_all, run_one_by_one
+from mixnet.runtime.trace.graph_op import by_operator
 
 CAPACITY = 1_000_000
 """Events that are kept; the oldest go first."""

@@ -8,6 +8,8 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from mixnet.engine.timeline import shown_name
+
 Row = Mapping[str, Any]
 SORT_KEYS = ("total", "avg", "min", "max", "count")
 _UNITS = {"Time": "ms", "Memory": "kB", "Value": "1"}
@@ -39,7 +41,8 @@ def aggregate(rows: Sequence[Row], events: Sequence[Row]) -> dict[str, dict[str,
     for row in rows:
         kind = row["resource"].partition(":")[0]
         spent = row["ended"] - row["started"] - compiling.within(row)
-        add("Time", "operator" if kind == "compute" else kind, row["name"] or "work", spent)
+        category = "operator" if kind == "compute" else kind
+        add("Time", "Custom Operator" if row.get("caller") else category, shown_name(row), spent)
     for event in events:
         name, category = event["name"], event["category"]
         if event["kind"] in ("span", "compile"):

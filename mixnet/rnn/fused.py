@@ -9,7 +9,7 @@ from mixnet import initializer
 from mixnet import symbol as sym
 from mixnet.base import MXNetError, NotDefinedError
 from mixnet.ndarray import concatenate
-from mixnet.ops.recurrent import GATES, part_shapes
+from mixnet.ops.nn.recurrent import GATES, part_shapes
 from mixnet.rnn.cell import BaseRNNCell, GRUCell, LSTMCell, RNNCell, RNNParams, steps_of
 from mixnet.rnn.container import BidirectionalCell, SequentialRNNCell
 from mixnet.rnn.dropout import DropoutCell

@@ -108,7 +108,14 @@ class BucketSentenceIter(DataIter):
             row = np.full((buckets[place],), invalid_label, dtype=dtype)
             row[: len(sentence)] = sentence
             rows[place].append(row)
-        self.data = [np.asarray(each, dtype=dtype) for each in rows]
+        # A bucket without sentences is left out, and never the key of the largest.
+        buckets = [length for length, each in zip(buckets, rows, strict=True) if each]
+        self.data = [np.asarray(each, dtype=dtype) for each in rows if each]
+        if not buckets:
+            raise AttributeValueError(
+                "BucketSentenceIter: all sentences are longer than the largest bucket. Give larger "
+                "buckets."
+            )
         print(f"WARNING: discarded {left_out} sentences longer than the largest bucket.")
         self.batch_size, self.buckets = batch_size, buckets
         self.data_name, self.label_name = data_name, label_name

@@ -1,11 +1,11 @@
 """From recorded operations to programs on a device; counters of what happened; features."""
 
-from mixnet.runtime.counters import counters as counters
-from mixnet.runtime.counters import reset_counters as reset_counters
+from mixnet.process.source import source_lines as source_lines
 from mixnet.runtime.features import Feature as Feature
 from mixnet.runtime.features import Features as Features
 from mixnet.runtime.features import feature_list as feature_list
-from mixnet.runtime.memory import live_bytes as live_bytes
-from mixnet.runtime.memory import memory as memory
-from mixnet.runtime.patience import compiling_at_once as compiling_at_once
-from mixnet.source import source_lines as source_lines
+from mixnet.runtime.interpret.patience import compiling_at_once as compiling_at_once
+from mixnet.runtime.value.counters import counters as counters
+from mixnet.runtime.value.counters import reset_counters as reset_counters
+from mixnet.runtime.value.memory import live_bytes as live_bytes
+from mixnet.runtime.value.memory import memory as memory

@@ -10,7 +10,6 @@ A process that was forked before anything was computed makes threads of its own 
 
 from __future__ import annotations
 
-import atexit
 import ctypes
 import os
 from collections.abc import Callable
@@ -18,12 +17,15 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from mixnet import locks
 from mixnet.base import MXNetError
 from mixnet.context import Context
 from mixnet.engine.threaded import wait_before_fork
-from mixnet.runtime import collective, copy, record, state, value
-from mixnet.runtime.in_flight import in_flight
+from mixnet.private_jax.ending import clients, leave_clients
+from mixnet.process import locks
+from mixnet.runtime.devices import collective
+from mixnet.runtime.devices.in_flight import in_flight
+from mixnet.runtime.record import copy, record
+from mixnet.runtime.value import state, value
 
 _immortal: list[Any] = []
 
@@ -121,7 +123,7 @@ def _after_fork() -> None:
     for backend in backends:
         ctypes.pythonapi.Py_IncRef(ctypes.py_object(backend))
     _immortal.extend(backends)
-    _leave_backends()
+    leave_clients()
 
 
 def _lose(segment: Any) -> None:
@@ -134,25 +136,12 @@ def _lose(segment: Any) -> None:
 
 
 def _backends() -> list[Any]:
-    """XLA's clients that this process has made."""
-    try:
-        from jax._src import xla_bridge
-
-        return list(xla_bridge._backends.values())
-    except (ImportError, AttributeError):  # JAX has moved it: those that mixnet has used
+    """XLA's clients that this process has made; those that mixnet has used where JAX does not tell."""
+    found = clients()
+    if found is None:
         devices = [context._device for context in Context._made.values()]
         return [device.client for device in devices if device is not None]
-
-
-def _leave_backends() -> None:
-    """Take off JAX's exit handlers, which wait for clients."""
-    try:
-        from jax._src import api, dispatch
-
-        atexit.unregister(dispatch.wait_for_tokens)
-        atexit.unregister(api.clean_up)
-    except (ImportError, AttributeError):  # JAX has others
-        pass
+    return found
 
 
 if hasattr(os, "register_at_fork"):

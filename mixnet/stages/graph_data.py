@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 
 from mixnet.graph.graph import Graph
-from mixnet.graph.node import Entry, Node
-from mixnet.ops.attributes import Dynamic
-from mixnet.ops.stream import STREAM_SPEC
+from mixnet.graph.node import Entry, Node, ScalarSlot
+from mixnet.ops.schema.attributes import Dynamic
+from mixnet.ops.schema.stream import STREAM_SPEC
 from mixnet.passes.facts import Known
 from mixnet.passes.infer_shape import evaluate
 
@@ -35,7 +35,7 @@ def specs_of(graph: Graph, inputs: Sequence[Known]) -> dict[Entry, Known]:
         if node.is_variable:
             continue
         given = tuple(found[entry] for entry in node.inputs)
-        inner = getattr(node.op, "graph", None)
+        inner = node.op.graph
         if inner is not None:
             known = specs_of(inner, given)
             outputs = [known[head] for head in inner.heads]
@@ -58,17 +58,22 @@ def part_of(node: Node) -> str:
 
 
 def attributes_of(node: Node) -> dict[str, str]:
-    """The attributes that are set, as text; ``(input)`` for numbers that are inputs."""
-    keywords = getattr(node.op, "keywords", None)
-    if node.op is None or keywords is None or not node.statics:
+    """The attributes that are set, as text; ``(input)`` for numbers that are inputs and not known here."""
+    if node.op is None or not node.statics:
         return {}
     found = {}
-    for name, value in keywords(node.statics).items():
-        if isinstance(value, Dynamic):
-            found[name] = "(input)"
-        elif value is not None and value != ():
-            found[name] = str(value)
+    for name, value in node.op.keywords(node.statics, node.scalars).items():
+        if value is not None and value != ():
+            found[name] = _attribute_text(value)
     return found
+
+
+def _attribute_text(value: Any) -> str:
+    """An attribute; numbers that are inputs are places in a vector once a program is made."""
+    many = value if isinstance(value, tuple) else (value,)
+    if any(isinstance(each, (Dynamic, ScalarSlot)) for each in many):
+        return "(input)"
+    return f"{value:g}" if isinstance(value, float) else str(value)
 
 
 def graph_data(graph: Graph, specs: dict[Entry, Known] | None = None) -> dict[str, Any]:

@@ -17,11 +17,11 @@ from mixnet.graph.graph import Graph
 from mixnet.graph.node import Node
 from mixnet.passes.changes import changes
 from mixnet.passes.facts import Known
-from mixnet.runtime import hlo
-from mixnet.runtime.compiler_options import compiler_options
-from mixnet.runtime.fusion import VIEWS, Group, groups, scope_in
-from mixnet.runtime.lower import lower, scopes
-from mixnet.runtime.record import array_of
+from mixnet.runtime.compile.lower import lower, scopes
+from mixnet.runtime.compile.options import compiler_options
+from mixnet.runtime.record.record import array_of
+from mixnet.stages import hlo
+from mixnet.stages.fusion import VIEWS, Group, groups, scope_in
 from mixnet.stages.graph_data import graph_data, specs_of
 from mixnet.stages.memory import memory_plan
 from mixnet.stages.recording import Recording, Step
@@ -45,8 +45,8 @@ class Program:
         jaxpr: JAX's text of the lowered graph.
         stablehlo: text of the program that XLA is given.
         hlo: text of the program that XLA made of it.
-        instructions: the same parsed, see ``mixnet.runtime.hlo.Program.to_dict``.
-        groups: what runs as one piece, see ``mixnet.runtime.fusion.Group``.
+        instructions: the same parsed, see ``mixnet.stages.hlo.Program.to_dict``.
+        groups: what runs as one piece, see ``mixnet.stages.fusion.Group``.
         links: one for each operation of the last graph, in order: ``{"node", "id", "part",
             "source", "also", "jaxpr", "jaxpr_lines", "stablehlo", "instructions", "groups",
             "vanished"}``. ``jaxpr_lines`` and ``stablehlo`` are numbers of lines from 1. ``also``

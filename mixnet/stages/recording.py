@@ -26,16 +26,16 @@ from mixnet.graph.node import Entry
 from mixnet.graph.signature import structure_hash
 from mixnet.ndarray.ndarray import NDArray
 from mixnet.ndarray.sparse import zeros as sparse_zeros
-from mixnet.ops.stream import STREAM_SPEC
+from mixnet.ops.schema.stream import STREAM_SPEC
 from mixnet.passes import pipeline
 from mixnet.passes.facts import Facts
 from mixnet.passes.infer_shape import infer, is_known
-from mixnet.runtime.graph_op import GraphOp, call_graph
-from mixnet.runtime.isolate import Recorded, isolated
-from mixnet.runtime.state import state
-from mixnet.runtime.trace_key import TraceKey
-from mixnet.runtime.value import Spec, Value, from_host
-from mixnet.source import source_lines
+from mixnet.process.source import source_lines
+from mixnet.runtime.trace.graph_op import GraphOp, call_graph
+from mixnet.runtime.trace.trace_key import TraceKey
+from mixnet.runtime.value.state import state
+from mixnet.runtime.value.value import Spec, Value, from_host
+from mixnet.stages.isolate import Recorded, isolated
 from mixnet.symbol.executor import executable_graph
 from mixnet.symbol.symbol import Symbol
 

@@ -13,9 +13,9 @@ from typing import Any
 from mixnet.base import AttributeTypeError
 from mixnet.context import Context, current_context
 from mixnet.gluon.block import Block, HybridBlock
-from mixnet.runtime.state import state
-from mixnet.runtime.trace_key import TraceKey
-from mixnet.source import is_users
+from mixnet.process.source import is_users
+from mixnet.runtime.trace.trace_key import TraceKey
+from mixnet.runtime.value.state import state
 from mixnet.stages.program import Program, compile_program
 from mixnet.stages.recording import (
     Found,

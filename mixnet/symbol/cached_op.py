@@ -8,8 +8,8 @@ from typing import Any
 from mixnet.base import AttributeTypeError
 from mixnet.ndarray.ndarray import NDArray
 from mixnet.passes.facts import Facts
-from mixnet.runtime.graph_op import GraphOp, call_graph, move_states
-from mixnet.runtime.state import state
+from mixnet.runtime.trace.graph_op import GraphOp, call_graph, move_states
+from mixnet.runtime.value.state import state
 from mixnet.symbol.executor import executable_graph, state_graph
 from mixnet.symbol.symbol import Symbol
 
@@ -52,7 +52,9 @@ class CachedOp:
         handles = [args[i] for i in order]
         values = [each._read() for each in handles]
         outputs, states = call_graph(op, values, args[0].context)
-        move_states(op, [handles[i] for i in op.states], [values[i] for i in op.states], states)
+        move_states(
+            op, [handles[i] for i in op.graph.states], [values[i] for i in op.graph.states], states
+        )
         made = [type(args[0])._wrap(value) for value in outputs]
         out = kwargs.get("out")
         if out is not None:

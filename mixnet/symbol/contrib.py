@@ -13,9 +13,9 @@ from mixnet.graph.graph import Graph
 from mixnet.graph.node import Entry, Node, topological
 from mixnet.graph.subgraph import SubGraph
 from mixnet.name import current as current_names
-from mixnet.ops.attributes import to_text
 from mixnet.ops.registry import find
-from mixnet.subroutine import checked_function, checked_pair, checked_turns
+from mixnet.ops.schema.attributes import to_text
+from mixnet.process.subroutine import checked_function, checked_pair, checked_turns
 from mixnet.symbol.namespace import below
 from mixnet.symbol.operators import apply
 from mixnet.symbol.symbol import Symbol, output_name

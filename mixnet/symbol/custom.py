@@ -9,7 +9,7 @@ from typing import Any
 from mixnet.graph.graph import Graph
 from mixnet.graph.node import Entry, Node
 from mixnet.name import current as current_names
-from mixnet.ops.custom import registrations, runner_of
+from mixnet.ops.control.custom import registrations, runner_of
 from mixnet.ops.registry import find
 from mixnet.symbol.symbol import Symbol, Variable, compose
 

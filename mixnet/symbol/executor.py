@@ -37,13 +37,12 @@ from mixnet.passes.eliminate_common import merge_common
 from mixnet.passes.facts import Facts
 from mixnet.passes.infer_shape import infer
 from mixnet.passes.infer_storage import infer_gradient_storage, infer_storage
-from mixnet.passes.place_devices import group_of, place_devices
+from mixnet.passes.place_devices import group_of, is_cut, place_devices
 from mixnet.passes.recompute import default_mode
 from mixnet.passes.set_training import in_mode, set_training
-from mixnet.runtime.graph_op import GraphOp, call_graph, graph_op, move_states
-from mixnet.runtime.moving import move
-from mixnet.runtime.placed import PlacedGraph
-from mixnet.runtime.value import Value
+from mixnet.runtime.trace.graph_op import GraphOp, call_graph, graph_op, move_states
+from mixnet.runtime.trace.placed import PlacedGraph
+from mixnet.runtime.value.value import Value
 from mixnet.symbol.custom import OwnOperators
 from mixnet.symbol.symbol import Symbol, output_name
 
@@ -169,6 +168,7 @@ class Executor:
         arrays = {**self._arg_dict, **self._aux_dict}
         found = infer_storage(symbol.graph, {name: array.stype for name, array in arrays.items()})
         self._storage = [found.get(head, "default") for head in symbol.graph.heads]
+        self._is_cut = bool(self._groups) or is_cut(symbol.graph)
         if self._groups:
             self.placed_graph(False)  # a group without a device is an error here
 
@@ -210,6 +210,10 @@ class Executor:
         if not self._outputs:
             known = {**self._arg_dict, **self._aux_dict}
             _, shapes, _ = self._symbol.infer_shape(**{n: a.shape for n, a in known.items()})
+            if shapes is None and is_cut(self._symbol.graph):
+                raise ShapeError(
+                    "The shapes of the outputs depend on values: they are known after forward()."
+                )
             arguments = {name: array.dtype for name, array in self._arg_dict.items()}
             _, dtypes, _ = self._symbol.infer_type(**arguments)
             self._outputs = [
@@ -256,7 +260,7 @@ class Executor:
         return Symbol(self._own_operators.in_graph(complete_shapes(symbol.graph, shapes)).heads)
 
     def placed_graph(self, training: bool) -> PlacedGraph:
-        """What runs instead where ``group2ctx`` was given: the graph on its devices."""
+        """What runs instead where ``group2ctx`` was given, or shapes depend on values: the graph in parts."""
         if training not in self._placed:
             arrays = [*self._arg_dict.values(), *self._aux_dict.values()]
             placement = place_devices(
@@ -272,15 +276,17 @@ class Executor:
     def _run(self, training: bool, values: Sequence[Value]) -> list[Value]:
         """Outputs; states are moved, or will be with backward."""
         handles = [*self._arg_dict.values(), *self._aux_dict.values()]
-        if self._groups:
+        if self._is_cut:
             placed = self.placed_graph(training)
             outputs, states = placed.run(values)
-            for i, value in zip(placed.states, states, strict=True):
-                move(handles[i], values[i], value, None)
+            before = [values[i] for i in placed.states]
+            placed.move_states([handles[i] for i in placed.states], before, states)
             return outputs
         op = self.graph_op(training)
         outputs, states = call_graph(op, values, self._ctx)
-        move_states(op, [handles[i] for i in op.states], [values[i] for i in op.states], states)
+        move_states(
+            op, [handles[i] for i in op.graph.states], [values[i] for i in op.graph.states], states
+        )
         return outputs
 
     def forward(self, is_train: bool = False, **kwargs: Any) -> list[NDArray]:
@@ -298,7 +304,7 @@ class Executor:
         outputs, watched = self._computed(bool(is_train), bool(is_train))
         self._recorded = [NDArray._wrap(value) for value in outputs] if is_train else []
         plain = [value.alias() for value in outputs]
-        if self._outputs:
+        if self._outputs and not self._has_new_shapes(plain):
             for handle, value in zip(self._outputs, plain, strict=True):
                 handle._write(value)
         else:
@@ -309,6 +315,13 @@ class Executor:
         if self._monitor is not None:
             self._watch(watched)
         return self._outputs
+
+    def _has_new_shapes(self, values: Sequence[Value]) -> bool:
+        """Whether outputs have other shapes than before, as those that depend on values may."""
+        return self._is_cut and any(
+            handle.shape != value.spec.shape
+            for handle, value in zip(self._outputs, values, strict=True)
+        )
 
     def _computed(self, record: bool, training: bool) -> tuple[list[Value], list[Value]]:
         """Outputs, on the tape with ``record``, and what a monitor watches besides."""
@@ -387,7 +400,7 @@ class Executor:
         ]
         if pairs:
             run_backward([h for h, _ in pairs], [g for _, g in pairs], retain_graph=True)
-            if self._monitor is not None and not self._groups:
+            if self._monitor is not None and not self._is_cut:
                 self._watch_backward(out_grads)
 
     # ---- looking and changing -----------------------------------------------------------------

@@ -10,7 +10,7 @@ import numpy as np
 from mixnet.base import AttributeValueError, ShapeError
 from mixnet.dtype import as_dtype
 from mixnet.graph.node import Entry, Node
-from mixnet.ops.dataflow import Known
+from mixnet.ops.tracing.dataflow import Known
 from mixnet.passes.assign_keys import KEY_NAME, KEY_SPEC
 from mixnet.passes.complete_shapes import complete_shapes
 from mixnet.passes.facts import Facts

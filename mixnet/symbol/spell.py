@@ -8,7 +8,8 @@ from mixnet.base import GradientError
 from mixnet.graph.graph import Graph
 from mixnet.graph.node import Entry, Node, topological
 from mixnet.graph.subgraph import SubGraph
-from mixnet.ops.attributes import to_text
+from mixnet.ops.registry import Op
+from mixnet.ops.schema.attributes import to_text
 from mixnet.passes.inline import inline
 from mixnet.symbol.symbol import Symbol
 
@@ -75,7 +76,7 @@ def get_symbol(x: Any) -> Symbol:
     for node in topological([head.node]):
         if node.op is None:
             made[node] = Node(None, name=named("var"))
-        elif not hasattr(node.op, "signature_text"):
+        elif not isinstance(node.op, Op):
             raise GradientError(f"get_symbol: {node.op!r} stands in no symbol file.")
         else:
             inputs = tuple(Entry(made[entry.node], entry.index) for entry in node.inputs)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
@@ -13,24 +14,25 @@ from mixnet.base import (
     IndexingError,
     MXNetError,
     NotAnArrayError,
+    UnknownAttributeError,
     _Null,
     did_you_mean,
 )
 from mixnet.dtype import as_dtype
+from mixnet.files.reading import text_of
+from mixnet.files.whole_file import write_whole
 from mixnet.graph.draws import note_call, note_copies
 from mixnet.graph.graph import Graph
 from mixnet.graph.node import Entry, Node, keep_line
 from mixnet.graph.symbol_json import from_json, to_json, versions
 from mixnet.name import current as current_names
 from mixnet.ndarray.params_file import STORAGE
-from mixnet.ops.attributes import to_text
 from mixnet.ops.registry import Op, find
+from mixnet.ops.schema.attributes import to_text
 from mixnet.passes.differentiate import differentiate
 from mixnet.passes.infer_shape import Inference, infer
 from mixnet.passes.lower_precision import WIDEST, Precision, remove_casts
-from mixnet.reading import text_of
-from mixnet.runtime.precision import current as precision
-from mixnet.runtime.whole_file import write_whole
+from mixnet.runtime.record.precision import current as precision
 from mixnet.util import is_np_shape
 
 
@@ -377,24 +379,31 @@ class Symbol:
         skip_infer: bool = False,
         **kwargs: Any,
     ) -> Symbol:
-        """The symbol as it is: XLA takes the place of MXNet's subgraph backends.
+        """The symbol with parts that a backend computes; for prediction.
 
         Args:
-            backend: name of a backend; any is taken.
-            args: arrays by name; not read.
-            aux: states by name; not read.
+            backend: ``XLA``, which returns the symbol as it is and optimizes when a program is compiled, as do MXNet's own
+                ``MKLDNN`` and ``default``; ``ONNXRuntime``; ``TensorRT``; or one of ``mx.library.register_backend``.
+            args: parameters by name: the parts hold them, and the symbol reads them no longer. Without them they come with
+                every call.
+            aux: states by name, in the same way.
             ctx: device; not read.
             shape_dict: shapes by name; not read.
             type_dict: dtypes by name; not read.
             stype_dict: storage types by name; not read.
             skip_infer: not read.
-            kwargs: options of the backend; not read.
+            kwargs: options of the backend.
+
+        Raises:
+            MXNetError: there is no such backend, or what it needs is not installed.
         """
-        return self
+        from mixnet.symbol.backend import optimized  # which makes symbols
+
+        return optimized(self, backend, args, aux, ctx, kwargs)
 
     def get_backend_symbol(self, backend: str) -> Symbol:
-        """The symbol as it is; see :meth:`optimize_for`."""
-        return self
+        """The symbol with parts that a backend computes, without parameters; see :meth:`optimize_for`."""
+        return self.optimize_for(backend)
 
     def __copy__(self) -> Symbol:
         return Symbol(self._heads)
@@ -705,3 +714,19 @@ def make_function(op: Op, name: str) -> Callable[..., Symbol]:
     function.__doc__ = op.__doc__
     function.__signature__ = op.signature(symbols=True)  # type: ignore[attr-defined]
     return function
+
+
+# ``mx.sym.symbol`` is one file in MXNet; what it has beside the class is in files of its own here.
+_FILES = ("create", "operators")
+
+
+def __getattr__(name: str) -> Any:
+    if not name.startswith("_"):
+        for file in _FILES:
+            module = importlib.import_module(f"mixnet.symbol.{file}")
+            if getattr(getattr(module, name, None), "__module__", None) == module.__name__:
+                return getattr(module, name)
+    raise UnknownAttributeError(f"module {__name__!r} has no attribute {name!r}.")
+
+
+var = Variable

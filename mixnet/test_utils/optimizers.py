@@ -29,6 +29,8 @@ def compare_optimizer(
 ) -> None:
     """Raise unless one step of two optimizers gives the same weights and states.
 
+    The first is the reference: it gets dense copies, one tensor at a time.
+
     Args:
         opt1: an optimizer.
         opt2: another.
@@ -51,11 +53,15 @@ def compare_optimizer(
     weights = [_made(each, dtype, w_stype, 1.0) for each in shapes]
     gradients = [_made(each, dtype, g_stype, 0.5) for each in shapes]
     results = []
-    for optimizer in (opt1, opt2):
-        own = [each.copy() for each in weights]
+    for optimizer, dense in ((opt1, True), (opt2, False)):
+        own = [each.tostype("default") if dense else each.copy() for each in weights]
+        own = [each.copy() for each in own]
         states = [optimizer.create_state_multi_precision(i, each) for i, each in enumerate(own)]
-        given = [each.copy() for each in gradients]
-        if many or ntensors > 1:
+        given = [each.tostype("default") if dense else each.copy() for each in gradients]
+        if dense:
+            for i, each in enumerate(zip(own, given, states, strict=True)):
+                optimizer.update_multi_precision(i, *each)
+        elif many or ntensors > 1:
             optimizer.update_multi_precision(list(range(ntensors)), own, given, states)
         else:
             optimizer.update_multi_precision(0, own[0], given[0], states[0])

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, NamedTuple, TypeVar
 
-from mixnet.reading import lines_of, opened
+from mixnet.files.reading import lines_of, opened
 from mixnet.recordio import IRHeader, MXIndexedRecordIO, pack, pack_img
 
 _SEED = 100  # of the order of lists, as MXNet's tool has it

@@ -12,7 +12,7 @@ from typing import Any
 
 from mixnet.base import AttributeTypeError, ShapeError
 from mixnet.graph.node import Entry, Node
-from mixnet.ops.attributes import numbers
+from mixnet.ops.schema.attributes import numbers
 from mixnet.symbol.symbol import Symbol
 from mixnet.visualization.drawing import draw
 from mixnet.visualization.summary import shapes_of

@@ -7,7 +7,7 @@ from typing import Any
 
 from mixnet.base import AttributeTypeError, ShapeError
 from mixnet.graph.node import Entry, Node
-from mixnet.ops.attributes import numbers
+from mixnet.ops.schema.attributes import numbers
 from mixnet.passes.infer_shape import infer, is_known
 from mixnet.symbol.symbol import Symbol
 

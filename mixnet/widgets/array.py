@@ -22,7 +22,7 @@ class ArrayView(View):
     """Shape, dtype, device, and the content as a heat map, one matrix at a time.
 
     Long sides are thinned, and of many slices the first ones are kept: the view says so.
-    An array that is still pending is not run; its view shows that it is pending.
+    An array that is still pending is not run; its view says so, and has a button that runs it.
 
     Args:
         array: any NDArray, or what NumPy takes.
@@ -36,20 +36,17 @@ class ArrayView(View):
 
     schema = "mixnet.array/1"
     bundle = "array"
+    _array: Any = None  # a stored view has a payload alone
 
     def __init__(self, array: Any, side: int = _SIDE, slices: int = _SLICES):
-        if isinstance(array, NDArray):
-            facts = array.to_dict()
-            dtype, context, state = facts["dtype"], facts["context"], facts["state"]
-            data = None if state == "pending" else array.asnumpy()
-            shape = tuple(array.shape)
-        else:
-            data = np.asarray(array)
-            if data.dtype.kind not in "biuf":
-                raise AttributeTypeError(f"array: expected numbers, got dtype {data.dtype}.")
-            shape, dtype, context, state = data.shape, data.dtype.name, "NumPy", "ready"
-        facts = {"shape": list(shape), "dtype": str(dtype), "context": str(context), "state": state}
-        super().__init__({**facts, **_cells(data, shape, side, slices)}, {"slice": 0})
+        self._array, self._most = array, (side, slices)
+        super().__init__(_facts(array, side, slices), {"slice": 0})
+
+    def message(self, content: dict[str, Any]) -> None:
+        """The page's button: run what is pending, and show it."""
+        if content.get("do") == "compute" and isinstance(self._array, NDArray):
+            self._array.wait_to_read()
+            self.payload = _facts(self._array, *self._most)
 
     def summary(self) -> str:
         p = self.payload
@@ -90,6 +87,22 @@ class ArrayView(View):
             d = "".join(corner + box for corner in corners)
             picture.add(f'<path fill="rgb{_colour(level)}" d="{d}"/>')
         return str(picture)
+
+
+def _facts(array: Any, side: int, slices: int) -> dict[str, Any]:
+    """The payload of an array as it is now."""
+    if isinstance(array, NDArray):
+        known = array.to_dict()
+        dtype, context, state = known["dtype"], known["context"], known["state"]
+        data = None if state == "pending" else array.asnumpy()
+        shape = tuple(array.shape)
+    else:
+        data = np.asarray(array)
+        if data.dtype.kind not in "biuf":
+            raise AttributeTypeError(f"array: expected numbers, got dtype {data.dtype}.")
+        shape, dtype, context, state = data.shape, data.dtype.name, "NumPy", "ready"
+    facts = {"shape": list(shape), "dtype": str(dtype), "context": str(context), "state": state}
+    return {**facts, **_cells(data, shape, side, slices)}
 
 
 def _cells(
@@ -134,9 +147,8 @@ def live_form(array: NDArray) -> dict[str, Any] | None:
     more = len(shape) > 2 or any(extent > display.CELLS for extent in shape)
     if not more or not array.size or array.to_dict()["state"] == "pending" or not live.available():
         return None
-    bundle = ArrayView(array, side=24, slices=8).widget._repr_mimebundle_()
-    data = bundle[0] if isinstance(bundle, tuple) else bundle
-    return {kind: value for kind, value in (data or {}).items() if "widget-view" in kind}
+    data, _ = ArrayView(array, side=24, slices=8)._repr_mimebundle_()
+    return {kind: value for kind, value in data.items() if kind != "text/plain"}
 
 
 display.FORMS.append(live_form)

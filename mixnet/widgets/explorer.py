@@ -326,6 +326,8 @@ def _weights(payload: dict[str, Any], state: dict[str, Any]) -> np.ndarray:
 def _heat(picture: Svg, x: float, y: float, side: int, values: np.ndarray) -> None:
     finite = values[np.isfinite(values)]
     most = float(np.abs(finite).max()) if finite.size else 1.0
+    # What rounding alone leaves of terms that cancel is 0, as the live view has it in float64.
+    values = np.where(np.abs(values) < 1e-6 * most, 0.0, values)
     for i, row in enumerate(values):
         for j, number in enumerate(row):
             style = "c7" if not np.isfinite(number) else "c0" if number < 0 else "c1"

@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import Any
 
 from mixnet.base import AttributeValueError
-from mixnet.widgets import page
+from mixnet.widgets import live, page
 from mixnet.widgets.view import View
 
-_LIVE = "application/vnd.jupyter.widget-view+json"
 _SAVED = "application/vnd.jupyter.widget-state+json"
+_PLACE = re.compile(r'(<div class="mx-static" data-bundle="\w+") data-place="(\w+)"')
 
 
 def freeze(notebook: Any) -> Any:
@@ -27,14 +27,17 @@ def freeze(notebook: Any) -> Any:
         the same notebook.
     """
     saved = notebook.metadata.pop("widgets", {}).get(_SAVED, {}).get("state", {})
+    models = {name: model.get("state", {}) for name, model in saved.items()}
+    places = {model["place"]: model for model in models.values() if model.get("place")}
     for cell in notebook.cells:
         for output in cell.get("outputs", []):
             data = output.get("data", {})
-            if _LIVE not in data:
-                continue
-            model = data.pop(_LIVE).get("model_id")
-            output.get("metadata", {}).pop(_LIVE, None)
-            values = saved.get(model, {}).get("state", {})
+            output.get("metadata", {}).pop(live.MIME, None)
+            values = models.get(data.pop(live.MIME, {}).get("model_id"), {})
+            place = _PLACE.search(data.get("text/html", ""))
+            if place is not None:
+                data["text/html"] = _PLACE.sub(r"\1", data["text/html"])
+                values = places.get(place[2], values)
             if str(values.get("payload", {}).get("schema", "")).startswith("mixnet."):
                 view = View.of(values["payload"], values.get("state"))
                 data["text/html"], data["text/plain"] = view.html(), view.summary()

@@ -35,16 +35,18 @@ def unpack(text: str) -> Any:
 
 
 def figure(
-    bundle: str, payload: dict[str, Any], state: dict[str, Any], svg: str, caption: str, table: str
-) -> str:
-    """A view as HTML: data, picture, and a table that opens.
+    bundle: str, payload: dict[str, Any], state: dict[str, Any], svg: str, caption: str, table: str,
+    place: str | None = None,
+) -> str:  # fmt: skip
+    """A view as HTML: data, picture, and a table that opens. A widget that knows its ``place`` takes theirs.
 
     Where scripts are taken out (a notebook that is not trusted) the picture and the table stay; where
     :func:`scripts` are on the page the picture becomes the view.
     """
     source = base64.b64encode(svg.encode()).decode()
+    where = "" if place is None else f' data-place="{place}"'
     return (
-        f'<div class="mx-static" data-bundle="{bundle}">'
+        f'<div class="mx-static" data-bundle="{bundle}"{where}>'
         f'<script type="application/x-mixnet">{pack({"payload": payload, "state": state})}</script>'
         f'<figure style="margin:0"><img alt="{html.escape(caption)}" '
         f'src="data:image/svg+xml;base64,{source}" style="max-width:100%">'

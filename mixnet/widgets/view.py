@@ -38,6 +38,8 @@ class View(ABC):
         self._payload = {"schema": self.schema, **payload}
         self._state: dict[str, Any] = dict(state or {})
         self._live: Any = None
+        self._place = live.new_place()
+        self._shown = False  # in an output whose stored picture can be renewed
         self._watchers: list[Callable[[dict[str, Any]], None]] = []
 
     @staticmethod
@@ -83,6 +85,7 @@ class View(ABC):
         self._payload = {"schema": self.schema, **payload}
         if self._live is not None:
             self._live.payload = self._payload
+        self._renew_picture()
 
     @property
     def state(self) -> dict[str, Any]:
@@ -116,7 +119,9 @@ class View(ABC):
                     "Live widgets need anywidget: pip install 'mixnet[widgets]'. "
                     "Without it views are shown as pictures with tables."
                 )
-            self._live = live.live_class(self.bundle)(payload=self._payload, state=self._state)
+            self._live = live.live_class(self.bundle)(
+                payload=self._payload, state=self._state, place=self._place
+            )
             self._live.observe(self._chosen, "state")
             self._live.on_msg(lambda _widget, content, _buffers: self.message(content))
         return self._live
@@ -128,8 +133,13 @@ class View(ABC):
 
     def html(self) -> str:
         """The view as part of a page: picture, table and data."""
+        return self._html(None)
+
+    def _html(self, place: str | None) -> str:
         table = page.table_html(*self.table())
-        return page.figure(self.bundle, self.payload, self.state, self.svg(), self.summary(), table)
+        return page.figure(
+            self.bundle, self.payload, self.state, self.svg(), self.summary(), table, place
+        )
 
     def to_dict(self) -> dict[str, Any]:
         """The payload."""
@@ -166,11 +176,33 @@ class View(ABC):
         return data
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> Any:
-        data, metadata = {}, {}
-        if live.available():
-            bundle = self.widget._repr_mimebundle_()
-            data, metadata = bundle if isinstance(bundle, tuple) else (bundle or {}, {})
-        return {**data, "text/plain": self.summary(), "text/html": self.html()}, metadata
+        if not live.available():
+            return {"text/plain": self.summary(), "text/html": self.html()}, {}
+        widget = self.widget  # before its place is shown: it has to be there to find it
+        data = {"text/plain": self.summary(), "text/html": self._html(self._place)}
+        if live.finds_its_place():
+            return data, {}
+        bundle = widget._repr_mimebundle_()
+        more, metadata = bundle if isinstance(bundle, tuple) else (bundle or {}, {})
+        return {**more, **data}, metadata
+
+    def _ipython_display_(self) -> None:
+        """Show the view in an output that can be renewed, so that its stored picture follows the data."""
+        from IPython.display import display
+
+        data, metadata = self._repr_mimebundle_()
+        self._shown = live.finds_its_place()
+        name = {"display_id": self._place} if self._shown else {}
+        display(data, metadata=metadata, raw=True, **name)
+
+    def _renew_picture(self) -> None:
+        """Bring the pictures of this view that are in outputs up to date; the live view stays as it is."""
+        if not self._shown:
+            return
+        from IPython.display import update_display
+
+        data, metadata = self._repr_mimebundle_()
+        update_display(data, metadata=metadata, raw=True, display_id=self._place)
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__}: {self.summary()}>"

@@ -17,14 +17,13 @@ PACKAGE = Path(mx.__file__).parent
 ROOT = PACKAGE.parent
 # Later rooms may import earlier ones.
 LAYERS = [
-    {"api", "base", "config", "context", "dtype", "attribute", "error", "interpreter", "interrupt", "lazy", "libinfo", "library", "locks", "log",
-     "name", "pixels", "reading", "registry", "rtc", "source", "subroutine", "tasks", "units", "util"},
+    {"attribute", "base", "config", "context", "dtype", "files", "libinfo", "name", "private_jax", "process", "registry", "units", "util"},
     {"ops"}, {"graph"}, {"passes"}, {"engine"}, {"runtime"}, {"distributed"}, {"autograd"}, {"ndarray"},
     {"random"}, {"numpy"}, {"numpy_extension"}, {"symbol"},
-    {"initializer", "lr_scheduler", "metric", "operator", "recordio", "io"}, {"optimizer", "image"}, {"kvstore"}, {"onnx"},
-    {"gluon"}, {"horovod", "visualization", "profiler", "stages", "torch", "tvmop", "notebook"},
-    {"checkpoint"}, {"callback", "monitor", "model", "executor_manager", "module", "rnn"},
-    {"contrib"}, {"widgets"}, {"tools"}, {"paths"}, {"test_utils"},
+    {"initializer", "lr_scheduler", "metric", "operator", "recordio", "io"}, {"optimizer", "image"}, {"kvstore"}, {"export"}, {"onnx"},
+    {"gluon"}, {"horovod", "visualization", "profiler", "stages", "notebook"},
+    {"legacy"}, {"checkpoint"}, {"callback", "monitor", "model", "module", "rnn"},
+    {"contrib"}, {"widgets"}, {"tools"}, {"test_utils"},
 ]  # fmt: skip
 # `mx.io.ImageRecordIter` is an image thing under an io name: found on first use.
 EXCEPTIONS = {"io/__init__.py": {"image"}}
@@ -60,12 +59,51 @@ def test_imports_point_down(path: Path) -> None:
         assert "jax" not in path.read_text(), "the engine knows neither JAX nor graphs"
 
 
+@pytest.mark.parametrize("path", MODULES, ids=lambda p: str(p.relative_to(PACKAGE)))
+def test_private_jax_has_one_room(path: Path) -> None:
+    if room_of(path) == "private_jax":
+        return
+    modules = set()
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.ImportFrom):
+            modules |= {node.module or "", *(f"{node.module}.{a.name}" for a in node.names)}
+        elif isinstance(node, ast.Import):
+            modules |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.Attribute) and node.attr in ("create_cpp_call", "_src"):
+            modules.add(f"jax._src ({node.attr})")
+    private = ("jax._src", "jax.extend", "jaxlib._jax", "jaxlib.xla_client")
+    found = [name for name in modules if name.startswith(private)]
+    assert not found, f"{found} belong into mixnet/private_jax, one function for each fact"
+
+
 def test_importing_loads_no_heavy_package() -> None:
     heavy = ["anywidget", "ipywidgets", "matplotlib", "PIL", "cv2", "sklearn", "requests", "onnx",
              "zmq", "IPython"]  # fmt: skip
     code = f"import sys, mixnet; print([m for m in {heavy} if m in sys.modules])"
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert found.stdout.strip() == "[]"
+
+
+_BEYOND_JAX = """
+import sys, jax
+before = set(sys.modules)
+import mixnet
+print(len(set(sys.modules) - before))
+later = ["gluon", "module", "stages", "image", "io", "kvstore", "rnn", "test_utils", "visualization"]
+print([each for each in later if f"mixnet.{each}" in sys.modules])
+for name in dir(mixnet):
+    getattr(mixnet, name)  # whatever order they come in
+assert mixnet.mod is mixnet.module and mixnet.viz is mixnet.visualization and callable(mixnet.stages)
+"""
+
+
+def test_importing_loads_what_every_program_needs() -> None:
+    found = subprocess.run(
+        [sys.executable, "-c", _BEYOND_JAX], capture_output=True, text=True, check=True
+    )
+    count, later = found.stdout.splitlines()[:2]
+    assert int(count) < 470, "modules beyond those of JAX; who imports them: python -X importtime"
+    assert later == "[]"
 
 
 def _public() -> list:
@@ -113,3 +151,34 @@ def test_the_notebook_runner(tmp_path: Path) -> None:
         assert found.returncode == code, found.stderr
         assert (out / "toy.html").exists() == (code == 0)
         assert ("hello" in (out / "toy.html").read_text()) if code == 0 else "no" in found.stderr
+
+
+# The rooms of large folders, in order: a room imports those before it. Modules beside rooms stand alone.
+ROOMS = {
+    "ops": ["schema", "operator", "tracing", "registry", "reason", "derive", "namespace", "array", "control", "update", "math",
+            "random", "vision", "nn", "numpy", "sparse", "backward", "aliases", "quantized", "lowering"],
+    "runtime": ["value", "devices", "compile", "interpret", "programs", "record", "trace", "features", "forked"],
+}  # fmt: skip
+
+
+def _inner_room(module: str, folder: str) -> str | None:
+    parts = module.split(".")
+    return parts[2] if len(parts) > 2 and parts[1] == folder else None
+
+
+@pytest.mark.parametrize("folder", ROOMS)
+def test_rooms_of_a_folder_stand_in_order(folder: str) -> None:
+    order = {room: place for place, room in enumerate(ROOMS[folder])}
+    assert {p.stem for p in (PACKAGE / folder).iterdir() if p.stem[0] != "_"} == set(order)
+    upwards = []
+    for path in (PACKAGE / folder).rglob("*.py"):
+        own = path.relative_to(PACKAGE / folder).parts[0].removesuffix(".py")
+        if own == "__init__":
+            continue
+        for node in ast.walk(ast.parse(path.read_text())):
+            if not isinstance(node, ast.ImportFrom) or node.module is None:
+                continue
+            names = [node.module, *(f"{node.module}.{alias.name}" for alias in node.names)]
+            others = {_inner_room(name, folder) for name in names} & order.keys()
+            upwards += [f"{path.name} imports {o}" for o in others if order[o] > order[own]]
+    assert upwards == []

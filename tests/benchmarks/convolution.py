@@ -15,9 +15,9 @@ import numpy as np
 
 from mixnet.ops.lowering import convolution, onednn
 from mixnet.passes.choose_layout import cache_folder
-from mixnet.runtime import disk_cache
-from mixnet.runtime.compiler_options import chosen_options
-from mixnet.runtime.host_memory import keep_freed_memory
+from mixnet.runtime.compile import disk_cache
+from mixnet.runtime.compile.options import chosen_options
+from mixnet.runtime.devices.host_memory import keep_freed_memory
 from tests.benchmarks.timing import interleaved
 
 # batch, channels, extent, filters, kernel, stride, pad

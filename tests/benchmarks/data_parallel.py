@@ -25,8 +25,8 @@ def compare(network: str, devices: int, batch: int, repeats: int) -> None:
     import mixnet as mx
     from mixnet import autograd, gluon
     from mixnet.gluon.utils import split_and_load
-    from tests.benchmarks import lenet
-    from tests.benchmarks.timing import interleaved
+    from tests.benchmarks import lenet, perceptron
+    from tests.benchmarks.timing import interleaved_with_least
 
     contexts = [mx.cpu(i) for i in range(devices)]
     rng = np.random.default_rng(0)
@@ -35,27 +35,12 @@ def compare(network: str, devices: int, batch: int, repeats: int) -> None:
     loss_of = gluon.loss.SoftmaxCrossEntropyLoss()
     start: list[np.ndarray] = []
 
-    def perceptron():
-        net = gluon.nn.HybridSequential()
-        net.add(gluon.nn.Dense(128, activation="relu"), gluon.nn.Dense(10))
-        return net
-
-    def perceptron_step(params, x, y):
-        def loss(params):
-            (w1, b1), (w2, b2) = params
-            hidden = jax.nn.relu(x.reshape(x.shape[0], -1) @ w1.T + b1)
-            logs = jax.nn.log_softmax(hidden @ w2.T + b2)
-            return -jnp.take_along_axis(logs, y[:, None], 1).sum()
-
-        value, grads = jax.value_and_grad(loss)(params)
-        return value, jax.tree.map(lambda p, g: p - lenet.RATE / batch * g, params, grads)
-
     make, jax_step = {
         "lenet": (lenet.make, lenet.jax_step),
-        "perceptron": (perceptron, perceptron_step),
+        "perceptron": (perceptron.make, perceptron.jax_step),
     }[network]
 
-    def contender(kvstore: str, update_on_kvstore: bool):
+    def contender(kvstore: str, update_on_kvstore: bool, joint_after: int = 20):
         net = make()
         net.initialize(mx.init.Xavier(), ctx=contexts, force_reinit=True)
         net.hybridize(static_alloc=True, static_shape=True)
@@ -80,6 +65,9 @@ def compare(network: str, devices: int, batch: int, repeats: int) -> None:
             kvstore=kvstore,
             update_on_kvstore=update_on_kvstore,
         )
+        trainer._prepare()
+        if update_on_kvstore and kvstore == "device":
+            trainer._kvstore.handle._steps.after = joint_after
 
         def step() -> float:
             with autograd.record():
@@ -94,9 +82,9 @@ def compare(network: str, devices: int, batch: int, repeats: int) -> None:
     mesh = Mesh(np.array(jax.local_devices()[:devices]), ("device",))
     whole = NamedSharding(mesh, PartitionSpec())
     cut = NamedSharding(mesh, PartitionSpec("device"))
-    store = contender("device", True)
     steps = {
-        "device, store updates": store,
+        "device, one program": contender("device", True, 1),
+        "device, store updates": contender("device", True, 0),
         "device, every device updates": contender("device", False),
         "local, store updates": contender("local", True),
     }
@@ -110,15 +98,16 @@ def compare(network: str, devices: int, batch: int, repeats: int) -> None:
         value, state["params"] = compiled(state["params"], x, y)
         return float(value)
 
-    first = {name: [run() for _ in range(3)] for name, run in {**steps, "JAX": by_hand}.items()}
+    first = {name: [run() for _ in range(8)] for name, run in {**steps, "JAX": by_hand}.items()}
     for name, losses in first.items():
         assert np.allclose(losses, first["JAX"], rtol=1e-3), (name, losses, first["JAX"])
-    found = interleaved({"sharded JAX by hand": by_hand, **steps}, repeats, 3)
-    for name, seconds in found.items():
-        ratio = seconds / found["sharded JAX by hand"]
+    found = interleaved_with_least({"sharded JAX by hand": by_hand, **steps}, repeats, 3)
+    median, least, _ = found["sharded JAX by hand"]
+    for name, (seconds, shortest, processor) in found.items():
         print(
-            f"{network}, {devices} devices, batch {batch}: {name:28} {seconds * 1e3:7.2f} ms   ratio to "
-            f"by hand {ratio:.3f}"
+            f"{network}, {devices} devices, batch {batch}: {name:28} {seconds * 1e3:7.2f} ms "
+            f"({seconds / median:.2f}), least {shortest * 1e3:7.2f} ({shortest / least:.2f}), "
+            f"processor {processor * 1e3:7.2f}"
         )
 
 
@@ -128,9 +117,10 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--devices", type=int, default=4)
     parser.add_argument("--batch", type=int, default=256)
     parser.add_argument("--repeats", type=int, default=30)
+    parser.add_argument("--network", default="")
     given = parser.parse_args(arguments)
     if os.environ.get(SETTING) == str(given.devices):
-        for network in ("lenet", "perceptron"):
+        for network in [given.network] if given.network else ("lenet", "perceptron"):
             compare(network, given.devices, given.batch, given.repeats)
         return
     command = [sys.executable, "-m", "tests.benchmarks.data_parallel"]

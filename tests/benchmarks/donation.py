@@ -13,7 +13,8 @@ from typing import Any
 import jax
 
 from mixnet import autograd, gluon, nd
-from mixnet.runtime import ahead, segment
+from mixnet.runtime.compile import ahead
+from mixnet.runtime.record import segment
 
 LAYERS, WIDTH, BATCH = 25, 2000, 16
 STATES = {"sgd": 0, "adam": 2}
@@ -30,7 +31,7 @@ def measure(rule: str) -> None:
     trainer = gluon.Trainer(net.collect_params(), rule, {"learning_rate": 1e-6})
     compiled: dict[Any, Any] = {}  # what runs -> the program that it comes from
     programs: list[Any] = []
-    bare, executable = ahead._bare, segment.executable
+    bare, executable = ahead.bare_call, segment.executable
 
     def watched_bare(program: Any) -> Any:
         made = bare(program)
@@ -43,7 +44,7 @@ def measure(rule: str) -> None:
             programs.append(compiled[found].memory_analysis())
         return found
 
-    ahead._bare = watched_bare
+    ahead.bare_call = watched_bare
     for i in range(3):
         if i == 2:
             segment.executable = watched  # type: ignore[assignment]

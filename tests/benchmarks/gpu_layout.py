@@ -38,7 +38,7 @@ def recorded(name: str, batch: int, dtype: str) -> list[Any]:
     """The programs of a training step and of a prediction, as they would run, not run."""
     import mixnet as mx
     from mixnet import autograd, gluon
-    from mixnet.runtime.isolate import isolated
+    from mixnet.stages.isolate import isolated
 
     net = gluon.model_zoo.vision.get_model(name)
     net.initialize()
@@ -70,7 +70,7 @@ def compiled_text(program: Any, device: Any) -> str:
 
     from mixnet.passes import pipeline
     from mixnet.passes.facts import Facts
-    from mixnet.runtime.lower import lower
+    from mixnet.runtime.compile.lower import lower
 
     specs = [value.spec for value in program.leaves]
     facts = Facts("gpu", [(spec.shape, spec.dtype) for spec in specs])

@@ -15,7 +15,7 @@ import jax
 
 import mixnet as mx
 from mixnet.passes.lifetimes import EXTERNAL
-from mixnet.runtime.lower import lower
+from mixnet.runtime.compile.lower import lower
 
 NETS = Path(__file__).parents[1] / "parity" / "fixtures" / "nets"
 DATA = (64, 3, 224, 224)
@@ -38,7 +38,9 @@ def resnet152() -> mx.sym.Symbol:
 
     x = convolution(sym.Variable("data"), 64, 7, 2, "conv0")
     x = sym.Pooling(activated(x, "relu0"), kernel=(3, 3), stride=(2, 2), pad=(1, 1))
-    for stage, (units, filters) in enumerate(zip((3, 8, 36, 3), (256, 512, 1024, 2048))):
+    for stage, (units, filters) in enumerate(
+        zip((3, 8, 36, 3), (256, 512, 1024, 2048), strict=False)
+    ):
         for unit in range(units):
             name = f"stage{stage + 1}_unit{unit + 1}"
             stride = 2 if stage and not unit else 1

@@ -13,8 +13,8 @@ from mixnet.graph.node import Entry, Node
 from mixnet.ops.registry import find
 from mixnet.passes import pipeline
 from mixnet.passes.facts import Facts
-from mixnet.runtime.graph_op import GraphOp
-from mixnet.runtime.lower import lower
+from mixnet.runtime.compile.lower import lower
+from mixnet.runtime.trace.graph_op import GraphOp
 from mixnet.symbol.executor import executable_graph
 from mixnet.symbol.symbol import Symbol
 from tests.benchmarks.timing import interleaved

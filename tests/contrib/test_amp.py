@@ -12,7 +12,7 @@ import pytest
 import mixnet as mx
 from mixnet import autograd, gluon, nd
 from mixnet.contrib import amp
-from mixnet.runtime import precision
+from mixnet.runtime.record import precision
 
 TWO = [mx.cpu(0), mx.cpu(1)]
 

@@ -173,6 +173,69 @@ def training() -> None:
             assert np.array_equal(value, alone[name]), (kvstore, name)
 
 
+def statistics_of_all() -> None:
+    """SyncBatchNorm over two workers is BatchNorm of the whole batch, forward and backward."""
+    rng = np.random.RandomState(9)
+    x, head = rng.randn(2, 6, 3, 4).astype("float32"), rng.randn(2, 6, 3, 4).astype("float32")
+    for hybridize in (False, True):
+        layer = gluon.contrib.nn.SyncBatchNorm(in_channels=3, num_devices=1)
+        layer.initialize()
+        if hybridize:
+            layer.hybridize()
+        own = nd.array(x[rank])
+        own.attach_grad()
+        with autograd.record():
+            out = layer(own)
+        out.backward(nd.array(head[rank]))
+        samples = x.reshape(12, 3, 4).astype("float64")
+        weights = head.reshape(12, 3, 4).astype("float64")
+        mean, var = samples.mean((0, 2), keepdims=True), samples.var((0, 2), keepdims=True)
+        normal = (samples - mean) / np.sqrt(var + 1e-5)
+        assert np.allclose(out.asnumpy(), normal.reshape(x.shape)[rank], atol=1e-5), hybridize
+        gradient = weights - weights.mean((0, 2), keepdims=True)
+        gradient -= normal * (weights * normal).mean((0, 2), keepdims=True)
+        gradient /= np.sqrt(var + 1e-5)
+        assert np.allclose(own.grad.asnumpy(), gradient.reshape(x.shape)[rank], atol=1e-5)
+        assert np.allclose(layer.running_mean.data().asnumpy(), 0.1 * mean.ravel(), atol=1e-6)
+
+
+def joint_steps() -> None:
+    """Steps as one program give the bits of one process with two devices, whose steps are one program."""
+    rng = np.random.RandomState(4)
+    data = [(rng.randn(4, 6).astype("float32"), rng.randint(0, 3, 4)) for _ in range(6)]
+    for optimizer in ("sgd", "adam"):
+        net = network()
+        mx.random.seed(2)
+        net.initialize(mx.init.Xavier())
+        own = mx.kv.create("dist_sync")
+        own.handle._steps.after = 2
+        trainer = gluon.Trainer(net.collect_params(), optimizer, kvstore=own)
+        loss_of = gluon.loss.SoftmaxCrossEntropyLoss()
+        before = mx.runtime.counters()["flushes"].get("step over devices", 0)
+        for x, y in data:
+            half = slice(2 * rank, 2 * rank + 2)
+            with autograd.record():
+                loss = loss_of(net(nd.array(x[half])), nd.array(y[half]))
+            loss.backward()
+            trainer.step(4)
+        values = [each.data().asnumpy() for each in net.collect_params().values()]
+        assert mx.runtime.counters()["flushes"]["step over devices"] - before == 4
+        whole = network()
+        mx.random.seed(2)
+        whole.initialize(mx.init.Xavier())
+        trainer = gluon.Trainer(whole.collect_params(), optimizer)
+        for x, y in data:
+            with autograd.record():
+                loss = loss_of(whole(nd.array(x)), nd.array(y))
+            loss.backward()
+            trainer.step(4)
+        for value, each in zip(values, whole.collect_params().values(), strict=True):
+            assert np.allclose(value, each.data().asnumpy(), rtol=1e-5, atol=1e-6), optimizer
+            assert (
+                store.handle.world.gather(value) == value
+            ).all()  # both ranks have the same bits
+
+
 def modules() -> None:
     rng = np.random.RandomState(1)
     x, y = rng.randn(16, 6).astype("float32"), rng.randint(0, 3, 16).astype("float32")
@@ -210,6 +273,33 @@ def modules() -> None:
     )
     model.fit(mx.io.NDArrayIter(x[mine], y[mine], 4), kvstore="dist_sync")
     assert np.allclose(model.arg_params["fc_weight"].asnumpy(), found, atol=1e-6)
+
+
+def variance_reduced() -> None:
+    """SVRG over two workers takes the steps of one process with both batches in one."""
+    rng = np.random.RandomState(2)
+    x, y = rng.randn(16, 6).astype("float32"), rng.randn(16).astype("float32")
+    out = mx.sym.FullyConnected(mx.sym.Variable("data"), num_hidden=1, name="fc")
+    out = mx.sym.LinearRegressionOutput(out, mx.sym.Variable("label"), name="out")
+
+    def fitted(kvstore: str, x: np.ndarray, y: np.ndarray, batch: int) -> np.ndarray:
+        module = mx.contrib.svrg_optimization.svrg_module.SVRGModule(
+            out, label_names=["label"], update_freq=2
+        )
+        module.fit(
+            mx.io.NDArrayIter(x, y, batch, label_name="label"),
+            num_epoch=3,
+            kvstore=kvstore,
+            eval_metric="mse",
+            optimizer_params={"learning_rate": 0.1},
+            arg_params={"fc_weight": nd.ones((1, 6)), "fc_bias": nd.zeros(1)},
+        )
+        return module.get_params()[0]["fc_weight"].asnumpy()
+
+    mine = np.arange(16).reshape(-1, 2, 4)[:, rank].ravel()
+    assert np.allclose(
+        fitted("dist_sync", x[mine], y[mine], 4), fitted("local", x, y, 8), atol=1e-5
+    )
 
 
 def horovod() -> None:
@@ -276,6 +366,33 @@ def nothing_waits() -> None:
         assert out.to_dict()["state"] == "pending"
         flag.touch()
     assert out.asnumpy().tolist() == [3, 3]
+    # Rows, too: how many there are is known when somebody reads them.
+    store.init("rows", nd.zeros((4, 2)).tostype("row_sparse"))
+    flag = FOLDER / "rows pushed"
+    if rank == 1:
+        while not flag.exists():
+            pass
+    for _ in range(2):
+        store.push("rows", nd.sparse.row_sparse_array((nd.ones((1, 2)), [rank]), shape=(4, 2)))
+    flag.touch()
+    out = nd.sparse.zeros("row_sparse", (4, 2))
+    store.row_sparse_pull("rows", out=out, row_ids=nd.arange(4))
+    assert out.asnumpy()[:, 0].tolist() == [1, 1, 0, 0]
+
+
+def order() -> None:
+    """Keys of one call may come in any order, and pulls too."""
+    store = mx.kv.create("dist_sync")
+    keys = ["p", "q", "r"]
+    store.init(keys, [nd.zeros(3), nd.zeros(3), nd.zeros((300, 300))])
+    mine = keys if rank == 0 else keys[::-1]
+    for step in range(3):
+        values = {"p": nd.full(3, step), "q": nd.full(3, 10), "r": nd.full((300, 300), 100)}
+        store.push(mine, [values[key] for key in mine])
+    found = {key: nd.zeros(values[key].shape) for key in mine}
+    for key in mine:
+        store.pull(key, out=found[key])
+    assert [found[key].asnumpy().ravel()[0] for key in keys] == [4, 20, 200]
 
 
 def naive() -> None:
@@ -319,9 +436,13 @@ for kind in ("dist_sync", "dist_sync_device"):
     optimizers(kind)
 compressed("dist_device_sync")
 training()
+joint_steps()
+statistics_of_all()
+variance_reduced()
 modules()
 horovod()
 nothing_waits()
+order()
 naive()
 errors()
 nd.waitall()

@@ -35,7 +35,7 @@ PARTS = {
     "training-board.md": "a network and its trainer are at hand",
 }
 # Pages that need a package which may be left out.
-NEEDS = {"onnx.md": "onnxruntime"}
+NEEDS = {"onnx.md": "onnxruntime", "other-languages.md": "onnx"}
 PAGES = [
     ROOT / "README.md",
     DOCS / "start.md",

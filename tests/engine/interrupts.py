@@ -17,7 +17,7 @@ import pytest
 
 from mixnet import autograd, nd
 from mixnet.engine import ThreadedEngine, Var
-from mixnet.runtime.record import flush
+from mixnet.runtime.record.record import flush
 from tests.line_interrupts import interrupted as at_line
 
 
@@ -112,7 +112,11 @@ def test_weights_are_there_after_an_interrupt(read: Callable[[nd.NDArray], objec
         weight = nd.array(first)
         weight.wait_to_read()
         weight[:] = weight * 2 - 1  # takes over the buffer
-        folders = ("/mixnet/engine/", "runtime/segment.py", "runtime/executable_cache.py")
+        folders = (
+            "/mixnet/engine/",
+            "runtime/record/segment.py",
+            "runtime/programs/executable_cache.py",
+        )
         came = interrupted(at, folders, lambda: read(weight))
         found: list[np.ndarray] = []
         assert ends(lambda: found.append(weight.asnumpy())), at

@@ -133,3 +133,18 @@ def test_a_mistake_in_an_argument_names_the_operator() -> None:
     net.hybridize()
     with pytest.raises(TypeError, match="kernl"):
         net(nd.ones((1, 1, 4, 4)))
+
+
+def test_shapes_that_cannot_be_inferred_are_value_errors() -> None:
+    nn = gluon.nn
+    layers = (nn.Dense(2), nn.Conv2D(1, 1), nn.BatchNorm(), nn.LayerNorm())
+    for layer in layers:  # as MXNet has it where initialization waits for the data
+        layer.initialize()
+        with pytest.raises(ValueError, match="cannot be inferred"):
+            layer([nd.ones((1, 2))])
+        with pytest.raises(ValueError, match="cannot be inferred"):
+            layer(nd.ones((1, 2)), nd.ones((1, 2)))
+    known = nn.Dense(2, in_units=2)
+    known.initialize()
+    with pytest.raises(AssertionError):
+        known([nd.ones((1, 2))])

@@ -7,7 +7,7 @@ from mixnet.graph.graph import Graph
 from mixnet.graph.node import Entry, Node
 from mixnet.graph.signature import structure_hash, value_numbers
 from mixnet.ops.registry import find
-from mixnet.runtime.lower import scopes
+from mixnet.runtime.compile.lower import scopes
 
 
 def chain(hidden: int, first: str = "a", relu: bool = True) -> Graph:

@@ -305,3 +305,20 @@ def test_mnist_headers_that_say_too_much(mnist: dict[str, Any], tmp_path: Path) 
     labels.write_bytes(struct.pack(">II", 0x801, 0))
     with pytest.raises(mx.base.FileFormatError, match="no images"):
         mx.io.MNISTIter(**{**mnist, "image": str(path), "label": str(labels)})
+
+
+def test_parts_of_a_csv_file(tmp_path: Path) -> None:
+    data, labels = tmp_path / "data.csv", tmp_path / "labels.csv"
+    data.write_text("".join(f"{i},{i + 10}\n" for i in range(5)))
+    labels.write_text("".join(f"{i * i}\n" for i in range(5)))
+    given = {"data_csv": str(data), "data_shape": (2,), "label_csv": str(labels), "batch_size": 1}
+    found = [
+        [(batch.data[0].asnumpy()[0].tolist(), batch.label[0].asnumpy().item()) for batch in part]
+        for part in (mx.io.CSVIter(**given, num_parts=2, part_index=i) for i in range(2))
+    ]
+    assert found == [
+        [([0, 10], 0), ([1, 11], 1), ([2, 12], 4)],
+        [([3, 13], 9), ([4, 14], 16)],
+    ]
+    with pytest.raises(mx.MXNetError, match="part_index 2 is not below num_parts 2"):
+        mx.io.CSVIter(**given, num_parts=2, part_index=2)

@@ -42,7 +42,7 @@ CASES = {
     "accuracy of columns": ("acc", {}, _classified(3, column=True)),
     "accuracy of lists": ("acc", {}, _LISTS),
     "accuracy of pixels": ("acc", {}, _IMAGE),
-    "accuracy of classes": ("acc", {}, [([a[0][0]], [b[0][0]]) for a, b in zip(_TWO, _TWO[1::-1])]),
+    "accuracy of classes": ("acc", {}, [([a[0][0]], [b[0][0]]) for a, b in zip(_TWO, _TWO[1::-1], strict=False)]),
     "top 2": ("top_k_accuracy", {"top_k": 2}, _FOUR),
     "top 3 of lists": ("top_k_acc", {"top_k": 3}, [(p * 2, q * 2) for p, q in _FOUR]),
     "f1": ("f1", {}, _TWO),

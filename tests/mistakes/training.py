@@ -5,7 +5,6 @@ from mixnet.base import (
     AttributeValueError,
     CheckError,
     MissingFileError,
-    MisuseWarning,
     MXNetError,
     NotAnArrayError,
     ShapeError,
@@ -46,7 +45,7 @@ MISTAKES = [
     mistake("trainer().step()", TypeError, "'batch_size'"),
     mistake(
         "trainer().step(2)",
-        (MisuseWarning, UserWarning),
+        UserWarning,
         "_bias`",
         "autograd.record()",
         "ignore_stale_grad=True",
@@ -65,7 +64,7 @@ MISTAKES = [
     ),
     mistake(
         "t = trainer('sgd', {'lr_scheduler': lr_scheduler.FactorScheduler(10)})\nt.set_learning_rate(0.1)",
-        (MisuseWarning, UserWarning),
+        UserWarning,
         "learning rate",
         "base_lr",
     ),

@@ -46,7 +46,7 @@ def same(left, right):
     if "raises" in (left[0], right[0]):
         return left[0] == right[0]
     if left[0] in ("list", "tuple") and right[0] in ("list", "tuple"):
-        pairs = list(zip(left[1], right[1]))
+        pairs = list(zip(left[1], right[1], strict=False))
         return len(left[1]) == len(right[1]) and all(same(a, b) for a, b in pairs)
     if left[0] in ("array", "host") and right[0] in ("array", "host"):
         if left[2] != right[2]:

@@ -9,10 +9,11 @@ import numpy as np
 import pytest
 
 import mixnet as mx
-from mixnet import gluon, source
+from mixnet import gluon
 from mixnet.base import AttributeValueError, MXNetError, ShapeError
 from mixnet.gluon import nn, rnn
 from mixnet.onnx.export.file import write_model
+from mixnet.process import source
 from tests.onnx.runtime import agree, exported, onnx, run
 
 RNG = np.random.default_rng(3)

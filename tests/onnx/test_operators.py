@@ -9,7 +9,8 @@ import pytest
 
 import mixnet as mx
 from mixnet.base import MXNetError
-from mixnet.onnx.export.model import Input, to_model
+from mixnet.export.network import Input
+from mixnet.onnx.export.model import to_model
 from mixnet.onnx.export.support import reason_against
 from mixnet.ops import OPERATORS
 from tests.onnx.runtime import onnx, session

@@ -12,7 +12,7 @@ from mixnet.graph.node import Entry, Node
 from mixnet.ops import find
 from mixnet.passes.assign_keys import key_variable
 from mixnet.passes.differentiate import differentiate
-from mixnet.runtime.lower import lower
+from mixnet.runtime.compile.lower import lower
 
 SHAPE = (2, 3, 4)
 # -0 and a subnormal number: whoever adds 0 or multiplies by 1 can change them

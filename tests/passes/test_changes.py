@@ -11,7 +11,7 @@ from mixnet.passes.changes import changes, nothing_changed
 from mixnet.passes.eliminate_common import eliminate_common
 from mixnet.passes.inline import inline
 from mixnet.passes.set_training import set_training
-from mixnet.runtime.graph_op import GraphOp
+from mixnet.runtime.trace.graph_op import GraphOp
 
 
 def relu(entry: Entry, name: str) -> Node:

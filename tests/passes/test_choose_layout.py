@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import jax.numpy as jnp
 import numpy as np
 import pytest
 
@@ -11,13 +12,13 @@ from mixnet.gluon import nn
 from mixnet.graph.graph import Graph
 from mixnet.graph.node import Entry, Node
 from mixnet.ops.lowering.lowering import Lowering
-from mixnet.ops.registry import find
+from mixnet.ops.registry import OPERATORS, find
 from mixnet.passes import pipeline
-from mixnet.passes.choose_layout import choose_layout
+from mixnet.passes.choose_layout import choose_layout, multiplications
 from mixnet.passes.differentiate import differentiate
 from mixnet.passes.facts import Facts
-from mixnet.runtime import disk_cache
-from mixnet.runtime.lower import lower
+from mixnet.runtime.compile import disk_cache
+from mixnet.runtime.compile.lower import lower
 
 FLOAT = np.dtype("float32")
 
@@ -219,7 +220,28 @@ def test_groups_dilation_and_doubles() -> None:
                no_bias=True)  # fmt: skip
     specs = [((2, 4, 9, 9), np.dtype("float64")), ((6, 2, 3, 3), np.dtype("float64"))]
     graph = choose_layout(Graph((op,), tuple(net.variables[:2])), Facts("cpu", specs))
-    assert dict(graph.heads[0].node.inputs[0].node.statics)["method"] == "xla"
+    assert dict(graph.heads[0].node.inputs[0].node.statics)["method"] == "grouped"
+
+
+def test_groups_in_one_dimension_keep_their_layout() -> None:
+    net = Net()
+    x, w, b = net.variable(2, 4, 9), net.variable(6, 2, 3), net.variable(6)
+    y = apply("Convolution", x, w, b, kernel=(3,), stride=(2,), num_filter=6, num_group=2)
+    graph = check(net, y)
+    assert names(graph) == ["Convolution_grouped", "Convolution_grouped_gradients"]
+
+
+def test_groups_count_as_much_as_xla_needs_for_them() -> None:
+    net = Net()
+    dense = net.convolution(net.variable(2, 8, 5, 5), 8, 8, pad=(1, 1))
+    assert multiplications(*_with_specs(net, dense)) == 2 * 25 * 8 * 8 * 9
+    depthwise = net.convolution(net.variable(2, 8, 5, 5), 8, 8, pad=(1, 1), num_group=8)
+    assert multiplications(*_with_specs(net, depthwise)) == 32 * 2 * 25 * 8 * 9
+
+
+def _with_specs(net: Net, head: Entry):
+    graph, facts = net.graph(head)
+    return graph, facts.specs(graph)
 
 
 def test_one_dimension_and_channels_last_stay_as_written() -> None:
@@ -283,7 +305,7 @@ class Block(mx.gluon.HybridBlock):
 
 def test_training_a_block_gives_the_same_weights(monkeypatch) -> None:
     def trained() -> list[np.ndarray]:
-        mx.runtime.executable_cache.clear()
+        mx.runtime.programs.executable_cache.clear()
         mx.random.seed(3)
         net = Block()
         net.initialize(mx.init.Xavier())
@@ -301,4 +323,17 @@ def test_training_a_block_gives_the_same_weights(monkeypatch) -> None:
     monkeypatch.setenv("MIXNET_LAYOUT", "off")
     for one, two in zip(found, trained(), strict=True):
         np.testing.assert_allclose(one, two, rtol=1e-3, atol=1e-5)
-    mx.runtime.executable_cache.clear()
+    mx.runtime.programs.executable_cache.clear()
+
+
+def test_an_operator_that_no_file_names_stays_with_channels_last() -> None:
+    mx.ops.register("bent_line")(lambda data, *, slope=2.0: jnp.where(data > 0, data, slope * data))
+    try:
+        net = Net()
+        y = apply("bent_line", net.convolution(net.variable(2, 3, 6, 6), 3, 4))
+        graph = check(net, net.convolution(y, 4, 2))
+    finally:
+        del OPERATORS["bent_line"]
+    found = names(graph)
+    at = found.index("bent_line")
+    assert found[at - 1] == found[at + 1] == "Convolution_channels_last"

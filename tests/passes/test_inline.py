@@ -11,8 +11,8 @@ from mixnet.ops.registry import find
 from mixnet.passes import pipeline
 from mixnet.passes.facts import Facts
 from mixnet.passes.inline import inline
-from mixnet.runtime.graph_op import GraphOp
-from mixnet.runtime.lower import lower
+from mixnet.runtime.compile.lower import lower
+from mixnet.runtime.trace.graph_op import GraphOp
 
 
 def block() -> GraphOp:

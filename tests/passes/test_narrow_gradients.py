@@ -11,7 +11,7 @@ from mixnet.graph.graph import Graph
 from mixnet.passes.facts import Facts
 from mixnet.passes.narrow_gradients import NarrowBackwardOp, narrow_gradients
 from mixnet.passes.training_graph import training_graph
-from mixnet.runtime.lower import lower
+from mixnet.runtime.compile.lower import lower
 from tests.passes.planned import SPEC, graphs
 
 

@@ -14,7 +14,7 @@ from mixnet.ops import find
 from mixnet.passes.differentiate import differentiate
 from mixnet.passes.eliminate_common import eliminate_common
 from mixnet.passes.eliminate_dead import eliminate_dead
-from mixnet.runtime.lower import lower
+from mixnet.runtime.compile.lower import lower
 
 _OPS = ["elemwise_add", "elemwise_mul", "elemwise_sub", "tanh", "sin", "_copy"]
 

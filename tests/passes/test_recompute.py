@@ -17,8 +17,8 @@ from mixnet.passes import pipeline
 from mixnet.passes.facts import Facts
 from mixnet.passes.inline import inline
 from mixnet.passes.recompute import AFTER, MODES, kept_nodes, recompute
-from mixnet.runtime.graph_op import GraphOp
-from mixnet.runtime.lower import lower
+from mixnet.runtime.compile.lower import lower
+from mixnet.runtime.trace.graph_op import GraphOp
 from mixnet.symbol.symbol import Symbol
 from tests.passes.programs import ARRAYS, apply, graphs
 

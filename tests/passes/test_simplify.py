@@ -10,7 +10,7 @@ import mixnet as mx
 from mixnet.graph.graph import Graph
 from mixnet.graph.node import Entry, Node, ScalarSlot
 from mixnet.ops import find
-from mixnet.ops.stream import STREAM_SPEC
+from mixnet.ops.schema.stream import STREAM_SPEC
 from mixnet.passes.facts import Facts
 from mixnet.passes.simplify import drop_gradient_rules, simplify
 from tests.passes.programs import SHAPE, apply, gradients, graphs, same_bits, values

@@ -10,7 +10,7 @@ import pytest
 from mixnet import nd, profiler
 from mixnet.profiler.session import session
 from mixnet.profiler.trace import chrome_trace
-from mixnet.runtime import executable_cache
+from mixnet.runtime.programs import executable_cache
 
 
 @pytest.fixture

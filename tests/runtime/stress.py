@@ -17,8 +17,8 @@ import numpy as np
 
 import mixnet as mx
 from mixnet import autograd, nd
-from mixnet.runtime import first_sight
-from mixnet.runtime.record import flush
+from mixnet.runtime.programs import first_sight
+from mixnet.runtime.record.record import flush
 
 THREADS = 4
 STEPS = 14
@@ -167,7 +167,7 @@ def check_round(seed: int) -> None:
     for thread in threads:
         thread.join(60)
         if thread.is_alive():
-            from mixnet import locks
+            from mixnet.process import locks
 
             print(f"round {seed} hangs\n{locks.report()}", file=sys.stderr, flush=True)
             faulthandler.dump_traceback()

@@ -14,8 +14,8 @@ from mixnet.base import ShapeError
 from mixnet.graph.graph import Graph
 from mixnet.passes.plan_memory import MemoryPlan, plan_memory
 from mixnet.passes.training_graph import training_graph
-from mixnet.runtime.arena import run_in_arena
 from tests.passes.planned import SPEC, graphs
+from tests.runtime.arena import run_in_arena
 
 NETS = Path(__file__).parents[1] / "parity" / "fixtures" / "nets"
 WAYS = [(False, False), (True, False), (False, True), (True, True)]

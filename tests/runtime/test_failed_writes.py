@@ -10,7 +10,7 @@ import pytest
 import mixnet as mx
 from mixnet import autograd, gluon, nd
 from mixnet.base import MXNetError
-from mixnet.runtime.record import flush
+from mixnet.runtime.record.record import flush
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ import mixnet as mx
 from mixnet import autograd, gluon, nd
 from mixnet.ops.lowering import onednn
 from mixnet.passes.choose_layout import cache_folder
-from mixnet.runtime import executable_cache
+from mixnet.runtime.programs import executable_cache
 
 pytestmark = pytest.mark.usefixtures("compiling_at_once")
 

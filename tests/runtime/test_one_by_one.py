@@ -10,8 +10,8 @@ import pytest
 import mixnet as mx
 from mixnet import autograd, gluon, nd
 from mixnet.engine import timeline
-from mixnet.runtime.graph_op import by_operator
-from mixnet.runtime.record import run_one_by_one
+from mixnet.runtime.record.record import run_one_by_one
+from mixnet.runtime.trace.graph_op import by_operator
 
 
 @pytest.fixture

@@ -13,7 +13,7 @@ import pytest
 
 import mixnet as mx
 from mixnet import autograd, gluon, nd
-from mixnet.runtime import executable_cache
+from mixnet.runtime.programs import executable_cache
 
 
 def live_bytes() -> int:

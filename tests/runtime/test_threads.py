@@ -109,8 +109,8 @@ def test_a_loop_that_is_not_read_is_held_back() -> None:
     with mx.engine.bulk(1):
         for _ in range(200):
             x = x + 1
-        from mixnet.runtime.segment import MOST_AHEAD
-        from mixnet.runtime.state import state
+        from mixnet.runtime.record.segment import MOST_AHEAD
+        from mixnet.runtime.value.state import state
 
         assert len(state.handed_over[mx.cpu(0)]) <= MOST_AHEAD
     assert x.asnumpy()[0] == 201
@@ -359,8 +359,8 @@ def test_an_operator_in_python_updates_while_the_program_does(size: int) -> None
 
 
 def test_what_reads_one_pending_segment_often_is_not_held_back() -> None:
-    from mixnet.runtime.record import flush
-    from mixnet.runtime.state import state
+    from mixnet.runtime.record.record import flush
+    from mixnet.runtime.value.state import state
 
     def program() -> tuple[nd.NDArray, list[nd.NDArray]]:
         y = nd.Custom(nd.ones((3,)), op_type="adds_one_in_place")
@@ -408,8 +408,8 @@ def test_an_operation_that_waits_for_itself_is_an_error() -> None:
 def test_nothing_is_lost_while_others_hand_over_what_is_recorded(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    from mixnet.runtime import first_sight
-    from mixnet.runtime.record import hand_over_all
+    from mixnet.runtime.programs import first_sight
+    from mixnet.runtime.record.record import hand_over_all
 
     # Where it is cut depends on chance: each operation by itself, rather than ever new programs.
     monkeypatch.setattr(first_sight, "runs_by_operator", lambda key, program: True)

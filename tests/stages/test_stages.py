@@ -17,7 +17,8 @@ from mixnet import autograd, gluon, nd
 from mixnet.base import AttributeTypeError, ShapeError
 from mixnet.gluon import HybridBlock, nn
 from mixnet.passes import pipeline
-from mixnet.runtime import executable_cache, hlo
+from mixnet.runtime.programs import executable_cache
+from mixnet.stages import hlo
 
 FIELDS = {
     "name", "steps", "forward", "backward", "jaxpr", "stablehlo", "hlo", "instructions", "groups",

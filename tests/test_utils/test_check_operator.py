@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -132,3 +134,27 @@ def test_optimizers() -> None:
     utils.compare_optimizer(made(), made(), (2, 2), "float32")
     with pytest.raises(AssertionError):
         utils.compare_optimizer(made(), made(0.5), (2, 2), "float32")
+
+
+def test_the_first_optimizer_compared_gets_dense_copies_one_by_one() -> None:
+    seen: list[Any] = []
+
+    class Watched(mx.optimizer.SGD):
+        def update_multi_precision(self, index: Any, weight: Any, grad: Any, state: Any) -> None:
+            seen.append((index, weight.stype, grad.stype))
+            super().update_multi_precision(index, weight, grad, state)
+
+    other = mx.optimizer.SGD(learning_rate=0.1, lazy_update=False)
+    for shapes, count in (((3, 2), 1), ([(3, 2)], 1), ([(3, 2), (2, 2)], 2)):
+        for stype in ("default", "row_sparse"):
+            utils.compare_optimizer(
+                Watched(learning_rate=0.1),
+                other,
+                shapes,
+                "float32",
+                g_stype=stype,
+                compare_states=False,
+                ntensors=count,
+            )
+            assert seen == [(i, "default", "default") for i in range(count)]
+            seen.clear()

@@ -63,6 +63,16 @@ def memory(page: Any, view: Any) -> None:
     view.locator('[data-plan="none"]').press("ArrowRight")
     view.locator('[data-plan="none"]').click()
     view.get_by_label("draw all plans to one scale").click()
+    view.locator("canvas.mx-canvas").focus()
+    page.keyboard.press("Escape")
+    page.keyboard.press("ArrowLeft")
+    assert "Alive at the peak" not in view.locator(".mx-side").inner_text(), "one step before it"
+    page.keyboard.press("ArrowDown")
+    assert "storage" in view.locator(".mx-side").inner_text()
+    page.keyboard.press("/")
+    page.keyboard.type("fc2_backward")
+    assert ": fc2_backward" in view.locator(".mx-line").inner_text()
+    page.keyboard.press("Escape")
 
 
 @steps(events=...)

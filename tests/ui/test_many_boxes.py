@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from pathlib import Path
 
-from mixnet.runtime.memory import Allocation, MemoryLog
+from mixnet.runtime.value.memory import Allocation, MemoryLog
 from mixnet.widgets import MemoryView
 from tests.ui.conftest import Watched
 

@@ -38,6 +38,7 @@ def test_arrays_with_more_to_see_are_live() -> None:
     for shape in ((2, 3, 4), (40, 3), (100,)):
         data = ready(nd.ones(shape))._repr_mimebundle_()
         assert set(data) == {"text/plain", "text/html", LIVE}
+        assert 'class="mx-static"' in data["text/html"], "the picture of the live view is stored"
     for shape in ((1,), (3,), (16, 16)):
         assert set(ready(nd.ones(shape))._repr_mimebundle_()) == {"text/plain", "text/html"}
 
@@ -89,3 +90,11 @@ def test_the_hook_is_there_once_and_only_with_views() -> None:
     code = "from mixnet.ndarray import display; print(len(display.FORMS)); import mixnet.widgets; print(len(display.FORMS))"
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert found.stdout.split() == ["0", "1"]
+
+
+def test_a_pending_array_is_computed_when_the_reader_asks() -> None:
+    view = ArrayView(nd.ones((2, 3)) + 1)
+    assert view.payload["state"] == "pending" and view.payload["cells"] == []
+    view.message({"do": "compute"})
+    assert view.payload["state"] == "ready" and view.payload["low"] == 2
+    View.of(view.payload).message({"do": "compute"})  # a stored view has no array: nothing happens

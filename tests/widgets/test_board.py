@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import threading
 import time
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -15,6 +16,7 @@ from mixnet.base import AttributeTypeError, AttributeValueError
 from mixnet.widgets import StopTraining, TrainingBoard, View, live
 from mixnet.widgets.board.data import CAPACITY, RECENT, Series, png
 from mixnet.widgets.board.sender import Sender
+from mixnet.widgets.board.store import Store
 
 PATIENCE = 60  # seconds until a test gives up; nothing waits so long
 
@@ -514,3 +516,25 @@ def test_module_fit(digits) -> None:
     until(lambda: board.payload["step"] > 25)
     board.stop()
     assert board.wait(PATIENCE) and board.status == "stop"
+
+
+def test_a_pause_is_no_slow_step(monkeypatch: pytest.MonkeyPatch) -> None:
+    now = [100.0]
+    monkeypatch.setattr(
+        "mixnet.widgets.board.store.time", SimpleNamespace(monotonic=lambda: now[0])
+    )
+    store = Store()
+    store.log(None, {})
+    for _ in range(10):
+        now[0] += 0.1
+        store.log(None, {})
+    store.hold()
+    now[0] += 60
+    store.sample(None)
+    assert store._speed.recent[-1][1] == pytest.approx(10), "ten steps in a second, and a pause"
+    store.clock()
+    for _ in range(10):
+        now[0] += 0.1
+        store.log(None, {})
+    store.sample(None)
+    assert store._speed.recent[-1][1] == pytest.approx(10)

@@ -45,6 +45,24 @@ def test_freeze_keeps_the_last_state(tmp_path: Path) -> None:
     assert main(["freeze", str(path)]) == 0 and path.read_text() == again
 
 
+def test_freeze_finds_the_state_by_the_place(tmp_path: Path) -> None:
+    view = ArrayView([[1.0, 2.0]])
+    state = {"payload": view.payload, "state": {"at": 1}, "place": "p7"}
+    widgets = {"state": {"m1": {"model_name": "AnyModel", "state": state}}}
+    outputs = [
+        nbformat.v4.new_output("display_data", data={"text/html": view._html(place)})
+        for place in ("p7", "p8")
+    ]
+    notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell("view", outputs=outputs)])
+    notebook.metadata["widgets"] = {"application/vnd.jupyter.widget-state+json": widgets}
+    freeze.freeze(notebook)
+    mine, other = (each.data["text/html"] for each in notebook.cells[0].outputs)
+    assert "data-place" not in mine + other
+    packed = re.search(r'application/x-mixnet">([^<]+)<', mine)
+    assert packed and freeze.page.unpack(packed[1])["state"] == {"at": 1}
+    assert other == view.html(), "without a saved state it stays as it is"
+
+
 def test_page_is_whole(tmp_path: Path) -> None:
     path = saved_notebook(tmp_path / "a.ipynb")
     before = path.read_text()

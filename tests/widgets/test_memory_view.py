@@ -14,7 +14,8 @@ import pytest
 import mixnet as mx
 from mixnet.base import AttributeTypeError
 from mixnet.gluon import nn
-from mixnet.runtime.memory import Allocation, MemoryLog
+from mixnet.runtime.value.memory import Allocation, MemoryLog
+from mixnet.units import size_text
 from mixnet.widgets import MemoryView
 from mixnet.widgets.memory import live as memory_live
 from mixnet.widgets.memory.picture import alive_at, array_name, boxes, live_curve
@@ -212,8 +213,7 @@ def test_the_picture_has_all_plans_and_their_sizes() -> None:
     view = MemoryView(small_symbol(), data=(800, 1200), xla=False)
     text = view.svg()
     for name, size in view.totals.items():
-        shown = f"{size / 2**20:,.2f} MB" if size >= 2**20 else f"{size / 1000:,.1f} kB"
-        assert f">{name}  {shown}<" in text
+        assert f">{name}  {size_text(size)}<" in text
 
 
 def test_a_line_of_a_notebook_is_told_by_its_cell(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,5 +1,5 @@
 // ArrayView: a heat map of one slice, a slider over slices, the value under the pointer or the cursor keys.
-import { h, slider } from "./core/dom.js";
+import { button, h, slider } from "./core/dom.js";
 import { digits, shape } from "./core/format.js";
 import { surface } from "./core/surface.js";
 import { view } from "./core/view.js";
@@ -21,7 +21,8 @@ export function valueOf(payload, cell) {
 
 export default view("ArrayView", (ctx) => {
   const title = h("b"), facts = h("span"), control = h("span");
-  ctx.bar.append(title, facts, control);
+  const compute = button("Compute", "run what is pending and show the values", () => (ctx.say("computing …"), ctx.send({ do: "compute" })));
+  ctx.bar.append(title, facts, control, compute);
   const cells = () => ctx.payload.cells[ctx.state.slice ?? 0] ?? [];
   const tell = (at) => {
     if (!at) return;
@@ -75,7 +76,10 @@ export default view("ArrayView", (ctx) => {
       control.replaceChildren(
         ...(many ? [slider("slice", { min: 0, max: p.slices.length - 1, step: 1, value: ctx.state.slice ?? 0, show }, (slice) => ctx.choose({ slice }))] : []),
       );
-      if (p.state === "pending") ctx.say("pending: nothing has been computed yet; reading a value runs it");
+      const pending = p.state === "pending";
+      compute.hidden = !pending || ctx.isStatic;
+      picture.canvas.style.height = pending ? "24px" : "260px";
+      if (pending) ctx.say(`pending: nothing has been computed yet; ${ctx.isStatic ? "reading a value runs it" : "Compute runs it"}`);
     }
     tell(ctx.state.at);
     picture.redraw();

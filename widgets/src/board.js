@@ -1,8 +1,8 @@
 // TrainingBoard: curves while they grow, histograms, images, events; pause, step, stop and the learning rate.
 import { button, h, tableOf } from "./core/dom.js";
-import { bytes, count, digits, short } from "./core/format.js";
+import { bytes, count, digits, short, ticks } from "./core/format.js";
 import { view } from "./core/view.js";
-import { extent, grouped, nearest, pieces, placeOf, rateOf, scales, shown } from "./board/chart.js";
+import { decades, extent, grouped, nearest, pieces, placeOf, rateOf, scales, shown } from "./board/chart.js";
 
 const HEIGHT = 150, LETTERS = "ABCDEFGH", DASHES = [[], [7, 3], [2, 2], [9, 3, 2, 3]];
 const WORDS = {
@@ -116,7 +116,7 @@ export default view("TrainingBoard", (ctx) => {
   }
 
   function curves(g, one, width, colour) {
-    const { curves: list, show, log } = one.data, box = { x: 8, y: 36, width: width - 16, height: HEIGHT - 58 };
+    const { curves: list, show, log } = one.data, box = { x: 50, y: 36, width: width - 60, height: HEIGHT - 58 };
     const range = extent(list, log);
     g.fillStyle = colour.dim;
     if (!range) {
@@ -128,9 +128,7 @@ export default view("TrainingBoard", (ctx) => {
     g.strokeStyle = colour.line;
     g.lineWidth = 0.6;
     g.strokeRect(box.x, box.y, box.width, box.height);
-    g.fillText(`${show(range.low)} … ${show(range.high)}`, 8, HEIGHT - 6);
-    g.textAlign = "right";
-    g.fillText(`steps ${range.first} to ${range.last}`, width - 8, HEIGHT - 6);
+    axes(g, box, scale, range, one.data);
     // Programs compiled: a tick below. The first value that is not finite: a dashed line with a word.
     for (const event of ctx.payload.events) {
       if (event.kind === "compile" && event.step >= range.first && event.step <= range.last) g.fillRect(scale.px(event.step) - 1, lie, 2, 5);
@@ -182,6 +180,26 @@ export default view("TrainingBoard", (ctx) => {
       g.stroke();
     }
     g.textAlign = "left";
+  }
+
+  // Round numbers along both axes: values at the left, steps below.
+  function axes(g, box, scale, range, { show, log }) {
+    g.font = "10px system-ui, sans-serif";
+    g.textAlign = "right";
+    for (const level of log ? decades(range.low, range.high) : ticks(range.low, range.high, 3)) {
+      const y = scale.py(level);
+      g.fillText(show(level), box.x - 4, y + 3.5);
+      g.globalAlpha = 0.35;
+      g.fillRect(box.x, y, box.width, 0.8);
+      g.globalAlpha = 1;
+    }
+    g.textAlign = "center";
+    const steps = ticks(range.first, range.last, Math.max(Math.floor(box.width / 60), 1)).filter((step) => step === Math.round(step));
+    for (const step of steps) {
+      const half = g.measureText(String(step)).width / 2;
+      g.fillText(step, Math.min(scale.px(step), box.x + box.width + 8 - half), HEIGHT - 6);
+    }
+    g.font = "11px system-ui, sans-serif";
   }
 
   function fill(g, points) {

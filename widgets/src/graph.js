@@ -13,8 +13,9 @@ const MOST_LISTED = 400; // items of the list for screen readers
 
 export default view("GraphView", (ctx) => {
   let fresh = true, g, sight, bands, shade, colours, path, matches, found = [], foundAt = -1, laid = "", shown, open = new Set();
+  ctx.savesItself = true; // as it is opened, not as it was shown first
   const title = h("b"), box = h("input", { type: "search", placeholder: "search: name, operator, attribute", "aria-label": "search", size: 24, oninput: () => find(box.value), onkeydown: typed });
-  const chooser = h("span"), weights = h("input", { type: "checkbox", onchange: () => ctx.choose({ parameters: weights.checked }) });
+  const chooser = h("span"), weights = h("input", { type: "checkbox", onchange: () => ctx.choose({ parameters: weights.checked }) }), shapes = h("input", { type: "checkbox", onchange: () => ctx.choose({ shapes: shapes.checked }) });
   const tree = h("ul", { class: "mx-hidden", role: "tree", "aria-label": "boxes in sight" });
   const measure = button("Measure", "run each operation by itself: times, storages, XLA groups", () => {
     ctx.say("measuring …");
@@ -22,6 +23,7 @@ export default view("GraphView", (ctx) => {
   });
   ctx.bar.append(
     title, box, chooser, h("label", { class: "mx-field" }, weights, h("span", null, "parameters")),
+    h("label", { class: "mx-field" }, shapes, h("span", null, "shapes")),
     button("Open all", "open all blocks", () => ctx.choose({ open: g.parents.map((_, b) => b) })),
     button("Close all", "close all blocks", () => ctx.choose({ open: [] })),
     ...(ctx.isStatic ? [] : [measure]),
@@ -47,7 +49,7 @@ export default view("GraphView", (ctx) => {
         fresh = false;
         const wrong = sight.boxes[sight.at.get(g.p.error?.node)]; // the place of an error comes first
         const x = wrong ? wrong.x + wrong.w / 2 : sight.width / 2;
-        return picture.moveTo({ kx: LEAST, ky: LEAST, x: x - size.width / LEAST / 2, y: wrong ? wrong.y - size.height / LEAST / 2 : -12 });
+        return picture.moveTo({ kx: LEAST, ky: LEAST, x: x - size.width / LEAST / 2, y: wrong ? wrong.y - size.height / LEAST / 2 : -12 }, true);
       }
       fresh = false;
       paint(g, scene(canvas), { camera, size });
@@ -69,6 +71,7 @@ export default view("GraphView", (ctx) => {
       clicked = event?.timeStamp ?? 0;
     },
     key,
+    refit: () => (fresh = true),
   });
   let clicked = 0;
   const map = h("canvas", { class: "mx-map", "aria-hidden": "true", onpointerdown: travel });
@@ -95,7 +98,7 @@ export default view("GraphView", (ctx) => {
   ]);
 
   function scene(canvas) {
-    return { ctx: canvas, sight, colours, shade, bands, selected: selected(), path, matches, kindOfPiece: (piece) => sight.edges[piece.edges[0]].kind };
+    return { ctx: canvas, shapes: ctx.state.shapes, sight, colours, shade, bands, selected: selected(), path, matches, kindOfPiece: (piece) => sight.edges[piece.edges[0]].kind };
   }
 
   function tell(at) {
@@ -113,10 +116,13 @@ export default view("GraphView", (ctx) => {
 
   // Selects anything, opening what it lies in.
   function go(each) {
-    const patch = { selected: nameOf(each), open: [...new Set([...open, ...above(g, each)])] };
-    if (each >= 0 && g.part[each] === 3) patch.parameters = true;
-    ctx.choose(patch);
+    each = shownFor(each);
+    ctx.choose({ selected: nameOf(each), open: [...new Set([...open, ...above(g, each)])] });
     reveal();
+  }
+  // A parameter that is not shown is found at the operation that reads it.
+  function shownFor(each) {
+    return each >= 0 && g.part[each] === 3 && !ctx.state.parameters ? (g.outputs[each][0] ?? each) : each;
   }
   function reveal() {
     const i = selected();
@@ -131,7 +137,7 @@ export default view("GraphView", (ctx) => {
 
   // What is found inside of closed blocks marks the block.
   function mark() {
-    matches = box.value ? new Set(found.map((i) => sight.stands[i])) : null;
+    matches = box.value ? new Set(found.map((i) => sight.stands[shownFor(i)])) : null;
   }
   function find(text) {
     found = search(g, text);
@@ -144,7 +150,8 @@ export default view("GraphView", (ctx) => {
     if (!found.length) return;
     foundAt = (foundAt + by + found.length) % found.length;
     go(found[foundAt]);
-    ctx.say(`${foundAt + 1} of ${found.length}: ${tell(found[foundAt])}`);
+    const at = found[foundAt], by_ = shownFor(at);
+    ctx.say(`${foundAt + 1} of ${found.length}: ${tell(at)}${by_ === at ? "" : `, read by ${g.names[by_]}`}`);
   }
 
   function key(event) {
@@ -267,6 +274,7 @@ export default view("GraphView", (ctx) => {
     title.title = g.p.title;
     chooser.replaceChildren(select("show", overlays(g), overlay(), (value) => ctx.choose({ overlay: value })));
     weights.checked = Boolean(ctx.state.parameters);
+    shapes.checked = Boolean(ctx.state.shapes);
     measure.hidden = Boolean(g.p.facts.time) || !g.p.live;
   }
 

@@ -1,13 +1,14 @@
 // MemoryView: all plans at one scale, the boxes of the chosen one, and who is alive at a time.
 import { button, freshId, h } from "./core/dom.js";
-import { seconds } from "./core/format.js";
+import { bytes as size, count, seconds, ticks } from "./core/format.js";
 import { surface } from "./core/surface.js";
 import { view } from "./core/view.js";
 import { MOST, colours, drawBoxes, pictureOf, scales } from "./memory/boxes.js";
-import { KINDS, aliveAt, coShared, levelAt, nameOf, prepare, samePlace, sizeText, sourceOf, stairs, than } from "./memory/plan.js";
+import { KINDS, aliveAt, coShared, levelAt, nameOf, prepare, samePlace, sourceOf, stairs, than } from "./memory/plan.js";
 
 const LEFT = 74, RIGHT = 14, TOP = 30, BOTTOM = 24;
 const LISTED = 150;
+const STEPS = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] }; // in time, among the living
 
 export default view("MemoryView", (ctx) => {
   let ready = {}, ink = null, underlay = null, tall = 1, wasByEvent = false, wanted = null, seenWindow = null; // tall: how far bytes are zoomed
@@ -15,7 +16,6 @@ export default view("MemoryView", (ctx) => {
   const inks = () => (ink ??= { ...colours(ctx), text: ctx.colour("fg") });
   const isPlan = () => ctx.payload.unit === "step";
   const chosen = () => ready[ctx.state.plan] ?? Object.values(ready).at(-1);
-  const size = (bytes) => sizeText(ctx.payload, bytes);
   const when = (t) => (isPlan() ? `step ${t}` : seconds(chosen().timeOf(t) / 1e6));
   const now = () => ctx.state.at ?? chosen().peakAt;
   const top = () => (ctx.state.one ? Math.max(...ctx.payload.plans.map((each) => each.total)) : chosen().plan.total) || 1;
@@ -39,6 +39,31 @@ export default view("MemoryView", (ctx) => {
   const details = h("div"), list = h("ul", { role: "listbox", tabindex: "0", class: "mx-list", "aria-label": "arrays alive" });
   const heading = h("h2");
   ctx.side.append(details, heading, list);
+  const search = h("input", { type: "search", placeholder: "search ( / )", "aria-label": "search arrays by name, operator or line", size: 12, oninput: () => seek(0), onkeydown: typed });
+  ctx.bar.prepend(search);
+  let matching = [];
+  // Arrays whose name, operator or line has all the words, in order of time; the chosen one is the first, next or one before.
+  function seek(by) {
+    const p = chosen(), words = search.value.toLowerCase().split(/\s+/).filter(Boolean), { arrays, steps } = p.graph;
+    const has = (n) => {
+      const text = `${nameOf(p.graph, n)} ${ctx.payload.strings[steps.op[arrays.step[n]]]} ${lineOf(p.graph, n)}`.toLowerCase();
+      return words.every((word) => text.includes(word));
+    };
+    matching = words.length ? [...p.order].filter(has).sort((a, b) => p.begin[a] - p.begin[b]) : [];
+    if (!words.length) return;
+    const at = matching.indexOf(ctx.state.selected), next = matching[at < 0 ? 0 : (at + by + matching.length) % matching.length];
+    if (next !== undefined) select(next);
+    ctx.say(next === undefined ? `no array with “${search.value}”` : `${matching.indexOf(next) + 1} of ${matching.length}: ${sentence(next)}`);
+  }
+  function typed(event) {
+    event.stopPropagation();
+    if (event.key === "Enter") seek(event.shiftKey ? -1 : 1);
+    else if (event.key === "Escape") {
+      search.value = "";
+      matching = [];
+      picture.canvas.focus();
+    }
+  }
 
   const inner = () => ({ width: Math.max(picture.canvas.clientWidth - LEFT - RIGHT, 50), height: picture.canvas.clientHeight - TOP - BOTTOM });
   const picture = surface(ctx, {
@@ -66,6 +91,9 @@ export default view("MemoryView", (ctx) => {
     },
     key(event) {
       const plans = ctx.payload.plans;
+      if (event.key === "/") return search.focus(), true;
+      if (event.key === "n") return seek(1), true;
+      if (!event.shiftKey && event.key in STEPS) return STEPS[event.key][0] ? later(STEPS[event.key][0]) : among(STEPS[event.key][1]);
       if (event.key === "[" || event.key === "]") return walk(event.key === "]" ? 1 : -1);
       if (event.key === "." || event.key === ",") return stretch(event.key === "." ? 1.5 : 1 / 1.5);
       if (event.key === "p") return toPeak();
@@ -77,10 +105,24 @@ export default view("MemoryView", (ctx) => {
     },
   });
   ctx.keys([
-    ["1 … 5", "choose a plan"], ["[ ]", "walk the boxes"], ["p", "go to the peak"], ["click", "a box; beside boxes: who is alive then"],
-    ["+ - 0", "zoom along time, fit"], [". ,", "zoom bytes"], ["arrows", "move"], ["o", "all plans to one scale"], ["e", "live memory by event or by time"], ["Esc", "select nothing"],
+    ["← →", "one time earlier, later"], ["↑ ↓", "walk the arrays that are alive then"], ["/ n", "search; the next one found"], ["1 … 5", "choose a plan"], ["[ ]", "walk the boxes"], ["p", "go to the peak"], ["click", "a box; beside boxes: who is alive then"],
+    ["+ - 0", "zoom along time, fit"], [". ,", "zoom bytes"], ["Shift arrows", "move the picture"], ["o", "all plans to one scale"], ["e", "live memory by event or by time"], ["Esc", "select nothing"],
   ]);
 
+  // The next time at which an array is born or dies, and the arrays that are alive then.
+  function later(by) {
+    const p = chosen(), times = (p.times ??= isPlan() ? Array.from({ length: p.length }, (_, i) => i) : [...new Set([...p.begin, ...p.end])].filter((t) => t < p.length).sort((a, b) => a - b));
+    const at = now(), next = by > 0 ? times.find((t) => t > at) : times.findLast((t) => t < at);
+    if (next === undefined) return true;
+    ctx.choose({ at: next, selected: null });
+    picture.reveal({ x: next, y: 0, width: 0, height: 1 });
+    return true;
+  }
+  function among(by) {
+    const alive = aliveAt(chosen(), now()), at = alive.indexOf(ctx.state.selected);
+    if (alive.length) select(alive[at < 0 ? 0 : Math.min(Math.max(at + by, 0), alive.length - 1)]);
+    return true;
+  }
   function choosePlan(name) {
     const p = chosen(), next = ready[name];
     const selected = samePlace(p.graph, next.graph, ctx.state.selected);
@@ -96,7 +138,7 @@ export default view("MemoryView", (ctx) => {
   }
   const counted = () => isPlan() || Boolean(ctx.state.events);
   const toUnit = (value) => (counted() ? value : value * 1e3); // milliseconds are typed, microseconds kept
-  const toShown = (value) => (counted() ? Math.round(value) : Number((value / 1e3).toPrecision(5)));
+  const toShown = (value) => (counted() ? Math.round(value) : Number((value / 1e3).toFixed(3)));
   function whole() {
     tall = 1;
     if (ctx.state.window) ctx.choose({ window: null });
@@ -226,10 +268,7 @@ export default view("MemoryView", (ctx) => {
     g.font = "11px system-ui, sans-serif";
     g.textBaseline = "middle";
     g.textAlign = "right";
-    for (let i = 0; i <= 4; i += 1) {
-      const bytes = at.low + ((at.high - at.low) * i) / 4;
-      if (bytes >= -1 && bytes <= top() * 1.001) g.fillText(sizeText(ctx.payload, Math.max(bytes, 0), true), LEFT - 6, at.y(bytes));
-    }
+    for (const bytes of ticks(Math.max(at.low, 0), Math.min(at.high, top()))) g.fillText(size(bytes), LEFT - 6, at.y(bytes));
     g.textAlign = "left";
     const floor = TOP + frame.height + 12;
     for (const region of p.graph.regions) {
@@ -381,7 +420,7 @@ export default view("MemoryView", (ctx) => {
       ["kind", `${arrays.kind[number]}, ${KINDS[arrays.kind[number]][1]}`],
       ["lives", lifetime(p, number)],
       ...(isPlan() ? [["storage", storage < 0 ? "none: a view" : `${storage}, at ${plan.offset[storage].toLocaleString("en-US")}`]] : []),
-      ["line", lineOf(graph, number) || "not known: MIXNET_SOURCE_LINES=1 keeps lines of symbols"],
+      ["line", lineOf(graph, number) || "not known: MIXNET_SOURCE_LINES=1 keeps lines of symbols in scripts"],
     ];
     return [
       h("h2", null, nameOf(graph, number)),

@@ -44,7 +44,8 @@ for (const element of document.querySelectorAll(".mx-static")) {
     const view = await load(element.dataset.bundle);
     const model = new Model(await unpack(element.querySelector("script").textContent));
     const host = document.createElement("div");
-    await view.render({ model, el: host, isStatic: true });
+    const picture = element.querySelector("figure img")?.src;
+    await view.render({ model, el: host, isStatic: true, picture: picture && (() => picture) });
     element.replaceChildren(host);
     element.dataset.ready = "true";
   } catch (error) {

@@ -1,15 +1,14 @@
 // ScalingView: measured points, the fitted model, the ideal line, and what the sliders make of it.
 import { button, h, s, select, slider, tableOf } from "./core/dom.js";
-import { bytes, digits, seconds } from "./core/format.js";
+import { bytes, digits, percent, seconds, ticks } from "./core/format.js";
 import { view } from "./core/view.js";
-import { stepParts, throughput, ticks, whatIf } from "./scaling/model.js";
+import { stepParts, throughput, whatIf } from "./scaling/model.js";
 
 const W = 720, H = 360, LEFT = 66, RIGHT = 14, TOP = 16, BOTTOM = 40;
 const PARTS = { compute: ["C", "computing", 2], serial: ["S", "one after another", 6], latency: ["L", "latency", 1], transfer: ["T", "transfer", 4], hidden: ["H", "all-reduce behind computing", 7] };
 const LABELS = { devices: "devices", batch: "batch of a device", bytes: "gradients", bandwidth: "bandwidth", latency: "latency", overlap: "overlap", compression: "compression" };
 
 const amount = (value) => (Math.abs(value) >= 1000 ? Math.round(value).toLocaleString("en-US") : digits(value));
-const percent = (value) => `${digits(100 * value)} %`;
 
 function shown(each) {
   if (each.id === "devices") return (v) => String(v);
@@ -106,7 +105,7 @@ export default view("ScalingView", (ctx) => {
     const y = (level) => H - BOTTOM - (level / top) * (H - TOP - BOTTOM);
     const text = (tx, ty, content, anchor = "middle") => s("text", { x: tx, y: ty, "text-anchor": anchor, class: "mx-dimtext" }, content);
     const parts = [s("rect", { x: LEFT, y: TOP, width: W - LEFT - RIGHT, height: H - TOP - BOTTOM, class: "mx-frame" })];
-    for (const level of ticks(top / 1.05)) {
+    for (const level of ticks(0, top / 1.05)) {
       parts.push(s("line", { x1: LEFT, x2: W - RIGHT, y1: y(level), y2: y(level), class: "mx-grid" }), text(LEFT - 5, y(level) + 4, efficiency ? percent(level) : amount(level), "end"));
     }
     const every = Math.max(1, Math.ceil(most / 12));
@@ -180,7 +179,7 @@ export default view("ScalingView", (ctx) => {
       run.points.map((p) => {
         const isOf = model && [null, undefined, run.label].includes(model.label) && ["model", run.origin].includes(model.origin);
         const expected = isOf && throughput({ ...model, batch: run.batch }, p.n);
-        const error = isOf ? `${expected >= p.thr ? "+" : ""}${digits(100 * (expected / p.thr - 1))} %` : "";
+        const error = isOf ? `${expected >= p.thr ? "+" : ""}${percent(expected / p.thr - 1)}` : "";
         return [run.label, run.origin, p.n, amount(p.thr), `${amount(p.lo)} … ${amount(p.hi)}`, p.repeat, isOf ? amount(expected) : "", error];
       }),
     );

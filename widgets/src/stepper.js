@@ -208,6 +208,9 @@ export default view("HybridizeStepper", (ctx) => {
       cache.clear();
       last = {};
       sourceRows = ctx.payload.source.flatMap(({ file, lines: text }, n) => [{ kind: "file", text: file }, ...dedented(text).map(([line, words_]) => ({ kind: "source", file: n, line, text: words_ }))]);
+      // As wide and high as its lines, where there is room.
+      panes.source.style.setProperty("--mx-wide", `${Math.max(160, 56 + 7.3 * Math.max(0, ...sourceRows.map((row) => row.text.length)))}px`);
+      panes.source.style.setProperty("--mx-high", `${24 + 20 * sourceRows.length}px`);
     }
     const many = ctx.payload.programs.length > 1;
     segments.replaceChildren(

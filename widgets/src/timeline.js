@@ -1,10 +1,10 @@
 // EngineTimeline: lanes of threads, bars of operations; the dependencies of the one that is selected; replay.
 import { button, freshId, h, slider } from "./core/dom.js";
-import { seconds, short } from "./core/format.js";
+import { seconds, short, ticks } from "./core/format.js";
 import { surface } from "./core/surface.js";
 import { view } from "./core/view.js";
 import { EVENTS, adjacency, criticalPath, edges, endOf, events, heldBy, lastEvent, neighbourhood, startOf } from "./timeline/graph.js";
-import { AXIS, BAR, firstAfter, layout, ticks, visible } from "./timeline/layout.js";
+import { AXIS, BAR, firstAfter, layout, visible } from "./timeline/layout.js";
 
 const LETTERS = "CKIMO", WORDS = ["compute", "copy", "I/O", "communication", "other"];
 const time = (ns) => (ns ? seconds(ns / 1e9) : "0");
@@ -218,7 +218,10 @@ export default view("EngineTimeline", (ctx) => {
     g.fillRect(0, 0, size.width, AXIS - 2);
     g.fillStyle = colours.dim;
     g.font = "11px system-ui, sans-serif";
-    for (const t of times) g.fillText(time(t), px(t) + 3, 10);
+    for (const t of times) {
+      const text = time(t), wide = g.measureText(text).width; // the last one stands before its line where there is no room behind it
+      g.fillText(text, px(t) + 3 + wide > size.width ? px(t) - wide - 3 : px(t) + 3, 10);
+    }
     if (now < Infinity) {
       g.strokeStyle = g.fillStyle = colours.hot;
       g.lineWidth = 1.5;

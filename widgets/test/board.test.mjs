@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import test from "node:test";
-import { extent, grouped, nearest, pieces, placeOf, rateOf, scales, shown } from "../src/board/chart.js";
+import { decades, extent, grouped, nearest, pieces, placeOf, rateOf, scales, shown } from "../src/board/chart.js";
 
 const curve = (step, value) => ({ name: "a", group: "a", step, value, low: [], high: [] });
 
@@ -60,4 +60,9 @@ test("the slider of the learning rate", () => {
   assert.equal(rateOf(100), 10);
   for (const rate of [1e-5, 0.001, 0.01, 0.1, 1]) assert.ok(Math.abs(Math.log10(rateOf(Math.round(placeOf(rate))) / rate)) < 0.06, rate);
   assert.equal(placeOf(1e-9), 0);
+});
+
+test("ticks of a logarithmic axis", () => {
+  assert.deepEqual(decades(0.02, 150), [0.1, 1, 10, 100]);
+  assert.deepEqual(decades(2, 3), [2, 3]);
 });

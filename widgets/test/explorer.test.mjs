@@ -92,3 +92,8 @@ test("every cell of every result is explained", () => {
     assert.match(scene.total, /=|padding|nothing/);
   }
 });
+
+test("what rounding alone leaves is 0", () => {
+  assert.equal(sum([0.1, 0.2, -0.3]), 0);
+  assert.equal(sum([1e-12, 2e-12]), 3e-12, "small numbers that do not cancel stay");
+});

@@ -6,7 +6,7 @@ import { fileURLToPath } from "node:url";
 import { inflateSync } from "node:zlib";
 import { compound } from "../src/core/layout.js";
 import { layered, ranks, spread } from "../src/core/layered.js";
-import { arrange, kindOf, label, onPath, overlays, overlayText, read, search, visible } from "../src/graph/model.js";
+import { arrange, isOutput, kindOf, label, onPath, overlays, overlayText, read, search, visible } from "../src/graph/model.js";
 import { paint, shades, strips } from "../src/graph/paint.js";
 import { SvgContext } from "../src/graph/svgtext.js";
 
@@ -215,4 +215,19 @@ test("the picture as SVG has every box and is well formed as far as tags go", ()
   for (const face of sight.faces) assert.ok(text.includes(`${face.title}<`), face.title);
   assert.ok(!/NaN|undefined/.test(text));
   assert.equal((text.match(/<text /g) ?? []).length, (text.match(/<\/text>/g) ?? []).length);
+});
+
+test("an operation that reads the same twice has two edges", () => {
+  const p = payload("lenet"), fed = p.edges.count.findIndex((count) => count === 2), at = p.edges.count.slice(0, fed).reduce((a, b) => a + b, 0);
+  p.edges.back[at + 1] = p.edges.back[at];
+  p.edges.port[at + 1] = p.edges.port[at];
+  const g = read(p), sight = visible(g, new Set(p.blocks.parent.keys()), true);
+  const to = sight.at.get(fed), from = sight.at.get(g.inputs[fed][0]);
+  assert.equal(sight.edges.filter((edge) => edge.from === from && edge.to === to).length, 2);
+});
+
+test("outputs are marked, and the blocks around them", () => {
+  const g = read(payload("resnet_block"));
+  for (const i of g.p.heads) assert.ok(isOutput(g, i));
+  assert.ok(g.p.heads.length < g.n && !isOutput(g, g.names.indexOf("data")));
 });

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { aliveAt, coShared, levelAt, nameOf, prepare, samePlace, sizeText, stairs, timesAndLevels, visible } from "../src/memory/plan.js";
+import { aliveAt, coShared, levelAt, nameOf, prepare, samePlace, stairs, timesAndLevels, visible } from "../src/memory/plan.js";
 
 // Four arrays over five steps: b takes over a's storage in place; d lies where that was.
 const graph = {
@@ -10,7 +10,7 @@ const graph = {
   arrays: { step: [0, 1, 2, 3], index: [-1, -1, 1, -1], shape: [], dtype: [], bytes: [8, 8, 4, 6], begin: [0, 1, 1, 3], end: [2, 3, 5, 5], kind: ["F", "A", "B", "O"] },
 };
 const plan = { name: "both", graph: 0, total: 12, peak: { at: 1, bytes: 12 }, storage: [0, 0, 1, 2], offset: [0, 8, 0], size: [8, 4, 6] };
-const payload = { mb: 2 ** 20, graphs: [graph], plans: [plan] };
+const payload = { graphs: [graph], plans: [plan] };
 const p = prepare(payload, plan);
 
 test("boxes end where they are overwritten in place", () => {
@@ -67,11 +67,4 @@ test("a curve in few corners keeps its extremes", () => {
   const found = stairs(timesAndLevels(points), 0, 1000, 50);
   assert.ok(found.length < 120);
   assert.equal(Math.max(...found.map(([, level]) => level)), 99);
-});
-
-test("sizes as the planner prints them", () => {
-  assert.equal(sizeText(payload, 612.75 * 2 ** 20), "612.75 MB");
-  assert.equal(sizeText(payload, 2235.91 * 2 ** 20), "2,235.91 MB");
-  assert.equal(sizeText(payload, 41000), "41.0 kB");
-  assert.equal(sizeText(payload, 256), "256 bytes");
 });

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { stepParts, throughput, ticks, whatIf } from "../src/scaling/model.js";
+import { stepParts, throughput, whatIf } from "../src/scaling/model.js";
 
 const near = (a, b) => assert.ok(Math.abs(a - b) < 1e-9 * Math.abs(b) + 1e-15, `${a} is not ${b}`);
 
@@ -41,9 +41,4 @@ test("sliders", () => {
   assert.equal(found.compression, 2);
   assert.equal(whatIf(model, sliders, { bandwidth: 13 }).beta, 0);
   near(whatIf({ ...model, bytes: 0, beta: 0 }, sliders, { bandwidth: 9 }).bytes, 1e8);
-});
-
-test("round ticks", () => {
-  assert.deepEqual(ticks(97), [0, 20, 40, 60, 80]);
-  assert.deepEqual(ticks(1).map((x) => Math.round(x * 10)), [0, 2, 4, 6, 8, 10]);
 });

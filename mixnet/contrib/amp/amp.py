@@ -20,7 +20,7 @@ from mixnet.module import BucketingModule
 from mixnet.ndarray.ndarray import NDArray
 from mixnet.optimizer import Optimizer
 from mixnet.passes.lower_precision import Precision, low_variables, lower_precision
-from mixnet.runtime.precision import use
+from mixnet.runtime.record.precision import use
 from mixnet.symbol import Symbol, Variable
 
 _amp_initialized = False

@@ -19,7 +19,7 @@ from mixnet.ndarray.create import array
 from mixnet.ndarray.invoke import invoke
 from mixnet.ndarray.ndarray import NDArray
 from mixnet.ops.registry import Op, find
-from mixnet.runtime.record import record
+from mixnet.runtime.record.record import record
 
 _AHEAD = 4  # steps of which it need not be known yet whether they overflowed
 

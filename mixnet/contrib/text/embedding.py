@@ -25,13 +25,13 @@ from mixnet.base import (
 )
 from mixnet.contrib.text import _constants as C  # noqa: F401
 from mixnet.contrib.text import vocab
+from mixnet.files.reading import lines_of, opened
 from mixnet.gluon import utils
 from mixnet.gluon.data.download import extract, fetch
 from mixnet.ndarray import zeros
 from mixnet.ndarray.create import array
 from mixnet.ndarray.ndarray import NDArray
 from mixnet.numpy.creation import array as np_array
-from mixnet.reading import lines_of, opened
 from mixnet.util import is_np_array
 
 Kind = TypeVar("Kind", bound=type)

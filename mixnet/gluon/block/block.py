@@ -20,6 +20,7 @@ from mixnet.base import (
 )
 from mixnet.gluon.block.arguments import no_block, refused
 from mixnet.gluon.block.model_file import load_model, save_model
+from mixnet.gluon.block.rename import Names, renamed
 from mixnet.gluon.block.scope import _BlockScope
 from mixnet.gluon.block.summary import summarize
 from mixnet.gluon.parameter import Parameter, ParameterDict, fill
@@ -27,9 +28,9 @@ from mixnet.gluon.utils import HookHandle
 from mixnet.ndarray.ndarray import NDArray
 from mixnet.ndarray.params_file import load, save
 from mixnet.numpy.ndarray import ndarray as np_ndarray
-from mixnet.runtime.files import Saving
-from mixnet.source import shortened, user_source
-from mixnet.subroutine import checked_function
+from mixnet.process.source import shortened, user_source
+from mixnet.process.subroutine import checked_function
+from mixnet.runtime.record.files import Saving
 from mixnet.util import is_np_array, set_module
 
 
@@ -149,7 +150,7 @@ class Block:
         Args:
             select: regular expression that names match from their beginning.
         """
-        self._warn_of_hidden_blocks()
+        self._check_container_with_block()
         found = ParameterDict(self._params.prefix)
         try:
             pattern = re.compile(select or "")
@@ -164,7 +165,7 @@ class Block:
             found.update(child.collect_params(select=select))
         return found
 
-    def _warn_of_hidden_blocks(self) -> None:
+    def _check_container_with_block(self) -> None:
         children = set(self._children.values())
 
         def hidden(value: Any) -> bool:
@@ -259,10 +260,10 @@ class Block:
     def save_parameters(
         self, filename: str, deduplicate: bool = False, wait: bool = True
     ) -> Saving | None:
-        """Write the values to a ``.params`` file, named by their place in the structure.
+        """Write the values to a ``.params`` or safetensors file, named by their place in the structure.
 
         Args:
-            filename: path; the file is complete or not there.
+            filename: path, which ends in ``.safetensors`` for such a file; the file is complete or not there.
             deduplicate: write a shared parameter once, under the last of its names.
             wait: return when the file is complete; else at once, with a handle to wait on.
         """
@@ -280,10 +281,11 @@ class Block:
         ignore_extra: bool = False,
         cast_dtype: bool = False,
         dtype_source: str = "current",
+        names: Names | None = None,
     ) -> None:
-        """Read values that ``save_parameters``, ``export`` or ``ParameterDict.save`` wrote.
+        """Read values that ``save_parameters``, ``export`` or ``ParameterDict.save`` wrote, or a safetensors file.
 
-        Nothing changes unless all fit.
+        The format is told by the file's content. Nothing changes unless all fit.
 
         Args:
             filename: path.
@@ -292,6 +294,9 @@ class Block:
             ignore_extra: leave out values that the network does not have.
             cast_dtype: cast where dtypes differ.
             dtype_source: ``current`` or ``saved``: which dtype a parameter has afterwards.
+            names: for weights of other libraries: a function from the file's name of an array to the name in this
+                network (as ``save_parameters`` writes them), None to leave the array out; or a dict from regular
+                expressions to replacements, tried in order, None to leave out what matches.
 
         Raises:
             CheckError: names are missing, or a shape or dtype differs.
@@ -304,7 +309,9 @@ class Block:
             if not loaded and not params:
                 return
             raise CheckError(f"{filename} holds arrays without names, not parameters.")
-        if loaded and not any("." in name for name in loaded):
+        if names is not None:
+            loaded = renamed(loaded, names, f"file '{filename}'")
+        elif loaded and not any("." in name for name in loaded):
             # a file without structure: names as of collect_params(), with or without the prefix
             self.collect_params().load(
                 filename, ctx, allow_missing, ignore_extra, self.prefix, cast_dtype, dtype_source

@@ -18,8 +18,9 @@ from mixnet.numpy.ndarray import ndarray as np_ndarray
 from mixnet.passes.assign_keys import assign_keys
 from mixnet.passes.complete_shapes import complete_shapes
 from mixnet.passes.infer_shape import Inference, infer
-from mixnet.runtime.trace_key import TraceKey
-from mixnet.runtime.value import Spec
+from mixnet.passes.place_devices import is_cut
+from mixnet.runtime.trace.trace_key import TraceKey
+from mixnet.runtime.value.value import Spec
 from mixnet.symbol import Group
 from mixnet.symbol.executor import unplaced_graph
 from mixnet.symbol.numpy.symbol import _Symbol as NumpySymbol
@@ -101,7 +102,9 @@ class Composed(Program):
         states = tuple(places[found.inputs[i]] for i in found.states)
         self.parameters = [parameters[node.name] for node in learned]
         graph = Graph(found.heads, inputs, found.num_outputs, states)
-        self.graph = assign_keys(graph, composition.drawing, training)
+        self.is_cut = is_cut(graph)
+        # parts have keys of their own
+        self.graph = graph if self.is_cut else assign_keys(graph, composition.drawing, training)
         self.captured = []
         self.outputs = composition.outputs
         self.context = context

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from mixnet.base import AttributeValueError, did_you_mean
 from mixnet.ndarray.ndarray import NDArray
-from mixnet.runtime.value import Spec
+from mixnet.runtime.value.value import Spec
 
 if TYPE_CHECKING:
     from mixnet.gluon.block.hybrid import HybridBlock
@@ -19,15 +19,36 @@ def _onnx(
 ) -> tuple[str, ...]:
     from mixnet.onnx.mx2onnx import export_model  # who exports nothing need not wait for it
 
+    symbol, shapes, dtypes = _described(block, specs)
+    _set_dynamic(options)
+    fname = _with_ending(path, ".onnx")
+    return (export_model(symbol, arrays, shapes, dtypes, fname, **options),)
+
+
+def _stablehlo(
+    block: HybridBlock, path: str, arrays: dict[str, NDArray], specs: Sequence[Spec], **options: Any
+) -> tuple[str, ...]:
+    from mixnet.export.stablehlo import export_stablehlo  # who exports nothing need not wait for it
+
+    symbol, shapes, dtypes = _described(block, specs)
+    _set_dynamic(options)
+    fname = _with_ending(path, ".stablehlo")
+    return export_stablehlo(symbol, arrays, shapes, dtypes, fname, **options)
+
+
+def _described(block: HybridBlock, specs: Sequence[Spec]) -> tuple[Any, list[Any], list[Any]]:
+    """A block's symbol, and shapes and dtypes of the inputs that it reads."""
     names = ["data"] if len(specs) == 1 else [f"data{i}" for i in range(len(specs))]
     symbol = block.to_symbol()
     known = symbol.list_inputs()
     read = {name: spec for name, spec in zip(names, specs, strict=True) if name in known}
     order = [name for name in known if name in read]
-    shapes, dtypes = [read[n].shape for n in order], [read[n].dtype for n in order]
+    return symbol, [read[n].shape for n in order], [read[n].dtype for n in order]
+
+
+def _set_dynamic(options: dict[str, Any]) -> None:
+    """Extents that are said to be open are."""
     options.setdefault("dynamic", options.get("dynamic_input_shapes") is not None)
-    fname = _with_ending(path, ".onnx")
-    return (export_model(symbol, arrays, shapes, dtypes, fname, **options),)
 
 
 def _with_ending(path: str, ending: str) -> str:
@@ -35,7 +56,7 @@ def _with_ending(path: str, ending: str) -> str:
     return path if path.endswith(ending) else path + ending
 
 
-FORMATS: dict[str, Callable[..., tuple[str, ...]]] = {"onnx": _onnx}
+FORMATS: dict[str, Callable[..., tuple[str, ...]]] = {"onnx": _onnx, "stablehlo": _stablehlo}
 """What writes a format: block, path, arrays by name, shapes and dtypes of the inputs, options."""
 
 

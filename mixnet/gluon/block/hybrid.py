@@ -36,18 +36,36 @@ from mixnet.passes import pipeline
 from mixnet.passes.assign_keys import KEY_SPEC
 from mixnet.passes.facts import Facts
 from mixnet.passes.infer_shape import is_known
+from mixnet.passes.place_devices import place_devices
 from mixnet.passes.plan_memory import MemoryPlan
 from mixnet.passes.recompute import check_mode
-from mixnet.runtime.graph_op import GraphOp, call_graph, graph_op, move_states
-from mixnet.runtime.lower import lower
-from mixnet.runtime.state import state
-from mixnet.runtime.trace_key import TraceKey
-from mixnet.runtime.value import Spec
+from mixnet.runtime.compile.lower import lower
+from mixnet.runtime.record.measure import UnknownSizeError
+from mixnet.runtime.trace.graph_op import GraphOp, call_graph, graph_op, move_states
+from mixnet.runtime.trace.placed import PlacedGraph
+from mixnet.runtime.trace.trace_key import TraceKey
+from mixnet.runtime.value.state import state
+from mixnet.runtime.value.value import Spec
+from mixnet.symbol.cached_op import CachedOp
 from mixnet.symbol.memory import plan_of
 from mixnet.symbol.numpy.symbol import _Symbol as NumpySymbol
 from mixnet.symbol.spell import spelled_out
 from mixnet.symbol.symbol import Symbol
 from mixnet.util import set_module
+
+_OWN_FLAGS = frozenset(
+    [
+        "static_alloc",
+        "static_shape",
+        "inline_limit",
+        "forward_bulk_size",
+        "backward_bulk_size",
+        "backend",
+        "recompute",
+    ]
+)
+"""Arguments of ``hybridize`` that are no options of a backend."""
+Runnable = GraphOp | PlacedGraph
 
 
 @set_module("mixnet.gluon.block")
@@ -66,8 +84,9 @@ class HybridBlock(Block):
         super().__init__(prefix, params, **unknown)
         self._active = False
         self._flags: dict[str, Any] = {}
-        self._cache: dict[Any, tuple[Program, GraphOp]] = {}
+        self._cache: dict[Any, tuple[Program, Runnable]] = {}
         self._compositions: dict[Any, Composition | None] = {}
+        self._without_graph: set[Any] = set()  # calls that run operator by operator
         self._cached_graph: Any = ()
         self._formats: tuple[Any, Any] = (None, None)
         self._op_hook: tuple[Callable[..., Any], bool] | None = None
@@ -113,7 +132,7 @@ class HybridBlock(Block):
 
         Args:
             active: whether to.
-            backend: name of a subgraph backend; XLA takes the place of all.
+            backend: what computes predictions, see ``Symbol.optimize_for``.
             clear: forget graphs made so far.
             static_alloc: memory is planned ahead.
             static_shape: shapes do not change.
@@ -174,7 +193,7 @@ class HybridBlock(Block):
         Args:
             x: first input.
             args: further inputs.
-            backend: name of a subgraph backend; XLA takes the place of all.
+            backend: see ``Symbol.optimize_for``. It computes predictions; a network that trains is XLA's.
             clear: see :meth:`hybridize`, also for the arguments below.
 
         Raises:
@@ -196,16 +215,28 @@ class HybridBlock(Block):
             **kwargs,
         )
         leaves, structure = flatten((x, *args))
-        self._program(leaves, structure)
+        if not self._has_backend():
+            self._program(leaves, structure)
+        else:
+            self._call_backend(leaves, structure)
 
     def _clear_cached_op(self) -> None:
         self.__dict__.setdefault("_cache", {}).clear()
         self.__dict__.setdefault("_compositions", {}).clear()
+        self.__dict__.setdefault("_backend_calls", {}).clear()
+        self.__dict__.setdefault("_without_graph", set()).clear()
         self.__dict__["_cached_graph"] = ()
 
     def __getstate__(self) -> dict[str, Any]:
         # a copy makes its graphs anew: compiled ones belong to the parameters of this block
-        return {**self.__dict__, "_cache": {}, "_compositions": {}, "_cached_graph": ()}
+        return {
+            **self.__dict__,
+            "_cache": {},
+            "_compositions": {},
+            "_backend_calls": {},
+            "_without_graph": set(),
+            "_cached_graph": (),
+        }
 
     def cast(self, dtype: Any) -> None:
         """Change the dtype of all parameters."""
@@ -234,6 +265,22 @@ class HybridBlock(Block):
         leaves, structure = flatten(args)
         if not leaves or any(isinstance(each, Symbol) for each in args):
             return self.forward(*args)
+        key = self._key(leaves, structure)
+        if key not in self._without_graph:
+            try:
+                return self._call_graph(leaves, structure)
+            except UnknownSizeError:  # a trace cannot be cut: only what is composed of symbols
+                self._without_graph.add(key)
+        return self.forward(*args)
+
+    def _call_cached_op(self, *args: Any) -> Any:
+        """The block as a compiled graph; a ``forward`` of one's own calls it where ``_active`` is true.
+
+        Within a trace there is no graph in the graph: the block runs as it is.
+        """
+        if state.trace is not None:
+            return HybridBlock.forward(self, *args)
+        leaves, structure = flatten(args)
         return self._call_graph(leaves, structure)
 
     def _call_graph(self, leaves: Sequence[NDArray], structure: Any) -> Any:
@@ -243,36 +290,71 @@ class HybridBlock(Block):
                 f"{sorted({str(leaf.context) for leaf in leaves})}. Move them: "
                 f"x.as_in_context(ctx)."
             )
+        if self._has_backend() and not state.training and not state.recording:
+            return self._call_backend(leaves, structure)
         program, op = self._program(leaves, structure)
-        if self._op_hook is not None:
+        # Operators of sparse arrays have rules of their own, and results of other storage types.
+        if self._op_hook is not None or any(leaf._is_sparse for leaf in leaves):
             composition = self._composition(structure, len(leaves))
             if composition is not None:
-                return self._call_watched(composition, program, leaves)
+                return self._call_by_operator(composition, program, leaves)
         values = [leaf._read() for leaf in leaves]
         context = values[0].spec.context
         handles = program.parameter_handles(context)
         inputs = [*values, *[handle._read() for handle in handles], *program.captured]
-        outputs, states = call_graph(op, inputs, context)
-        written = [handles[i - len(values)] for i in op.states]
-        move_states(op, written, [inputs[i] for i in op.states], states)
+        places = op.states if isinstance(op, PlacedGraph) else op.graph.states
+        written = [handles[i - len(values)] for i in places]
+        before = [inputs[i] for i in places]
+        if isinstance(op, PlacedGraph):
+            outputs, states = op.run(inputs)
+            op.move_states(written, before, states)
+        else:
+            outputs, states = call_graph(op, inputs, context)
+            move_states(op, written, before, states)
         return unflatten(iter(outputs), program.outputs, wrap=True)
 
-    def _call_watched(
+    def _has_backend(self) -> bool:
+        """Whether something else than XLA computes predictions."""
+        return self._flags.get("backend") not in (None, "", "XLA")
+
+    def _call_backend(self, leaves: Sequence[NDArray], structure: Any) -> Any:
+        """The outputs by the block's backend, which holds the parameters as they were at its first call."""
+        calls = self.__dict__.setdefault("_backend_calls", {})
+        key = _hashable(structure)
+        if key not in calls:
+            composition = self._composed(structure, len(leaves))
+            specs = [leaf._spec for leaf in leaves]
+            parameters = self._completed(composition, specs)
+            arrays = {name: each.data(leaves[0].context) for name, each in parameters.items()}
+            options = {n: each for n, each in self._flags.items() if n not in _OWN_FLAGS}
+            symbol = composition.symbol.optimize_for(self._flags["backend"], arrays, **options)
+            calls[key] = (CachedOp(symbol), composition, arrays)
+        call, composition, arrays = calls[key]
+        given = {**arrays, **dict(zip(composition.names, leaves, strict=True))}
+        found = call(*[given[name] for name in call.handle.list_inputs()])
+        outputs = found if isinstance(found, list) else [found]
+        return unflatten(iter(outputs), composition.outputs)
+
+    def _call_by_operator(
         self, composition: Composition, program: Program, leaves: Sequence[NDArray]
     ) -> Any:
         given = dict(zip(composition.names, leaves, strict=True))
         handles = program.parameter_handles(leaves[0].context)
         given.update({p.name: h for p, h in zip(program.parameters, handles, strict=True)})
-        outputs = run_symbol(composition.symbol, given, type(leaves[0]), self._op_hook)
+        cls = NDArray if leaves[0]._is_sparse else type(leaves[0])
+        outputs = run_symbol(composition.symbol, given, cls, self._op_hook)
         return unflatten(iter(outputs), composition.outputs)
 
-    def _program(self, leaves: Sequence[NDArray], structure: Any) -> tuple[Program, GraphOp]:
-        specs = [leaf._spec for leaf in leaves]
-        key = (tuple(specs), _hashable(structure), bool(state.training))
+    def _program(self, leaves: Sequence[NDArray], structure: Any) -> tuple[Program, Runnable]:
+        key = self._key(leaves, structure)
         found = self._cache.get(key)
         if found is None:
             found = self._cache[key] = self._compile(leaves, structure)
         return found
+
+    @staticmethod
+    def _key(leaves: Sequence[NDArray], structure: Any) -> Any:
+        return tuple([leaf._spec for leaf in leaves]), _hashable(structure), bool(state.training)
 
     def is_traced(self, specs: Sequence[Spec], structure: Any, training: bool) -> bool:
         """Whether a call with such inputs finds a compiled graph.
@@ -288,12 +370,17 @@ class HybridBlock(Block):
         """What each of its compiled graphs was made for, oldest first; empty before the first call."""
         return [program.key for program, _ in self._cache.values()]
 
-    def _compile(self, leaves: Sequence[NDArray], structure: Any) -> tuple[Program, GraphOp]:
+    def _compile(self, leaves: Sequence[NDArray], structure: Any) -> tuple[Program, Runnable]:
         specs = [leaf._spec for leaf in leaves]
         program = self._trace(specs, structure, bool(state.training))
         context = leaves[0].context
         specs += [handle._spec for handle in program.parameter_handles(context)]
         specs += [value.spec for value in program.captured]
+        if program.is_cut:
+            self._last_key = program.key
+            contexts = [context] * len(program.graph.inputs)
+            placement = place_devices(program.graph, {}, context, contexts)
+            return program, PlacedGraph(placement, self.name, self._flags.get("recompute"))
         known = [(spec.shape, spec.dtype) for spec in specs]
         if len(known) < len(program.graph.inputs):  # the key of a graph that draws
             known.append(KEY_SPEC)
@@ -341,6 +428,12 @@ class HybridBlock(Block):
         if any(not each._arrays for each in parameters.values()):
             self._take_shapes(composition, specs, parameters)
             for each in parameters.values():
+                if each._deferred_init and not is_known(each._shape):
+                    raise AttributeValueError(
+                        f"The shape {each._shape} of parameter {each.name!r} does not follow from the "
+                        f"shapes of the inputs, so its deferred initialization fails. Give the layer "
+                        f"its input size (in_units, in_channels)."
+                    )
                 each._finish_deferred_init()
         return parameters
 
@@ -381,11 +474,22 @@ class HybridBlock(Block):
         except DeferredInitializationError:
             waits = True  # what fails from here on did not fail for waiting
         if waits:
-            self.infer_shape(x, *args)
+            self._deferred_infer_shape(x, *args)
             for each in self._reg_params.values():
                 each._finish_deferred_init()
             params = {name: each.data(context) for name, each in self._reg_params.items()}
         return self._hybrid(nd, x, args, params)
+
+    def _deferred_infer_shape(self, *args: Any) -> None:
+        """Shapes of parameters that waited for the data; what keeps them from it is a ``ValueError``."""
+        try:
+            self.infer_shape(*args)
+        except MXNetError as error:
+            if isinstance(error, ValueError):
+                raise
+            raise AttributeValueError(
+                f"{self.name}: the shapes of its parameters cannot be inferred. {error}"
+            ) from error
 
     def _hybrid(self, F: Any, x: Any, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
         try:
@@ -521,10 +625,11 @@ class HybridBlock(Block):
             path: start of both paths.
             epoch: number in the parameters' file name.
             remove_amp_cast: leave out the casts of automatic mixed precision.
-            format: ``mxnet``, or ``onnx``: one file for prediction, ``path.onnx``, with the shapes of
-                the network's first call.
-            options: of the format. ``onnx``: ``opset_version``, ``dynamic`` and
-                ``dynamic_input_shapes`` as ``mx.onnx.export_model`` takes them.
+            format: ``mxnet``; or for prediction, with the shapes of the network's first call, ``onnx``: one file,
+                ``path.onnx``; or ``stablehlo``: ``path.stablehlo``, which JAX alone runs.
+            options: of the format. Both: ``dynamic`` and ``dynamic_input_shapes``. ``onnx``: ``opset_version`` and
+                others of ``mx.onnx.export_model``; ``stablehlo``: ``platforms``, ``parameters`` and
+                ``gradients``, as ``mx.export.export_stablehlo`` takes them.
 
         Returns:
             The paths of what was written.
@@ -533,19 +638,7 @@ class HybridBlock(Block):
             MXNetError: the network was not hybridized and called.
             AttributeValueError: there is no such format.
         """
-        if not self._cached_graph and not self._cache:
-            raise MXNetError(
-                "export: hybridize the network and call it with data first, so that its graph is "
-                "known."
-            )
-        symbol = self.to_symbol()
-        states = set(symbol.list_auxiliary_states())
-        by_name = {each.name: each for each in self.collect_params().values()}
-        arrays = {
-            f"{'aux' if name in states else 'arg'}:{name}": by_name[name]._reduce()
-            for name in symbol.list_inputs()
-            if name in by_name
-        }
+        symbol, arrays = self._symbol_and_arrays()
         epoch = int(checked_number("epoch", epoch))
         if format != "mxnet":
             return export_as(format, self, path, arrays, self._example_specs(), options)
@@ -557,6 +650,50 @@ class HybridBlock(Block):
         symbol.save(symbol_file, remove_amp_cast)
         save(params_file, arrays)
         return symbol_file, params_file
+
+    def export_page(self, path: str, **options: Any) -> str:
+        """Write one HTML file that runs the network in a browser, without server and network.
+
+        A person draws or drops a picture, and sees the prediction, the graph and what each layer computes.
+
+        Args:
+            path: where the page goes.
+            options: ``draw``, ``labels``, ``title``, ``mean`` and ``std``, as ``mx.export.export_page`` takes them.
+
+        Returns:
+            ``path``.
+
+        Raises:
+            MXNetError: the network was not hybridized and called; or the page does not have one of its operators,
+                which is named.
+            ShapeError: its input is no picture.
+        """
+        from mixnet.export.page.export_page import export_page  # only then
+
+        symbol, arrays = self._symbol_and_arrays()
+        return export_page(
+            symbol, arrays, [spec.shape for spec in self._example_specs()], path, **options
+        )
+
+    def _symbol_and_arrays(self) -> tuple[Any, dict[str, NDArray]]:
+        """The graph, and its parameters by name with ``arg:`` or ``aux:`` before it.
+
+        Raises:
+            MXNetError: the network was not hybridized and called.
+        """
+        if not self._cached_graph and not self._cache:
+            raise MXNetError(
+                "export: hybridize the network and call it with data first, so that its graph is "
+                "known."
+            )
+        symbol = self.to_symbol()
+        states = set(symbol.list_auxiliary_states())
+        by_name = {each.name: each for each in self.collect_params().values()}
+        return symbol, {
+            f"{'aux' if name in states else 'arg'}:{name}": by_name[name]._reduce()
+            for name in symbol.list_inputs()
+            if name in by_name
+        }
 
     def _example_specs(self) -> list[Spec]:
         """Shapes and dtypes of the arrays of the first call.

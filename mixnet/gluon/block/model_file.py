@@ -7,11 +7,11 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from mixnet.base import AttributeValueError, CheckError, FileFormatError
+from mixnet.files.reading import text_of
+from mixnet.files.whole_file import write_whole
 from mixnet.gluon.parameter import fill
 from mixnet.graph.symbol_json import parse
 from mixnet.ndarray.params_file import load
-from mixnet.reading import text_of
-from mixnet.runtime.whole_file import write_whole
 
 if TYPE_CHECKING:
     from mixnet.gluon.block.block import Block

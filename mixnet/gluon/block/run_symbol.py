@@ -34,7 +34,8 @@ def run_symbol(
     for node in in_order_of_calls(graph.nodes):
         if node.is_variable:
             handle = handles[node.name]
-            made[Entry(node)] = handle if type(handle) is cls else share(handle, cls)
+            as_it_is = type(handle) is cls or handle._is_sparse
+            made[Entry(node)] = handle if as_it_is else share(handle, cls)
             continue
         inputs = [made[entry] for entry in node.inputs]
         if hook is not None and hook[1]:

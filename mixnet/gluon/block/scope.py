@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from mixnet.gluon.parameter import ParameterDict
 from mixnet.name import Prefix
 from mixnet.name import current as current_names
-from mixnet.tasks import Entered, enter, read
+from mixnet.process.tasks import Entered, enter, read
 
 if TYPE_CHECKING:
     from mixnet.gluon.block.block import Block

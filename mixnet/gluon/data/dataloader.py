@@ -39,14 +39,16 @@ from mixnet.gluon.data.queues import reduce_np_ndarray as reduce_np_ndarray
 from mixnet.gluon.data.queues import worker_loop_v1 as worker_loop_v1
 from mixnet.gluon.data.sampler import BatchSampler, RandomSampler, Sampler, SequentialSampler
 from mixnet.gluon.data.worker import Workers, empty_shared
-from mixnet.interrupt import Deferred
 from mixnet.ndarray.ndarray import NDArray
 from mixnet.numpy.ndarray import ndarray
-from mixnet.runtime.host import host_value, on_device, on_host, put_on_device
-from mixnet.runtime.state import is_on_host, state
+from mixnet.process.interrupt import Deferred
+from mixnet.runtime.record.host import host_value, on_device, on_host, put_on_device
+from mixnet.runtime.value.state import is_on_host, state
 from mixnet.util import is_np_array, is_np_shape, set_np
 
 __all__ = ["DataLoader"]
+
+_worker_dataset: Any = None  # of this process, where it is a worker of a pool of one's own
 
 Batchify = Callable[[list[Any]], Any]
 _CPU, _SHARED = Context("cpu", 0), Context("cpu_shared", 0)
@@ -477,3 +479,29 @@ class DataLoaderV1(DataLoader):
             pin_memory,
             pin_device_id,
         )
+
+
+# ---- what pools of workers of one's own run, by MXNet's names -------------------------------------
+
+
+def _worker_initializer(dataset: Any, active_shape: bool, active_array: bool) -> None:
+    """Begin a process of a pool: its dataset, and the rules of shapes and arrays."""
+    global _worker_dataset
+    _worker_dataset = dataset
+    set_np(shape=active_shape, array=active_array)
+
+
+def _worker_fn(samples: Sequence[int], batchify_fn: Batchify, dataset: Any = None) -> bytes:
+    """A batch of these samples, pickled as processes send arrays; ``dataset`` is the worker's by default."""
+    source = _worker_dataset if dataset is None else dataset
+    return bytes(ForkingPickler.dumps(_thread_worker_fn(samples, batchify_fn, source)))
+
+
+def _thread_worker_initializer(active_shape: bool, active_array: bool) -> None:
+    """Begin a thread of a pool: the rules of shapes and arrays."""
+    set_np(shape=active_shape, array=active_array)
+
+
+def _thread_worker_fn(samples: Sequence[int], batchify_fn: Batchify, dataset: Any) -> Any:
+    """A batch of these samples."""
+    return batchify_fn([dataset[i] for i in samples])

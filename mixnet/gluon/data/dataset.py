@@ -14,8 +14,8 @@ from mixnet.base import AttributeTypeError, CheckError, IndexingError, NotDefine
 from mixnet.gluon.data.sampler import FilterSampler, Sampler, SequentialSampler
 from mixnet.ndarray.ndarray import NDArray
 from mixnet.recordio import MXIndexedRecordIO
-from mixnet.runtime.host import host_value
-from mixnet.runtime.state import is_on_host, state
+from mixnet.runtime.record.host import host_value
+from mixnet.runtime.value.state import is_on_host, state
 
 
 class Dataset:

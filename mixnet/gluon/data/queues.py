@@ -2,23 +2,16 @@
 
 from __future__ import annotations
 
-import math
-import mmap
 import multiprocessing
 import multiprocessing.queues
-import os
 import pickle
-import weakref
 from multiprocessing.reduction import ForkingPickler
 from typing import Any
 
-import numpy as np
-
 from mixnet.context import Context, cpu, cpu_pinned
-from mixnet.dtype import as_dtype
 from mixnet.ndarray.ndarray import NDArray
+from mixnet.ndarray.shared_memory import Shared, from_shared_memory, to_shared_memory
 from mixnet.numpy.ndarray import ndarray
-from mixnet.runtime.value import from_host
 
 
 class ConnectionWrapper:
@@ -59,29 +52,16 @@ class SimpleQueue(multiprocessing.queues.SimpleQueue):
         super().__init__(*args, ctx=kwargs.pop("ctx", multiprocessing.get_context()), **kwargs)
 
 
-def reduce_ndarray(data: NDArray) -> tuple[Any, tuple[int, int, tuple[int, ...], str]]:
+def reduce_ndarray(data: NDArray) -> tuple[Any, Shared]:
     """An array as shared memory: what makes it again in another process, and its arguments.
 
     The memory is there as long as ``data`` is.
     """
-    host = np.ascontiguousarray(data.asnumpy())
-    file = os.memfd_create("mixnet-array", os.MFD_CLOEXEC)
-    weakref.finalize(data, os.close, file)
-    os.ftruncate(file, max(1, host.nbytes))
-    with mmap.mmap(file, max(1, host.nbytes)) as memory:
-        memory[: host.nbytes] = host.tobytes()
     rebuild = rebuild_np_ndarray if isinstance(data, ndarray) else rebuild_ndarray
-    return rebuild, (os.getpid(), file, data.shape, host.dtype.name)
+    return rebuild, to_shared_memory(data)
 
 
 reduce_np_ndarray = reduce_ndarray
-
-
-def _rebuild(pid: int, fd: int, shape: tuple[int, ...], dtype: Any, cls: type[NDArray]) -> Any:
-    kind = as_dtype(dtype)
-    with open(f"/proc/{pid}/fd/{fd}", "rb") as file:
-        content = np.frombuffer(file.read(), kind, math.prod(shape))
-    return cls._wrap(from_host(content.reshape(shape), Context("cpu_shared", 0)))
 
 
 def rebuild_ndarray(pid: int, fd: int, shape: tuple[int, ...], dtype: Any) -> NDArray:
@@ -93,12 +73,12 @@ def rebuild_ndarray(pid: int, fd: int, shape: tuple[int, ...], dtype: Any) -> ND
         shape: its shape.
         dtype: its dtype.
     """
-    return _rebuild(pid, fd, shape, dtype, NDArray)
+    return NDArray(from_shared_memory(pid, fd, shape, dtype))
 
 
 def rebuild_np_ndarray(pid: int, fd: int, shape: tuple[int, ...], dtype: Any) -> Any:
     """:func:`rebuild_ndarray` for an array of ``mx.np``."""
-    return _rebuild(pid, fd, shape, dtype, ndarray)
+    return ndarray(from_shared_memory(pid, fd, shape, dtype))
 
 
 def worker_loop_v1(dataset: Any, key_queue: Any, data_queue: Any, batchify_fn: Any) -> None:

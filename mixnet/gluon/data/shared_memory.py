@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from mixnet import locks
-from mixnet.interrupt import Deferred
+from mixnet.process import locks
+from mixnet.process.interrupt import Deferred
 
 ALIGNMENT = 64  # bytes; devices of JAX on the CPU then use the memory as it is
 

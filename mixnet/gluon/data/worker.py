@@ -2,7 +2,7 @@
 
 They are forked: a dataset is not copied and need not be picklable. A forked process has none of
 the threads that JAX works with, so nothing in it may touch a device: operations of ``mx.nd`` run
-on NumPy arrays there (``mixnet.runtime.host``). Batches come back through shared memory.
+on NumPy arrays there (``mixnet.runtime.record.host``). Batches come back through shared memory.
 """
 
 from __future__ import annotations
@@ -29,13 +29,13 @@ import numpy as np
 from mixnet.base import MXNetError
 from mixnet.context import Context
 from mixnet.gluon.data.shared_memory import Lease, Slot, is_supported
-from mixnet.interrupt import Deferred
 from mixnet.ndarray.ndarray import NDArray
+from mixnet.process.interrupt import Deferred
 from mixnet.random import seed as seed_mx
-from mixnet.runtime.host import on_device, on_host
-from mixnet.runtime.record import wait_for_all
-from mixnet.runtime.state import state
-from mixnet.runtime.value import Spec, Value, aligned_empty
+from mixnet.runtime.record.host import on_device, on_host
+from mixnet.runtime.record.record import wait_for_all
+from mixnet.runtime.value.state import state
+from mixnet.runtime.value.value import Spec, Value, aligned_empty
 from mixnet.util import is_np_array, is_np_shape, set_np
 
 Make = Callable[[Sequence[int]], Any]

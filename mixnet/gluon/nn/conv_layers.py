@@ -1,5 +1,10 @@
 """``mx.gluon.nn.conv_layers``: layers of images, by MXNet's import path."""
 
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from mixnet import symbol as symbol
+from mixnet.base import numeric_types as numeric_types
 from mixnet.gluon.block import HybridBlock as HybridBlock
 from mixnet.gluon.nn.activation import Activation as Activation
 from mixnet.gluon.nn.convolution import Conv1D as Conv1D
@@ -23,3 +28,18 @@ from mixnet.gluon.nn.pooling import MaxPool1D as MaxPool1D
 from mixnet.gluon.nn.pooling import MaxPool2D as MaxPool2D
 from mixnet.gluon.nn.pooling import MaxPool3D as MaxPool3D
 from mixnet.gluon.nn.pooling import _Pooling as _Pooling
+
+
+def _infer_weight_shape(
+    op_name: str, data_shape: Sequence[int], kwargs: Mapping[str, Any]
+) -> list[tuple[int, ...]]:
+    """Shapes of the data, the weight and the bias of an operator, which layers of one's own ask for.
+
+    Args:
+        op_name: as ``Convolution``.
+        data_shape: 0 for extents that are not known yet; they stay 0 in what follows from them.
+        kwargs: the operator's attributes.
+    """
+    made = getattr(symbol, op_name)(symbol.var("data", shape=tuple(data_shape)), **kwargs)
+    found: list[tuple[int, ...]] = made.infer_shape_partial()[0]
+    return found

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 from mixnet.base import CheckError
 from mixnet.gluon.block import HybridBlock, ParameterDict
 from mixnet.gluon.nn.activation import Activation
-from mixnet.ops.arguments import check_arguments
-from mixnet.ops.attributes import Count, Extents, Positive, Steps
-from mixnet.ops.convolution import check_groups
+from mixnet.ops.nn.convolution import check_groups
+from mixnet.ops.schema.arguments import check_arguments
+from mixnet.ops.schema.attributes import Count, Extents, Positive, Steps
 
 Size = int | tuple[int, ...] | list[int]
 
@@ -49,8 +49,7 @@ def weight_shape(
 def convolution_repr(block: Any, weight: Any, given: dict[str, Any], bias: Any) -> str:
     """How a convolutional layer prints."""
     shape, count = weight.shape, len(given["kernel"])
-    inputs = shape[1] if shape[1] and shape[1] > 0 else None
-    parts = [f"{inputs} -> {max(shape[0], 0)}"]
+    parts = [f"{shape[1] or None} -> {shape[0]}"]  # not known yet: 0, and -1 by NumPy's rules
     parts += [f"kernel_size={given['kernel']}", f"stride={given['stride']}"]
     for key, label, usual in (("pad", "padding", 0), ("dilate", "dilation", 1)):
         if given[key] != (usual,) * count:
@@ -130,31 +129,17 @@ class _Conv(HybridBlock):
         return convolution_repr(self, self.weight, self._kwargs, self.bias)
 
 
-def _convolve(block: Any, axes: int, layouts: tuple[str, ...], given: dict[str, Any]) -> None:
-    """The initializer of a public layer, from its arguments by name."""
-    del given["self"]
-    kwargs = given.pop("kwargs")
-    check_layout(type(block).__name__, given["layout"], layouts)
-    given["kernel_size"] = sizes(given["kernel_size"], axes)
-    if "output_padding" in given:
-        outpad = sizes(given.pop("output_padding"), axes, "output_padding")
-        kwargs |= {"op_name": "Deconvolution", "adj": outpad}
-    _Conv.__init__(block, **given, **kwargs)
-    if "adj" in kwargs:
-        block.outpad = kwargs["adj"]
-
-
-class Conv1D(_Conv):
-    """Convolution of ``(batch, channels, width)``.
+class _Convolution(_Conv):
+    """What convolutions of any number of axes have in common.
 
     Args:
         channels: filters.
-        kernel_size: extent of the kernels.
+        kernel_size: extents of the kernels: one number, or one for each axis, as all sizes.
         strides: steps of the window.
         padding: zeros around the data.
         dilation: distance of the kernel's elements.
         groups: groups of channels that do not mix.
-        layout: ``NCW``.
+        layout: one that the class names; channels first by default.
         activation: name of an activation, None for none.
         use_bias: whether there is a bias.
         weight_initializer: initializer of the weight.
@@ -162,6 +147,8 @@ class Conv1D(_Conv):
         in_channels: channels of the data; 0 follows from the first data.
         kwargs: ``prefix``, ``params``.
     """
+
+    _layouts: ClassVar[tuple[str, ...]]  # the usual one first
 
     def __init__(
         self,
@@ -171,7 +158,7 @@ class Conv1D(_Conv):
         padding: Size = 0,
         dilation: Size = 1,
         groups: int = 1,
-        layout: str = "NCW",
+        layout: str | None = None,
         activation: str | None = None,
         use_bias: bool = True,
         weight_initializer: Any = None,
@@ -179,20 +166,38 @@ class Conv1D(_Conv):
         in_channels: int = 0,
         **kwargs: Any,
     ):
-        _convolve(self, 1, ("NCW",), locals())
+        layout = self._layouts[0] if layout is None else layout
+        check_layout(type(self).__name__, layout, self._layouts)
+        axes = len(layout) - 2
+        super().__init__(
+            channels=channels,
+            kernel_size=sizes(kernel_size, axes),
+            strides=strides,
+            padding=padding,
+            dilation=dilation,
+            groups=groups,
+            layout=layout,
+            in_channels=in_channels,
+            activation=activation,
+            use_bias=use_bias,
+            weight_initializer=weight_initializer,
+            bias_initializer=bias_initializer,
+            **kwargs,
+        )
 
 
-class Conv2D(_Conv):
-    """Convolution of ``(batch, channels, height, width)``.
+class _Transposed(_Conv):
+    """What transposed convolutions of any number of axes have in common.
 
     Args:
         channels: filters.
-        kernel_size: extents of the kernels.
+        kernel_size: extents of the kernels: one number, or one for each axis, as all sizes.
         strides: steps of the window.
         padding: zeros around the data.
+        output_padding: elements that one side of the output has more, for each axis.
         dilation: distance of the kernel's elements.
         groups: groups of channels that do not mix.
-        layout: ``NCHW`` or ``NHWC``.
+        layout: one that the class names; channels first by default.
         activation: name of an activation, None for none.
         use_bias: whether there is a bias.
         weight_initializer: initializer of the weight.
@@ -201,55 +206,7 @@ class Conv2D(_Conv):
         kwargs: ``prefix``, ``params``.
     """
 
-    def __init__(
-        self,
-        channels: int,
-        kernel_size: Size,
-        strides: Size = (1, 1),
-        padding: Size = (0, 0),
-        dilation: Size = (1, 1),
-        groups: int = 1,
-        layout: str = "NCHW",
-        activation: str | None = None,
-        use_bias: bool = True,
-        weight_initializer: Any = None,
-        bias_initializer: Any = "zeros",
-        in_channels: int = 0,
-        **kwargs: Any,
-    ):
-        _convolve(self, 2, ("NCHW", "NHWC"), locals())
-
-
-class Conv3D(_Conv):
-    """Convolution of ``(batch, channels, depth, height, width)``; arguments as ``Conv2D``.
-
-    The layout is ``NCDHW`` or ``NDHWC``.
-    """
-
-    def __init__(
-        self,
-        channels: int,
-        kernel_size: Size,
-        strides: Size = (1, 1, 1),
-        padding: Size = (0, 0, 0),
-        dilation: Size = (1, 1, 1),
-        groups: int = 1,
-        layout: str = "NCDHW",
-        activation: str | None = None,
-        use_bias: bool = True,
-        weight_initializer: Any = None,
-        bias_initializer: Any = "zeros",
-        in_channels: int = 0,
-        **kwargs: Any,
-    ):
-        _convolve(self, 3, ("NCDHW", "NDHWC"), locals())
-
-
-class Conv1DTranspose(_Conv):
-    """Transposed convolution of ``(batch, channels, width)``.
-
-    Arguments as ``Conv1D``, and ``output_padding``: elements that one side of the output has more.
-    """
+    _layouts: ClassVar[tuple[str, ...]]  # the usual one first
 
     def __init__(
         self,
@@ -260,7 +217,7 @@ class Conv1DTranspose(_Conv):
         output_padding: Size = 0,
         dilation: Size = 1,
         groups: int = 1,
-        layout: str = "NCW",
+        layout: str | None = None,
         activation: str | None = None,
         use_bias: bool = True,
         weight_initializer: Any = None,
@@ -268,56 +225,76 @@ class Conv1DTranspose(_Conv):
         in_channels: int = 0,
         **kwargs: Any,
     ):
-        _convolve(self, 1, ("NCW",), locals())
+        layout = self._layouts[0] if layout is None else layout
+        check_layout(type(self).__name__, layout, self._layouts)
+        axes = len(layout) - 2
+        self.outpad = sizes(output_padding, axes, "output_padding")
+        super().__init__(
+            channels=channels,
+            kernel_size=sizes(kernel_size, axes),
+            strides=strides,
+            padding=padding,
+            dilation=dilation,
+            groups=groups,
+            layout=layout,
+            in_channels=in_channels,
+            activation=activation,
+            use_bias=use_bias,
+            weight_initializer=weight_initializer,
+            bias_initializer=bias_initializer,
+            op_name="Deconvolution",
+            adj=self.outpad,
+            **kwargs,
+        )
 
 
-class Conv2DTranspose(_Conv):
-    """Transposed convolution of ``(batch, channels, height, width)``.
-
-    Arguments as ``Conv2D``, and ``output_padding``: rows and columns that the output has more.
-    """
-
-    def __init__(
-        self,
-        channels: int,
-        kernel_size: Size,
-        strides: Size = (1, 1),
-        padding: Size = (0, 0),
-        output_padding: Size = (0, 0),
-        dilation: Size = (1, 1),
-        groups: int = 1,
-        layout: str = "NCHW",
-        activation: str | None = None,
-        use_bias: bool = True,
-        weight_initializer: Any = None,
-        bias_initializer: Any = "zeros",
-        in_channels: int = 0,
-        **kwargs: Any,
-    ):
-        _convolve(self, 2, ("NCHW", "NHWC"), locals())
+def _described(base: type, first: str) -> str:
+    """The docstring of a layer: its own first line and the arguments that all have in common."""
+    return first + (base.__doc__ or "")[(base.__doc__ or "").index("\n") :]
 
 
-class Conv3DTranspose(_Conv):
-    """Transposed convolution of ``(batch, channels, depth, height, width)``.
+class Conv1D(_Convolution):
+    __doc__ = _described(
+        _Convolution, "Convolution of ``(batch, channels, width)``; its layout is ``NCW``."
+    )
+    _layouts = ("NCW",)
 
-    Arguments as ``Conv3D``, and ``output_padding``: what the output has more on each axis.
-    """
 
-    def __init__(
-        self,
-        channels: int,
-        kernel_size: Size,
-        strides: Size = (1, 1, 1),
-        padding: Size = (0, 0, 0),
-        output_padding: Size = (0, 0, 0),
-        dilation: Size = (1, 1, 1),
-        groups: int = 1,
-        layout: str = "NCDHW",
-        activation: str | None = None,
-        use_bias: bool = True,
-        weight_initializer: Any = None,
-        bias_initializer: Any = "zeros",
-        in_channels: int = 0,
-        **kwargs: Any,
-    ):
-        _convolve(self, 3, ("NCDHW", "NDHWC"), locals())
+class Conv2D(_Convolution):
+    __doc__ = _described(
+        _Convolution,
+        "Convolution of ``(batch, channels, height, width)``; its layout is ``NCHW`` or ``NHWC``.",
+    )
+    _layouts = ("NCHW", "NHWC")
+
+
+class Conv3D(_Convolution):
+    __doc__ = _described(
+        _Convolution,
+        "Convolution of ``(batch, channels, depth, height, width)``; its layout is ``NCDHW`` or ``NDHWC``.",
+    )
+    _layouts = ("NCDHW", "NDHWC")
+
+
+class Conv1DTranspose(_Transposed):
+    __doc__ = _described(
+        _Transposed,
+        "Transposed convolution of ``(batch, channels, width)``; its layout is ``NCW``.",
+    )
+    _layouts = ("NCW",)
+
+
+class Conv2DTranspose(_Transposed):
+    __doc__ = _described(
+        _Transposed,
+        "Transposed convolution of ``(batch, channels, height, width)``; its layout is ``NCHW`` or ``NHWC``.",
+    )
+    _layouts = ("NCHW", "NHWC")
+
+
+class Conv3DTranspose(_Transposed):
+    __doc__ = _described(
+        _Transposed,
+        "Transposed convolution of ``(batch, channels, depth, height, width)``; its layout is ``NCDHW`` or ``NDHWC``.",
+    )
+    _layouts = ("NCDHW", "NDHWC")

@@ -7,8 +7,8 @@ from typing import Any
 from mixnet.base import AttributeTypeError, numeric_types
 from mixnet.gluon.block import HybridBlock
 from mixnet.gluon.nn.activation import Activation
-from mixnet.ops.arguments import check_arguments
-from mixnet.ops.attributes import Count, Positive, Share
+from mixnet.ops.schema.arguments import check_arguments
+from mixnet.ops.schema.attributes import Count, Positive, Share
 
 
 class Dense(HybridBlock):
@@ -77,7 +77,7 @@ class Dense(HybridBlock):
 
     def __repr__(self) -> str:
         shape = self.weight.shape
-        inputs = shape[1] if shape[1] and shape[1] > 0 else None
+        inputs = shape[1] or None  # not known yet: 0, and -1 by NumPy's rules
         activation = "linear" if self.act is None else repr(self.act)
         return f"{type(self).__name__}({inputs} -> {shape[0]}, {activation})"
 

@@ -6,8 +6,8 @@ from typing import Any
 
 from mixnet.dtype import as_dtype
 from mixnet.gluon.block import HybridBlock
-from mixnet.ops.arguments import check_arguments
-from mixnet.ops.attributes import Positive
+from mixnet.ops.schema.arguments import check_arguments
+from mixnet.ops.schema.attributes import Positive
 
 
 class Embedding(HybridBlock):

@@ -6,8 +6,8 @@ from typing import Any
 
 from mixnet.dtype import as_dtype
 from mixnet.gluon.block import HybridBlock, ParameterDict
-from mixnet.ops.arguments import check_arguments
-from mixnet.ops.attributes import Count, NonNegative, Positive, Share
+from mixnet.ops.schema.arguments import check_arguments
+from mixnet.ops.schema.attributes import Count, NonNegative, Positive, Share
 
 
 class _Normalization(HybridBlock):
@@ -110,9 +110,8 @@ class _BatchNorm(_Normalization):
         return normalize(x, gamma, beta, running_mean, running_var, name="fwd", **self._kwargs)
 
     def __repr__(self) -> str:
-        channels = self.gamma.shape[0]
-        known = channels if channels > 0 else None
-        return f"{type(self).__name__}({self._said()}, in_channels={known})"
+        channels = self.gamma.shape[0] or None
+        return f"{type(self).__name__}({self._said()}, in_channels={channels})"
 
 
 class BatchNorm(_BatchNorm):

@@ -6,8 +6,8 @@ from typing import Any
 
 from mixnet.gluon.block import HybridBlock
 from mixnet.gluon.nn.convolution import Size, check_layout, sizes
-from mixnet.ops.arguments import check_arguments
-from mixnet.ops.attributes import Extents, Steps
+from mixnet.ops.schema.arguments import check_arguments
+from mixnet.ops.schema.attributes import Extents, Steps
 
 _LAYOUTS = {1: ("NCW", "NWC"), 2: ("NCHW", "NHWC"), 3: ("NCDHW", "NDHWC")}
 

@@ -22,8 +22,8 @@ from mixnet.ndarray.create import array, zeros
 from mixnet.ndarray.ndarray import NDArray
 from mixnet.numpy.ndarray import ndarray as np_ndarray
 from mixnet.passes.infer_shape import is_known
-from mixnet.runtime.keys import Reserved, drawing_from
-from mixnet.runtime.record import flush
+from mixnet.runtime.record.keys import Reserved, drawing_from
+from mixnet.runtime.record.record import flush
 from mixnet.symbol.symbol import Symbol, Variable
 from mixnet.util import is_np_array, is_np_shape, set_module
 

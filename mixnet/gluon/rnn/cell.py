@@ -11,8 +11,8 @@ from mixnet.gluon.nn.activation import LeakyReLU
 from mixnet.gluon.parameter import ParameterDict
 from mixnet.gluon.rnn.sequence import first_states, masked, sequence
 from mixnet.ndarray.ndarray import NDArray
-from mixnet.ops.arguments import check_arguments
-from mixnet.ops.attributes import Count, Positive
+from mixnet.ops.schema.arguments import check_arguments
+from mixnet.ops.schema.attributes import Count, Positive
 from mixnet.util import is_np_array
 
 _BY_NAME = ("tanh", "relu", "sigmoid", "softsign")  # operators of their own

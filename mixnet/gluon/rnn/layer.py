@@ -18,9 +18,9 @@ from mixnet.gluon.block import HybridBlock
 from mixnet.gluon.parameter import Parameter
 from mixnet.gluon.rnn.sequence import TENSORS
 from mixnet.ndarray.ndarray import NDArray
-from mixnet.ops.arguments import check_arguments
-from mixnet.ops.attributes import Count, Positive, Share
-from mixnet.ops.recurrent import GATES
+from mixnet.ops.nn.recurrent import GATES
+from mixnet.ops.schema.arguments import check_arguments
+from mixnet.ops.schema.attributes import Count, Positive, Share
 from mixnet.symbol.symbol import Symbol
 from mixnet.util import is_np_array
 

@@ -10,8 +10,8 @@ from mixnet.gluon.parameter import ParameterDict
 from mixnet.gluon.rnn.cell import HybridRecurrentCell, RecurrentCell
 from mixnet.gluon.rnn.container import holds_bidirectional
 from mixnet.gluon.rnn.sequence import TENSORS, masked, sequence
-from mixnet.ops.arguments import check_arguments
-from mixnet.ops.attributes import Share
+from mixnet.ops.schema.arguments import check_arguments
+from mixnet.ops.schema.attributes import Share
 
 
 class DropoutCell(HybridRecurrentCell):

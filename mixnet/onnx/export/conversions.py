@@ -1,6 +1,7 @@
 """All conversions and rules: importing this module fills both tables."""
 
 from mixnet.onnx.export import elementwise as elementwise
+from mixnet.onnx.export import integers as integers
 from mixnet.onnx.export import layers as layers
 from mixnet.onnx.export import primitive_rules as primitive_rules
 from mixnet.onnx.export import primitive_windows as primitive_windows

@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from typing import Any
 
 import jax
-import numpy as np
 from jax import export
 
+from mixnet.export.network import as_function
 from mixnet.graph.graph import Graph
 from mixnet.graph.node import Entry, Node
 
@@ -20,7 +20,7 @@ class OpenShapes:
 
     Args:
         graph: what is exported.
-        given: shapes of variables by name: numbers, or names of extents.
+        variable_shapes: shapes of variables by name: numbers, or names of extents.
         inferred: shapes as the graph's inference finds them, 0 for an open extent.
         dtypes: of all entries.
     """
@@ -28,7 +28,7 @@ class OpenShapes:
     def __init__(
         self,
         graph: Graph,
-        given: Mapping[str, tuple[Any, ...]],
+        variable_shapes: Mapping[str, tuple[Any, ...]],
         inferred: Mapping[Entry, Any],
         dtypes: Mapping[Entry, Any],
     ):
@@ -41,7 +41,7 @@ class OpenShapes:
         for node in graph.nodes:
             if node.is_variable:
                 entry = Entry(node)
-                shape = given.get(node.name, inferred.get(entry, ()))
+                shape = variable_shapes.get(node.name, inferred.get(entry, ()))
                 self.shapes[entry] = tuple(self._symbol(e, entry, i) for i, e in enumerate(shape))
             else:
                 self._infer(node)
@@ -64,32 +64,17 @@ class OpenShapes:
         assert op is not None
         try:
             with jax.enable_x64(True):
-                outputs = jax.eval_shape(applied(node), *structs)
-            found = [tuple(each.shape) for each in outputs]
+                outputs = jax.eval_shape(as_function(node), *structs)
+            shapes = [tuple(each.shape) for each in outputs]
         except Exception:  # its shapes are computed in a way that symbols do not take
-            found = []
+            shapes = []
         count = 0
         while Entry(node, count) in self._inferred:
             count += 1
-        for i in range(max(len(found), count)):
+        for i in range(max(len(shapes), count)):
             entry = Entry(node, i)
-            shape = found[i] if i < len(found) else self._inferred[entry]
+            shape = shapes[i] if i < len(shapes) else self._inferred[entry]
             self.shapes[entry] = tuple(
                 e if not isinstance(e, int) or e > 0 else self._symbol(e, entry, axis)
                 for axis, e in enumerate(shape)
             )
-
-
-def applied(node: Node) -> Any:
-    """A node as a function of its arrays; one that draws numbers draws them from a fixed stream."""
-    scalars = [np.float64(each) for each in node.scalars]
-    op: Any = node.op
-
-    def run(*arrays: Any) -> Any:
-        if op.takes_key:
-            return op.apply(
-                node.statics, [*arrays, np.zeros(3, np.uint32)], [*scalars, np.float64(0)]
-            )
-        return op.apply(node.statics, arrays, scalars)
-
-    return run

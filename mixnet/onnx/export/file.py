@@ -6,8 +6,8 @@ import os
 from collections.abc import Iterator
 from typing import Any
 
+from mixnet.files.whole_file import write_whole
 from mixnet.onnx.package import onnx_package
-from mixnet.runtime.whole_file import write_whole
 
 LARGEST = (1 << 31) - (1 << 24)
 """Bytes of parameters that a file of ONNX can hold: protobuf ends at 2 GB."""

@@ -77,10 +77,17 @@ def _(b: Builder, call: Call) -> str:
 @converts("Pooling", "Pooling_v1")
 def _(b: Builder, call: Call) -> str:
     only_floats(call)
-    kind, last = call["pool_type"], channels_last(call)
-    if call.node.op.name == "Pooling_v1" or (kind == "lp" and call["p_value"] != 2):
+    if call.node.op.name == "Pooling_v1":
         raise NotHere
-    x = _moved(b, call.x, call.ndim) if last else call.x
+    return pooled(b, call, call.x)
+
+
+def pooled(b: Builder, call: Call, x: str) -> str:
+    """Pooling of a value by the attributes of a call."""
+    kind, last = call["pool_type"], channels_last(call)
+    if kind == "lp" and call["p_value"] != 2:
+        raise NotHere
+    x = _moved(b, x, call.ndim) if last else x
     found = _pooled_whole(b, call, x, kind) if call["global_pool"] else _pooled(b, call, x, kind)
     return _moved(b, found, call.ndim, True) if last else found
 

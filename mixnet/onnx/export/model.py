@@ -3,42 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 import mixnet.onnx.export.conversions  # noqa: F401 - fills the table
 from mixnet.base import ShapeError
+from mixnet.export.network import (
+    PREDICT_WITHOUT_LABELS,
+    Input,
+    as_function,
+    draws,
+    read_in_prediction,
+)
+from mixnet.export.trace import traced
 from mixnet.graph.graph import Graph
 from mixnet.graph.node import Entry, Node
 from mixnet.libinfo import __version__
 from mixnet.onnx.export.builder import Builder
-from mixnet.onnx.export.extents import OpenShapes, applied
-from mixnet.onnx.export.primitives import Lowering, NoRule, traced
+from mixnet.onnx.export.extents import OpenShapes
+from mixnet.onnx.export.primitives import Lowering, NoRule
 from mixnet.onnx.export.table import CONVERSIONS, REASONS, Call, NotHere, refusal
 from mixnet.onnx.package import onnx_package
 from mixnet.passes.infer_shape import infer
-
-
-@dataclass(frozen=True)
-class Input:
-    """An input of the model.
-
-    Args:
-        name: of the variable.
-        shape: numbers; None or a name for an extent that the model's user chooses.
-        dtype: of its elements.
-    """
-
-    name: str
-    shape: tuple[Any, ...]
-    dtype: np.dtype
-
-    @property
-    def is_open(self) -> bool:
-        """Whether an extent is left to the model's user."""
-        return any(not isinstance(each, int) for each in self.shape)
 
 
 class Walk:
@@ -67,12 +54,14 @@ class Walk:
             shapes[each.name] = tuple(e if isinstance(e, int) else 0 for e in each.shape)
         dtypes = {each.name: each.dtype for each in inputs}
         dtypes |= {name: each.dtype for name, each in params.items()}
-        found = infer(graph, shapes, dtypes, np.dtype("float32"))
-        self.shapes, self.dtypes = found.shapes, found.dtypes
+        inferred = infer(graph, shapes, dtypes, np.dtype("float32"))
+        self.shapes, self.dtypes = inferred.shapes, inferred.dtypes
         self.open: OpenShapes | None = None
         if any(each.is_open for each in inputs):
-            given = {each.name: each.shape for each in inputs}
-            self.open = OpenShapes(graph, given, found.shapes, _AllDtypes(found.dtypes))
+            input_shapes = {each.name: each.shape for each in inputs}
+            self.open = OpenShapes(
+                graph, input_shapes, inferred.shapes, _AllDtypes(inferred.dtypes)
+            )
 
     def run(self) -> list[str]:
         """Names of the heads' values."""
@@ -101,13 +90,13 @@ class Walk:
         return Graph(self.graph.heads).nodes
 
     def _variables(self) -> None:
-        given = {each.name: each for each in self.inputs}
+        inputs = {each.name: each for each in self.inputs}
         for node in self.graph.nodes:
             entry = Entry(node)
             if not node.is_variable or entry in self.values:
                 continue
-            if node.name in given:
-                each = given[node.name]
+            if node.name in inputs:
+                each = inputs[node.name]
                 name = self.b.fresh(node.name)
                 dims = [
                     d if isinstance(d, (int, str)) else f"{name}_axis{i}"
@@ -124,11 +113,11 @@ class Walk:
         self.b.doc = f"{node.op.name}" + (f", made in {source}" if source is not None else "")
         since = len(self.b.steps)
         try:
-            found = self._converted(node)
+            values = self._converted(node)
         except NoRule as error:
             raise refusal(node, f"{error}.") from None
-        found = [found] if isinstance(found, str) else list(found)
-        for i, value in enumerate(found):
+        values = [values] if isinstance(values, str) else list(values)
+        for i, value in enumerate(values):
             entry = Entry(node, i)
             if any(value in step.outputs for step in self.b.steps[since:]):
                 value = self.b.rename(value, node.name if i == 0 else f"{node.name}_{i}", since)
@@ -145,7 +134,7 @@ class Walk:
         count = node.op.num_outputs(node.statics, len(node.inputs))
         outputs = [Entry(node, i) for i in range(count)]
         inputs = [self.values.get(e, "") for e in node.inputs]
-        if missing and node.op.name not in _IGNORE_LABELS:
+        if missing and node.op.name not in PREDICT_WITHOUT_LABELS:
             raise ShapeError(
                 f"Variable {missing[0]!r} of node {node.name!r} is neither an input of the model nor a "
                 f"parameter. Give its shape in in_shapes, or its array in params."
@@ -175,7 +164,7 @@ class Walk:
 
     def _by_primitives(self, node: Node, call: Call) -> Any:
         """The nodes of what the operator's function computes."""
-        if _draws(node):
+        if draws(node):
             raise refusal(node, "it draws random numbers in a way that ONNX does not.")
         sizes: dict[str, str] = {}
         shapes: list[Any] = list(call.shapes)
@@ -183,7 +172,7 @@ class Walk:
             shapes = [self.open.shapes[e] for e in node.inputs]
             sizes = self._sizes(shapes)
         try:
-            closed, _ = traced(applied(node), list(zip(shapes, call.dtypes, strict=True)))
+            closed, _ = traced(as_function(node), list(zip(shapes, call.dtypes, strict=True)))
         except Exception as error:
             if self.open is None:
                 raise
@@ -197,18 +186,18 @@ class Walk:
     def _sizes(self, shapes: Sequence[Any]) -> dict[str, str]:
         """Values of all symbols in shapes."""
         assert self.open is not None
-        wanted = {
+        names = {
             name
             for shape in shapes
             for extent in shape
             if not isinstance(extent, int)
             for name in extent._get_vars()
         }
-        found = {}
-        for name in wanted:
+        sizes = {}
+        for name in names:
             entry, axis = self.open.origins[name]
-            found[name] = self.b.extent(self.values[entry], axis)
-        return found
+            sizes[name] = self.b.extent(self.values[entry], axis)
+        return sizes
 
 
 class _AllDtypes(dict):
@@ -216,30 +205,6 @@ class _AllDtypes(dict):
 
     def __missing__(self, key: Any) -> np.dtype:
         return np.dtype("float32")
-
-
-# They predict without their labels.
-_IGNORE_LABELS = frozenset({
-    "SoftmaxOutput", "LinearRegressionOutput", "LogisticRegressionOutput", "MAERegressionOutput", "SVMOutput",
-})  # fmt: skip
-
-
-def read_in_prediction(graph: Graph) -> list[Node]:
-    """Variables that a prediction reads: all but labels of loss heads, in the graph's order."""
-    found: dict[Node, None] = {}
-    seen: set[Node] = set()
-    stack = [entry.node for entry in reversed(graph.heads)]
-    while stack:
-        node = stack.pop()
-        if node in seen:
-            continue
-        seen.add(node)
-        if node.is_variable:
-            found[node] = None
-            continue
-        inputs = node.inputs[:1] if node.op.name in _IGNORE_LABELS else node.inputs
-        stack += [entry.node for entry in reversed(inputs)]
-    return [node for node in graph.nodes if node in found]
 
 
 def to_model(
@@ -296,32 +261,22 @@ def _ir_version(opset: int) -> int:
 
 def _drop_unread(builder: Builder) -> None:
     """Leave out nodes and constants that nothing reads."""
-    wanted = {name for name, _, _ in builder.outputs}
-    kept = []
+    read = {name for name, _, _ in builder.outputs}
+    steps = []
     for step in reversed(builder.steps):
-        if not wanted.isdisjoint(step.outputs):
-            kept.append(step)
-            wanted.update(_reads(step))
-    builder.steps = kept[::-1]
-    builder.constants = {n: a for n, a in builder.constants.items() if n in wanted}
+        if not read.isdisjoint(step.outputs):
+            steps.append(step)
+            read.update(_reads(step))
+    builder.steps = steps[::-1]
+    builder.constants = {n: a for n, a in builder.constants.items() if n in read}
     made = {name for step in builder.steps for name in step.outputs}
     builder.infos = [each for each in builder.infos if each[0] in made]
 
 
 def _reads(step: Any) -> set[str]:
-    found = set(step.inputs)
+    names = set(step.inputs)
     for value in step.attributes.values():
         if isinstance(value, Builder):
-            found |= {name for inner in value.steps for name in _reads(inner)}
-            found |= {name for name, _, _ in value.outputs}
-    return found
-
-
-def _draws(node: Node) -> bool:
-    """Whether a run of an operator takes random numbers; of a loop or branch, whether a body does."""
-    if not node.op.takes_key:
-        return False
-    if node.op.bodies is None:
-        return bool(node.op.draws(node.statics))
-    bodies = node.op.bodies(**node.op.keywords(node.statics))
-    return any(body.draws(training=False) for body, _ in bodies)
+            names |= {name for inner in value.steps for name in _reads(inner)}
+            names |= {name for name, _, _ in value.outputs}
+    return names

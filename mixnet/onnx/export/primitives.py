@@ -9,23 +9,16 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-import jax
 import numpy as np
-from jax.extend.core import ClosedJaxpr, Literal
-from jax.interpreters.partial_eval import dce_jaxpr
 
 from mixnet.base import MXNetError
+from mixnet.export.trace import CALLERS, called
 from mixnet.onnx.export.builder import Builder
+from mixnet.private_jax.jaxprs import ClosedJaxpr, Literal
 
 Rule = Callable[["Lowering", Any, "list[str]"], Any]
 RULES: dict[str, Rule] = {}
 """Rules by the name of a JAX primitive."""
-
-_CALLS = ("jaxpr", "call_jaxpr", "fun_jaxpr")
-_CALLERS = {
-    "jit", "pjit", "closed_call", "core_call", "custom_jvp_call", "custom_vjp_call",
-    "custom_vjp_call_jaxpr", "checkpoint", "remat2",
-}  # fmt: skip
 
 
 class NoRule(MXNetError):
@@ -76,22 +69,19 @@ class Lowering:
             return known[atom]
 
         for equation in _needed(jaxpr):
-            found = self.equation(equation, [name(each) for each in equation.invars])
-            known.update(zip(equation.outvars, found, strict=True))
+            results = self.equation(equation, [name(each) for each in equation.invars])
+            known.update(zip(equation.outvars, results, strict=True))
         return [name(each) for each in jaxpr.outvars]
 
     def equation(self, equation: Any, inputs: list[str]) -> list[str]:
         """Names of one primitive's results."""
         primitive = equation.primitive.name
-        if primitive in _CALLERS:
-            inner = next(equation.params[key] for key in _CALLS if key in equation.params)
-            return self.run(
-                inner if isinstance(inner, ClosedJaxpr) else ClosedJaxpr(inner, ()), inputs
-            )
+        if primitive in CALLERS:
+            return self.run(called(equation), inputs)
         if primitive not in RULES:
             raise NoRule(f"it computes {primitive!r}, which is none of ONNX's operators")
-        found = RULES[primitive](self, equation, inputs)
-        return [found] if isinstance(found, str) else list(found)
+        results = RULES[primitive](self, equation, inputs)
+        return [results] if isinstance(results, str) else list(results)
 
     # ---- shapes ---------------------------------------------------------------------------------
 
@@ -99,9 +89,9 @@ class Lowering:
         """An extent as a number, or the name of an int64 array of one element."""
         if isinstance(extent, (int, np.integer)):
             return int(extent)
-        given = {name: _Size(self.b, value) for name, value in self.sizes.items()}
-        found = extent._evaluate(given)
-        return found.name if isinstance(found, _Size) else int(found)
+        sizes = {name: _Size(self.b, value) for name, value in self.sizes.items()}
+        size = extent._evaluate(sizes)
+        return size.name if isinstance(size, _Size) else int(size)
 
     def shape(self, extents: Sequence[Any]) -> Any:
         """A shape as a list of numbers, or the name of an int64 array."""
@@ -187,22 +177,10 @@ class _Size:
 
 def _needed(jaxpr: Any) -> list[Any]:
     """The equations that results depend on."""
-    wanted = {each for each in jaxpr.outvars if not isinstance(each, Literal)}
-    kept = []
+    read = {each for each in jaxpr.outvars if not isinstance(each, Literal)}
+    equations = []
     for equation in reversed(jaxpr.eqns):
-        if not wanted.isdisjoint(equation.outvars):
-            kept.append(equation)
-            wanted.update(each for each in equation.invars if not isinstance(each, Literal))
-    return kept[::-1]
-
-
-def traced(
-    function: Callable[..., Any], structs: Sequence[tuple[Any, Any]]
-) -> tuple[ClosedJaxpr, list[Any]]:
-    """The program of a function, and shapes and dtypes of its results."""
-    given = [jax.ShapeDtypeStruct(shape, dtype) for shape, dtype in structs]
-    with jax.enable_x64(True):
-        closed, out = jax.make_jaxpr(function, return_shape=True)(*given)
-    # What nobody reads, also inside of loops: streams of random numbers that bodies do not draw from.
-    needed, _ = dce_jaxpr(closed.jaxpr, True, instantiate=True)
-    return ClosedJaxpr(needed, closed.consts), jax.tree.leaves(out)
+        if not read.isdisjoint(equation.outvars):
+            equations.append(equation)
+            read.update(each for each in equation.invars if not isinstance(each, Literal))
+    return equations[::-1]

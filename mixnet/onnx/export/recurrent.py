@@ -8,7 +8,7 @@ import numpy as np
 
 from mixnet.onnx.export.builder import Builder
 from mixnet.onnx.export.table import Call, NotHere, converts
-from mixnet.ops.recurrent import part_shapes
+from mixnet.ops.nn.recurrent import part_shapes
 
 # Where ONNX's gates are among MXNet's: in, out, forget, cell; update, reset, new.
 _GATES = {"lstm": (0, 3, 1, 2), "gru": (1, 0, 2), "rnn_relu": (0,), "rnn_tanh": (0,)}

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from mixnet.base import MXNetError
+from mixnet.export import network
 from mixnet.graph.node import Node
 from mixnet.onnx.export.builder import Builder
 
@@ -94,8 +95,4 @@ def converts(*names: str) -> Callable[[Conversion], Conversion]:
 
 def refusal(node: Node, why: str) -> MXNetError:
     """The error for a node that cannot be written; names its operator, itself and the user's line."""
-    source = getattr(node, "source", None)
-    line = f" It was made in {source}." if source is not None else ""
-    return MXNetError(
-        f"Operator {node.op.name} of node {node.name!r} has no form in ONNX: {why}{line}"
-    )
+    return network.refusal(node, "ONNX", why)

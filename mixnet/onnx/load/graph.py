@@ -14,7 +14,7 @@ from mixnet.graph.node import Entry
 from mixnet.onnx.load.constant import computed
 from mixnet.onnx.load.table import READERS, Call
 from mixnet.onnx.package import onnx_package
-from mixnet.ops.stream import STREAM_SPEC
+from mixnet.ops.schema.stream import STREAM_SPEC
 from mixnet.passes.infer_shape import evaluate
 from mixnet.symbol.symbol import Symbol
 

@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 
 from mixnet.base import FileFormatError, MXNetError
+from mixnet.files.reading import opened
 from mixnet.ndarray.create import array
 from mixnet.ndarray.ndarray import NDArray
 from mixnet.onnx.load.graph import read_graph
 from mixnet.onnx.metadata import read_model
 from mixnet.onnx.package import onnx_package
-from mixnet.reading import opened
 from mixnet.symbol.symbol import Symbol
 
 Arrays = dict[str, NDArray]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from mixnet.ops.elementwise import relu_gradient
 from mixnet.ops.lowering.lowering import Lowering
+from mixnet.ops.math.elementwise import relu_gradient
 
 RELU_GRADIENT = Lowering("relu_gradient", relu_gradient)

@@ -1,8 +1,8 @@
 """Two-dimensional convolution with channels last, and its gradients.
 
 Weights keep MXNet's order, ``(filters, channels / groups, height, width)``. ``method`` says who
-computes: ``onednn`` (see ``onednn.py``), ``dot`` (a matrix product, for kernels of one element) or
-``xla`` (XLA's own convolution, which takes everything).
+computes: ``onednn`` (see ``onednn.py``), ``dot`` (a matrix product, for kernels of one element),
+``grouped`` (see ``grouped.py``, for channels in groups) or ``xla`` (XLA's own convolution).
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ import jax
 import jax.numpy as jnp
 from jax import lax
 
-from mixnet.ops.convolve import convolve
-from mixnet.ops.lowering import onednn
+from mixnet.ops.lowering import grouped, onednn
 from mixnet.ops.lowering.lowering import Lowering, apart
+from mixnet.ops.nn.convolve import convolve
 
 Pair = tuple[int, int]
 ORDER = ("NHWC", "OIHW", "NHWC")
@@ -46,23 +46,32 @@ def convolution(
     pads = [(p, p) for p in pad]
     if method == "onednn":
         return onednn.convolution(
-            data, weight, *operands, stride=stride, dilate=dilate, pads=pads, fusions=fusions
+            data,
+            weight,
+            *operands,
+            stride=stride,
+            dilate=dilate,
+            pads=pads,
+            groups=groups,
+            fusions=fusions,
         )
     if method == "dot":
         data = data[:, :: stride[0], :: stride[1], :]
         out = jnp.tensordot(data, weight[:, :, 0, 0], ((3,), (1,)))
+    elif method == "grouped":
+        out = grouped.convolution(
+            data, weight, stride=stride, dilate=dilate, pads=pads, groups=groups
+        )
     else:
-        out = _xla(data, weight, stride, dilate, pads, groups)
+        out = _xla(data, weight, stride, dilate, pads)
     pending = iter(operands)
     for each in fusions:
         out = jax.nn.relu(out) if each == "RELU" else out + next(pending)
     return out
 
 
-def _xla(
-    data: Any, weight: Any, stride: Pair, dilate: Pair, pads: Sequence[Pair], groups: int
-) -> Any:
-    return convolve(data, weight, stride, pads, dilate, ORDER, groups)
+def _xla(data: Any, weight: Any, stride: Pair, dilate: Pair, pads: Sequence[Pair]) -> Any:
+    return convolve(data, weight, stride, pads, dilate, ORDER)
 
 
 def data_gradient(
@@ -83,7 +92,7 @@ def data_gradient(
     for each, whose results are interleaved, rather than one over a ``head`` widened by zeros.
     """
     if method == "onednn":
-        return _gradient_by_phases(head, weight, extents, stride, dilate, pad)
+        return _gradient_by_phases(head, weight, extents, stride, dilate, pad, groups)
     if method == "dot":
         out = jnp.tensordot(head, weight[:, :, 0, 0], ((3,), (0,)))
         widths = [
@@ -91,10 +100,14 @@ def data_gradient(
             for n, o, s in zip(extents, head.shape[1:3], stride, strict=True)
         ]
         return lax.pad(out, jnp.zeros((), out.dtype), ((0, 0, 0), *widths, (0, 0, 0)))
-    shape = (head.shape[0], *extents, weight.shape[1] * groups)
     pads = [(p, p) for p in pad]
+    if method == "grouped":
+        return grouped.data_gradient(
+            head, weight, extents=extents, stride=stride, dilate=dilate, pads=pads, groups=groups
+        )
+    shape = (head.shape[0], *extents, weight.shape[1])
     (found,) = jax.linear_transpose(
-        lambda data: _xla(data, weight, stride, dilate, pads, groups),
+        lambda data: _xla(data, weight, stride, dilate, pads),
         jax.ShapeDtypeStruct(shape, head.dtype),
     )(head)
     return found
@@ -115,8 +128,10 @@ def fits_phases(
 
 
 def _gradient_by_phases(
-    head: Any, weight: Any, extents: Pair, stride: Pair, dilate: Pair, pad: Pair
+    head: Any, weight: Any, extents: Pair, stride: Pair, dilate: Pair, pad: Pair, groups: int
 ) -> Any:
+    channels = weight.shape[1] * groups
+    turned = _channels_before_filters(weight, groups)
     down, across = (
         phases(n, o, k, s, d, p)
         for n, o, k, s, d, p in zip(
@@ -127,9 +142,9 @@ def _gradient_by_phases(
     for taps_down, pads_down, length_down in down:
         row = []
         for taps_across, pads_across, length_across in across:
-            part = weight[:, :, taps_down, taps_across]
+            part = turned[:, :, taps_down, taps_across]
             if 0 in part.shape:
-                shape = (head.shape[0], length_down, length_across, weight.shape[1])
+                shape = (head.shape[0], length_down, length_across, channels)
                 row.append(jnp.zeros(shape, head.dtype))
                 continue
             (before, after), (left, right) = pads_down, pads_across
@@ -146,12 +161,25 @@ def _gradient_by_phases(
                     stride=(1, 1),
                     dilate=dilate,
                     pads=((max(0, before), max(0, after)), (max(0, left), max(0, right))),
-                    weight_order="IOHW",
+                    groups=groups,
+                    weight_order="IOHW" if groups == 1 else "OIHW",
                 )
             )
         rows.append(row[0] if len(row) == 1 else _interleave(row, 2))
     out = rows[0] if len(rows) == 1 else _interleave(rows, 1)
     return out[:, : extents[0], : extents[1]]
+
+
+def _channels_before_filters(weight: Any, groups: int) -> Any:
+    """Kernels in groups as those of the gradient: ``(channels, filters / groups, height, width)``.
+
+    Without groups they stay as they are: oneDNN reads them in either order.
+    """
+    if groups == 1:
+        return weight
+    filters, channels, *kernel = weight.shape
+    grouped_weight = weight.reshape(groups, filters // groups, channels, *kernel)
+    return jnp.swapaxes(grouped_weight, 1, 2).reshape(-1, filters // groups, *kernel)
 
 
 def phases(
@@ -203,14 +231,11 @@ def weight_gradient(
     """
     if method == "dot":
         return _gradient_by_products(head, data, kernel, stride, dilate, pad)
-    if groups > 1:
-        shape = (head.shape[-1], data.shape[-1] // groups, *kernel)
+    if method == "grouped":
         pads = [(p, p) for p in pad]
-        (found,) = jax.linear_transpose(
-            lambda weight: _xla(data, weight, stride, dilate, pads, groups),
-            jax.ShapeDtypeStruct(shape, head.dtype),
-        )(head)
-        return found
+        return grouped.weight_gradient(
+            head, data, kernel=kernel, stride=stride, dilate=dilate, pads=pads, groups=groups
+        )
     # A convolution in which channels and batch change places. XLA would fuse what the two come
     # from, back to the last convolution, into their transposes: all of it computed again, element
     # by element across the memory. Only the transposes stand apart: what is left inside such a
@@ -232,11 +257,15 @@ def weight_gradient(
 def weight_gradient_method(data: Sequence[int], weight: Sequence[int], groups: int) -> str:
     """``dot`` for kernels of one element, which are a matrix product; ``xla`` for all others.
 
+    With channels in groups it is ``grouped``.
+
     Args:
         data: shape, channels on axis 1.
         weight: ``(filters, channels / groups, height, width)``.
     """
-    return "dot" if groups == 1 and tuple(weight[2:]) == (1, 1) else "xla"
+    if groups > 1:
+        return "grouped"
+    return "dot" if tuple(weight[2:]) == (1, 1) else "xla"
 
 
 def _gradient_by_products(

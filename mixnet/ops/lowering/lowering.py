@@ -8,10 +8,10 @@ from typing import Any
 import jax
 from jax.experimental.xla_metadata import set_xla_metadata
 
-from mixnet.ops.operator import PlainOperator
+from mixnet.ops.operator import Operator
 
 
-class Lowering(PlainOperator):
+class Lowering(Operator):
     """One way to compute an operator, or one of its gradients.
 
     It has no gradient of its own: lowerings are chosen after a graph has been differentiated.
@@ -23,6 +23,7 @@ class Lowering(PlainOperator):
     """
 
     variadic = "inputs"
+    function: Callable[..., Any]
 
     def __init__(self, name: str, function: Callable[..., Any]):
         super().__init__()

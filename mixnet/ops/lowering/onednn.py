@@ -35,22 +35,24 @@ def convolution(
     stride: Sequence[int],
     pads: Pads,
     dilate: Sequence[int] = (1, 1),
+    groups: int = 1,
     weight_order: str = "OIHW",
     fusions: Sequence[str] = (),
 ) -> Any:
     """Cross-correlation, channels last.
 
     Args:
-        data: float32 ``(batch, height, width, channels)``.
-        weight: its axes are those of ``weight_order``: O filters, I channels, H and W.
+        data: float32 or uint8, ``(batch, height, width, channels)``.
+        weight: float32, or int8 for data of uint8; its axes are those of ``weight_order``: O filters, I channels, H and W.
         operands: what ``fusions`` read: for ``BIAS`` an array ``(filters,)``, for ``BINARY_ADD``
             one of the result's shape.
         pads: zeros before and after, none negative, for height and width.
+        groups: of channels; I of the weight are those of one group.
         fusions: what is done to the result while it is in cache: ``BIAS``, ``BINARY_ADD``,
             ``RELU``, in this order.
 
     Returns:
-        float32 ``(batch, out height, out width, filters)``.
+        float32, or int32 for integers, ``(batch, out height, out width, filters)``.
     """
     sizes = dict(zip(weight_order, weight.shape, strict=True))
     extents = [
@@ -77,11 +79,11 @@ def convolution(
             "strides": [str(s) for s in stride],
             "window_dilations": [str(d) for d in dilate],
         },
-        "feature_groups": "1",
+        "feature_groups": str(groups),
     }
     if fusions:
         config["fusions"] = {"ops": list(fusions)}
-    result = jax.ShapeDtypeStruct((data.shape[0], *extents, sizes["O"]), np.dtype("float32"))
+    result = jax.ShapeDtypeStruct((data.shape[0], *extents, sizes["O"]), _result_dtype(data))
     call = jax.ffi.ffi_call(
         TARGET,
         result,
@@ -89,6 +91,10 @@ def convolution(
         legacy_backend_config=json.dumps({"onednn_conv_config": config}),
     )
     return call(data, weight, *operands)
+
+
+def _result_dtype(data: Any) -> np.dtype:
+    return np.dtype("float32" if data.dtype == np.float32 else "int32")
 
 
 def computes(channels: int, stride: Sequence[int]) -> bool:
@@ -106,19 +112,28 @@ def computes(channels: int, stride: Sequence[int]) -> bool:
 def trial() -> bool:
     """Whether the calls give what XLA's own convolution gives."""
     random = np.random.default_rng(0)
-    for stride, dilate, pads, size, fused in (
-        ((1, 1), (1, 1), ((1, 1), (1, 1)), 3, False),
-        ((2, 1), (1, 1), ((0, 2), (3, 1)), 5, False),
-        ((1, 1), (2, 2), ((2, 2), (2, 2)), 3, False),
-        ((1, 1), (1, 1), ((0, 0), (0, 0)), 1, False),
-        ((1, 1), (1, 1), ((1, 1), (1, 1)), 3, True),
+    for stride, dilate, pads, size, groups, fused in (
+        ((1, 1), (1, 1), ((1, 1), (1, 1)), 3, 1, False),
+        ((2, 1), (1, 1), ((0, 2), (3, 1)), 5, 1, False),
+        ((1, 1), (2, 2), ((2, 2), (2, 2)), 3, 1, False),
+        ((1, 1), (1, 1), ((0, 0), (0, 0)), 1, 1, False),
+        ((1, 1), (1, 1), ((1, 1), (1, 1)), 3, 1, True),
+        ((1, 1), (1, 1), ((1, 1), (1, 1)), 3, 4, True),
+        ((2, 2), (1, 1), ((1, 1), (1, 1)), 3, 16, False),
     ):
         data, weight, bias = (
             jnp.asarray(random.standard_normal(shape), jnp.float32)
-            for shape in ((2, 14, 11, 16), (32, 16, size, size), (32,))
+            for shape in ((2, 14, 11, 16), (32, 16 // groups, size, size), (32,))
         )
         expected = jax.lax.conv_general_dilated(
-            data, weight, stride, pads, None, dilate, dimension_numbers=("NHWC", "OIHW", "NHWC")
+            data,
+            weight,
+            stride,
+            pads,
+            None,
+            dilate,
+            dimension_numbers=("NHWC", "OIHW", "NHWC"),
+            feature_group_count=groups,
         )
         operands: tuple[Any, ...] = ()
         fusions: tuple[str, ...] = ()
@@ -126,16 +141,31 @@ def trial() -> bool:
             expected = jax.nn.relu(expected + bias)
             operands, fusions = (bias,), ("BIAS", "RELU")
         found = jax.jit(
-            lambda *arrays, s=stride, p=pads, d=dilate, f=fusions: convolution(
-                *arrays, stride=s, pads=p, dilate=d, fusions=f
+            lambda *arrays, s=stride, p=pads, d=dilate, g=groups, f=fusions: convolution(
+                *arrays, stride=s, pads=p, dilate=d, groups=g, fusions=f
             )
         )(data, weight, *operands)
         if found.shape != expected.shape or not np.allclose(found, expected, atol=1e-4):
             return False
-    return True
+    return _integers_too(random)
+
+
+def _integers_too(random: np.random.Generator) -> bool:
+    data = random.integers(0, 256, (2, 9, 7, 16)).astype(np.uint8)
+    weight = random.integers(-128, 128, (32, 16, 3, 3)).astype(np.int8)
+    expected = jax.lax.conv_general_dilated(
+        jnp.asarray(data, np.float32), jnp.asarray(weight, np.float32), (2, 1), ((1, 1), (0, 2)),
+        dimension_numbers=("NHWC", "OIHW", "NHWC"),
+    )  # fmt: skip
+    found = jax.jit(lambda *arrays: convolution(*arrays, stride=(2, 1), pads=((1, 1), (0, 2))))(
+        data, weight
+    )
+    return found.shape == expected.shape and bool((np.asarray(found) == expected).all())
 
 
 _known: dict[str, bool] = {}
+_TRIAL = 2
+"""Of what ``trial`` tries: outcomes of another one count for nothing."""
 
 
 def available(folder: Path | None) -> bool:
@@ -147,7 +177,7 @@ def available(folder: Path | None) -> bool:
     Args:
         folder: where the outcome is remembered; None: nowhere.
     """
-    name = f"onednn-{jaxlib.__version__}-{platform.machine()}"
+    name = f"onednn-{jaxlib.__version__}-{platform.machine()}-{_TRIAL}"
     if name not in _known:
         _known[name] = _remembered(name, folder)
     return _known[name]

@@ -13,7 +13,8 @@ from mixnet.tools.launch.plan import LaunchError, Plan, Process
 
 def processes(plan: Plan) -> list[Process]:
     """What to start for a plan, the scheduler first."""
-    return [_scheduler(plan), *LAUNCHERS[plan.launcher](plan)]
+    here = () if plan.launcher == "ssh" else _servers(plan)
+    return [_scheduler(plan), *here, *LAUNCHERS[plan.launcher](plan)]
 
 
 def _scheduler(plan: Plan) -> Process:
@@ -21,18 +22,24 @@ def _scheduler(plan: Plan) -> Process:
     return Process("scheduler", (sys.executable, "-c", "import mixnet"), env, is_worker=False)
 
 
-def _local(plan: Plan) -> list[Process]:
-    servers = [
-        Process(f"server {i}", plan.command, plan.variables("server", i), is_worker=False)
+def _servers(plan: Plan) -> list[Process]:
+    """Servers on this machine; what is started elsewhere by other programs are workers alone."""
+    command = plan.command if plan.launcher == "local" else (sys.executable, "-c", "import mixnet")
+    return [
+        Process(
+            f"server {i}", command, plan.variables("server", i), is_worker=False, comes_back=True
+        )
         for i in range(plan.servers)
     ]
-    workers = [
+
+
+def _local(plan: Plan) -> list[Process]:
+    return [
         Process(
             f"rank {i}", plan.command, {**plan.variables("worker", i), "DMLC_LOCAL_RANK": str(i)}
         )
         for i in range(plan.workers)
     ]
-    return servers + workers
 
 
 SSH = ("ssh", "-o", "BatchMode=yes", "-o", "StrictHostKeyChecking=yes", "-o", "ConnectTimeout=15")
@@ -55,7 +62,9 @@ def _ssh(plan: Plan) -> list[Process]:
             script = _watched(plan, env)
             command = over_ssh(plan.host(i), script)
             is_worker = role == "worker"
-            found.append(Process(name, command, {}, is_worker, plan.host(i), holds_stdin=True))
+            found.append(
+                Process(name, command, {}, is_worker, plan.host(i), True, comes_back=not is_worker)
+            )
     return found
 
 

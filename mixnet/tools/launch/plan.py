@@ -11,7 +11,8 @@ from dataclasses import dataclass, field
 from mixnet.base import MXNetError
 from mixnet.distributed.scheduler import free_port
 
-PASSED_ON = ("PYTHONPATH", "LD_LIBRARY_PATH", "DMLC_INTERFACE", "PS_VERBOSE", "MIXNET_JOIN_SECONDS")
+PASSED_ON = ("PYTHONPATH", "LD_LIBRARY_PATH", "DMLC_INTERFACE", "PS_VERBOSE", "MIXNET_JOIN_SECONDS", "MIXNET_SERVER_FOLDER",
+             "MXNET_KVSTORE_BIGARRAY_BOUND")  # fmt: skip
 """Variables that processes on other machines get from here, if they are set."""
 
 
@@ -36,6 +37,7 @@ class Process:
         is_worker: whether its end matters; others end with the job.
         host: where it runs; empty: here.
         holds_stdin: whether closing its standard input ends it.
+        comes_back: whether it is started again when it fails.
     """
 
     name: str
@@ -44,6 +46,7 @@ class Process:
     is_worker: bool = True
     host: str = ""
     holds_stdin: bool = False
+    comes_back: bool = False
 
     def __str__(self) -> str:
         """A line for a shell that does the same."""

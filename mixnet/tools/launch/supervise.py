@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import subprocess
@@ -20,6 +21,7 @@ GRACE = 5.0  # seconds for others to say why they end
 OTHERS = 3.0  # seconds for the scheduler and servers to end after the workers
 TERM = 10.0  # seconds between asking a process to end and ending it
 _LAST_LINES = 20
+_RESTARTS = 20  # of servers, in one job
 
 
 @dataclass
@@ -52,6 +54,7 @@ class Supervisor:
         self.out = out or sys.stdout
         self.running: list[Running] = []
         self.signal = 0  # that ended the launcher
+        self._restarts = 0
         self._printing = threading.Lock()
 
     def run(self, processes: Sequence[Process]) -> int:
@@ -131,12 +134,23 @@ class Supervisor:
             if all(code == 0 for code in codes):
                 self._let_end(OTHERS, [each for each in self.running if not each.process.is_worker])
                 return None
+            self._start_again()
             scheduler = self.running[0]
             if not scheduler.process.is_worker and scheduler.code:
                 self._let_end(GRACE, workers)
                 return self._first([*workers, scheduler])
             time.sleep(0.05)
         return None
+
+    def _start_again(self) -> None:
+        """Start servers that were killed: they go on from their databases."""
+        for place, each in enumerate(self.running):
+            if each.process.comes_back and each.code and self._restarts < _RESTARTS:
+                self._restarts += 1
+                self._say(
+                    f"mixnet-launch: {each.process.name} ended ({_how(each.code)}); starts again"
+                )
+                self.running[place] = self._start(each.process)
 
     def _first(self, candidates: Sequence[Running]) -> Running:
         """Of those that failed the first one that did so by itself."""
@@ -159,10 +173,8 @@ class Supervisor:
             for each in left:
                 if each.handle.stdin is not None:
                     each.handle.stdin.close()
-                try:
+                with contextlib.suppress(ProcessLookupError):
                     os.killpg(each.handle.pid, number)
-                except ProcessLookupError:
-                    pass
             end = time.monotonic() + TERM
             while any(each.code is None for each in left) and time.monotonic() < end:
                 time.sleep(0.02)
@@ -171,12 +183,16 @@ class Supervisor:
                 each.reader.join(1)
 
     def _report(self, failed: Running, code: int) -> list[str]:
-        how = f"exit code {code}"
-        if code > 128 and code - 128 in signal.Signals._value2member_map_:
-            how = f"killed by {signal.Signals(code - 128).name}"
         where = f" on {failed.process.host}" if failed.process.host else ""
         last = [f"    {line}" for line in failed.lines] or ["    (it printed nothing)"]
         return [
-            f"mixnet-launch: {failed.process.name}{where} failed first ({how}). Its last lines:",
+            f"mixnet-launch: {failed.process.name}{where} failed first ({_how(code)}). Its last lines:",
             *last,
         ]
+
+
+def _how(code: int) -> str:
+    """What an exit code of a shell means."""
+    if code > 128 and code - 128 in signal.Signals._value2member_map_:
+        return f"killed by {signal.Signals(code - 128).name}"
+    return f"exit code {code}"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from mixnet.units import size_text
+from mixnet.units import count_text, digits, size_text, ticks
 from mixnet.widgets.svg import Svg, short
 
 _WIDTH, _HEIGHT, _GAP, _ACROSS = 300, 150, 16, 3
@@ -49,10 +49,8 @@ def picture(payload: dict[str, Any], label: str) -> str:
 
 
 def number_text(value: float) -> str:
-    """A number for people: four digits, ``12.3 k`` for large ones."""
-    if abs(value) < 10_000:
-        return f"{value:.4g}"
-    return next((f"{value / unit:.3g} {name}" for unit, name in ((1e9, "G"), (1e6, "M")) if abs(value) >= unit), f"{value / 1e3:.3g} k")  # fmt: skip
+    """A value of a curve: four digits, ``12.3 k`` for large ones."""
+    return f"{value:.4g}" if abs(value) < 10_000 else count_text(value)
 
 
 def _chart(
@@ -67,10 +65,17 @@ def _chart(
         svg.text(x + 8, y + 40, "no finite value", "f-dim")
         return
     low, high, first, last = min(known), max(known), min(steps), max(steps)
-    left, top, wide, tall = x + 8, y + 36, _WIDTH - 16, _HEIGHT - 56
+    left, top, wide, tall = x + 46, y + 36, _WIDTH - 54, _HEIGHT - 56
     show = size_text if title.startswith("memory") else number_text
     across = wide / max(last - first, 1)
     up = tall / ((high - low) or 1)
+    for level in ticks(low, high, 3):
+        at = top + tall - (level - low) * up
+        svg.add(f'<path class="s-line" opacity="0.4" d="M{left:.1f},{at:.1f}h{wide:.1f}"/>')
+        svg.text(left - 4, at + 3.5, show(level), "f-dim", 9.5, "end")
+    for step in ticks(first, last, 4):
+        if step == int(step):
+            svg.text(left + (step - first) * across, y + _HEIGHT - 6, f"{step:.0f}", "f-dim", 9.5, "middle")  # fmt: skip
     for step in marks:
         if first <= step <= last:
             svg.line(left + (step - first) * across, top + tall, left + (step - first) * across, top + tall + 4, "s-dim")  # fmt: skip
@@ -97,8 +102,6 @@ def _chart(
         svg.text(
             x + _WIDTH - 8, y + 16 + 12 * number, short(text.strip(), 34), f"m{colour}", 10, "end"
         )
-    svg.text(left, y + _HEIGHT - 6, f"{show(low)} … {show(high)}", "f-dim", 10)
-    svg.text(left + wide, y + _HEIGHT - 6, f"steps {first} to {last}", "f-dim", 10, "end")
 
 
 def _histogram(svg: Svg, x: float, y: float, data: dict[str, Any]) -> None:
@@ -109,7 +112,7 @@ def _histogram(svg: Svg, x: float, y: float, data: dict[str, Any]) -> None:
     for number, count in enumerate(counts):
         height = count / max(max(counts), 1) * tall
         svg.rect(x + 8 + number * wide, y + 28 + tall - height, wide - 0.5, height, "m0")
-    svg.text(x + 8, y + _HEIGHT - 8, f"{data['low']:.3g}", "f-dim", 10)
+    svg.text(x + 8, y + _HEIGHT - 8, digits(data["low"]), "f-dim", 10)
     bad = f"{data['bad']} not finite, " if data["bad"] else ""
     svg.text(x + _WIDTH / 2, y + _HEIGHT - 8, f"{bad}step {data['step']}", "f-dim", 10, "middle")
-    svg.text(x + _WIDTH - 8, y + _HEIGHT - 8, f"{data['high']:.3g}", "f-dim", 10, "end")
+    svg.text(x + _WIDTH - 8, y + _HEIGHT - 8, digits(data["high"]), "f-dim", 10, "end")

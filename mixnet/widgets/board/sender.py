@@ -37,6 +37,7 @@ class Sender:
     def finish(self) -> None:
         """Send now what is there: it is the last."""
         self._board._publish()
+        self._board._renew_picture()
         if not live.available():
             print(self._board.summary())
 
@@ -56,6 +57,7 @@ class Sender:
             # A loop that says nothing for so long does not run any more: its last values may be read.
             if not self._board.running:
                 self._board._publish(wait=True)
+            self._board._renew_picture()
             return
 
     def _tell(self) -> None:

@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 
 from mixnet.ndarray.ndarray import NDArray
-from mixnet.runtime.counters import counters
-from mixnet.runtime.memory import live_bytes
+from mixnet.runtime.value.counters import counters
+from mixnet.runtime.value.memory import live_bytes
 from mixnet.widgets.board.data import Series, histogram, image, number, ready
 
 EVENTS, IMAGES, HISTOGRAMS = 100, 12, 40
@@ -43,6 +43,7 @@ class Store:
         self._compiled = counters()["programs_compiled"]
         self._last = self._since = time.monotonic()
         self._counted = 0  # of `times` at the last sample
+        self._held: float | None = None  # since when the loop stands still
 
     def log(self, step: int | None, values: dict[str, Any]) -> None:
         """A step: values as :func:`mixnet.widgets.board.data.held` gives them."""
@@ -82,15 +83,20 @@ class Store:
         """Seconds since the last call of :meth:`log`."""
         return time.monotonic() - self._last
 
+    def hold(self) -> None:
+        """The loop stands still from here: until :meth:`clock` no time passes for the throughput."""
+        with self.lock:
+            self._held = time.monotonic()
+
     def clock(self) -> None:
         """The throughput counts anew from here: the loop has stood still."""
         with self.lock:
-            self._since, self._counted = time.monotonic(), self.times
+            self._since, self._counted, self._held = time.monotonic(), self.times, None
 
     def sample(self, batch_size: int | None, at_once: bool = False) -> None:
         """Note memory and throughput, if it is time (or ``at_once``, if there is none yet)."""
-        now = time.monotonic()
         with self.lock:
+            now = self._held or time.monotonic()
             passed, steps = now - self._since, self.times - self._counted
             first = at_once and not self._speed.points
             if steps <= 0 or passed <= 0 or not (passed >= _SAMPLE or first):

@@ -136,6 +136,7 @@ class TrainingBoard(View):
         """
         if not (self._control.paused or self._control.stopping):
             return
+        self._of_live().hold()
         self._sender.wake()
         try:
             self._control.obey()
@@ -194,6 +195,7 @@ class TrainingBoard(View):
             # What the thread sent last belongs to the cell that started it: a client without a page, which
             # runs a notebook cell by cell, listens to this one only.
             self._live.send_state("payload")
+            self._renew_picture()
         if self._error is not None:
             raise self._error
         return True

@@ -70,6 +70,30 @@ def blocks_of(
     return blocks, [add(box(row["path"])) for row in rows]
 
 
+def labels_of(
+    rows: Sequence[Mapping[str, Any]],
+    blocks: Sequence[Block],
+    of: Sequence[int],
+    kinds: Mapping[Path, tuple[str, str]],
+) -> dict[str, str]:
+    """What the boxes of nodes say whose block is no box of its own, by number: ``out``, ``out.weight``.
+
+    Names are given by class and number (``dense1_fwd``); a reader knows the attribute, ``self.out``.
+    """
+    found: dict[str, str] = {}
+    for row, block in zip(rows, of, strict=True):
+        depth = 0
+        while block >= 0:
+            depth += not blocks[block].repeat
+            block = blocks[block].parent
+        inner, prefix = row["path"][depth:], kinds.get(row["path"], ("", ""))[1]
+        if not inner or not prefix or not row["name"].startswith(prefix):
+            continue
+        tail = re.sub(r"^fwd(_|$)", "", row["name"].removeprefix(prefix))
+        found[str(row["id"])] = ".".join([*inner, *filter(None, [tail.strip("_")])])
+    return found
+
+
 def _prefix(kinds: Mapping[Path, tuple[str, str]], path: Path) -> str:
     return kinds.get(path, ("", ""))[1]
 

@@ -46,9 +46,13 @@ class Calls:
             parent = stack.pop()
             taken: set[str] = set()
             for key, child in parent._children.items():
-                own = child.prefix.removeprefix(parent.prefix).strip("_")
-                plain = f"{type(child).__name__} {key}" if str(key).isdigit() else str(key)
-                label = own if own and child.prefix.startswith(parent.prefix) else plain
+                label = str(
+                    key
+                )  # the attribute that the program gave it: ``conv1`` of ``self.conv1``
+                if label.isdigit():  # one of a sequence: what its names begin with
+                    own = child.prefix.removeprefix(parent.prefix).strip("_")
+                    named = own and child.prefix.startswith(parent.prefix)
+                    label = own if named else f"{type(child).__name__} {key}"
                 label = f"{label} ({key})" if label in taken else label
                 taken.add(label)
                 if id(child) not in self._labels:

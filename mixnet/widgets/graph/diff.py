@@ -51,7 +51,7 @@ def difference(before: Pictured, after: Pictured) -> tuple[Pictured, dict[str, l
             now = _inputs(row, after.rows, {})
             # An input that a block stood for is one of the block's nodes now: no news.
             if row["op"] is not None and was != now and not any(each.split("[")[0] in expanded for each in was):  # fmt: skip
-                status, text = REWIRED, f"read {', '.join(was)}"
+                status, text = REWIRED, f"reads {', '.join(now)}; read {', '.join(was)}"
         change.append(status)
         told.append(text)
     made = Pictured(

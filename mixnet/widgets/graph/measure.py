@@ -15,10 +15,10 @@ from mixnet.graph.graph import Graph
 from mixnet.graph.node import Entry, Node
 from mixnet.passes.facts import Known
 from mixnet.passes.plan_memory import plan_memory
-from mixnet.runtime import hlo
-from mixnet.runtime.compiler_options import compiler_options
-from mixnet.runtime.fusion import groups
-from mixnet.runtime.lower import lower, scopes
+from mixnet.runtime.compile.lower import lower, scopes
+from mixnet.runtime.compile.options import compiler_options
+from mixnet.stages import hlo
+from mixnet.stages.fusion import groups
 from mixnet.stages.program import compiled_anew
 from mixnet.widgets.graph.rows import Pictured, specs_of
 

@@ -15,7 +15,7 @@ from mixnet.gluon.trace import Traced, flatten
 from mixnet.graph.graph import Graph
 from mixnet.ndarray.ndarray import NDArray
 from mixnet.passes.assign_keys import KEY_SPEC
-from mixnet.source import source_lines
+from mixnet.process.source import source_lines
 from mixnet.widgets.graph.calls import Calls
 from mixnet.widgets.graph.rows import (
     Pictured,

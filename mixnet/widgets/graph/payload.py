@@ -7,9 +7,9 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from mixnet.source import known_as
+from mixnet.process.source import known_as
 from mixnet.stages.flops import flops
-from mixnet.widgets.graph.blocks import Block, blocks_of
+from mixnet.widgets.graph.blocks import Block, blocks_of, labels_of
 from mixnet.widgets.graph.rows import Pictured
 
 PARTS = ("input", "forward", "backward", "parameter")
@@ -71,6 +71,7 @@ def payload_of(made: Pictured) -> dict[str, Any]:
             origins.append(row["id"] - number)
             ports.append(port)
     blocks, columns["block"] = blocks_of(rows, made.blocks)
+    labels = labels_of(rows, blocks, columns["block"], made.blocks)
     has_backward = any(row["part"] == "backward" for row in rows)
     return {
         "title": made.title,
@@ -80,6 +81,7 @@ def payload_of(made: Pictured) -> dict[str, Any]:
         "error": made.error,
         "prefix": made.blocks.get((), ("", ""))[1],
         "names": [row["name"] for row in rows],
+        "labels": labels,
         "strings": strings.items,
         "categories": {op: category(op) for op in sorted({r["op"] for r in rows if r["op"]})},
         "specs": specs.items,
@@ -180,6 +182,7 @@ class Reader:
         self.payload = payload
         self.opened = frozenset(payload["open"] if opened is None else opened)
         self.names: list[str] = payload["names"]
+        self.labels: Mapping[str, str] = payload.get("labels", {})
         nodes = payload["nodes"]
         strings = payload["strings"]
         self.ops = [None if i < 0 else strings[i] for i in nodes["op"]]
@@ -204,6 +207,11 @@ class Reader:
         if found is None:
             return ""
         return f"{self.payload['strings'][found[0]]}:{found[1]}"
+
+    def label(self, node: int) -> str:
+        """What the node's box says: where it stands in the program, or its name without what all begin with."""
+        name = self.names[node].removeprefix(self.payload["prefix"]).rpartition("/")[-1]
+        return self.labels.get(str(node)) or name.strip("_") or self.names[node]
 
     def outermost(self, node: int) -> int:
         """The outermost closed block that a node stands in, -1 for none."""

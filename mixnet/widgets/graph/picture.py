@@ -99,7 +99,7 @@ def _face(read: Reader, key: int) -> tuple[str, str, str, str]:
     change = payload["facts"].get("change")
     if key >= 0:
         op, name, out = read.ops[key], read.names[key], read.outputs[key]
-        title = name.removeprefix(payload["prefix"]).rpartition("/")[-1].strip("_") or name
+        title = read.label(key)
         shape = "×".join(map(str, out[0][0])) if out else ""
         mark = "∇ " if read.parts[key] == "backward" else ""
         if key == error:

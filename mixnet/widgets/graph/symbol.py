@@ -38,7 +38,8 @@ def of_symbol(
             )
     shapes = {n: tuple(getattr(each, "shape", each)) for n, each in given.items()}
     dtypes = {n: np.dtype(each.dtype) for n, each in given.items() if hasattr(each, "dtype")}
-    asked = [n for n in symbol.list_arguments() if n not in given and not n.endswith("label")]
+    arguments = [n for n in symbol.list_arguments() if not n.endswith("label")]
+    asked = [n for n in arguments if n not in given] or arguments
     made = composed(symbol, shapes, dtypes, train, asked, symbol.name or "group", "symbol")
     made.data = frozenset(name for name in known if name in given or name.endswith("label"))
     return made

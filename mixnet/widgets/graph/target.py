@@ -14,7 +14,7 @@ from mixnet.graph.graph import Graph
 from mixnet.graph.node import Entry, Node
 from mixnet.ndarray.ndarray import NDArray
 from mixnet.passes import pipeline
-from mixnet.source import is_users
+from mixnet.process.source import is_users
 from mixnet.stages.recording import of_function, parameter_names
 from mixnet.symbol.symbol import Symbol
 from mixnet.widgets.graph.network import of_block

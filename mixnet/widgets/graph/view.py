@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from mixnet.base import MXNetError
-from mixnet.units import size_text, time_text
+from mixnet.units import count_text, size_text, time_text
 from mixnet.widgets.graph.diff import difference
 from mixnet.widgets.graph.measure import measured
 from mixnet.widgets.graph.payload import Reader, payload_of
@@ -27,7 +27,8 @@ class GraphView(View):
         target: a ``Symbol``, with shapes or arrays by name; a ``HybridBlock``, hybridized or not, and arrays
             (or shapes); an ``NDArray``: what is pending behind it; a function of arrays; a step of ``mx.stages``.
         inputs: what to call the target with.
-        train: with the gradients of all parameters; of a symbol's, of all arguments that are not given.
+        train: with the gradients of all parameters; of a symbol's, of all arguments that are not given, or of all
+            where all are given.
         loss: of a block: what is called on its output and the last input.
         title: shown; by default the target's name.
         measure: run each operation by itself and compile the graph as a whole, to know times, storages and what
@@ -132,7 +133,7 @@ class GraphView(View):
         text = f"{p['title']}: {operations} operations, {p['direction']}"
         total = sum(read.flops)
         if total:
-            text += f", {_count(total)}FLOP"
+            text += f", {count_text(total, 'FLOP')}"
         weights = sum(
             b for b, part in zip(read.bytes, read.parts, strict=True) if part == "parameter"
         )
@@ -156,7 +157,7 @@ class GraphView(View):
             rows.append([
                 read.names[i], op, read.path(read.blocks[i]),
                 "×".join(map(str, out[0][0])) if out else "?", out[0][1] if out else "?",
-                size_text(read.bytes[i]) if out else "?", _count(read.flops[i]).strip() if out else "?",
+                size_text(read.bytes[i]) if out else "?", count_text(read.flops[i]) if out else "?",
                 read.source(i), *(_fact(name, column[i]) for name, column in facts.items()),
             ])  # fmt: skip
         return header, rows or [["nothing is computed", *[""] * (len(header) - 1)]]
@@ -171,12 +172,3 @@ def _fact(name: str, value: Any) -> str:
     return (
         CHANGES[value] if name == "change" else time_text(value) if name == "time" else str(value)
     )
-
-
-def _count(number: float) -> str:
-    """A number for people: ``1.23 G``."""
-    for unit in ("", "k", "M", "G"):
-        if abs(number) < 1000:
-            return f"{number:.3g} {unit}"
-        number /= 1000
-    return f"{number:.3g} T"

@@ -6,7 +6,7 @@ from typing import Any
 
 from mixnet.base import MXNetError
 from mixnet.context import Context
-from mixnet.runtime.memory import Allocation, MemoryLog, last_log, logs
+from mixnet.runtime.value.memory import Allocation, MemoryLog, last_log, logs
 from mixnet.widgets.memory.plans import Table
 
 LIMIT = 50_000
@@ -56,7 +56,6 @@ def payload_of_log(log: MemoryLog | None, ctx: Context | None) -> dict[str, Any]
         "unit": "us",
         "name": "live memory",
         "train": None,
-        "mb": 10**6,  # as the log prints it
         **table.to_dict(),
         "graphs": graphs,
         "plans": plans,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import accumulate
 from typing import Any
 
-from mixnet.units import time_text
+from mixnet.units import size_text, ticks, time_text
 from mixnet.widgets.svg import Svg, short
 
 KINDS = {"A": (0, "activation kept for backward"), "F": (5, "forward alone"),
@@ -17,14 +17,6 @@ MOST = 1500
 """Boxes of a plan that a picture draws: the largest."""
 
 _WIDTH = 980
-
-
-def size_text(payload: dict[str, Any], size: float) -> str:
-    """Bytes as ``memory_plan`` or the log of live memory prints them."""
-    mb = payload["mb"]
-    if size >= mb:
-        return f"{size / mb:,.2f} MB"
-    return f"{size / 1000:,.1f} kB" if size >= 10_000 else f"{size:,.0f} bytes"
 
 
 def than(none: float, size: float) -> str:
@@ -140,7 +132,7 @@ def _strip(svg: Svg, payload: dict[str, Any], plans: list[Any], chosen: Any) -> 
         svg.text(
             x + 4,
             floor + 15,
-            f"{each['name']}  {size_text(payload, each['total'])}",
+            f"{each['name']}  {size_text(each['total'])}",
             style,
             12,
             bold=True,
@@ -153,7 +145,7 @@ def _strip(svg: Svg, payload: dict[str, Any], plans: list[Any], chosen: Any) -> 
             f'<rect class="s-line" fill="none" stroke-dasharray="4 3" x="{x + 4:.1f}" '
             f'y="{floor - high:.1f}" width="{width - 12:.1f}" height="{high:.1f}"/>'
         )
-        svg.text(x + 4, floor + 15, f"XLA  {size_text(payload, check['xla'])}", bold=True)
+        svg.text(x + 4, floor + 15, f"XLA  {size_text(check['xla'])}", bold=True)
         svg.text(
             x + 4,
             floor + 30,
@@ -202,7 +194,7 @@ def _main(
     corner, x = x, x - start * kx  # x is where time 0 would be
     floor = y + height
     title = plan["name"] if payload["unit"] == "step" else f"{payload['name']} on {plan['name']}"
-    svg.text(corner, y - 16, f"{title}: {size_text(payload, plan['total'])}", bold=True)
+    svg.text(corner, y - 16, f"{title}: {size_text(plan['total'])}", bold=True)
     svg.rect(corner, y, width, height, "f-bg s-line")
     left_out = _fill(svg, graph, plan, x, floor, kx, ky)
     if left_out:
@@ -230,14 +222,13 @@ def _main(
     svg.text(
         at,
         y - 5,
-        f"peak {size_text(payload, plan['peak']['bytes'])}",
+        f"peak {size_text(plan['peak']['bytes'])}",
         "f-hot",
         11,
         "end" if left else "start",
     )
-    for share in (0, 0.5, 1):
-        text = size_text(payload, plan["total"] * share)
-        svg.text(corner - 4, floor - share * height + 4, text.split(" ")[0], "f-dim", 10, "end")
+    for mark in ticks(0, plan["total"]):
+        svg.text(corner - 4, floor - mark * ky + 4, size_text(mark), "f-dim", 10, "end")
     end = (
         f"{graph['length']} steps"
         if payload["unit"] == "step"
@@ -268,7 +259,7 @@ def _alive(
         colour = KINDS[graph["arrays"]["kind"][number]][0]
         svg.rect(x, y + 9 + i * 17, 12, 12, f"c{colour} k{colour}")
         svg.text(x + 6, y + 18.5 + i * 17, graph["arrays"]["kind"][number], "f-fg", 9, "middle")
-        svg.text(x + 86, y + 19 + i * 17, size_text(payload, size), "f-fg", 11, "end")
+        svg.text(x + 86, y + 19 + i * 17, size_text(size), "f-fg", 11, "end")
         name = array_name(graph, number)
         line = source_text(payload, graph, number)
         name = f"{name} {line}" if payload["unit"] != "step" and line else name

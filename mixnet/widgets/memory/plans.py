@@ -16,8 +16,8 @@ from mixnet.gluon.trace import flatten
 from mixnet.ndarray.ndarray import NDArray
 from mixnet.passes.lifetimes import EXTERNAL, Array
 from mixnet.passes.plan_memory import MemoryPlan
-from mixnet.runtime.lower import lower
-from mixnet.source import known_as, source_lines
+from mixnet.process.source import known_as, source_lines
+from mixnet.runtime.compile.lower import lower
 from mixnet.stages.graph_data import part_of
 from mixnet.symbol.executor import requests_by_name
 from mixnet.symbol.memory import plan_of
@@ -163,7 +163,6 @@ def payload_of(asked: Asked, xla: bool | None) -> dict[str, Any]:
         "unit": "step",
         "name": asked.name,
         "train": asked.train,
-        "mb": 2**20,  # as memory_plan prints it, and MXNet's "Total N MB allocated"
         **table.to_dict(),
         "graphs": graphs,
         "plans": plans,

@@ -7,13 +7,13 @@ from collections.abc import Iterable
 from typing import Any
 
 from mixnet.context import Context
-from mixnet.runtime.memory import MemoryLog
+from mixnet.runtime.value.memory import MemoryLog
+from mixnet.units import size_text
 from mixnet.widgets.memory.live import payload_of_log
 from mixnet.widgets.memory.picture import (
     alive_at,
     array_name,
     picture,
-    size_text,
     source_text,
     than,
 )
@@ -43,7 +43,7 @@ class MemoryView(View):
     State: ``plan``, ``selected`` (number of an array), ``window`` (from, to: steps, or milliseconds of live memory), ``one`` (all
     plans to one scale), ``events`` (live memory by event). ``view.choose(window=[90, 130])`` looks there.
 
-    Source: the payload ``mixnet.memory/1`` has ``unit`` (``step`` or ``us``), ``mb`` (bytes of a megabyte as shown),
+    Source: the payload ``mixnet.memory/1`` has ``unit`` (``step`` or ``us``),
     ``graphs`` (``steps`` and ``arrays`` by columns, ends exclusive), ``plans`` (storage of each array, offset and size of each storage, total, peak),
     ``strings`` and ``sources`` that columns point into, and ``check`` (XLA). Letters of kinds: F read in forward alone,
     A activation kept for backward, B made by backward, R recomputed, O output; for live memory L, and E for what was there before.
@@ -101,13 +101,13 @@ class MemoryView(View):
         p = self.payload
         if p["unit"] != "step":
             peaks = (
-                f"{each['name']}: peak {size_text(p, each['peak']['bytes'])} after "
+                f"{each['name']}: peak {size_text(each['peak']['bytes'])} after "
                 f"{each['peak']['at'] / 1e6:.3g} s"
                 for each in p["plans"]
             )
             return f"live memory, {'; '.join(peaks)}"
         totals = self.totals
-        told = ", ".join(f"{name} {size_text(p, size)}" for name, size in totals.items())
+        told = ", ".join(f"{name} {size_text(size)}" for name, size in totals.items())
         way = "training" if p["train"] else "prediction"
         return f"memory plans of {p['name']}, {way}: {told}; both take {than(totals['none'], totals['both'])}"
 
@@ -120,7 +120,7 @@ class MemoryView(View):
         rows = [
             [
                 each["name"],
-                size_text(p, each["total"]),
+                size_text(each["total"]),
                 f"{each['total']:,}",
                 than(none, each["total"]),
                 f"{each['bound']:,}",
@@ -130,7 +130,7 @@ class MemoryView(View):
         check = p["check"]
         if check["xla"] is not None:
             size = check["xla"]
-            rows.append(["XLA's own", size_text(p, size), f"{size:,}", than(none, size), ""])
+            rows.append(["XLA's own", size_text(size), f"{size:,}", than(none, size), ""])
         return ["plan", "total", "bytes", "than none", "lower bound, bytes"], rows
 
     def _alive_table(self) -> tuple[list[str], list[list[Any]]]:
@@ -140,7 +140,7 @@ class MemoryView(View):
         rows = [
             [
                 array_name(graph, number),
-                size_text(p, columns["bytes"][number]),
+                size_text(columns["bytes"][number]),
                 p["strings"][columns["shape"][number]],
                 p["strings"][columns["dtype"][number]],
                 source_text(p, graph, number),

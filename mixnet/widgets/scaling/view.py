@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from mixnet.base import AttributeTypeError, AttributeValueError
-from mixnet.units import size_text, time_text
+from mixnet.units import size_text, ticks, time_text
 from mixnet.widgets.scaling.model import COMPRESSIONS, DEFAULTS, fit, step_parts, throughput
 from mixnet.widgets.svg import Svg
 from mixnet.widgets.view import View
@@ -194,14 +194,6 @@ def base_of(payload: dict[str, Any]) -> float:
     return throughput(payload["model"], 1)
 
 
-def _ticks(top: float) -> list[float]:
-    """About five round numbers from 0 to ``top``."""
-    rough = top / 6
-    power = 10 ** math.floor(math.log10(rough))
-    step = next(each for each in (1, 2, 5, 10) if each * power >= rough) * power
-    return [i * step for i in range(int(top / step + 1e-9) + 1)]
-
-
 def _panel(
     svg: Svg, payload: dict[str, Any], way: str, x: float, y: float, width: float, height: float
 ) -> None:
@@ -228,7 +220,7 @@ def _panel(
 
     svg.text(x, y - 8, "samples a second" if not efficiency else "efficiency", "f-dim", 11)
     svg.rect(x, y, width, height, "f-bg s-line")
-    for level in _ticks(top):
+    for level in ticks(0, top, 6):
         text = f"{level:.0%}" if efficiency else _digits(level)
         svg.text(x - 5, place(1, level)[1] + 4, text, "f-dim", 10, "end")
     every = max(1, math.ceil(most / 8))

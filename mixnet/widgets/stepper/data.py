@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable
 from typing import Any
 
-from mixnet.source import known_as
+from mixnet.process.source import known_as
 from mixnet.stages.program import Program
 from mixnet.stages.text import changes_text
 from mixnet.widgets.svg import short
@@ -33,6 +33,8 @@ WORDS = {
                             "work, and go."),
     "fold_batch_norm": ("fold batch norm", "In prediction a BatchNorm is a fixed scale and shift: behind a convolution it "
                         "goes into the convolution's weights."),
+    "expand_layers": ("expand layers", "A layer that a file holds as one, a convolution with what follows it, becomes its own operations again, "
+                      "which the passes behind this one know."),
     "choose_layout": ("choose layout", "Convolutions and pooling get the order of axes and the method that are fastest "
                       "on this device; transposes stand only where such a run begins and ends."),
     "plan": ("memory plan", "When each array is born and dies is known now. So arrays can share memory: a result is "

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from mixnet.units import time_text
+from mixnet.units import ticks, time_text
 from mixnet.widgets.svg import Svg, short
 from mixnet.widgets.timeline.data import KINDS, Run
 
@@ -20,7 +20,7 @@ def picture(runs: list[Run], label: str) -> str:
     span = max([run["span"] for run in runs] + [1])
     scale = (WIDTH - 2 * LEFT) / span
     _legend(svg, runs)
-    for tick in ticks(span):
+    for tick in ticks(0, span, 8):
         x = LEFT + tick * scale
         svg.add(f'<path class="s-line" opacity="0.4" d="M{x:.1f},40V{height - 6}"/>')
         svg.text(x + 3, 50, time_text(tick / 1e9) if tick else "0", "f-dim", 10)
@@ -88,11 +88,3 @@ def _bars(svg: Svg, run: Run, lane: int, y: float, scale: float) -> None:
             text = f"{'! ' if failed else ''}{LETTERS[ops['kind'][i]]} {name}"
             room = int((width - 5) / 5.6)
             svg.text(start + 3, top + 10.5, short(text, room) if room > 4 else text[0], size=10)
-
-
-def ticks(span: float, most: int = 8) -> list[float]:
-    """Round times from 0 to ``span``."""
-    step = 10.0 ** math.floor(math.log10(max(span, 1) / most))
-    while span / step > most:
-        step *= 2.5 if f"{step:e}"[0] == "2" else 2
-    return [step * k for k in range(math.floor(span / step) + 1)]

@@ -45,8 +45,8 @@ def record_parameters(case: str, folder: str, threads: int) -> dict[str, Any]:
         "path_imgrec": f"{folder}/images.rec", "path_imgidx": f"{folder}/images.idx",
         "data_shape": (3, CROP, CROP), "batch_size": IMAGE_BATCH, "shuffle": True,
         "rand_crop": True, "rand_mirror": True, "preprocess_threads": threads,
-        **{f"mean_{c}": value for c, value in zip("rgb", MEAN)},
-        **{f"std_{c}": value for c, value in zip("rgb", STD)},
+        **{f"mean_{c}": value for c, value in zip("rgb", MEAN, strict=False)},
+        **{f"std_{c}": value for c, value in zip("rgb", STD, strict=False)},
     }  # fmt: skip
     if case == "jpeg resized":
         given |= {"rand_crop": False, "random_resized_crop": True, "min_random_area": 0.08, "max_random_area": 1.0,

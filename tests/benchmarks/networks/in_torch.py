@@ -210,7 +210,11 @@ def _load(net: nn.Module, path: str) -> None:
         weights = [p for n, p in net.layers.named_parameters() if n.startswith("weight")]
         biases = [p for n, p in net.layers.named_parameters() if n.startswith("bias")]
         pieces = vector.split([p.numel() for p in weights + biases])
-        given = [embedding, *[s.view(p.shape) for s, p in zip(pieces, weights + biases)], *decoder]
+        given = [
+            embedding,
+            *[s.view(p.shape) for s, p in zip(pieces, weights + biases, strict=False)],
+            *decoder,
+        ]
         own = [net.embedding.weight, *weights, *biases, net.decoder.weight, net.decoder.bias]
     with torch.no_grad():
         for mine, value in zip(own, given, strict=True):

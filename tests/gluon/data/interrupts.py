@@ -20,7 +20,7 @@ import numpy as np
 from mixnet.gluon import data
 
 warnings.simplefilter("ignore")
-FOLDERS = ("/mixnet/gluon/data/", "/mixnet/interrupt.py")
+FOLDERS = ("/mixnet/gluon/data/", "/mixnet/process/interrupt.py")
 COUNT = 9
 
 

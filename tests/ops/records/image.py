@@ -64,7 +64,7 @@ RECORDS = [
            stored=True),
 ]  # fmt: skip
 
-# Random operators: tests/ops/test_image.py.
+# Random operators: tests/ops/vision/test_image.py.
 RANDOM = {
     f"_image_random_{each}"
     for each in (

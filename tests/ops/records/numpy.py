@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from mixnet.ops.elementwise import NUMPY_TWINS
+from mixnet.ops.math.elementwise import NUMPY_TWINS
 from tests.ops.record import Record
 from tests.ops.records import core
 
@@ -60,7 +60,7 @@ RANDOM = {
     for tail in ("", "_scalar")
 } | {
     "_npi_bitwise_not",
-    # Results whose shape depends on values, and subgraphs: tests/ops/test_dynamic.py and
+    # Results whose shape depends on values, and subgraphs: tests/ops/array/test_dynamic.py and
     # test_control_flow.py.
     "_npx_nonzero", "_npi_unique", "_npi_bincount", "_contrib_boolean_mask",
     "_foreach", "_while_loop", "_cond",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from mixnet.ops.sample import DISTRIBUTIONS
+from mixnet.ops.random.sample import DISTRIBUTIONS
 from tests.ops.record import Record
 
 _DENSITIES = {"uniform": 2, "normal": 2, "gamma": 2, "exponential": 1, "dirichlet": 1}

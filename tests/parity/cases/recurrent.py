@@ -248,8 +248,8 @@ def net(mx, name):
         symbol = made(mx.sym.Variable("data"))
     size = 299 if name == "inceptionv3" else 224
     arguments, outputs, states = symbol.infer_shape(data=(1, 3, size, size))
-    shapes = dict(zip(symbol.list_arguments(), arguments))
-    shapes.update(zip(symbol.list_auxiliary_states(), states))
+    shapes = dict(zip(symbol.list_arguments(), arguments, strict=False))
+    shapes.update(zip(symbol.list_auxiliary_states(), states, strict=False))
     params = made.collect_params()
     values = sum(int(np.prod(shapes[each])) for each in params)
     starts = [

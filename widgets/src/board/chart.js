@@ -37,6 +37,13 @@ export function extent(curves, log = false) {
   return low > high ? null : { first, last, low, high };
 }
 
+// Ticks of a logarithmic axis: powers of ten, or the ends where there is less than one between them.
+export function decades(low, high) {
+  const found = [];
+  for (let k = Math.ceil(Math.log10(low) - 1e-9); k <= Math.log10(high) + 1e-9; k += 1) found.push(10 ** k);
+  return found.length > 1 ? found : low === high ? [low] : [low, high];
+}
+
 // Functions from step and value to pixels of a box.
 export function scales({ first, last, low, high }, { x, y, width, height }, log = false) {
   const by = log ? Math.log : (v) => v;

@@ -1,29 +1,57 @@
-// Numbers for people.
-export function bytes(size) {
-  for (const unit of ["B", "kB", "MB", "GB"]) {
-    if (Math.abs(size) < 1000) return `${unit === "B" ? Math.round(size) : digits(size)} ${unit}`;
-    size /= 1000;
+// Numbers for people, by one rule, which is that of mixnet/units.py: three digits, and the unit that leaves one to
+// three of them before the point; units are powers of 1,000, for bytes too.
+const scaled = (number, units) => {
+  for (const unit of units.slice(0, -1)) {
+    const text = digits(number);
+    if (Math.abs(text) < 1000) return `${text} ${unit}`;
+    number /= 1000;
   }
-  return `${digits(size)} TB`;
+  return `${digits(number)} ${units.at(-1)}`;
+};
+
+export function bytes(size) {
+  return scaled(Math.abs(size) < 999.5 ? Math.round(size) : size, ["B", "kB", "MB", "GB", "TB"]);
 }
 
 export function count(number) {
-  for (const unit of ["", " k", " M", " G"]) {
-    if (Math.abs(number) < 1000) return `${digits(number)}${unit}`;
-    number /= 1000;
-  }
-  return `${digits(number)} T`;
+  return scaled(number, ["", "k", "M", "G", "T"]).trim();
 }
 
 export function seconds(time) {
+  if (time === 0) return "0 s";
   for (const [scale, unit] of [[1e-6, "ns"], [1e-3, "µs"], [1, "ms"]]) {
-    if (Math.abs(time) < scale) return `${digits((time / scale) * 1000)} ${unit}`;
+    const number = digits((time / scale) * 1000);
+    if (Math.abs(number) < 1000) return `${number} ${unit}`;
   }
   return `${digits(time)} s`;
 }
 
+export function percent(share) {
+  return `${Number((100 * share).toFixed(1))} %`;
+}
+
 export function digits(number) {
-  return String(Number(number.toPrecision(3)));
+  const rounded = Number(number.toPrecision(3)), far = Math.abs(rounded);
+  if (!Number.isFinite(rounded) || rounded === 0) return String(Math.abs(rounded) === 0 ? 0 : rounded);
+  if (far >= 1e-4 && far < 1e6) return String(rounded);
+  const [number_, power] = rounded.toExponential().split("e");
+  return `${number_}e${power[0]}${power.slice(1).padStart(2, "0")}`;
+}
+
+// What is but the error of rounding beside numbers of this size is 0.
+export function rounded(number, size) {
+  return Math.abs(number) < 1e-9 * size ? 0 : number;
+}
+
+// Round numbers from low to high, about `most`: steps of 1, 2 or 5 times a power of ten.
+export function ticks(low, high, most = 5) {
+  const span = high - low;
+  if (!(span > 0)) return [low];
+  const ten = 10 ** Math.floor(Math.log10(span / most));
+  const step = ten * [1, 2, 5, 10, 20].find((factor) => span / (ten * factor) <= most);
+  const found = [];
+  for (let k = Math.ceil(low / step - 1e-9); k <= high / step + 1e-9; k += 1) found.push(k * step);
+  return found;
 }
 
 export function short(text, length) {

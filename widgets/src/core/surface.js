@@ -10,13 +10,14 @@ import { clampCamera, fitCamera, zoomAt } from "./camera.js";
 //   hit(x, y)  what lies there, or null
 //   pick(thing), hover(thing, event)  a click or Enter; the pointer over something (null: nothing)
 //   key(event)  true if the view handled it (before the camera does)
+//   refit()   called before everything is fitted anew to another width
 //   axes      "xy" (default) or "x": what zooms (a timeline stretches along x alone)
 export function surface(ctx, options) {
-  const { label, height = 420, draw, bounds, hit, pick, hover, key, axes = "xy" } = options;
-  const canvas = h("canvas", { tabindex: "0", role: "img", "aria-label": label, class: "mx-canvas", style: `height:${height}px` });
+  const { label, height = 420, draw, bounds, hit, pick, hover, key, refit, axes = "xy" } = options;
+  const canvas = h("canvas", { tabindex: "0", role: "img", "aria-label": label, class: "mx-canvas", "data-pans": axes, style: `height:${height}px` });
   ctx.stage.append(canvas);
   const g = canvas.getContext("2d");
-  let camera = null, size = { width: 0, height: 0 }, frame = 0;
+  let camera = null, size = { width: 0, height: 0 }, frame = 0, moved = false; // moved: looks where somebody wanted
   const self = {
     canvas,
     drawTime: 0, // milliseconds of the last drawing: what the tests of speed read
@@ -28,9 +29,12 @@ export function surface(ctx, options) {
     },
     fit() {
       camera = null;
+      moved = false;
       self.redraw();
     },
-    moveTo(next) {
+    // `own`: nobody asked for it, so that another width may show everything again.
+    moveTo(next, own = false) {
+      moved ||= !own;
       camera = clampCamera(next, bounds(), size, axes);
       self.redraw();
     },
@@ -53,6 +57,7 @@ export function surface(ctx, options) {
     frame = 0;
     const width = canvas.clientWidth, tall = canvas.clientHeight;
     if (!width || !tall) return;
+    if (camera && size.width && width !== size.width) resize(width);
     const scale = window.devicePixelRatio || 1;
     if (canvas.width !== Math.round(width * scale) || canvas.height !== Math.round(tall * scale)) {
       canvas.width = Math.round(width * scale);
@@ -70,12 +75,20 @@ export function surface(ctx, options) {
     canvas.dataset.first ??= Math.round(performance.now());
     canvas.dataset.frames = Number(canvas.dataset.frames ?? 0) + 1;
   }
+  // In another width all is shown anew; what somebody looks at stays: its middle, or along x its whole stretch.
+  function resize(width) {
+    if (!moved) {
+      camera = null;
+      refit?.();
+    } else if (axes === "x") camera = { ...camera, kx: (camera.kx * width) / size.width };
+    else camera = { ...camera, x: camera.x + (size.width - width) / camera.kx / 2 };
+  }
   const pointers = new Map();
-  let moved = 0;
+  let travelled = 0;
   canvas.addEventListener("pointerdown", (event) => {
     pointers.set(event.pointerId, event);
     canvas.setPointerCapture?.(event.pointerId);
-    moved = 0;
+    travelled = 0;
   });
   canvas.addEventListener("pointermove", (event) => {
     if (!camera) return;
@@ -94,13 +107,13 @@ export function surface(ctx, options) {
       if (was > 0) self.moveTo(zoomAt(camera, self.toWorld(event), far / was, axes));
     } else {
       const dx = event.clientX - before.clientX, dy = event.clientY - before.clientY;
-      moved += Math.abs(dx) + Math.abs(dy);
+      travelled += Math.abs(dx) + Math.abs(dy);
       self.moveTo({ ...camera, x: camera.x - dx / camera.kx, y: camera.y - dy / camera.ky });
     }
   });
   const lift = (event) => {
     const was = pointers.delete(event.pointerId);
-    if (was && event.type === "pointerup" && moved < 5 && camera) {
+    if (was && event.type === "pointerup" && travelled < 5 && camera) {
       const at = self.toWorld(event);
       pick?.(hit?.(at.x, at.y) ?? null, event);
     }

@@ -1,6 +1,7 @@
 // What every view stands on: the frame (toolbar, stage, side panel, spoken line), state shared with Python,
 // the host's theme, and clean removal.
 import { h, button, freshId } from "./dom.js";
+import { settle } from "./place.js";
 
 // view(name, start) is a bundle's default export. `start(ctx)` builds the view once and returns `update(what)`,
 // called at once and after every change, with "payload", "state" or "theme".
@@ -14,8 +15,10 @@ import { h, button, freshId } from "./dom.js";
 // ctx.onClose(f)              f runs when the view is removed
 // ctx.isStatic                no kernel behind it
 export function view(name, start) {
-  return {
-    render({ model, el, isStatic = false }) {
+  const self = {
+    initialize: ({ model }) => settle(model.get("place"), (el, picture) => self.render({ model, el, picture })),
+    // picture() gives the address of the view's still picture, where there is one.
+    render({ model, el, isStatic = false, picture = null }) {
       const closing = [];
       let colours = {}; // of the theme: asking the page costs more than drawing a box
       const help = h("dialog", { class: "mx-help", "aria-label": `${name}: keys` });
@@ -61,7 +64,8 @@ export function view(name, start) {
             h("dl", null, rows.map(([keys, text]) => [h("dt", null, h("kbd", null, keys)), h("dd", null, text)])),
             button("Close", "close", () => help.close()),
           );
-          bar.append(button("?", "keys of this view", () => help.showModal(), { class: "mx-right" }));
+          const saves = picture && !ctx.savesItself ? [saver("SVG", name, picture, ctx.say), saver("PNG", name, picture, ctx.say)] : [];
+          bar.append(h("span", { class: "mx-right mx-field" }, saves, button("?", "keys of this view", () => help.showModal())));
         },
       };
       const update = start(ctx);
@@ -81,6 +85,23 @@ export function view(name, start) {
       };
     },
   };
+  return self;
+}
+
+// A button that saves the still picture, as it is or in pixels.
+function saver(kind, name, picture, say) {
+  const save = (href) => {
+    h("a", { href, download: `${name}.${kind.toLowerCase()}` }).click();
+    say(`saved ${name}.${kind.toLowerCase()}`);
+  };
+  return button(kind, `save the picture as ${kind}`, async () => {
+    if (kind === "SVG") return save(picture());
+    const image = h("img", { src: picture() });
+    await image.decode();
+    const canvas = h("canvas", { width: 2 * image.naturalWidth, height: 2 * image.naturalHeight });
+    canvas.getContext("2d").drawImage(image, 0, 0, canvas.width, canvas.height);
+    save(canvas.toDataURL("image/png"));
+  });
 }
 
 // Plain keys typed in a view are meant for it. A notebook in command mode would take arrows as steps between

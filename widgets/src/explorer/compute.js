@@ -1,4 +1,6 @@
 // Convolution, pooling and attention with the numbers that mixnet's operators give: arrays as nested lists.
+import { rounded } from "../core/format.js";
+
 
 // How many places a window has along an axis; "full" keeps a last place that lies partly outside.
 export function outputSize(extent, { kernel, stride, pad, dilate = 1, convention = "valid" }) {
@@ -104,6 +106,7 @@ export function grid(rows, columns, value) {
   return Array.from({ length: rows }, (_, i) => Array.from({ length: columns }, (_, j) => value(i, j)));
 }
 
+// What rounding alone leaves of terms that cancel is 0, not 1.11e-16.
 export function sum(numbers) {
-  return numbers.reduce((a, b) => a + b, 0);
+  return rounded(numbers.reduce((a, b) => a + b, 0), numbers.reduce((size, each) => size + Math.abs(each), 0));
 }

@@ -1,7 +1,7 @@
 // What is known of a node or a block, beside the picture.
 import { h, button } from "../core/dom.js";
 import { bytes, count, seconds } from "../core/format.js";
-import { CHANGES, PARTS } from "./model.js";
+import { CHANGES, FAMILIES, PARTS, isOutput } from "./model.js";
 
 export function details(g, item, go, toggle, open) {
   if (item === undefined || item === null) return overview(g, go);
@@ -29,8 +29,9 @@ function ofNode(g, i, go) {
     h("h2", null, g.names[i]),
     error?.node === i ? h("p", { class: "mx-error" }, `✗ ${error.text}`) : null,
     rows([
+      ["in the program", g.p.labels?.[i]],
       ["operator", op ?? PARTS[g.part[i]]],
-      ["part", op && PARTS[g.part[i]]],
+      ["part", [op && PARTS[g.part[i]], isOutput(g, i) && "an output of the graph"].filter(Boolean).join(", ")],
       ["block", nodes.block[i] < 0 ? null : link(g, ~nodes.block[i], go)],
       [outs.length > 1 ? "outputs" : "output", outs.length ? outs.map((text) => h("div", null, text)) : "not known"],
       ["bytes", g.specs[i].length > 1 ? bytes(g.bytes[i]) : null],
@@ -72,6 +73,20 @@ function ofBlock(g, b, go, toggle, open) {
   ];
 }
 
+// What colours, edges and marks stand for, as far as they occur.
+function legend(g) {
+  const families = [...new Set(Object.values(g.p.categories))].sort();
+  const line = (colour, dash) => h("span", { style: `display:inline-block;width:1.6em;border-top:2px ${dash} var(--mx-${colour});vertical-align:middle` });
+  const edges = [["line", "solid", "values"], ["k1", "solid", "gradients"], ["k3", "dashed", "values kept for backward"]].slice(0, g.part.includes(2) ? 3 : 1);
+  return [
+    h("h3", null, "Colours and marks"),
+    h("ul", { class: "mx-legend" },
+      families.map((k) => h("li", null, h("span", { style: `display:inline-block;width:1.2em;height:.9em;border:1px solid var(--mx-line);background:var(--mx-c${k})` }), ` ${FAMILIES[k]}`)),
+      edges.map(([colour, dash, text]) => h("li", null, line(colour, dash), ` ${text}`)),
+      h("li", null, line("fg", "double"), " below a box: an output")),
+  ];
+}
+
 function overview(g, go) {
   const { title, notes, error, direction } = g.p, operations = g.p.nodes.op.filter((i) => i >= 0).length;
   return [
@@ -80,5 +95,6 @@ function overview(g, go) {
     rows([["operations", operations], ["direction", direction], ["parameters", g.part.filter((part) => part === 3).length]]),
     notes.map((note) => h("p", null, note)),
     h("p", null, "Click a box for its facts; a block opens with a double click or Enter."),
+    ...legend(g),
   ];
 }

@@ -38,14 +38,17 @@ export function read(p) {
     cache: [],
     byName: new Map(p.names.map((name, i) => [name, i])),
     byPath: new Map(paths.map((path, b) => [path, b])),
+    heads: new Set(p.heads), // and the blocks around them
   };
+  for (const i of p.heads) for (let b = p.nodes.block[i]; b >= 0; b = parents[b]) g.heads.add(~b);
   return g;
 }
 
 export const shapeOf = (g, i) => (g.specs[i].length ? g.specs[i][0][0].join("×") || "scalar" : "");
 
-// A node's name without what its block's names begin with.
+// Where a node stands in the program (out of self.out), or its name without what its block's names begin with.
 export function label(g, i) {
+  if (g.p.labels?.[i]) return g.p.labels[i];
   const block = g.p.nodes.block[i], name = g.names[i];
   const prefixes = [block < 0 ? "" : g.p.strings[g.p.blocks.prefix[block]], g.p.prefix];
   const found = prefixes.find((prefix) => prefix && name.startsWith(prefix) && name.length > prefix.length) ?? "";
@@ -94,13 +97,15 @@ export function visible(g, open, parameters) {
   for (let i = 0; i < g.n; i++) {
     const to = stands[i];
     if (to < 0) continue;
-    g.inputs[i].forEach((j) => {
+    g.inputs[i].forEach((j, slot) => {
       const from = stands[j];
       if (from < 0 || from === to || !seen(j)) return;
-      const kind = kindOf(g, j, i), name = `${from}/${to}/${kind}`;
+      // An operation that reads the same twice has two edges: x * x.
+      const again = g.inputs[i].slice(0, slot).filter((other, k) => other === j && g.ports[i][k] === g.ports[i][slot]).length;
+      const kind = kindOf(g, j, i), twice = list[from] === j && list[to] === i && again && kind !== "kept" ? again : "", name = `${from}/${to}/${kind}${twice}`;
       if (known.has(name)) known.get(name).pairs.push([j, i]);
       else {
-        const edge = { from, to, up: kind === "gradient", key: kind, kind, weight: kind === "kept" ? 0.05 : 1, pairs: [[j, i]] };
+        const edge = { from, to, up: kind === "gradient", key: `${kind}${twice}`, kind, weight: kind === "kept" || kind === "weight" ? 0.05 : 1, pairs: [[j, i]], port: g.ports[i][slot] };
         known.set(name, edge);
         edges.push(edge);
       }
@@ -129,8 +134,8 @@ export function face(g, item, overlay) {
     const name = g.p.blocks.label[b];
     return { title: repeat ? `${short(name, 22)} ×${repeat}` : short(name, 26), second, repeat, backward: all.some((i) => g.part[i] === BACKWARD), error: all.includes(g.p.error?.node) };
   }
-  const op = g.op(item), part = g.part[item];
-  let second = op ?? PARTS[part];
+  const op = g.op(item), part = g.part[item], scalar = /^scalars?=([^(].*)$/m.exec(g.p.strings[g.p.nodes.attributes[item]]);
+  let second = op ? (scalar ? `${op} ${scalar[1]}` : op) : PARTS[part];
   if (overlay && overlay !== "none") second = overlayText(g, item, overlay) || second;
   else if (op === null && g.specs[item].length) second = shapeOf(g, item);
   return { title: short(label(g, item), 26), second: short(second, 30), op, backward: part === BACKWARD, error: g.p.error?.node === item };
@@ -158,6 +163,18 @@ export function overlayValue(g, node, overlay) {
   if (overlay === "change") return facts.change?.[node] ? CHANGES[facts.change[node]] : "";
   return facts[overlay]?.[node] ?? null;
 }
+
+// The shape that an edge carries, if all that it stands for have the same.
+export function edgeShape(g, edge) {
+  const shapes = new Set(edge.pairs.map(([j]) => g.specs[j][edge.port]?.[0].join("×") ?? shapeOf(g, j)));
+  return shapes.size === 1 ? [...shapes][0] : `${shapes.size} shapes`;
+}
+
+// Whether a box is an output, or holds one.
+export const isOutput = (g, item) => g.heads.has(item);
+
+// What the colours of operators stand for, in the order of their numbers.
+export const FAMILIES = ["products", "activations", "pooling", "normalization", "losses", "sequences", "arithmetic", "others"];
 
 export const CHANGES = ["", "+ added", "− removed", "~ changed", "→ other inputs", "⊃ expanded", "= merged"];
 
@@ -189,7 +206,7 @@ export function arrange(g, open, parameters, overlay) {
     const { title, second } = faces[i];
     if (sight.children[i]) return { w: title.length * 7 + 56, h: 0, children: sight.children[i] };
     if (item >= 0 && g.op(item) === null && g.part[item] === PARAMETER) return { w: Math.max(60, title.length * 6 + 16), h: 20 };
-    return { w: Math.max(84, 7.7 * title.length + 18, 6.4 * second.length + 20), h: 36 };
+    return { w: Math.max(84, 7.7 * title.length + 18, 6.4 * (second.length + (faces[i].backward ? 4 : 0)) + 20), h: 36 };
   });
   const made = compound({ items, roots: sight.roots, edges: sight.edges });
   return { ...sight, ...made, faces };
@@ -202,7 +219,7 @@ export function search(g, text) {
   const found = [];
   for (let i = 0; i < g.n; i++) {
     const lines = g.p.strings[g.p.nodes.attributes[i]];
-    const hay = `${g.names[i]} ${g.op(i) ?? PARTS[g.part[i]]} ${lines} ${shapeOf(g, i)}`.toLowerCase();
+    const hay = `${g.names[i]} ${g.p.labels?.[i] ?? ""} ${g.op(i) ?? PARTS[g.part[i]]} ${lines} ${shapeOf(g, i)}`.toLowerCase();
     if (words.every((word) => hay.includes(word))) found.push(i);
   }
   return found;

@@ -1,5 +1,5 @@
 // Drawing what is in sight, on a canvas or as SVG.
-import { boxValue } from "./model.js";
+import { boxValue, edgeShape, isOutput } from "./model.js";
 
 export const BANDS = 240; // height of the strips that boxes and lines are sorted into
 
@@ -70,7 +70,7 @@ export const LINES = {
 };
 
 // One picture. `view` is {camera, size}, or null for everything.
-export function paint(g, { ctx, sight, colours, shade, bands, selected, path, matches, kindOfPiece }, view) {
+export function paint(g, { ctx, sight, colours, shade, bands, selected, path, matches, kindOfPiece, shapes }, view) {
   const k = view ? view.camera.kx : 1;
   const area = view ? { x: view.camera.x, y: view.camera.y, w: view.size.width / k, h: view.size.height / k } : { x: -1e9, y: 0, w: 2e9, h: sight.height };
   const first = bands.strip(area.y), last = bands.strip(area.y + area.h);
@@ -168,7 +168,11 @@ export function paint(g, { ctx, sight, colours, shade, bands, selected, path, ma
     ctx.strokeRect(b.x, b.y, b.w, b.h);
     ctx.setLineDash?.([]);
   }
-  if (detail) words(ctx, sight, closed, opened, colours);
+  if (detail) {
+    outputs(g, ctx, sight, closed, colours);
+    if (shapes) edgeShapes(g, ctx, sight, [...once(bands.pieces)], colours);
+    words(ctx, sight, closed, opened, colours);
+  }
   if (selected !== undefined) {
     const b = sight.boxes[selected];
     ctx.strokeStyle = colours.focus;
@@ -202,6 +206,37 @@ function outline(ctx, sight, i, far) {
     ctx.lineTo(b.x, b.y + b.h);
     ctx.closePath();
   } else ctx.rect(b.x, b.y, b.w, b.h);
+}
+
+// An output has a second line below.
+function outputs(g, ctx, sight, closed, colours) {
+  ctx.fillStyle = colours.fg;
+  for (const i of closed) {
+    const b = sight.boxes[i];
+    if (isOutput(g, sight.list[i])) ctx.fillRect(b.x, b.y + b.h + 2, b.w, 3);
+  }
+}
+
+// The shape of what an edge carries, beside its arrow.
+function edgeShapes(g, ctx, sight, pieces, colours) {
+  ctx.font = `10px ${SANS}`;
+  ctx.textAlign = "left";
+  ctx.textBaseline = "alphabetic";
+  const placed = []; // two labels that would meet: the first one stands
+  const isWeight = (i) => sight.edges[sight.pieces[i].edges[0]].kind === "weight";
+  for (const i of [...pieces.filter((i) => !isWeight(i)), ...pieces.filter(isWeight)]) {
+    const { points, edges, ends } = sight.pieces[i];
+    if (!ends) continue;
+    const text = edgeShape(g, sight.edges[edges[0]]), down = ends & 1;
+    const x = points[down ? points.length - 2 : 0] + 5, y = points[down ? points.length - 1 : 1] + (down ? -4 : 12);
+    const wide = 6.2 * text.length;
+    if (placed.some(([px, py, w]) => x < px + w && px < x + wide && Math.abs(y - py) < 11)) continue;
+    placed.push([x, y, wide]);
+    ctx.fillStyle = colours.bg;
+    ctx.fillRect(x - 1, y - 9, wide, 11);
+    ctx.fillStyle = colours.dim;
+    ctx.fillText(text, x, y);
+  }
 }
 
 function stack(ctx, b) {

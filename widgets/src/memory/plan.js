@@ -165,12 +165,6 @@ export function visible(p, from, to, low, high, most) {
 }
 
 // Bytes as memory_plan (and the log of live memory) prints them.
-export function sizeText(payload, size, whole = false) {
-  const fixed = (x, places) => x.toLocaleString("en-US", { minimumFractionDigits: places, maximumFractionDigits: places });
-  if (size >= payload.mb) return `${fixed(size / payload.mb, whole && size >= 100 * payload.mb ? 0 : 2)} MB`;
-  return size >= 10000 ? `${fixed(size / 1000, 1)} kB` : `${fixed(size, 0)} bytes`;
-}
-
 // How a size compares with that of no sharing.
 export function than(none, size) {
   return size > none ? `${(size / Math.max(none, 1)).toFixed(2)} times more` : `${(none / Math.max(size, 1)).toFixed(2)} times less`;

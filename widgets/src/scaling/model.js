@@ -31,11 +31,3 @@ export function whatIf(model, sliders, moved) {
   if (!found.bytes && found.beta) found.bytes = 10 ** of("bytes").value;
   return found;
 }
-
-// About `count` round numbers from 0 to `top`.
-export function ticks(top, count = 5) {
-  if (!(top > 0)) return [0];
-  const rough = top / count, power = 10 ** Math.floor(Math.log10(rough));
-  const step = [1, 2, 5, 10].find((each) => each * power >= rough) * power;
-  return Array.from({ length: Math.floor(top / step + 1e-9) + 1 }, (_, i) => i * step);
-}

@@ -53,7 +53,7 @@ export function picture(ctx, { pick }) {
     if (!camera || !scene || camera.kx >= 0.6) return;
     const marks = scene.shown.findIndex((i) => marked(i)), k = Math.max(marks, 0);
     const kx = 0.8, width = self.canvas.clientWidth / kx, height = self.canvas.clientHeight / kx;
-    self.moveTo({ kx, ky: kx, x: scene.x[k] + scene.boxes[k].w / 2 - width / 2, y: marks < 0 ? -12 : scene.y[k] - height / 3 });
+    self.moveTo({ kx, ky: kx, x: scene.x[k] + scene.boxes[k].w / 2 - width / 2, y: marks < 0 ? -12 : scene.y[k] - height / 3 }, true);
   }
   function paint(g) {
     const colour = { ink: ctx.colour("fg"), line: ctx.colour("line"), chosen: ctx.colour("c6"), strong: ctx.colour("k1"), f: ctx.colour("c0"), b: ctx.colour("c1"), i: ctx.colour("c7"), new: ctx.colour("k2") };

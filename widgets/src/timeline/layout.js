@@ -89,13 +89,3 @@ export function visible({ items, begins, ends }, t0, t1, k, bar) {
   }
   if (first >= 0) bar(from, to, first, true);
 }
-
-// Round times between t0 and t1, at most `most` of them.
-export function ticks(t0, t1, most = 8) {
-  const span = Math.max(t1 - t0, 1e-9);
-  let step = 10 ** Math.floor(Math.log10(span / most));
-  for (let k = 0; span / step > most; k++) step *= k % 3 === 1 ? 2.5 : 2;
-  const found = [];
-  for (let t = Math.ceil(t0 / step) * step; t <= t1; t += step) found.push(t);
-  return found;
-}

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+import numpy as np
+
 from mixnet.base import CheckError
 from mixnet.gluon.data import sampler
 
-__all__ = ["IntervalSampler"]
+__all__ = ["IntervalSampler", "SplitSampler"]
 
 
 class IntervalSampler(sampler.Sampler):
@@ -37,6 +39,50 @@ class IntervalSampler(sampler.Sampler):
     def __iter__(self) -> Iterator[int]:
         for start in range(self._interval if self._rollover else 1):
             yield from range(start, self._length, self._interval)
+
+    def __len__(self) -> int:
+        return self._length
+
+
+class SplitSampler(sampler.Sampler):
+    """The numbers of one worker: all workers have as many, and none has another's.
+
+    What is left over when ``length`` is divided is in no part: workers that go in step need as many batches each.
+
+    Args:
+        length: how many samples there are.
+        num_parts: how many workers, ``kv.num_workers``.
+        part_index: which one, ``kv.rank``.
+        shuffle: in random order, another one at each pass, by NumPy's global random state; the part stays the same.
+
+    Raises:
+        AssertionError: there is no such part, or it would be empty.
+
+    Example::
+
+        >>> list(gluon.contrib.data.SplitSampler(7, num_parts=2, part_index=1, shuffle=False))
+        [3, 4, 5]
+    """
+
+    def __init__(self, length: int, num_parts: int = 1, part_index: int = 0, shuffle: bool = True):
+        if not 0 <= part_index < num_parts:
+            raise CheckError(
+                f"SplitSampler: part_index={part_index} of num_parts={num_parts}; parts are counted from 0. Give "
+                f"num_parts=kv.num_workers and part_index=kv.rank."
+            )
+        if length < num_parts:
+            raise CheckError(
+                f"SplitSampler: length={length} samples are too few for num_parts={num_parts}."
+            )
+        self._length = length // num_parts
+        self._start = self._length * part_index
+        self._shuffle = shuffle
+
+    def __iter__(self) -> Iterator[int]:
+        numbers = np.arange(self._start, self._start + self._length)
+        if self._shuffle:
+            np.random.shuffle(numbers)
+        return iter(numbers.tolist())
 
     def __len__(self) -> int:
         return self._length

@@ -11,6 +11,7 @@ import numpy as np
 from mixnet import base as base
 from mixnet import ndarray as nd  # noqa: F401
 from mixnet.base import MXNetError, UnknownNameError, data_dir
+from mixnet.files.reading import text_of
 from mixnet.gluon import utils
 from mixnet.gluon.contrib.data import _constants as C
 from mixnet.gluon.contrib.data.vocabulary import Vocabulary, count_tokens_from_str
@@ -20,7 +21,6 @@ from mixnet.gluon.utils import check_sha1 as check_sha1
 from mixnet.gluon.utils import download as download
 from mixnet.ndarray.create import array
 from mixnet.numpy.creation import array as np_array
-from mixnet.reading import text_of
 from mixnet.util import is_np_array
 
 __all__ = ["WikiText2", "WikiText103"]

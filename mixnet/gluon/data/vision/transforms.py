@@ -21,12 +21,12 @@ from mixnet.gluon.block import Block, HybridBlock
 from mixnet.gluon.data.dataset import takes_batches
 from mixnet.gluon.nn import HybridSequential, Sequential
 from mixnet.ndarray.ndarray import NDArray
-from mixnet.ops.arguments import check_arguments
-from mixnet.ops.attributes import NonNegative, Share
-from mixnet.runtime.host import on_host, put_on_device
-from mixnet.runtime.state import is_on_host, state
-from mixnet.runtime.value import from_host
-from mixnet.subroutine import checked_function
+from mixnet.ops.schema.arguments import check_arguments
+from mixnet.ops.schema.attributes import NonNegative, Share
+from mixnet.process.subroutine import checked_function
+from mixnet.runtime.record.host import on_host, put_on_device
+from mixnet.runtime.value.state import is_on_host, state
+from mixnet.runtime.value.value import from_host
 from mixnet.util import is_np_array
 
 

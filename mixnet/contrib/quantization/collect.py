@@ -1,0 +1,193 @@
+"""What layers give while example data go through a network, and the ranges that follow."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection
+from typing import Any
+
+import numpy as np
+
+from mixnet.base import AttributeTypeError
+from mixnet.ndarray.create import array
+
+Range = tuple[float, float]
+BINS = 8001
+"""Bins of a histogram of what a layer gives."""
+LEVELS = 255
+"""How many numbers int8 has, one left out for symmetry."""
+
+
+class LayerOutputCollector:
+    """Collects what layers give; a base for collectors of your own.
+
+    Override :meth:`collect` and :meth:`ranges`. An object with ``collect(name, arr)`` and a dictionary ``min_max_dict`` of
+    (least, greatest) by name will do as well.
+
+    Args:
+        include_layer: names of the outputs that are asked for, by default all; ``quantize_net_v2`` and
+            ``quantize_graph`` set it.
+        logger: gets a line for each array.
+    """
+
+    def __init__(self, include_layer: Collection[str] | None = None, logger: Any = None):
+        self.include_layer = include_layer
+        self.logger = logger
+
+    def wants(self, name: str) -> bool:
+        """Whether an output is asked for."""
+        return self.include_layer is None or name in self.include_layer
+
+    def collect(self, name: str, arr: Any) -> None:
+        """Take in what a layer gave for one batch.
+
+        Args:
+            name: of the output, as ``conv0_output``.
+            arr: an ``NDArray``.
+        """
+        raise NotImplementedError
+
+    def ranges(self) -> dict[str, Range]:
+        """Least and greatest number of each output that its integers are to stand for."""
+        raise NotImplementedError
+
+
+class LayerOutputMinMaxCollector(LayerOutputCollector):
+    """The least and the greatest number of each output.
+
+    Args:
+        quantized_dtype: taken, and not read.
+        include_layer: see :class:`LayerOutputCollector`.
+        logger: the same.
+    """
+
+    def __init__(
+        self, quantized_dtype: str = "auto", include_layer: Any = None, logger: Any = None
+    ):
+        super().__init__(include_layer, logger)
+        self.quantized_dtype = quantized_dtype
+        self.min_max_dict: dict[str, Range] = {}
+
+    def collect(self, name: str, arr: Any) -> None:
+        """Take in what a layer gave for one batch."""
+        if not self.wants(name):
+            return
+        values = arr.asnumpy()
+        least, most = float(values.min()), float(values.max())
+        if name in self.min_max_dict:
+            before = self.min_max_dict[name]
+            least, most = min(least, before[0]), max(most, before[1])
+        self.min_max_dict[name] = (least, most)
+        if self.logger:
+            self.logger.debug(f"Collecting layer {name} min_range={least}, max_range={most}")
+
+    def ranges(self) -> dict[str, Range]:
+        """The least and the greatest number of each output."""
+        return dict(self.min_max_dict)
+
+
+class LayerHistogramCollector(LayerOutputCollector):
+    """A histogram of each output.
+
+    Args:
+        num_bins: of each histogram, an odd number: 0 lies in the middle of one.
+        include_layer: see :class:`LayerOutputCollector`.
+        logger: the same.
+        quantized_dtype: integers that are wanted; with ``auto`` and ``uint8`` outputs that are never below 0 have
+            twice as many numbers.
+    """
+
+    def __init__(
+        self,
+        num_bins: int = BINS,
+        include_layer: Any = None,
+        logger: Any = None,
+        quantized_dtype: str = "auto",
+    ):
+        super().__init__(include_layer, logger)
+        self.num_bins = num_bins
+        self.quantized_dtype = quantized_dtype
+        self.hist_dict: dict[str, Any] = {}
+
+    def collect(self, name: str, arr: Any) -> None:
+        """Take in what a layer gave for one batch."""
+        if not self.wants(name):
+            return
+        values = arr.asnumpy()
+        least, most = float(values.min()), float(values.max())
+        end = max(abs(least), abs(most))
+        if name in self.hist_dict:
+            self.hist_dict[name] = combine_histogram(self.hist_dict[name], values, least, most, end)
+        else:
+            counts, edges = np.histogram(values, bins=self.num_bins, range=(-end, end))
+            self.hist_dict[name] = (counts, edges, least, most, end)
+        if self.logger:
+            self.logger.debug(f"Collecting layer {name} histogram of {values.shape}")
+
+    def ranges(self) -> dict[str, Range]:
+        """The ranges whose integers tell most about each output, by relative entropy."""
+        return {name: self._range(*found) for name, found in self.hist_dict.items()}
+
+    def _range(self, counts: Any, edges: Any, least: float, most: float, end: float) -> Range:
+        unsigned = least >= 0 and self.quantized_dtype in ("auto", "uint8")
+        if end == 0:
+            return 0.0, 0.0
+        levels = 2 * LEVELS + 1 if unsigned else LEVELS
+        threshold = entropy_threshold(counts, edges, levels)
+        return (0.0 if unsigned else -threshold), threshold
+
+
+def entropy_threshold(counts: np.ndarray, edges: np.ndarray, levels: int) -> float:
+    """Where a histogram is cut so that ``levels`` numbers tell most about it."""
+    from mixnet.ndarray import contrib  # its functions are made when they are first asked for
+
+    found, _ = contrib.calibrate_entropy(
+        array(counts, dtype="float32"), array(edges, dtype="float32"), num_quantized_bins=levels
+    )
+    return float(found.asscalar())
+
+
+def combine_histogram(
+    old_hist: Any, arr: np.ndarray, new_min: float, new_max: float, new_th: float
+) -> Any:
+    """A histogram of activations with one more batch in it.
+
+    Args:
+        old_hist: (counts, edges, smallest, largest, threshold); the range is ± threshold.
+        arr: the batch.
+        new_min: its smallest value.
+        new_max: its largest value.
+        new_th: the larger of their absolute values.
+
+    Returns:
+        The same five things.
+    """
+    counts, edges, old_min, old_max, old_th = old_hist
+    if new_th > old_th:
+        if old_th == 0:  # nothing but zeros so far: bins have no width that could stay
+            edges = np.linspace(-new_th, new_th, len(counts) + 1)
+            old_th = new_th
+        else:
+            # Bins keep their width: as many are put on both sides as the range needs.
+            width = 2 * old_th / len(counts)
+            more = int((new_th - old_th) // width + 1)
+            old_th = old_th + more * width
+            counts = np.pad(counts, more)
+    found, edges = np.histogram(arr, bins=len(counts), range=(-old_th, old_th))
+    return found + counts, edges, min(old_min, new_min), max(old_max, new_max), old_th
+
+
+def ranges_of(collector: Any) -> dict[str, Range]:
+    """The ranges that a collector found.
+
+    Raises:
+        AttributeTypeError: it is no collector.
+    """
+    found: Callable[[], dict[str, Range]] | None = getattr(collector, "ranges", None)
+    if callable(found):
+        return found()
+    if isinstance(getattr(collector, "min_max_dict", None), dict):
+        return dict(collector.min_max_dict)
+    raise AttributeTypeError(
+        f"LayerOutputCollector: {type(collector).__name__} has neither a method ranges() nor a dictionary "
+        f"min_max_dict; derive it from mx.contrib.quantization.LayerOutputCollector."
+    )

@@ -1,0 +1,157 @@
+"""``quantize_model``: a symbol and its parameters in integers of 8 bits."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from mixnet.context import Context, cpu
+from mixnet.contrib.quantization.collect import ranges_of
+from mixnet.contrib.quantization.graph import (
+    _check_symbol,
+    collector_for,
+    folded,
+    quantized_step,
+)
+from mixnet.contrib.quantization.measure import measure
+from mixnet.contrib.quantization.options import check, check_mode, say
+from mixnet.ndarray.ndarray import NDArray
+from mixnet.passes.quantize_layers import set_ranges
+from mixnet.symbol.symbol import Symbol
+
+
+def quantized_model(
+    sym: Symbol,
+    arg_params: Any,
+    aux_params: Any,
+    inputs: Any,
+    ctx: Context,
+    calib_mode: str,
+    calib_data: Any,
+    num_calib_examples: int | None,
+    collector: Any,
+    logger: Any,
+    **options: Any,
+) -> tuple[Symbol, dict[str, NDArray], dict[str, NDArray]]:
+    """A calibrated symbol with its parameters and states; see :func:`quantize_model` for the arguments.
+
+    Args:
+        inputs: their names.
+        collector: of ``calib_mode="custom"``.
+        options: see ``graph.quantized_step``.
+    """
+    step = quantized_step(sym, arg_params, calibrated=calib_mode != "none", **options)
+    quantized = step.symbol
+    collector = collector_for(calib_mode, options["dtype"], step.measured, collector, logger)
+    if collector is not None:
+        count = measure(
+            step.floats, inputs, {**arg_params, **aux_params}, calib_data, step.measured, collector, ctx,
+            num_calib_examples,
+        )  # fmt: skip
+        say(logger, f"Collected statistics from {count} examples.")
+        ranges = ranges_of(collector)
+        quantized = type(quantized)(set_ranges(quantized.graph, ranges).heads)
+        if options["fused"]:
+            quantized = folded(quantized)
+    needed = set(quantized.list_inputs())
+    states = {name: each for name, each in aux_params.items() if name in needed}
+    return quantized, step.arguments, states
+
+
+def quantize_model(
+    sym: Any,
+    arg_params: Any,
+    aux_params: Any,
+    data_names: Any = ("data",),
+    label_names: Any = ("softmax_label",),
+    ctx: Context = cpu(),
+    excluded_sym_names: Any = None,
+    excluded_op_names: Any = None,
+    calib_mode: str = "entropy",
+    calib_data: Any = None,
+    num_calib_examples: int | None = None,
+    quantized_dtype: str = "int8",
+    quantize_mode: str = "smart",
+    quantize_granularity: str = "tensor-wise",
+    logger: Any = None,
+) -> tuple[Symbol, dict[str, NDArray], dict[str, NDArray]]:
+    """A symbol whose layers compute with integers of 8 bits, operator for operator.
+
+    :func:`quantize_model_mkldnn` also fuses layers with what follows them, which is faster and more exact.
+
+    Args:
+        sym: of a float network.
+        arg_params: its parameters by name.
+        aux_params: its states by name.
+        data_names: names of the inputs, in the order in which batches have them.
+        label_names: names of labels; not read.
+        ctx: device on which ranges are measured.
+        excluded_sym_names: nodes that stay in floats, also within fused ones.
+        excluded_op_names: operators that stay in floats, also within fused ones.
+        calib_mode: how the ranges are found that integers stand for. ``none``: for each batch anew. ``naive``: the least and the
+            greatest number that the examples gave. ``entropy``: cut where the integers tell most.
+        calib_data: an iterator of examples.
+        num_calib_examples: how many of them at most.
+        quantized_dtype: ``int8``, ``uint8``, or ``auto``: ``uint8`` for what is never below 0.
+        quantize_mode: ``full``: all operators that can be. ``smart``: layers, and others between layers.
+        quantize_granularity: ``tensor-wise``, or ``channel-wise``: fused affine maps have a range for each channel, as
+            fused convolutions always do.
+        logger: gets messages.
+
+    Returns:
+        The symbol, its parameters, its states.
+
+    Raises:
+        AttributeValueError: an option is unknown, or examples are missing.
+        AttributeTypeError: ``sym`` is no symbol, or ``ctx`` no device.
+    """
+    return _checked("quantize_model", False, **locals())
+
+
+def quantize_model_mkldnn(
+    sym: Any,
+    arg_params: Any,
+    aux_params: Any,
+    data_names: Any = ("data",),
+    label_names: Any = ("softmax_label",),
+    ctx: Context = cpu(),
+    excluded_sym_names: Any = None,
+    excluded_op_names: Any = None,
+    calib_mode: str = "entropy",
+    calib_data: Any = None,
+    num_calib_examples: int | None = None,
+    quantized_dtype: str = "int8",
+    quantize_mode: str = "smart",
+    quantize_granularity: str = "tensor-wise",
+    logger: Any = None,
+) -> tuple[Symbol, dict[str, NDArray], dict[str, NDArray]]:
+    """The same with convolutions fused with normalizations, sums and activations; see :func:`quantize_model`.
+
+    The saved symbol has the operators of MXNet's oneDNN subgraphs.
+    """
+    return _checked("quantize_model_mkldnn", True, **locals())
+
+
+def _checked(name: str, fused: bool, **given: Any) -> Any:
+    _check_symbol(name, given["sym"])
+    kinds = ("quantized_dtype", "quantize_mode", "quantize_granularity")
+    check(name, given["ctx"], **{each: given[each] for each in kinds})
+    check_mode(name, given["calib_mode"], given["calib_data"] is not None)
+    names = given["data_names"]
+    return quantized_model(
+        given["sym"],
+        given["arg_params"],
+        given["aux_params"],
+        [names] if isinstance(names, str) else list(names),
+        given["ctx"],
+        given["calib_mode"],
+        given["calib_data"],
+        given["num_calib_examples"],
+        None,
+        given["logger"],
+        fused=fused,
+        dtype=given["quantized_dtype"],
+        mode=given["quantize_mode"],
+        granularity=given["quantize_granularity"],
+        names=given["excluded_sym_names"],
+        operators=given["excluded_op_names"],
+    )

@@ -1,0 +1,62 @@
+"""What the functions of quantization take, checked."""
+
+from __future__ import annotations
+
+import logging
+from typing import Any
+
+from mixnet.base import AttributeTypeError, AttributeValueError, did_you_mean
+from mixnet.context import Context
+
+MODES = ("none", "naive", "entropy", "custom")
+_CHOICES = {
+    "quantized_dtype": ("int8", "uint8", "auto"),
+    "quantize_mode": ("smart", "full"),
+    "quantize_granularity": ("tensor-wise", "channel-wise"),
+}
+
+
+def check(name: str, ctx: Any, **given: str) -> None:
+    """Raise unless the options are some of those there are.
+
+    Raises:
+        AttributeValueError: one is not; names them all.
+        AttributeTypeError: ``ctx`` is no device.
+    """
+    if not isinstance(ctx, Context):
+        raise AttributeTypeError(f"{name}: ctx is one device, as mx.cpu(), not {ctx!r:.60}.")
+    for key, value in given.items():
+        choices = _CHOICES[key]
+        if value not in choices:
+            raise AttributeValueError(
+                f"{name}: unknown {key} {value} received, expected one of "
+                f"{', '.join(choices)}.{did_you_mean(str(value), choices)}"
+            )
+
+
+def check_mode(name: str, calib_mode: Any, has_data: bool, collector: Any = None) -> None:
+    """Raise unless ranges can be measured in this way.
+
+    Raises:
+        AttributeValueError: the mode is unknown, or lacks data or a collector.
+    """
+    if calib_mode not in MODES:
+        raise AttributeValueError(
+            f"{name}: unknown calibration mode {calib_mode} received, expected one of "
+            f"{', '.join(MODES)}.{did_you_mean(str(calib_mode), MODES)}"
+        )
+    if calib_mode != "none" and not has_data:
+        raise AttributeValueError(
+            f"{name}: calib_data must be provided when calib_mode={calib_mode}: an iterator or DataLoader of "
+            f"examples, a few hundred. With calib_mode='none' ranges are found anew for each batch."
+        )
+    if calib_mode == "custom" and collector is None:
+        raise AttributeValueError(
+            f"{name}: calib_mode='custom' needs LayerOutputCollector, an object with collect(name, arr)."
+        )
+
+
+def say(logger: Any, text: str) -> None:
+    """Tell a logger, if there is one."""
+    if logger:
+        (logger if hasattr(logger, "info") else logging).info(text)

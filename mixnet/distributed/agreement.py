@@ -1,0 +1,177 @@
+"""That all processes of a job come to the same exchanges in the same order, before one of them runs.
+
+An exchange that runs beside another one adds what does not belong together, waits for ever, or ends the
+process. So each has a description, and the first time that one follows another the processes ask the scheduler
+whether all of them have come to the same. A training loop repeats itself: after its first turns each
+description has one known successor, nobody asks, and nothing is sent. All processes have the same history until
+they differ, so they know the same successors, and whoever leaves the known way asks.
+"""
+
+from __future__ import annotations
+
+import threading
+import zlib
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from mixnet.base import MXNetError
+
+LONGEST_TEXT = 600  # characters of a description that an error shows
+_REMEMBERED = 4096  # exchanges that somebody may still ask about
+
+
+@dataclass(frozen=True)
+class Description:
+    """What one exchange is, the same text in all processes.
+
+    Args:
+        text: such as ``sum of 'weight' (3, 4) float32``.
+    """
+
+    text: str
+
+    @property
+    def digest(self) -> int:
+        """A number for the whole text."""
+        return zlib.crc32(self.text.encode())
+
+    def message(self, number: int) -> dict[str, Any]:
+        """What the scheduler hears of it."""
+        return {"number": number, "digest": self.digest, "text": self.text[:LONGEST_TEXT]}
+
+
+class DisagreementError(MXNetError):
+    """The workers of a job come to different exchanges."""
+
+
+class Agreement:
+    """What one process knows of the order of exchanges.
+
+    Args:
+        say: sends a message to the scheduler.
+    """
+
+    def __init__(self, say: Callable[..., None]):
+        self._say = say
+        self._lock = threading.Lock()
+        self._changed = threading.Condition(self._lock)
+        self._count = 0
+        self._previous = Description("")
+        self._successors: dict[Description, Description | None] = {}  # None: there are several
+        self._taken: dict[int, Description] = {}  # by number, those that were not asked about
+        self._asked: set[int] = set()  # by others, not reached here yet
+        self._agreed: set[int] = set()
+        self.difference: DisagreementError | None = None
+
+    def note(self, description: Description) -> int:
+        """Enter the next exchange of this process.
+
+        Returns:
+            its number for ``wait``; 0 if there is nothing to wait for.
+        """
+        with self._lock:
+            self._count += 1
+            number, previous = self._count, self._previous
+            self._previous = description
+            missing = Description("")
+            known = self._successors.setdefault(previous, missing)
+            is_known = known == description
+            if is_known:
+                is_asked = self._take(number, description)
+            else:
+                self._successors[previous] = description if known is missing else None
+        if not is_known or is_asked:
+            self._say(ask=description.message(number))
+        return 0 if is_known else number
+
+    def _take(self, number: int, description: Description) -> bool:
+        """Enter an exchange that is not asked about here; whether others ask about it."""
+        self._taken[number] = description
+        self._taken.pop(number - _REMEMBERED, None)
+        return number in self._asked
+
+    def wait(self, number: int, is_over: Callable[[], bool]) -> None:
+        """Until all processes have come to the same exchange, or ``is_over``.
+
+        Raises:
+            DisagreementError: they have not.
+        """
+        with self._changed:
+            while number and number not in self._agreed and not is_over():
+                if self.difference is not None:
+                    break
+                self._changed.wait(1)
+            self._agreed.discard(number)
+            if self.difference is not None:
+                raise self.difference
+
+    def hear(self, message: dict[str, Any]) -> None:
+        """Take a message of the scheduler."""
+        answer = None
+        with self._changed:
+            if "agreed" in message:
+                self._agreed.add(message["agreed"])
+            if "asked" in message:
+                number = message["asked"]
+                self._asked.add(number)
+                if number in self._taken:
+                    answer = self._taken[number].message(number)
+            # What differs first is why everything behind it differs too.
+            if "differ" in message and self.difference is None:
+                self.difference = DisagreementError(_difference(message["differ"]))
+            self._changed.notify_all()
+        if answer is not None:
+            self._say(ask=answer)
+
+    def wake(self) -> None:
+        """Let whoever waits look again at whether it is over."""
+        with self._changed:
+            self._changed.notify_all()
+
+
+def _difference(found: dict[str, str]) -> str:
+    parts = "; ".join(f"rank {rank}: {text}" for rank, text in sorted(found.items()))
+    return (
+        f"The workers come to different exchanges, which cannot be added up. {parts}. Push the same keys, of the "
+        f"same shapes and dtypes, in the same order in all workers (keys of one call may be in any order), and "
+        f"give all of them as many batches."
+    )
+
+
+class Questions:
+    """What the scheduler knows of the exchanges that processes asked about.
+
+    Args:
+        workers: how many there are.
+    """
+
+    def __init__(self, workers: int):
+        self._workers = workers
+        self._open: dict[int, dict[int, dict[str, Any]]] = {}
+
+    def ask(self, rank: int, message: dict[str, Any]) -> dict[str, Any]:
+        """The answer for all workers to a question of one; empty while somebody's is missing.
+
+        Raises:
+            KeyError: no question is in the message.
+        """
+        number = int(message["number"])
+        asked = self._open.setdefault(number, {})
+        asked[rank] = message
+        first = min(
+            self._open
+        )  # what differs behind an open question may only follow from that one
+        texts = {str(who): str(each["text"]) for who, each in self._open[first].items()}
+        if len({each["digest"] for each in self._open[first].values()}) > 1:
+            return {"differ": texts}
+        if len(asked) < self._workers:
+            return {"asked": number} if len(asked) == 1 else {}
+        if len({each["digest"] for each in asked.values()}) > 1:
+            return {}
+        del self._open[number]
+        later = min(self._open, default=number)
+        others = self._open.get(later, {})
+        if len({each["digest"] for each in others.values()}) > 1:
+            return {"differ": {str(who): str(each["text"]) for who, each in others.items()}}
+        return {"agreed": number}

@@ -1,0 +1,89 @@
+"""All processes of a job as a team: a step of each, the sums over all, and the update are one program."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax.sharding import SingleDeviceSharding
+
+from mixnet.context import Context
+from mixnet.distributed.agreement import Description
+from mixnet.distributed.processes import World
+from mixnet.engine.variable import Var
+from mixnet.ops.schema.over_devices import AXIS
+from mixnet.runtime.record.joint import SumsOver, Team
+from mixnet.runtime.value.value import adopt
+
+
+def sums_in_one(arrays: Sequence[Any]) -> tuple[Any, ...]:
+    """Sums over all processes, in one message.
+
+    With several messages, programs that are not the same in all processes might send them in different orders.
+    """
+    total = jax.lax.psum(jnp.concatenate([each.ravel() for each in arrays]), AXIS)
+    found, start = [], 0
+    for each in arrays:
+        found.append(total[start : start + each.size].reshape(each.shape))
+        start += each.size
+    return tuple(found)
+
+
+class WorldTeam(Team):
+    """One device of each process: arrays pass from the process's own client of XLA to that of the job and back.
+
+    On CPUs nothing is copied on the way.
+
+    Args:
+        world: the job.
+        context: the device of this process, of a CPU.
+    """
+
+    donates = False
+
+    def __init__(self, world: World, context: Context):
+        self.world = world
+        self.contexts = (context,)
+        self.sharding = world._sharding
+        self.size = world.size
+        self.sums = SumsOver(sums_in_one)
+        (device,) = world._sharding.addressable_devices
+        self.devices = (device,)
+        self._here = SingleDeviceSharding(device)
+
+    def whole(self, struct: jax.ShapeDtypeStruct, parts: list[Any]) -> Any:
+        """The array over all processes of which this is the part here."""
+        host = np.asarray(parts[0])
+        part = jax.make_array_from_callback(host.shape, self._here, lambda index: host)
+        return super().whole(struct, [part])
+
+    def parts(self, whole: Any) -> list[Any]:
+        """The part of an array in this process, which is computed."""
+        return [adopt(np.asarray(whole.addressable_data(0)), self.contexts[0]).array]
+
+    def call(self, program: Callable[..., Any], scalars: Any, wholes: list[Any]) -> list[Any]:
+        """Run a program; waits for the other processes.
+
+        Raises:
+            WorkerLostError: one of them has ended.
+        """
+        self.world.check()
+        try:
+            results = list(program(scalars, *wholes))
+            jax.block_until_ready(results)
+        except Exception as error:
+            raise self.world.failed(error) from None
+        return results
+
+    def start(
+        self, run: Callable[[], None], reads: Sequence[Var], writes: Sequence[Var], name: str
+    ) -> None:
+        """Hand a task over, in its place in the order of exchanges."""
+        self.world._push(run, reads, writes, 0, name, Description(name))
+
+    def fail(self, error: BaseException) -> None:
+        """Tell the others, if they do not know."""
+        self.world.give_up(error)

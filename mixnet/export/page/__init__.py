@@ -1,0 +1,1 @@
+"""One page that runs a network in a browser."""

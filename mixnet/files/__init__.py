@@ -1,0 +1,1 @@
+"""Files that may be damaged, cut off or changed by others: read with care, written whole."""

@@ -1,0 +1,67 @@
+"""``import_stablehlo``: a StableHLO program as a block."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+from mixnet.base import NotDefinedError
+from mixnet.context import as_context, current_context
+from mixnet.gluon.block.symbol_block import SymbolBlock
+from mixnet.symbol.symbol import Variable
+
+
+class ProgramBlock(SymbolBlock):
+    """A block around a StableHLO program."""
+
+    def export(
+        self,
+        path: str,
+        epoch: int = 0,
+        remove_amp_cast: bool = True,
+        format: str = "mxnet",
+        **options: Any,
+    ) -> tuple[str, ...]:
+        """As of any block, in the format ``stablehlo``: a symbol file cannot hold the program.
+
+        Raises:
+            NotDefinedError: another format is asked for.
+        """
+        if format != "stablehlo":
+            raise NotDefinedError(
+                f"export: this block is a StableHLO program, which format {format!r} cannot hold. Use "
+                f"format='stablehlo', or the file that it was loaded from."
+            )
+        return super().export(path, epoch, remove_amp_cast, format, **options)
+
+
+def import_stablehlo(
+    path: str | os.PathLike[str],
+    ctx: Any = None,
+    params: str | os.PathLike[str] | None = None,
+) -> SymbolBlock:
+    """A block from a file of ``export(format="stablehlo")`` or of ``jax.export``.
+
+    It predicts; and trains on where the program has its gradient and takes its parameters (``parameters="beside"``).
+
+    Args:
+        path: of the program.
+        ctx: a device, or a list, for the parameters; the current one by default.
+        params: file of the parameters, where the program's function takes a dict of them first; by default the
+            safetensors file of the same name beside it. No other file is read.
+
+    Raises:
+        MissingFileError: there is no such file.
+        FileFormatError: a file is truncated, damaged or of another format, or they do not go together.
+    """
+    from mixnet.export.program import load_stablehlo  # who imports nothing need not wait for it
+
+    loaded = load_stablehlo(path, params)
+    block = ProgramBlock(loaded.symbol, [Variable(name) for name in loaded.input_names])
+    devices = ctx if isinstance(ctx, (list, tuple)) else [ctx]
+    contexts = [current_context() if each is None else as_context(each) for each in devices]
+    for name, parameter in block.collect_params().items():
+        value = loaded.params[name]
+        parameter.shape, parameter.dtype = value.shape, value.dtype
+        parameter._load_init(value, contexts)
+    return block

@@ -1,0 +1,142 @@
+"""A worker's way to one server: each command reaches it once, also where the server is killed meanwhile."""
+
+from __future__ import annotations
+
+import time
+from collections import deque
+from collections.abc import Callable
+from contextlib import suppress
+from multiprocessing.connection import Connection
+from typing import Any
+
+from mixnet.base import MXNetError
+from mixnet.distributed.job import WorkerLostError
+from mixnet.kvstore.messages import receive, send
+from mixnet.kvstore.shard import Answer
+
+_LOST = (OSError, EOFError)
+_PAUSE = 0.1  # seconds between two tries
+
+
+class Channel:
+    """Commands to one server, one after the other; for one thread at a time.
+
+    A command is kept until the server's database has it. Where the server has lost it, it is said again.
+
+    Args:
+        worker: rank of this process.
+        name: what errors call the server.
+        connect: makes a connection to the server as it is now.
+        seconds: how long a server may be away.
+    """
+
+    def __init__(
+        self, worker: int, name: str, connect: Callable[[], Connection], seconds: float
+    ) -> None:
+        self._worker, self._name, self._connect = worker, name, connect
+        self._seconds = seconds
+        self._connection: Connection | None = None
+        self._count = self._done = 0
+        self._error = ""  # of the last command
+        self._kept: deque[tuple[int, tuple[Any, ...]]] = deque()
+
+    @property
+    def unsafe(self) -> int:
+        """How many commands the server's database does not have yet."""
+        return len(self._kept)
+
+    def do(self, command: str, store: int, content: Any) -> None:
+        """Have a command carried out, once.
+
+        Raises:
+            MXNetError: the server could not carry it out.
+            WorkerLostError: the server is away for too long.
+        """
+        self._count += 1
+        self._kept.append((self._count, (command, store, content)))
+        self._error = ""
+        self._persist(self._catch_up)
+        if self._error:
+            raise MXNetError(f"{self._name}: {self._error}")
+
+    def ask(self, method: str, *arguments: Any) -> Any:
+        """What a method of the server gives that changes nothing; after all commands before.
+
+        Raises:
+            MXNetError: what it raised.
+            WorkerLostError: the server is away for too long.
+        """
+        found: list[Any] = []
+
+        def work() -> None:
+            self._catch_up()
+            found.append(self._call(method, *arguments))
+
+        self._persist(work)
+        return found[0]
+
+    def finish(self) -> None:
+        """Until the server's database has all commands.
+
+        Raises:
+            WorkerLostError: the server is away for too long.
+        """
+        while self._kept:
+            self.ask("save")
+            self._note(self.ask("progress", self._worker))
+
+    def close(self) -> None:
+        """End the connection."""
+        if self._connection is not None:
+            self._connection.close()
+            self._connection = None
+
+    def _catch_up(self) -> None:
+        """Say what the server has not done yet: the last command, and what one that was killed has lost."""
+        while self._kept and self._kept[-1][0] > self._done:
+            first = self._kept[0][0]
+            if first > self._done + 1:
+                raise MXNetError(
+                    f"{self._name} has lost its database: it knows {self._done} commands of rank "
+                    f"{self._worker}, {first - 1} were in it. Start all processes again from the last checkpoint."
+                )
+            number, arguments = self._kept[self._done + 1 - first]
+            answer = self._call("do", self._worker, number, *arguments)
+            if number == self._count and answer.done == number:
+                self._error = answer.error
+            self._note(answer)
+
+    def _note(self, answer: Answer) -> None:
+        self._done = answer.done
+        while self._kept and self._kept[0][0] <= answer.safe:
+            self._kept.popleft()
+
+    def _call(self, method: str, *arguments: Any) -> Any:
+        assert self._connection is not None
+        send(self._connection, (method, arguments))
+        is_well, found = receive(self._connection)
+        if not is_well:
+            raise MXNetError(f"{self._name}: {found}")
+        return found
+
+    def _persist(self, work: Callable[[], None]) -> None:
+        """Do something with the server, again on a new connection where one was lost."""
+        end = None
+        while True:
+            try:
+                if self._connection is None:
+                    self._connection = self._connect()
+                    self._note(self._call("progress", self._worker))
+                return work()
+            except _LOST as error:
+                with suppress(OSError):
+                    self.close()
+                self._connection = None
+                end = end or time.monotonic() + self._seconds
+                if time.monotonic() > end:
+                    raise WorkerLostError(
+                        f"{self._name} cannot be reached for {self._seconds:g} s: {error or 'it has ended'}. Look "
+                        f"at what it printed, and start all processes again from the last checkpoint. "
+                        f"mixnet-launch starts a server again that was killed."
+                    ) from None
+                time.sleep(_PAUSE)

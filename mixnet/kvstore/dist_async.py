@@ -1,0 +1,411 @@
+"""``dist_async``: servers keep the values and update them by each push as it comes; no worker waits for another."""
+
+from __future__ import annotations
+
+import weakref
+import zlib
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache, partial
+from typing import Any
+
+import jax
+import numpy as np
+
+from mixnet import config
+from mixnet.autograd.scope import RecordingScope
+from mixnet.base import MXNetError
+from mixnet.engine.current import current
+from mixnet.engine.variable import Var
+from mixnet.kvstore.compression import Compression, check_compressible
+from mixnet.kvstore.device import DeviceStore
+from mixnet.kvstore.dist import InJob
+from mixnet.kvstore.local import Key, LocalStore, Updater
+from mixnet.kvstore.messages import dumps, loads
+from mixnet.kvstore.servers import Servers, servers
+from mixnet.kvstore.shard import Rows, Words
+from mixnet.ndarray.create import array
+from mixnet.ndarray.ndarray import NDArray
+from mixnet.ndarray.sparse_array import RowSparseNDArray
+from mixnet.optimizer import Updater as OptimizerUpdater
+from mixnet.runtime.value.later import Later, arrays_of, variables_of
+from mixnet.runtime.value.value import Spec, Value, adopt
+
+
+@dataclass(frozen=True)
+class Part:
+    """Rows of a value that one server keeps.
+
+    Args:
+        server: its number.
+        begin: first row.
+        end: behind the last row; None: the whole value, of any rank.
+    """
+
+    server: int
+    begin: int = 0
+    end: int | None = None
+
+    def of(self, whole: np.ndarray) -> np.ndarray:
+        """The part of an array."""
+        return whole if self.end is None else whole[self.begin : self.end]
+
+
+def layout(key: Key, shape: Sequence[int], count: int, bound: int) -> list[Part]:
+    """Which server keeps what of a value: a small one is on one server, a large one on all, by rows.
+
+    Args:
+        key: decides where a small value is, the same in all processes.
+        shape: of the value.
+        count: of servers.
+        bound: elements from which a value is large.
+    """
+    first = zlib.crc32(repr(key).encode()) % count
+    pieces = min(count, shape[0]) if shape and np.prod(shape, dtype=np.int64) >= bound else 1
+    if pieces == 1:
+        return [Part(first)]
+    ends = [shape[0] * (i + 1) // pieces for i in range(pieces)]
+    return [
+        Part((first + i) % count, begin, end)
+        for i, (begin, end) in enumerate(zip([0, *ends], ends, strict=False))
+    ]
+
+
+class AsyncStore(InJob, LocalStore):
+    """A store of servers; the devices of a process are summed first."""
+
+    keeps_sums = False
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._servers: Servers = servers()
+        self._number = next(self._servers.stores)
+        self._bound: int = config.get("MXNET_KVSTORE_BIGARRAY_BOUND")
+        self._layouts: dict[Key, list[Part]] = {}
+        self._vars: dict[Key, Var] = {}
+        self._updater_turn = 0
+        self._how: Compression | None = None
+        self._kept_back: dict[tuple[Key, int], Any] = {}
+
+    # ---- values -----------------------------------------------------------------------------------
+
+    def share(self, keys: Sequence[Key]) -> None:
+        """Bring the first worker's values to the servers. Waits until they are there, for all workers.
+
+        Raises:
+            MXNetError: workers have other keys, shapes or dtypes.
+        """
+        self._check_alike(keys)
+        for key in keys:
+            shape = self.stored[key].shape
+            self._layouts[key] = layout(key, shape, self._servers.count, self._bound)
+            self._vars[key] = Var(f"{key} on servers")
+        if self.rank == 0:
+            whole = {key: self._on_host(self.stored[key]) for key in keys}
+            self._tell("init", self._split(whole))
+        self.barrier()
+
+    def push(self, groups: Mapping[Key, Sequence[NDArray]], priority: int) -> None:
+        """Sum each group of arrays, and have the servers update their values by the sums."""
+        for key, group in groups.items():
+            self._check_shape(key, group[0].shape)
+        with RecordingScope(False, None):
+            merged = self.merge(groups, priority)
+        sources, makes = [], []
+        for key, value in merged.items():
+            values, make = self._travelling(key, value)
+            sources.append(values)
+            makes.append(make)
+        flat = [value for values in sources for value in values]
+        reads = variables_of(flat, "a push to servers")
+
+        def work() -> None:
+            content = {
+                key: make(arrays_of(values, "push"))
+                for key, values, make in zip(merged, sources, makes, strict=True)
+            }
+            self._send("push", self._split(content))
+
+        self._servers.push(work, reads, [self._vars[key] for key in groups], priority, "push")
+
+    def push_pull(
+        self,
+        groups: Mapping[Key, Sequence[NDArray]],
+        outs: Mapping[Key, Sequence[NDArray]],
+        priority: int,
+    ) -> None:
+        """A push and a pull."""
+        self.push(groups, priority)
+        self.pull(outs, priority)
+
+    def current(self, keys: Sequence[Key], priority: int) -> dict[Key, NDArray]:
+        """The servers' values of keys, pending."""
+        specs = []
+        for key in keys:
+            value = self.check(key)
+            specs.append(Spec.of(value.shape, value._spec.dtype, value.context))
+
+        def work() -> list[np.ndarray]:
+            wanted = self._by_server(keys)
+            parts = self._servers.each(
+                lambda number, channel: channel.ask("pull", self._number, wanted[number]),
+                list(wanted),
+            )
+            have = {
+                (key, number): part
+                for number, some in zip(wanted, parts, strict=True)
+                for key, part in zip(wanted[number], some, strict=True)
+            }
+            return [self._joined(key, have) for key in keys]
+
+        values = self._pending(specs, work, keys, priority, "pull")
+        found = {}
+        for key, value in zip(keys, values, strict=True):
+            stored = self.stored[key]
+            dense = (NDArray if stored._is_sparse else stored)._wrap(value)
+            found[key] = dense.tostype("row_sparse") if stored._is_sparse else dense
+        return found
+
+    def _joined(self, key: Key, have: Mapping[tuple[Key, int], np.ndarray]) -> np.ndarray:
+        parts = [have[key, part.server] for part in self._layouts[key]]
+        return parts[0] if len(parts) == 1 else np.concatenate(parts)
+
+    def rows(self, key: Key, wanted: np.ndarray) -> NDArray:
+        """Rows of a row_sparse value by their numbers, pending."""
+        stored = self.check(key)
+        spec = Spec.of((len(wanted), *stored.shape[1:]), stored._spec.dtype, stored.context)
+
+        def work() -> list[np.ndarray]:
+            found = np.zeros(spec.shape, spec.dtype)
+            places = {}
+            for part in self._layouts[key]:
+                end = stored.shape[0] if part.end is None else part.end
+                places[part.server] = part, (part.begin <= wanted) & (wanted < end)
+
+            def ask(number: int, channel: Any) -> None:
+                part, here = places[number]
+                pairs = [(key, wanted[here] - part.begin)]
+                found[here] = channel.ask("pull_rows", self._number, pairs)[0]
+
+            self._servers.each(ask, list(places))
+            return [found]
+
+        return NDArray._wrap(self._pending([spec], work, [key], 0, "pull of rows")[0])
+
+    # ---- how values are changed -------------------------------------------------------------------
+
+    def set_updater(self, updater: Updater) -> None:
+        """Have the servers call an updater, or an optimizer's, with what is pushed.
+
+        Raises:
+            MXNetError: it cannot travel.
+        """
+        self.updater = updater
+        self._updater_turn += 1
+        is_ours = isinstance(updater, OptimizerUpdater)
+        try:
+            made = dumps(updater.optimizer if is_ours else updater)  # type: ignore[attr-defined]
+        except Exception as error:
+            raise MXNetError(
+                f"The updater {updater!r:.60} cannot travel to the servers: {error}. Define it in a module that "
+                f"they can import, or install cloudpickle: pip install mixnet[async]."
+            ) from None
+        content = (self._updater_turn, made)
+        self._tell("updater", dict.fromkeys(range(self._servers.count), content))
+
+    def send_command(self, head: int, body: Any) -> None:
+        """0: an optimizer, pickled; servers print others."""
+        if head == 0:
+            made = body.encode("latin1") if isinstance(body, str) else bytes(body)
+            self._updater_turn += 1
+            content: Any = (self._updater_turn, made)
+            self._tell("updater", dict.fromkeys(range(self._servers.count), content))
+        else:
+            self._tell("command", dict.fromkeys(range(self._servers.count), (head, body)))
+
+    def compress(self, how: Compression) -> None:
+        """Send gradients compressed from now on."""
+        self._how = how
+        self._tell("decode", dict.fromkeys(range(self._servers.count), how))
+
+    def server_processes(self) -> list[int]:
+        """Process numbers of the servers, each on its machine."""
+        return self._servers.now(  # type: ignore[no-any-return]
+            lambda: self._servers.each(
+                lambda number, channel: channel.ask("process"), range(self._servers.count)
+            ),
+            "process numbers",
+        )
+
+    def settle(self) -> None:
+        """Fetch the states of the optimizer from the servers."""
+        if not isinstance(self.updater, OptimizerUpdater):
+            return
+        answers = self._servers.now(
+            lambda: self._servers.each(
+                lambda number, channel: channel.ask("states", self._number),
+                range(self._servers.count),
+            ),
+            "states",
+            self._vars.values(),
+        )
+        states = {}
+        for key, parts in self._layouts.items():
+            pieces = [
+                answers[part.server][0][key] for part in parts if key in answers[part.server][0]
+            ]
+            if len(pieces) == len(parts):
+                states[key] = _joined_state(pieces)
+        self.updater.states = states
+        self.updater.states_synced = dict.fromkeys(states, True)
+        self.updater.optimizer = loads(answers[0][1])
+
+    def give_states(self) -> None:
+        """Bring the states of the optimizer, which were read from a file, to the servers; of the first worker."""
+        if isinstance(self.updater, OptimizerUpdater) and self.rank == 0:
+            made = dumps(self.updater.optimizer)
+            split: dict[int, Any] = {i: ({}, made) for i in range(self._servers.count)}
+            for key, state in self.updater.states.items():
+                for part in self._layouts.get(key, ()):
+                    split[part.server][0][key] = _part_of_state(state, part)
+            self._tell("states", split)
+        self.barrier()
+
+    def barrier(self) -> None:
+        """Wait until all workers are here, and what they pushed before is in the values."""
+        for var in self._vars.values():
+            current.engine.settle(var)  # an error of a push is for who pulls
+        super().barrier()
+
+    # ---- on the way -------------------------------------------------------------------------------
+
+    def _travelling(self, key: Key, value: Any) -> tuple[list[Value], Callable[[list[Any]], Any]]:
+        """What of a gradient has to be computed, and what makes of that what travels."""
+        shape = value.shape
+        if isinstance(value, RowSparseNDArray):
+
+            def rows(arrays: list[Any]) -> Rows:
+                data, numbers = (np.asarray(each) for each in arrays)
+                used = numbers < shape[0]  # there may be room for more behind
+                return Rows(numbers[used].astype(np.int64), data[used], shape)
+
+            return [part._read() for part in value._roomy], rows
+        read = value._read()
+        if self._how is not None:
+            check_compressible(key, read.spec)
+        return [read], lambda arrays: np.asarray(arrays[0])
+
+    def _split(self, content: Mapping[Key, Any]) -> dict[int, dict[Key, Any]]:
+        """What goes to which server."""
+        found: dict[int, dict[Key, Any]] = {}
+        for key, whole in content.items():
+            for part in self._layouts[key]:
+                found.setdefault(part.server, {})[key] = _part(whole, part)
+        return found
+
+    def _send(self, command: str, split: Mapping[int, Any]) -> None:
+        """Have servers carry out a command. On the thread of servers."""
+        if command == "push" and self._how is not None:
+            split = {
+                number: {key: self._encoded(key, number, each) for key, each in some.items()}
+                for number, some in split.items()
+            }
+        self._servers.each(
+            lambda number, channel: channel.do(command, self._number, split[number]), list(split)
+        )
+
+    def _encoded(self, key: Key, number: int, gradient: Any) -> Any:
+        if isinstance(gradient, Rows):
+            return gradient
+        before = self._kept_back.get((key, number))
+        if before is None or before.shape != gradient.shape or before.dtype != gradient.dtype:
+            before = np.zeros_like(gradient)
+        with jax.enable_x64(True):
+            words, rest = _encode(self._how)(gradient, before)
+        self._kept_back[key, number] = rest
+        return Words(np.asarray(words), gradient.shape, gradient.dtype.name)
+
+    def _tell(self, command: str, split: Mapping[int, Any]) -> None:
+        work = partial(self._send, command, split)
+        self._servers.now(work, command, self._vars.values())  # in its place among the pushes
+
+    def _by_server(self, keys: Sequence[Key]) -> dict[int, list[Key]]:
+        found: dict[int, list[Key]] = {}
+        for key in keys:
+            for part in self._layouts[key]:
+                found.setdefault(part.server, []).append(key)
+        return found
+
+    def _pending(
+        self,
+        specs: Sequence[Spec],
+        work: Callable[[], list[np.ndarray]],
+        keys: Sequence[Key],
+        priority: int,
+        name: str,
+    ) -> list[Value]:
+        """Values that ``work`` fetches, after all pushes of the keys before."""
+        holder, made = Later(name), []
+        for slot, spec in enumerate(specs):
+            value = Value(spec, None, holder, slot)
+            holder.references.append(weakref.ref(value))
+            made.append(value)
+        reads = [self._vars[key] for key in keys]
+
+        def run() -> None:
+            for var in reads:  # a push of this worker that failed is known here
+                if var.error is not None:
+                    raise var.error
+            host = [np.asarray(each, spec.dtype) for each, spec in zip(work(), specs, strict=True)]
+            holder.fill(
+                [
+                    adopt(np.ascontiguousarray(each).reshape(spec.shape), spec.context).array
+                    for each, spec in zip(host, specs, strict=True)
+                ]
+            )
+
+        self._servers.push(run, reads, (holder.var,), priority, name)
+        return made
+
+    @staticmethod
+    def _on_host(value: Any) -> Any:
+        if isinstance(value, RowSparseNDArray):
+            return Rows(
+                value._aux[0].asnumpy().astype(np.int64), value._data.asnumpy(), value.shape
+            )
+        return value.asnumpy()
+
+
+class AsyncDeviceStore(AsyncStore, DeviceStore):
+    """``dist_device_async``: devices are summed by XLA's collectives."""
+
+
+@lru_cache
+def _encode(how: Any) -> Callable[[Any, Any], tuple[Any, Any]]:
+    return jax.jit(how.encode)  # type: ignore[no-any-return]
+
+
+def _part(whole: Any, part: Part) -> Any:
+    if part.end is None:
+        return whole
+    if isinstance(whole, Rows):
+        here = (part.begin <= whole.numbers) & (whole.numbers < part.end)
+        shape = (part.end - part.begin, *whole.shape[1:])
+        return Rows(whole.numbers[here] - part.begin, whole.data[here], shape)
+    return part.of(whole)
+
+
+def _joined_state(pieces: list[Any]) -> Any:
+    first = pieces[0]
+    if isinstance(first, (tuple, list)):
+        return type(first)(_joined_state(list(each)) for each in zip(*pieces, strict=True))
+    if isinstance(first, np.ndarray):
+        whole = first if len(pieces) == 1 else np.concatenate(pieces)
+        return array(whole, dtype=whole.dtype)
+    return first
+
+
+def _part_of_state(state: Any, part: Part) -> Any:
+    if isinstance(state, (tuple, list)):
+        return type(state)(_part_of_state(each, part) for each in state)
+    return part.of(state.asnumpy()) if isinstance(state, NDArray) else state

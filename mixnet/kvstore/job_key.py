@@ -1,0 +1,66 @@
+"""The key of a job: a file that only its user can read, by which workers and servers prove themselves."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import stat
+import tempfile
+from pathlib import Path
+
+from mixnet import config
+from mixnet.distributed.job import JobError
+
+_BYTES = 32
+
+
+def folder() -> Path:
+    """Where keys and databases of servers are: ``MIXNET_SERVER_FOLDER``, or one of this user alone."""
+    named = config.get("MIXNET_SERVER_FOLDER")
+    if named:
+        return Path(named)
+    base = os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")
+    return Path(base) / "mixnet" / "servers"
+
+
+def make() -> Path:
+    """A new key.
+
+    Raises:
+        JobError: the folder cannot be written to, or belongs to somebody else.
+    """
+    where = folder()
+    try:
+        where.mkdir(mode=0o700, parents=True, exist_ok=True)
+        number, name = tempfile.mkstemp(".key", "job-", where)  # for its owner alone
+        with os.fdopen(number, "w") as file:
+            file.write(secrets.token_hex(_BYTES))
+    except OSError as error:
+        raise JobError(
+            f"The key of the job cannot be written to {where}: {error.strerror}. MIXNET_SERVER_FOLDER names "
+            f"another folder, which all machines of the job share."
+        ) from None
+    return Path(name)
+
+
+def read(path: str) -> bytes:
+    """The key in a file.
+
+    Raises:
+        JobError: it is not there, or others may read it or have written it.
+    """
+    try:
+        with open(path, "rb") as file:
+            about = os.fstat(file.fileno())
+            content = file.read(2 * _BYTES + 1)
+    except OSError as error:
+        raise JobError(
+            f"The key of the job, {path}, cannot be read: {error.strerror}. Workers and servers prove themselves "
+            f"by it: MIXNET_SERVER_FOLDER has to name a folder that all machines of the job share."
+        ) from None
+    if about.st_uid != os.getuid() or stat.S_IMODE(about.st_mode) & 0o077 or len(content) < _BYTES:
+        raise JobError(
+            f"{path} is no key of a job: it has to belong to this user alone (mode 0600), with {2 * _BYTES} "
+            f"characters in it."
+        )
+    return content

@@ -1,0 +1,69 @@
+"""Messages between the workers and servers of a job: Python objects over connections that both ends prove.
+
+The connections are those of Python's ``multiprocessing.connection``: each end shows that it knows the key of
+the job before anything is unpickled. Arrays travel as they lie in memory, behind the pickle.
+"""
+
+from __future__ import annotations
+
+import pickle
+import socket
+from contextlib import suppress
+from multiprocessing.connection import Connection
+from typing import Any
+
+from mixnet.distributed.lines import keep_alive
+
+
+def dumps(content: Any) -> bytes:
+    """Pickle optimizers and updaters, with cloudpickle if it is there: then functions of a program travel, too.
+
+    Raises:
+        PicklingError, AttributeError, TypeError: something in it cannot be pickled.
+    """
+    try:
+        import cloudpickle
+    except ImportError:
+        return pickle.dumps(content, protocol=5)
+    return cloudpickle.dumps(content, protocol=5)  # type: ignore[no-any-return]
+
+
+def loads(content: bytes) -> Any:
+    """What ``dumps`` packed. It may run anything: for what came from a peer that proved itself."""
+    return pickle.loads(content)
+
+
+def send(connection: Connection, message: Any) -> None:
+    """Send an object; its arrays are not copied."""
+    buffers: list[pickle.PickleBuffer] = []
+    head = pickle.dumps(message, protocol=5, buffer_callback=buffers.append)
+    views = [buffer.raw() for buffer in buffers]
+    connection.send_bytes(pickle.dumps((head, [view.nbytes for view in views])))
+    for view in views:
+        if view.nbytes:
+            connection.send_bytes(view)
+
+
+def receive(connection: Connection) -> Any:
+    """Wait for an object.
+
+    Raises:
+        EOFError, OSError: the other end has ended.
+    """
+    head, sizes = pickle.loads(connection.recv_bytes())
+    buffers = []
+    for size in sizes:
+        buffer = bytearray(size)
+        if size:
+            connection.recv_bytes_into(buffer)
+        buffers.append(buffer)
+    return pickle.loads(head, buffers=buffers)
+
+
+def settle_in(connection: Connection) -> None:
+    """Send small messages at once, and notice an end that cannot be reached any more."""
+    with suppress(OSError), socket.socket(fileno=connection.fileno()) as shared:
+        try:
+            keep_alive(shared)
+        finally:
+            shared.detach()

@@ -1,0 +1,189 @@
+"""The servers of a job as one worker sees them, and the thread that speaks to them."""
+
+from __future__ import annotations
+
+import atexit
+import itertools
+import os
+import queue
+import socket
+import threading
+import time
+import traceback
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from multiprocessing import AuthenticationError
+from multiprocessing.connection import Connection, answer_challenge, deliver_challenge
+from typing import Any
+
+import numpy as np
+
+from mixnet import config
+from mixnet.distributed.job import JobError
+from mixnet.distributed.lines import keep_alive
+from mixnet.distributed.member import start_server
+from mixnet.distributed.processes import World, world
+from mixnet.engine.current import current
+from mixnet.engine.task import Done
+from mixnet.engine.variable import Var
+from mixnet.kvstore.channel import Channel
+from mixnet.kvstore.job_key import make, read
+
+_LONGEST_PATH = 1024
+
+
+class Servers:
+    """Channels to all servers of the job, which the first store of kind ``dist_async`` has started.
+
+    Raises:
+        JobError: they do not come, or the key of the job cannot be read.
+    """
+
+    def __init__(self) -> None:
+        self.world: World = world()
+        self.stores = itertools.count()  # numbers of stores, the same in all workers
+        job = self.world.member.job
+        self.count = job.servers or 1
+        path = self._path_of_key()
+        self._key = read(path)
+        if self.world.rank == 0:
+            if not job.servers:
+                start_server(job)
+            self.world.member.want_servers(path)
+        seconds = config.get("MIXNET_JOIN_SECONDS")
+        self._wait_for_servers(seconds)
+        self.channels = [
+            Channel(self.world.rank, f"server {number}", partial(self._connect, number), seconds)
+            for number in range(self.count)
+        ]
+        self._pool = ThreadPoolExecutor(self.count) if self.count > 1 else None
+        self._work: queue.PriorityQueue[tuple[int, int, Callable[[], None]]] = queue.PriorityQueue()
+        self._turns = itertools.count()
+        self._open, self._idle = 0, threading.Condition()  # tasks that have not ended
+        threading.Thread(target=self._run, name="mixnet servers", daemon=True).start()
+        atexit.register(self._finish, os.getpid())
+
+    def _path_of_key(self) -> str:
+        own = str(make()).encode() if self.world.rank == 0 else b""
+        padded = np.frombuffer(own.ljust(_LONGEST_PATH, b"\0"), np.uint8)
+        return bytes(self.world.gather(padded)[0]).rstrip(b"\0").decode()
+
+    def _wait_for_servers(self, seconds: float) -> None:
+        member, end = self.world.member, time.monotonic() + seconds
+        while missing := [i for i in range(self.count) if i not in member.servers]:
+            if member.lost is not None:
+                raise member.lost
+            if time.monotonic() > end:
+                raise JobError(
+                    f"After {seconds:g} s server {', '.join(map(str, missing))} of {self.count} had not come. "
+                    f"mixnet-launch -s {self.count} starts them; by hand: a process with DMLC_ROLE=server each, "
+                    f"that imports mixnet. Look at what they printed."
+                )
+            time.sleep(0.02)
+
+    def _connect(self, number: int) -> Connection:
+        address = self.world.member.servers[number]
+        with socket.create_connection(address, 5) as made:
+            made.settimeout(None)
+            keep_alive(made)
+            connection = Connection(made.detach())
+        try:
+            answer_challenge(connection, self._key)
+            deliver_challenge(connection, self._key)
+        except AuthenticationError:
+            raise JobError(
+                f"What listens at {address[0]}:{address[1]} in the place of server {number} does not know the "
+                f"key of this job."
+            ) from None
+        return connection
+
+    # ---- tasks ------------------------------------------------------------------------------------
+
+    def push(
+        self,
+        work: Callable[[], object],
+        reads: Sequence[Var],
+        writes: Sequence[Var],
+        priority: int,
+        name: str,
+    ) -> None:
+        """Have the thread of servers do something, when the variables allow; larger priorities first."""
+        ended = threading.Event()
+
+        def run(done: Done) -> None:
+            error: BaseException | None = None
+            try:
+                work()
+            except BaseException as raised:
+                error = raised
+            ended.set()
+            done(error)
+            with self._idle:
+                self._open -= 1
+                self._idle.notify_all()
+
+        def start(done: Done) -> None:
+            self._work.put((-priority, next(self._turns), partial(run, done)))
+
+        def asked(seconds: float) -> None:
+            if current.naive:
+                ended.wait()
+
+        with self._idle:
+            self._open += 1
+        current.engine.push_async(start, reads, writes, "communication", priority, name, asked)
+
+    def now(self, work: Callable[[], Any], name: str, writes: Iterable[Var] = ()) -> Any:
+        """Have the thread of servers do something, after what used these variables, and wait for it."""
+        results: list[Any] = []
+        var = Var(name)
+        self.push(lambda: results.append(work()), (), (var, *writes), 0, name)
+        current.engine.wait_for_var(var)
+        return results[0]
+
+    def each(self, work: Callable[[int, Channel], Any], numbers: Sequence[int]) -> list[Any]:
+        """What ``work`` gives for some servers, at the same time. On the thread of servers.
+
+        Raises:
+            Exception: the first error, after all have ended.
+        """
+        if self._pool is None or len(numbers) < 2:
+            return [work(number, self.channels[number]) for number in numbers]
+        futures = [self._pool.submit(work, number, self.channels[number]) for number in numbers]
+        for future in futures:
+            future.exception()
+        return [future.result() for future in futures]
+
+    def _run(self) -> None:
+        while True:
+            self._work.get()[2]()
+
+    def _finish(self, owner: int) -> None:
+        """At the end of the program: the servers have everything in their databases."""
+        if os.getpid() != owner:
+            return
+        try:
+            with self._idle:
+                self._idle.wait_for(lambda: self._open == 0, config.get("MIXNET_JOIN_SECONDS"))
+            if self.world.member.lost is None:
+                for channel in self.channels:
+                    channel.finish()
+        except Exception:
+            traceback.print_exc()
+        for channel in self.channels:
+            channel.close()
+
+
+_servers: list[Servers] = []
+
+
+def servers() -> Servers:
+    """The servers of the job of this process; the first call waits for them.
+
+    Raises:
+        JobError: there is no job, or they do not come.
+    """
+    if not _servers:
+        _servers.append(Servers())
+    return _servers[0]

@@ -1,0 +1,119 @@
+"""A process in the role of a server: listens for workers that prove themselves, and does what they ask."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import threading
+from contextlib import suppress
+from multiprocessing import AuthenticationError
+from multiprocessing.connection import (
+    Listener,
+    answer_challenge,
+    deliver_challenge,
+)
+from pathlib import Path
+from typing import Any
+
+from mixnet.distributed.job import JobError, find_job
+from mixnet.distributed.member import Member
+from mixnet.kvstore.job_key import read
+from mixnet.kvstore.messages import receive, send, settle_in
+from mixnet.kvstore.shard import Shard
+
+METHODS = ("do", "process", "progress", "pull", "pull_rows", "save", "states")
+
+
+class Serving:
+    """One server.
+
+    Args:
+        address: where it listens.
+    """
+
+    def __init__(self, address: str):
+        self._address = address
+        self.files: list[Path] = []  # the job's key and the database
+
+    def start(self, key: str, number: int) -> int:
+        """Begin to listen.
+
+        Args:
+            key: path of the job's key.
+            number: of the server; with the key it names the database.
+
+        Returns:
+            the port.
+        """
+        database = Path(key).with_suffix(f".server-{number}.sqlite")
+        os.close(os.open(database, os.O_CREAT | os.O_RDWR, 0o600))
+        shard = Shard(database)
+        self.files = [Path(key), database]
+        listener = Listener((self._address, 0), backlog=128)
+        secret = read(key)
+        threading.Thread(target=self._accept, args=(listener, shard, secret), daemon=True).start()
+        return int(listener.address[1])
+
+    def _accept(self, listener: Listener, shard: Shard, secret: bytes) -> None:
+        while True:
+            with suppress(OSError):
+                connection = listener.accept()
+                threading.Thread(
+                    target=_serve, args=(connection, shard, secret), daemon=True
+                ).start()
+
+
+def _serve(connection: Any, shard: Shard, secret: bytes) -> None:
+    settle_in(connection)
+    try:
+        deliver_challenge(
+            connection, secret
+        )  # nothing is unpickled before both ends know each other
+        answer_challenge(connection, secret)
+    except (AuthenticationError, EOFError, OSError, AssertionError) as error:
+        print(f"mixnet server: refused a connection: {error}", file=sys.stderr, flush=True)
+        connection.close()
+        return
+    with suppress(EOFError, OSError):
+        while True:
+            method, arguments = receive(connection)
+            answer: tuple[bool, Any]
+            try:
+                if method not in METHODS:
+                    raise ValueError(f"there is no method {method}")
+                answer = True, getattr(shard, method)(*arguments)
+            except Exception as error:
+                answer = False, str(error)
+            send(connection, answer)
+
+
+def serve() -> None:
+    """Serve, then end the process.
+
+    Raises:
+        SystemExit: the job has ended.
+    """
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    try:
+        code = _run()
+    except JobError as error:
+        print(f"mixnet server: {error}", file=sys.stderr, flush=True)
+        code = error.exit_code
+    sys.stdout.flush()
+    os._exit(code)  # no program of workers runs here
+
+
+def _run() -> int:
+    job = find_job()
+    assert job is not None
+    member = Member(job)
+    serving = Serving(member.address)
+    is_well = member.wait_for_end(serving.start)
+    for path in serving.files:  # nobody else needs them: all who start again are a new job
+        path.unlink(missing_ok=True)
+    return 0 if is_well else 1
+
+
+if __name__ == "__main__":
+    serve()

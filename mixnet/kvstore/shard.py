@@ -1,0 +1,349 @@
+"""What a server of an asynchronous store keeps: values, what updates them, and how far each worker has come.
+
+All of it is in one database beside the memory, written in one transaction every so many updates. A server that
+was killed starts again from there. Each command of a worker has a number and is carried out once: workers keep
+what the database does not have yet and say it again, and what it has is not done a second time.
+"""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import threading
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from mixnet.autograd.scope import RecordingScope
+from mixnet.base import CheckError, MXNetError
+from mixnet.kvstore.local import Key
+from mixnet.kvstore.messages import dumps, loads
+from mixnet.ndarray.create import array
+from mixnet.ndarray.ndarray import NDArray
+from mixnet.ndarray.sparse import row_sparse_array
+from mixnet.ndarray.sparse_array import RowSparseNDArray
+from mixnet.optimizer import Updater, get_updater
+
+UPDATES = 100
+"""Updates between two transactions, at most."""
+
+RECEIVED_BYTES = 256 << 20
+"""Bytes of gradients between two transactions, at most."""
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What a worker hears of a command.
+
+    Args:
+        done: number of the last command of this worker that was carried out.
+        safe: number of the last one that is in the database.
+        error: what went wrong, empty if nothing did.
+    """
+
+    done: int
+    safe: int
+    error: str = ""
+
+
+@dataclass
+class Values:
+    """One store's part on this server: whole values, or a part of the rows of large ones.
+
+    Args:
+        arrays: by key.
+        updater: called with key, gradient and value.
+        made: the pickled updater, as it came.
+        turn: how often it was set.
+        decode: of compressed gradients.
+    """
+
+    arrays: dict[Key, NDArray] = field(default_factory=dict)
+    updater: Callable[[Any, NDArray, NDArray], None] | None = None
+    made: bytes = b""
+    turn: int = 0
+    decode: Any = None
+
+
+class Shard:
+    """The memory of one server.
+
+    Args:
+        path: of the database; what is in it is taken over.
+    """
+
+    def __init__(self, path: Path):
+        self._lock = threading.Lock()
+        self._stores: dict[int, Values] = {}
+        self._done: dict[int, int] = {}  # by worker
+        self._safe: dict[int, int] = {}
+        self._dirty: dict[tuple[int, Key], None] = {}
+        self._updates = self._received = 0
+        self._database = sqlite3.connect(path, check_same_thread=False, isolation_level=None)
+        self._database.execute("PRAGMA synchronous=NORMAL")
+        self._database.execute(
+            "CREATE TABLE IF NOT EXISTS kept (name TEXT PRIMARY KEY, content BLOB)"
+        )
+        self._restore()
+
+    # ---- what workers ask for ---------------------------------------------------------------------
+
+    def progress(self, worker: int) -> Answer:
+        """How far the commands of a worker have been carried out."""
+        with self._lock:
+            return self._answer(worker)
+
+    def do(self, worker: int, number: int, command: str, store: int, content: Any) -> Answer:
+        """Carry out the command of a worker that changes something, once.
+
+        Args:
+            worker: rank.
+            number: of the command, counted by the worker from 1. One that was done is not done again, and one
+                that comes before its time is not done: the answer says which is wanted.
+            command: ``init``, ``push``, ``updater``, ``states`` or ``decode``.
+            store: number of the store.
+            content: as the method of that name takes it.
+        """
+        with self._lock:
+            done = self._done.get(worker, 0)
+            if number != done + 1:
+                return self._answer(worker)
+            error = ""
+            try:
+                with RecordingScope(False, None):
+                    getattr(self, f"_do_{command}")(self._store(store), store, content)
+            except Exception as raised:
+                error = str(raised) if isinstance(raised, MXNetError) else repr(raised)
+            self._done[worker] = number
+            if command != "push" or self._updates >= UPDATES or self._received >= RECEIVED_BYTES:
+                self._save()
+            return self._answer(worker, error)
+
+    def pull(self, store: int, keys: list[Key]) -> list[np.ndarray]:
+        """Values, dense."""
+        with self._lock:
+            return [self._array(store, key).asnumpy() for key in keys]
+
+    def pull_rows(self, store: int, wanted: list[tuple[Key, np.ndarray]]) -> list[np.ndarray]:
+        """Rows of values by their numbers, zeros where a row_sparse value has none."""
+        with self._lock, RecordingScope(False, None):
+            found = []
+            for key, rows in wanted:
+                value = self._array(store, key)
+                if isinstance(value, RowSparseNDArray):
+                    found.append(value._rows_at(rows).asnumpy())
+                else:
+                    found.append(value.asnumpy()[rows])
+            return found
+
+    def states(self, store: int) -> tuple[dict[Key, Any], bytes]:
+        """States of the optimizer by key, and the optimizer itself, pickled."""
+        with self._lock:
+            values = self._store(store)
+            updater = values.updater
+            if not isinstance(updater, Updater):
+                raise CheckError("Cannot save states: set_optimizer was not called")
+            found = {
+                key: _to_host(updater.states[key]) for key in values.arrays if key in updater.states
+            }
+            return found, dumps(updater.optimizer)
+
+    def process(self) -> int:
+        """Number of this process on its machine."""
+        return os.getpid()
+
+    def save(self) -> None:
+        """Bring everything into the database now."""
+        with self._lock:
+            self._save()
+
+    # ---- commands ---------------------------------------------------------------------------------
+
+    def _do_init(self, values: Values, store: int, content: Mapping[Key, Any]) -> None:
+        for key, value in content.items():
+            if key in values.arrays:
+                raise MXNetError(f"duplicate init of key {key}")
+            values.arrays[key] = _to_array(value)
+            self._dirty[store, key] = None
+
+    def _do_push(self, values: Values, store: int, content: Mapping[Key, Any]) -> None:
+        if values.updater is None:
+            raise MXNetError(
+                "Updater needs to be set for async mode: call set_optimizer or set_updater before the first "
+                "push to a store of kind 'dist_async'. To add up gradients without one take 'dist_sync'."
+            )
+        error = None
+        for key, sent in content.items():
+            try:
+                stored = self._array(store, key)
+                gradient = _to_array(sent, values.decode)
+                values.updater(key, gradient, stored)
+                # An update is one program: what comes together would be others each time.
+                stored.wait_to_read()
+            except Exception as raised:  # the other keys are updated
+                error = raised
+            self._dirty[store, key] = None
+            self._updates += 1
+            self._received += _bytes_of(sent)
+        if error is not None:
+            raise error
+
+    def _do_updater(self, values: Values, store: int, content: tuple[int, bytes]) -> None:
+        turn, made = content
+        if turn > values.turn:  # the first worker that says so; the others say the same
+            values.updater, values.made, values.turn = self._updater(made), made, turn
+
+    def _do_command(self, values: Values, store: int, content: tuple[int, Any]) -> None:
+        head, body = content
+        print(f"mixnet server: unknown command ({head}, {body})", flush=True)
+
+    def _do_decode(self, values: Values, store: int, content: Any) -> None:
+        values.decode = content
+
+    def _do_states(self, values: Values, store: int, content: tuple[dict[Key, Any], bytes]) -> None:
+        states, made = content
+        if not isinstance(values.updater, Updater):
+            raise CheckError("Cannot load states: set_optimizer was not called")
+        for key, state in states.items():
+            if key in values.arrays:
+                self._give_state(values.updater, key, state)
+                self._dirty[store, key] = None
+        if made:
+            values.updater.optimizer = loads(made)
+
+    def _updater(self, made: bytes) -> Callable[[Any, NDArray, NDArray], None]:
+        found = loads(made)
+        return found if callable(found) else get_updater(found)
+
+    def _store(self, number: int) -> Values:
+        return self._stores.setdefault(number, Values())
+
+    def _array(self, store: int, key: Key) -> NDArray:
+        found = self._store(store).arrays.get(key)
+        if found is None:
+            raise MXNetError(f"key {key} doesn't exist. Did you init?")
+        return found
+
+    def _answer(self, worker: int, error: str = "") -> Answer:
+        return Answer(self._done.get(worker, 0), self._safe.get(worker, 0), error)
+
+    # ---- database ---------------------------------------------------------------------------------
+
+    def _save(self) -> None:
+        rows: list[tuple[str, bytes]] = []
+        stores = {number for number, _ in self._dirty} | set(self._stores)
+        for number, key in self._dirty:
+            values = self._stores[number]
+            state: Any = None
+            if isinstance(values.updater, Updater):
+                state = _to_host(values.updater.states.get(key))
+            content = (_to_host(values.arrays[key]), state)
+            rows.append((f"key {number} {key!r}", dumps((number, key, content))))
+        for number in stores:
+            values = self._stores[number]
+            if isinstance(values.updater, Updater):  # it counts updates
+                values.made = dumps(values.updater.optimizer)
+            about = (number, values.made, values.turn, values.decode)
+            rows.append((f"store {number}", dumps(about)))
+        rows.append(("progress", dumps(self._done)))
+        database = self._database
+        database.execute("BEGIN")
+        database.executemany("INSERT OR REPLACE INTO kept VALUES (?, ?)", rows)
+        database.execute("COMMIT")
+        self._safe = dict(self._done)
+        self._dirty.clear()
+        self._updates = self._received = 0
+
+    def _restore(self) -> None:
+        read = self._database.execute
+        for (content,) in read("SELECT content FROM kept WHERE name LIKE 'store %'"):
+            number, made, turn, decode = loads(content)
+            values = self._store(number)
+            values.made, values.turn, values.decode = made, turn, decode
+            if made:
+                values.updater = self._updater(made)
+        for (content,) in read("SELECT content FROM kept WHERE name LIKE 'key %'"):
+            number, key, (value, state) = loads(content)
+            values = self._store(number)
+            values.arrays[key] = _to_array(value)
+            if isinstance(values.updater, Updater) and state is not None:
+                self._give_state(values.updater, key, state)
+        for (content,) in read("SELECT content FROM kept WHERE name = 'progress'"):
+            self._done = loads(content)
+            self._safe = dict(self._done)
+
+    def _give_state(self, updater: Updater, key: Key, state: Any) -> None:
+        key = key
+        updater.states[key], updater.states_synced[key] = _from_host(state), True
+
+
+# ---- arrays on their way --------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Rows:
+    """A row_sparse array as it travels.
+
+    Args:
+        numbers: of the rows.
+        data: the rows.
+        shape: of the whole.
+    """
+
+    numbers: np.ndarray
+    data: np.ndarray
+    shape: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Words:
+    """A compressed gradient as it travels.
+
+    Args:
+        words: what the compression made of it.
+        shape: of the gradient.
+        dtype: of the gradient.
+    """
+
+    words: np.ndarray
+    shape: tuple[int, ...]
+    dtype: str
+
+
+def _to_array(sent: Any, decode: Any = None) -> Any:
+    if isinstance(sent, Rows):
+        return row_sparse_array(
+            (array(sent.data, dtype=sent.data.dtype), sent.numbers),
+            shape=sent.shape,
+            dtype=sent.data.dtype,
+        )
+    if isinstance(sent, Words):
+        sent = np.asarray(decode.decode(sent.words, sent.shape, sent.dtype))
+    return array(sent, dtype=sent.dtype)
+
+
+def _bytes_of(sent: Any) -> int:
+    if isinstance(sent, Rows):
+        return int(sent.data.nbytes)
+    return int(sent.words.nbytes if isinstance(sent, Words) else sent.nbytes)
+
+
+def _to_host(value: Any) -> Any:
+    if isinstance(value, RowSparseNDArray):
+        return Rows(value._aux[0].asnumpy(), value._data.asnumpy(), value.shape)
+    if isinstance(value, NDArray):
+        return value.asnumpy()
+    if isinstance(value, (tuple, list)):
+        return type(value)(_to_host(each) for each in value)
+    return value
+
+
+def _from_host(value: Any) -> Any:
+    if isinstance(value, (np.ndarray, Rows)):
+        return _to_array(value)
+    if isinstance(value, (tuple, list)):
+        return type(value)(_from_host(each) for each in value)
+    return value

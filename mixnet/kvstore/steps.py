@@ -1,0 +1,212 @@
+"""Training steps of a store as one program: backward, sums over devices or processes, and updates."""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from mixnet import config
+from mixnet.autograd.scope import RecordingScope
+from mixnet.context import Context
+from mixnet.ndarray.ndarray import NDArray
+from mixnet.optimizer import Optimizer, Updater
+from mixnet.runtime.record.joint import JointStep, Team, can_be_joint
+from mixnet.runtime.value.value import Value
+
+if TYPE_CHECKING:
+    from mixnet.distributed.processes import World
+    from mixnet.kvstore.dist import OverProcesses
+    from mixnet.kvstore.local import Key, LocalStore
+
+Groups = Mapping["Key", Sequence[NDArray]]
+
+
+class StepsInOne:
+    """Makes one program of a step, where all between backward and update is a dense sum.
+
+    The updater is called once, for the first device. What it records is repeated on the others, so that each
+    has the stored values and the optimizer's states, and nothing is copied afterwards.
+
+    Args:
+        store: keeps the values, on the first device, and the updater.
+    """
+
+    least_devices = 2
+
+    def __init__(self, store: LocalStore):
+        self._store = weakref.ref(store)
+        self.after: int = config.get("MIXNET_JOINT_STEP_AFTER")
+        self._seen = 0
+        self._teams: dict[tuple[Context, ...], Team] = {}
+        self._copies: weakref.WeakKeyDictionary[Value, list[Value]] = weakref.WeakKeyDictionary()
+
+    @property
+    def are_joint(self) -> bool:
+        """Whether steps have become one program, so that values are kept on the first device."""
+        return bool(self._teams)
+
+    def run(self, groups: Groups, outs: Groups) -> bool:
+        """Run a step as one program.
+
+        Args:
+            groups: gradients by key, one for each device.
+            outs: parameters by key, likewise.
+
+        Returns:
+            False where that cannot be; then nothing has happened.
+        """
+        store = self._store()
+        if store is None or not self.after or not self._is_plain(store, groups, outs):
+            return False
+        self._seen += 1
+        if self._seen < self.after:
+            return False
+        if self._seen == self.after:  # the next one finds the copies
+            self._run_apart(store, groups, outs)
+            return True
+        contexts = tuple(each.context for each in next(iter(groups.values())))
+        team = self._team(store, contexts)
+        if team is None:
+            return False
+        with RecordingScope(False, None):
+            return self._run(store, team, groups, outs)
+
+    def _team(self, store: LocalStore, contexts: tuple[Context, ...]) -> Team | None:
+        """The devices of a step; None where their programs cannot be one now."""
+        if not can_be_joint(contexts):
+            return None
+        if contexts not in self._teams:
+            self._teams[contexts] = Team(contexts)
+            self._gather(store, contexts[0])
+        return self._teams[contexts]
+
+    def _is_plain(self, store: LocalStore, groups: Groups, outs: Groups) -> bool:
+        """Whether all there is to do is a dense sum over devices, and an update by an optimizer."""
+        if not _only_records(store.updater) or set(groups) != set(outs) or not groups:
+            return False
+        if store.is_compressed:
+            return False
+        contexts = [each.context for each in next(iter(groups.values()))]
+        if len(contexts) < self.least_devices:
+            return False
+        for key, group in groups.items():
+            arrays = outs[key]
+            if [each.context for each in group] != contexts:
+                return False
+            if [each.context for each in arrays] != contexts:
+                return False
+            if any(each._is_sparse for each in (*group, *arrays)) or store.check(key)._is_sparse:
+                return False
+            if any(each.shape != store.stored[key].shape for each in group):
+                return False  # which is an error there
+        return True
+
+    def _gather(self, store: LocalStore, context: Context) -> None:
+        """Move values and the optimizer's states to the first device."""
+        updater: Any = store.updater
+        for key, value in store.stored.items():
+            if value.context is not context and not value._is_sparse:
+                store.stored[key] = value.as_in_context(context)
+                updater.states_synced[key] = False
+
+    def _run(self, store: LocalStore, team: Team, groups: Groups, outs: Groups) -> bool:
+        step = JointStep(team)
+        stored = [store.stored[key] for key in groups]
+        before = [each._read() for each in stored]
+        if not step.are_followed(before, self._copies):
+            self._run_apart(store, groups, outs)
+            return True
+        rows = [[_plain(each) for each in group] for group in groups.values()]
+        sums = step.sums(rows)
+        if sums is None:
+            return False
+        try:
+            _update(store, groups, stored, sums)
+            del sums
+            step.follow(self._copies)
+            for old in before:
+                self._copies.pop(old, None)
+            for key, value in zip(groups, stored, strict=True):
+                made = value._read()
+                for out, each in zip(outs[key], (made, *self._copies[made]), strict=True):
+                    out._store(each)
+            del made, each, before, old
+        finally:
+            step.hand_over()
+        return True
+
+    def _run_apart(self, store: LocalStore, groups: Groups, outs: Groups) -> None:
+        """A step in several programs, after which it is known where the copies of the stored values are."""
+        store.push(groups, 0)
+        store.pull(outs, 0)
+        for key, arrays in outs.items():
+            self._copies[store.stored[key]._read()] = [each._read() for each in arrays[1:]]
+
+
+class StepsOverProcesses(StepsInOne):
+    """Steps of a store of several processes: backward on the first device, the sums over processes, and the update.
+
+    Other devices of a process add their gradients before, and get the parameters afterwards. Whether a step is one
+    program follows from what is the same in all processes alone, since all have to exchange in the same way.
+
+    Args:
+        store: of one process of the job.
+        world: the job.
+    """
+
+    least_devices = 1
+
+    def __init__(self, store: OverProcesses, world: World):
+        super().__init__(store)
+        self._world = world
+
+    def _team(self, store: LocalStore, contexts: tuple[Context, ...]) -> Team | None:
+        from mixnet.distributed.team import WorldTeam
+
+        home = contexts[0]
+        if home.device.platform != "cpu":  # the job's programs run on the host
+            return None
+        if (home,) not in self._teams:
+            self._teams[home,] = WorldTeam(self._world, home)
+            self._gather(store, home)
+        return self._teams[home,]
+
+    def _is_plain(self, store: LocalStore, groups: Groups, outs: Groups) -> bool:
+        if not super()._is_plain(store, groups, outs):
+            return False
+        return len({group[0].dtype for group in groups.values()}) == 1  # they travel as one
+
+    def _run(self, store: Any, team: Team, groups: Groups, outs: Groups) -> bool:
+        values = store.own_sums(groups, team.contexts[0])
+        step = JointStep(team)
+        stored = [store.stored[key] for key in groups]
+        sums = step.sums([[value] for value in values])
+        assert sums is not None  # one device is like itself
+        del values
+        try:
+            _update(store, groups, stored, sums)
+            del sums
+        finally:
+            step.hand_over()
+        store.pull(outs, 0)
+        return True
+
+
+def _only_records(updater: Any) -> bool:
+    """Whether an update is known to record operations alone: an optimizer of somebody's own may read arrays."""
+    if type(updater) is not Updater:
+        return False
+    return type(updater.optimizer).__module__.startswith(Optimizer.__module__.rpartition(".")[0])
+
+
+def _update(store: LocalStore, keys: Any, stored: Sequence[NDArray], sums: Sequence[Value]) -> None:
+    """Record the optimizer's update of all values."""
+    totals = [value._wrap(total) for value, total in zip(stored, sums, strict=True)]
+    store.updater(list(keys), totals, list(stored))  # type: ignore[misc, arg-type]
+
+
+def _plain(array: NDArray) -> Value:
+    """The value without its place on a tape."""
+    value = array._read()
+    return value if value.node is None else value.alias()

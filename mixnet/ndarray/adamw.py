@@ -1,0 +1,81 @@
+"""AdamW of ``mx.nd.contrib`` and ``mx.sym.contrib``, written once: its loss scale may be a number."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+Call = Callable[[str, Sequence[Any], dict[str, Any], Any, "str | None"], Any]
+
+
+def adamw_functions(
+    scale: Callable[[Any, Any], Any], call: Call
+) -> tuple[Callable[..., Any], Callable[..., Any]]:
+    """``adamw_update`` and ``mp_adamw_update`` of arrays or of symbols.
+
+    Args:
+        scale: makes an array or a symbol of a loss scale, which may be one already, for a weight.
+        call: calls an operator by its name, on arrays, with attributes, ``out`` and ``name``.
+    """
+
+    def adamw_update(
+        weight: Any,
+        grad: Any,
+        mean: Any,
+        var: Any,
+        rescale_grad: Any,
+        lr: float,
+        eta: float,
+        beta1: float = 0.9,
+        beta2: float = 0.999,
+        epsilon: float = 1e-8,
+        wd: float = 0,
+        clip_gradient: float = -1,
+        out: Any = None,
+        name: str | None = None,
+        **kwargs: Any,
+    ) -> Any:
+        """One step of Adam with the decay apart from the gradient; ``eta`` scales both.
+
+        Args:
+            mean: state, written.
+            var: state, written.
+            rescale_grad: the loss scale, a number or an array or symbol of one; where it is 0 or not finite,
+                weight and states stay as they are.
+            wd: decay.
+            clip_gradient: greatest size of a gradient's element, none if below 0.
+        """
+        attributes = {
+            "lr": lr, "eta": eta, "beta1": beta1, "beta2": beta2, "epsilon": epsilon, "wd": wd,
+            "clip_gradient": clip_gradient, **kwargs,
+        }  # fmt: skip
+        arrays = [weight, grad, mean, var, scale(rescale_grad, weight)]
+        return call("_adamw_update", arrays, attributes, out, name)
+
+    def mp_adamw_update(
+        weight: Any,
+        grad: Any,
+        mean: Any,
+        var: Any,
+        weight32: Any,
+        rescale_grad: Any,
+        lr: float,
+        eta: float,
+        beta1: float = 0.9,
+        beta2: float = 0.999,
+        epsilon: float = 1e-8,
+        wd: float = 0,
+        clip_gradient: float = -1,
+        out: Any = None,
+        name: str | None = None,
+        **kwargs: Any,
+    ) -> Any:
+        """``adamw_update`` of a half-precision weight with its float32 copy ``weight32``, written."""
+        attributes = {
+            "lr": lr, "eta": eta, "beta1": beta1, "beta2": beta2, "epsilon": epsilon, "wd": wd,
+            "clip_gradient": clip_gradient, **kwargs,
+        }  # fmt: skip
+        arrays = [weight, grad, mean, var, weight32, scale(rescale_grad, weight)]
+        return call("_mp_adamw_update", arrays, attributes, out, name)
+
+    return adamw_update, mp_adamw_update

@@ -1,0 +1,241 @@
+"""Conversions of operators on integers of 8 bits: pairs of ``QuantizeLinear`` and ``DequantizeLinear``.
+
+Between the two stand ONNX's float operators; a runtime puts the three together to one on integers (ONNX calls this form QDQ). It
+needs ranges that were measured: without them an operator is written by what it computes.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from mixnet.onnx.export.builder import Builder
+from mixnet.onnx.export.layers import pooled
+from mixnet.onnx.export.table import Call, NotHere, converts
+from mixnet.ops.quantized.fused import body_order, parts_of
+from mixnet.ops.quantized.quantize import LIMITS, STEPS
+
+
+def _known(b: Builder, name: str) -> np.ndarray:
+    found = b.known(name)
+    if found is None:
+        raise NotHere
+    return found
+
+
+def _step(b: Builder, low: str, high: str, dtype: Any, steps: float | None = None) -> np.ndarray:
+    """What one step of integers stands for."""
+    end = max(abs(_known(b, each)).max() for each in (low, high))
+    number = steps or STEPS[np.dtype(dtype).name]
+    return np.asarray(end / number if end > 0 else 1 / number, np.float32)
+
+
+def _restored(b: Builder, value: str, step: np.ndarray, dtype: Any, axis: int | None = None) -> str:
+    """Integers as floats."""
+    zero = b.constant(np.zeros(step.shape, dtype))
+    return str(b.DequantizeLinear(value, step, zero, axis=axis))
+
+
+def _rounded(b: Builder, value: str, step: np.ndarray, dtype: Any) -> str:
+    """Floats as integers."""
+    return str(b.QuantizeLinear(value, step, b.constant(np.zeros((), dtype))))
+
+
+def _measured(call: Call) -> tuple[float, float]:
+    low, high = call["min_calib_range"], call["max_calib_range"]
+    if low is None or high is None:
+        raise NotHere
+    return float(low), float(high)
+
+
+def _in_range(b: Builder, call: Call, value: str) -> list[str]:
+    """Floats as integers of the range that was measured, and the range."""
+    low, high = _measured(call)
+    ends = [b.constant(np.asarray([each], np.float32)) for each in (low, high)]
+    dtype = call.out_dtypes[0]
+    return [_rounded(b, value, _step(b, ends[0], ends[1], dtype), dtype), *ends]
+
+
+def _same_range(b: Builder, call: Call, value: str) -> list[str]:
+    """Floats as integers of the range of the first input."""
+    _, low, high = call.inputs[:3]
+    dtype = call.out_dtypes[0]
+    return [_rounded(b, value, _step(b, low, high, dtype), dtype), low, high]
+
+
+def _first(b: Builder, call: Call) -> str:
+    x, low, high = call.inputs[:3]
+    return _restored(b, x, _step(b, low, high, call.dtype), call.dtype)
+
+
+@converts("_contrib_quantize_v2")
+def _(b: Builder, call: Call) -> list[str]:
+    if call.dtype != np.float32:
+        raise NotHere
+    return _in_range(b, call, call.x)
+
+
+@converts("_contrib_dequantize")
+def _(b: Builder, call: Call) -> str:
+    if call.dtype.name not in LIMITS:
+        raise NotHere
+    return _first(b, call)
+
+
+@converts("_contrib_quantized_flatten")
+def _(b: Builder, call: Call) -> list[str]:
+    return [b.Flatten(call.x, axis=1), *call.inputs[1:]]
+
+
+@converts("_contrib_quantized_act")
+def _(b: Builder, call: Call) -> list[str]:
+    return _same_range(b, call, b.Relu(_first(b, call)))
+
+
+@converts("_contrib_quantized_pooling")
+def _(b: Builder, call: Call) -> list[str]:
+    return _same_range(b, call, pooled(b, call, _first(b, call)))
+
+
+@converts("_contrib_quantized_elemwise_add")
+def _(b: Builder, call: Call) -> list[str]:
+    _measured(call)
+    one, two, *ends = call.inputs
+    left = _restored(b, one, _step(b, ends[0], ends[1], call.dtypes[0]), call.dtypes[0])
+    right = _restored(b, two, _step(b, ends[2], ends[3], call.dtypes[1]), call.dtypes[1])
+    return _in_range(b, call, b.Add(left, right))
+
+
+@converts("_contrib_quantized_concat")
+def _(b: Builder, call: Call) -> list[str]:
+    count = call["num_args"]
+    ends = call.inputs[count:]
+    parts = [
+        _restored(b, x, _step(b, ends[2 * i], ends[2 * i + 1], call.dtypes[i]), call.dtypes[i])
+        for i, x in enumerate(call.inputs[:count])
+    ]
+    low = b.constant(np.min([_known(b, each) for each in ends[::2]], 0))
+    high = b.constant(np.max([_known(b, each) for each in ends[1::2]], 0))
+    dtype = call.out_dtypes[0]
+    joined = b.Concat(*parts, axis=call.axis(call["dim"]))
+    return [_rounded(b, joined, _step(b, low, high, dtype), dtype), low, high]
+
+
+@converts("_contrib_quantized_batch_norm")
+def _(b: Builder, call: Call) -> list[str]:
+    x, gamma, beta, mean, var, low, high = call.inputs
+    data = _restored(b, x, _step(b, low, high, call.dtype), call.dtype)
+    if call["fix_gamma"]:
+        gamma = b.constant(np.ones_like(_known(b, gamma)))
+    if call.axis(call["axis"]) != 1:
+        raise NotHere
+    found = b.BatchNormalization(data, gamma, beta, mean, var, epsilon=float(call["eps"]))
+    return _in_range(b, call, found)
+
+
+# ---- fused layers ---------------------------------------------------------------------------------
+
+
+def _activated(b: Builder, node: Any, value: str) -> str:
+    if node is None:
+        return value
+    known = node.op.keywords(node.statics, node.scalars)
+    if node.op.name == "Activation" and known["act_type"] == "relu":
+        return str(b.Relu(value))
+    if node.op.name == "clip":
+        ends = [np.asarray(known[each], np.float32) for each in ("a_min", "a_max")]
+        return str(b.Clip(value, *ends))
+    if node.op.name == "LeakyReLU" and known["act_type"] == "leaky":
+        return str(b.LeakyRelu(value, alpha=float(known["slope"])))
+    raise NotHere
+
+
+def _whole_bias(b: Builder, bias: np.ndarray | None, step: np.ndarray) -> str | None:
+    if bias is None:
+        return None
+    limits = np.iinfo(np.int32)
+    whole = np.clip(np.round(bias.astype(np.float64) / step), limits.min, limits.max)
+    step = np.broadcast_to(step, bias.shape).astype(np.float32)
+    return str(b.DequantizeLinear(whole.astype(np.int32), np.ascontiguousarray(step), axis=0))
+
+
+def _whole_weight(b: Builder, weight: np.ndarray, step: np.ndarray) -> str:
+    shape = (-1, *[1] * (weight.ndim - 1))
+    whole = np.clip(np.round(weight / step.reshape(shape)), *LIMITS["int8"]).astype(np.int8)
+    return _restored(b, b.constant(whole), step, np.int8, axis=0)
+
+
+def _channel_steps(weight: np.ndarray) -> np.ndarray:
+    end = np.abs(weight).reshape(len(weight), -1).max(1)
+    return (np.where(end > 0, end, 1) / STEPS["int8"]).astype(np.float32)
+
+
+@converts("_sg_mkldnn_conv")
+def _(b: Builder, call: Call) -> Any:
+    if not call["quantized"]:
+        raise NotHere
+    parts = parts_of(call["subgraphs"][0])
+    names = body_order(parts)
+    given = dict(zip(names, call.inputs, strict=False))
+    low, high, *others = call.inputs[len(names) :]
+    step = _step(b, low, high, call.dtype)
+    weight, bias = _folded(b, parts, given)
+    steps = _channel_steps(weight)
+    known = parts.layer.op.keywords(parts.layer.statics)
+    count = len(known["kernel"])
+    found = b.Conv(
+        _restored(b, call.x, step, call.dtype), _whole_weight(b, weight, steps), _whole_bias(b, bias, step * steps),
+        kernel_shape=list(known["kernel"]), pads=list(known["pad"] or (0,) * count) * 2,
+        strides=list(known["stride"] or (1,) * count), dilations=list(known["dilate"] or (1,) * count),
+        group=known["num_group"],
+    )  # fmt: skip
+    found = _activated(b, parts.act, found)
+    if parts.sum is not None:
+        dtype = call.dtypes[names.index("sum")]
+        added = _restored(b, given["sum"], _step(b, others[0], others[1], dtype), dtype)
+        found = _activated(b, parts.post_act, b.Add(found, added))
+    return found if call["enable_float_output"] else _in_range(b, call, found)
+
+
+def _folded(b: Builder, parts: Any, given: dict[str, str]) -> tuple[np.ndarray, np.ndarray | None]:
+    weight = _known(b, given["weight"])
+    bias = _known(b, given["bias"]) if "bias" in given else None
+    if parts.norm is None:
+        return weight, bias
+    known = parts.norm.op.keywords(parts.norm.statics)
+    gamma, beta, mean, var = (_known(b, given[n]) for n in ("gamma", "beta", "mean", "var"))
+    factor = (1 if known["fix_gamma"] else gamma) / np.sqrt(var + known["eps"])
+    shift = beta + ((0 if bias is None else bias) - mean) * factor
+    return weight * factor.reshape(-1, *[1] * (weight.ndim - 1)), shift
+
+
+@converts("_sg_mkldnn_fully_connected")
+def _(b: Builder, call: Call) -> Any:
+    if not call["quantized"]:
+        raise NotHere
+    parts = parts_of(call["subgraphs"][0])
+    names = body_order(parts)
+    given = dict(zip(names, call.inputs, strict=False))
+    low, high, *others = call.inputs[len(names) :]
+    step = _step(b, low, high, call.dtype)
+    if call["channel_wise_quantize"]:
+        weight, bias = _folded(b, parts, given)
+        steps = _channel_steps(weight)
+        matrix, added = _whole_weight(b, weight, steps), _whole_bias(b, bias, step * steps)
+    else:
+        steps = _step(b, others[0], others[1], np.int8, LIMITS["int8"][1])
+        matrix, added, bias = _restored(b, given["weight"], steps, np.int8), None, None
+        if "bias" in given:
+            scale = _step(b, others[2], others[3], np.int8, LIMITS["int8"][1])
+            bias = _known(b, given["bias"]) * scale
+            added = _whole_bias(b, bias, step * steps)
+    x = _restored(b, call.x, step, call.dtype)
+    known = parts.layer.op.keywords(parts.layer.statics)
+    if known["flatten"] or call.ndim == 2:
+        found = b.Gemm(x if call.ndim == 2 else b.Flatten(x, axis=1), matrix, added, transB=1)
+    else:
+        found = b.MatMul(x, b.Transpose(matrix, perm=[1, 0]))
+        found = found if added is None else b.Add(found, added)
+    found = _activated(b, parts.act, found)
+    return found if call["enable_float_output"] else _in_range(b, call, found)

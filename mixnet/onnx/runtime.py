@@ -1,0 +1,127 @@
+"""Backends that compute with ONNX Runtime: on CPUs, and with TensorRT or CUDA where its package has them."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from mixnet.base import MXNetError
+from mixnet.graph.node import Node
+from mixnet.onnx.export.export_model import DEFAULT_OPSET
+from mixnet.onnx.export.model import Input, to_model
+from mixnet.onnx.export.table import CONVERSIONS, REASONS
+from mixnet.symbol.backend import Backend
+from mixnet.symbol.symbol import Symbol
+
+_FP16 = "MXNET_TENSORRT_USE_FP16"
+
+
+def set_use_fp16(status: bool) -> None:
+    """Let TensorRT compute in float16, from the next network on that is optimized."""
+    os.environ[_FP16] = str(int(bool(status)))
+
+
+def get_use_fp16() -> bool:
+    """Whether TensorRT computes in float16; it does unless it was told otherwise."""
+    return os.environ.get(_FP16, "1") not in ("0", "")
+
+
+def runtime_package() -> Any:
+    """The package ``onnxruntime``.
+
+    Raises:
+        MXNetError: it is not installed; says how to get it.
+    """
+    try:
+        import onnxruntime
+    except ImportError as error:
+        raise MXNetError(
+            f"The backend ONNXRuntime needs the package onnxruntime, which is not there ({error}). Install it with "
+            f"pip install 'mixnet[onnxruntime]'."
+        ) from None
+    return onnxruntime
+
+
+class ONNXRuntime(Backend):
+    """Computes what has a form in ONNX.
+
+    Options: ``providers``, a list of ONNX Runtime's, by default CUDA's where it is installed, else the CPU's; ``threads``, how many
+    it uses.
+    """
+
+    preferred = ("CUDAExecutionProvider", "CPUExecutionProvider")
+
+    def takes(self, node: Node) -> bool:
+        """Whether ONNX has the operator."""
+        return node.op.name in CONVERSIONS and node.op.name not in REASONS and not node.op.takes_key
+
+    def providers(self) -> list[str]:
+        """Providers that are installed, the best first."""
+        have = runtime_package().get_available_providers()
+        return [each for each in self.preferred if each in have]
+
+    def optimize(
+        self, symbol: Symbol, arrays: Mapping[str, Any], options: dict[str, Any]
+    ) -> Symbol:
+        """The symbol with ONNX Runtime's parts.
+
+        Raises:
+            MXNetError: what it needs is not installed.
+        """
+        options = {**options, "providers": list(options.get("providers") or self.providers())}
+        return super().optimize(symbol, arrays, options)
+
+    def compile(
+        self, symbol: Symbol, arrays: Mapping[str, np.ndarray], options: dict[str, Any]
+    ) -> Any:
+        """A session for each set of shapes; the function that runs them."""
+        runtime = runtime_package()
+        names = [name for name in symbol.list_inputs() if name not in arrays]
+        settings = runtime.SessionOptions()
+        settings.intra_op_num_threads = int(options.get("threads", 0))
+        settings.log_severity_level = 3
+        providers = options["providers"]
+        sessions: dict[Any, Any] = {}
+
+        def call(*given: np.ndarray) -> list[np.ndarray]:
+            key = tuple((each.shape, each.dtype) for each in given)
+            if key not in sessions:
+                inputs = [Input(n, x.shape, x.dtype) for n, x in zip(names, given, strict=True)]
+                outputs = [f"result{i}" for i in range(len(symbol))]
+                model, _ = to_model(symbol.graph, inputs, arrays, outputs, DEFAULT_OPSET)
+                sessions[key] = runtime.InferenceSession(
+                    model.SerializeToString(), settings, providers=providers
+                )
+            session = sessions[key]
+            read = {each.name for each in session.get_inputs()}
+            feeds = {n: x for n, x in zip(names, given, strict=True) if n in read}
+            return list(session.run(None, feeds))
+
+        return call
+
+
+class TensorRT(ONNXRuntime):
+    """ONNX Runtime with TensorRT's provider.
+
+    Options: as of ``ONNXRuntime``.
+    """
+
+    preferred = ("TensorrtExecutionProvider", "CUDAExecutionProvider")
+
+    def providers(self) -> list[str]:
+        """TensorRT's provider with its settings, then CUDA's.
+
+        Raises:
+            MXNetError: it is not installed.
+        """
+        found = super().providers()
+        if self.preferred[0] not in found:
+            raise MXNetError(
+                "The backend TensorRT needs onnxruntime-gpu with TensorRT's libraries, which are not there. Take "
+                "backend='ONNXRuntime', or 'XLA'."
+            )
+        settings = {"trt_fp16_enable": get_use_fp16()}
+        return [(found[0], settings), *found[1:]]  # type: ignore[list-item]

@@ -1,0 +1,125 @@
+"""Arrays made of nothing: constants and ranges."""
+
+from __future__ import annotations
+
+import math
+
+import jax.numpy as jnp
+
+from mixnet.base import AttributeValueError
+from mixnet.ops.registry import op
+from mixnet.ops.schema.attributes import Axis, Count, DType, Extents, Long, Positive, Scalar
+
+
+@op("_zeros", differentiable=False, flops=0)
+def zeros(*, shape: Extents = (), ctx: str = "", dtype: DType = "float32"):
+    """Zeros."""
+    return jnp.zeros(shape, dtype)
+
+
+@op("_ones", differentiable=False, flops=0)
+def ones(*, shape: Extents = (), ctx: str = "", dtype: DType = "float32"):
+    """Ones."""
+    return jnp.ones(shape, dtype)
+
+
+@op("_full", differentiable=False, flops=0)
+def full(*, shape: Extents = (), ctx: str = "", dtype: DType = "float32", value: Scalar):
+    """One number everywhere."""
+    return jnp.broadcast_to(jnp.asarray(value).astype(dtype), shape)
+
+
+@op("_eye", differentiable=False)
+def eye(*, N: Count, M: Count = 0, k: Long = 0, ctx: str = "", dtype: DType = "float32"):
+    """A matrix with ones on diagonal ``k``; ``M`` columns, ``N`` if 0."""
+    return jnp.eye(N, M or N, k, dtype)
+
+
+def steps_between(
+    name: str, start: float, stop: float | None, step: float
+) -> tuple[float, float, int]:
+    """Where a range of numbers starts and stops, and how many it has; none if they lead away.
+
+    Raises:
+        AttributeValueError: one of the numbers is not finite, or ``step`` is 0.
+    """
+    start, stop = (0.0, start) if stop is None else (start, stop)
+    if not step or not all(map(math.isfinite, (start, stop, step))):
+        raise AttributeValueError(
+            f"{name}: start={start:g}, stop={stop:g}, step={step:g} is out of range; give finite "
+            f"numbers, and a step other than 0."
+        )
+    count = max(0, math.ceil((stop - start) / step))
+    if count >= 2**31:
+        raise AttributeValueError(
+            f"{name}: start={start:g}, stop={stop:g}, step={step:g} is out of range; that would be "
+            f"{count:g} numbers, more than an array holds."
+        )
+    return start, stop, count
+
+
+@op("_arange", differentiable=False, flops=0)
+def arange(
+    *,
+    start: float,
+    stop: float | None = None,
+    step: float = 1.0,
+    repeat: Positive = 1,
+    infer_range: bool = False,
+    ctx: str = "",
+    dtype: DType = "float32",
+):
+    """Numbers from ``start`` to below ``stop``, each ``repeat`` times; from 0 if ``stop`` is None.
+
+    Raises:
+        AttributeValueError: ``step`` leads away from ``stop``.
+    """
+    start, stop, count = steps_between("_arange", start, stop, step)
+    if (stop - start) * step < 0:
+        raise AttributeValueError(
+            f"_arange: step={step:g} is out of range, it leads away from start={start:g} to stop="
+            f"{stop:g}; give it the other sign."
+        )
+    numbers = start + step * jnp.arange(count, dtype=jnp.float64)
+    return jnp.repeat(numbers, repeat).astype(dtype)
+
+
+@op("_linspace", differentiable=False)
+def linspace(
+    *,
+    start: float,
+    stop: float | None = None,
+    step: float = 1.0,
+    repeat: Positive = 1,
+    infer_range: bool = False,
+    ctx: str = "",
+    dtype: DType = "float32",
+    num: Count = 50,
+    endpoint: bool = True,
+):
+    """``num`` numbers at equal distances from ``start`` to ``stop``."""
+    return jnp.linspace(
+        start, 1.0 if stop is None else stop, num, endpoint, dtype=jnp.float64
+    ).astype(dtype)
+
+
+@op("_contrib_arange_like", differentiable=False)
+def arange_like(
+    data,
+    *,
+    start: float = 0.0,
+    step: float = 1.0,
+    repeat: Positive = 1,
+    ctx: str = "",
+    axis: Axis | None = None,
+):
+    """Numbers from ``start`` on, each ``repeat`` times, as many as ``data`` has.
+
+    Returns:
+        The shape of ``data``, or ``(data.shape[axis],)``, in the dtype of ``data``.
+
+    Source: MXNet operator ``_contrib_arange_like``.
+    """
+    shape = data.shape if axis is None else (data.shape[axis],)
+    steps = jnp.arange(math.prod(shape), dtype=jnp.int64) // repeat
+    return (start + step * steps).reshape(shape).astype(data.dtype)

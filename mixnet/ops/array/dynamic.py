@@ -1,0 +1,145 @@
+"""Operators whose result has as many elements as the values say: the values are read first."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from mixnet.base import AttributeValueError, DTypeError, ShapeError, TraceError
+from mixnet.ops.registry import op
+from mixnet.ops.schema.attributes import Axis, Count
+
+
+def _known(name: str, size: int | None) -> int:
+    if size is None:
+        raise TraceError(
+            f"{name}: the shape of the result depends on values, which a graph does not have. Call "
+            f"it on arrays, outside of hybridized blocks and symbols."
+        )
+    return size
+
+
+@op("_contrib_boolean_mask", aliases=["_npi_boolean_mask"])
+def boolean_mask(data, index, *, axis: Axis = 0, size: int | None = None):
+    """The slices of ``data`` along ``axis`` where ``index`` is not 0.
+
+    Args:
+        data: any shape.
+        index: 1-D, with the extent of that axis.
+        size: how many there are; read off ``index`` where it is left out.
+
+    Source: MXNet operator ``_contrib_boolean_mask``.
+    """
+    if index.ndim != 1 or index.shape[0] != data.shape[axis]:
+        raise ShapeError(
+            f"boolean_mask: index of shape {index.shape} needs one element for each of the "
+            f"{data.shape[axis]} slices of data {data.shape} along axis {axis}."
+        )
+    (where,) = jnp.nonzero(index, size=_known("boolean_mask", size))
+    return jnp.take(data, where, axis)
+
+
+@boolean_mask.set_size
+def _(index):
+    return np.count_nonzero(index)
+
+
+@op("_npx_nonzero", aliases=["_npi_nonzero"], differentiable=False)
+def nonzero(x, *, size: int | None = None):
+    """The indices of the elements that are not 0: one row each, one column for each axis; int64.
+
+    Source: MXNet operator ``_npx_nonzero``.
+    """
+    count = _known("nonzero", size)
+    if not x.ndim:
+        return jnp.zeros((count, 0), jnp.int64)
+    return jnp.stack(jnp.nonzero(x, size=count), axis=1).astype(jnp.int64)
+
+
+@nonzero.set_size
+def _(x):
+    return np.count_nonzero(x)
+
+
+def _unique_outputs(return_index: bool, return_inverse: bool, return_counts: bool) -> int:
+    return 1 + return_index + return_inverse + return_counts
+
+
+@op("_npi_unique", outputs=_unique_outputs, differentiable=False)
+def unique(
+    data,
+    *,
+    return_index: bool = False,
+    return_inverse: bool = False,
+    return_counts: bool = False,
+    axis: Axis | None = None,
+    size: int | None = None,
+):
+    """The different elements, or slices along ``axis``, in rising order.
+
+    Returns:
+        Also where each occurs first, which one each element is, and how often each occurs, as
+        asked for; int64.
+
+    Source: MXNet operator ``_npi_unique``.
+    """
+    count = _known("unique", size)
+    found = jnp.unique(data, True, True, True, axis, size=count)
+    values, first, inverse, counts = found
+    extras = [(return_index, first), (return_inverse, inverse), (return_counts, counts)]
+    kept = [each.reshape(-1).astype(jnp.int64) for asked, each in extras if asked]
+    return (values, *kept)
+
+
+@unique.set_size
+def _(data, axis):
+    return np.unique(data, axis=axis).shape[axis or 0]
+
+
+@op(
+    "_npi_bincount",
+    arguments=lambda has_weights: ("data", "weights") if has_weights else ("data",),
+    differentiable=False,
+)
+def bincount(
+    data, weights=None, *, minlength: Count = 0, has_weights: bool = False, size: int | None = None
+):
+    """How often each whole number from 0 on occurs in ``data``, or the sum of its weights.
+
+    Returns:
+        As many as the largest number and one, ``minlength`` at least; in the dtype of the weights,
+        or of ``data``.
+
+    Raises:
+        DTypeError: ``data`` does not hold whole numbers.
+        ShapeError: ``data`` is not 1-D.
+
+    Source: MXNet operator ``_npi_bincount``.
+    """
+    if not jnp.issubdtype(data.dtype, jnp.integer):
+        raise DTypeError(f"bincount takes whole numbers, not {data.dtype.name}.")
+    if data.ndim != 1:
+        raise ShapeError(f"bincount takes a 1-D array, not one of shape {data.shape}.")
+    length = _known("bincount", size)
+    added: Any = 1 if weights is None else weights
+    dtype = data.dtype if weights is None else weights.dtype
+    return jnp.zeros((length,), dtype).at[data].add(jnp.asarray(added, dtype))
+
+
+@bincount.set_size
+def _(data, minlength):
+    if data.size and data.dtype.kind in "iu" and data.min() < 0:
+        raise AttributeValueError(f"bincount: {data.min()} in data is below 0.")
+    return max(int(data.max()) + 1 if data.size else 0, minlength)
+
+
+@op("_contrib_getnnz", differentiable=False)
+def getnnz(data, *, axis: Axis | None = None):
+    """How many elements are not 0, of a matrix or of each of its columns; int64.
+
+    Source: MXNet operator ``_contrib_getnnz``.
+    """
+    return jnp.sum(jax.lax.ne(data, jnp.zeros((), data.dtype)), axis, dtype=jnp.int64)

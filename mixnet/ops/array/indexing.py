@@ -1,0 +1,365 @@
+"""Picking elements by index arrays."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from mixnet.base import IndexingError, ShapeError
+from mixnet.ops.registry import op
+from mixnet.ops.schema.attributes import Axis, Count, DType, Extents, Positive, Shape
+
+
+def bounded(indices: Any, extent: int, mode: str) -> Any:
+    """Whole numbers within [0, extent): clipped to its ends, or wrapped around."""
+    whole = indices.astype(jnp.int64)
+    return whole % extent if mode == "wrap" else jnp.clip(whole, 0, extent - 1)
+
+
+@op("take", method=True, flops=0)
+def take(a, indices, *, axis: Axis = 0, mode: Literal["clip", "raise", "wrap"] = "clip"):
+    """Slices of ``a`` along ``axis`` at ``indices``, which are clipped or wrapped into range.
+
+    Returns:
+        ``a.shape[:axis] + indices.shape + a.shape[axis + 1:]``.
+
+    Source: MXNet operator ``take``.
+    """
+    axis = axis % a.ndim
+    return jnp.take(a, bounded(indices, a.shape[axis], mode), axis)
+
+
+@take.set_check_known("indices")
+def _(values, shape, *, axis, mode):
+    if mode == "raise" and shape:
+        _check_inside(values, axis % len(shape), shape[axis], least=0)
+
+
+@op("batch_take")
+def batch_take(a, indices):
+    """One element of every row: ``out[i] = a[i, indices[i]]``.
+
+    Source: MXNet operator ``batch_take``.
+    """
+    chosen = bounded(indices, a.shape[1], "clip").reshape(-1, 1)
+    return jnp.take_along_axis(a, chosen, 1).reshape(indices.shape)
+
+
+@op("pick", aliases=["choose_element_0index"], method=True, flops=0)
+def pick(
+    data,
+    index,
+    *,
+    axis: Axis | None = -1,
+    keepdims: bool = False,
+    mode: Literal["clip", "wrap"] = "clip",
+):
+    """One element along ``axis`` for each position of the other axes.
+
+    Source: MXNet operator ``pick``.
+    """
+    if axis is None:
+        out = data.reshape(-1)[bounded(index.reshape(-1), data.size, mode)]
+        return out.reshape(index.shape)
+    axis = axis % data.ndim
+    rest = data.shape[:axis] + data.shape[axis + 1 :]
+    if index.size != jnp.zeros(rest, bool).size:
+        raise ShapeError(
+            f"pick: index has shape {index.shape}; data {data.shape} without axis {axis} is {rest}."
+        )
+    chosen = jnp.expand_dims(bounded(index.reshape(rest), data.shape[axis], mode), axis)
+    out = jnp.take_along_axis(data, chosen, axis)
+    out = out if keepdims else jnp.squeeze(out, axis)
+    return out.reshape((1,)) if out.ndim == 0 else out
+
+
+@pick.set_gradient
+def _(head, out, data, index, *, axis, keepdims, mode):
+    # A comparison in place of a scatter: XLA fuses it with what reads it, and no array of zeros has
+    # to be filled first. Without an axis an element may be picked several times, which a scatter adds up.
+    if axis is None:
+        chosen = bounded(index.reshape(-1), data.size, mode)
+        flat = jnp.zeros(data.size, head.dtype).at[chosen].add(head.reshape(-1))
+        return flat.reshape(data.shape), None
+    axis = axis % data.ndim
+    rest = data.shape[:axis] + data.shape[axis + 1 :]
+    chosen = jnp.expand_dims(bounded(index.reshape(rest), data.shape[axis], mode), axis)
+    places = jax.lax.broadcasted_iota(chosen.dtype, data.shape, axis)
+    spread = jnp.expand_dims(head.reshape(rest), axis)
+    return jnp.where(places == chosen, spread, jnp.zeros((), head.dtype)), None
+
+
+@op("one_hot", method=True, differentiable=False, flops=0)
+def one_hot(
+    indices,
+    *,
+    depth: Count,
+    on_value: float = 1.0,
+    off_value: float = 0.0,
+    dtype: DType = "float32",
+):
+    """``on_value`` at each index of a new last axis of ``depth``, ``off_value`` elsewhere.
+
+    Source: MXNet operator ``one_hot``.
+    """
+    hot = indices.astype(jnp.int64)[..., None] == jnp.arange(depth)
+    return jnp.where(hot, on_value, off_value).astype(dtype)
+
+
+@op("gather_nd", flops=0)
+def gather_nd(data, indices):
+    """``data[indices[0], indices[1], ...]``: the first axis of ``indices`` runs over axes of data.
+
+    Source: MXNet operator ``gather_nd``.
+    """
+    return data[_places(indices, data.shape)]
+
+
+@gather_nd.set_check_known("indices")
+def _(values, shape):
+    for axis, (index, extent) in enumerate(zip(np.atleast_1d(values), shape, strict=False)):
+        _check_inside(index, axis, extent)
+
+
+def _check_inside(index: Any, axis: int, extent: int, least: int | None = None) -> None:
+    least = -extent if least is None else least
+    if index.size and not (least <= index.min() and index.max() < extent):
+        wrong = index.max() if index.max() >= extent else index.min()
+        raise IndexingError(
+            f"index {int(wrong)} is out of bounds for axis {axis}, which has {extent} element(s)"
+        )
+
+
+@op("scatter_nd")
+def scatter_nd(data, indices, *, shape: Extents):
+    """Zeros of ``shape`` with ``data`` at ``indices``, as ``gather_nd`` reads them.
+
+    Source: MXNet operator ``scatter_nd``.
+    """
+    return jnp.zeros(shape, data.dtype).at[_places(indices, shape)].set(data)
+
+
+@op("_scatter_set_nd")
+def scatter_set_nd(lhs, rhs, indices, *, shape: Shape):
+    """``lhs`` with ``rhs`` at ``indices``, as ``gather_nd`` reads them.
+
+    Args:
+        lhs: an array of ``shape``.
+        rhs: the new elements, in the dtype of ``lhs``.
+        indices: ``(axes, ...)``; its first axis runs over the first axes of ``lhs``.
+        shape: the shape of ``lhs``.
+
+    Raises:
+        ShapeError: ``lhs`` has not that shape.
+
+    Source: MXNet operator ``_scatter_set_nd``.
+    """
+    if lhs.shape != shape:
+        raise ShapeError(f"_scatter_set_nd: lhs is {lhs.shape}, shape={shape}; make them equal.")
+    return lhs.at[_places(indices, shape)].set(rhs)
+
+
+@op("_ravel_multi_index", aliases=["ravel_multi_index"], differentiable=False)
+def ravel_multi_index(data, *, shape: Shape = ()):
+    """Positions in the flattened array of elements given by one index for each axis.
+
+    Args:
+        data: ``(axes, ...)``, row ``i`` with the indices of axis ``i``; they are not checked.
+        shape: the array's extents; the first one is not needed and may be -1.
+
+    Returns:
+        ``data.shape[1:]`` in the dtype of ``data``.
+
+    Raises:
+        ShapeError: not one row for each axis of ``shape``.
+
+    Source: MXNet operator ``_ravel_multi_index``.
+    """
+    if not data.ndim or data.shape[0] != len(shape):
+        raise ShapeError(
+            f"ravel_multi_index: data is {data.shape}; shape={shape} needs a first axis of "
+            f"{len(shape)}, one row of indices for each axis."
+        )
+    rows = data.astype(jnp.int64)
+    position = jnp.zeros(data.shape[1:], jnp.int64)
+    for i, extent in enumerate(shape):
+        position = position * extent + rows[i] if i else rows[i]
+    return position.astype(data.dtype)
+
+
+@op("_unravel_index", aliases=["unravel_index"], differentiable=False)
+def unravel_index(data, *, shape: Shape = ()):
+    """One index for each axis from positions in the flattened array.
+
+    Args:
+        data: positions, any shape; they are not checked.
+        shape: the array's extents; the first one is not needed and may be -1.
+
+    Returns:
+        ``(len(shape), *data.shape)`` in the dtype of ``data``.
+
+    Raises:
+        ShapeError: ``shape`` is empty.
+
+    Source: MXNet operator ``_unravel_index``.
+    """
+    if not shape:
+        raise ShapeError("unravel_index: shape=() has no axes; give the shape of the array.")
+    rest, rows = data.astype(jnp.int64), []
+    for extent in reversed(shape[1:]):
+        # Towards zero, so that a position below 0 keeps its sign as in MXNet.
+        rows.append(jax.lax.rem(rest, jnp.full_like(rest, extent)))
+        rest = jax.lax.div(rest, jnp.full_like(rest, extent))
+    return jnp.stack([rest, *reversed(rows)]).astype(data.dtype)
+
+
+def _places(indices: Any, shape: tuple[int, ...]) -> tuple[Any, ...]:
+    whole = indices.astype(jnp.int64)
+    rows = [whole[i] for i in range(indices.shape[0])]
+    return tuple(jnp.where(r < 0, r + n, r) for r, n in zip(rows, shape, strict=False))
+
+
+@op("Embedding", flops=0)
+def embedding(
+    data,
+    weight,
+    *,
+    input_dim: Positive,
+    output_dim: Positive,
+    dtype: DType = "float32",
+    sparse_grad: bool = False,
+):
+    """Rows of ``weight`` at ``data``; indices outside are clipped.
+
+    Args:
+        data: indices, any shape.
+        weight: ``(input_dim, output_dim)``.
+
+    Returns:
+        ``data.shape + (output_dim,)``.
+
+    Source: MXNet operator ``Embedding``.
+    """
+    if weight.shape != (input_dim, output_dim):
+        raise ShapeError(
+            f"Embedding: weight is {weight.shape}, but input_dim and output_dim say "
+            f"{(input_dim, output_dim)}."
+        )
+    return jnp.take(weight, bounded(data, input_dim, "clip"), 0)
+
+
+@op("_contrib_SparseEmbedding")
+def sparse_embedding(
+    data,
+    weight,
+    *,
+    input_dim: Positive,
+    output_dim: Positive,
+    dtype: DType = "float32",
+    deterministic: bool = False,
+):
+    """Rows of ``weight`` at ``data``; the older name of ``Embedding`` with a row_sparse gradient.
+
+    ``deterministic`` is kept for MXNet programs: the gradient is the same in every run.
+
+    Source: MXNet operator ``_contrib_SparseEmbedding``.
+    """
+    return embedding.function(data, weight, input_dim=input_dim, output_dim=output_dim)
+
+
+def _rows_read(head, data, weight):
+    return data, head.reshape(-1, *weight.shape[1:])
+
+
+embedding.set_row_gradient("weight")(_rows_read)
+sparse_embedding.set_row_gradient("weight")(_rows_read)
+
+
+def _weight_shape(data, *, input_dim, output_dim):
+    return {"weight": (input_dim, output_dim)}
+
+
+embedding.infer_inputs(_weight_shape)
+sparse_embedding.infer_inputs(_weight_shape)
+
+
+@op("_contrib_index_copy")
+def index_copy(old_tensor, index_vector, new_tensor):
+    """The old tensor with the slices at ``index_vector`` replaced by those of the new one.
+
+    Args:
+        old_tensor: at least one axis.
+        index_vector: places on the first axis, ``(n,)``; where one occurs twice the last counts,
+            and one that the axis does not have is left out.
+        new_tensor: ``(n, *old_tensor.shape[1:])``.
+
+    Raises:
+        ShapeError: the shapes do not fit.
+
+    Source: MXNet operator ``_contrib_index_copy``.
+    """
+    wanted = (*index_vector.shape, *old_tensor.shape[1:])
+    if index_vector.ndim != 1 or new_tensor.shape != wanted:
+        raise ShapeError(
+            f"_contrib_index_copy: new_tensor is {new_tensor.shape}, but index_vector "
+            f"{index_vector.shape} (one axis) and old_tensor {old_tensor.shape} need {wanted}."
+        )
+    extent = old_tensor.shape[0]
+    index = index_vector.astype(jnp.int64)
+    # The last of equal places by rule, not by the order in which a device happens to write.
+    places = jnp.where((index >= 0) & (index < extent), index, extent)
+    order = jnp.arange(index.shape[0])
+    last = jnp.full(extent + 1, -1).at[places].max(order)
+    chosen = last[:extent]
+    kept = jnp.expand_dims(chosen < 0, range(1, old_tensor.ndim))
+    return jnp.where(kept, old_tensor, new_tensor[jnp.maximum(chosen, 0)])
+
+
+@op("_contrib_index_array", differentiable=False)
+def index_array(data, *, axes: Shape | None = None):
+    """At every place its own index, along all axes or along ``axes``.
+
+    Returns:
+        ``(*data.shape, number of axes)``, int64.
+
+    Raises:
+        ShapeError: the array has no such axis.
+
+    Source: MXNet operator ``_contrib_index_array``.
+    """
+    chosen = range(data.ndim) if axes is None else axes
+    for each in chosen:
+        if not -data.ndim <= each < data.ndim:
+            raise ShapeError(
+                f"_contrib_index_array: axis {each} does not exist in an array of {data.ndim} axes."
+            )
+    if not len(chosen):
+        raise ShapeError("_contrib_index_array: axes=() leaves no index; give one axis or more.")
+    parts = [jax.lax.broadcasted_iota(jnp.int64, data.shape, each % data.ndim) for each in chosen]
+    return jnp.stack(parts, -1)
+
+
+@op("fill_element_0index", differentiable=False)
+def fill_element_0index(lhs, mhs, rhs):
+    """One element of every row replaced: ``lhs[i, rhs[i]] = mhs[i]``.
+
+    Args:
+        lhs: ``(n, m)``.
+        mhs: ``(n,)``, values.
+        rhs: ``(n,)``, columns; a row keeps its elements where there is no such column.
+
+    Raises:
+        ShapeError: the arrays have other shapes.
+
+    Source: MXNet operator ``fill_element_0index``.
+    """
+    if lhs.ndim != 2 or mhs.shape != lhs.shape[:1] or rhs.shape != lhs.shape[:1]:
+        raise ShapeError(
+            f"fill_element_0index: lhs {lhs.shape}, mhs {mhs.shape} and rhs {rhs.shape} must be "
+            f"(n, m), (n,) and (n,)."
+        )
+    hit = jnp.arange(lhs.shape[1]) == rhs.astype(jnp.int64)[:, None]
+    return jnp.where(hit, mhs[:, None].astype(lhs.dtype), lhs)

@@ -1,0 +1,91 @@
+"""Reading and writing parts of arrays: what indexing records. Positions are inputs of the program."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+
+from mixnet.ops.registry import op
+from mixnet.ops.schema.attributes import Scalar, Scalars, Shape
+
+
+def _position(number: Any) -> Any:
+    return jnp.asarray(number).astype(jnp.int64)
+
+
+@op("_view")
+def view(data, *, offset: Scalar, shape: Shape):
+    """The ``shape`` that starts at element ``offset`` of the flattened ``data``."""
+    size = 1
+    for extent in shape:
+        size *= extent
+    return jax.lax.dynamic_slice(data.reshape(-1), (_position(offset),), (size,)).reshape(shape)
+
+
+@view.infer_outputs
+def _(data, *, offset, shape):
+    return [(shape, data[1])]
+
+
+@op("_view_write")
+def view_write(data, value, *, offset: Scalar):
+    """``data`` with ``value`` written from element ``offset`` of its flattened form on."""
+    flat = jax.lax.dynamic_update_slice(
+        data.reshape(-1), value.reshape(-1).astype(data.dtype), (_position(offset),)
+    )
+    return flat.reshape(data.shape)
+
+
+@op("_full_like_value")
+def full_like_value(data, *, value: Scalar):
+    """An array like ``data`` filled with ``value``."""
+    return jnp.broadcast_to(jnp.asarray(value).astype(data.dtype), data.shape)
+
+
+@op("_broadcast_cast")
+def broadcast_cast(value, *, shape: Shape, dtype: str):
+    """``value`` in the shape and dtype of what it is assigned to."""
+    extra = value.ndim - len(shape)
+    if extra > 0 and all(extent == 1 for extent in value.shape[:extra]):
+        value = value.reshape(value.shape[extra:])
+    return jnp.broadcast_to(value, shape).astype(dtype)
+
+
+@op("_block")
+def block(data, *, begin: Scalars, size: Shape, shape: Shape):
+    """The block of ``size`` at ``begin``, as ``shape``: basic indexing with steps of one."""
+    return jax.lax.dynamic_slice(data, [_position(b) for b in begin], size).reshape(shape)
+
+
+@op("_block_write")
+def block_write(data, value, *, begin: Scalars, size: Shape):
+    """``data`` with ``value``, of as many elements as ``size``, written at ``begin``."""
+    update = value.reshape(size).astype(data.dtype)
+    return jax.lax.dynamic_update_slice(data, update, [_position(b) for b in begin])
+
+
+def _key(pattern: tuple[Any, ...], indices: tuple[Any, ...]) -> tuple[Any, ...]:
+    """NumPy's index from its structure: arrays by number, slices as triples, None, Ellipsis."""
+    parts: list[Any] = []
+    for each in pattern:
+        if isinstance(each, tuple):
+            parts.append(slice(*each))
+        elif isinstance(each, int):
+            parts.append(indices[each])
+        else:
+            parts.append(Ellipsis if each == "..." else None)
+    return tuple(parts)
+
+
+@op("_index")
+def index(data, *indices, pattern: tuple):
+    """NumPy's indexing; ``pattern`` has triples for slices and numbers of ``indices``."""
+    return data[_key(pattern, indices)]
+
+
+@op("_index_write")
+def index_write(data, value, *indices, pattern: tuple):
+    """``data`` with ``value`` written where NumPy's index says."""
+    return data.at[_key(pattern, indices)].set(value.astype(data.dtype))

@@ -1,0 +1,42 @@
+"""A part of a graph that something else than XLA computes."""
+
+from __future__ import annotations
+
+from typing import Any, Protocol
+
+import jax
+
+from mixnet.ops.registry import op
+
+
+class Runner(Protocol):
+    """What computes a part."""
+
+    count: int
+
+    def structs(self, inputs: Any) -> list[jax.ShapeDtypeStruct]:
+        """Shapes and dtypes of the outputs, from those of the inputs."""
+
+    def run(self, *arrays: Any) -> list[Any]:
+        """The outputs."""
+
+
+@op(
+    "_backend_part",
+    num_args=None,
+    outputs=lambda part: part.count,
+    output_names=lambda part: [
+        f"output{i}" if part.count > 1 else "output" for i in range(part.count)
+    ],
+    differentiable=False,
+    calls_python=True,
+    shares=lambda part: part,
+)
+def backend_part(*data, part: Any):
+    """What a backend computes; see ``Symbol.optimize_for``.
+
+    Args:
+        data: what the part reads.
+        part: computes it.
+    """
+    return tuple(jax.pure_callback(part.run, part.structs(data), *data))

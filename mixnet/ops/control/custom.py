@@ -1,0 +1,222 @@
+"""Operators written by users in Python: a node that calls back from the compiled program."""
+
+from __future__ import annotations
+
+import logging
+from collections import Counter, deque
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any, Protocol
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from mixnet.base import MXNetError
+from mixnet.ops.registry import op
+from mixnet.private_jax.ending import filter_callback_errors, forget_failed_callback
+
+
+class Runner(Protocol):
+    """What an operator of a user offers to the node; see ``mixnet.operator``.
+
+    ``ticket`` is what a run gives for its gradient to find what the operator has kept.
+    """
+
+    arguments: list[str]
+    outputs: list[str]
+    states: list[str]
+
+    def structs(self, inputs: Sequence[Any]) -> tuple[list[tuple[int, ...]], list[np.dtype]]:
+        """Shapes and dtypes of the outputs for arguments of known ones."""
+
+    def input_shapes(self, shapes: Mapping[str, Any]) -> dict[str, tuple[int, ...]]:
+        """Shapes of arguments and states from those of some arguments."""
+
+    def forward(
+        self,
+        training: bool,
+        instance: int,
+        inputs: Sequence[np.ndarray],
+        states: Sequence[np.ndarray],
+    ) -> tuple[list[np.ndarray], float, list[np.ndarray]]:
+        """Outputs, ticket, new states."""
+
+    def backward(
+        self,
+        ticket: float,
+        heads: Sequence[np.ndarray],
+        inputs: Sequence[np.ndarray],
+        outputs: Sequence[np.ndarray],
+        states: Sequence[np.ndarray],
+    ) -> list[np.ndarray]:
+        """Gradients of the inputs."""
+
+
+_raised: deque[tuple[str, Exception]] = deque(maxlen=16)
+
+
+@contextmanager
+def keep_errors(op_type: str = "") -> Iterator[None]:
+    """Keep what Python raises that a program calls: XLA hands on its text alone.
+
+    Args:
+        op_type: the custom operator whose code runs; empty for code of the library.
+    """
+    try:
+        yield
+    except Exception as error:
+        _raised.append((op_type, error))
+        raise
+
+
+def _is_news(record: logging.LogRecord) -> bool:
+    """Whether JAX logs the error of a callback that nobody else tells: ours are raised at the reader."""
+    error = record.exc_info[1] if record.exc_info else None
+    return all(error is not original for _, original in _raised)
+
+
+filter_callback_errors(_is_news)
+
+
+def explained(error: Exception) -> Exception:
+    """The error of a program in terms of the Python that raised in it, if any did."""
+    text = str(error)
+    for op_type, original in list(_raised):
+        if error is original or (type(original).__name__ in text and str(original) in text):
+            _raised.remove((op_type, original))
+            forget_failed_callback()
+            if not op_type:
+                return original.with_traceback(None)
+            made = MXNetError(f"Custom: {op_type!r} raised {type(original).__name__}: {original}")
+            made.__cause__ = original
+            return made
+    return error
+
+
+FACTORIES: dict[str, Callable[..., Runner]] = {}
+registrations: Counter[str] = Counter()  # how often something was registered under a name
+_made: dict[Any, Runner] = {}
+
+
+def add_factory(op_type: str, factory: Callable[..., Runner]) -> None:
+    """Register a factory of runners; one that had the name before is forgotten."""
+    FACTORIES[op_type] = factory
+    registrations[op_type] += 1
+
+
+def runner_of(op_type: str, parameters: tuple[tuple[str, str], ...]) -> Runner:
+    """The runner of a registered operator with these parameters.
+
+    Raises:
+        MXNetError: nothing is registered under that name.
+    """
+    if op_type not in FACTORIES:
+        known = ", ".join(sorted(FACTORIES)) or "none yet"
+        raise MXNetError(
+            f"Custom: op_type={op_type!r} is not registered; there are: {known}. Register it with "
+            f"@mx.operator.register({op_type!r})."
+        )
+    key = (FACTORIES[op_type], parameters)
+    if key not in _made:
+        _made[key] = FACTORIES[op_type](**dict(parameters))
+    return _made[key]
+
+
+def _arguments(op_type: str, parameters: tuple) -> list[str]:
+    runner = runner_of(op_type, parameters)
+    return [*runner.arguments, *runner.states]
+
+
+def _states(op_type: str, parameters: tuple) -> range:
+    runner = runner_of(op_type, parameters)
+    count = len(runner.arguments)
+    return range(count, count + len(runner.states))
+
+
+def _visible(op_type: str, parameters: tuple) -> int:
+    return len(runner_of(op_type, parameters).outputs)
+
+
+# The output behind the visible ones is the ticket, a number that floats hold exactly.
+_TICKET = jax.ShapeDtypeStruct((1,), np.dtype("float32"))
+
+
+@op(
+    "Custom",
+    arguments=_arguments,
+    outputs=lambda op_type, parameters: _visible(op_type, parameters) + 1,
+    visible=_visible,
+    output_names=lambda op_type, parameters: runner_of(op_type, parameters).outputs,
+    states=_states,
+    num_args="num_args_",
+    calls_python=True,
+    shares=lambda instance: instance or None,
+    keeps_outputs=True,
+)
+def custom(
+    *data,
+    op_type: str,
+    parameters: tuple = (),
+    instance: int = 0,
+    registration: int = 0,
+    training,
+):
+    """The operator registered as ``op_type``; it runs in Python, on the host.
+
+    Args:
+        data: its arguments in order, then its auxiliary states.
+        instance: runs with the same number, other than 0, share one operator, as those of an
+            executor do.
+        registration: which of the registrations under this name is called, so that programs with an
+            earlier one are not taken for it.
+
+    Source: MXNet operator ``Custom``.
+    """
+    runner = runner_of(op_type, parameters)
+    count = len(runner.arguments)
+    shapes, dtypes = runner.structs(data[:count])
+    structs = [jax.ShapeDtypeStruct(s, d) for s, d in zip(shapes, dtypes, strict=True)]
+    structs += [_TICKET, *[jax.ShapeDtypeStruct(e.shape, e.dtype) for e in data[count:]]]
+
+    def call(*given: Any) -> list[np.ndarray]:
+        arrays = [np.asarray(each) for each in given]
+        with keep_errors(op_type):
+            outputs, ticket, states = runner.forward(
+                training, instance, arrays[:count], arrays[count:]
+            )
+        return [*outputs, np.array([ticket], np.float32), *states]
+
+    return tuple(jax.pure_callback(call, structs, *data))
+
+
+@custom.infer_inputs
+def _(op_type, parameters, **shapes):
+    runner = runner_of(op_type, parameters)
+    return runner.input_shapes(shapes) if runner.arguments[0] in shapes else {}
+
+
+@custom.set_gradient
+def _(heads, outputs, *data, op_type, parameters, instance, registration, training):
+    runner = runner_of(op_type, parameters)
+    made, count = len(runner.outputs), len(runner.arguments)
+    structs = [jax.ShapeDtypeStruct(each.shape, each.dtype) for each in data[:count]]
+
+    def call(*given: Any) -> list[np.ndarray]:
+        arrays = iter([np.asarray(each) for each in given])
+        ticket = float(next(arrays)[0])
+        parts = [
+            [next(arrays) for _ in range(each)] for each in (made, count, made, len(runner.states))
+        ]
+        with keep_errors(op_type):
+            return runner.backward(ticket, *parts)
+
+    # The states that the gradient sees are those that forward has left.
+    found = jax.pure_callback(
+        call, structs, outputs[made], *heads[:made], *data[:count], *outputs[:made],
+        *outputs[made + 1 :],
+    )  # fmt: skip
+    return tuple(
+        g if jnp.issubdtype(d.dtype, jnp.floating) else None
+        for g, d in zip(found, data, strict=False)
+    )

@@ -1,0 +1,153 @@
+"""Operators on NumPy arrays, where NumPy or OpenCV is quicker than the general way.
+
+Any operator runs on NumPy arrays primitive by primitive (``mixnet.runtime.interpret.on_numpy``). The ones
+here are what images go through before they are a batch. A function takes arrays and attributes
+of its operator; it returns ``NotImplemented`` for what it leaves to the general way, errors
+among it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from mixnet.base import AttributeValueError
+from mixnet.ops.random.threefry import threefry
+
+ON_HOST: dict[str, Callable[..., Any]] = {}
+
+
+def _of(name: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    def declare(function: Callable[..., Any]) -> Callable[..., Any]:
+        ON_HOST[name] = function
+        return function
+
+    return declare
+
+
+@_of("_view")
+def _view(data: Any, *, offset: float, shape: tuple[int, ...]) -> Any:
+    begin = int(offset)
+    return data.reshape(-1)[begin : begin + math.prod(shape)].reshape(shape)
+
+
+@_of("_npx_constraint_check")
+def _constraint_check(input: Any, *, msg: str = "Constraint violated.") -> Any:
+    if not np.all(input):
+        raise AttributeValueError(msg)
+    return np.ones((), bool)
+
+
+@_of("Cast")
+def _cast(data: Any, *, dtype: Any) -> Any:
+    kind = np.dtype(dtype) if dtype != "bfloat16" else None
+    if kind is None or (data.dtype.kind == "f" and kind.kind in "iu"):
+        return NotImplemented
+    return data.astype(kind)
+
+
+@_of("_image_to_tensor")
+def _to_tensor(data: Any) -> Any:
+    if data.ndim not in (3, 4) or (data.dtype.kind not in "iu" and data.dtype != np.float32):
+        return NotImplemented
+    if data.ndim == 3 and data.dtype == np.uint8 and data.size and data.flags.c_contiguous:
+        import cv2
+
+        made = np.empty((data.shape[2], *data.shape[:2]), np.float32)
+        for plane, pixels in zip(made, cv2.split(data), strict=True):  # each stays in the cache
+            plane[...] = pixels
+            plane /= np.float32(255)
+        return made
+    made = np.moveaxis(data, -1, -3).astype(np.float32, order="C")
+    made /= np.float32(255)
+    return made
+
+
+@_of("_image_normalize")
+def _normalize(data: Any, *, mean: tuple[float, ...], std: tuple[float, ...]) -> Any:
+    if data.ndim not in (3, 4) or data.dtype != np.float32:
+        return NotImplemented
+    channels = data.shape[-3]
+    parts = []
+    for given in (mean, std):
+        numbers = given[:1] if len(set(given)) == 1 else given
+        if channels not in (1, 3) or len(numbers) not in (1, channels):
+            return NotImplemented
+        parts.append(np.asarray(numbers, np.float32).reshape(-1, 1, 1))
+    made = data - parts[0]
+    made /= parts[1]
+    return made
+
+
+@_of("_image_crop")
+def _crop(data: Any, *, x: int, y: int, width: int, height: int) -> Any:
+    if data.ndim not in (3, 4):
+        return NotImplemented
+    rows, columns = data.shape[-3:-1]
+    if not (0 <= x <= columns - width and 0 <= y <= rows - height and min(width, height) > 0):
+        return NotImplemented
+    return data[..., y : y + height, x : x + width, :]
+
+
+@_of("_image_flip_left_right")
+def _flip_left_right(data: Any) -> Any:
+    return _mirrored(data, 1) if data.ndim == 3 else NotImplemented
+
+
+@_of("_image_flip_top_bottom")
+def _flip_top_bottom(data: Any) -> Any:
+    return _mirrored(data, 0) if data.ndim == 3 else NotImplemented
+
+
+def _mirrored(data: Any, axis: int) -> Any:
+    """Backwards along an axis; as a copy where that is quick, for what is next reads it faster."""
+    import cv2
+
+    plain = data.dtype in (np.uint8, np.float32) and data.flags.c_contiguous and data.size
+    if not plain or data.shape[2] > 4:
+        return np.flip(data, axis)
+    return cv2.flip(data, axis).reshape(data.shape)
+
+
+@_of("_image_resize")
+def _resize(data: Any, *, size: tuple[int, ...], keep_ratio: bool, interp: int) -> Any:
+    good = data.ndim == 3 and data.dtype in (np.uint8, np.float32) and data.shape[2] <= 4
+    if not good or len(size) not in (1, 2) or min(size) <= 0 or not 0 <= interp <= 4:
+        return NotImplemented
+    import cv2
+
+    height, width = data.shape[:2]
+    if len(size) == 2:
+        width, height = size
+    elif not keep_ratio:
+        width = height = size[0]
+    elif height > width:
+        width, height = size[0], int(height * size[0] / width)
+    else:
+        width, height = int(width * size[0] / height), size[0]
+    ipp: Any = getattr(cv2, "ipp", None) if interp in (1, 2) else None
+    before = ipp is not None and ipp.useIPP()
+    if before:
+        ipp.setUseIPP(False)  # Intel's kernels round otherwise than OpenCV's
+    try:
+        made = cv2.resize(np.ascontiguousarray(data), (width, height), interpolation=interp)
+    finally:
+        if before:
+            ipp.setUseIPP(True)
+    return made.reshape(height, width, data.shape[2])
+
+
+def _declare_random_flip(name: str, axis: int) -> None:
+    @_of(name)
+    def flip(data: Any, *, key: Any) -> Any:
+        if data.ndim != 3:
+            return NotImplemented
+        # As jax.random.bernoulli: below a half if the first of 64 random bits is 0.
+        return data if int(threefry(key, 0, 0)[0]) >> 31 else _mirrored(data, axis)
+
+
+_declare_random_flip("_image_random_flip_left_right", 1)
+_declare_random_flip("_image_random_flip_top_bottom", 0)

@@ -1,0 +1,109 @@
+"""Fused convolutions of integers of 8 bits with channels last, and the weights that they read.
+
+oneDNN inside XLA multiplies ``uint8`` by ``int8`` into int32 with the processor's own instructions (VNNI), see ``onednn.py``. It
+has none for two signed numbers, so signed data are made unsigned: 128 more, and 128 times the weights less.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import jax.numpy as jnp
+
+from mixnet.ops.lowering import onednn
+from mixnet.ops.lowering.convolution import ORDER
+from mixnet.ops.lowering.lowering import Lowering
+from mixnet.ops.nn.convolve import convolve
+from mixnet.ops.quantized.fused import (
+    Parts,
+    body_order,
+    folded_weights,
+    parts_of,
+    quantized_result,
+    weight_steps,
+    whole_weights,
+)
+
+_WEIGHTS = ("weight", "bias", "gamma", "beta", "mean", "var")
+
+
+def weight_names(parts: Parts) -> list[str]:
+    """The arrays that the integers of a fused convolution's weight are made from."""
+    return [name for name in body_order(parts) if name in _WEIGHTS]
+
+
+def prepare(*arrays: Any, body: Any, by_channel: bool) -> tuple[Any, Any, Any]:
+    """The weight's integers, what a step of them stands for, and the bias in floats.
+
+    Args:
+        arrays: those of ``weight_names``.
+        body: the subgraph of the fused convolution.
+        by_channel: whether each channel has steps of its own.
+    """
+    parts = parts_of(body)
+    given = dict(zip(weight_names(parts), arrays, strict=True))
+    weight, bias = folded_weights(parts, given.pop("weight"), given.pop("bias", None), **given)
+    steps = weight_steps(weight, by_channel)
+    if bias is None:
+        bias = jnp.zeros(weight.shape[0], weight.dtype)
+    return whole_weights(weight, steps), steps, bias
+
+
+def fused_convolution(
+    data: Any,
+    weight: Any,
+    steps: Any,
+    bias: Any,
+    *rest: Any,
+    body: Any,
+    method: str,
+    low: float | None,
+    high: float | None,
+    as_floats: bool,
+) -> tuple[Any, ...]:
+    """What ``_sg_mkldnn_conv`` gives, channels last.
+
+    Args:
+        data: ``(batch, height, width, channels)``.
+        weight: of ``prepare``, as what follows.
+        steps: of the weight.
+        bias: floats.
+        rest: the array that is added, if there is one; then the ends of the ranges of data and of that array.
+        body: the subgraph.
+        method: ``onednn`` or ``xla``.
+        low: least number measured; None if none was.
+        high: greatest number measured.
+        as_floats: whether floats are returned.
+    """
+    parts = parts_of(body)
+    other, ranges = (rest[0], rest[1:]) if parts.sum is not None else (None, rest)
+    known = parts.layer.op.keywords(parts.layer.statics)
+    window = (known["stride"] or (1, 1), known["pad"] or (0, 0), known["dilate"] or (1, 1))
+    if method == "onednn":
+        sums = _by_onednn(data, weight, *window)
+    else:
+        sums = convolve(
+            data.astype(jnp.float32), weight.astype(jnp.float32), window[0], [(p, p) for p in window[1]],
+            window[2], ORDER, known["num_group"],
+        )  # fmt: skip
+    return quantized_result(
+        parts, data, sums, steps, bias, other, ranges, low, high, as_floats, channel_axis=3
+    )
+
+
+def _by_onednn(
+    data: Any, weight: Any, stride: Sequence[int], pad: Sequence[int], dilate: Sequence[int]
+) -> Any:
+    pads = [(p, p) for p in pad]
+    if data.dtype == jnp.uint8:
+        return onednn.convolution(data, weight, stride=stride, pads=pads, dilate=dilate)
+    unsigned = (data.astype(jnp.int16) + 128).astype(jnp.uint8)
+    widths = [(0, 0), *pads, (0, 0)]
+    padded = jnp.pad(unsigned, widths, constant_values=128)
+    sums = onednn.convolution(padded, weight, stride=stride, pads=[(0, 0), (0, 0)], dilate=dilate)
+    return sums - 128 * weight.astype(jnp.int32).sum((1, 2, 3))
+
+
+WEIGHTS = Lowering("quantized_weights", prepare)
+CONVOLUTION = Lowering("quantized_convolution_channels_last", fused_convolution)

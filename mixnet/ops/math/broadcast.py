@@ -1,0 +1,126 @@
+"""Element-wise operators that repeat axes of extent one, and what repeats them alone."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import jax.numpy as jnp
+
+from mixnet.base import ShapeError
+from mixnet.ops.math.elementwise import BINARY, check_same_kind
+from mixnet.ops.registry import Op, op
+from mixnet.ops.schema.attributes import Axes, Extents, Shape
+
+_ALIASES = {"add": ["broadcast_plus"], "sub": ["broadcast_minus"]}
+
+
+def _declare(key: str) -> Op:
+    function, text, grad = BINARY[key]
+    name = f"broadcast_{key}"
+
+    def broadcasting(lhs, rhs):
+        check_broadcast(name, lhs.shape, rhs.shape)
+        check_same_kind(name, lhs, rhs)
+        return function(lhs, rhs).astype(lhs.dtype)
+
+    broadcasting.__doc__ = (
+        f"{text} Of two arrays; axes of extent one are repeated.\n\nSource: MXNet operator "
+        f"``{name}``."
+    )
+    return op(name, aliases=_ALIASES.get(key, []), differentiable=grad)(broadcasting)
+
+
+def check_broadcast(name: str, left: tuple[int, ...], right: tuple[int, ...]) -> None:
+    """Raise unless two shapes broadcast.
+
+    Raises:
+        ShapeError: they do not; the message has both.
+    """
+    pairs = zip(reversed(left), reversed(right), strict=False)
+    if any(a != b and a != 1 and b != 1 for a, b in pairs):
+        raise ShapeError(
+            f"{name}: shapes {left} and {right} do not fit: counted from the last axis, extents "
+            f"must be equal, or one of them 1. Reshape one of the arrays."
+        )
+
+
+for _key in BINARY:
+    _declare(_key)
+
+
+@op("broadcast_to", flops=0)
+def broadcast_to(data, *, shape: Extents = ()):
+    """Axes of extent one repeated to ``shape``; 0 there keeps an axis as it is.
+
+    Source: MXNet operator ``broadcast_to``.
+    """
+    if len(shape) != data.ndim:
+        raise ShapeError(f"broadcast_to: {data.shape} has not as many axes as {shape}.")
+    wanted = [n or d for n, d in zip(shape, data.shape, strict=True)]
+    if any(d not in (1, n) for n, d in zip(wanted, data.shape, strict=True)):
+        raise ShapeError(
+            f"broadcast_to: data {data.shape} cannot become {shape}; only axes of extent 1 are repeated."
+        )
+    return _repeat("broadcast_to", data, wanted)
+
+
+@op("broadcast_axis", aliases=["broadcast_axes"], method=True, flops=0)
+def broadcast_axis(data, *, axis: Axes = (), size: Extents = ()):
+    """Each ``axis``, of extent one, repeated ``size`` times.
+
+    Source: MXNet operator ``broadcast_axis``.
+    """
+    if len(axis) != len(size):
+        raise ShapeError(f"broadcast_axis: axis={axis} and size={size} must be as many numbers.")
+    shape = list(data.shape)
+    for each, extent in zip(axis, size, strict=True):
+        if shape[each] != 1:
+            raise ShapeError(
+                f"broadcast_axis: axis {each} of data {data.shape} has {shape[each]} elements; only one "
+                f"of extent 1 can be repeated."
+            )
+        shape[each] = extent
+    return _repeat("broadcast_axis", data, shape)
+
+
+@op("broadcast_like", flops=0)
+def broadcast_like(lhs, rhs, *, lhs_axes: Axes | None = None, rhs_axes: Shape | None = None):
+    """The left array repeated to the shape of the right one, or to some of its axes.
+
+    Source: MXNet operator ``broadcast_like``.
+    """
+    if lhs_axes is None or rhs_axes is None:
+        return _repeat("broadcast_like", lhs, rhs.shape)
+    shape = list(lhs.shape)
+    for left, right in zip(lhs_axes, rhs_axes, strict=True):
+        shape[left] = rhs.shape[right]
+    return _repeat("broadcast_like", lhs, shape)
+
+
+def _repeat(name: str, data: Any, shape: Any) -> Any:
+    check_broadcast(name, data.shape, tuple(shape))
+    return jnp.broadcast_to(data, shape)
+
+
+@op("where")
+def where(condition, x, y):
+    """``x`` where the condition is not 0, else ``y``.
+
+    Args:
+        condition: the shape of ``x``, or ``(n,)`` to choose among rows.
+        x: any shape.
+        y: as ``x``.
+
+    Source: MXNet operator ``where``.
+    """
+    if x.shape != y.shape:
+        raise ShapeError(f"where: x is {x.shape}, y is {y.shape}; both must have one shape.")
+    check_same_kind("where", x, y)
+    if condition.shape != x.shape:
+        if condition.ndim != 1 or condition.shape[0] != x.shape[0]:
+            raise ShapeError(
+                f"where: condition is {condition.shape}; give it the shape of x, {x.shape}, or "
+                f"{x.shape[:1]}."
+            )
+        condition = condition.reshape((-1, *[1] * (x.ndim - 1)))
+    return jnp.where(condition != 0, x, y)

@@ -1,0 +1,574 @@
+"""Element-wise arithmetic, comparison and maths: on arrays of one shape, and with a number."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+
+from mixnet.base import DTypeError, ShapeError
+from mixnet.ops.math.quotient import quotient
+from mixnet.ops.registry import Op, op
+from mixnet.ops.schema.attributes import DType, Scalar
+
+Function = Callable[..., Any]
+
+
+@jax.custom_jvp
+def relu(data):
+    """max(data, 0); the derivative at 0 is 0, at NaN it is NaN.
+
+    The derivative is written by the result, which the next layer keeps anyway, not by the data.
+    """
+    return jnp.maximum(data, 0)
+
+
+@relu.defjvp
+def _(primals, tangents):
+    out = relu(*primals)
+    return out, relu_gradient(tangents[0], out)
+
+
+def relu_gradient(head: Any, result: Any) -> Any:
+    """Gradient of relu's argument: ``head`` where the result is above 0, NaN where it is NaN."""
+    return jnp.where(result <= 0, 0, jnp.where(result > 0, 1, result)).astype(head.dtype) * head
+
+
+def sign(data: Any) -> Any:
+    """-1, 0 or 1; 0 of NaN."""
+    if not jnp.issubdtype(data.dtype, jnp.floating):
+        return jnp.sign(data)
+    one = jnp.ones_like(data)
+    return jnp.where(data > 0, one, jnp.where(data < 0, -one, 0 * one))
+
+
+@jax.custom_jvp
+def absolute(data):
+    """|data|; the derivative at 0 is 0, where JAX has 1.
+
+    Losses begin at 0 when weights do: their gradient must not point to either side.
+    """
+    return jnp.abs(data)
+
+
+@absolute.defjvp
+def _(primals, tangents):
+    (data,), (tangent,) = primals, tangents
+    return absolute(data), sign(data) * tangent
+
+
+@jax.custom_jvp
+def _mod(x: Any, y: Any) -> Any:
+    """Remainder with the divisor's sign; 0 for division by 0, as MXNet has it."""
+    safe = jnp.where(y == 0, jnp.ones_like(y), y)
+    return jnp.where(y == 0, jnp.zeros_like(x), jnp.mod(x, safe))
+
+
+@_mod.defjvp
+def _(primals, tangents):
+    (x, y), (dx, dy) = primals, tangents
+    times = jnp.where(y == 0, 0, jnp.floor(quotient(x, jnp.where(y == 0, 1, y))))
+    return _mod(x, y), dx - times * dy
+
+
+def _divide(x: Any, y: Any) -> Any:
+    if jnp.issubdtype(x.dtype, jnp.floating):
+        return quotient(x, y)
+    x, y = jnp.broadcast_arrays(x, y)
+    safe = jnp.where(y == 0, jnp.ones_like(y), y)
+    # whole numbers are divided towards zero
+    return jnp.where(y == 0, jnp.zeros_like(x), jax.lax.div(x, safe))
+
+
+def _choice(holds: Function) -> Function:
+    """The left number where ``holds(left, right)`` or it is NaN, else the right one.
+
+    Where both are equal the gradient goes to the left one alone, and to none where one is NaN.
+    """
+
+    @jax.custom_jvp
+    def choose(x: Any, y: Any) -> Any:
+        return jnp.where(holds(x, y) | (x != x), x, y)
+
+    @choose.defjvp
+    def _(primals: Any, tangents: Any) -> Any:
+        (x, y), (dx, dy) = primals, tangents
+        left = jnp.where(holds(x, y), dx, 0)
+        return choose(x, y), left + jnp.where(holds(x, y) | (x != x) | (y != y), 0, dy)
+
+    return choose
+
+
+_larger = _choice(jnp.greater_equal)
+_smaller = _choice(jnp.less_equal)
+
+
+def _power(x: Any, y: Any) -> Any:
+    return jnp.power(x, y)
+
+
+def _truth(function: Function) -> Function:
+    return lambda x, y: function(x != 0, y != 0)
+
+
+# name in operator names: function of two arrays, sentence, whether it has a gradient
+BINARY: dict[str, tuple[Function, str, bool]] = {
+    "add": (jnp.add, "Sum.", True),
+    "sub": (jnp.subtract, "Difference.", True),
+    "mul": (jnp.multiply, "Product.", True),
+    "div": (_divide, "Quotient; whole numbers are divided towards zero.", True),
+    "mod": (_mod, "Remainder, with the sign of the divisor.", True),
+    "power": (_power, "Left to the power of right.", True),
+    "maximum": (_larger, "The larger one.", True),
+    "minimum": (_smaller, "The smaller one.", True),
+    "hypot": (jnp.hypot, "Length of the hypotenuse: sqrt(left² + right²).", True),
+    "equal": (jnp.equal, "1 where equal, else 0.", False),
+    "not_equal": (jnp.not_equal, "1 where different, else 0.", False),
+    "greater": (jnp.greater, "1 where left is greater, else 0.", False),
+    "greater_equal": (jnp.greater_equal, "1 where left is not less, else 0.", False),
+    "lesser": (jnp.less, "1 where left is less, else 0.", False),
+    "lesser_equal": (jnp.less_equal, "1 where left is not greater, else 0.", False),
+    "logical_and": (_truth(jnp.logical_and), "1 where both are not 0, else 0.", False),
+    "logical_or": (_truth(jnp.logical_or), "1 where one is not 0, else 0.", False),
+    "logical_xor": (_truth(jnp.logical_xor), "1 where one alone is not 0, else 0.", False),
+}
+
+_SAME = {
+    "add": ("elemwise_add", "_add", "_plus", "_Plus"),
+    "sub": ("elemwise_sub", "_sub", "_minus", "_Minus"),
+    "mul": ("elemwise_mul", "_mul", "_Mul"),
+    "div": ("elemwise_div", "_div", "_Div"),
+    "mod": ("_mod", "_Mod"),
+    "power": ("_power", "_Power"),
+    "maximum": ("_maximum", "_Maximum"),
+    "minimum": ("_minimum", "_Minimum"),
+    "hypot": ("_hypot", "_Hypot"),
+    "equal": ("_equal", "_Equal"),
+    "not_equal": ("_not_equal", "_Not_Equal"),
+    "greater": ("_greater", "_Greater"),
+    "greater_equal": ("_greater_equal", "_Greater_Equal"),
+    "lesser": ("_lesser", "_Lesser"),
+    "lesser_equal": ("_lesser_equal", "_Lesser_Equal"),
+    "logical_and": ("_logical_and", "_Logical_And"),
+    "logical_or": ("_logical_or", "_Logical_Or"),
+    "logical_xor": ("_logical_xor", "_Logical_Xor"),
+}
+
+_SCALAR = {
+    "add": ("_plus_scalar", "_PlusScalar"),
+    "sub": ("_minus_scalar", "_MinusScalar"),
+    "mul": ("_mul_scalar", "_MulScalar"),
+    "div": ("_div_scalar", "_DivScalar"),
+    "mod": ("_mod_scalar", "_ModScalar"),
+    "maximum": ("_maximum_scalar", "_MaximumScalar"),
+    "minimum": ("_minimum_scalar", "_MinimumScalar"),
+    "hypot": ("_hypot_scalar", "_HypotScalar"),
+    "equal": ("_equal_scalar", "_EqualScalar"),
+    "not_equal": ("_not_equal_scalar", "_NotEqualScalar"),
+    "greater": ("_greater_scalar", "_GreaterScalar"),
+    "greater_equal": ("_greater_equal_scalar", "_GreaterEqualScalar"),
+    "lesser": ("_lesser_scalar", "_LesserScalar"),
+    "lesser_equal": ("_lesser_equal_scalar", "_LesserEqualScalar"),
+    "logical_and": ("_logical_and_scalar", "_LogicalAndScalar"),
+    "logical_or": ("_logical_or_scalar", "_LogicalOrScalar"),
+    "logical_xor": ("_logical_xor_scalar", "_LogicalXorScalar"),
+}
+_REFLECTED = {
+    "sub": ("_rminus_scalar", "_RMinusScalar"),
+    "div": ("_rdiv_scalar", "_RDivScalar"),
+    "mod": ("_rmod_scalar", "_RModScalar"),
+    "power": ("_rpower_scalar", "_RPowerScalar"),
+}
+
+
+def check_same_kind(name: str, lhs: Any, rhs: Any) -> None:
+    """Raise unless both sides have one dtype.
+
+    Raises:
+        ShapeError: they have not; the message says how to cast.
+    """
+    if lhs.dtype != rhs.dtype:
+        raise ShapeError(
+            f"{name}: the left array is {lhs.dtype.name}, the right one {rhs.dtype.name}; both "
+            f"must have one dtype. Cast one: rhs.astype({lhs.dtype.name!r})."
+        )
+
+
+def _declare_same(names: tuple[str, ...], function: Function, text: str, grad: bool) -> Op:
+    name = names[0]
+
+    def elementwise(lhs, rhs):
+        if lhs.shape != rhs.shape:
+            raise ShapeError(
+                f"{name}: shapes {lhs.shape} and {rhs.shape} differ. Reshape one, or use the "
+                f"broadcast_* operator of the same name."
+            )
+        check_same_kind(name, lhs, rhs)
+        return function(lhs, rhs).astype(lhs.dtype)
+
+    elementwise.__doc__ = (
+        f"{text} Of two arrays of one shape and dtype.\n\nSource: MXNet operator ``{name}``."
+    )
+    return op(name, aliases=names[1:], differentiable=grad)(elementwise)
+
+
+def in_dtype_of(data: Any, number: Any) -> Any:
+    """A number in the dtype of an array, as MXNet casts it before computing: integers wrap."""
+    number = jnp.asarray(number)
+    if jnp.issubdtype(data.dtype, jnp.integer):
+        number = number.astype(jnp.int64)
+    return number.astype(data.dtype)
+
+
+def _declare_scalar(names: tuple[str, ...], function: Function, text: str, grad: bool) -> Op:
+    name = names[0]
+
+    def with_number(data, *, scalar: Scalar = 1.0, is_int: bool = True):
+        if data.dtype == jnp.bool_:  # booleans meet a number as int64
+            data = data.astype(jnp.int64)
+        return function(data, in_dtype_of(data, scalar)).astype(data.dtype)
+
+    with_number.__doc__ = f"{text} Of an array and a number.\n\nSource: MXNet operator ``{name}``."
+    return op(name, aliases=names[1:], differentiable=grad)(with_number)
+
+
+for _key, (_function, _text, _grad) in BINARY.items():
+    _declare_same(_SAME[_key], _function, _text, _grad)
+    if _key in _SCALAR:
+        _declare_scalar(_SCALAR[_key], _function, _text, _grad)
+    if _key in _REFLECTED:
+        _swapped = (lambda f: lambda data, number: f(number, data))(_function)
+        _declare_scalar(_REFLECTED[_key], _swapped, f"{_text} The number is on the left.", _grad)
+
+
+@op("_power_scalar", aliases=["_PowerScalar"])
+def power_scalar(data, *, scalar: float = 1.0, is_int: bool = True):
+    """Array to the power of a number, which is structure: small whole powers are products.
+
+    Source: MXNet operator ``_power_scalar``.
+    """
+    if data.dtype == jnp.bool_:
+        data = data.astype(jnp.int64)
+    if float(scalar).is_integer() and abs(scalar) <= 16:
+        return (
+            jax.lax.integer_pow(data, int(scalar))
+            if scalar >= 0 or jnp.issubdtype(data.dtype, jnp.floating)
+            else jnp.power(data, jnp.asarray(scalar, data.dtype))
+        )
+    return jnp.power(data, jnp.asarray(scalar, data.dtype))
+
+
+@op("_grad_add", one_dtype=True)
+def grad_add(lhs, rhs):
+    """Sum of two gradients."""
+    return lhs + rhs
+
+
+@op("add_n", one_dtype=True, aliases=["ElementWiseSum"])
+def add_n(*args):
+    """Sum of all arrays, which have one shape.
+
+    Source: MXNet operator ``add_n``.
+    """
+    if any(each.shape != args[0].shape for each in args):
+        raise ShapeError(f"add_n: shapes {[each.shape for each in args]} differ; they must not.")
+    total = args[0]
+    for each in args[1:]:
+        total = total + each
+    return total
+
+
+@add_n.set_flops()
+def _(inputs, outputs):
+    return (len(inputs) - 1) * math.prod(outputs[0])
+
+
+def _float_only(function: Function) -> Function:
+    """Maths of whole numbers, computed in double precision and cast back as MXNet does."""
+
+    def run(data: Any) -> Any:
+        if jnp.issubdtype(data.dtype, jnp.floating):
+            return function(data)
+        return to_dtype(function(data.astype(jnp.float64)), data.dtype)
+
+    return run
+
+
+def _round(data: Any) -> Any:
+    return jnp.trunc(data + jnp.copysign(jnp.asarray(0.5, data.dtype), data))
+
+
+def _cbrt(data: Any) -> Any:
+    return jnp.cbrt(data)
+
+
+def _gamma(data: Any) -> Any:
+    """Infinite at 0, with its sign; NaN at the whole numbers below it, where both signs meet."""
+    below = jnp.minimum(data, 0)
+    size = jnp.exp(jax.scipy.special.gammaln(data))
+    signed = jnp.sign(jnp.sin(jnp.pi * below) + (data > 0)) * size
+    pole = (data < 0) & (data == jnp.floor(data))
+    signed_infinity = quotient(jnp.ones_like(data), jax.lax.stop_gradient(data))
+    return jnp.where(pole, jnp.nan, jnp.where(data == 0, signed_infinity, signed))
+
+
+@jax.custom_jvp
+def soft_sign(data: Any) -> Any:
+    """x / (1 + |x|); the derivative at infinity is 0."""
+    return quotient(data, 1 + jnp.abs(data))
+
+
+@soft_sign.defjvp
+def _(primals: Any, tangents: Any) -> Any:
+    (data,), (tangent,) = primals, tangents
+    return soft_sign(data), quotient(tangent, jnp.square(1 + jnp.abs(data)))
+
+
+# operator name: function, sentence, dtype-preserving maths in float (True) or any dtype, gradient
+_UNARY: dict[str, tuple[Function, str, bool, bool]] = {
+    "abs": (absolute, "Absolute value.", False, True),
+    "negative": (jnp.negative, "Sign changed.", False, True),
+    "sign": (sign, "-1, 0 or 1.", False, False),
+    "round": (_round, "Nearest whole number, halves away from zero.", True, False),
+    "rint": (lambda x: jnp.ceil(x - 0.5), "Nearest whole number, halves downwards.", True, False),
+    "ceil": (jnp.ceil, "Next whole number above.", True, False),
+    "floor": (jnp.floor, "Next whole number below.", True, False),
+    "trunc": (jnp.trunc, "Whole part.", True, False),
+    "fix": (jnp.trunc, "Nearest whole number towards zero.", True, False),
+    "square": (jnp.square, "Square.", False, True),
+    "sqrt": (jnp.sqrt, "Square root.", True, True),
+    "rsqrt": (jax.lax.rsqrt, "One over the square root.", True, True),
+    "cbrt": (_cbrt, "Cube root.", True, True),
+    "rcbrt": (lambda x: quotient(1, jnp.cbrt(x)), "One over the cube root.", True, True),
+    "reciprocal": (lambda x: quotient(1, x), "One over it.", True, True),
+    "exp": (jnp.exp, "Exponential.", True, True),
+    "expm1": (jnp.expm1, "Exponential less one.", True, True),
+    "log": (jnp.log, "Natural logarithm.", True, True),
+    "log10": (jnp.log10, "Logarithm to base 10.", True, True),
+    "log2": (jnp.log2, "Logarithm to base 2.", True, True),
+    "log1p": (jnp.log1p, "Natural logarithm of one more.", True, True),
+    "sin": (jnp.sin, "Sine of radians.", True, True),
+    "cos": (jnp.cos, "Cosine of radians.", True, True),
+    "tan": (jnp.tan, "Tangent of radians.", True, True),
+    "arcsin": (jnp.arcsin, "Inverse sine, in radians.", True, True),
+    "arccos": (jnp.arccos, "Inverse cosine, in radians.", True, True),
+    "arctan": (jnp.arctan, "Inverse tangent, in radians.", True, True),
+    "sinh": (jnp.sinh, "Hyperbolic sine.", True, True),
+    "cosh": (jnp.cosh, "Hyperbolic cosine.", True, True),
+    "tanh": (jnp.tanh, "Hyperbolic tangent.", True, True),
+    "arcsinh": (jnp.arcsinh, "Inverse hyperbolic sine.", True, True),
+    "arccosh": (jnp.arccosh, "Inverse hyperbolic cosine.", True, True),
+    "arctanh": (jnp.arctanh, "Inverse hyperbolic tangent.", True, True),
+    "degrees": (jnp.degrees, "Radians to degrees.", True, True),
+    "radians": (jnp.radians, "Degrees to radians.", True, True),
+    "sigmoid": (jax.nn.sigmoid, "1 / (1 + exp(-x)).", True, True),
+    "softsign": (soft_sign, "x / (1 + |x|).", True, True),
+    "erf": (jax.scipy.special.erf, "Error function.", True, True),
+    "erfinv": (jax.scipy.special.erfinv, "Inverse of the error function.", True, True),
+    "gamma": (_gamma, "Gamma function.", True, True),
+    "gammaln": (jax.scipy.special.gammaln, "Logarithm of the gamma function.", True, True),
+    "logical_not": (lambda x: x == 0, "1 where 0, else 0.", False, False),
+    "relu": (relu, "max(x, 0).", False, True),
+}
+_UNARY_ALIASES = {"negative": ["_negative"]}
+
+
+NUMPY_TWINS = {
+    "abs": ("_npi_absolute", "_npi_abs"),
+    "relu": ("_npx_relu",),
+    "sigmoid": ("_npx_sigmoid",),
+    **{
+        name: (f"_npi_{name}",)
+        for name in [
+            "arccos",
+            "arccosh",
+            "arcsin",
+            "arcsinh",
+            "arctan",
+            "arctanh",
+            "cbrt",
+            "ceil",
+            "cos",
+            "cosh",
+            "degrees",
+            "exp",
+            "expm1",
+            "fix",
+            "floor",
+            "log",
+            "log10",
+            "log1p",
+            "log2",
+            "negative",
+            "radians",
+            "reciprocal",
+            "rint",
+            "sign",
+            "sin",
+            "sinh",
+            "sqrt",
+            "square",
+            "tan",
+            "tanh",
+            "trunc",
+        ]
+    },
+}
+
+
+def _declare_unary(name: str, function: Function, text: str, in_float: bool, grad: bool) -> Op:
+    compute = _float_only(function) if in_float else function
+
+    def unary(data):
+        if data.dtype == jnp.bool_ and name != "logical_not":
+            raise DTypeError(f"{name} takes numbers, not booleans; cast with astype().")
+        return to_dtype(compute(data), data.dtype)
+
+    unary.__doc__ = (
+        f"{text} Of every element.\n\nArgs:\n    data: any shape and dtype; the result has them "
+        f"too.\n\nSource: MXNet operator ``{name}``."
+    )
+    aliases = _UNARY_ALIASES.get(name, [])
+    if name in NUMPY_TWINS:
+        # MXNet has these a second time, and symbol files of mx.np networks name them so.
+        def of_numpy(x):
+            return unary(x)
+
+        main, *others = NUMPY_TWINS[name]
+        of_numpy.__doc__ = unary.__doc__
+        op(main, aliases=others, differentiable=grad)(unary if "npx" in main else of_numpy)
+    return op(name, aliases=aliases, method=True, differentiable=grad)(unary)
+
+
+for _name, _row in _UNARY.items():
+    _declare_unary(_name, *_row)
+
+
+@op("_copy", aliases=["identity", "_copyto"], flops=0)
+def copy(data):
+    """The same content in a new array.
+
+    Source: MXNet operator ``_copy``.
+    """
+    return data
+
+
+@op("ones_like", method=True, differentiable=False, flops=0)
+def ones_like(data):
+    """Ones of the same shape and dtype."""
+    return jnp.ones(data.shape, data.dtype)
+
+
+@op("zeros_like", method=True, differentiable=False, flops=0)
+def zeros_like(data):
+    """Zeros of the same shape and dtype."""
+    return jnp.zeros(data.shape, data.dtype)
+
+
+@op("Cast", aliases=["cast"], passes_gradient=True, flops=0)
+def cast(data, *, dtype: DType):
+    """The array in another dtype; gradients pass, through whole numbers too.
+
+    Source: MXNet operator ``Cast``.
+    """
+    return to_dtype(data, dtype)
+
+
+def to_dtype(data: Any, dtype: Any) -> Any:
+    """A cast as MXNet's: numbers out of an integer type's range wrap."""
+    wanted = jnp.dtype(dtype)
+    if jnp.issubdtype(data.dtype, jnp.floating) and jnp.issubdtype(wanted, jnp.integer):
+        # What no whole number stands for becomes the least one, as processors have it.
+        data = jnp.where(jnp.isfinite(data), data, -(2.0**63)).astype(jnp.int64)
+    return data.astype(wanted)
+
+
+@op("amp_cast", flops=0)
+def amp_cast(data, *, dtype: DType):
+    """The array in another dtype if it holds floating-point numbers, else as it is.
+
+    Source: MXNet operator ``amp_cast``.
+    """
+    return data.astype(dtype) if jnp.issubdtype(data.dtype, jnp.floating) else data
+
+
+@op("clip", method=True)
+def clip(data, *, a_min: Scalar, a_max: Scalar):
+    """Values outside of [a_min, a_max] set to its ends; the gradient is 1 inside and on them.
+
+    Source: MXNet operator ``clip``.
+    """
+    low, high = jnp.asarray(a_min).astype(data.dtype), jnp.asarray(a_max).astype(data.dtype)
+    bounded = jnp.where(data > high, high, jnp.where(data < low, low, data))
+    return bounded
+
+
+@op("smooth_l1")
+def smooth_l1(data, *, scalar: float = 1.0):
+    """0.5 (s x)² where |x| < 1/s², else |x| - 0.5/s².
+
+    Source: MXNet operator ``smooth_l1``.
+    """
+    squared = scalar * scalar
+    bend = 1 / squared if squared else math.inf
+    size = absolute(data)
+    near = jnp.where(
+        size > bend, 0, data
+    )  # no overflow where it is not used, nor in the derivative
+    inner = 0.5 * squared * jnp.square(near)
+    return jnp.where(size > bend, size - bend / 2, inner).astype(data.dtype)
+
+
+@op("hard_sigmoid", floats=True)
+def hard_sigmoid(data, *, alpha: float = 0.2, beta: float = 0.5):
+    """alpha x + beta, kept within [0, 1].
+
+    Source: MXNet operator ``hard_sigmoid``.
+    """
+    line = alpha * data + beta
+    # Not clip: its derivative where the line meets a bound is neither side's, and 0 at NaN.
+    outside = jnp.where(line <= 0, 0, jnp.where(line >= 1, 1, jax.lax.stop_gradient(line)))
+    return jnp.where((line > 0) & (line < 1), line, outside).astype(data.dtype)
+
+
+@op("_contrib_quadratic")
+def quadratic(data, *, a: Scalar = 0.0, b: Scalar = 0.0, c: Scalar = 0.0):
+    """``a x² + b x + c``; whole numbers are cut towards zero.
+
+    Source: MXNet operator ``_contrib_quadratic``.
+    """
+    wide = data.astype(jnp.promote_types(data.dtype, jnp.float32))
+    one, two, three = (jnp.asarray(each).astype(wide.dtype) for each in (a, b, c))
+    return ((one * wide + two) * wide + three).astype(data.dtype)
+
+
+@op("_contrib_div_sqrt_dim")
+def div_sqrt_dim(data):
+    """The array over the square root of its last extent, as attention scales its scores.
+
+    Source: MXNet operator ``_contrib_div_sqrt_dim``.
+    """
+    return _divide(data, jnp.asarray(data.shape[-1] ** 0.5).astype(data.dtype))
+
+
+def _multicast_outputs(num_outputs: int) -> int:
+    return num_outputs
+
+
+@op("amp_multicast", num_args="num_outputs", outputs=_multicast_outputs, flops=0)
+def amp_multicast(*data, cast_narrow: bool = False):
+    """Arrays of half and single precision all in the wider of these that occurs, or the narrower.
+
+    Arrays of other dtypes stay as they are.
+
+    Source: MXNet operator ``amp_multicast``.
+    """
+    order = ("float16", "bfloat16", "float32")
+    present = [name for name in order if any(each.dtype == name for each in data)]
+    if not present:
+        return data
+    target = present[0] if cast_narrow else present[-1]
+    return tuple(each.astype(target) if each.dtype in order else each for each in data)

@@ -1,0 +1,69 @@
+"""Counts of elements by value."""
+
+from __future__ import annotations
+
+import jax.numpy as jnp
+import numpy as np
+
+from mixnet.base import AttributeValueError, ShapeError
+from mixnet.ops.registry import op
+from mixnet.ops.schema.attributes import Positive
+
+
+def _arguments(bin_cnt: int | None) -> tuple[str, ...]:
+    return ("data", "bins") if bin_cnt is None else ("data",)
+
+
+@op(
+    "_histogram",
+    aliases=["_npi_histogram"],
+    arguments=_arguments,
+    outputs=2,
+    output_names=["output0", "output1"],
+    differentiable=False,
+)
+def histogram(
+    data, bins=None, *, bin_cnt: Positive | None = None, range: tuple[float, ...] | None = None
+):
+    """How many elements lie in each bin; the last bin includes its right edge.
+
+    Args:
+        data: elements outside of all bins are not counted.
+        bins: edges of the bins in ascending order; or give ``bin_cnt`` and ``range``.
+        bin_cnt: number of bins of equal width.
+        range: left edge of the first and right edge of the last bin.
+
+    Returns:
+        Counts as int64, and the edges.
+
+    Raises:
+        AttributeValueError: one of ``bin_cnt`` and ``range`` without the other, or a bad range.
+        ShapeError: ``bins`` is not a list of two edges or more.
+
+    Source: MXNet operator ``_histogram``.
+    """
+    if (bin_cnt is None) != (range is None):
+        raise AttributeValueError(
+            f"_histogram: bin_cnt={bin_cnt} and range={range} must both be given, or neither and "
+            f"an array of bins."
+        )
+    if bin_cnt is not None and range is not None:
+        if bin_cnt < 1 or len(range) != 2 or range[0] >= range[1]:
+            raise AttributeValueError(
+                f"_histogram: bin_cnt={bin_cnt} must be 1 or more, and range={range} two numbers, "
+                f"the first below the second."
+            )
+        exact = jnp.asarray(np.linspace(*range, bin_cnt + 1))
+        wide = data.dtype if jnp.issubdtype(data.dtype, jnp.floating) else jnp.float32
+        edges, shown = exact.astype(wide), exact.astype(data.dtype)
+    else:
+        if bins.ndim != 1 or bins.shape[0] < 2:
+            raise ShapeError(f"_histogram: bins {bins.shape} must be a list of two edges or more.")
+        edges = shown = bins
+    flat = data.reshape(-1)
+    place = jnp.searchsorted(edges, flat, side="right") - 1
+    last = edges.shape[0] - 2
+    place = jnp.where(flat == edges[-1], last, place)
+    inside = (place >= 0) & (place <= last)
+    counts = jnp.zeros(last + 1, jnp.int64).at[jnp.where(inside, place, 0)].add(inside)
+    return counts, shown

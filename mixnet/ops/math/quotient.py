@@ -1,0 +1,67 @@
+"""Division that stays a division.
+
+XLA multiplies by the inverse of a constant or of a number that is repeated, turns ``a / sqrt(b)`` into
+``a * rsqrt(b)`` and ``(a / b) / c`` into ``a / (b * c)``. The result then is off by a unit in the last
+place, and ``floor(x / 7)`` by a whole one. What a program divides is divided here: on a CPU both sides
+stand behind a barrier while XLA simplifies, which is gone again before it fuses.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+from jax.interpreters import ad, batching, mlir
+
+from mixnet.private_jax.jaxprs import Primitive
+
+_quotient = Primitive("quotient")
+
+
+def quotient(x: Any, y: Any) -> Any:
+    """``x / y`` of floating-point arrays, rounded once; shapes broadcast, dtypes are promoted."""
+    dtype = jnp.result_type(x, y)
+    shape = jnp.broadcast_shapes(jnp.shape(x), jnp.shape(y))
+    sides = [jnp.broadcast_to(jnp.asarray(each, dtype), shape) for each in (x, y)]
+    return _quotient.bind(*sides)
+
+
+def _behind_barrier(x: Any, y: Any) -> Any:
+    return jax.lax.div(*jax.lax.optimization_barrier((x, y)))
+
+
+def _tangent_of_divisor(tangent: Any, out: Any, x: Any, y: Any) -> Any:
+    return -_quotient.bind(tangent * out, y)
+
+
+def _transpose(cotangent: Any, x: Any, y: Any) -> Any:
+    return _quotient.bind(cotangent, y), None
+
+
+def _batched(arrays: Any, axes: Any) -> Any:
+    size = next(
+        array.shape[axis] for array, axis in zip(arrays, axes, strict=True) if axis is not None
+    )
+    sides = [
+        jnp.broadcast_to(array, (size, *array.shape))
+        if axis is None
+        else jnp.moveaxis(array, axis, 0)
+        for array, axis in zip(arrays, axes, strict=True)
+    ]
+    return _quotient.bind(*sides), 0
+
+
+_quotient.def_impl(jax.jit(_quotient.bind))
+_quotient.def_abstract_eval(lambda x, y: jax.core.ShapedArray(x.shape, x.dtype))
+mlir.register_lowering(_quotient, mlir.lower_fun(jax.lax.div, multiple_results=False))
+mlir.register_lowering(
+    _quotient, mlir.lower_fun(_behind_barrier, multiple_results=False), platform="cpu"
+)
+ad.defjvp2(
+    _quotient,
+    lambda tangent, out, x, y: _quotient.bind(tangent, y),
+    _tangent_of_divisor,
+)
+ad.primitive_transposes[_quotient] = _transpose
+batching.primitive_batchers[_quotient] = _batched

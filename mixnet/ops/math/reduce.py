@@ -1,0 +1,246 @@
+"""Reductions along axes, positions of extremes, and order."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Annotated, Any, Literal
+
+import jax
+import jax.numpy as jnp
+
+from mixnet.base import AttributeValueError, AxisError
+from mixnet.ops.math.elementwise import absolute
+from mixnet.ops.math.quotient import quotient
+from mixnet.ops.registry import Op, op
+from mixnet.ops.schema.attributes import Axes, Axis, DType
+from mixnet.ops.schema.ranges import Range
+
+
+def axes_of(name: str, ndim: int, axis: Any, exclude: bool = False) -> tuple[int, ...]:
+    """The axes to reduce, from 0: all for None or ``()``, the others with ``exclude``.
+
+    Raises:
+        AxisError: an axis is given twice.
+    """
+    given = tuple(range(ndim)) if axis is None or axis == () else axis
+    found = tuple(sorted({each % ndim for each in given})) if ndim else ()
+    if ndim and len(found) < len(given):
+        raise AxisError(f"{name}: axes {given} name an axis of {ndim} twice.")
+    if exclude and axis not in (None, ()):
+        found = tuple(i for i in range(ndim) if i not in found)
+    return found
+
+
+def _declare(name: str, function: Callable[..., Any], text: str, aliases: list[str]) -> Op:
+    def reduction(data, *, axis: Axes | None = None, keepdims: bool = False, exclude: bool = False):
+        axes = axes_of(name, data.ndim, axis, exclude)
+        out = function(data, axis=axes, keepdims=keepdims).astype(data.dtype)
+        return out.reshape((1,)) if out.ndim == 0 else out  # mx.nd has no arrays without axes
+
+    reduction.__doc__ = (
+        f"{text} Along ``axis``, all axes by default; ``exclude`` takes the other axes.\n\n"
+        f"Returns:\n    dtype of ``data``; shape ``(1,)`` when all axes go.\n\nSource: MXNet "
+        f"operator ``{name}``."
+    )
+    return op(name, aliases=aliases, method=True, flops=1)(reduction)
+
+
+def _mean(data: Any, axis: Any, keepdims: bool) -> Any:
+    count = math.prod(data.shape[each] for each in axis)
+    if jnp.issubdtype(data.dtype, jnp.floating):
+        wide = jnp.promote_types(data.dtype, jnp.float32)
+        return quotient(jnp.sum(data, axis, dtype=wide, keepdims=keepdims), wide.type(count))
+    total = jnp.sum(data, axis, keepdims=keepdims)
+    return jax.lax.div(total, jnp.asarray(count, total.dtype))
+
+
+def _in_dtype(function: Callable[..., Any]) -> Callable[..., Any]:
+    return lambda data, axis, keepdims: function(data, axis, dtype=data.dtype, keepdims=keepdims)
+
+
+def all_ties(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Extremes of which NaN is one; the gradient goes to every element that attains them.
+
+    XLA's own reductions lose a NaN in large arrays.
+    """
+
+    def found(data: Any, axis: Any, keepdims: bool) -> Any:
+        lost = jnp.any(data != data, axis, keepdims=keepdims)
+        return jnp.where(lost, jnp.nan, function(data, axis, keepdims=keepdims))
+
+    def choose(data: Any, axis: Any, keepdims: bool) -> Any:
+        if jnp.issubdtype(data.dtype, jnp.floating):
+            return _extreme(found, tuple(axis), keepdims)(data)
+        return function(data, axis, keepdims=keepdims)
+
+    return choose
+
+
+def _extreme(function: Callable[..., Any], axis: tuple[int, ...], keepdims: bool) -> Any:
+    @jax.custom_vjp
+    def forward(data: Any) -> Any:
+        return function(data, axis, keepdims)
+
+    def keep(data: Any) -> Any:
+        return forward(data), (data, function(data, axis, True))
+
+    def pull(kept: Any, head: Any) -> Any:
+        data, best = kept
+        return ((data == best).astype(data.dtype) * head.reshape(best.shape),)
+
+    forward.defvjp(keep, pull)
+    return forward
+
+
+_declare("sum", _in_dtype(jnp.sum), "Sum.", ["sum_axis"])
+_declare("mean", _mean, "Mean.", [])
+_declare("prod", _in_dtype(jnp.prod), "Product.", [])
+_declare("nansum", _in_dtype(jnp.nansum), "Sum, NaN counted as 0.", [])
+_declare("nanprod", _in_dtype(jnp.nanprod), "Product, NaN counted as 1.", [])
+_declare("max", all_ties(jnp.max), "Largest element.", ["max_axis"])
+_declare("min", all_ties(jnp.min), "Smallest element.", ["min_axis"])
+
+
+@op("norm", method=True, flops=1)
+def norm(
+    data,
+    *,
+    ord: Annotated[int, Range(1, 2)] = 2,
+    axis: Axes | None = None,
+    out_dtype: DType | None = None,
+    keepdims: bool = False,
+):
+    """Sum of absolute values (``ord`` 1) or Euclidean length (2) along ``axis``.
+
+    Source: MXNet operator ``norm``.
+    """
+    axes = axes_of("norm", data.ndim, axis)
+    if ord == 1:
+        out = jnp.sum(absolute(data), axes, keepdims=keepdims)
+    else:
+        wide = data.astype(jnp.float64)  # squares of large and small numbers are numbers there
+        out = jnp.sqrt(jnp.sum(jnp.square(wide), axes, keepdims=keepdims))
+    out = out.astype(out_dtype or data.dtype)
+    return out.reshape((1,)) if out.ndim == 0 else out
+
+
+@op("moments", outputs=2, output_names=["output0", "output1"])
+def moments(data, *, axes: Axes | None = None, keepdims: bool = False):
+    """Mean and variance along ``axes``, all axes by default.
+
+    Returns:
+        Two arrays in the dtype of ``data``; ``(1,)`` when all axes go.
+
+    Raises:
+        ShapeError: the array has no such axis.
+
+    Source: MXNet operator ``moments``.
+    """
+    chosen = axes_of("moments", data.ndim, axes)
+    mean = _mean(data, chosen, True).astype(data.dtype)
+    var = _mean(jnp.square(data - mean), chosen, keepdims).astype(data.dtype)
+    mean = mean if keepdims else jnp.squeeze(mean, chosen)
+    return tuple(each.reshape((1,)) if each.ndim == 0 else each for each in (mean, var))
+
+
+def _declare_position(name: str, function: Callable[..., Any], text: str) -> Op:
+    def position(data, *, axis: Axis | None = None, keepdims: bool = False):
+        if axis is None:
+            found = function(data.reshape(-1), 0).reshape((1,) * (data.ndim if keepdims else 1))
+        else:
+            (axis,) = axes_of(name, data.ndim, (axis,))
+            found = function(data, axis)
+            found = jnp.expand_dims(found, axis) if keepdims else found
+            found = found.reshape((1,)) if found.ndim == 0 else found
+        return found.astype(data.dtype)
+
+    position.__doc__ = f"{text}\n\nReturns:\n    dtype of ``data``.\n\nSource: MXNet ``{name}``."
+    return op(name, method=True, differentiable=False, flops=1)(position)
+
+
+_declare_position("argmax", jnp.argmax, "Position of the largest element along ``axis``.")
+_declare_position("argmin", jnp.argmin, "Position of the smallest element along ``axis``.")
+
+
+@op("argmax_channel", method=True, differentiable=False)
+def argmax_channel(data):
+    """Position of the largest element of every row.
+
+    Source: MXNet operator ``argmax_channel``.
+    """
+    return jnp.argmax(data, 1).astype(data.dtype)
+
+
+def _sorted_order(data: Any, axis: int, is_ascend: bool) -> Any:
+    """Places of the elements in order, NaN last; equal ones stay in theirs."""
+    if not is_ascend:
+        data = -data if jnp.issubdtype(data.dtype, jnp.floating) else ~data  # none overflows
+    return jnp.argsort(data, axis, stable=True)
+
+
+@op("sort", method=True, output_names=("output0",))
+def sort(data, *, axis: Axis | None = -1, is_ascend: bool = True):
+    """Elements in order along ``axis``; of the flattened array for None.
+
+    Source: MXNet operator ``sort``.
+    """
+    data, axis = (data.reshape(-1), 0) if axis is None else (data, axis)
+    order = jax.lax.stop_gradient(_sorted_order(data, axis, is_ascend))
+    return jnp.take_along_axis(data, order, axis)
+
+
+@op("argsort", method=True, differentiable=False)
+def argsort(data, *, axis: Axis | None = -1, is_ascend: bool = True, dtype: DType = "float32"):
+    """Positions that put the elements in order along ``axis``.
+
+    Source: MXNet operator ``argsort``.
+    """
+    data, axis = (data.reshape(-1), 0) if axis is None else (data, axis)
+    return _sorted_order(data, axis, is_ascend).astype(dtype)
+
+
+def _topk_outputs(ret_typ: str) -> int:
+    return 2 if ret_typ == "both" else 1
+
+
+@op("topk", method=True, outputs=_topk_outputs)
+def topk(
+    data,
+    *,
+    axis: Axis | None = -1,
+    k: int = 1,
+    ret_typ: Literal["both", "indices", "mask", "value"] = "indices",
+    is_ascend: bool = False,
+    dtype: DType = "float32",
+):
+    """The ``k`` first elements in order along ``axis``: their values, positions, both, or a mask.
+
+    Source: MXNet operator ``topk``.
+    """
+    shape = data.shape
+    data, axis = (data.reshape(-1), 0) if axis is None else (data, axis % data.ndim)
+    extent = data.shape[axis]
+    if k > extent:
+        raise AttributeValueError(
+            f"topk: k={k} is out of range, there are {extent} elements along axis {axis} of data "
+            f"{shape}; give {extent} or less."
+        )
+    k = k if k > 0 else extent
+    order = jax.lax.stop_gradient(_sorted_order(data, axis, is_ascend))
+    order = jax.lax.slice_in_dim(order, 0, k, axis=axis)
+    if ret_typ == "mask":
+        places = jax.nn.one_hot(order, data.shape[axis], axis=-1, dtype=data.dtype)
+        return jnp.moveaxis(places.sum(axis, dtype=data.dtype), -1, axis).reshape(shape)
+    values = jnp.take_along_axis(data, order, axis)
+    if ret_typ == "value":
+        return values
+    indices = order.astype(dtype)
+    return (values, indices) if ret_typ == "both" else indices
+
+
+@op("cumsum", aliases=["_np_cumsum"])
+def cumsum(a, *, axis: Axis | None = None, dtype: DType | None = None):
+    """Running sum along ``axis``, of the flattened array for None."""
+    counted = jnp.dtype("int64") if a.dtype == jnp.bool_ else a.dtype
+    return jnp.cumsum(a, axis, dtype=dtype or counted)

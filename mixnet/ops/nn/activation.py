@@ -1,0 +1,126 @@
+"""Activation functions."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import jax
+import jax.numpy as jnp
+
+from mixnet.ops.math.elementwise import relu, soft_sign
+from mixnet.ops.registry import op
+from mixnet.ops.schema.attributes import Axes, Share
+
+_ACTIVATIONS: dict[str, Any] = {
+    "relu": relu,
+    "sigmoid": jax.nn.sigmoid,
+    "tanh": jnp.tanh,
+    "softrelu": jax.nn.softplus,
+    "softsign": soft_sign,
+}
+
+
+@op("Activation", floats=True)
+def activation(data, *, act_type: Literal["relu", "sigmoid", "softrelu", "softsign", "tanh"]):
+    """The activation function named ``act_type``, of every element.
+
+    Source: MXNet operator ``Activation``.
+    """
+    return _ACTIVATIONS[act_type](data)
+
+
+_SELU_ALPHA, _SELU_SCALE = 1.6732632423543772, 1.0507009873554805
+
+
+def _below(data: Any) -> Any:
+    """exp(data) - 1 where data is not above 0; there without overflow and with its derivative."""
+    return jnp.expm1(jnp.where(data > 0, 0, data))
+
+
+def _leaky_draws(act_type: str, training: bool) -> bool:
+    return act_type == "rrelu" and training
+
+
+def _leaky_arguments(act_type: str) -> tuple[str, ...]:
+    return ("data", "gamma") if act_type == "prelu" else ("data",)
+
+
+@op(
+    "LeakyReLU",
+    arguments=_leaky_arguments,
+    draws=_leaky_draws,
+    initializers={"gamma": '["Constant", {"value": 0.25}]'},
+)
+def leaky_relu(
+    data,
+    gamma=None,
+    *,
+    act_type: Literal["elu", "gelu", "leaky", "prelu", "rrelu", "selu"] = "leaky",
+    slope: float = 0.25,
+    lower_bound: float = 0.125,
+    upper_bound: float = 0.334,
+    key,
+    training,
+):
+    """Functions that are the identity above 0 and small below it.
+
+    Args:
+        data: float, channels on axis 1.
+        gamma: learned slope of ``prelu``, ``(channels,)`` or ``(1,)``.
+
+    Source: MXNet operator ``LeakyReLU``.
+    """
+    if act_type == "elu":
+        return jnp.where(data > 0, data, slope * _below(data))
+    if act_type == "selu":
+        below = _SELU_ALPHA * _below(data)
+        return _SELU_SCALE * jnp.where(data > 0, data, below)
+    if act_type == "gelu":
+        return jax.nn.gelu(data, approximate=False)
+    if act_type == "prelu":
+        if gamma.ndim == 1 and data.ndim > 1:
+            gamma = gamma.reshape((1, -1, *(1,) * (data.ndim - 2)))
+        return jnp.where(data > 0, data, gamma * data)
+    if act_type == "rrelu":
+        middle = (lower_bound + upper_bound) / 2
+        if training:
+            below = jax.random.uniform(key, data.shape, data.dtype, lower_bound, upper_bound)
+            return jnp.where(data > 0, data, below * data)
+        slope = middle
+    return jnp.where(data > 0, data, slope * data)
+
+
+@leaky_relu.infer_inputs
+def _(data, gamma, *, act_type):
+    if act_type != "prelu" or gamma == (1,):  # one slope for all channels
+        return {}
+    return {"gamma": (data[1] if len(data) > 1 else 1,)}
+
+
+def _drops(p: float, mode: str, training: bool) -> bool:
+    return p != 0 and (training or mode == "always")
+
+
+@op("Dropout", draws=_drops)
+def dropout(
+    data,
+    *,
+    p: Share = 0.5,
+    mode: Literal["always", "training"] = "training",
+    axes: Axes = (),
+    cudnn_off: bool | None = False,
+    key,
+    training,
+):
+    """Elements set to 0 with probability ``p`` in training, the others scaled by 1 / (1 - p).
+
+    Elements along ``axes`` share their fate.
+
+    Source: MXNet operator ``Dropout``.
+    """
+    if not _drops(p, mode, training):
+        return data
+    shared = {axis % data.ndim for axis in axes}
+    shape = tuple(1 if i in shared else n for i, n in enumerate(data.shape))
+    kept = jax.random.bernoulli(key, 1 - p, shape)
+    return jnp.where(kept, data / (1 - p), 0).astype(data.dtype)

@@ -1,0 +1,314 @@
+"""Normalization by statistics of the batch, and its variants."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+
+from mixnet.ops.math.elementwise import relu
+from mixnet.ops.nn.normalization import check_channels
+from mixnet.ops.registry import Op, op
+from mixnet.ops.schema.attributes import Axis, NonNegative, Positive, Share
+from mixnet.ops.schema.over_devices import AXIS
+
+
+def _visible(output_mean_var: bool) -> int:
+    return 3 if output_mean_var else 1
+
+
+def _moves(training: bool, use_global_stats: bool) -> bool:
+    return training and not use_global_stats
+
+
+_COMMON: dict[str, Any] = {
+    "states": ["moving_mean", "moving_var"],
+    "moves": _moves,
+    "kept": "momentum",
+    "outputs": 3,
+    "visible": _visible,
+    "output_names": ["output", "mean", "var"],
+    "initializers": {"moving_mean": '["zero", {}]', "moving_var": '["one", {}]'},
+}
+
+
+def _normalize(
+    data: Any,
+    gamma: Any,
+    beta: Any,
+    moving: tuple[Any, Any],
+    batch: bool,
+    eps: float,
+    momentum: float,
+    fix_gamma: bool,
+    axis: int = 1,
+) -> tuple[Any, ...]:
+    """The normalized data, the mean and variance they were normalized by, the new moving ones.
+
+    The latter four let no gradient through.
+    """
+    kept = jax.lax.stop_gradient
+    if batch:
+        mean, var = _statistics(data, axis, moving[0].dtype)
+        new = _moved(moving, (mean, var), momentum)
+    else:
+        mean, var = kept(moving[0]), kept(moving[1])
+        new = list(moving)
+    out = _scaled(data, gamma, beta, mean, var, eps, fix_gamma, axis)
+    return out, kept(mean), kept(var), *new
+
+
+def _statistics(data: Any, axis: int, dtype: Any) -> tuple[Any, Any]:
+    """Mean and variance of every channel."""
+    others = tuple(i for i in range(data.ndim) if i != axis % data.ndim)
+    wide = data.astype(dtype)
+    mean = jnp.mean(wide, others, keepdims=True)
+    var = jnp.mean(jnp.square(wide - mean), others)
+    return mean.reshape(var.shape), var
+
+
+def _moved(moving: tuple[Any, Any], now: tuple[Any, Any], momentum: float) -> list[Any]:
+    """The moving statistics after a batch."""
+    kept = jax.lax.stop_gradient
+    return [
+        old * momentum + kept(new) * (1 - momentum) for old, new in zip(moving, now, strict=True)
+    ]
+
+
+def _scaled(
+    data: Any, gamma: Any, beta: Any, mean: Any, var: Any, eps: float, fix_gamma: bool, axis: int
+) -> Any:
+    """The data, normalized by mean and variance, then scaled and shifted."""
+    shape = [-1 if i == axis % data.ndim else 1 for i in range(data.ndim)]
+    scale = jax.lax.rsqrt(var + eps)
+    factor = scale if fix_gamma else scale * gamma
+    wide = data.astype(mean.dtype)
+    out = (wide - mean.reshape(shape)) * factor.reshape(shape) + beta.reshape(shape)
+    return out.astype(data.dtype)
+
+
+def _declare_shapes(operator: Op) -> Op:
+    if "axis" in operator.attributes:
+
+        @operator.infer_inputs
+        def _(data, *, axis):
+            channels = (data[axis],)
+            return dict.fromkeys(("gamma", "beta", "moving_mean", "moving_var"), channels)
+
+    else:
+
+        @operator.infer_inputs
+        def _(data):
+            return dict.fromkeys(("gamma", "beta", "moving_mean", "moving_var"), (data[1],))
+
+    return operator
+
+
+@op("BatchNorm", **_COMMON, flops=7)
+def batch_norm(
+    data,
+    gamma,
+    beta,
+    moving_mean,
+    moving_var,
+    *,
+    eps: NonNegative = 1e-3,
+    momentum: Share = 0.9,
+    fix_gamma: bool = True,
+    use_global_stats: bool = False,
+    output_mean_var: bool = False,
+    axis: Axis = 1,
+    cudnn_off: bool = False,
+    min_calib_range: float | None = None,
+    max_calib_range: float | None = None,
+    training,
+):
+    """Every channel shifted and scaled to mean 0 and variance 1, then by ``gamma`` and ``beta``.
+
+    In training the statistics are the batch's and the moving ones follow them; in prediction, and
+    with ``use_global_stats``, they are the moving ones.
+
+    Args:
+        data: channels on ``axis``.
+        gamma: scale, ``(channels,)``; counts as 1 with ``fix_gamma``.
+        beta: shift, ``(channels,)``.
+        moving_mean: state, ``(channels,)``.
+        moving_var: state, ``(channels,)``.
+
+    Returns:
+        The normalized data; mean and one over the standard deviation with ``output_mean_var``.
+
+    Source: MXNet operator ``BatchNorm``; Ioffe and Szegedy, 2015.
+    """
+    moving = (moving_mean, moving_var)
+    batch = training and not use_global_stats
+    vectors = {"gamma": gamma, "beta": beta, "moving_mean": moving_mean, "moving_var": moving_var}
+    check_channels("BatchNorm", data, axis, **vectors)
+    out, mean, var, *new = _normalize(
+        data, gamma, beta, moving, batch, eps, momentum, fix_gamma, axis
+    )
+    return out, mean, jax.lax.rsqrt(var + eps), *new
+
+
+@op("_contrib_BatchNormWithReLU", **_COMMON)
+def batch_norm_with_relu(
+    data,
+    gamma,
+    beta,
+    moving_mean,
+    moving_var,
+    *,
+    eps: NonNegative = 1e-3,
+    momentum: Share = 0.9,
+    fix_gamma: bool = True,
+    use_global_stats: bool = False,
+    output_mean_var: bool = False,
+    axis: Axis = 1,
+    cudnn_off: bool = False,
+    min_calib_range: float | None = None,
+    max_calib_range: float | None = None,
+    training,
+):
+    """``BatchNorm``, negative results set to 0.
+
+    Args:
+        data: channels on ``axis``.
+        gamma: scale, ``(channels,)``; counts as 1 with ``fix_gamma``.
+        beta: shift, ``(channels,)``.
+        moving_mean: state, ``(channels,)``.
+        moving_var: state, ``(channels,)``.
+
+    Source: MXNet operator ``_contrib_BatchNormWithReLU``.
+    """
+    moving = (moving_mean, moving_var)
+    batch = training and not use_global_stats
+    out, mean, var, *new = _normalize(
+        data, gamma, beta, moving, batch, eps, momentum, fix_gamma, axis
+    )
+    return relu(out), mean, jax.lax.rsqrt(var + eps), *new
+
+
+@op("_contrib_SyncBatchNorm", **_COMMON)
+def sync_batch_norm(
+    data,
+    gamma,
+    beta,
+    moving_mean,
+    moving_var,
+    *,
+    eps: NonNegative = 1e-3,
+    momentum: Share = 0.9,
+    fix_gamma: bool = True,
+    use_global_stats: bool = False,
+    output_mean_var: bool = False,
+    ndev: Positive = 1,
+    key: str,
+    training,
+):
+    """``BatchNorm`` whose batch is spread over devices: in training they share its statistics.
+
+    Mean and variance are those of all parts, each counting the same; the moving ones follow them on
+    every device. Nothing is computed before all ``ndev`` devices have called; reading a result before
+    that is an error. Within one compiled program, and for one device, it is ``BatchNorm``.
+
+    Args:
+        data: ``(batch, channels, ...)``.
+        gamma: scale, ``(channels,)``; counts as 1 with ``fix_gamma``.
+        beta: shift, ``(channels,)``.
+        moving_mean: state, ``(channels,)``.
+        moving_var: state, ``(channels,)``.
+        ndev: number of devices.
+        key: name that the calls on all devices share.
+
+    Returns:
+        The normalized data; mean and variance with ``output_mean_var``.
+
+    Source: MXNet operator ``_contrib_SyncBatchNorm``.
+    """
+    batch = training and not use_global_stats
+    return _normalize(data, gamma, beta, (moving_mean, moving_var), batch, eps, momentum, fix_gamma)
+
+
+def _own_statistics(data):
+    """Mean and variance of a device's part of the batch, ``(2, channels)``."""
+    return jnp.stack(_statistics(data, 1, jnp.promote_types(data.dtype, jnp.float32)))
+
+
+def _pooled_statistics(arrays):
+    """Mean and variance of all parts from those of each."""
+    (own,) = arrays
+    mean, var = own
+    common = jax.lax.pmean(mean, AXIS)
+    return (jnp.stack([common, jax.lax.pmean(var + jnp.square(mean - common), AXIS)]),)
+
+
+def _normalize_by(
+    data,
+    gamma,
+    beta,
+    moving_mean,
+    moving_var,
+    pooled,
+    *,
+    eps: float,
+    momentum: float,
+    fix_gamma: bool,
+    use_global_stats: bool,
+    output_mean_var: bool,
+    ndev: int,
+    key: str,
+    training,
+):
+    """What ``sync_batch_norm`` returns, from the statistics of all parts."""
+    mean, var = pooled.astype(moving_mean.dtype)
+    out = _scaled(data, gamma, beta, mean, var, eps, fix_gamma, 1)
+    kept = jax.lax.stop_gradient
+    new = _moved((moving_mean, moving_var), (mean, var), momentum)
+    return out, kept(mean), kept(var), *new
+
+
+@sync_batch_norm.set_over_devices(
+    Op("_sync_batch_norm_statistics", _own_statistics),
+    _pooled_statistics,
+    Op("_sync_batch_norm_rest", _normalize_by, **_COMMON),
+)
+def _(ndev, key, use_global_stats, training):
+    return (key, ndev) if training and not use_global_stats else None
+
+
+@op("BatchNorm_v1", **_COMMON)
+def batch_norm_v1(
+    data,
+    gamma,
+    beta,
+    moving_mean,
+    moving_var,
+    *,
+    eps: NonNegative = 1e-3,
+    momentum: Share = 0.9,
+    fix_gamma: bool = True,
+    use_global_stats: bool = False,
+    output_mean_var: bool = False,
+    training,
+):
+    """``BatchNorm`` as it once was, with channels on axis 1.
+
+    Args:
+        data: ``(batch, channels, ...)``.
+        gamma: scale, ``(channels,)``; counts as 1 with ``fix_gamma``.
+        beta: shift, ``(channels,)``.
+        moving_mean: state, ``(channels,)``.
+        moving_var: state, ``(channels,)``.
+
+    Returns:
+        The normalized data; mean and variance with ``output_mean_var``.
+
+    Source: MXNet operator ``BatchNorm_v1``.
+    """
+    batch = training and not use_global_stats
+    return _normalize(data, gamma, beta, (moving_mean, moving_var), batch, eps, momentum, fix_gamma)
+
+
+for _operator in (batch_norm, batch_norm_with_relu, sync_batch_norm, batch_norm_v1):
+    _declare_shapes(_operator)

@@ -1,0 +1,55 @@
+"""Affine maps and embeddings."""
+
+from __future__ import annotations
+
+import math
+
+from mixnet.base import ShapeError
+from mixnet.ops.registry import op
+from mixnet.ops.schema.attributes import Positive
+
+
+@op("FullyConnected", one_dtype=True)
+def fully_connected(
+    data, weight, bias=None, *, num_hidden: Positive, no_bias: bool = False, flatten: bool = True
+):
+    """Affine map of every sample: ``out = data · weightᵀ + bias``.
+
+    Args:
+        data: ``(batch, ...)`` float. ``flatten`` joins all axes but the first.
+        weight: ``(num_hidden, in_units)``, dtype of ``data``.
+        bias: ``(num_hidden,)``; left out when ``no_bias``.
+
+    Returns:
+        ``(batch, num_hidden)``, or ``(..., num_hidden)`` without ``flatten``.
+
+    Raises:
+        ShapeError: the weight is for another number of inputs.
+
+    Source: MXNet operator ``FullyConnected``.
+    """
+    rows = data.reshape(data.shape[0], math.prod(data.shape[1:])) if flatten else data
+    if weight.shape[-1] != rows.shape[-1]:
+        raise ShapeError(
+            f"FullyConnected: weight {weight.shape} takes {weight.shape[-1]} numbers per sample, "
+            f"but data {data.shape} has {rows.shape[-1]} (flatten={flatten}). "
+            f"Give weight the shape {(num_hidden, rows.shape[-1])}, or data the other extent."
+        )
+    if weight.shape[0] != num_hidden or (bias is not None and bias.shape != (num_hidden,)):
+        raise ShapeError(
+            f"FullyConnected: num_hidden={num_hidden}, but weight is {weight.shape}"
+            f"{'' if bias is None else f' and bias {bias.shape}'}; both start with num_hidden."
+        )
+    out = rows @ weight.T
+    return out if no_bias else out + bias
+
+
+@fully_connected.set_flops(is_product=True)
+def _(inputs, outputs):
+    return math.prod(outputs[0]) * (2 * inputs[1][-1] + (len(inputs) > 2))
+
+
+@fully_connected.infer_inputs
+def _(data, *, num_hidden, flatten):
+    in_units = math.prod(data[1:]) if flatten else data[-1]
+    return {"weight": (num_hidden, in_units), "bias": (num_hidden,)}

@@ -1,0 +1,291 @@
+"""Loss heads: operators whose gradient is that of a loss, whatever arrives from above."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, Literal
+
+import jax
+import jax.numpy as jnp
+
+from mixnet.base import ShapeError
+from mixnet.ops.registry import op
+from mixnet.ops.schema.attributes import Share
+
+Normalization = Literal["batch", "null", "valid"]
+
+
+@op("SoftmaxOutput", aliases=["Softmax"], flops=4)
+def softmax_output(
+    data,
+    label,
+    *,
+    grad_scale: float = 1.0,
+    ignore_label: float = -1.0,
+    multi_output: bool = False,
+    use_ignore: bool = False,
+    preserve_shape: bool = False,
+    normalization: Normalization = "null",
+    out_grad: bool = False,
+    smooth_alpha: Share = 0.0,
+):
+    """Softmax; its gradient is that of the cross entropy with ``label``.
+
+    Args:
+        data: ``(batch, classes)``, or ``(batch, classes, ...)`` with ``multi_output``.
+        label: class numbers, ``(batch,)`` or ``(batch, ...)``; or probabilities, as ``data``.
+
+    Raises:
+        ShapeError: there are fewer labels than softmaxes.
+
+    Source: MXNet operator ``SoftmaxOutput``.
+    """
+    count = data.size // data.shape[1 if multi_output and data.ndim > 1 else -1]
+    if preserve_shape or multi_output or data.ndim <= 2:
+        if label.size < count:
+            raise ShapeError(
+                f"SoftmaxOutput: label {label.shape} has {label.size} class numbers, data {data.shape} "
+                f"needs {count}."
+            )
+    if multi_output:
+        return jax.nn.softmax(data, 1)
+    if preserve_shape:
+        return jax.nn.softmax(data, -1)
+    return jax.nn.softmax(data.reshape(data.shape[0], -1), -1).reshape(data.shape)
+
+
+@softmax_output.infer_inputs
+def _(data, label, *, multi_output):
+    if not multi_output:
+        return {"label": label if label == data else data[:-1]}
+    flat = (data[0], math.prod(data[2:]))
+    # MXNet makes a flat label where nothing is known, and takes any of these.
+    return {
+        "label": label if label in (data, (data[0], *data[2:]), (data[0], 1, *data[2:])) else flat
+    }
+
+
+@softmax_output.set_gradient
+def _(
+    head,
+    out,
+    data,
+    label,
+    *,
+    grad_scale,
+    ignore_label,
+    multi_output,
+    use_ignore,
+    preserve_shape,
+    normalization,
+    out_grad,
+    smooth_alpha,
+):
+    # A loss head by contract: the incoming gradient is ignored unless out_grad asks for it.
+    if label.shape == out.shape:
+        return (out - label) * grad_scale * (head if out_grad else 1), None
+    shape = out.shape
+    axis = 1 if multi_output else -1
+    if not (multi_output or preserve_shape):
+        out = out.reshape(shape[0], -1)
+    spread = jnp.moveaxis(out, axis, -1)
+    classes = spread.shape[-1]
+    # One class number for each softmax; MXNet takes the first ones where there are more.
+    count = spread.size // classes
+    numbers = label.reshape(-1)[:count].reshape(spread.shape[:-1])
+    hot = jax.nn.one_hot(numbers.astype(jnp.int32), classes, dtype=out.dtype)
+    if smooth_alpha:
+        hot = hot * (1 - smooth_alpha) + (1 - hot) * smooth_alpha / (classes - 1)
+    gradient = spread - hot
+    counted = (numbers != ignore_label).astype(out.dtype)
+    if use_ignore:
+        gradient = gradient * counted[..., None]
+    gradient = jnp.moveaxis(gradient, -1, axis).reshape(shape)
+    if out_grad:
+        gradient = gradient * head
+    divisor: Any = 1.0
+    if normalization == "batch":
+        divisor = float(shape[0])
+    elif normalization == "valid":
+        divisor = jnp.maximum(counted.sum(), 1)
+    if multi_output and normalization != "valid":
+        divisor = divisor * (numbers.size // shape[0])
+    return gradient * (grad_scale / divisor), None
+
+
+def _regression(name: str, text: str, forward: Any, slope: Any) -> None:
+    def regression(data, label, *, grad_scale: float = 1.0):
+        if data.size != label.size:
+            raise ShapeError(f"{name}: data {data.shape} and label {label.shape} differ in size.")
+        return forward(data)
+
+    regression.__doc__ = (
+        f"{text}\n\nArgs:\n    data: ``(batch, ...)``.\n    label: of as many elements."
+        f"\n\nSource: MXNet operator ``{name}``."
+    )
+    operator = op(name, one_dtype=True)(regression)
+
+    @operator.infer_inputs
+    def _(data, label):
+        if label and label[0] == data[0] and math.prod(label) == math.prod(data):
+            return {"label": label}
+        return {"label": data[:1] if len(data) == 2 and data[1] == 1 else data}
+
+    @operator.set_gradient
+    def _(head, out, data, label, *, grad_scale):
+        # Averaged over the elements of a sample, summed over the batch.
+        per_sample = max(1, label.size // label.shape[0])
+        return slope(out, label.reshape(out.shape)) * (grad_scale / per_sample), None
+
+
+_regression(
+    "LinearRegressionOutput",
+    "The data; its gradient is that of half the squared error to ``label``.",
+    lambda data: data,
+    lambda out, label: out - label,
+)
+_regression(
+    "MAERegressionOutput",
+    "The data; its gradient is that of the absolute error to ``label``.",
+    lambda data: data,
+    lambda out, label: jnp.where(out > label, 1, -1),  # -1 where they are equal, too
+)
+_regression(
+    "LogisticRegressionOutput",
+    "The sigmoid; its gradient is that of the cross entropy with ``label``.",
+    jax.nn.sigmoid,
+    lambda out, label: out - label,
+)
+
+
+@op("MakeLoss")
+def make_loss_output(
+    data,
+    *,
+    grad_scale: float = 1.0,
+    valid_thresh: float = 0.0,
+    normalization: Normalization = "null",
+):
+    """The data as a loss: its gradient is ``grad_scale`` everywhere.
+
+    Source: MXNet operator ``MakeLoss``.
+    """
+    return data
+
+
+@make_loss_output.set_gradient
+def _(head, out, data, *, grad_scale, valid_thresh, normalization):
+    divisor: Any = 1.0
+    if normalization == "batch":
+        divisor = data.shape[0]
+    elif normalization == "valid":
+        divisor = jnp.maximum((data > valid_thresh).sum(), 1)
+    return (jnp.full(data.shape, grad_scale, data.dtype) / divisor,)
+
+
+@op("make_loss", output_names=("loss",))
+def make_loss(data):
+    """The data as a loss: its gradient is 1 everywhere, whatever arrives from above.
+
+    Source: MXNet operator ``make_loss``.
+    """
+    return data
+
+
+@make_loss.set_gradient
+def _(head, out, data):
+    return (jnp.ones(data.shape, data.dtype),)
+
+
+@op("BlockGrad", aliases=["stop_gradient"], differentiable=False, flops=0)
+def block_grad(data):
+    """The data; no gradient passes.
+
+    Source: MXNet operator ``BlockGrad``.
+    """
+    return jax.lax.stop_gradient(data)
+
+
+@op("SVMOutput")
+def svm_output(
+    data,
+    label,
+    *,
+    margin: float = 1.0,
+    regularization_coefficient: float = 1.0,
+    use_linear: bool = False,
+):
+    """The data; its gradient is that of one-against-all hinge losses, squared by default.
+
+    Args:
+        data: ``(batch, classes)`` scores.
+        label: ``(batch,)`` class numbers.
+        margin: a score counts as right beyond it, and as wrong above its negative.
+        regularization_coefficient: factor of the gradient.
+
+    Raises:
+        ShapeError: data and label have other shapes.
+
+    Source: MXNet operator ``SVMOutput``.
+    """
+    if data.ndim != 2 or label.shape != data.shape[:1]:
+        raise ShapeError(
+            f"SVMOutput: data {data.shape} and label {label.shape} must be (batch, classes) and "
+            f"(batch,)."
+        )
+    return data
+
+
+@svm_output.infer_inputs
+def _(data):
+    return {"label": data[:-1]}
+
+
+@svm_output.set_gradient
+def _(head, out, data, label, *, margin, regularization_coefficient, use_linear):
+    hot = jax.nn.one_hot(label.astype(jnp.int32), data.shape[1], dtype=data.dtype)
+    side = 1 - 2 * hot  # -1 for the class itself, 1 for the others
+    violation = margin + side * data
+    slope = (violation > 0).astype(data.dtype) if use_linear else 2 * jax.nn.relu(violation)
+    return regularization_coefficient * side * slope, None
+
+
+@op(
+    "IdentityAttachKLSparseReg",
+    states=["moving_avg"],
+    initializers={"moving_avg": '["zero", {}]'},
+)
+def identity_attach_kl_sparse_reg(
+    data,
+    moving_avg,
+    *,
+    sparseness_target: Share = 0.1,
+    penalty: float = 1e-3,
+    momentum: Share = 0.9,
+    training,
+):
+    """The data; to the gradient a penalty is added that keeps the mean activation near a target.
+
+    Args:
+        data: ``(batch, units)``, activations between 0 and 1.
+        moving_avg: state, ``(units,)``: the mean activation of each unit, which follows the batch's
+            in training.
+
+    Source: MXNet operator ``IdentityAttachKLSparseReg``.
+    """
+    others = tuple(i for i in range(data.ndim) if i != 1)
+    mean = jnp.mean(data, others)
+    return data, moving_avg * momentum + mean * (1 - momentum) if training else moving_avg
+
+
+@identity_attach_kl_sparse_reg.infer_inputs
+def _(data):
+    return {"moving_avg": (data[1],)}
+
+
+@identity_attach_kl_sparse_reg.set_gradient
+def _(heads, outputs, data, moving_avg, *, sparseness_target, penalty, momentum, training):
+    mean = outputs[1].reshape(1, -1, *(1,) * (data.ndim - 2))
+    # Derivative of the divergence between coins of the target's and of the mean's chance.
+    slope = (1 - sparseness_target) / (1 - mean) - sparseness_target / mean
+    return heads[0] + penalty * slope, None

@@ -1,0 +1,203 @@
+"""Normalization by statistics of a sample: of a layer, a channel, or groups of channels."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from mixnet.base import AttributeValueError, ShapeError
+from mixnet.ops.registry import op
+from mixnet.ops.schema.attributes import Axis, NonNegative, Positive
+
+
+def check_channels(name: str, data: Any, axis: int, **vectors: Any) -> None:
+    """Whether each of the vectors has a number for each of the channels on ``axis``.
+
+    Raises:
+        ShapeError: one has not.
+    """
+    for key, each in vectors.items():
+        if each.shape != data.shape[axis : axis + 1 or None]:
+            raise ShapeError(
+                f"{name}: {key} is {each.shape}, but data {data.shape} has {data.shape[axis]} "
+                f"channels on axis {axis}; give {key} the shape {(data.shape[axis],)}."
+            )
+
+
+def _standard(data: Any, axes: tuple[int, ...], eps: float) -> tuple[Any, Any, Any]:
+    mean = jnp.mean(data, axes, keepdims=True)
+    var = jnp.mean(jnp.square(data - mean), axes, keepdims=True)
+    # The statistics are for looking at: no gradient comes back through them.
+    deviation = jax.lax.stop_gradient(jnp.sqrt(var + eps))
+    return (data - mean) * jax.lax.rsqrt(var + eps), jax.lax.stop_gradient(mean), deviation
+
+
+def _visible(output_mean_var: bool) -> int:
+    return 3 if output_mean_var else 1
+
+
+@op(
+    "LayerNorm",
+    one_dtype=True,
+    outputs=3,
+    visible=_visible,
+    output_names=["output", "mean", "std"],
+    flops=7,
+)
+def layer_norm(
+    data, gamma, beta, *, axis: Axis = -1, eps: NonNegative = 1e-5, output_mean_var: bool = False
+):
+    """Mean 0 and variance 1 along ``axis``, then scaled by ``gamma`` and shifted by ``beta``.
+
+    Args:
+        data: float.
+        gamma: ``(data.shape[axis],)``.
+        beta: ``(data.shape[axis],)``.
+
+    Source: MXNet operator ``LayerNorm``; Ba, Kiros and Hinton, 2016.
+    """
+    check_channels("LayerNorm", data, axis, gamma=gamma, beta=beta)
+    axis %= data.ndim
+    shape = [-1 if i == axis else 1 for i in range(data.ndim)]
+    out, mean, std = _standard(data, (axis,), eps)
+    out = out * gamma.reshape(shape) + beta.reshape(shape)
+    return out, mean, std
+
+
+@layer_norm.infer_inputs
+def _(data, *, axis):
+    return {"gamma": (data[axis],), "beta": (data[axis],)}
+
+
+@op("InstanceNorm", one_dtype=True, flops=7)
+def instance_norm(data, gamma, beta, *, eps: NonNegative = 1e-3):
+    """Mean 0 and variance 1 of every channel of every sample, then ``gamma`` and ``beta``.
+
+    Args:
+        data: ``(batch, channels, ...)``.
+        gamma: ``(channels,)``.
+        beta: ``(channels,)``.
+
+    Source: MXNet operator ``InstanceNorm``; Ulyanov, Vedaldi and Lempitsky, 2016.
+    """
+    check_channels("InstanceNorm", data, 1, gamma=gamma, beta=beta)
+    shape = (1, -1, *(1,) * (data.ndim - 2))
+    out, _, _ = _standard(data, tuple(range(2, data.ndim)), eps)
+    return out * gamma.reshape(shape) + beta.reshape(shape)
+
+
+@instance_norm.infer_inputs
+def _(data):
+    return {"gamma": (data[1],), "beta": (data[1],)}
+
+
+@op(
+    "GroupNorm",
+    one_dtype=True,
+    outputs=3,
+    visible=_visible,
+    output_names=["output", "mean", "std"],
+    flops=7,
+)
+def group_norm(
+    data,
+    gamma,
+    beta,
+    *,
+    num_groups: Positive = 1,
+    eps: NonNegative = 1e-5,
+    output_mean_var: bool = False,
+):
+    """Mean 0 and variance 1 of every group of channels of a sample, then ``gamma`` and ``beta``.
+
+    Args:
+        data: ``(batch, channels, ...)``; neighbouring channels form a group.
+        gamma: ``(num_groups,)``.
+        beta: ``(num_groups,)``.
+
+    Returns:
+        The normalized data; ``(batch, num_groups)`` means and deviations with ``output_mean_var``.
+
+    Raises:
+        ShapeError: data without spatial axes, channels that do not divide, or other parameters.
+
+    Source: MXNet operator ``GroupNorm``; Wu and He, 2018.
+    """
+    if data.ndim < 3 or data.shape[1] % num_groups:
+        raise ShapeError(
+            f"GroupNorm: data {data.shape} must have the axes (batch, channels, ...), three or "
+            f"more, with channels that num_groups={num_groups} divides."
+        )
+    for name, given in (("gamma", gamma), ("beta", beta)):
+        if given.shape != (num_groups,):
+            raise ShapeError(
+                f"GroupNorm: {name} is {given.shape}, but num_groups={num_groups} needs "
+                f"{(num_groups,)}: MXNet has one number for each group, not for each channel."
+            )
+    grouped = data.reshape(data.shape[0], num_groups, -1)
+    out, mean, deviation = _standard(grouped, (2,), eps)
+    out = out * gamma.reshape(1, -1, 1) + beta.reshape(1, -1, 1)
+    return out.reshape(data.shape), mean[..., 0], deviation[..., 0]
+
+
+@group_norm.infer_inputs
+def _(data, *, num_groups):
+    return {"gamma": (num_groups,), "beta": (num_groups,)}
+
+
+@op("L2Normalization", flops=3)
+def l2_normalization(
+    data, *, eps: NonNegative = 1e-10, mode: Literal["channel", "instance", "spatial"] = "instance"
+):
+    """Length 1: of every sample, of the channels at every place, or of every channel's places.
+
+    Args:
+        data: ``(batch, ...)``, or ``(batch, channels, ...)`` for "channel" and "spatial".
+        eps: added to the square of the length.
+
+    Raises:
+        ShapeError: "channel" or "spatial" with fewer than three axes.
+
+    Source: MXNet operator ``L2Normalization``.
+    """
+    if mode != "instance" and data.ndim < 3:
+        raise ShapeError(
+            f"L2Normalization: data {data.shape} must have three axes or more for mode={mode!r}: "
+            f"batch, channels and places."
+        )
+    if mode == "channel":
+        axes: tuple[int, ...] = (1,)
+    else:
+        axes = tuple(range(1 if mode == "instance" else 2, data.ndim))
+    return data * jax.lax.rsqrt(jnp.sum(jnp.square(data), axes, keepdims=True) + eps)
+
+
+@op("LRN", flops=5)
+def lrn(data, *, alpha: float = 1e-4, beta: float = 0.75, knorm: float = 2.0, nsize: Positive):
+    """Every element over a power of ``knorm`` plus the mean square of ``nsize`` channels around it.
+
+    Args:
+        data: ``(batch, channels, height, width)``.
+        nsize: width of the window of channels; an even one counts as the odd one below it, but
+            ``alpha`` is divided by ``nsize`` as given.
+
+    Raises:
+        ShapeError: the data have no channels.
+        AttributeValueError: ``nsize`` is below 1.
+
+    Source: MXNet operator ``LRN``; Krizhevsky, Sutskever and Hinton, 2012.
+    """
+    if data.ndim < 2:
+        raise ShapeError(f"LRN: data {data.shape} must have the axes (batch, channels, ...).")
+    if nsize < 1:
+        raise AttributeValueError(f"LRN: nsize={nsize} must be 1 or more.")
+    half = (nsize - 1) // 2
+    window = (1, 2 * half + 1, *(1,) * (data.ndim - 2))
+    padding = [(half, half) if i == 1 else (0, 0) for i in range(data.ndim)]
+    squares = jnp.square(data)
+    zero = np.zeros((), data.dtype)  # not a traced one: JAX tells a sum by it
+    total = jax.lax.reduce_window(squares, zero, jax.lax.add, window, (1,) * data.ndim, padding)
+    return data * (knorm + (alpha / nsize) * total) ** -beta

@@ -1,0 +1,123 @@
+"""Arrays of ``mx.np`` made from shapes and ranges; shapes may be ``()`` or have zeros."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import jax.numpy as jnp
+import numpy as np
+
+from mixnet.ops.array.create import steps_between
+from mixnet.ops.registry import op
+from mixnet.ops.schema.attributes import Count, DType, Extents, Long, Positive, Scalar
+
+
+@op("_npi_zeros", differentiable=False)
+def zeros(*, shape: Extents = (), ctx: str = "", dtype: DType = "float32"):
+    """Zeros.
+
+    Source: MXNet operator ``_npi_zeros``.
+    """
+    return jnp.zeros(shape, dtype)
+
+
+@op("_npi_ones", differentiable=False)
+def ones(*, shape: Extents = (), ctx: str = "", dtype: DType = "float32"):
+    """Ones.
+
+    Source: MXNet operator ``_npi_ones``.
+    """
+    return jnp.ones(shape, dtype)
+
+
+@op("_npi_identity", differentiable=False)
+def identity(*, shape: Extents = (), ctx: str = "", dtype: DType = "float32"):
+    """The identity matrix of a square ``shape``.
+
+    Source: MXNet operator ``_npi_identity``.
+    """
+    return jnp.eye(shape[0], dtype=dtype)
+
+
+@op("_npi_eye", differentiable=False)
+def eye(
+    *,
+    N: Count,
+    M: Count | None = None,
+    k: Long = 0,
+    ctx: str = "",
+    dtype: DType = "float32",
+):
+    """Ones on diagonal ``k`` of an ``N`` by ``M`` matrix.
+
+    Source: MXNet operator ``_npi_eye``.
+    """
+    return jnp.eye(N, M, k, dtype=dtype)
+
+
+@op("_npi_full_like", differentiable=False)
+def full_like(a, *, fill_value: Scalar, ctx: str = "", dtype: DType | None = None):
+    """One number everywhere, in the shape of ``a``.
+
+    Source: MXNet operator ``_npi_full_like``.
+    """
+    return jnp.broadcast_to(jnp.asarray(fill_value).astype(dtype or a.dtype), a.shape)
+
+
+@op("_npi_arange", differentiable=False)
+def arange(
+    *,
+    start: float,
+    stop: float | None = None,
+    step: float = 1.0,
+    repeat: Positive = 1,
+    infer_range: bool = False,
+    ctx: str = "",
+    dtype: DType = "float32",
+):
+    """Numbers from ``start`` (0 if it stands alone) up to ``stop``.
+
+    Source: MXNet operator ``_npi_arange``.
+    """
+    start, stop, _ = steps_between("_npi_arange", start, stop, step)
+    return jnp.asarray(np.repeat(np.arange(start, stop, step), repeat)).astype(dtype)
+
+
+@op("_npi_logspace", differentiable=False)
+def logspace(
+    *,
+    start: float,
+    stop: float,
+    num: Count,
+    endpoint: bool = True,
+    base: float = 10.0,
+    ctx: str = "",
+    dtype: DType = "float32",
+):
+    """``num`` powers of ``base`` whose exponents lie at equal distances.
+
+    Source: MXNet operator ``_npi_logspace``.
+    """
+    return jnp.logspace(start, stop, num, endpoint, base, dtype=jnp.float64).astype(dtype)
+
+
+@op("_npi_indices", differentiable=False)
+def indices(*, dimensions: Extents, dtype: DType = "int32", ctx: str = ""):
+    """The indices of a grid: one array of the grid's shape for each of its axes.
+
+    Source: MXNet operator ``_npi_indices``.
+    """
+    return jnp.indices(dimensions, dtype=dtype)
+
+
+def _declare_window(name: str, function: Any, text: str) -> None:
+    def window(*, M: int | None = None, ctx: str = "", dtype: DType = "float32"):
+        return function(max(M or 0, 0)).astype(dtype)
+
+    window.__doc__ = f"{text} Of ``M`` points.\n\nSource: MXNet operator ``_npi_{name}``."
+    op(f"_npi_{name}", differentiable=False)(window)
+
+
+_declare_window("hanning", jnp.hanning, "Hann window.")
+_declare_window("hamming", jnp.hamming, "Hamming window.")
+_declare_window("blackman", jnp.blackman, "Blackman window.")

@@ -1,0 +1,309 @@
+"""Random numbers of ``mx.np.random``: parameters are numbers or arrays that broadcast together.
+
+A parameter that is None comes as an array, ``input1`` first. Where a sample is a smooth function of
+its parameters, gradients flow into them.
+"""
+
+from __future__ import annotations
+
+import inspect
+import math
+from collections.abc import Callable, Sequence
+from typing import Annotated, Any
+
+import jax
+import jax.numpy as jnp
+
+from mixnet.base import AttributeTypeError, AttributeValueError, ShapeError
+from mixnet.ops.derive import array, attribute, present
+from mixnet.ops.random.sample import (
+    floating,
+    gamma,
+    normal,
+    one_of,
+    parameter,
+    uniform,
+    working_dtype,
+)
+from mixnet.ops.registry import op
+from mixnet.ops.schema.attributes import (
+    Count,
+    DType,
+    Extents,
+    LongCount,
+    NonNegativeScalar,
+    PositiveScalar,
+    Scalar,
+)
+from mixnet.ops.schema.ranges import Length, Range
+
+_INPUTS = ("input1", "input2")
+
+
+def _gumbel(key: Any, shape: Any, dtype: Any, loc: Any, scale: Any) -> Any:
+    """Gumbel numbers around ``loc``."""
+    return loc + scale * jax.random.gumbel(key, shape, dtype)
+
+
+def _logistic(key: Any, shape: Any, dtype: Any, loc: Any, scale: Any) -> Any:
+    """Logistic numbers around ``loc``."""
+    return loc + scale * jax.random.logistic(key, shape, dtype)
+
+
+def _exponential(key: Any, shape: Any, dtype: Any, scale: Any) -> Any:
+    """Exponential numbers of mean ``scale``."""
+    return scale * jax.random.exponential(key, shape, dtype)
+
+
+def _rayleigh(key: Any, shape: Any, dtype: Any, scale: Any) -> Any:
+    """Rayleigh numbers: lengths of plane vectors with normal parts of deviation ``scale``."""
+    return scale * jnp.sqrt(2 * jax.random.exponential(key, shape, dtype))
+
+
+def _pareto(key: Any, shape: Any, dtype: Any, a: Any) -> Any:
+    """Numbers of Pareto's second kind with exponent ``a``, from 0 on."""
+    return jnp.expm1(jax.random.exponential(key, shape, dtype) / a)
+
+
+def _power(key: Any, shape: Any, dtype: Any, a: Any) -> Any:
+    """Numbers in [0, 1] with density ``a x^(a-1)``."""
+    return (1 - jax.random.uniform(key, shape, dtype)) ** (1 / a)
+
+
+def _weibull(key: Any, shape: Any, dtype: Any, a: Any) -> Any:
+    """Weibull numbers of shape ``a`` and scale 1."""
+    return jax.random.exponential(key, shape, dtype) ** (1 / a)
+
+
+def _array_inputs(names: Sequence[str]) -> Callable[..., tuple[str, ...]]:
+    """Which arrays a call takes: one for each of these parameters that is not a number."""
+
+    def arguments(**given: Any) -> tuple[str, ...]:
+        return _INPUTS[: sum(given[name] is None for name in names)]
+
+    parameters = [attribute(name, Any) for name in names]
+    arguments.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+    return arguments
+
+
+def _parameters(name: str, given: dict[str, Any], inputs: Sequence[Any]) -> list[Any]:
+    """The parameters in order: numbers as they are, the others from the inputs."""
+    arrays = iter([each for each in inputs if each is not None])
+    found = [next(arrays, None) if each is None else each for each in given.values()]
+    if any(each is None for each in found) or next(arrays, None) is not None:
+        raise AttributeTypeError(
+            f"{name}: give each of {', '.join(given)} either as a number or as an array."
+        )
+    return found
+
+
+def _full_shape(name: str, size: Any, parameters: Sequence[Any], batch: bool) -> tuple[int, ...]:
+    """Shape of the result: ``size``, or the parameters' own; with ``batch`` one before the other."""
+    own = jnp.broadcast_shapes(*(jnp.shape(each) for each in parameters))
+    if size is None:
+        return own
+    if batch:
+        return (*size, *own)
+    try:
+        fits = jnp.broadcast_shapes(own, tuple(size)) == tuple(size)
+    except ValueError:
+        fits = False
+    if not fits:
+        raise ShapeError(f"{name}: parameters of shape {own} do not broadcast to size={size}.")
+    return tuple(size)
+
+
+def _declare(
+    name: str,
+    draw: Callable[..., Any],
+    parameters: dict[str, Any],
+    *,
+    dtypes: bool = False,
+    batch: bool = False,
+    differentiable: bool = True,
+) -> None:
+    """Declare an operator.
+
+    Args:
+        name: its name.
+        draw: numbers of a shape and dtype from a key and the parameters.
+        parameters: names, with annotation and default; ``...`` for none.
+        dtypes: whether it has the attribute ``dtype``.
+        batch: whether ``size`` stands before the shape of the parameters, or is the whole shape.
+        differentiable: whether gradients flow into the parameters.
+    """
+
+    def drawn(*inputs: Any, size: Any, ctx: str, key: Any, dtype: Any = None, **given: Any) -> Any:
+        dtype = floating(name, dtype)
+        found = [parameter(each, dtype) for each in _parameters(name, given, inputs)]
+        shape = _full_shape(name, size, found, batch)
+        return draw(key, shape, working_dtype(dtype), *found).astype(dtype)
+
+    numbers = [
+        attribute(each, kind | None, inspect.Parameter.empty if of is ... else of)
+        for each, (kind, of) in parameters.items()
+    ]
+    numbers += [attribute("size", Extents | None, None), attribute("ctx", str, "cpu")]
+    if dtypes:
+        numbers.append(attribute("dtype", DType | None, "float32"))
+    inputs = [array(each).replace(default=None) for each in _INPUTS[: len(parameters)]]
+    present(drawn, name, draw.__doc__ or "", [*inputs, *numbers, attribute("key", Any)])
+    # MXNet keeps the standard draw as a hidden second output, and numbers the names then.
+    outputs = ("output0",) if differentiable and name != "_npi_gamma" else ("output",)
+    op(name, arguments=_array_inputs(list(parameters)), output_names=outputs,
+       differentiable=differentiable)(drawn)  # fmt: skip
+
+
+_ENDS: dict[str, Any] = {"low": (Scalar, ...), "high": (Scalar, ...)}
+_PLACE: dict[str, Any] = {"loc": (Scalar, ...), "scale": (NonNegativeScalar, ...)}
+_SCALE: dict[str, Any] = {"scale": (NonNegativeScalar, 1.0)}
+_SHAPE: dict[str, Any] = {"a": (PositiveScalar, None)}
+_GAMMA: dict[str, Any] = {"shape": (PositiveScalar, ...), "scale": (PositiveScalar, ...)}
+_declare("_npi_uniform", uniform, _ENDS, dtypes=True, differentiable=False)
+_declare("_npi_uniform_n", uniform, _ENDS, dtypes=True, batch=True, differentiable=False)
+_declare("_npi_normal", normal, _PLACE, dtypes=True)
+_declare("_npi_normal_n", normal, _PLACE, dtypes=True, batch=True)
+_declare("_npi_gamma", gamma, _GAMMA, dtypes=True, differentiable=False)
+_declare("_npi_gumbel", _gumbel, _PLACE)
+_declare("_npi_logistic", _logistic, _PLACE)
+_declare("_npi_exponential", _exponential, _SCALE)
+_declare("_npi_rayleigh", _rayleigh, _SCALE)
+_declare("_npi_pareto", _pareto, _SHAPE)
+_declare("_npi_powerd", _power, _SHAPE, differentiable=False)
+_declare("_npi_weibull", _weibull, _SHAPE)
+
+
+def _bernoulli_inputs(prob: Any, logit: Any) -> tuple[str, ...]:
+    return ("input1",) if prob is None and logit is None else ()
+
+
+@op(
+    "_npi_bernoulli",
+    arguments=_bernoulli_inputs,
+    differentiable=False,
+)
+def bernoulli(
+    input1=None,
+    *,
+    prob: Annotated[Scalar, Range(0, 1)] | None,
+    logit: Scalar | None,
+    size: Extents | None = None,
+    ctx: str = "cpu",
+    dtype: DType = "float32",
+    is_logit: bool,
+    key,
+):
+    """1 with probability ``prob``, else 0.
+
+    Args:
+        input1: probabilities, or logits with ``is_logit``, if neither is a number.
+        logit: logarithm of ``prob / (1 - prob)``.
+
+    Raises:
+        AttributeTypeError: there is neither a probability nor a logit.
+        AttributeValueError: MXNet has no result of that dtype.
+        ShapeError: the parameter does not broadcast to ``size``.
+
+    Source: MXNet operator ``_npi_bernoulli``.
+    """
+    name = "_npi_bernoulli"
+    one_of(name, dtype, ("bool", "float16", "float32", "float64", "int32", "uint8"))
+    given = input1
+    if given is None:
+        given = logit if is_logit else prob
+    if given is None:
+        raise AttributeTypeError(f"{name}: give prob, logit or an array of either.")
+    chance = parameter(given, "float32")
+    if is_logit:
+        chance = jax.nn.sigmoid(chance)
+    shape = _full_shape(name, size, [chance], False)
+    return jax.random.bernoulli(key, chance, shape).astype(dtype)
+
+
+def _choice_inputs(a: Any, weighted: bool) -> tuple[str, ...]:
+    return _INPUTS[: int(a is None) + int(weighted)]
+
+
+@op("_npi_choice", arguments=_choice_inputs, differentiable=False)
+def choice(
+    input1=None,
+    input2=None,
+    *,
+    a: LongCount | None,
+    size: Extents | None,
+    ctx: str = "cpu",
+    replace: bool = True,
+    weighted: bool = False,
+    key,
+):
+    """Places drawn from ``a`` places, int64.
+
+    Args:
+        input1: if ``a`` is None, the array whose places are drawn.
+        input2: with ``weighted``, the probability of each place; ``input1`` if ``a`` is a number.
+        replace: whether a place may be drawn again.
+
+    Raises:
+        AttributeValueError: without ``replace``, more places are asked for than there are.
+        ShapeError: there are not as many probabilities as places.
+
+    Source: MXNet operator ``_npi_choice``.
+    """
+    inputs = [each for each in (input1, input2) if each is not None]
+    places = inputs.pop(0).size if a is None else a
+    chances = inputs[0].reshape(-1) if weighted else None
+    shape = tuple(size or ())
+    count = 1
+    for extent in shape:
+        count *= extent
+    if not replace and count > places:
+        raise AttributeValueError(
+            f"_npi_choice: {count} of {places} places cannot differ; use replace=True."
+        )
+    if chances is not None and chances.size != places:
+        raise ShapeError(f"_npi_choice: {chances.size} probabilities for {places} places.")
+    if not places and count:
+        raise AttributeValueError(f"_npi_choice: there are {places} places to draw from.")
+    return jax.random.choice(key, places, shape, replace, chances).astype(jnp.int64)
+
+
+def _check_shares(pvals: Any) -> None:
+    if pvals is not None and sum(pvals[:-1]) > 1 + 1e-12:
+        raise AttributeValueError(f"_npi_multinomial: pvals={pvals} add up to more than 1.")
+
+
+def _multinomial_inputs(pvals: Any) -> tuple[str, ...]:
+    return ("a",) if pvals is None else ()
+
+
+@op(
+    "_npi_multinomial",
+    arguments=_multinomial_inputs,
+    check=_check_shares,
+    differentiable=False,
+)
+def multinomial(
+    a=None,
+    *,
+    n: Count,
+    pvals: Annotated[tuple[float, ...], Length(1, math.inf), Range(0, 1)] | None = None,
+    size: Extents | None = None,
+    key,
+):
+    """How often each category comes in ``n`` draws, int64; the last has what is left of 1.
+
+    Args:
+        a: the probabilities, if ``pvals`` is None.
+
+    Returns:
+        ``(*size, categories)``.
+
+    Raises:
+        AttributeValueError: ``pvals`` add up to more than 1.
+
+    Source: MXNet operator ``_npi_multinomial``.
+    """
+    chances = jnp.asarray(a if pvals is None else pvals).astype(jnp.float64)
+    chances = chances.at[-1].set(jnp.maximum(1 - jnp.sum(chances[:-1]), 0))
+    shape = (*(size or ()), chances.shape[-1])
+    return jax.random.multinomial(key, jnp.float64(n), chances, shape=shape).astype(jnp.int64)

@@ -1,0 +1,336 @@
+"""Reductions and statistics of ``mx.np``: all axes leave an array without axes."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, Literal
+
+import jax
+import jax.numpy as jnp
+
+from mixnet.base import AttributeValueError, AxisError, DTypeError, ShapeError
+from mixnet.ops.math.elementwise import to_dtype
+from mixnet.ops.math.quotient import quotient
+from mixnet.ops.math.reduce import all_ties
+from mixnet.ops.registry import op
+from mixnet.ops.schema.attributes import Axis, Count, DType, Shape
+from mixnet.ops.schema.ranges import AxisOf
+
+
+def numpy_axes(name: str, ndim: int, axis: Any) -> tuple[int, ...]:
+    """The axes to reduce, from 0; all for None, none for ``()``.
+
+    Raises:
+        AxisError: the array has no such axis, or one is given twice.
+    """
+    if axis is None or (not ndim and tuple(axis) in ((0,), (-1,))):  # NumPy takes these as well
+        return tuple(range(ndim))
+    AxisOf().check(name, "axis", tuple(axis), ndim)
+    found = tuple(each % ndim for each in axis)
+    if len(set(found)) != len(found):
+        raise AxisError(f"{name}: axis={tuple(axis)} has an axis twice.")
+    return found
+
+
+def _is_float(array: Any) -> bool:
+    return bool(jnp.issubdtype(array.dtype, jnp.floating))
+
+
+def _summed_dtype(a: Any, dtype: str | None) -> Any:
+    # Booleans are counted in int64; other dtypes stay, whatever NumPy does.
+    return dtype or (jnp.int64 if a.dtype == jnp.bool_ else a.dtype)
+
+
+@op("_np_sum")
+def sum_(
+    a,
+    *,
+    axis: Shape | None = None,
+    dtype: DType | None = None,
+    keepdims: bool = False,
+    initial: float | None = None,
+):
+    """Sum along axes, all by default; booleans are counted in int64.
+
+    Source: MXNet operator ``_np_sum``.
+    """
+    axes = numpy_axes("sum", a.ndim, axis)
+    wanted = _summed_dtype(a, dtype)
+    total = jnp.sum(a, axes, dtype=_inner_dtype(a, wanted), keepdims=keepdims)
+    return to_dtype(total, wanted) + _start(initial, 0, wanted)
+
+
+def _inner_dtype(a: Any, wanted: Any) -> Any:
+    """What is computed in: fractions are cut off the result, not off the numbers."""
+    return jnp.float64 if _is_float(a) and jnp.issubdtype(wanted, jnp.integer) else wanted
+
+
+def _start(initial: float | None, neutral: int, dtype: Any) -> Any:
+    return jnp.asarray(neutral if initial is None else initial, dtype)
+
+
+@op("_np_prod", aliases=["_np_product"])
+def prod(
+    a,
+    *,
+    axis: Shape | None = None,
+    dtype: DType | None = None,
+    keepdims: bool = False,
+    initial: float | None = None,
+):
+    """Product along axes, all by default.
+
+    Source: MXNet operator ``_np_prod``.
+    """
+    axes = numpy_axes("prod", a.ndim, axis)
+    wanted = _summed_dtype(a, dtype)
+    found = jnp.prod(a, axes, dtype=_inner_dtype(a, wanted), keepdims=keepdims)
+    return to_dtype(found, wanted) * _start(initial, 1, wanted)
+
+
+def _declare_extreme(name: str, function: Any, meet: Any, text: str) -> None:
+    choose = all_ties(function)
+
+    def extreme(
+        a, *, axis: Shape | None = None, keepdims: bool = False, initial: float | None = None
+    ):
+        axes = numpy_axes(name, a.ndim, axis)
+        if not all(a.shape[each] for each in axes):
+            if initial is None:
+                raise ShapeError(
+                    f"{name}: an array of shape {a.shape} has no elements along axes {axes}."
+                )
+            return jnp.full(function(a, axes, keepdims=keepdims, initial=0).shape, initial, a.dtype)
+        found = choose(a, axes, keepdims)
+        return found if initial is None else meet(found, jnp.asarray(initial, a.dtype))
+
+    extreme.__doc__ = (
+        f"{text} Along axes, all by default.\n\nSource: MXNet operator ``_np_{name}``."
+    )
+    op(f"_np_{name}", aliases=[f"_np_a{name}"])(extreme)
+
+
+_declare_extreme("max", jnp.max, jnp.maximum, "Largest element.")
+_declare_extreme("min", jnp.min, jnp.minimum, "Smallest element.")
+
+
+def _declare_truth(name: str, function: Any, text: str, aliases: list[str]) -> None:
+    def truth(data, *, axis: Shape | None = None, keepdims: bool = False):
+        return function(data != 0, numpy_axes(name, data.ndim, axis), keepdims=keepdims)
+
+    truth.__doc__ = (
+        f"{text} Along axes, all by default; booleans.\n\nSource: MXNet operator ``_np_{name}``."
+    )
+    op(f"_np_{name}", aliases=aliases, differentiable=False)(truth)
+
+
+_declare_truth("all", jnp.all, "Whether every element is true.", [])
+_declare_truth("any", jnp.any, "Whether one element is true.", ["_np_sometrue"])
+
+
+@op("_npi_mean")
+def mean(
+    a,
+    *,
+    axis: Shape | None = None,
+    dtype: DType | None = None,
+    keepdims: bool = False,
+    initial: float | None = None,
+):
+    """Mean along axes, all by default; of whole numbers in float32.
+
+    Source: MXNet operator ``_npi_mean``.
+    """
+    wanted = dtype or (a.dtype if _is_float(a) else jnp.float32)
+    axes = numpy_axes("mean", a.ndim, axis)
+    if not _is_float(a) and jnp.issubdtype(wanted, jnp.integer):  # the sum has the dtype too
+        return jnp.mean(a, axes, dtype=wanted, keepdims=keepdims)
+    return to_dtype(_average(a, axes, _inner_dtype(a, wanted), keepdims), wanted)
+
+
+def _average(a: Any, axes: tuple[int, ...], dtype: Any, keepdims: bool = False) -> Any:
+    """The mean, of nothing 0; computed in float32 at least."""
+    count = max(1, math.prod(a.shape[each] for each in axes))
+    if not jnp.issubdtype(dtype, jnp.floating):
+        dtype = jnp.float64
+    wide = jnp.promote_types(dtype, jnp.float32)
+    return quotient(jnp.sum(a, axes, dtype=wide, keepdims=keepdims), count).astype(dtype)
+
+
+def _variance(a: Any, axes: tuple[int, ...], ddof: int, keepdims: bool) -> Any:
+    count = math.prod(a.shape[each] for each in axes)
+    centred = a - _average(a, axes, a.dtype, keepdims=True)
+    return quotient(jnp.sum(centred * centred, axes, keepdims=keepdims), count - ddof).astype(
+        a.dtype
+    )
+
+
+def _root(squares: Any) -> Any:
+    """The square root, with derivative 0 at 0."""
+    above = squares != 0
+    return jnp.where(above, jnp.sqrt(jnp.where(above, squares, 1)), 0).astype(squares.dtype)
+
+
+def _declare_spread(name: str, finish: Any, text: str) -> None:
+    def spread(
+        a,
+        *,
+        axis: Shape | None = None,
+        dtype: DType | None = None,
+        ddof: int = 0,
+        keepdims: bool = False,
+    ):
+        if a.dtype == jnp.bool_:
+            raise DTypeError(f"{name} takes numbers, not booleans; cast with astype().")
+        axes = numpy_axes(name, a.ndim, axis)
+        wanted = jnp.dtype(dtype or a.dtype)
+        inner = wanted if jnp.issubdtype(wanted, jnp.floating) else jnp.dtype("float64")
+        found = finish(_variance(a.astype(inner), axes, ddof, keepdims))
+        return to_dtype(found, wanted)
+
+    spread.__doc__ = (
+        f"{text} Along axes, all by default; the sum is divided by the count less ``ddof``. "
+        f"In the dtype of the array.\n\nSource: MXNet operator ``_npi_{name}``."
+    )
+    op(f"_npi_{name}", output_names=(name,))(spread)
+
+
+_declare_spread("var", lambda x: x, "Variance.")
+_declare_spread("std", _root, "Standard deviation.")
+
+
+def _declare_position(name: str, function: Any, text: str) -> None:
+    def position(data, *, axis: int | None = None, keepdims: bool = False):
+        if data.dtype == jnp.bool_:
+            raise DTypeError(f"{name} takes numbers, not booleans; cast with astype().")
+        if axis is not None and not numpy_axes(name, data.ndim, (axis,)):
+            axis = None  # the one axis that an array without axes lets pass
+        if not (data.size if axis is None else data.shape[axis]):
+            raise ShapeError(f"{name}: an array of shape {data.shape} has no elements.")
+        return function(data, axis, keepdims=keepdims).astype(jnp.int64)
+
+    position.__doc__ = (
+        f"{text} Along ``axis``, in the flattened array by default; int64.\n\nSource: MXNet "
+        f"operator ``_npi_{name}``."
+    )
+    op(f"_npi_{name}", differentiable=False)(position)
+
+
+_declare_position("argmax", jnp.argmax, "Position of the largest element.")
+_declare_position("argmin", jnp.argmin, "Position of the smallest element.")
+
+
+@op("_npi_average", output_names=("output0",), arguments=lambda weighted: ("a", "weights") if weighted else ("a",),
+    outputs=2, visible=lambda returned: 2 if returned else 1)  # fmt: skip
+def average(
+    a, weights=None, *, axis: Shape | None = None, returned: bool = False, weighted: bool = True
+):
+    """Mean along axes weighted by ``weights``, and the sum of the weights with ``returned``.
+
+    Args:
+        a: any shape.
+        weights: the shape of ``a``, or 1-D with the extent of the one ``axis``.
+
+    Source: MXNet operator ``_npi_average``.
+    """
+    axes = numpy_axes("average", a.ndim, axis)
+    if not weighted:
+        found = _plain_mean(a, axes)
+        count = math.prod(a.shape[each] for each in axes)
+        return found, jnp.full(found.shape, count, found.dtype)
+    if weights.shape != a.shape:
+        if weights.ndim != 1 or len(axes) != 1 or weights.shape[0] != a.shape[axes[0]]:
+            raise ShapeError(
+                f"average: weights of shape {weights.shape} fit neither a, {a.shape}, nor one axis "
+                f"of it; give 1-D weights and an axis of their extent."
+            )
+        shape = [1] * a.ndim
+        shape[axes[0]] = weights.shape[0]
+        total = jnp.sum(weights.astype(a.dtype), dtype=a.dtype)
+        weights = weights.reshape(shape).astype(a.dtype)
+    else:
+        weights = weights.astype(a.dtype)
+        total = jnp.sum(weights, axes, dtype=a.dtype)
+    found = jnp.sum(a * weights, axes, dtype=a.dtype)
+    return (quotient(found, total) if _is_float(a) else jax.lax.div(found, total)), total
+
+
+def _plain_mean(a: Any, axes: tuple[int, ...]) -> Any:
+    return to_dtype(_average(a, axes, a.dtype if _is_float(a) else jnp.float64), a.dtype)
+
+
+@op("_npi_percentile", arguments=lambda q_scalar: ("a",) if q_scalar is not None else ("a", "q"),
+    differentiable=False)  # fmt: skip
+def percentile(
+    a,
+    q=None,
+    *,
+    axis: Shape | None = None,
+    interpolation: Literal["linear", "lower", "higher", "midpoint", "nearest"] = "linear",
+    keepdims: bool = False,
+    q_scalar: float | None = None,
+):
+    """The q-th percentiles along axes, all by default.
+
+    Args:
+        a: any shape.
+        q: percents from 0 to 100; its axes come first in the result.
+        q_scalar: one percent instead of ``q``.
+
+    Source: MXNet operator ``_npi_percentile``.
+    """
+    if q_scalar is not None and not 0 <= q_scalar <= 100:
+        raise AttributeValueError(f"percentile: q={q_scalar} is not between 0 and 100.")
+    wanted = jnp.asarray(q_scalar if q is None else q)
+    numbers = a if a.dtype == jnp.float64 else a.astype(jnp.float32)
+    axes = numpy_axes("percentile", a.ndim, axis)
+    found = jnp.percentile(
+        numbers, wanted.astype(numbers.dtype), axes, method=interpolation, keepdims=keepdims
+    )
+    return found.astype(numbers.dtype)
+
+
+@op("_npi_diff")
+def diff(a, *, n: Count = 1, axis: Axis = -1):
+    """Differences of neighbours along ``axis``, ``n`` times.
+
+    Source: MXNet operator ``_npi_diff``.
+    """
+    return jnp.diff(a, n, axis)
+
+
+def _ends(to_begin_arr_given: bool, to_end_arr_given: bool) -> tuple[str, ...]:
+    given: tuple[str, ...] = ("input1",)
+    if to_begin_arr_given:
+        given += ("input2",)
+    return (*given, "input3") if to_end_arr_given else given
+
+
+@op("_npi_ediff1d", arguments=_ends)
+def ediff1d(
+    input1,
+    input2=None,
+    input3=None,
+    *,
+    to_begin_arr_given: bool = False,
+    to_end_arr_given: bool = False,
+    to_begin_scalar: float | None = None,
+    to_end_scalar: float | None = None,
+):
+    """Differences of neighbours in the flattened array, with numbers before and behind.
+
+    Args:
+        input1: any shape.
+        input2: what comes before, with ``to_begin_arr_given``.
+        input3: what comes behind, with ``to_end_arr_given``.
+
+    Source: MXNet operator ``_npi_ediff1d``.
+    """
+    parts = [jnp.diff(input1.reshape(-1))]
+    if to_begin_arr_given or to_begin_scalar is not None:
+        before = input2 if to_begin_arr_given else jnp.asarray([to_begin_scalar])
+        parts.insert(0, before.reshape(-1).astype(input1.dtype))
+    if to_end_arr_given or to_end_scalar is not None:
+        behind = input3 if to_end_arr_given else jnp.asarray([to_end_scalar])
+        parts.append(behind.reshape(-1).astype(input1.dtype))
+    return jnp.concatenate(parts)

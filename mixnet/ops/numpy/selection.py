@@ -1,0 +1,307 @@
+"""Choosing, replacing, inserting and deleting elements by NumPy's rules, for ``mx.np``."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import jax.numpy as jnp
+
+from mixnet.base import AttributeValueError, ShapeError
+from mixnet.ops.control.host_check import checked
+from mixnet.ops.math.broadcast import check_broadcast
+from mixnet.ops.numpy.arithmetic import promoted
+from mixnet.ops.numpy.shape import check_axis
+from mixnet.ops.registry import op
+from mixnet.ops.schema.attributes import Axis, Scalar
+
+
+@op("_npi_where")
+def where(condition, x, y):
+    """Elements of ``x`` where ``condition`` is true, else of ``y``; all broadcast together.
+
+    Source: MXNet operator ``_npi_where``.
+    """
+    shape = x.shape
+    for each in (y.shape, condition.shape):
+        check_broadcast("where", shape, each)
+        shape = jnp.broadcast_shapes(shape, each)
+    dtype = promoted("where", x.dtype, y.dtype, True)
+    return jnp.where(condition != 0, x.astype(dtype), y.astype(dtype))
+
+
+@op("_npi_where_lscalar")
+def where_lscalar(condition, x, *, scalar: Scalar = 0.0):
+    """A number where ``condition`` is true, else elements of ``x``.
+
+    Source: MXNet operator ``_npi_where_lscalar``.
+    """
+    check_broadcast("where", condition.shape, x.shape)
+    return jnp.where(condition != 0, jnp.asarray(scalar).astype(x.dtype), x)
+
+
+@op("_npi_where_rscalar")
+def where_rscalar(condition, y, *, scalar: Scalar = 0.0):
+    """Elements of ``y`` where ``condition`` is true, else a number.
+
+    Source: MXNet operator ``_npi_where_rscalar``.
+    """
+    check_broadcast("where", condition.shape, y.shape)
+    return jnp.where(condition != 0, y, jnp.asarray(scalar).astype(y.dtype))
+
+
+@op("_npi_where_scalar2", differentiable=False)
+def where_scalar2(condition, *, x: Scalar = 0.0, y: Scalar = 0.0):
+    """One number where ``condition`` is true, another elsewhere; float32.
+
+    Source: MXNet operator ``_npi_where_scalar2``.
+    """
+    return jnp.where(condition != 0, x, y).astype(jnp.float32)
+
+
+def _with_positions(
+    name: str, extent: int, start: Any, stop: Any, step: Any, int_ind: Any
+) -> list[int]:
+    """The positions along an axis that a slice or a number selects."""
+    if int_ind is not None:
+        if not -extent <= int_ind <= extent:
+            raise ShapeError(f"{name}: index {int_ind} is out of bounds for extent {extent}.")
+        return [int_ind]
+    if step == 0:
+        raise AttributeValueError(
+            f"{name}: the step of a slice is 0; give 1, or -1 to go backwards."
+        )
+    return list(range(*slice(start, stop, step).indices(extent)))
+
+
+@op("_npi_delete", arguments=lambda int_ind, step, start, stop: ("arr",) if (
+    int_ind, step, start, stop) != (None,) * 4 else ("arr", "obj"))  # fmt: skip
+def delete(
+    arr,
+    obj=None,
+    *,
+    start: int | None = None,
+    stop: int | None = None,
+    step: int | None = None,
+    int_ind: int | None = None,
+    axis: Axis | None = None,
+):
+    """Without the elements at an index, a slice, or the positions ``obj``, along ``axis``.
+
+    Args:
+        arr: any shape; flattened where ``axis`` is None.
+        obj: positions that all differ.
+
+    Source: MXNet operator ``_npi_delete``.
+    """
+    if axis is None:
+        arr, axis = arr.reshape(-1), 0
+    axis = check_axis("delete", axis, arr.ndim)
+    extent = arr.shape[axis]
+    if obj is not None:
+        where = obj.reshape(-1).astype(jnp.int64)
+        where = jnp.where(where < 0, where + extent, where)
+        keep = jnp.ones((extent,), bool).at[where].set(False)
+        kept = jnp.argsort(~keep, stable=True)[: extent - where.shape[0]]
+        return jnp.take(arr, kept, axis)
+    gone = _with_positions("delete", extent, start, stop, step, int_ind)
+    gone_set = {each % extent for each in gone}
+    return jnp.take(arr, jnp.asarray([i for i in range(extent) if i not in gone_set], int), axis)
+
+
+def _inserted(arr: Any, values: Any, positions: Any, count: int, axis: int) -> Any:
+    """``arr`` with ``values`` before each position: NumPy's insert for positions known or traced."""
+    extent = arr.shape[axis]
+    positions = jnp.where(positions < 0, positions + extent, positions)
+    order = jnp.argsort(positions, stable=True)
+    places = jnp.zeros((count,), jnp.int64).at[order].set(positions[order] + jnp.arange(count))
+    old = jnp.ones((extent + count,), bool).at[places].set(False)
+    rest = jnp.argsort(~old, stable=True)[:extent]
+    moved = jnp.moveaxis(arr, axis, 0)
+    shape = (count, *moved.shape[1:])
+    made = jnp.zeros((extent + count, *moved.shape[1:]), arr.dtype)
+    made = made.at[rest].set(moved)
+    made = made.at[places].set(jnp.broadcast_to(values, shape).astype(arr.dtype))
+    return jnp.moveaxis(made, 0, axis)
+
+
+def _insert_arguments(val: float | None) -> tuple[str, ...]:
+    return ("arr",) if val is not None else ("arr", "values")
+
+
+def _insert_tensor_arguments(val: float | None) -> tuple[str, ...]:
+    return ("arr", "obj") if val is not None else ("arr", "values", "obj")
+
+
+def _insert(
+    arr: Any,
+    values: Any,
+    val: Any,
+    positions: Any,
+    count: int,
+    axis: Axis | None,
+    single: bool,
+    scalar: bool = False,
+) -> Any:
+    if axis is None:
+        arr, axis = arr.reshape(-1), 0
+    axis = check_axis("insert", axis, arr.ndim)
+    if values is None:
+        values = jnp.asarray(val)
+    elif values.ndim:
+        missing = arr.ndim - values.ndim
+        values = values.reshape((1,) * missing + values.shape)
+        if not scalar:  # before a single number NumPy puts the first axis of the values along axis
+            values = jnp.moveaxis(values, axis, 0)
+        # A single position takes the values as one block along the axis.
+        if single and count == 1 and values.shape[0] > 1:
+            count = values.shape[0]
+            positions = jnp.broadcast_to(positions, (count,))
+    _check_values(values.shape, (count, *arr.shape[:axis], *arr.shape[axis + 1 :]))
+    return _inserted(arr, values, positions, count, axis)
+
+
+def _check_values(values: tuple[int, ...], places: tuple[int, ...]) -> None:
+    pairs = zip(reversed(values), reversed(places), strict=False)
+    if len(values) > len(places) or any(given not in (1, room) for given, room in pairs):
+        raise ShapeError(
+            f"insert: values of shape {values} are put where there is room for {places}, the number of "
+            f"positions first; give that shape, or one number."
+        )
+
+
+@op("_npi_insert_scalar", arguments=_insert_arguments)
+def insert_scalar(
+    arr,
+    values=None,
+    *,
+    val: float | None = None,
+    start: int | None = None,
+    stop: int | None = None,
+    step: int | None = None,
+    int_ind: int | None = None,
+    axis: Axis | None = None,
+):
+    """With values before the position ``int_ind`` along ``axis``.
+
+    Source: MXNet operator ``_npi_insert_scalar``.
+    """
+    extent = arr.size if axis is None else arr.shape[axis]
+    where = _with_positions("insert", extent, start, stop, step, int_ind)
+    return _insert(arr, values, val, jnp.asarray(where, jnp.int64), len(where), axis, True, True)
+
+
+@op("_npi_insert_slice", arguments=_insert_arguments)
+def insert_slice(
+    arr,
+    values=None,
+    *,
+    val: float | None = None,
+    start: int | None = None,
+    stop: int | None = None,
+    step: int | None = None,
+    int_ind: int | None = None,
+    axis: Axis | None = None,
+):
+    """With values before the positions that a slice selects along ``axis``.
+
+    Source: MXNet operator ``_npi_insert_slice``.
+    """
+    extent = arr.size if axis is None else arr.shape[axis]
+    where = _with_positions("insert", extent, start, stop, step, int_ind)
+    return _insert(
+        arr, values, val, jnp.asarray(where, jnp.int64), len(where), axis, len(where) == 1
+    )
+
+
+@op("_npi_insert_tensor", arguments=_insert_tensor_arguments)
+def insert_tensor(
+    arr,
+    values=None,
+    obj=None,
+    *,
+    val: float | None = None,
+    start: int | None = None,
+    stop: int | None = None,
+    step: int | None = None,
+    int_ind: int | None = None,
+    axis: Axis | None = None,
+):
+    """With values before the positions ``obj`` along ``axis``.
+
+    Source: MXNet operator ``_npi_insert_tensor``.
+    """
+    where = obj.reshape(-1).astype(jnp.int64)
+    return _insert(arr, values, val, where, where.shape[0], axis, obj.size == 1)
+
+
+@op("_npi_share_memory", differentiable=False)
+def share_memory(a, b):
+    """Whether two arrays share storage; the operator sees values, which never do.
+
+    Source: MXNet operator ``_npi_share_memory``.
+    """
+    return jnp.zeros((), bool)
+
+
+@op("_npx_constraint_check", differentiable=False, calls_python=True)
+def constraint_check(input, *, msg: str = "Constraint violated."):
+    """Whether every element of a boolean array is true, as one boolean.
+
+    Raises:
+        ValueError: an element is false; at whoever reads the answer or what is computed from it.
+
+    Source: MXNet operator ``_npx_constraint_check``.
+    """
+    return checked(jnp.all(input), AttributeValueError(msg))
+
+
+@op("_npi_boolean_mask_assign_scalar")
+def boolean_mask_assign_scalar(data, mask, *, value: Scalar = 0.0, start_axis: int = 0):
+    """``data`` with a number where the boolean ``mask`` over axes from ``start_axis`` is true.
+
+    Source: MXNet operator ``_npi_boolean_mask_assign_scalar``.
+    """
+    return jnp.where(_over(mask, data, start_axis), jnp.asarray(value).astype(data.dtype), data)
+
+
+@op("_npi_boolean_mask_assign_tensor")
+def boolean_mask_assign_tensor(data, mask, value, *, start_axis: int = 0):
+    """``data`` with successive elements of ``value`` where ``mask`` is true.
+
+    Args:
+        data: any shape.
+        mask: booleans over axes of ``data`` from ``start_axis`` on.
+        value: one element for all, or as many along ``start_axis`` as the mask has true ones.
+
+    Source: MXNet operator ``_npi_boolean_mask_assign_tensor``.
+    """
+    over = _over(mask, data, start_axis)
+    behind = data.ndim - start_axis - mask.ndim
+    if value.ndim < 1 or value.ndim <= behind or value.shape[-behind - 1 :][0] == 1:
+        return jnp.where(over, _spread(value, data, start_axis, mask.ndim), data)
+    # The n-th true place takes the n-th row; the others take any row and are not used.
+    rank = jnp.maximum(jnp.cumsum(mask.reshape(-1)) - 1, 0)
+    taken = jnp.take(value, rank, axis=value.ndim - behind - 1, mode="clip")
+    shape = taken.shape[: value.ndim - behind - 1] + mask.shape + value.shape[value.ndim - behind :]
+    taken = taken.reshape(shape).astype(data.dtype)
+    return jnp.where(over, jnp.broadcast_to(taken, data.shape), data)
+
+
+def _spread(value: Any, data: Any, start_axis: int, mask_axes: int) -> Any:
+    value = value.astype(data.dtype)
+    if value.ndim > data.ndim - mask_axes:
+        # An axis of extent one stands for the mask's axes.
+        at = value.ndim - (data.ndim - start_axis - mask_axes) - 1
+        value = value.reshape(value.shape[:at] + (1,) * mask_axes + value.shape[at + 1 :])
+    return jnp.broadcast_to(value, data.shape)
+
+
+def _over(mask: Any, data: Any, start_axis: int) -> Any:
+    axes = data.shape[start_axis : start_axis + mask.ndim]
+    if mask.shape != axes:
+        raise ShapeError(
+            f"boolean mask of shape {mask.shape} does not fit axes {axes} of an array of shape "
+            f"{data.shape}."
+        )
+    behind = data.ndim - start_axis - mask.ndim
+    return (mask != 0).reshape((1,) * start_axis + mask.shape + (1,) * behind)

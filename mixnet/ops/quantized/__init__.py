@@ -1,0 +1,6 @@
+"""Networks on integers of 8 bits."""
+
+from mixnet.ops.quantized import calibrate as calibrate
+from mixnet.ops.quantized import fused as fused
+from mixnet.ops.quantized import layers as layers
+from mixnet.ops.quantized import quantize as quantize

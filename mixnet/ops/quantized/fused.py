@@ -1,0 +1,412 @@
+"""Layers with what follows them, as one operator: MXNet's oneDNN subgraphs, in float32 and in int8.
+
+A subgraph holds the float layers as nodes: a convolution, and perhaps a normalization, an activation, a sum with
+another array, and an activation of that. In int8 the normalization is folded into the weights, which are
+quantized by channel, and the rest happens to the sums before they are rounded once.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+
+from mixnet.base import AttributeValueError, DTypeError
+from mixnet.ops.nn.convolution import convolution
+from mixnet.ops.nn.dense import fully_connected
+from mixnet.ops.quantized.quantize import INT32_STEPS, LIMITS, STEPS, farthest, given_range, ratio
+from mixnet.ops.registry import op
+
+LAYERS = ("Convolution", "FullyConnected")
+SUMS = ("elemwise_add", "broadcast_add")
+
+
+@dataclass(frozen=True)
+class Parts:
+    """The nodes of a subgraph by their part; None where there is none.
+
+    Args:
+        layer: the convolution or affine map.
+        norm: the normalization of its result.
+        act: the activation of that.
+        sum: the addition of another array.
+        post_act: the activation of the sum.
+    """
+
+    layer: Any
+    norm: Any = None
+    act: Any = None
+    sum: Any = None
+    post_act: Any = None
+
+    @property
+    def has_bias(self) -> bool:
+        """Whether the layer has a bias."""
+        return len(self.layer.inputs) > 2
+
+
+@lru_cache(maxsize=1024)
+def parts_of(body: Any) -> Parts:
+    """The parts of a subgraph.
+
+    Raises:
+        AttributeValueError: it is no chain of these layers.
+    """
+    found: dict[str, Any] = {}
+    for node in body.graph.nodes:
+        if node.is_variable:
+            continue
+        if node.op.name in LAYERS:
+            part = "layer"
+        elif node.op.name == "BatchNorm":
+            part = "norm"
+        elif node.op.name in SUMS:
+            part = "sum"
+        else:
+            part = "post_act" if "sum" in found else "act"
+        if part in found or (part != "layer" and "layer" not in found):
+            raise AttributeValueError(
+                f"A fused layer is a convolution or an affine map, then perhaps BatchNorm, an activation, "
+                f"an addition and an activation; its subgraph has {node.op.name} ({node.name!r}) at "
+                f"another place."
+            )
+        found[part] = node
+    if "layer" not in found:
+        raise AttributeValueError("A fused layer needs a Convolution or FullyConnected in it.")
+    return Parts(**found)
+
+
+def body_order(parts: Parts) -> list[str]:
+    """What a fused convolution reads, in order: names of its arrays."""
+    names = ["data", "weight"] + ["bias"] * parts.has_bias
+    if parts.norm is not None:
+        names += ["gamma", "beta", "mean", "var"]
+    return names + ["sum"] * (parts.sum is not None)
+
+
+def folded_weights(
+    parts: Parts, weight: Any, bias: Any, gamma: Any = None, beta: Any = None, mean: Any = None, var: Any = None
+) -> tuple[Any, Any]:  # fmt: skip
+    """Weight and bias with the normalization folded in; the bias is None where there is none."""
+    if parts.norm is None:
+        return weight, bias
+    known = parts.norm.op.keywords(parts.norm.statics)
+    factor = (var + known["eps"]) ** -0.5
+    if not known["fix_gamma"]:
+        factor = factor * gamma
+    shift = beta - mean * factor if bias is None else beta + (bias - mean) * factor
+    return weight * factor.reshape(-1, *[1] * (weight.ndim - 1)), shift
+
+
+def activated(node: Any, values: Any) -> Any:
+    """An activation's node applied to floats."""
+    if node is None:
+        return values
+    if node.op.takes_key:  # LeakyReLU, whose variants that draw are not fused
+        return node.op.function(values, **node.op.keywords(node.statics, node.scalars), key=None)
+    return node.op.apply(node.statics, [values], node.scalars)[0]
+
+
+def weight_steps(weight: Any, by_channel: bool) -> Any:
+    """What one step of the weight's integers stands for: one number for each channel, or one for all."""
+    axes = tuple(range(1, weight.ndim)) if by_channel else None
+    end = jnp.abs(weight).max(axes, keepdims=True)
+    return jnp.where(end > 0, end, 1) / STEPS["int8"]
+
+
+def whole_weights(weight: Any, steps: Any) -> Any:
+    """The weight's integers, in int8."""
+    return jnp.clip(jnp.round(weight / steps), *LIMITS["int8"]).astype(jnp.int8)
+
+
+def data_step(data: Any, low: Any, high: Any) -> Any:
+    """What one step of the data stands for."""
+    return farthest(low, high) / STEPS[str(data.dtype)]
+
+
+def _check(name: str, data: Any) -> None:
+    if str(data.dtype) not in LIMITS:
+        raise DTypeError(
+            f"{name}: data is {data.dtype}, and it is quantized: it takes int8 or uint8, as "
+            f"contrib.quantize_v2 makes it."
+        )
+
+
+def output_dtype(low: float | None) -> str:
+    """Dtype of a result with this measured range: unsigned where nothing is below 0."""
+    return "uint8" if low is not None and low >= 0 else "int8"
+
+
+def rounded_output(values: Any, low: float, high: float) -> tuple[Any, Any, Any]:
+    """Floats in the integers of the measured range, and the range."""
+    dtype = output_dtype(low)
+    least, most = given_range(low, high)  # type: ignore[misc]
+    steps = ratio(STEPS[dtype], farthest(least, most))
+    whole = jnp.clip(jnp.round(values * steps), *LIMITS[dtype]).astype(dtype)
+    return whole, least.reshape((1,)), most.reshape((1,))
+
+
+def _as_sums(values: Any, step: Any) -> tuple[Any, Any, Any]:
+    """Floats as int32 in steps of the products, and the range of int32."""
+    limits = jnp.iinfo(jnp.int32)
+    # float32 has no number between 2³¹ - 128 and 2³¹.
+    whole = jnp.clip(jnp.round(values / step), limits.min, limits.max - 127).astype(jnp.int32)
+    end = (step * INT32_STEPS).astype(jnp.float32).reshape((1,))
+    return whole, -end, end
+
+
+def _outputs(quantized: bool, enable_float_output: bool) -> int:
+    return 3 if quantized and not enable_float_output else 1
+
+
+def _output_names(quantized: bool, enable_float_output: bool) -> list[str]:
+    return ["output", "output_min", "output_max"][: _outputs(quantized, enable_float_output)]
+
+
+def _statistics(subgraphs: Any, with_bn: bool) -> list[int]:
+    """Places of the moving statistics, which MXNet counts among the states."""
+    if not with_bn:
+        return []
+    order = body_order(parts_of(subgraphs[0]))
+    return [order.index("mean"), order.index("var")]
+
+
+@op(
+    "_sg_mkldnn_conv",
+    num_args=None,
+    outputs=_outputs,
+    output_names=_output_names,
+    states=_statistics,
+    moves=lambda: False,
+    differentiable=False,
+)
+def fused_convolution(
+    *data,
+    subgraphs: Any,
+    quantized: bool = False,
+    with_bn: bool = False,
+    with_act: bool = False,
+    with_sum: bool = False,
+    with_postsum_act: bool = False,
+    enable_float_output: bool = False,
+    min_calib_range: float | None = None,
+    max_calib_range: float | None = None,
+):
+    """A convolution, its normalization by moving statistics, a sum and activations, as one operator.
+
+    Args:
+        data: data, weight, bias if there is one; gamma, beta, mean and variance of the normalization; the array
+            that is added. When quantized then the ends of the ranges of data and of that array.
+        subgraphs: the float layers.
+        quantized: whether data and the array that is added are integers of 8 bits. Weights are floats.
+
+    Returns:
+        Floats. When quantized the integers of the range measured before and that range, or sums in int32 and
+        their range where none was measured; floats with ``enable_float_output``.
+
+    Raises:
+        AttributeValueError: the subgraph is no such chain.
+        DTypeError: quantized, and the data are not integers of 8 bits.
+
+    Source: MXNet operator ``_sg_mkldnn_conv``.
+    """
+    parts = parts_of(subgraphs[0])
+    names = body_order(parts)
+    given = dict(zip(names, data, strict=False))
+    states = [given["mean"], given["var"]] if with_bn else []
+    if not quantized:
+        return (*fused_floats(parts, given, convolution.function), *states)
+    ranges = data[len(names) :]
+    out = quantized_layer(
+        parts, given, ranges, exact_convolution, min_calib_range, max_calib_range, enable_float_output
+    )  # fmt: skip
+    return (*out, *states)
+
+
+def fused_floats(parts: Parts, given: dict[str, Any], layer: Any) -> tuple[Any]:
+    """The layers in floats."""
+    weight, bias = _weights(parts, given)
+    known = parts.layer.op.keywords(parts.layer.statics) | {"no_bias": bias is None}
+    values = activated(parts.act, layer(given["data"], weight, bias, **known))
+    if parts.sum is not None:
+        values = activated(parts.post_act, values + given["sum"])
+    return (values,)
+
+
+def _weights(parts: Parts, given: dict[str, Any]) -> tuple[Any, Any]:
+    norm = {name: given[name] for name in ("gamma", "beta", "mean", "var") if name in given}
+    return folded_weights(parts, given["weight"], given.get("bias"), **norm)
+
+
+def quantized_layer(
+    parts: Parts,
+    given: dict[str, Any],
+    ranges: Any,
+    products: Any,
+    low: float | None,
+    high: float | None,
+    as_floats: bool,
+    channel_axis: int = 1,
+) -> tuple[Any, ...]:
+    """The layers on integers.
+
+    Args:
+        parts: of the subgraph.
+        given: arrays by name.
+        ranges: ends of the ranges of data and of what is added.
+        products: gives the sums of products of data and the weight's integers, as whole numbers.
+        low: least number measured, None if none was.
+        high: greatest number measured.
+        as_floats: whether floats are returned.
+        channel_axis: axis of channels of data and result.
+    """
+    data = given["data"]
+    _check("A fused layer", data)
+    measured = low is not None and high is not None
+    weight, bias = _weights(parts, given)
+    steps = weight_steps(weight, measured or as_floats)
+    sums = products(data, whole_weights(weight, steps), parts)
+    return quantized_result(
+        parts, data, sums, steps, bias, given.get("sum"), ranges, low, high, as_floats, channel_axis
+    )
+
+
+def quantized_result(
+    parts: Parts,
+    data: Any,
+    sums: Any,
+    steps: Any,
+    bias: Any,
+    other: Any,
+    ranges: Any,
+    low: float | None,
+    high: float | None,
+    as_floats: bool,
+    channel_axis: int = 1,
+) -> tuple[Any, ...]:
+    """What a fused layer gives, from the sums of products of integers.
+
+    Args:
+        parts: of the subgraph.
+        data: the integers that were multiplied.
+        sums: whole numbers.
+        steps: what the weight's integers stand for.
+        bias: floats; None where there is none.
+        other: integers that are added; None where there are none.
+        ranges: ends of the ranges of data and of what is added.
+        low: least number measured, None if none was.
+        high: greatest number measured.
+        as_floats: whether floats are returned.
+        channel_axis: axis of channels of the sums.
+    """
+    shape = [-1 if i == channel_axis % sums.ndim else 1 for i in range(sums.ndim)]
+    scale = (data_step(data, *ranges[:2]) * steps).astype(jnp.float32)
+    values = sums.astype(jnp.float32) * (
+        scale.reshape(shape) if scale.size > 1 else scale.reshape(())
+    )
+    if bias is not None:
+        values = values + bias.reshape(shape)
+    values = activated(parts.act, values)
+    if parts.sum is not None:
+        values = values + other.astype(jnp.float32) * data_step(other, *ranges[2:4])
+        values = activated(parts.post_act, values)
+    if as_floats:
+        return (values,)
+    if low is not None and high is not None:
+        return rounded_output(values, low, high)
+    return _as_sums(values, scale.reshape(()))
+
+
+def exact_convolution(data: Any, weight: Any, parts: Parts) -> Any:
+    """Sums of products of integers of 8 bits, as float32.
+
+    Floats hold them exactly up to 2²⁴; a larger sum is rounded by less than one part in 10 millions, far less than
+    what the result is rounded by afterwards.
+    """
+    known = parts.layer.op.keywords(parts.layer.statics) | {"no_bias": True}
+    wide = [each.astype(jnp.float32) for each in (data, weight)]
+    return convolution.function(*wide, None, **known)
+
+
+def exact_rows(rows: Any, weight: Any) -> Any:
+    """``rows · weightᵀ`` of integers of 8 bits, exact in int32.
+
+    Args:
+        rows: ``(..., in_units)``, int8 or uint8.
+        weight: ``(units, in_units)``, int8.
+    """
+    last = (((rows.ndim - 1,), (1,)), ((), ()))
+    if rows.dtype == jnp.int8:
+        return jax.lax.dot_general(rows, weight, last, preferred_element_type=jnp.int32)
+    # The processor's products are of two signed numbers, as XLA calls them: 128 less, and 128 times the weights more.
+    signed = (rows.astype(jnp.int16) - 128).astype(jnp.int8)
+    sums = jax.lax.dot_general(signed, weight, last, preferred_element_type=jnp.int32)
+    return sums + 128 * weight.astype(jnp.int32).sum(1)
+
+
+def _exact_affine(data: Any, weight: Any, parts: Parts) -> Any:
+    known = parts.layer.op.keywords(parts.layer.statics)
+    rows = data.reshape(data.shape[0], -1) if known["flatten"] else data
+    return exact_rows(rows, weight)
+
+
+@op(
+    "_sg_mkldnn_fully_connected",
+    num_args=None,
+    outputs=_outputs,
+    output_names=_output_names,
+    differentiable=False,
+)
+def fused_fully_connected(
+    *data,
+    subgraphs: Any,
+    quantized: bool = False,
+    with_eltwise: bool = False,
+    channel_wise_quantize: bool = False,
+    enable_float_output: bool = False,
+    min_calib_range: float | None = None,
+    max_calib_range: float | None = None,
+):
+    """An affine map and its activation as one operator.
+
+    Args:
+        data: data, weight, bias if there is one. When quantized then the ends of their ranges; with
+            ``channel_wise_quantize`` weight and bias are floats, and only those of the data.
+        subgraphs: the float layers.
+        quantized: whether data, weight and bias are integers of 8 bits.
+
+    Returns:
+        As ``_sg_mkldnn_conv``.
+
+    Raises:
+        AttributeValueError: the subgraph is no such chain.
+        DTypeError: quantized, and the data are not integers of 8 bits.
+
+    Source: MXNet operator ``_sg_mkldnn_fully_connected``.
+    """
+    parts = parts_of(subgraphs[0])
+    names = body_order(parts)
+    given = dict(zip(names, data, strict=False))
+    if not quantized:
+        return fused_floats(parts, given, fully_connected.function)
+    ranges = data[len(names) :]
+    if channel_wise_quantize:
+        return quantized_layer(
+            parts, given, ranges, _exact_affine, min_calib_range, max_calib_range, enable_float_output, -1
+        )  # fmt: skip
+    _check("A fused layer", given["data"])
+    step = data_step(given["data"], *ranges[:2])
+    weight_step = farthest(*ranges[2:4]) / LIMITS["int8"][1]
+    scale = (step * weight_step).astype(jnp.float32)
+    values = _exact_affine(given["data"], given["weight"], parts).astype(jnp.float32) * scale
+    if parts.has_bias:
+        values = values + given["bias"] * (farthest(*ranges[4:6]) / LIMITS["int8"][1])
+    values = activated(parts.act, values)
+    if enable_float_output:
+        return (values,)
+    if min_calib_range is not None and max_calib_range is not None:
+        return rounded_output(values, min_calib_range, max_calib_range)
+    return _as_sums(values, scale)

@@ -1,0 +1,342 @@
+"""Random numbers. The key is an input: the same key and draw give the same numbers.
+
+A distribution is declared once, as how to draw from it; three operators follow: ``_random_NAME``
+with numbers as parameters, ``_random_NAME_like`` in the shape of an array, and ``_sample_NAME`` with
+arrays of parameters.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Annotated, Any
+
+import jax
+import jax.numpy as jnp
+
+from mixnet.base import AttributeValueError, DTypeError, ShapeError
+from mixnet.ops.control import loops
+from mixnet.ops.derive import array, attribute, present
+from mixnet.ops.registry import op
+from mixnet.ops.schema.attributes import (
+    DType,
+    Extents,
+    NonNegativeScalar,
+    Positive,
+    PositiveScalar,
+    Scalar,
+)
+from mixnet.ops.schema.ranges import Range
+
+
+def parameter(number: Any, dtype: Any) -> Any:
+    """A parameter of a distribution in the dtype that its numbers are drawn in."""
+    return jnp.asarray(number).astype(working_dtype(dtype))
+
+
+def working_dtype(dtype: Any) -> Any:
+    """The dtype to draw in: half precision has too few numbers between 0 and 1."""
+    return jnp.float64 if jnp.dtype(dtype) == jnp.float64 else jnp.float32
+
+
+def uniform(key: Any, shape: Any, dtype: Any, low: Any, high: Any) -> Any:
+    """Uniform numbers in [low, high)."""
+    return low + (high - low) * jax.random.uniform(key, shape, dtype)
+
+
+def normal(key: Any, shape: Any, dtype: Any, loc: Any, scale: Any) -> Any:
+    """Normal numbers with mean ``loc`` and standard deviation ``scale``."""
+    return loc + scale * jax.random.normal(key, shape, dtype)
+
+
+def gamma(key: Any, shape: Any, dtype: Any, alpha: Any, beta: Any) -> Any:
+    """Gamma numbers of shape ``alpha`` and scale ``beta``."""
+    return beta * jax.random.gamma(key, jnp.broadcast_to(alpha, shape), shape, dtype)
+
+
+def exponential(key: Any, shape: Any, dtype: Any, lam: Any) -> Any:
+    """Exponential numbers of rate ``lam``."""
+    return jax.random.exponential(key, shape, dtype) / lam
+
+
+def poisson(key: Any, shape: Any, dtype: Any, lam: Any) -> Any:
+    """Poisson numbers of mean ``lam``."""
+    return jax.random.poisson(key, jnp.broadcast_to(lam, shape), shape).astype(dtype)
+
+
+def negative_binomial(key: Any, shape: Any, dtype: Any, k: Any, p: Any) -> Any:
+    """Failures before success number ``k``, where each try succeeds with probability ``p``."""
+    first, second = jax.random.split(key)
+    return poisson(second, shape, dtype, gamma(first, shape, dtype, k, (1 - p) / p))
+
+
+def generalized_negative_binomial(key: Any, shape: Any, dtype: Any, mu: Any, alpha: Any) -> Any:
+    """Counts of mean ``mu`` and variance ``mu + alpha mu²``."""
+    first, second = jax.random.split(key)
+    spread = jnp.where(alpha > 0, alpha, 1)
+    mixed = gamma(first, shape, dtype, 1 / spread, mu * spread)
+    return poisson(second, shape, dtype, jnp.where(alpha > 0, mixed, mu))
+
+
+@dataclass(frozen=True)
+class Distribution:
+    """How to draw from a distribution, and its parameters.
+
+    Args:
+        draw: numbers of a shape and dtype from a key and the parameters, which broadcast to it.
+        parameters: names, with annotations and defaults.
+        arrays: the parameters' names where they are arrays, if other names.
+        check: makes from an operator's name what checks parameters that must go together.
+        alias: one more name of ``_random_NAME``.
+    """
+
+    draw: Callable[..., Any]
+    parameters: Mapping[str, tuple[Any, float]]
+    arrays: Sequence[str] = ()
+    check: Callable[[str], Callable[..., None] | None] = lambda name: None
+    alias: str | None = None
+
+
+def _rising(name: str) -> Callable[..., None]:
+    def check(low: float, high: float) -> None:
+        if not low <= high:
+            raise AttributeValueError(
+                f"{name}: low={low:g} is out of range, it must not be above high={high:g}."
+            )
+
+    return check
+
+
+def _whole(name: str) -> Callable[..., None]:
+    def check(k: float) -> None:
+        if not float(k).is_integer():
+            raise AttributeValueError(f"{name}: k={k:g} is out of range; give a whole number.")
+
+    return check
+
+
+DISTRIBUTIONS = {
+    "uniform": Distribution(
+        uniform, {"low": (Scalar, 0.0), "high": (Scalar, 1.0)}, check=_rising, alias="uniform"
+    ),
+    "normal": Distribution(
+        normal, {"loc": (Scalar, 0.0), "scale": (PositiveScalar, 1.0)}, ("mu", "sigma"),
+        alias="normal",
+    ),
+    "gamma": Distribution(gamma, {"alpha": (PositiveScalar, 1.0), "beta": (PositiveScalar, 1.0)}),
+    "exponential": Distribution(exponential, {"lam": (PositiveScalar, 1.0)}),
+    "poisson": Distribution(poisson, {"lam": (NonNegativeScalar, 1.0)}),
+    "negative_binomial": Distribution(
+        negative_binomial,
+        {"k": (NonNegativeScalar, 1), "p": (Annotated[Scalar, Range(above=0, high=1)], 1.0)},
+        check=_whole,
+    ),
+    "generalized_negative_binomial": Distribution(
+        generalized_negative_binomial,
+        {"mu": (NonNegativeScalar, 1.0), "alpha": (NonNegativeScalar, 1.0)},
+    ),
+}  # fmt: skip
+
+
+def one_of(name: str, dtype: str, choices: Sequence[str]) -> str:
+    """The dtype of the numbers, if it is one of the choices.
+
+    Raises:
+        AttributeValueError: it is not.
+    """
+    if dtype not in choices:
+        raise AttributeValueError(f"{name}: dtype={dtype!r} is not one of {', '.join(choices)}.")
+    return dtype
+
+
+def floating(name: str, dtype: str | None) -> str:
+    """The dtype of the numbers, float32 by default.
+
+    Raises:
+        AttributeValueError: it is no floating point dtype.
+    """
+    if not jnp.issubdtype(jnp.dtype(dtype or "float32"), jnp.floating):
+        raise AttributeValueError(
+            f"{name}: dtype={dtype!r} is not a floating point dtype; draw float32 and use astype()."
+        )
+    return dtype or "float32"
+
+
+def _drawn(distribution: Distribution, key: Any, shape: Any, dtype: Any, parameters: Any) -> Any:
+    given = [parameter(each, dtype) for each in parameters]
+    return distribution.draw(key, shape, working_dtype(dtype), *given).astype(dtype)
+
+
+_KEY = attribute("key", Any)
+
+
+def _declare(name: str, distribution: Distribution) -> None:
+    names = list(distribution.parameters)
+    numbers = [attribute(each, kind, of) for each, (kind, of) in distribution.parameters.items()]
+    text = distribution.draw.__doc__ or ""
+    random, like, sample = f"_random_{name}", f"_random_{name}_like", f"_sample_{name}"
+
+    def draw(*, shape: Any, ctx: str, dtype: Any, key: Any, **given: Any) -> Any:
+        dtype = floating(random, dtype)
+        return _drawn(distribution, key, shape, dtype, [given[each] for each in names])
+
+    def draw_like(data: Any, *, key: Any, **given: Any) -> Any:
+        if not jnp.issubdtype(data.dtype, jnp.floating):
+            raise DTypeError(f"{like}: data is {data.dtype}; give an array of floating point.")
+        return _drawn(distribution, key, data.shape, data.dtype, [given[each] for each in names])
+
+    def draw_each(*arrays: Any, shape: Any, dtype: Any, key: Any) -> Any:
+        dtype = floating(sample, dtype)
+        if len({each.shape for each in arrays}) > 1:
+            shapes = " and ".join(str(each.shape) for each in arrays)
+            raise ShapeError(f"{sample}: parameters of shapes {shapes}; give them the same shape.")
+        placed = [each.reshape(each.shape + (1,) * len(shape)) for each in arrays]
+        return _drawn(distribution, key, arrays[0].shape + tuple(shape), dtype, placed)
+
+    shape, dtype = attribute("shape", Extents, ()), attribute("dtype", DType | None, None)
+    present(draw, random, text, [*numbers, shape, attribute("ctx", str, ""), dtype, _KEY])
+    check = distribution.check
+    aliases = [f"random_{name}", *filter(None, [distribution.alias])]
+    op(random, aliases=aliases, check=check(random), differentiable=False)(draw)
+    present(draw_like, like, f"{text[:-1]}, in the shape and dtype of ``data``.",
+            [array("data"), *numbers, _KEY])  # fmt: skip
+    op(like, check=check(like), differentiable=False)(draw_like)
+    arrays = [array(each) for each in distribution.arrays or names]
+    present(draw_each, sample, f"{text[:-1]}: ``shape`` of them for each element of the parameters.",
+            [*arrays, shape, dtype, _KEY])  # fmt: skip
+    op(sample, aliases=[f"sample_{name}"], differentiable=False)(draw_each)
+
+
+for _name, _distribution in DISTRIBUTIONS.items():
+    _declare(_name, _distribution)
+
+
+def _check_range(low: float, high: float) -> None:
+    if not float(low).is_integer() or not float(high).is_integer() or low >= high:
+        raise AttributeValueError(
+            f"_random_randint: low={low:g}, high={high:g}, but they must be whole numbers with "
+            f"low < high."
+        )
+
+
+@op(
+    "_random_randint",
+    aliases=["random_randint", "_npi_random_randint"],
+    check=_check_range,
+    differentiable=False,
+)
+def random_randint(
+    *,
+    low: Scalar,
+    high: Scalar,
+    shape: Extents = (),
+    ctx: str = "",
+    dtype: DType | None = None,
+    key,
+):
+    """Whole numbers in [low, high), int32 by default.
+
+    Raises:
+        AttributeValueError: ``low`` is not below ``high``, or ``dtype`` is neither int32 nor int64.
+
+    Source: MXNet operator ``_random_randint``.
+    """
+    dtype = one_of("_random_randint", dtype or "int32", ("int32", "int64"))
+    first, end = jnp.asarray(low).astype(jnp.int64), jnp.asarray(high).astype(jnp.int64)
+    return jax.random.randint(key, shape, first, end, jnp.int64).astype(dtype)
+
+
+def _multinomial_outputs(get_prob: bool) -> int:
+    return 2 if get_prob else 1
+
+
+@op("_sample_multinomial", aliases=["sample_multinomial"], outputs=_multinomial_outputs)
+def sample_multinomial(
+    data,
+    *,
+    shape: Extents = (),
+    get_prob: bool = False,
+    dtype: DType = "int32",
+    key,
+):
+    """Category numbers drawn with the probabilities along the last axis; log-probabilities too.
+
+    The gradient of the log-probabilities is that of the logarithm of the probabilities drawn.
+
+    Args:
+        data: ``(..., categories)``, adding up to 1 along the last axis.
+
+    Returns:
+        ``(..., *shape)``, ``(1,)`` where that is empty; with ``get_prob`` the log-probabilities in
+        the same shape.
+
+    Raises:
+        DTypeError: ``data`` is not floating point.
+        AttributeValueError: MXNet has no category numbers of that dtype.
+
+    Source: MXNet operator ``_sample_multinomial``.
+    """
+    one_of("_sample_multinomial", dtype, ("int32", "uint8", "float16", "float32", "float64"))
+    if not jnp.issubdtype(data.dtype, jnp.floating):
+        raise DTypeError(f"_sample_multinomial: data is {data.dtype}; give probabilities.")
+    batch = data.shape[:-1]
+    chances = data.reshape((*batch, *(1,) * len(shape), data.shape[-1]))
+    logits = jnp.log(jax.lax.stop_gradient(chances))
+    drawn = jax.random.categorical(key, logits, -1, shape=(*batch, *shape))
+    drawn = drawn.reshape(drawn.shape or (1,))
+    if not get_prob:
+        return drawn.astype(dtype)
+    every = jnp.broadcast_to(chances, (*drawn.shape, data.shape[-1]))
+    return drawn.astype(dtype), jnp.log(jnp.take_along_axis(every, drawn[..., None], -1)[..., 0])
+
+
+@op("_sample_unique_zipfian", outputs=2, output_names=("output0", "output1"), differentiable=False)
+def sample_unique_zipfian(*, range_max: Positive, shape: Extents = (), key):
+    """Different numbers of ``[0, range_max)``, small ones more often: k by log((k + 2) / (k + 1)).
+
+    Returns:
+        ``(rows, count)`` of numbers that differ within a row, and how many draws each row took,
+        ``(rows,)``; both int64.
+
+    Raises:
+        ShapeError: ``shape`` has not two axes.
+        AttributeValueError: there are fewer numbers than a row needs.
+
+    Source: MXNet operator ``_sample_unique_zipfian``.
+    """
+    if len(shape) != 2:
+        raise ShapeError(f"_sample_unique_zipfian: shape={shape} must be (rows, count).")
+    rows, count = shape
+    if count > range_max:
+        raise AttributeValueError(
+            f"_sample_unique_zipfian: {count} different numbers do not exist below "
+            f"range_max={range_max}."
+        )
+
+    def row(key: Any) -> tuple[Any, Any]:
+        def missing(state: Any) -> Any:
+            return state[1] < count
+
+        def draw(state: Any) -> Any:
+            found, number, tries = state
+            share = jax.random.uniform(jax.random.fold_in(key, tries), (), jnp.float64)
+            value = jnp.floor(jnp.exp(share * jnp.log(range_max + 1.0))).astype(jnp.int64) - 1
+            value = jnp.clip(value, 0, range_max - 1)
+            new = ~jnp.any(found == value)
+            found = found.at[number].set(jnp.where(new, value, found[number]))
+            return found, number + new, tries + 1
+
+        start = (jnp.full((count,), -1, jnp.int64), jnp.int64(0), jnp.int64(0))
+        found, _, tries = loops.while_loop(missing, draw, start)
+        return found, tries
+
+    return jax.vmap(row)(jax.random.split(key, rows))
+
+
+@op("_shuffle", aliases=["shuffle", "_npi_shuffle"], differentiable=False)
+def shuffle(data, *, key):
+    """The first axis in random order.
+
+    Source: MXNet operator ``_shuffle``.
+    """
+    return jax.random.permutation(key, data)

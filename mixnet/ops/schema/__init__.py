@@ -1,0 +1,1 @@
+"""What an operator declares beside its function: attributes, ranges, storage types, randomness."""

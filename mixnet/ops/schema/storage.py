@@ -1,0 +1,65 @@
+"""The storage types of an operator's outputs and gradients, from those of its inputs.
+
+A storage type is ``default`` (dense), ``row_sparse`` or ``csr``. What has no rule, or a rule that does not
+know the types at hand, runs on dense copies. ``ops/sparse/storage_rules.py`` gives operators their rules.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+DENSE = "default"
+Types = Sequence[str]
+Attributes = Mapping[str, Any]
+
+
+class Asked(NamedTuple):
+    """What a rule is asked about.
+
+    Attributes:
+        types: storage type of each input.
+        attributes: the call's, by name, with their numbers.
+        head: of the output's gradient; for rules of gradients.
+        output: of the output; for rules of gradients.
+    """
+
+    types: Types
+    attributes: Attributes
+    head: str = DENSE
+    output: str = DENSE
+
+
+class Storage:
+    """How an operator treats storage types.
+
+    Args:
+        output: the storage type of the first output; None where there is no such computation and dense
+            copies are taken.
+        gradients: the storage type of each input's gradient; all dense by default.
+        on_stored: whether the operator leaves 0 at 0 where ``output`` is that of its one input: it may be
+            computed on the stored values alone.
+    """
+
+    def __init__(
+        self,
+        output: Callable[[Asked], str | None],
+        gradients: Callable[[Asked], Sequence[str]] | None = None,
+        on_stored: bool = False,
+    ):
+        self._output, self._gradients, self.on_stored = output, gradients, on_stored
+
+    def output(self, types: Types, attributes: Attributes) -> str | None:
+        """Storage type of the outputs; None where the operator runs on dense copies."""
+        return self._output(Asked(types, attributes))
+
+    def gradients(self, asked: Asked) -> Sequence[str]:
+        """Storage type of the gradient of each input."""
+        if self._gradients is None:
+            return [DENSE] * len(asked.types)
+        return self._gradients(asked)
+
+
+def all_dense(types: Types) -> bool:
+    """Whether all inputs are dense."""
+    return all(each == DENSE for each in types)

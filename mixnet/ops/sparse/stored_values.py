@@ -1,0 +1,128 @@
+"""What is computed on the stored values of sparse arrays. ``mixnet.ndarray.sparse`` records these.
+
+A row_sparse array is ``data`` (rows, ...) with the number of each row in ``indices``; a csr matrix
+is ``data`` (nnz,) with the column of each in ``indices``, and here, the row of each in ``rows``.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import jax
+import jax.numpy as jnp
+
+from mixnet.base import AttributeValueError
+from mixnet.ops.math.elementwise import in_dtype_of
+from mixnet.ops.registry import op
+from mixnet.ops.schema.attributes import Axes, Long, Scalar, Shape
+
+
+def _whole(numbers: Any) -> Any:
+    return numbers.astype(jnp.int64)
+
+
+@op("_rows_to_dense")
+def rows_to_dense(data, indices, *, shape: Shape):
+    """The dense array of a row_sparse one; numbers behind the last row are dropped."""
+    return jnp.zeros(shape, data.dtype).at[_whole(indices)].set(data, mode="drop")
+
+
+@op("_csr_to_dense")
+def csr_to_dense(data, indices, rows, *, shape: Shape):
+    """The dense matrix of a csr one."""
+    return jnp.zeros(shape, data.dtype).at[_whole(rows), _whole(indices)].add(data)
+
+
+@op("_take_rows")
+def take_rows(dense, indices):
+    """The rows with these numbers; for numbers behind the last row, the last."""
+    return dense.at[_whole(indices)].get(mode="clip")
+
+
+@op("_put_rows")
+def put_rows(dense, indices, data):
+    """``dense`` with the rows with these numbers replaced; those behind the last row are dropped."""
+    return dense.at[_whole(indices)].set(data.astype(dense.dtype), mode="drop")
+
+
+@op("_sum_rows")
+def sum_rows(data, places, *, count: Long):
+    """Rows with the same place added up: ``(count, ...)``."""
+    return jax.ops.segment_sum(data, _whole(places), count)
+
+
+@op("_take_elements")
+def take_elements(dense, rows, indices):
+    """The elements of a matrix at ``(rows, indices)``."""
+    return dense[_whole(rows), _whole(indices)]
+
+
+@op("_csr_dot")
+def csr_dot(data, indices, rows, rhs, *, extent: Long):
+    """A csr matrix of ``extent`` rows times a dense matrix or vector."""
+    weights = data.reshape(data.shape + (1,) * (rhs.ndim - 1))
+    return jax.ops.segment_sum(weights * rhs[_whole(indices)], _whole(rows), extent)
+
+
+@csr_dot.set_row_gradient("rhs")
+def _(head, data, indices, rows, rhs):
+    weights = data.reshape(data.shape + (1,) * (rhs.ndim - 1))
+    return indices, weights * head[_whole(rows)]
+
+
+@op("cast_storage")
+def cast_storage(data, *, stype: Literal["default", "row_sparse", "csr"]):
+    """The array in a storage type; ``mx.nd`` makes sparse arrays of it, a graph keeps them dense.
+
+    Source: MXNet operator ``cast_storage``.
+    """
+    return data
+
+
+@op("_sparse_retain")
+def sparse_retain(data, indices):
+    """The rows in ``indices``, 0 elsewhere.
+
+    Source: MXNet operator ``_sparse_retain``.
+    """
+    rows = indices.astype(jnp.int64)
+    return jnp.zeros_like(data).at[rows].set(data[rows])
+
+
+@op("_square_sum")
+def square_sum(data, *, axis: Axes | None = None, keepdims: bool = False, exclude: bool = False):
+    """Sum of the squares along an axis.
+
+    Source: MXNet operator ``_square_sum``.
+    """
+    if exclude:
+        raise AttributeValueError("_square_sum: exclude=True is not kept; name the axis.")
+    found = jnp.sum(data * data, axis, keepdims=keepdims)
+    return found.reshape((1,)) if found.ndim == 0 else found
+
+
+@op("_scatter_plus_scalar")
+def scatter_plus_scalar(data, *, scalar: Scalar = 1.0, is_int: bool = True):
+    """A number added to the stored values of a sparse array; to all of a dense one.
+
+    Source: MXNet operator ``_scatter_plus_scalar``.
+    """
+    return data + in_dtype_of(data, scalar)
+
+
+@op("_scatter_minus_scalar")
+def scatter_minus_scalar(data, *, scalar: Scalar = 1.0, is_int: bool = True):
+    """A number taken from the stored values of a sparse array; from all of a dense one.
+
+    Source: MXNet operator ``_scatter_minus_scalar``.
+    """
+    return data - in_dtype_of(data, scalar)
+
+
+@op("_scatter_elemwise_div")
+def scatter_elemwise_div(lhs, rhs):
+    """Quotient; of a row_sparse array on the left, of its stored rows alone.
+
+    Source: MXNet operator ``_scatter_elemwise_div``.
+    """
+    return lhs / rhs

@@ -1,0 +1,180 @@
+"""Whether an operator computes the same on axes in another order: told from its primitive steps.
+
+Such an operator takes images with channels last as well as with channels first. Nothing is declared: each
+primitive is followed from the axes of the inputs to those of the outputs, once for either order. The operator
+does not care if both programs have the same steps, which work on the same axes by whatever number.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from mixnet.base import MXNetError
+from mixnet.ops.operator import Operator
+from mixnet.ops.tracing.dataflow import ELEMENTWISE, Known, Program, Step, program
+from mixnet.ops.tracing.traced import MOST_TRACES
+
+Axes = tuple[int | None, ...]
+"""For each axis of a value the axis of the inputs that it lies along; None for one of extent 1, which may lie anywhere."""
+
+_REDUCTIONS = frozenset({"reduce_max", "reduce_min", "reduce_prod", "reduce_sum"})
+
+_known: dict[Any, bool] = {}
+
+
+class _Unlike(Exception):
+    """A step that does not follow the axes."""
+
+
+def takes_any_layout(
+    op: Operator, statics: Any, inputs: Sequence[Known], scalars: int, order: Sequence[int]
+) -> bool:
+    """Whether transposing all arrays of ``len(order)`` axes transposes the outputs, and changes nothing else.
+
+    Arrays of other numbers of axes stay as they are, and may not be read.
+
+    Args:
+        op: the operator.
+        statics: its bound attributes.
+        inputs: shapes and dtypes of its arrays.
+        scalars: how many numbers are inputs too.
+        order: the axes in their other order.
+    """
+    key = (op, statics, tuple(inputs), scalars, tuple(order))
+    known = _known.get(key)
+    if known is None:
+        if len(_known) >= MOST_TRACES:
+            _known.clear()
+        known = _known[key] = _takes_any_layout(op, statics, inputs, scalars, tuple(order))
+    return known
+
+
+def _takes_any_layout(
+    op: Operator, statics: Any, inputs: Sequence[Known], scalars: int, order: tuple[int, ...]
+) -> bool:
+    if op.calls_python or op.states or op.graph is not None or op.over_devices is not None:
+        return False
+    count = len(order)
+    moved = [
+        (tuple(shape[axis] for axis in order) if len(shape) == count else shape, dtype)
+        for shape, dtype in inputs
+    ]
+    try:
+        traced = [program(op, statics, each, scalars) for each in (inputs, moved)]
+        first = _Followed(traced[0], tuple(range(count)), len(inputs))
+        second = _Followed(traced[1], order, len(inputs))
+    except (_Unlike, MXNetError, TypeError, ValueError):  # or it does not take such arrays at all
+        return False
+    shapes = [[each.specs[value][0] for value in each.outputs] for each in traced]
+    if [tuple(shape[axis] for axis in order) for shape in shapes[0]] != shapes[1]:
+        return False
+    return first.signature == second.signature
+
+
+class _Followed:
+    """A program with the axes of all its values.
+
+    Args:
+        traced: the program.
+        axes: those of the images that come in.
+        arrays: how many of the inputs are arrays; the others are numbers.
+
+    Raises:
+        _Unlike: a step does not follow the axes, or an output is no image.
+    """
+
+    def __init__(self, traced: Program, axes: tuple[int, ...], arrays: int):
+        self.specs = traced.specs
+        steps, read = traced.needed(traced.outputs)
+        self.axes: dict[int, Axes] = {}
+        for place, value in enumerate(traced.inputs):
+            shape = self.specs[value][0]
+            if place < arrays and len(shape) == len(axes):
+                self.axes[value] = tuple(axes)
+            elif shape and value in read:
+                raise _Unlike
+        self.signature: list[Any] = [self._constants(traced.constants, steps)]
+        for step in steps:
+            self._follow(step)
+        for value in traced.outputs:
+            self._must_be(value, tuple(axes))
+
+    def _constants(self, constants: Mapping[int, Any], steps: Sequence[Step]) -> list[bytes]:
+        """The numbers in the program, which must have no axes: one may be an extent."""
+        read = [value for step in steps for value in step.inputs if value in constants]
+        if any(np.size(constants[value]) != 1 for value in read):
+            raise _Unlike
+        return [np.asarray(constants[value]).tobytes() for value in read]
+
+    def _follow(self, step: Step) -> None:
+        name = step.primitive.name
+        reduced: frozenset[int | None] = frozenset()
+        if name == "broadcast_in_dim":
+            axes = self._broadcast(step)
+        elif name in ("reshape", "squeeze", "expand_dims"):
+            axes = self._reshaped(step.inputs[0], self.specs[step.outputs[0]][0])
+        elif name in _REDUCTIONS:
+            before = self._axes(step.inputs[0])
+            gone = step.params["axes"]
+            reduced = frozenset(before[axis] for axis in gone)
+            if None in reduced:  # how many equal numbers there are depends on the axis
+                raise _Unlike
+            axes = tuple(axis for place, axis in enumerate(before) if place not in gone)
+        elif name in ELEMENTWISE:
+            axes = self._common(step.inputs)
+        else:
+            raise _Unlike
+        self.signature.append((name, reduced))
+        for value in step.outputs:
+            self.axes[value] = axes
+
+    def _axes(self, value: int) -> Axes:
+        """The axes of a value; numbers and what is made of them alone lie along none."""
+        if value in self.axes:
+            return self.axes[value]
+        if math.prod(self.specs[value][0]) != 1:
+            raise _Unlike
+        return (None,) * len(self.specs[value][0])
+
+    def _common(self, values: Sequence[int]) -> Axes:
+        """Axes of values that are combined element by element."""
+        given = [self._axes(value) for value in values if self.specs[value][0]]
+        if not given:
+            return ()
+        common: list[int | None] = list(given[0])
+        for other in given[1:]:
+            for place, axis in enumerate(other):
+                if axis is not None and common[place] not in (None, axis):
+                    raise _Unlike
+                common[place] = common[place] if axis is None else axis
+        return tuple(common)
+
+    def _broadcast(self, step: Step) -> Axes:
+        """What is repeated along an axis lies along it, but which one is told by what it is combined with."""
+        (value, *_) = step.inputs
+        before, places = self._axes(value), step.params["broadcast_dimensions"]
+        axes: list[int | None] = [None] * len(step.params["shape"])
+        for axis, place, extent in zip(before, places, self.specs[value][0], strict=True):
+            axes[place] = axis if extent > 1 else None
+        return tuple(axes)
+
+    def _reshaped(self, value: int, shape: Sequence[int]) -> Axes:
+        """Axes after some of extent 1 have come or gone."""
+        extents = self.specs[value][0]
+        long = [(axis, n) for axis, n in zip(self._axes(value), extents, strict=True) if n != 1]
+        if [n for _, n in long] != [n for n in shape if n != 1]:
+            raise _Unlike
+        rest = iter(long)
+        return tuple(None if n == 1 else next(rest)[0] for n in shape)
+
+    def _must_be(self, value: int, axes: tuple[int, ...]) -> None:
+        """An output has all axes in order, those of extent 1 aside; what is the same everywhere, any."""
+        found = self._axes(value)
+        if len(found) != len(axes):
+            raise _Unlike
+        if any(axis not in (None, wanted) for axis, wanted in zip(found, axes, strict=True)):
+            raise _Unlike

@@ -1,0 +1,293 @@
+"""What an operator computes from what: its JAX program as a flat list of primitive steps.
+
+Nothing here is declared by hand: which inputs an operator reads, which outputs are an input in
+another shape, and which can be computed in place follow from its jaxpr.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from functools import cached_property
+from typing import Any, NamedTuple
+
+from mixnet.ops.tracing.traced import Known, trace_function, traced
+from mixnet.private_jax.jaxprs import ClosedJaxpr, Literal
+
+# Primitives that call another program, and the parameter that holds it.
+CALLS = {
+    "jit": "jaxpr",
+    "pjit": "jaxpr",
+    "closed_call": "call_jaxpr",
+    "core_call": "call_jaxpr",
+    "custom_jvp_call": "call_jaxpr",
+    "custom_vjp_call": "call_jaxpr",
+    "custom_vjp_call_jaxpr": "fun_jaxpr",
+    "checkpoint": "jaxpr",
+    "remat2": "jaxpr",
+}
+# Primitives that leave the elements and their order as they are.
+_SAME = frozenset({"reshape", "squeeze", "expand_dims", "copy", "copy_p", "stop_gradient"})
+# Primitives that compute element k of the result from the elements k of the operands alone.
+ELEMENTWISE = frozenset([
+    "abs", "acos", "acosh", "add", "add_any", "and", "asin", "asinh", "atan", "atan2", "atanh",
+    "bessel_i0e", "bessel_i1e", "cbrt", "ceil", "clamp", "conj", "convert_element_type", "copy",
+    "copy_p", "cos", "cosh", "digamma", "div", "eq", "erf", "erf_inv", "erfc", "exp", "exp2",
+    "expm1", "floor", "ge", "gt", "igamma", "igamma_grad_a", "igammac", "imag", "integer_pow",
+    "is_finite", "le", "lgamma", "log", "log1p", "logistic", "lt", "max", "min", "mul", "ne",
+    "neg", "nextafter", "not", "or", "polygamma", "population_count", "pow", "quotient", "real",
+    "reduce_precision", "regularized_incomplete_beta", "rem", "round", "rsqrt", "select_n",
+    "shift_left", "shift_right_arithmetic", "shift_right_logical", "sign", "sin", "sinh", "sqrt",
+    "square", "stop_gradient", "sub", "tan", "tanh", "xor", "zeta",
+])  # fmt: skip
+# Primitives whose results are written to memory, as a compiler does not fuse them.
+_MATERIALISED = frozenset([
+    "cholesky", "conv_general_dilated", "cumlogsumexp", "cummax", "cummin", "cumprod", "cumsum",
+    "custom_call", "dot_general", "eigh", "fft", "gather", "lu", "qr", "reduce_window",
+    "reduce_window_max", "reduce_window_min", "reduce_window_sum", "scan", "scatter",
+    "scatter-add", "select_and_gather_add", "select_and_scatter_add", "sort", "svd", "top_k",
+    "triangular_solve", "while",
+])  # fmt: skip
+
+
+class Step(NamedTuple):
+    """One primitive applied to values; values are numbers."""
+
+    primitive: Any
+    params: Mapping[str, Any]
+    inputs: tuple[int, ...]
+    outputs: tuple[int, ...]
+
+
+class Program:
+    """A flat program: values by number, steps in order, calls of other programs written out.
+
+    Args:
+        specs: shape and dtype of every value.
+        constants: values that are there from the start.
+        steps: what is computed, in order.
+        inputs: numbers of the values that come in.
+        outputs: numbers of the values that go out.
+    """
+
+    def __init__(
+        self,
+        specs: list[Known],
+        constants: dict[int, Any],
+        steps: list[Step],
+        inputs: tuple[int, ...],
+        outputs: tuple[int, ...],
+    ):
+        self.specs, self.constants, self.steps = specs, constants, steps
+        self.inputs, self.outputs = inputs, outputs
+
+    def sliced(self, inputs: Sequence[int], outputs: Sequence[int]) -> Program:
+        """The part that computes some values from others."""
+        steps, _ = self.needed(outputs, frozenset(inputs))
+        return Program(self.specs, self.constants, steps, tuple(inputs), tuple(outputs))
+
+    def needed(
+        self, wanted: Iterable[int], known: Collection[int] = ()
+    ) -> tuple[list[Step], set[int]]:
+        """The steps that compute the values ``wanted``, and the inputs and known values they read.
+
+        Args:
+            wanted: numbers of values.
+            known: values that need not be computed.
+        """
+        missing: set[int] = set()
+        used: set[int] = set()
+        kept = []
+
+        def need(value: int) -> None:
+            (used if value in known else missing).add(value)
+
+        for value in wanted:
+            need(value)
+        for step in reversed(self.steps):
+            if not missing.isdisjoint(step.outputs):
+                kept.append(step)
+                for value in step.inputs:
+                    need(value)
+        return kept[::-1], used | missing.intersection(self.inputs)
+
+    def run(self, arrays: Sequence[Any]) -> tuple[Any, ...]:
+        """Arrays of the outputs, from those of the inputs."""
+        values = {**self.constants, **dict(zip(self.inputs, arrays, strict=True))}
+        for step in self.steps:
+            params = step.primitive.get_bind_params(step.params)
+            found = step.primitive.bind(*[values[i] for i in step.inputs], **params)
+            if not step.primitive.multiple_results:
+                found = (found,)
+            values.update(zip(step.outputs, found, strict=True))
+        return tuple(values[i] for i in self.outputs)
+
+    @cached_property
+    def reads(self) -> frozenset[int]:
+        """Places of the inputs whose elements an output depends on."""
+        used = self.needed(self.outputs)[1]
+        return frozenset(place for place, value in enumerate(self.inputs) if value in used)
+
+    @cached_property
+    def same_elements(self) -> dict[int, int]:
+        """Outputs that are an input in this or another shape: place of each -> place of the input."""
+        found = {value: place for place, value in enumerate(self.inputs)}
+        for step in self.steps:
+            if self._keeps(step) and step.inputs[0] in found:
+                found[step.outputs[0]] = found[step.inputs[0]]
+        return {i: found[value] for i, value in enumerate(self.outputs) if value in found}
+
+    @cached_property
+    def elementwise(self) -> list[frozenset[int]]:
+        """For every output the places of the inputs that it can be computed in place of.
+
+        Element k of it depends on element k of such an input and on no other, and for the other
+        outputs no other is read either. Both are of the same size in bytes.
+        """
+        live, _ = self.needed(self.outputs)
+        places: dict[int, frozenset[int]] = {v: frozenset({i}) for i, v in enumerate(self.inputs)}
+        elsewhere: set[int] = set()  # inputs of which several elements are read for one
+        sizes = {value: math.prod(self.specs[value][0]) for value in self.inputs}
+        for step in live:
+            read: frozenset[int] = frozenset()
+            size = math.prod(self.specs[step.outputs[0]][0]) if step.outputs else 0
+            for value in step.inputs:
+                if value not in places:
+                    continue
+                name = step.primitive.name
+                if self._keeps(step) or (name in ELEMENTWISE and sizes[value] == size):
+                    read |= places[value]
+                else:
+                    elsewhere |= places[value]
+            if read:
+                places[step.outputs[0]] = read
+                sizes[step.outputs[0]] = size
+        return [
+            frozenset(
+                place
+                for place in places.get(value, frozenset()) - elsewhere
+                if self._fits(self.inputs[place], value)
+            )
+            for value in self.outputs
+        ]
+
+    @cached_property
+    def workspace(self) -> int:
+        """Bytes of results on the way that no compiler fuses into what reads them, at most at once.
+
+        These are results of products, windows, sorting and the like; element by element, moved about or
+        summed up, a value is computed where it is needed. An output's own memory holds what it
+        is computed from element by element.
+        """
+        steps, _ = self.needed(self.outputs)
+        last: dict[int, int] = {}
+        for number, step in enumerate(steps):
+            for value in (*step.inputs, *step.outputs):
+                last[value] = number
+        inside = set(self.outputs)  # values that an output is computed in place of
+        for step in reversed(steps):
+            passed = self._keeps(step) or step.primitive.name in ELEMENTWISE
+            if passed and not inside.isdisjoint(step.outputs):
+                inside.update(step.inputs)
+        change = [0] * (len(steps) + 1)
+        for number, step in enumerate(steps):
+            if step.primitive.name in _MATERIALISED:
+                for value in step.outputs:
+                    if value not in inside:
+                        shape, dtype = self.specs[value]
+                        nbytes = math.prod(shape) * dtype.itemsize
+                        change[number] += nbytes
+                        change[last[value] + 1] -= nbytes
+        return max(itertools.accumulate(change), default=0)
+
+    def _keeps(self, step: Step) -> bool:
+        """Whether a step leaves all elements in their order."""
+        if step.primitive.name == "broadcast_in_dim":  # axes of extent 1 at most
+            before, after = (self.specs[each[0]][0] for each in (step.inputs, step.outputs))
+            return math.prod(before) == math.prod(after)
+        return step.primitive.name in _SAME
+
+    def _fits(self, first: int, second: int) -> bool:
+        (shape, dtype), (other, kind) = self.specs[first], self.specs[second]
+        return math.prod(shape) == math.prod(other) and dtype.itemsize == kind.itemsize
+
+
+class _Writer:
+    """Writes a jaxpr out as a program."""
+
+    def __init__(self) -> None:
+        self.specs: list[Known] = []
+        self.constants: dict[int, Any] = {}
+        self.steps: list[Step] = []
+
+    def value(self, aval: Any) -> int:
+        self.specs.append((tuple(aval.shape), aval.dtype))
+        return len(self.specs) - 1
+
+    def constant(self, value: Any, aval: Any) -> int:
+        number = self.value(aval)
+        self.constants[number] = value
+        return number
+
+    def write(self, closed: ClosedJaxpr, given: Sequence[int]) -> list[int]:
+        # Programs call each other a few levels deep, never as deep as graphs are.
+        jaxpr = closed.jaxpr
+        known: dict[Any, int] = dict(zip(jaxpr.invars, given, strict=True))
+        for variable, value in zip(jaxpr.constvars, closed.consts, strict=True):
+            known[variable] = self.constant(value, variable.aval)
+
+        def number(atom: Any) -> int:
+            return self.constant(atom.val, atom.aval) if isinstance(atom, Literal) else known[atom]
+
+        for equation in jaxpr.eqns:
+            inputs = tuple(number(each) for each in equation.invars)
+            inner = equation.params.get(CALLS.get(equation.primitive.name, ""))
+            if inner is None:
+                outputs = tuple(self.value(each.aval) for each in equation.outvars)
+                self.steps.append(Step(equation.primitive, equation.params, inputs, outputs))
+            else:
+                closed = inner if isinstance(inner, ClosedJaxpr) else ClosedJaxpr(inner, ())
+                outputs = tuple(self.write(closed, inputs))
+            known.update(zip(equation.outvars, outputs, strict=True))
+        return [number(each) for each in jaxpr.outvars]
+
+
+_programs: dict[Any, Program] = {}
+
+
+def program(op: Any, statics: Any, inputs: Sequence[Known], scalars: int) -> Program:
+    """The program of an operator: inputs are its arrays, then its scalars. Remembered.
+
+    Args:
+        op: the operator.
+        statics: its bound attributes.
+        inputs: shapes and dtypes of its arrays.
+        scalars: how many numbers are inputs too.
+    """
+    if op.program is not None:
+        return op.program
+    inputs = tuple(inputs)
+    key = (op, statics, inputs, scalars)
+    if key not in _programs:
+        apply = op.dataflow
+        if apply is None:
+            _programs[key] = written_out(traced(op, statics, inputs, scalars))
+        else:
+            count = len(inputs)
+            run = lambda *arrays: apply(statics, arrays[:count], arrays[count:])
+            _programs[key] = written_out(trace_function(run, inputs, scalars))
+    return _programs[key]
+
+
+def written_out(jaxpr: ClosedJaxpr) -> Program:
+    """A jaxpr as a program."""
+    writer = _Writer()
+    given = tuple(writer.value(each.aval) for each in jaxpr.jaxpr.invars)
+    outputs = tuple(writer.write(jaxpr, given))
+    return Program(writer.specs, writer.constants, writer.steps, given, outputs)
+
+
+def trace(run: Callable[..., Any], inputs: Sequence[Known], scalars: int) -> Program:
+    """The program of a function of arrays and then of float64 numbers."""
+    return written_out(trace_function(run, inputs, scalars))

@@ -1,0 +1,222 @@
+"""Jaxprs that are the same for every extent: element by element, and sums over everything.
+
+An operator that was traced on ``(3, 4)`` need not be traced again on ``(5, 6)`` if all it does is element by
+element. So loops over growing shapes, and networks whose parameters all have other shapes, trace little.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from mixnet.ops.tracing.dataflow import CALLS, ELEMENTWISE
+from mixnet.ops.tracing.traced import MOST_TRACES, Known, traced
+from mixnet.private_jax.jaxprs import ClosedJaxpr, Jaxpr, Literal, Var
+
+_TO_ONE = frozenset({"reduce_sum", "reduce_max", "reduce_min", "reduce_prod"})
+
+
+class ShapeFree(NamedTuple):
+    """What an operator does to arrays of one shape, whichever that is.
+
+    Args:
+        jaxpr: without repetitions of numbers, which NumPy repeats by itself. Its shapes are those of one trace.
+        full: whether each output has the shape, or none.
+    """
+
+    jaxpr: ClosedJaxpr
+    full: tuple[bool, ...]
+
+    def outputs(self, shape: tuple[int, ...]) -> list[Known]:
+        """Shapes and dtypes of the outputs for inputs of this shape."""
+        avals = self.jaxpr.out_avals
+        return [(shape if f else (), a.dtype) for f, a in zip(self.full, avals, strict=True)]
+
+
+def common_shape(inputs: Sequence[Known]) -> tuple[int, ...] | None:
+    """The shape that all inputs have which have axes; None where they differ.
+
+    Axes of extents 0 and 1 are special to many operators: with them there is none.
+    """
+    common: tuple[int, ...] | None = None
+    for shape, _ in inputs:
+        if shape:
+            if common is None:
+                common = shape
+            elif shape != common:
+                return None
+    return common if common is not None and min(common) > 1 else None
+
+
+class _Family:
+    """What is known of an operator on arrays of one rank.
+
+    Args:
+        shape: the first that was seen.
+        form: what it did there, if that can hold for every shape.
+    """
+
+    def __init__(self, shape: tuple[int, ...], form: ShapeFree | None):
+        self.shape, self.form, self.is_sure = shape, form, form is None
+
+
+_families: dict[Any, _Family] = {}
+
+
+def form_of(op: Any, statics: Any, inputs: tuple[Known, ...], scalars: int) -> ShapeFree | None:
+    """What an operator does to arrays of any one shape; None if that depends on the shape.
+
+    A number may depend on an extent: the second shape that comes is the occasion to look whether another one,
+    all of whose extents are others, gives the same jaxpr.
+
+    Args:
+        op: the operator.
+        statics: its bound attributes.
+        inputs: shape and dtype of each array.
+        scalars: how many numbers are inputs too.
+
+    Raises:
+        Exception: what the operator raises for such inputs.
+    """
+    shape = common_shape(inputs)
+    if shape is None:
+        return None
+    key = (op, statics, tuple([(len(each), dtype) for each, dtype in inputs]), scalars)
+    family = _families.get(key)
+    if family is None:
+        form = shape_free(traced(op, statics, inputs, scalars), shape)
+        if len(_families) >= MOST_TRACES:
+            _families.clear()
+        family = _families[key] = _Family(shape, form)
+    if shape == family.shape:
+        return family.form
+    if not family.is_sure:
+        family.form = _confirmed(family, op, statics, inputs, scalars)
+        family.is_sure = True
+    return family.form
+
+
+def _confirmed(
+    family: _Family, op: Any, statics: Any, inputs: tuple[Known, ...], scalars: int
+) -> ShapeFree | None:
+    """The form, if another shape has the same."""
+    form = family.form
+    assert form is not None
+    other = tuple(2 * extent + 3 + 2 * axis for axis, extent in enumerate(family.shape))
+    known = tuple([(other if shape else shape, dtype) for shape, dtype in inputs])
+    try:
+        second = shape_free(traced(op, statics, known, scalars), other)
+    except Exception:  # an operator of images, say, takes 3 channels alone
+        return None
+    return form if second is not None and _said(form) == _said(second) else None
+
+
+def _said(form: ShapeFree) -> Any:
+    """A form without its variables and shapes."""
+    number: dict[Any, int] = {}
+    jaxpr = form.jaxpr.jaxpr
+    for each in (*jaxpr.constvars, *jaxpr.invars):
+        number[each] = len(number)
+    rows = []
+    for equation in jaxpr.eqns:
+        inputs: list[Any] = []
+        for each in equation.invars:
+            aval: Any = each.aval
+            is_number = type(each) is Literal
+            inputs.append((repr(each.val), str(aval.dtype)) if is_number else number[each])
+        for each in equation.outvars:
+            number[each] = len(number)
+        dtypes = [str(each.aval.dtype) for each in equation.outvars]
+        rows.append(
+            (equation.primitive.name, repr(sorted(equation.params.items())), inputs, dtypes)
+        )
+    heads = [repr(each.val) if type(each) is Literal else number[each] for each in jaxpr.outvars]
+    return rows, heads, [repr(each) for each in form.jaxpr.consts], form.full
+
+
+def shape_free(closed: ClosedJaxpr, shape: tuple[int, ...]) -> ShapeFree | None:
+    """The jaxpr as one for every extent; None if it depends on them.
+
+    Args:
+        closed: traced on inputs that have ``shape`` or no axes.
+        shape: what :func:`common_shape` said.
+    """
+    if closed.effects or any(np.shape(each) for each in closed.consts):
+        return None
+    writer = _Writer(closed, shape)
+    try:
+        outputs = writer.write(closed.jaxpr)
+        for before, after in zip(closed.jaxpr.outvars, outputs, strict=True):
+            if before.aval.shape and (type(after) is Literal or after not in writer.full):
+                return None  # a number, repeated
+    except _DependsError:
+        return None
+    jaxpr = closed.jaxpr
+    made = Jaxpr(
+        jaxpr.constvars, jaxpr.invars, outputs, writer.equations, debug_info=jaxpr.debug_info
+    )
+    full = tuple(bool(each.aval.shape) for each in jaxpr.outvars)
+    return ShapeFree(ClosedJaxpr(made, closed.consts), full)
+
+
+class _DependsError(Exception):
+    """Something depends on extents."""
+
+
+class _Writer:
+    """Writes the equations of a jaxpr out, without repetitions of numbers."""
+
+    def __init__(self, closed: ClosedJaxpr, shape: tuple[int, ...]):
+        self.shape = shape
+        self.equations: list[Any] = []
+        self.full = {each for each in closed.jaxpr.invars if each.aval.shape}
+        self._known: dict[Any, Any] = {}  # what stands for a variable
+
+    def write(self, jaxpr: Any) -> list[Any]:
+        """Write all; what stands for the outputs."""
+        for equation in jaxpr.eqns:
+            self._write(equation)
+        return [self._read(each) for each in jaxpr.outvars]
+
+    def _read(self, each: Any) -> Any:
+        return each if type(each) is Literal else self._known.get(each, each)
+
+    def _is_full(self, each: Any) -> bool:
+        return type(each) is not Literal and each in self.full
+
+    def _write(self, equation: Any) -> None:
+        name = equation.primitive.name
+        inputs = [self._read(each) for each in equation.invars]
+        inner = equation.params.get(CALLS.get(name, ""))
+        if inner is not None:
+            closed = inner if isinstance(inner, ClosedJaxpr) else ClosedJaxpr(inner, ())
+            if closed.consts:
+                raise _DependsError
+            self._known.update(zip(closed.jaxpr.invars, inputs, strict=True))
+            results = self.write(closed.jaxpr)
+            self._known.update(zip(equation.outvars, results, strict=True))
+            return
+        if len(equation.outvars) != 1 or equation.outvars[0].aval.shape not in (self.shape, ()):
+            raise _DependsError
+        (output,) = equation.outvars
+        has_axes = any(map(self._is_full, inputs))
+        if name == "broadcast_in_dim" and not has_axes:
+            self._known[output] = inputs[0]
+        elif (
+            name == "select_n"
+            and not self._is_full(inputs[0])
+            and not all(map(self._is_full, inputs[1:]))
+        ):
+            raise _DependsError  # one number decides, and what it chooses may have no axes
+        elif name in ELEMENTWISE:
+            made = output if has_axes else Var(output.aval.update(shape=()))
+            if has_axes:
+                self.full.add(output)
+            self._known[output] = made
+            self.equations.append(equation.replace(invars=inputs, outvars=[made]))
+        elif name in _TO_ONE and has_axes and output.aval.shape == ():
+            self.equations.append(equation.replace(invars=inputs, outvars=[output]))
+        else:
+            raise _DependsError

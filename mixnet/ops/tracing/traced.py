@@ -1,0 +1,91 @@
+"""The jaxpr of an operator on inputs of known shapes and dtypes: traced once, for everybody who asks."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import islice
+from typing import Any
+
+import jax
+import numpy as np
+
+from mixnet.private_jax.jaxprs import ClosedJaxpr
+from mixnet.private_jax.tracing import flat_tracer
+
+Known = tuple[tuple[int, ...], np.dtype]  # shape and dtype
+
+MOST_TRACES = 10_000
+"""Jaxprs that are kept; then the older half of them is forgotten."""
+
+_NUMBER: Known = (
+    (),
+    np.dtype("float64"),
+)  # what a number that is an input of the program is traced as
+
+_traces: dict[Any, ClosedJaxpr] = {}
+
+
+def traced(op: Any, statics: Any, inputs: tuple[Known, ...], scalars: int) -> ClosedJaxpr:
+    """The jaxpr of ``op.apply``: its inputs are the arrays, then the scalars.
+
+    Args:
+        op: the operator.
+        statics: its bound attributes.
+        inputs: shape and dtype of each array.
+        scalars: how many numbers are inputs too.
+
+    Raises:
+        Exception: what the operator raises for such inputs.
+    """
+    key = (op, statics, inputs, scalars)
+    jaxpr = _traces.get(key)
+    if jaxpr is None:
+        count = len(inputs)
+
+        def run(*arrays: Any) -> Any:
+            return op.apply(statics, arrays[:count], arrays[count:])
+
+        jaxpr = trace_function(run, inputs, scalars)
+        if len(_traces) >= MOST_TRACES:
+            for each in list(islice(_traces, MOST_TRACES // 2)):
+                _traces.pop(each, None)
+        _traces[key] = jaxpr
+    return jaxpr
+
+
+def trace_function(function: Any, inputs: Sequence[Known], scalars: int) -> ClosedJaxpr:
+    """The jaxpr of a function of arrays and then of float64 numbers."""
+    known = (*inputs, *[_NUMBER] * scalars)
+    if _trace is not None:
+        try:
+            return _traced_flat(function, known)
+        except Exception:
+            pass
+    structs = [jax.ShapeDtypeStruct(shape, dtype) for shape, dtype in known]
+    with jax.enable_x64(True):
+        return jax.make_jaxpr(function)(*structs)
+
+
+def _traced_flat(function: Any, known: Sequence[Known]) -> ClosedJaxpr:
+    """The same in a third of the time: nested jits are written out rather than traced one by one."""
+    avals = [jax.core.ShapedArray(shape, dtype) for shape, dtype in known]
+    with jax.enable_x64(True), jax.disable_jit():
+        assert _trace is not None
+        jaxpr, constants = _trace(_flat(function), avals)
+    return ClosedJaxpr(jaxpr, constants)
+
+
+def _flat(function: Any) -> Any:
+    def run(*arrays: Any) -> list[Any]:
+        results = function(*arrays)
+        return list(results) if isinstance(results, (tuple, list)) else [results]
+
+    return run
+
+
+_trace = flat_tracer()
+
+
+def clear() -> None:
+    """Forget all traces."""
+    _traces.clear()

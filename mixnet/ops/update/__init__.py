@@ -1,0 +1,3 @@
+"""Update rules of optimizers."""
+
+from mixnet.ops.update import optimizer_update as optimizer_update

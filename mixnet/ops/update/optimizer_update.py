@@ -1,0 +1,579 @@
+"""Update rules of optimizers, each for one weight, and the operators that follow from them.
+
+A rule returns the new weight, then the new states. What changes from step to step (rates, decays,
+the number of the step) is an input of the program, so that a schedule compiles nothing.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import jax.numpy as jnp
+import numpy as np
+
+from mixnet.base import AttributeValueError, ShapeError
+from mixnet.ops.registry import Op, op
+from mixnet.ops.schema.attributes import Scalar, Share
+from mixnet.ops.update.variants import mixed_precision, preloaded, several
+
+
+def prepared(
+    gradient: Any, weight: Any, rescale_grad: Any, clip_gradient: Any, wd: Any = None
+) -> Any:
+    """The gradient scaled, with ``wd weight`` if ``wd`` is given, then clipped.
+
+    It is clipped to ±``clip_gradient`` unless that is negative or None.
+    """
+    found = gradient.astype(weight.dtype) * as_kind(rescale_grad, weight)
+    if wd is not None:
+        found = found + as_kind(wd, weight) * weight
+    return _clipped(found, clip_gradient)
+
+
+def _clipped(array: Any, limit: Any) -> Any:
+    if limit is not None and limit >= 0:
+        return jnp.clip(array, -limit, limit)
+    return array
+
+
+def as_kind(number: Any, like: Any) -> Any:
+    """A number in the dtype of an array."""
+    return jnp.asarray(number).astype(like.dtype)
+
+
+def _rest(decay: float) -> float:
+    """``1 - decay`` in float32, as MXNet's kernels have it: 1.3e-5 beside 0.001 for 0.999."""
+    return float(np.float32(1) - np.float32(decay))
+
+
+def _correction(decay: float, t: Any, dtype: Any) -> Any:
+    """``1 - decay ** t`` in a precision: what MXNet rounds away shows in small ``t``."""
+    power = jnp.asarray(np.float32(decay), jnp.float64) ** t
+    return 1 - power.astype(dtype)
+
+
+# ---- gradient descent -------------------------------------------------------------------------
+
+
+@op("sgd_update", one_dtype=True, aliases=["_sparse_sgd_update"], differentiable=False)
+def sgd_update(
+    weight,
+    grad,
+    *,
+    lr: Scalar,
+    wd: Scalar = 0.0,
+    rescale_grad: Scalar = 1.0,
+    clip_gradient: float = -1.0,
+    lazy_update: bool = True,
+):
+    """One step of gradient descent: ``weight - lr (gradient + wd weight)``.
+
+    Source: MXNet operator ``sgd_update``.
+    """
+    gradient = prepared(grad, weight, rescale_grad, clip_gradient)
+    return weight - as_kind(lr, weight) * (gradient + as_kind(wd, weight) * weight)
+
+
+@op(
+    "sgd_mom_update",
+    one_dtype=True,
+    aliases=["_sparse_sgd_mom_update"],
+    states=["mom"],
+    differentiable=False,
+)
+def sgd_mom_update(
+    weight,
+    grad,
+    mom,
+    *,
+    lr: Scalar,
+    momentum: Scalar = 0.0,
+    wd: Scalar = 0.0,
+    rescale_grad: Scalar = 1.0,
+    clip_gradient: float = -1.0,
+    lazy_update: bool = True,
+):
+    """One step with momentum: ``mom = momentum mom - lr (gradient + wd weight)``, then added.
+
+    Source: MXNet operator ``sgd_mom_update``.
+    """
+    gradient = prepared(grad, weight, rescale_grad, clip_gradient)
+    mom = as_kind(momentum, weight) * mom - as_kind(lr, weight) * (
+        gradient + as_kind(wd, weight) * weight
+    )
+    return weight + mom, mom
+
+
+@op("nag_mom_update", one_dtype=True, states=["mom"], differentiable=False)
+def nag_mom_update(
+    weight,
+    grad,
+    mom,
+    *,
+    lr: Scalar,
+    momentum: Scalar = 0.0,
+    wd: Scalar = 0.0,
+    rescale_grad: Scalar = 1.0,
+    clip_gradient: float = -1.0,
+):
+    """One step with Nesterov's momentum: that of ``sgd_mom_update``, and momentum once more.
+
+    Source: MXNet operator ``nag_mom_update``; Nesterov, 1983.
+    """
+    gradient = prepared(grad, weight, rescale_grad, clip_gradient)
+    lr, wd, momentum = as_kind(lr, weight), as_kind(wd, weight), as_kind(momentum, weight)
+    step = lr * (gradient + wd * weight)
+    new = weight + momentum * (momentum * mom - step) - step
+    # The momentum that is kept has the decay of the new weight: MXNet's updates work in place, and
+    # its weight is written first.
+    return new, momentum * mom - lr * (gradient + wd * new)
+
+
+@op("signsgd_update", one_dtype=True, differentiable=False)
+def signsgd_update(
+    weight,
+    grad,
+    *,
+    lr: Scalar,
+    wd: Scalar = 0.0,
+    rescale_grad: Scalar = 1.0,
+    clip_gradient: float = -1.0,
+):
+    """One step of length ``lr`` by the sign of the gradient; scale and clipping do not matter.
+
+    Source: MXNet operator ``signsgd_update``; Bernstein et al., 2018.
+    """
+    lr = as_kind(lr, weight)
+    return (1 - lr * as_kind(wd, weight)) * weight - lr * jnp.sign(grad)
+
+
+@op("signum_update", one_dtype=True, states=["mom"], differentiable=False)
+def signum_update(
+    weight,
+    grad,
+    mom,
+    *,
+    lr: Scalar,
+    momentum: float = 0.0,
+    wd: Scalar = 0.0,
+    rescale_grad: Scalar = 1.0,
+    clip_gradient: float = -1.0,
+    wd_lh: Scalar = 0.0,
+):
+    """One step of length ``lr`` by the sign of the momentum; ``wd_lh`` decays the weight alone.
+
+    Source: MXNet operator ``signum_update``; Bernstein et al., 2018.
+    """
+    gradient = prepared(grad, weight, rescale_grad, clip_gradient)
+    mom = momentum * mom - _rest(momentum) * (gradient + as_kind(wd, weight) * weight)
+    lr = as_kind(lr, weight)
+    return (1 - lr * as_kind(wd_lh, weight)) * weight + lr * jnp.sign(mom), mom
+
+
+# ---- rates of their own for every element -----------------------------------------------------
+
+
+@op(
+    "adam_update",
+    one_dtype=True,
+    aliases=["_sparse_adam_update"],
+    states=["mean", "var"],
+    differentiable=False,
+)
+def adam_update(
+    weight,
+    grad,
+    mean,
+    var,
+    *,
+    lr: Scalar,
+    beta1: float = 0.9,
+    beta2: float = 0.999,
+    epsilon: float = 1e-8,
+    wd: Scalar = 0.0,
+    rescale_grad: Scalar = 1.0,
+    clip_gradient: float = -1.0,
+    lazy_update: bool = True,
+):
+    """One step of Adam; the correction of the first steps is in ``lr``.
+
+    Source: MXNet operator ``adam_update``; Kingma and Ba, 2015.
+    """
+    gradient = prepared(grad, weight, rescale_grad, clip_gradient, wd)
+    mean, var = _moments(gradient, mean, var, beta1, beta2)
+    step = as_kind(lr, weight) * mean / (jnp.sqrt(var) + epsilon)
+    return weight - step, mean, var
+
+
+def _moments(gradient: Any, mean: Any, var: Any, beta1: float, beta2: float) -> tuple[Any, Any]:
+    mean = beta1 * mean + _rest(beta1) * gradient
+    return mean, beta2 * var + _rest(beta2) * jnp.square(gradient)
+
+
+@op("_adamw_update", one_dtype=True, states=["mean", "var"], differentiable=False)
+def adamw_update(
+    weight,
+    grad,
+    mean,
+    var,
+    rescale_grad,
+    *,
+    lr: Scalar,
+    beta1: float = 0.9,
+    beta2: float = 0.999,
+    epsilon: float = 1e-8,
+    wd: Scalar = 0.0,
+    eta: Scalar,
+    clip_gradient: float = -1.0,
+):
+    """One step of Adam with the decay apart from the gradient; ``eta`` scales both.
+
+    A loss scale that is 0 or not finite leaves weight and states as they are.
+
+    Args:
+        rescale_grad: the loss scale, an array of which the first element counts.
+
+    Source: MXNet operator ``_adamw_update``; Loshchilov and Hutter, 2019.
+    """
+    scale = rescale_grad.reshape(-1)[0]
+    gradient = prepared(grad, weight, scale, clip_gradient)
+    new_mean, new_var = _moments(gradient, mean, var, beta1, beta2)
+    step = (
+        as_kind(lr, weight) * new_mean / (jnp.sqrt(new_var) + epsilon)
+        + as_kind(wd, weight) * weight
+    )
+    stepped = weight - as_kind(eta, weight) * step
+    usable = jnp.isfinite(scale) & (scale != 0)
+    pairs = ((stepped, weight), (new_mean, mean), (new_var, var))
+    return tuple(jnp.where(usable, new, old) for new, old in pairs)
+
+
+@op("rmsprop_update", one_dtype=True, states=["n"], differentiable=False)
+def rmsprop_update(
+    weight,
+    grad,
+    n,
+    *,
+    lr: Scalar,
+    gamma1: float = 0.95,
+    epsilon: float = 1e-8,
+    wd: Scalar = 0.0,
+    rescale_grad: Scalar = 1.0,
+    clip_gradient: float = -1.0,
+    clip_weights: float = -1.0,
+):
+    """One step of the gradient over the root of its running square ``n``.
+
+    Source: MXNet operator ``rmsprop_update``; Tieleman and Hinton, 2012.
+    """
+    gradient = prepared(grad, weight, rescale_grad, clip_gradient, wd)
+    n = gamma1 * n + _rest(gamma1) * jnp.square(gradient)
+    stepped = weight - as_kind(lr, weight) * gradient / jnp.sqrt(n + epsilon)
+    return _clipped(stepped, clip_weights), n
+
+
+@op("rmspropalex_update", one_dtype=True, states=["n", "g", "delta"], differentiable=False)
+def rmspropalex_update(
+    weight,
+    grad,
+    n,
+    g,
+    delta,
+    *,
+    lr: Scalar,
+    gamma1: float = 0.95,
+    gamma2: float = 0.9,
+    epsilon: float = 1e-8,
+    wd: Scalar = 0.0,
+    rescale_grad: Scalar = 1.0,
+    clip_gradient: float = -1.0,
+    clip_weights: float = -1.0,
+):
+    """One step of the gradient over the root of its running variance ``n - g²``, with momentum.
+
+    Source: MXNet operator ``rmspropalex_update``; Graves, 2013.
+    """
+    gradient = prepared(grad, weight, rescale_grad, clip_gradient, wd)
+    n = gamma1 * n + _rest(gamma1) * jnp.square(gradient)
+    g = gamma1 * g + _rest(gamma1) * gradient
+    delta = gamma2 * delta - as_kind(lr, weight) * gradient / jnp.sqrt(n - jnp.square(g) + epsilon)
+    return _clipped(weight + delta, clip_weights), n, g, delta
+
+
+@op(
+    "ftrl_update",
+    one_dtype=True,
+    aliases=["_sparse_ftrl_update"],
+    states=["z", "n"],
+    differentiable=False,
+)
+def ftrl_update(
+    weight,
+    grad,
+    z,
+    n,
+    *,
+    lr: Scalar,
+    lamda1: float = 0.01,
+    beta: float = 1.0,
+    wd: Scalar = 0.0,
+    rescale_grad: Scalar = 1.0,
+    clip_gradient: float = -1.0,
+):
+    """One step of following the regularized leader: weights are 0 unless ``|z| > lamda1``.
+
+    Source: MXNet operator ``ftrl_update``; McMahan et al., 2013.
+    """
+    gradient = prepared(grad, weight, rescale_grad, clip_gradient)
+    lr = as_kind(lr, weight)
+    new_n = n + jnp.square(gradient)
+    z = z + gradient - (jnp.sqrt(new_n) - jnp.sqrt(n)) * weight / lr
+    beyond = jnp.sign(z) * jnp.maximum(jnp.abs(z) - lamda1, 0)
+    return -beyond / ((beta + jnp.sqrt(new_n)) / lr + as_kind(wd, weight)), z, new_n
+
+
+@op("ftml_update", one_dtype=True, states=["d", "v", "z"], differentiable=False)
+def ftml_update(
+    weight,
+    grad,
+    d,
+    v,
+    z,
+    *,
+    lr: Scalar,
+    beta1: Share = 0.6,
+    beta2: Share = 0.999,
+    epsilon: float = 1e-8,
+    t: Scalar,
+    wd: Scalar = 0.0,
+    rescale_grad: Scalar = 1.0,
+    clip_grad: float = -1.0,
+):
+    """Step ``t``, counted from 1, of following the moving leader.
+
+    Source: MXNet operator ``ftml_update``; Zheng and Kwok, 2017.
+    """
+    gradient = prepared(grad, weight, rescale_grad, clip_grad, wd)
+    v = beta2 * v + _rest(beta2) * jnp.square(gradient)
+    corrected = jnp.sqrt(v / _correction(beta2, t, weight.dtype)) + epsilon
+    new_d = _correction(beta1, t, weight.dtype) / as_kind(lr, weight) * corrected
+    z = beta1 * z + _rest(beta1) * gradient - (new_d - beta1 * d) * weight
+    return -z / new_d, new_d, v, z
+
+
+@op("_sparse_adagrad_update", one_dtype=True, states=["history"], differentiable=False)
+def adagrad_update(
+    weight,
+    grad,
+    history,
+    *,
+    lr: Scalar,
+    epsilon: float = 1e-7,
+    wd: float = 0.0,
+    rescale_grad: Scalar = 1.0,
+    clip_gradient: float = -1.0,
+):
+    """One step of the gradient over the root of the sum of its squares.
+
+    Raises:
+        AttributeValueError: ``wd`` is not 0; MXNet has no decay here.
+
+    Source: MXNet operator ``_sparse_adagrad_update``; Duchi et al., 2011.
+    """
+    if wd != 0:
+        raise AttributeValueError(
+            f"_sparse_adagrad_update: wd={wd} must be 0; add wd · weight to the gradient."
+        )
+    gradient = prepared(grad, weight, rescale_grad, clip_gradient)
+    history = history + jnp.square(gradient)
+    return weight - as_kind(lr, weight) * gradient / jnp.sqrt(history + epsilon), history
+
+
+@op("_contrib_group_adagrad_update", one_dtype=True, states=["history"], differentiable=False)
+def group_adagrad_update(
+    weight,
+    grad,
+    history,
+    *,
+    lr: Scalar,
+    rescale_grad: Scalar = 1.0,
+    clip_gradient: float = -1.0,
+    epsilon: float = 1e-5,
+):
+    """One step of AdaGrad with one rate for each row.
+
+    Args:
+        weight: ``(rows, ...)``.
+        history: ``(rows, 1, ...)``, sum of the rows' mean squares.
+
+    Raises:
+        ShapeError: ``history`` has not one number for each row.
+
+    Source: MXNet operator ``_contrib_group_adagrad_update``.
+    """
+    if history.shape != (weight.shape[0], *(1,) * (weight.ndim - 1)):
+        raise ShapeError(
+            f"_contrib_group_adagrad_update: history is {history.shape}; weight {weight.shape} "
+            f"needs {(weight.shape[0], *(1,) * (weight.ndim - 1))}, a number for each row."
+        )
+    gradient = prepared(grad, weight, rescale_grad, clip_gradient)
+    axes = tuple(range(1, weight.ndim))
+    history = history + jnp.mean(jnp.square(gradient), axes, keepdims=True)
+    return weight - as_kind(lr, weight) * gradient / jnp.sqrt(history + epsilon), history
+
+
+# ---- rates by layer ---------------------------------------------------------------------------
+
+
+@op("lamb_update_phase1", one_dtype=True, states=["mean", "var"], differentiable=False)
+def lamb_update_phase1(
+    weight,
+    grad,
+    mean,
+    var,
+    *,
+    beta1: float = 0.9,
+    beta2: float = 0.999,
+    epsilon: float = 1e-6,
+    t: Scalar,
+    bias_correction: bool = True,
+    wd: Scalar,
+    rescale_grad: Scalar = 1.0,
+    clip_gradient: float = -1.0,
+):
+    """The direction of step ``t``, counted from 1, of LAMB: Adam's, plus ``wd weight``.
+
+    Source: MXNet operator ``lamb_update_phase1``; You et al., 2020.
+    """
+    gradient = prepared(grad, weight, rescale_grad, clip_gradient)
+    mean, var = _moments(gradient, mean, var, beta1, beta2)
+    first, second = mean, var
+    if bias_correction:
+        first = mean / as_kind(_correction(beta1, t, jnp.float32), weight)
+        second = var / as_kind(_correction(beta2, t, jnp.float32), weight)
+    return first / (jnp.sqrt(second) + epsilon) + as_kind(wd, weight) * weight, mean, var
+
+
+@op("lamb_update_phase2", one_dtype=True, differentiable=False)
+def lamb_update_phase2(
+    weight, g, r1, r2, *, lr: Scalar, lower_bound: float = -1.0, upper_bound: float = -1.0
+):
+    """The step of LAMB along ``g``: ``lr r1 / r2`` long, with ``r1`` kept within the bounds.
+
+    Args:
+        r1: norm of the weight, ``(1,)``.
+        r2: norm of ``g``, ``(1,)``. Where one of the norms is 0 their ratio is 1.
+
+    Raises:
+        ShapeError: ``r1`` or ``r2`` is not one number.
+
+    Source: MXNet operator ``lamb_update_phase2``; You et al., 2020.
+    """
+    for name, norm in (("r1", r1), ("r2", r2)):
+        if norm.size != 1:
+            raise ShapeError(
+                f"lamb_update_phase2: {name} is {norm.shape}; give one number, as "
+                f"{'weight' if norm is r1 else 'g'}.norm()."
+            )
+    r1, r2 = r1.reshape(()), r2.reshape(())
+    if lower_bound >= 0:
+        r1 = jnp.maximum(r1, lower_bound)
+    if upper_bound >= 0:
+        r1 = jnp.minimum(r1, upper_bound)
+    ratio = jnp.where((r1 == 0) | (r2 == 0), 1, r1 / r2)
+    return weight - as_kind(lr, weight) * as_kind(ratio, weight) * g.astype(weight.dtype)
+
+
+@op("multi_lars", differentiable=False)
+def multi_lars(
+    lrs, weights_sum_sq, grads_sum_sq, wds, *, eta: float, eps: float, rescale_grad: Scalar = 1.0
+):
+    """Learning rates of LARS: ``lr eta |w| / (|g| + wd |w| + eps)``; ``lr`` where a norm is 0.
+
+    Args:
+        lrs: one for each layer, as are the others.
+
+    Source: MXNet operator ``multi_lars``; You et al., 2017.
+    """
+    weights = jnp.sqrt(weights_sum_sq)
+    gradients = jnp.sqrt(grads_sum_sq) * as_kind(rescale_grad, lrs)
+    scaled = lrs * eta * weights / (gradients + wds * weights + eps)
+    return jnp.where((weights > 0) & (gradients > 0), scaled, lrs)
+
+
+def _norm(array: Any) -> Any:
+    return jnp.sqrt(jnp.sum(jnp.square(array), keepdims=True).reshape(1))
+
+
+def _lamb(
+    weight,
+    grad,
+    mean,
+    var,
+    *,
+    learning_rate: Scalar,
+    beta1: float = 0.9,
+    beta2: float = 0.999,
+    epsilon: float = 1e-6,
+    wd: Scalar,
+    rescale_grad: Scalar = 1.0,
+    lower_bound: float = -1.0,
+    upper_bound: float = -1.0,
+    clip_gradient: float = -1.0,
+    bias_correction: bool = True,
+    step_count: Scalar,
+):
+    """One step of LAMB, both phases."""
+    direction, mean, var = lamb_update_phase1.function(
+        weight,
+        grad,
+        mean,
+        var,
+        beta1=beta1,
+        beta2=beta2,
+        epsilon=epsilon,
+        t=step_count,
+        bias_correction=bias_correction,
+        wd=wd,
+        rescale_grad=rescale_grad,
+        clip_gradient=clip_gradient,
+    )
+    new = lamb_update_phase2.function(
+        weight,
+        direction,
+        _norm(weight),
+        _norm(direction),
+        lr=learning_rate,
+        lower_bound=lower_bound,
+        upper_bound=upper_bound,
+    )
+    return new, mean, var
+
+
+# ---- variants ---------------------------------------------------------------------------------
+
+mp_sgd_update = mixed_precision("mp_sgd_update", sgd_update)
+mp_sgd_mom_update = mixed_precision("mp_sgd_mom_update", sgd_mom_update)
+mp_nag_mom_update = mixed_precision("mp_nag_mom_update", nag_mom_update)
+mp_adamw_update = mixed_precision("_mp_adamw_update", adamw_update)
+mp_lamb_update_phase1 = mixed_precision("mp_lamb_update_phase1", lamb_update_phase1, False)
+mp_lamb_update_phase2 = mixed_precision("mp_lamb_update_phase2", lamb_update_phase2)
+
+for _rule in (sgd_update, sgd_mom_update, mp_sgd_update, mp_sgd_mom_update):
+    several(f"multi_{_rule.name}", _rule, order=("lrs", "wds"))
+    preloaded(f"preloaded_multi_{_rule.name}", _rule)
+
+_LISTS = {"lr": "lrs", "wd": "wds", "eta": "etas"}
+several("_multi_adamw_update", adamw_update, plural=_LISTS)
+several("_multi_mp_adamw_update", mp_adamw_update, plural=_LISTS)
+
+# MXNet has no operator for a whole step of LAMB on one weight.
+_lamb_update = Op("lamb_update", _lamb, states=["mean", "var"])
+_LISTS = {"learning_rate": "learning_rates", "wd": "wds", "step_count": "step_count"}
+several("_multi_lamb_update", _lamb_update, plural=_LISTS, count="num_tensors")
+several(
+    "_multi_mp_lamb_update",
+    mixed_precision("mp_lamb_update", _lamb_update, listed=False),
+    plural=_LISTS,
+    count="num_tensors",
+)

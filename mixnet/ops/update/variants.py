@@ -1,0 +1,182 @@
+"""Variants of an update rule: float32 copies of half-precision weights, many weights in one call.
+
+A rule is written once, for one weight: ``rule(weight, grad, *states, **numbers)`` gives the new
+weight and the new states. The functions here declare the operators that follow from it.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from mixnet.base import AttributeValueError, ShapeError
+from mixnet.ops.derive import array, attribute, parameters_of, present
+from mixnet.ops.registry import Op, op
+from mixnet.ops.schema.attributes import Scalars
+
+# Arrays of a rule that are one for all weights of a call; they come after those of the weights.
+_SHARED = ("rescale_grad",)
+_PLURAL = {"lr": "lrs", "wd": "wds"}
+
+
+def mixed_precision(name: str, rule: Op, writes_weight: bool = True, listed: bool = True) -> Op:
+    """The rule on a float32 copy of the weight, ``weight32``; the weight is the copy, rounded.
+
+    Args:
+        name: the operator's name.
+        rule: the operator for weights of one precision.
+        writes_weight: whether the rule's first output is the new weight.
+        listed: False for an operator that only variants are made of.
+    """
+    own = [each for each in rule.arrays if each not in _SHARED]
+    arrays = [*own, "weight32", *rule.arrays[len(own) :]]
+    states = [*rule.states, "weight32"] if writes_weight else rule.states
+
+    def update(*given: Any, **attributes: Any) -> Any:
+        placed = dict(zip(arrays, given, strict=True))
+        weight = placed["weight"]
+        placed["weight"] = placed["weight32"]
+        found = rule.function(*[placed[each] for each in rule.arrays], **attributes)
+        if not writes_weight:
+            return found
+        found = found if isinstance(found, tuple) else (found,)
+        return (found[0].astype(weight.dtype), *found[1:], found[0])
+
+    text = _text(rule, " with a float32 copy of the weight, ``weight32``")
+    present(update, name, text, [*map(array, arrays), *parameters_of(rule)])
+    if not listed:
+        return Op(name, update, states=states)
+    return op(name, states=states, differentiable=False)(update)
+
+
+def several(
+    name: str,
+    rule: Op,
+    *,
+    plural: Mapping[str, str] = _PLURAL,
+    count: str = "num_weights",
+    order: Sequence[str] = (),
+) -> Op:
+    """The rule for many weights in one call, with their arrays in turn and a number for each.
+
+    Args:
+        name: the operator's name.
+        rule: the operator for one weight.
+        plural: the rule's numbers that each weight has its own of, and what a list of them is
+            called.
+        count: attribute with the number of weights.
+        order: the first attributes where they are in another order than the rule's.
+    """
+
+    def update(*data: Any, **attributes: Any) -> Any:
+        lists = {one: attributes.pop(many) for one, many in plural.items()}
+        return _update_all(name, rule, data, lists, attributes.pop(count), attributes)
+
+    parameters = []
+    for each in parameters_of(rule):
+        if each.name in plural:
+            each = each.replace(
+                name=plural[each.name], annotation=Scalars, default=inspect.Parameter.empty
+            )
+        parameters.append(each)
+    parameters.sort(key=lambda each: order.index(each.name) if each.name in order else len(order))
+    return _declare_several(update, name, rule, parameters, count)
+
+
+def preloaded(name: str, rule: Op) -> Op:
+    """The rule for many weights whose learning rates and decays are the last two arrays.
+
+    Args:
+        name: the operator's name.
+        rule: the operator for one weight.
+    """
+
+    def update(*data: Any, num_weights: int, **attributes: Any) -> Any:
+        *own, lrs, wds = data if len(data) > 1 else (*data, None, None)
+        lists = {"lr": lrs, "wd": wds}
+        return _update_all(name, rule, own, lists, num_weights, attributes)
+
+    kept = [each for each in parameters_of(rule) if each.name not in _PLURAL]
+    return _declare_several(update, name, rule, kept, "num_weights")
+
+
+def _update_all(
+    name: str,
+    rule: Op,
+    data: Sequence[Any],
+    lists: Mapping[str, Any],
+    number: int,
+    attributes: dict[str, Any],
+) -> tuple[Any, ...]:
+    """New weights, then the new states of each, from arrays that stand weight by weight."""
+    own = _own(rule)
+    shared = data[number * len(own) :]
+    if len(data) != number * len(own) + len(rule.arrays) - len(own):
+        raise ShapeError(
+            f"{name}: {len(data)} arrays for {number} weight(s); give {', '.join(own)} of the first "
+            f"weight, then of the next."
+        )
+    for each, values in lists.items():
+        length = values.shape[0] if hasattr(values, "shape") else len(values)
+        if length != number:
+            raise AttributeValueError(
+                f"{name}: {length} value(s) of {each} for {number} weight(s); give one for each."
+            )
+    weights: list[Any] = []
+    states: list[Any] = []
+    for i in range(number):
+        numbers = {each: values[i] for each, values in lists.items()}
+        arrays = data[i * len(own) : (i + 1) * len(own)]
+        found = rule.function(*arrays, *shared, **numbers, **attributes)
+        found = found if isinstance(found, tuple) else (found,)
+        weights.append(found[0])
+        states += found[1:]
+    return (*weights, *states)
+
+
+def _declare_several(
+    update: Callable[..., Any],
+    name: str,
+    rule: Op,
+    attributes: Sequence[inspect.Parameter],
+    count: str,
+) -> Op:
+    own = _own(rule)
+    places = [i for i, each in enumerate(own) if each in rule.states]
+
+    def written(number: int) -> list[int]:
+        return [len(own) * i + place for i in range(number) for place in places]
+
+    kept = [each for each in attributes if each.name != "lazy_update"]
+    data = inspect.Parameter("data", inspect.Parameter.VAR_POSITIONAL)
+    text = _text(rule, " of several weights in one call")
+    present(update, name, text, [data, *kept, attribute(count, int, 1)])
+    return op(
+        name,
+        outputs=_asked_by(count, int),
+        states=_asked_by(count, written) if places else (),
+        num_args=None,
+        differentiable=False,
+    )(update)
+
+
+def _asked_by(name: str, answer: Callable[[int], Any]) -> Callable[..., Any]:
+    """``answer`` as a function of the attribute of that name, as the registry asks it."""
+
+    def ask(**known: Any) -> Any:
+        return answer(known[name])
+
+    only = inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY)
+    ask.__signature__ = inspect.Signature([only])  # type: ignore[attr-defined]
+    return ask
+
+
+def _own(rule: Op) -> list[str]:
+    return [each for each in rule.arrays if each not in _SHARED]
+
+
+def _text(rule: Op, variant: str) -> str:
+    """The rule's text, told to be a variant of it."""
+    own = (rule.__doc__ or "").partition("Source:")[0].strip()
+    return f"``{rule.name}``{variant}.\n\n{own}"

@@ -1,0 +1,227 @@
+"""Random changes of an image's brightness, contrast, saturation, hue and lighting."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from mixnet.base import AttributeValueError, ShapeError
+from mixnet.ops.control import loops
+from mixnet.ops.registry import Op, op
+from mixnet.ops.vision.image import check_image
+
+# How much red, green and blue add to the brightness of gray: ITU-R BT.601.
+_GRAY = np.array([0.299, 0.587, 0.114], "float32")
+
+# Principal directions of the colours of ImageNet's pixels, each times its standard deviation
+# (Krizhevsky, Sutskever and Hinton, 2012).
+_LIGHTING = np.array(
+    [
+        [55.46 * -0.5675, 4.794 * 0.7192, 1.148 * 0.4009],
+        [55.46 * -0.5808, 4.794 * -0.0045, 1.148 * -0.8140],
+        [55.46 * -0.5836, 4.794 * -0.6948, 1.148 * 0.4203],
+    ],
+    "float32",
+)
+
+
+def _check(name: str, data: Any) -> None:
+    check_image(name, data.shape)
+    if data.shape[-1] not in (1, 3):
+        raise ShapeError(
+            f"{name}: data {data.shape} must have 3 channels (red, green, blue), or 1 (gray)."
+        )
+
+
+def _wide(data: Any) -> Any:
+    return data.astype(jnp.promote_types(data.dtype, jnp.float32))
+
+
+def _narrow(values: Any, dtype: Any) -> Any:
+    """Back in the image's dtype: whole numbers are cut to its range and towards zero."""
+    if not jnp.issubdtype(dtype, jnp.floating):
+        limits = np.iinfo(dtype)
+        values = jnp.clip(values, limits.min, limits.max)
+    return values.astype(dtype)
+
+
+def _gray(image: Any) -> Any:
+    if image.shape[-1] == 1:
+        return image
+    return jnp.sum(image * _GRAY.astype(image.dtype), -1, keepdims=True)
+
+
+def _brightness(image: Any, factor: Any) -> Any:
+    return image * factor
+
+
+def _contrast(image: Any, factor: Any) -> Any:
+    return image * factor + (1 - factor) * jnp.mean(_gray(image))
+
+
+def _saturation(image: Any, factor: Any) -> Any:
+    if image.shape[-1] == 1:
+        return image
+    return image * factor + (1 - factor) * _gray(image)
+
+
+def _hue(image: Any, turn: Any) -> Any:
+    """The colour wheel turned by ``turn`` rounds, lightness and saturation kept."""
+    if image.shape[-1] == 1:
+        return image
+    red, green, blue = (image[..., i] / 255 for i in range(3))
+    top = jnp.maximum(jnp.maximum(red, green), blue)
+    bottom = jnp.minimum(jnp.minimum(red, green), blue)
+    spread = top - bottom
+    by = jnp.where(spread <= np.finfo("float32").eps, 1, spread)
+    sixth = jnp.where(
+        top == red,
+        (green - blue) / by,
+        jnp.where(top == green, 2 + (blue - red) / by, 4 + (red - green) / by),
+    )
+    sixth = sixth + 6 * turn
+
+    def channel(offset: int) -> Any:
+        place = jnp.mod(sixth + offset, 6)
+        return bottom + spread * jnp.clip(jnp.abs(place - 3) - 1, 0, 1)
+
+    return jnp.stack([channel(0), channel(4), channel(2)], -1) * 255
+
+
+def _lighting(image: Any, alpha: Any) -> Any:
+    if image.shape[-1] == 1:
+        return image
+    # No matrix product, which accelerators may round to fewer digits.
+    return image + jnp.sum(_LIGHTING.astype(image.dtype) * alpha, -1)
+
+
+def _declare(what: str, change: Callable[[Any, Any], Any], text: str) -> Op:
+    name = f"_image_random_{what}"
+
+    def random_change(data: Any, *, min_factor: float, max_factor: float, key: Any) -> Any:
+        _check(name, data)
+        if min_factor < 0 or max_factor < 0:
+            raise AttributeValueError(
+                f"{name}: min_factor={min_factor} and max_factor={max_factor} must be 0 or more."
+            )
+        image = _wide(data)
+        factor = jax.random.uniform(key, dtype=image.dtype)
+        factor = factor * (max_factor - min_factor) + min_factor
+        return _narrow(change(image, factor), data.dtype)
+
+    random_change.__doc__ = (
+        f"{text}, by a factor drawn from [min_factor, max_factor).\n\nArgs:\n    data: ``(height, "
+        f"width, channels)``, one or three channels.\n\nReturns:\n    dtype of ``data``; whole "
+        f"numbers are cut to its range.\n\nRaises:\n    ShapeError: the data are no image.\n    "
+        f"AttributeValueError: a factor below 0.\n\nSource: MXNet operator ``{name}``."
+    )
+    return op(name, aliases=[f"_npx_{name}"])(random_change)
+
+
+random_brightness = _declare("brightness", _brightness, "An image made brighter or darker")
+random_contrast = _declare(
+    "contrast", _contrast, "An image moved away from its mean gray, or towards it"
+)
+random_saturation = _declare(
+    "saturation", _saturation, "An image moved away from its gray version, or towards it"
+)
+random_hue = _declare("hue", _hue, "An image whose colours are turned around the colour wheel")
+
+
+def _jitters(brightness: float, contrast: float, saturation: float, hue: float) -> bool:
+    return max(brightness, contrast, saturation, hue) > 0
+
+
+@op(
+    "_image_random_color_jitter",
+    aliases=["_npx__image_random_color_jitter"],
+    draws=_jitters,
+)
+def random_color_jitter(
+    data, *, brightness: float, contrast: float, saturation: float, hue: float, key
+):
+    """Brightness, contrast, saturation and hue changed in a random order.
+
+    Args:
+        data: ``(height, width, channels)``, one or three channels.
+        brightness: the factor is drawn from [1 - brightness, 1 + brightness); none if 0.
+        contrast: likewise.
+        saturation: likewise.
+        hue: the turn is drawn from [-hue, hue) rounds of the colour wheel.
+
+    Raises:
+        ShapeError: the data are no image.
+
+    Source: MXNet operator ``_image_random_color_jitter``.
+    """
+    _check("_image_random_color_jitter", data)
+    widths = (brightness, contrast, saturation, hue)
+    changes = [
+        _step(change, middle, width, data.dtype)
+        for change, middle, width in zip(
+            (_brightness, _contrast, _saturation, _hue), (1, 1, 1, 0), widths, strict=True
+        )
+        if width > 0
+    ]
+    if not changes:
+        return data
+    order_key, *keys = jax.random.split(key, len(changes) + 1)
+    order = jax.random.permutation(order_key, len(changes))
+    for place, each in enumerate(keys):
+        data = loops.switch(order[place], changes, data, each)
+    return data
+
+
+def _step(change: Any, middle: int, width: float, dtype: Any) -> Callable[[Any, Any], Any]:
+    def step(data: Any, key: Any) -> Any:
+        image = _wide(data)
+        factor = middle + width * jax.random.uniform(key, (), image.dtype, -1, 1)
+        return _narrow(change(image, factor), dtype)
+
+    return step
+
+
+@op("_image_adjust_lighting", aliases=["_npx__image_adjust_lighting"])
+def adjust_lighting(data, *, alpha: tuple[float, ...]):
+    """A colour added to all pixels: ``alpha`` times the principal colours of ImageNet.
+
+    Args:
+        data: ``(height, width, 3)``; an image of one channel stays as it is.
+        alpha: three numbers.
+
+    Raises:
+        ShapeError: the data are no image.
+        AttributeValueError: not three numbers.
+
+    Source: MXNet operator ``_image_adjust_lighting``.
+    """
+    _check("_image_adjust_lighting", data)
+    if len(alpha) != 3:
+        raise AttributeValueError(
+            f"_image_adjust_lighting: alpha={alpha} must have 3 numbers, one for each principal "
+            f"colour."
+        )
+    image = _wide(data)
+    return _narrow(_lighting(image, jnp.asarray(alpha, image.dtype)), data.dtype)
+
+
+@op("_image_random_lighting", aliases=["_npx__image_random_lighting"])
+def random_lighting(data, *, alpha_std: float = 0.05, key):
+    """``_image_adjust_lighting`` by normal random numbers of deviation ``alpha_std``.
+
+    Args:
+        data: ``(height, width, 3)``; an image of one channel stays as it is.
+
+    Raises:
+        ShapeError: the data are no image.
+
+    Source: MXNet operator ``_image_random_lighting``.
+    """
+    _check("_image_random_lighting", data)
+    image = _wide(data)
+    alpha = jax.random.normal(key, (3,), image.dtype) * alpha_std
+    return _narrow(_lighting(image, alpha), data.dtype)

@@ -1,0 +1,148 @@
+"""Images sampled at places that an array says: warping, and what makes the places."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import jax
+import jax.numpy as jnp
+
+from mixnet.base import AttributeValueError, ShapeError
+from mixnet.ops.registry import op
+from mixnet.ops.schema.attributes import Extents
+
+
+def _line(extent: int, dtype: Any) -> Any:
+    """``extent`` numbers from -1 to 1."""
+    return jnp.linspace(-1, 1, extent, dtype=dtype)
+
+
+def _affine_grid(name: str, theta: Any, target_shape: tuple[int, ...]) -> Any:
+    if len(target_shape) != 2 or min(target_shape) <= 0:
+        raise AttributeValueError(
+            f"{name}: target_shape={target_shape} must be (height, width), above 0."
+        )
+    if theta.ndim != 2 or theta.shape[1] != 6:
+        raise ShapeError(
+            f"{name}: the transformation {theta.shape} must be (batch, 6): the rows of a 2 by 3 "
+            f"matrix."
+        )
+    height, width = target_shape
+    y, x = jnp.meshgrid(_line(height, theta.dtype), _line(width, theta.dtype), indexing="ij")
+    places = jnp.stack([x, y, jnp.ones_like(x)])
+    return jnp.einsum(
+        "bij,jhw->bihw",
+        theta.reshape(-1, 2, 3),
+        places,
+        precision=jax.lax.Precision.HIGHEST,
+    )
+
+
+@op("GridGenerator")
+def grid_generator(
+    data, *, transform_type: Literal["affine", "warp"], target_shape: Extents = (0, 0)
+):
+    """Where to sample an image, for ``BilinearSampler``: x and y from -1 to 1 across it.
+
+    Args:
+        data: "affine": ``(batch, 6)``, the rows of a 2 by 3 matrix for each image; "warp":
+            ``(batch, 2, height, width)``, by how many elements each place moves.
+        target_shape: height and width of the grid of "affine".
+
+    Returns:
+        ``(batch, 2, height, width)``.
+
+    Raises:
+        ShapeError: the data have another shape.
+        AttributeValueError: "affine" without a ``target_shape``.
+
+    Source: MXNet operator ``GridGenerator``.
+    """
+    if transform_type == "affine":
+        return _affine_grid("GridGenerator", data, target_shape)
+    if data.ndim != 4 or data.shape[1] != 2:
+        raise ShapeError(f"GridGenerator: the flow {data.shape} must be (batch, 2, height, width).")
+    height, width = data.shape[2:]
+    y, x = jnp.meshgrid(
+        jnp.arange(height, dtype=data.dtype), jnp.arange(width, dtype=data.dtype), indexing="ij"
+    )
+    half = jnp.asarray([(width - 1) / 2, (height - 1) / 2], data.dtype).reshape(2, 1, 1)
+    return (data + jnp.stack([x, y])) / half - 1
+
+
+def _sample(image: Any, grid: Any) -> Any:
+    """One image ``(channels, height, width)`` at ``(2, ...)`` places; 0 outside of it."""
+    height, width = image.shape[1:]
+    x = (grid[0] + 1) * (width - 1) / 2
+    y = (grid[1] + 1) * (height - 1) / 2
+    left, top = jnp.floor(x), jnp.floor(y)
+
+    def corner(row: Any, column: Any) -> Any:
+        inside = (row >= 0) & (row < height) & (column >= 0) & (column < width)
+        # A place far outside has no whole number; it is masked, so any index will do.
+        i = jnp.where(inside, row, 0).astype(jnp.int32)
+        j = jnp.where(inside, column, 0).astype(jnp.int32)
+        return jnp.where(inside, image[:, i, j], 0)
+
+    right, below = x - left, y - top
+    return (
+        corner(top, left) * (1 - right) * (1 - below)
+        + corner(top, left + 1) * right * (1 - below)
+        + corner(top + 1, left) * (1 - right) * below
+        + corner(top + 1, left + 1) * right * below
+    )
+
+
+@op("BilinearSampler", one_dtype=True)
+def bilinear_sampler(data, grid, *, cudnn_off: bool | None = None):
+    """Images at the places of ``grid`` by linear interpolation; outside of them is 0.
+
+    Args:
+        data: ``(batch, channels, height, width)``.
+        grid: ``(batch, 2, out_height, out_width)``: x, then y, from -1 to 1 across the image.
+
+    Returns:
+        ``(batch, channels, out_height, out_width)``.
+
+    Raises:
+        ShapeError: the shapes do not fit.
+
+    Source: MXNet operator ``BilinearSampler``.
+    """
+    if data.ndim != 4 or grid.ndim != 4 or grid.shape[:2] != (data.shape[0], 2):
+        raise ShapeError(
+            f"BilinearSampler: data {data.shape} and grid {grid.shape} must be (batch, channels, "
+            f"height, width) and (batch, 2, out_height, out_width)."
+        )
+    return jax.vmap(_sample)(data, grid)
+
+
+@op("SpatialTransformer", one_dtype=True)
+def spatial_transformer(
+    data,
+    loc,
+    *,
+    target_shape: Extents = (0, 0),
+    transform_type: Literal["affine"],
+    sampler_type: Literal["bilinear"],
+    cudnn_off: bool | None = None,
+):
+    """Images under an affine map of their places.
+
+    Args:
+        data: ``(batch, channels, height, width)``.
+        loc: ``(batch, 6)``: the rows of a 2 by 3 matrix for each image.
+        target_shape: height and width of the result.
+
+    Raises:
+        ShapeError: the shapes do not fit.
+        AttributeValueError: ``target_shape`` is not two numbers above 0.
+
+    Source: MXNet operator ``SpatialTransformer``; Jaderberg et al., 2015.
+    """
+    if data.ndim != 4 or loc.shape[:1] != data.shape[:1]:
+        raise ShapeError(
+            f"SpatialTransformer: data {data.shape} and loc {loc.shape} must be (batch, channels, "
+            f"height, width) and (batch, 6)."
+        )
+    return jax.vmap(_sample)(data, _affine_grid("SpatialTransformer", loc, target_shape))

@@ -1,0 +1,166 @@
+"""Non-maximum suppression: of boxes that overlap much, the one with the best score stays."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+
+from mixnet.base import AttributeValueError, ShapeError
+from mixnet.ops.control import loops
+from mixnet.ops.registry import op
+from mixnet.ops.vision.boxes import Format, floating, overlaps, to_centers, to_corners
+
+# Boxes that are decided at once: the overlaps of so many with all boxes are in memory at a time.
+_TILE = 128
+
+
+def survivors(candidates: Any, clashes: Callable[[Any, Any], Any], boxes: Any) -> Any:
+    """Which of ``boxes`` stay when each, best first, removes the later ones it clashes with.
+
+    Args:
+        candidates: ``(n,)``, False for boxes that neither stay nor remove.
+        clashes: ``(some boxes, all boxes) -> (some, all)`` of booleans; boxes are rows.
+        boxes: rows that describe a box, ``(n, ...)``, the best first.
+
+    Returns:
+        ``(n,)`` of booleans.
+    """
+    count = candidates.shape[0]
+    tile = min(_TILE, count)
+    short = -count % tile
+    keep = jnp.pad(candidates, (0, short))
+    boxes = jnp.pad(boxes, ((0, short), (0, 0)))
+    place = jnp.arange(count + short)
+    # Boxes after the last candidate need no look; the trip count follows from the data.
+    last = jnp.max(jnp.where(keep, place, -1))
+
+    def settle(state: Any) -> Any:
+        first, keep = state
+        beats = clashes(jax.lax.dynamic_slice_in_dim(boxes, first, tile), boxes)
+        within = jnp.triu(jax.lax.dynamic_slice_in_dim(beats, first, tile, 1), 1)
+        open_ = jax.lax.dynamic_slice_in_dim(keep, first, tile)
+
+        # Within a tile a box stays if no earlier one that stays beats it. Repeating that rule from
+        # any start ends in its only solution: the first k boxes are right after k rounds.
+        def change(pair: Any) -> Any:
+            return pair[1], open_ & ~jnp.any(within & pair[1][:, None], 0)
+
+        _, stay = loops.while_loop(
+            lambda pair: jnp.any(pair[0] != pair[1]), change, change((open_, open_))
+        )
+        later = place >= first + tile
+        keep = keep & ~(later & jnp.any(beats & stay[:, None], 0))
+        return first + tile, jax.lax.dynamic_update_slice_in_dim(keep, stay, first, 0)
+
+    _, keep = loops.while_loop(
+        lambda state: state[0] <= last, settle, (jnp.zeros((), place.dtype), keep)
+    )
+    return keep[:count]
+
+
+@op(
+    "_contrib_box_nms",
+    aliases=["_contrib_box_non_maximum_suppression"],
+    output_names=("output0", "output1"),  # MXNet keeps a second one to itself
+)
+def box_nms(
+    data,
+    *,
+    overlap_thresh: float = 0.5,
+    valid_thresh: float = 0.0,
+    topk: int = -1,
+    coord_start: int = 2,
+    score_index: int = 1,
+    id_index: int = -1,
+    background_id: int = -1,
+    force_suppress: bool = False,
+    in_format: Format = "corner",
+    out_format: Format = "corner",
+):
+    """Boxes by falling score, without those that overlap a better one; the rest of the rows is -1.
+
+    Args:
+        data: ``(..., boxes, width)``: a row has the box, its score and perhaps its class.
+        overlap_thresh: intersection over union from which on the worse box goes.
+        valid_thresh: boxes whose score is not above it go.
+        topk: boxes, best first, that are looked at; all if negative.
+        coord_start: place of the box's four numbers in the row.
+        score_index: place of the score.
+        id_index: place of the class; boxes of different classes do not compete. -1: no class.
+        background_id: class whose boxes go; so do those of class -1, with the default.
+        force_suppress: boxes of different classes compete too.
+        in_format: form of the boxes in ``data``.
+        out_format: form of the boxes in the result.
+
+    Raises:
+        AttributeValueError: a place does not exist in a row, or two places overlap.
+        DTypeError: data are not floating-point numbers.
+        ShapeError: data have fewer than two axes.
+
+    Source: MXNet operator ``_contrib_box_nms``.
+    """
+    _check_places(data, coord_start, score_index, id_index)
+    count, width = data.shape[-2:]
+    by_class = id_index >= 0 and not force_suppress
+    looked = count if topk <= 0 else min(topk, count)
+    box = slice(coord_start, coord_start + 4)
+
+    def clashes(some: Any, every: Any) -> Any:
+        beaten = overlaps(some[:, :4], every[:, :4]) > overlap_thresh
+        return beaten & (some[:, None, 4] == every[None, :, 4]) if by_class else beaten
+
+    def chosen(rows: Any) -> Any:
+        """The rows that stay, in order, and which of these places are taken."""
+        scores = rows[:, score_index]
+        valid = scores > valid_thresh
+        if id_index >= 0:
+            valid = valid & (rows[:, id_index] != background_id)
+        order = jnp.argsort(jnp.where(valid, -scores, jnp.inf))[:looked]
+        corners = rows[:, box] if in_format == "corner" else to_corners(rows[:, box])
+        known = rows[:, id_index, None] if id_index >= 0 else jnp.zeros_like(corners[:, :1])
+        sorted_ = jnp.concatenate([corners, known], -1)[order]
+        keep = survivors(valid[order], clashes, sorted_)
+        front = jnp.argsort(~keep)
+        return order[front], keep[front]
+
+    batch = data.reshape(-1, count, width)
+    places, taken = jax.vmap(chosen)(jax.lax.stop_gradient(batch))
+    found = jnp.take_along_axis(batch, places[..., None], 1)
+    if in_format != out_format:
+        convert = to_centers if out_format == "center" else to_corners
+        # MXNet's gradient passes the numbers of a box as they are, whatever their form.
+        moved = jax.lax.stop_gradient(convert(found[..., box]) - found[..., box])
+        found = found.at[..., box].add(moved)
+    found = jnp.where(taken[..., None], found, -1)
+    rest = ((0, 0), (0, count - looked), (0, 0))
+    return jnp.pad(found, rest, constant_values=-1).reshape(data.shape)
+
+
+def _check_places(data: Any, coord_start: int, score_index: int, id_index: int) -> None:
+    if data.ndim < 2:
+        raise ShapeError(f"_contrib_box_nms: data {data.shape} needs two axes: boxes and a row.")
+    floating("_contrib_box_nms", data)
+    width = data.shape[-1]
+    if not 0 <= coord_start <= width - 4:
+        raise AttributeValueError(
+            f"_contrib_box_nms: coord_start={coord_start} and the three places after it must lie "
+            f"in rows of {width}."
+        )
+    if id_index == score_index:
+        raise AttributeValueError(
+            f"_contrib_box_nms: id_index={id_index} and score_index={score_index} must differ."
+        )
+    for name, place, optional in (
+        ("score_index", score_index, False),
+        ("id_index", id_index, True),
+    ):
+        if optional and place < 0:
+            continue
+        if not 0 <= place < width or coord_start <= place < coord_start + 4:
+            raise AttributeValueError(
+                f"_contrib_box_nms: {name}={place} must lie in rows of {width}, outside of the box "
+                f"at {coord_start} to {coord_start + 3}."
+            )

@@ -1,0 +1,177 @@
+"""Fuse: a convolution with what follows it, and an affine map with its activation, become one operator.
+
+The operators and their names are those of MXNet's oneDNN subgraphs, see :mod:`mixnet.ops.quantized.fused`.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+
+from mixnet.graph.graph import Graph
+from mixnet.graph.node import Entry, Node
+from mixnet.graph.subgraph import SubGraph
+from mixnet.graph.symbol_json import make_node
+
+CONVOLUTION, AFFINE = "_sg_mkldnn_conv", "_sg_mkldnn_fully_connected"
+FUSED = (CONVOLUTION, AFFINE)
+_LEAKY = ("leaky", "gelu")
+
+
+def fuse_layers(graph: Graph) -> Graph:
+    """The graph of a symbol with fused layers; it predicts, and has no gradient any more."""
+    chains = {chain[-1]: chain for chain in _Chains(graph)}
+    counts: Counter[str] = Counter()
+    names = {}
+    order = {node: i for i, node in enumerate(graph.nodes)}
+    for chain in sorted(chains.values(), key=lambda each: order[each[0]]):
+        kind = _kind(chain[0])
+        names[chain[-1]] = f"{_stem(chain)}_{counts[kind]}"
+        counts[kind] += 1
+    made: dict[Node, Node] = {}
+
+    def change(node: Node, inputs: tuple[Entry, ...]) -> Node:
+        made[node] = node.replaced(inputs)
+        if node in chains:
+            fused = _fused([made[each] for each in chains[node]], names[node])
+            made[node] = fused.made_from(node)
+        return made[node]
+
+    return graph.rebuild(change)
+
+
+def _kind(layer: Node) -> str:
+    return CONVOLUTION if layer.op.name == "Convolution" else AFFINE
+
+
+def _stem(chain: list[Node]) -> str:
+    """MXNet's name of a chain, without its number."""
+    layer, *rest = chain
+    if _kind(layer) == AFFINE:
+        return "sg_mkldnn_fully_connected" + "_eltwise" * bool(rest)
+    parts = [_part(node) for node in rest]
+    return "_".join(["sg_mkldnn_conv", *parts])
+
+
+def _part(node: Node) -> str:
+    return {"BatchNorm": "bn", "elemwise_add": "add"}.get(node.op.name, "act")
+
+
+class _Chains:
+    """Chains of layers that become one, found from each layer on towards its readers."""
+
+    def __init__(self, graph: Graph):
+        self.graph = graph
+        self.readers: dict[Entry, list[Node]] = {}
+        for node in graph.nodes:
+            for entry in node.inputs:
+                self.readers.setdefault(entry, []).append(node)
+        self.heads = set(graph.heads)
+        self.taken: set[Node] = set()
+
+    def __iter__(self) -> Iterator[list[Node]]:
+        for node in self.graph.nodes:
+            if node.op is None:
+                continue
+            if node.op.name == "Convolution" and _is_plain_convolution(node):
+                yield self._taken(self._convolution(node))
+            elif node.op.name == "FullyConnected":
+                yield self._taken(self._affine(node))
+
+    def _taken(self, chain: list[Node]) -> list[Node]:
+        self.taken.update(chain)
+        return chain
+
+    def _next(self, node: Node) -> Node | None:
+        """The only reader of a node's first output, where no other output is read."""
+        readers = self.readers.get(Entry(node), [])
+        others = node.op.num_outputs(node.statics, len(node.inputs))
+        hidden = any(self.readers.get(Entry(node, i)) for i in range(1, others))
+        if len(readers) != 1 or hidden or Entry(node) in self.heads or readers[0] in self.taken:
+            return None
+        return readers[0]
+
+    def _convolution(self, node: Node) -> list[Node]:
+        chain = [node]
+        following = self._next(node)
+        if following is not None and _is_normalization(following):
+            chain.append(following)
+            following = self._next(following)
+        if following is not None and _is_activation(following):
+            chain.append(following)
+            following = self._next(following)
+        if (
+            following is not None
+            and following.op.name == "elemwise_add"
+            and _part(chain[-1]) != "act"
+        ):
+            chain.append(following)
+            following = self._next(following)
+            if following is not None and _is_activation(following):
+                chain.append(following)
+        return chain
+
+    def _affine(self, node: Node) -> list[Node]:
+        following = self._next(node)
+        return [node, following] if following is not None and _is_activation(following) else [node]
+
+
+def _is_plain_convolution(node: Node) -> bool:
+    known = node.op.keywords(node.statics)
+    return len(known["kernel"]) == 2 and known["layout"] in (None, "NCHW")
+
+
+def _is_normalization(node: Node) -> bool:
+    if node.op.name != "BatchNorm":
+        return False
+    known = node.op.keywords(node.statics)
+    return bool(known["axis"] == 1 and not known["output_mean_var"])
+
+
+def _is_activation(node: Node) -> bool:
+    known = node.op.keywords(node.statics, node.scalars)
+    if node.op.name == "Activation":
+        return bool(known["act_type"] == "relu")
+    if node.op.name == "LeakyReLU":
+        return known["act_type"] in _LEAKY
+    return node.op.name == "clip" and float(known["a_min"]) == 0
+
+
+def _fused(chain: list[Node], name: str) -> Node:
+    """The operator for a chain of nodes on new inputs."""
+    layer = chain[0]
+    outside: list[Entry] = []
+    inner: dict[Node, Node] = {}
+    variables: list[Node] = []
+
+    def variable(entry: Entry) -> Entry:
+        outside.append(entry)
+        stem = entry.node.name if entry.node.is_variable else f"{entry.node.name}_output"
+        made = Node(None, name=f"{stem}{sum(v.name.startswith(stem) for v in variables)}")
+        variables.append(made)
+        return Entry(made)
+
+    for node in chain:
+        own = [e.node in inner for e in node.inputs]
+        inputs = [
+            Entry(inner[e.node], e.index) if is_own else variable(e)
+            for e, is_own in zip(node.inputs, own, strict=True)
+        ]
+        if node.op.name == "elemwise_add" and not own[0]:
+            inputs.reverse()  # MXNet writes the convolution first
+        inner[node] = node.replaced(tuple(inputs))
+    body = SubGraph(Graph((Entry(inner[chain[-1]]),), tuple(variables)))
+    return make_node(_kind(layer), name, tuple(outside), _attributes(chain), (body,))
+
+
+def _attributes(chain: list[Node]) -> dict[str, str]:
+    if _kind(chain[0]) == AFFINE:
+        return {"with_eltwise": "True"} if len(chain) > 1 else {}
+    parts = [_part(node) for node in chain[1:]]
+    known = {
+        "with_bn": "bn" in parts,
+        "with_sum": "add" in parts,
+        "with_act": "act" in parts and "add" not in parts,
+        "with_postsum_act": "add" in parts and parts[-1] == "act",
+    }
+    return {key: "true" for key, has in known.items() if has}

@@ -1,0 +1,334 @@
+"""Quantize: layers compute with integers of 8 bits, and floats are rounded and restored around them.
+
+Names, operators and the order of inputs are MXNet's: ``quantized_conv0`` stands for ``conv0``, reads ``data_quantize``,
+and then come the ends of the ranges.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from mixnet.graph.graph import Graph
+from mixnet.graph.node import Entry, Node
+from mixnet.graph.symbol_json import make_node
+from mixnet.passes.fuse_layers import AFFINE, CONVOLUTION, FUSED
+from mixnet.passes.lower_precision import output_name
+
+QUANTIZE, REQUANTIZE, DEQUANTIZE = (
+    "_contrib_quantize_v2",
+    "_contrib_requantize",
+    "_contrib_dequantize",
+)
+
+
+@dataclass(frozen=True)
+class Rule:
+    """How an operator is quantized.
+
+    Args:
+        quantized: name of the operator on integers.
+        is_layer: whether it pays by itself; others are quantized between such ones in the mode "smart".
+        reads: which inputs become integers: a function of the node and their number; by default all.
+        sums: whether its result is sums in int32, which are rounded again.
+        fits: whether a node of it can be quantized.
+    """
+
+    quantized: str
+    is_layer: bool = False
+    reads: Callable[[Node, int], Collection[int]] = lambda node, count: range(count)
+    sums: bool = False
+    fits: Callable[[dict[str, Any]], bool] = lambda known: True
+
+
+def _of_fused(node: Node, count: int) -> Collection[int]:
+    return (0, count - 1) if node.op.keywords(node.statics)["with_sum"] else (0,)
+
+
+def _direct(known: dict[str, Any]) -> bool:
+    return len(known["kernel"]) == 2 and known["layout"] in (None, "NCHW")
+
+
+def _pools(known: dict[str, Any]) -> bool:
+    return known["pool_type"] in ("max", "avg") and known["layout"] in (None, "NCHW")
+
+
+_first = lambda node, count: (0,)
+_last = lambda node, count: (count - 1,)
+
+RULES: dict[str, Rule] = {
+    "Convolution": Rule("_contrib_quantized_conv", True, sums=True, fits=_direct),
+    "FullyConnected": Rule("_contrib_quantized_fully_connected", True, sums=True),
+    CONVOLUTION: Rule(CONVOLUTION, True, _of_fused, sums=True),
+    AFFINE: Rule(AFFINE, True, sums=True),
+    "Pooling": Rule("_contrib_quantized_pooling", fits=_pools),
+    "Flatten": Rule("_contrib_quantized_flatten"),
+    "Activation": Rule("_contrib_quantized_act", fits=lambda known: known["act_type"] == "relu"),
+    "BatchNorm": Rule(
+        "_contrib_quantized_batch_norm", reads=_first, fits=lambda known: not known["output_mean_var"]
+    ),
+    "Concat": Rule("_contrib_quantized_concat"),
+    "Embedding": Rule("_contrib_quantized_embedding", reads=_last),
+    "elemwise_add": Rule("_contrib_quantized_elemwise_add", sums=True),
+    "elemwise_mul": Rule("_contrib_quantized_elemwise_mul", sums=True),
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Options:
+    """What is quantized, and how.
+
+    Args:
+        parameters: names of the variables that are quantized beforehand.
+        dtype: ``int8``, ``uint8`` or ``auto``.
+        smart: quantize operators that are no layers only between layers.
+        by_channel: weights of fused affine maps have a range for each channel.
+        excluded_names: of nodes, also of those within fused ones.
+        excluded_operators: their names, also of those within fused ones.
+        skips_normalization: leave ``BatchNorm`` alone: its range must be measured.
+    """
+
+    parameters: Collection[str]
+    dtype: str = "int8"
+    smart: bool = False
+    by_channel: bool = False
+    excluded_names: Collection[str] = ()
+    excluded_operators: Collection[str] = ()
+    skips_normalization: bool = False
+
+
+@dataclass(frozen=True)
+class Quantized:
+    """A quantized graph.
+
+    Args:
+        graph: computes with integers.
+        measured: names of the outputs whose ranges are to be measured in the float graph.
+        parameters: names of the variables that are quantized beforehand.
+    """
+
+    graph: Graph
+    measured: tuple[str, ...]
+    parameters: tuple[str, ...] = field(default=())
+
+
+def quantize_layers(graph: Graph, options: Options) -> Quantized:
+    """The graph of a symbol with its layers on integers."""
+    rewrite = _Rewrite(graph, options)
+    changed = graph.rebuild(rewrite.change)
+    heads = tuple(rewrite.as_floats(head) for head in changed.heads)
+    return Quantized(
+        changed.with_heads(heads), tuple(rewrite.measured), tuple(rewrite.quantized_parameters)
+    )
+
+
+def rule_for(node: Node, options: Options) -> Rule | None:
+    """How a node is quantized; None for one that stays."""
+    if node.op is None or node.op.name not in RULES:
+        return None
+    rule = RULES[node.op.name]
+    if options.skips_normalization and node.op.name == "BatchNorm":
+        return None
+    inside = [node]
+    if node.op.name in FUSED:
+        inside += node.op.keywords(node.statics)["subgraphs"][0].graph.nodes
+    if any(
+        each.name in options.excluded_names
+        or (each.op is not None and each.op.name in options.excluded_operators)
+        for each in inside
+    ):
+        return None
+    return rule if rule.fits(node.op.keywords(node.statics)) else None
+
+
+def chosen(graph: Graph, options: Options) -> dict[Node, Rule]:
+    """The nodes that are quantized."""
+    able = {n: rule for n in graph.nodes if (rule := rule_for(n, options)) is not None}
+    if not options.smart:
+        return able
+    after: set[Node] = set()  # a layer, or behind one with nothing but such operators between
+    for node in graph.nodes:
+        if node in able and (able[node].is_layer or any(e.node in after for e in node.inputs)):
+            after.add(node)
+    before: set[Node] = set()
+    for node in reversed(graph.nodes):
+        if node in able and (able[node].is_layer or node in before):
+            before.add(node)
+            before.update(e.node for e in node.inputs)
+    return {n: rule for n, rule in able.items() if n in after and n in before}
+
+
+class _Rewrite:
+    def __init__(self, graph: Graph, options: Options):
+        self.options = options
+        self.chosen = chosen(graph, options)
+        self.whole: dict[Entry, tuple[Entry, Entry, Entry]] = {}
+        self.floats: dict[Entry, Entry] = {}
+        self.stems: dict[Node, str] = {}
+        self.measured: dict[str, None] = {}
+        self.quantized_parameters: dict[str, None] = {}
+
+    def change(self, node: Node, inputs: tuple[Entry, ...]) -> Node | tuple[Entry, ...]:
+        rule = self.chosen.get(node)
+        if rule is None:
+            return node.replaced(tuple(self.as_floats(each) for each in inputs))
+        fused_floats = node.op.name == AFFINE and self.options.by_channel
+        reads = (0,) if fused_floats else rule.reads(node, len(inputs))
+        arrays, ends = [], []
+        for place, each in enumerate(inputs):
+            if place in reads:
+                whole, *range_of = self.as_whole(each)
+                arrays.append(whole)
+                ends += range_of
+            else:
+                arrays.append(self.as_floats(each))
+        made = self._node(node, rule, (*arrays, *ends), fused_floats)
+        name = f"{node.name}_output"
+        result = made
+        if rule.sums:
+            result = _make(
+                REQUANTIZE,
+                f"requantize_{node.name}",
+                tuple(Entry(made, i) for i in range(3)),
+                {"out_type": self.options.dtype},
+            )
+        if rule.sums or node.op.name == "BatchNorm":
+            self.measured[name] = None
+        outputs = tuple(Entry(result, i) for i in range(3))
+        self.whole[outputs[0]] = (outputs[0], outputs[1], outputs[2])
+        self.stems[result] = node.name
+        return outputs[:1]
+
+    def _node(self, node: Node, rule: Rule, inputs: tuple[Entry, ...], by_channel: bool) -> Node:
+        attrs = dict(node.attrs)
+        bodies: tuple[Any, ...] = ()
+        if node.op.name in FUSED:
+            attrs["quantized"] = "true" if node.op.name == CONVOLUTION else "True"
+            bodies = node.op.keywords(node.statics)["subgraphs"]
+            if by_channel:
+                attrs["channel_wise_quantize"] = "True"
+        return make_node(rule.quantized, f"quantized_{node.name}", inputs, attrs, bodies)
+
+    def as_whole(self, entry: Entry) -> tuple[Entry, Entry, Entry]:
+        """An entry as integers, and the ends of its range."""
+        if entry not in self.whole:
+            node = entry.node
+            if node.is_variable and node.name in self.options.parameters:
+                self.quantized_parameters[node.name] = None
+                made = [
+                    Entry(Node(None, name=f"{node.name}_quantize{s}")) for s in ("", "_min", "_max")
+                ]
+                self.whole[entry] = (made[0], made[1], made[2])
+            else:
+                name = output_name(entry)
+                self.measured[name] = None
+                quantize = _make(
+                    QUANTIZE, f"{name}_quantize", (entry,), {"out_type": self.options.dtype}
+                )
+                self.whole[entry] = (Entry(quantize), Entry(quantize, 1), Entry(quantize, 2))
+                self.floats[self.whole[entry][0]] = entry
+        return self.whole[entry]
+
+    def as_floats(self, entry: Entry) -> Entry:
+        """An entry as floats."""
+        if entry not in self.whole or entry.node not in self.stems:
+            return entry
+        if entry not in self.floats:
+            made = _make(DEQUANTIZE, f"{self.stems[entry.node]}_dequantize", self.whole[entry], {})
+            self.floats[entry] = Entry(made)
+        return self.floats[entry]
+
+
+def _make(op: str, name: str, inputs: tuple[Entry, ...], attrs: dict[str, str]) -> Node:
+    return make_node(op, name, inputs, attrs)
+
+
+def set_ranges(graph: Graph, ranges: Mapping[str, tuple[float, float]]) -> Graph:
+    """The quantized graph with the ranges that were measured; names as ``Quantized.measured`` has them."""
+
+    def change(node: Node, inputs: tuple[Entry, ...]) -> Node:
+        made = node.replaced(inputs)
+        name = _measured_name(made)
+        if name not in ranges:
+            return made
+        low, high = ranges[name]
+        return with_attributes(
+            made, {"min_calib_range": f"{low:f}", "max_calib_range": f"{high:f}"}
+        )
+
+    return graph.rebuild(change)
+
+
+def _measured_name(node: Node) -> str:
+    if node.op.name == QUANTIZE:
+        return output_name(node.inputs[0])
+    for prefix in ("requantize_", "quantized_"):
+        if node.op.name in (REQUANTIZE, "_contrib_quantized_batch_norm") and node.name.startswith(
+            prefix
+        ):
+            return node.name.removeprefix(prefix) + "_output"
+    return ""
+
+
+def with_attributes(node: Node, attrs: Mapping[str, str]) -> Node:
+    """The node with more attributes."""
+    bodies = node.op.keywords(node.statics)["subgraphs"] if node.op.name in FUSED else ()
+    made = make_node(node.op.name, node.name, node.inputs, {**node.attrs, **attrs}, bodies)
+    return made.made_from(node)
+
+
+_ROUNDS_ITSELF = (*FUSED, "_contrib_quantized_elemwise_add", "_contrib_quantized_elemwise_mul")
+_GIVES_FLOATS = (AFFINE, "_contrib_quantized_elemwise_mul")
+
+
+def fold_rounding(graph: Graph) -> Graph:
+    """The quantized graph in which operators round their sums themselves, or give floats, where they can.
+
+    A ``requantize`` with a measured range goes into what it reads; a ``dequantize`` behind that does as well where nobody else
+    reads the integers.
+    """
+    readers: dict[Node, set[Node]] = {}
+    for node in graph.nodes:
+        for entry in node.inputs:
+            readers.setdefault(entry.node, set()).add(node)
+    heads = {head.node for head in graph.heads}
+
+    def folds(node: Node) -> bool:
+        source = node.inputs[0].node
+        return (
+            node.op.name == REQUANTIZE
+            and "min_calib_range" in node.attrs
+            and source.op is not None
+            and source.op.name in _ROUNDS_ITSELF
+            and readers[source] == {node}
+            and source not in heads
+        )
+
+    def gives_floats(node: Node) -> bool:
+        if node.op.name != DEQUANTIZE or node.inputs[0].node.op is None:
+            return False
+        rounded = node.inputs[0].node
+        source = rounded.inputs[0].node
+        return folds(rounded) and source.op.name in _GIVES_FLOATS and readers[rounded] == {node}
+
+    def change(node: Node, inputs: tuple[Entry, ...]) -> Node | tuple[Entry, ...]:
+        if gives_floats(node):
+            made = with_attributes(inputs[0].node, {"enable_float_output": "True"})
+            for name in ("min_calib_range", "max_calib_range"):
+                made = without_attribute(made, name)
+            return (Entry(made),)
+        if folds(node):
+            ranges = {k: node.attrs[k] for k in ("min_calib_range", "max_calib_range")}
+            made = with_attributes(inputs[0].node, ranges)
+            return tuple(Entry(made, i) for i in range(3))
+        return node.replaced(inputs)
+
+    return graph.rebuild(change)
+
+
+def without_attribute(node: Node, name: str) -> Node:
+    """The node without an attribute."""
+    bodies = node.op.keywords(node.statics)["subgraphs"] if node.op.name in FUSED else ()
+    attrs = {key: value for key, value in node.attrs.items() if key != name}
+    return make_node(node.op.name, node.name, node.inputs, attrs, bodies).made_from(node)

@@ -1,0 +1,35 @@
+"""Arrays put on devices, and made of parts on devices, without the checks of JAX's functions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+
+def batched_put() -> Callable[..., Any] | None:
+    """``put(aval, sharding, [data of each device], [device])``: an array; None where this JAX has none.
+
+    ``jax.device_put`` then does the same, in ten times the time for a small array.
+    """
+    try:
+        from jaxlib._jax import batched_device_put
+    except ImportError:
+        return None
+    found: Callable[..., Any] = batched_device_put
+    return found
+
+
+def assembled() -> Callable[..., Any] | None:
+    """``make(aval, sharding, parts)``: one array of the parts that lie on devices; None where this JAX has none.
+
+    ``jax.make_array_from_single_device_arrays`` then does the same, in ten times the time for small arrays.
+    """
+    try:
+        from jax._src.array import ArrayImpl
+    except ImportError:
+        return None
+
+    def make(aval: Any, sharding: Any, parts: Any) -> Any:
+        return ArrayImpl(aval, sharding, parts, committed=True, _skip_checks=True)
+
+    return make

@@ -1,0 +1,16 @@
+"""The parts of a jaxpr. JAX exports them as ``jax.extend.core``, which loads Pallas with them."""
+
+from __future__ import annotations
+
+try:
+    from jax._src.core import ClosedJaxpr as ClosedJaxpr
+    from jax._src.core import Jaxpr as Jaxpr
+    from jax._src.core import Literal as Literal
+    from jax._src.core import Primitive as Primitive
+    from jax._src.core import Var as Var
+except ImportError:  # another JAX
+    from jax.extend.core import ClosedJaxpr as ClosedJaxpr
+    from jax.extend.core import Jaxpr as Jaxpr
+    from jax.extend.core import Literal as Literal
+    from jax.extend.core import Primitive as Primitive
+    from jax.extend.core import Var as Var

@@ -1,0 +1,43 @@
+"""Compiled programs: calling them without Python, and where JAX keeps them on disk."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+
+def bare_call(compiled: Any) -> Callable[..., Any]:
+    """The function in C of a compiled program, which JAX would make when it is first called.
+
+    Python takes an interrupt between two calls of Python code: one function in C either has not run or has
+    returned what it computed. If this JAX has none, the program itself.
+    """
+    try:
+        made: Callable[..., Any] | None = compiled._executable.create_cpp_call(compiled._params)
+    except (AttributeError, TypeError):
+        made = None
+    return made or compiled  # type: ignore[no-any-return]
+
+
+def keep_files_by(folder: str, make: Callable[[], Any]) -> bool:
+    """Let ``make()`` keep JAX's compiled programs of ``folder``, in place of JAX's own files.
+
+    JAX has no switch for it. Where it keeps them in another way than is known here, it goes on doing so.
+
+    Returns:
+        Whether it is so now.
+    """
+    try:
+        from jax._src import compilation_cache
+
+        original: Any = compilation_cache.get_file_cache
+    except (ImportError, AttributeError):
+        return False
+
+    def get_file_cache(path: str) -> Any:
+        if path != folder:
+            return original(path)
+        return make(), path
+
+    compilation_cache.get_file_cache = get_file_cache
+    return True

@@ -1,0 +1,179 @@
+"""The user's line: which line of a program, outside of this library, an operation comes from."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import itertools
+import linecache
+import os
+import sys
+import sysconfig
+import threading
+from collections.abc import Iterator
+from dataclasses import dataclass
+from types import FrameType, TracebackType
+from typing import Any
+
+from mixnet import config
+
+_PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
+_STANDARD = sysconfig.get_path("stdlib") + os.sep
+_LAYER_METHODS = ("forward", "hybrid_forward", "__call__")
+# Installed packages lie in the folder of the standard library, and are somebody's programs.
+_INSTALLED = tuple(sysconfig.get_path(name) + os.sep for name in ("purelib", "platlib"))
+
+
+@dataclass(frozen=True)
+class Source:
+    """A line of a program.
+
+    Args:
+        file: path, or the name that a notebook gives a cell.
+        line: number from 1.
+        function: name of the function that it stands in.
+        layer: where the innermost layer that was running had been made, if a layer was.
+    """
+
+    file: str
+    line: int
+    function: str
+    layer: Source | None = None
+
+    @property
+    def text(self) -> str:
+        """The line without its indentation; empty if the file cannot be read."""
+        return linecache.getline(self.file, self.line).strip()
+
+    def __str__(self) -> str:
+        text = self.text
+        return f"{known_as(self.file)}:{self.line}" + (f": {text}" if text else "")
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data: ``file``, ``line``, ``function``, ``text``, ``layer``."""
+        return {
+            "file": self.file,
+            "line": self.line,
+            "function": self.function,
+            "text": self.text,
+            "layer": None if self.layer is None else self.layer.to_dict(),
+        }
+
+
+class _State(threading.local):
+    """Whether this thread keeps the lines of operations, and the frame that ends the search."""
+
+    on: bool = config.get("MIXNET_SOURCE_LINES")
+    boundary: FrameType | None = None
+
+
+_state = _State()
+
+
+@functools.lru_cache(maxsize=4096)
+def is_users(file: str) -> bool:
+    """Whether a file is neither this library's nor Python's own."""
+    if file.startswith((_PACKAGE, "<frozen ")):
+        return False
+    return not file.startswith(_STANDARD) or file.startswith(_INSTALLED)
+
+
+def notebook_shell() -> Any:
+    """The IPython shell of a notebook's kernel; None elsewhere."""
+    if "IPython" not in sys.modules:
+        return None
+    found = sys.modules["IPython"].get_ipython()
+    return found if hasattr(found, "kernel") else None
+
+
+def known_as(file: str) -> str:
+    """A file as people know it: a notebook's cell is ``In[7]``, not the file that its kernel makes up."""
+    if "ipykernel_" not in file:
+        return file
+    found = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
+    told = None if found is None else found.compile.format_code_name(file)
+    return told[1] if told else "a cell"
+
+
+def user_line() -> str | None:
+    """``file:line`` of the innermost user's code that is running; None if there is none.
+
+    Cheap: every segment and every task of the engine notes it.
+    """
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None:
+        if is_users(frame.f_code.co_filename):
+            return f"{known_as(frame.f_code.co_filename)}:{frame.f_lineno}"
+        frame = frame.f_back
+    return None
+
+
+def user_source(making: Any = None) -> Source | None:
+    """The innermost line on the stack that is the user's; None if there is none.
+
+    Inside of :func:`source_lines` with a boundary, lines outside of that do not count: then it is
+    the line that made the innermost layer. Costs a few microseconds, more in deep calls.
+
+    Args:
+        making: an object whose own ``__init__`` functions do not count.
+    """
+    frame: FrameType | None = sys._getframe(1)
+    layer: Source | None = None
+    while frame is not None and frame is not _state.boundary:
+        code = frame.f_code
+        if making is not None and code.co_name == "__init__":
+            if frame.f_locals.get(code.co_varnames[0]) is making:
+                frame = frame.f_back
+                continue
+        if is_users(code.co_filename):
+            return Source(code.co_filename, frame.f_lineno, code.co_qualname, layer)
+        if layer is None and code.co_name in _LAYER_METHODS:
+            # A layer knows where it was made; which class that is, this room need not know.
+            layer = getattr(frame.f_locals.get("self"), "_made_at", None)
+        frame = frame.f_back
+    return layer
+
+
+def shortened(error: BaseException) -> TracebackType | None:
+    """The traceback of an error without the frames of this library, but for the innermost.
+
+    The setting ``MIXNET_FULL_TRACEBACK`` leaves it as it is.
+
+    Args:
+        error: what the calling function caught; its own frame is left out.
+    """
+    frames = []
+    each = error.__traceback__.tb_next if error.__traceback__ is not None else None
+    while each is not None:
+        frames.append(each)
+        each = each.tb_next
+    if not frames or config.get("MIXNET_FULL_TRACEBACK"):
+        return frames[0] if frames else None
+    shown = [each for each in frames[:-1] if is_users(each.tb_frame.f_code.co_filename)]
+    shown.append(frames[-1])
+    for outer, inner in itertools.pairwise(shown):
+        outer.tb_next = inner
+    return shown[0]
+
+
+def are_lines_kept() -> bool:
+    """Whether operations of this thread shall note their lines."""
+    return _state.on
+
+
+@contextlib.contextmanager
+def source_lines(boundary: FrameType | None = None) -> Iterator[None]:
+    """Scope in which traced and composed nodes keep the user's line that made them.
+
+    The setting ``MIXNET_SOURCE_LINES`` turns it on everywhere. It costs a few microseconds for
+    every node.
+
+    Args:
+        boundary: a frame of this library that the search for a line ends at.
+    """
+    before = _state.on, _state.boundary
+    _state.on, _state.boundary = True, boundary
+    try:
+        yield
+    finally:
+        _state.on, _state.boundary = before

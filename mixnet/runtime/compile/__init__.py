@@ -1,0 +1,1 @@
+"""From a graph to a compiled program, and programs on disk."""

@@ -1,0 +1,93 @@
+"""Compiling ahead of the first call: one program for given shapes on one device, and no other.
+
+A ``jax.jit`` function compiles again, unasked and unseen, when an argument differs in anything that it
+looks at: whether an array is bound to its device, say, which results of programs without inputs are
+not. What is compiled ahead takes such arguments as they are.
+"""
+
+from __future__ import annotations
+
+import gc
+import itertools
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import jax
+import numpy as np
+from jax.sharding import SingleDeviceSharding
+
+from mixnet.context import Context
+from mixnet.private_jax.programs import bare_call
+from mixnet.runtime.value.value import Spec
+
+MOST_MAPS = 25_000
+"""Memory maps that the process may have; with more of them programs are forgotten, to be read from disk if one is
+needed again.
+
+Every program has some memory maps, and Linux gives a process 65,530: XLA ends one that asks for more.
+"""
+
+forgetters: list[Callable[[], object]] = []
+"""What lets go of programs that are kept."""
+
+_EVERY = 50  # programs, between two looks at the memory maps
+_compiled = itertools.count(1)
+
+
+def make_room() -> None:
+    """Let go of programs if the process has too many memory maps; of those that JAX itself keeps, too, at twice as many."""
+    if _memory_maps() <= MOST_MAPS:
+        return
+    for forget in forgetters:
+        forget()
+    gc.collect()
+    if _memory_maps() > 2 * MOST_MAPS:
+        jax.clear_caches()
+        gc.collect()
+
+
+def _memory_maps() -> int:
+    try:
+        with open("/proc/self/maps", "rb") as file:
+            return sum(1 for _ in file)
+    except OSError:  # not Linux
+        return 0
+
+
+def compile_for(
+    function: Callable[..., Any],
+    scalars: int,
+    specs: Sequence[Spec],
+    context: Context,
+    donated: Sequence[int] = (),
+    options: Mapping[str, str] | None = None,
+) -> Callable[..., Any]:
+    """The program of ``function(scalars, *arrays)``; its results are bound to the device.
+
+    Args:
+        function: of a float64 vector and arrays.
+        scalars: length of the vector.
+        specs: of the arrays.
+        context: whose device runs it.
+        donated: numbers of the arrays whose buffers it may take over.
+        options: for XLA.
+    """
+    if not next(_compiled) % _EVERY:
+        make_room()
+    device = context.device
+    where = SingleDeviceSharding(device)
+    structs = [
+        jax.ShapeDtypeStruct(shape, dtype, sharding=where)
+        for shape, dtype in [
+            ((scalars,), np.dtype("float64")),
+            *[(spec.shape, spec.dtype) for spec in specs],
+        ]
+    ]
+    jitted = jax.jit(
+        function,
+        donate_argnums=tuple(1 + i for i in donated),
+        keep_unused=True,
+        compiler_options=dict(options or {}),
+    )
+    with jax.enable_x64(True), jax.default_device(device):
+        return bare_call(jitted.lower(*structs).compile())

@@ -1,0 +1,147 @@
+"""Compiled programs on disk, so that a second start compiles little: XLA's persistent cache."""
+
+from __future__ import annotations
+
+import os
+import stat
+import sys
+import threading
+import time
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import jax
+
+from mixnet import config
+from mixnet.process import locks
+from mixnet.runtime.compile import program_files
+from mixnet.runtime.compile.program_files import TEMPORARY
+
+MOST_BYTES = 2 << 30
+"""The folder's size; the programs that were written first go first."""
+
+
+def folder() -> Path | None:
+    """Folder of compiled programs by the setting ``MIXNET_CACHE_DIR``; None: there is none."""
+    named = config.get("MIXNET_CACHE_DIR")
+    if named.lower() == "off":
+        return None
+    if named:
+        return Path(named).expanduser()
+    try:
+        home = Path.home()
+    except RuntimeError:  # no home, no cache
+        return None
+    if sys.platform == "win32":
+        base = Path(os.environ.get("LOCALAPPDATA") or home / "AppData" / "Local")
+    elif sys.platform == "darwin":
+        base = home / "Library" / "Caches"
+    else:
+        base = Path(os.environ.get("XDG_CACHE_HOME") or home / ".cache")
+    return base / "mixnet" / "xla"
+
+
+def use() -> Path | None:
+    """Let XLA keep compiled programs in ``folder()``; before anything is compiled.
+
+    Where the user's own JAX configuration names a cache, or switches it off, that stays. A folder that
+    somebody else may write to is not used, with a warning: programs from there run in this process.
+
+    Returns:
+        The folder in use; None if there is none, or it cannot be written to or trusted.
+    """
+    settings = jax.config.values
+    if settings["jax_compilation_cache_dir"] or not settings["jax_enable_compilation_cache"]:
+        return None
+    path = folder()
+    if path is None:
+        return None
+    try:
+        # For the owner alone: who can write here can run code in this process.
+        path.mkdir(mode=0o700, parents=True, exist_ok=True)
+        if not os.access(path, os.W_OK):
+            return None
+        danger = _danger(path)
+    except OSError:
+        return None
+    if danger:
+        warnings.warn(
+            f"Compiled programs are not kept in {str(path)!r}: {danger}, and who can write there can "
+            f"run code in this process. Remove it, or if you trust what is in it make it yours alone "
+            f"(chown, chmod 700); or set MIXNET_CACHE_DIR to another folder, or to 'off'.",
+            stacklevel=2,
+        )
+        return None
+    program_files.install(path)
+    jax.config.update("jax_compilation_cache_dir", str(path))
+    # Programs of a notebook are many and small: a second start is quick only with all of them.
+    jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.0)
+    trim(path)
+    return path
+
+
+def _danger(path: Path) -> str:
+    """Who else may write to a folder, or put another one in its place; empty: nobody."""
+    if os.name != "posix":
+        return ""
+    facts = path.stat()
+    if facts.st_uid != os.getuid():
+        return f"it belongs to another user (number {facts.st_uid})"
+    if facts.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
+        return f"others may write to it (mode {stat.S_IMODE(facts.st_mode):o})"
+    for parent in path.resolve().parents:
+        mode = parent.stat().st_mode
+        if mode & stat.S_IWOTH and not mode & stat.S_ISVTX:
+            return f"everybody may replace it (mode {stat.S_IMODE(mode):o} of {str(parent)!r})"
+    return ""
+
+
+def trim(path: Path) -> None:
+    """Once a day, remove the oldest programs until the folder holds ``MOST_BYTES`` at most.
+
+    JAX can bound the folder itself, but then looks at every file each time it writes one, which
+    takes longer than compiling once there are thousands.
+    """
+    stamp = path / "trimmed"
+    try:
+        if stamp.exists() and time.time() - stamp.stat().st_mtime < 24 * 3600:
+            return
+        stamp.touch()
+        files = [(each.stat(), each) for each in path.iterdir() if each.is_file()]
+        for facts, each in files:
+            if each.name.endswith(TEMPORARY) and time.time() - facts.st_mtime > 3600:
+                each.unlink(missing_ok=True)  # of a process that was killed
+        total = sum(facts.st_size for facts, _ in files)
+        for facts, each in sorted(files, key=lambda pair: pair[0].st_mtime):
+            if total <= MOST_BYTES:
+                return
+            if each != stamp:
+                each.unlink(missing_ok=True)
+                total -= facts.st_size
+    except OSError:  # another process is at it, or may do what this one may not
+        return
+
+
+_SECONDS = "jax_persistent_cache_min_compile_time_secs"
+_lock = locks.renewed(threading.Lock())
+_kept_out: list[float] = []  # for each scope that is open, the threshold that it found
+
+
+@contextmanager
+def kept_out() -> Iterator[None]:
+    """Programs that are compiled in this scope are not written to the folder.
+
+    What other threads compile meanwhile is not either, which costs them a compilation later.
+    """
+    with _lock:
+        _kept_out.append(_kept_out[0] if _kept_out else jax.config.values[_SECONDS])
+        jax.config.update(_SECONDS, float("inf"))
+    try:
+        yield
+    finally:
+        with _lock:
+            before = _kept_out.pop()
+            if not _kept_out:
+                jax.config.update(_SECONDS, before)

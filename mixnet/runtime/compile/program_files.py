@@ -1,0 +1,77 @@
+"""The files of compiled programs: written whole, read with a check, replaced when they are damaged.
+
+JAX writes a program straight to its place and never replaces one: what a full disk or a kill has cut
+off would be read, refused and compiled anew at every start.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import secrets
+from contextlib import suppress
+from pathlib import Path
+
+import jax
+
+from mixnet.private_jax.programs import keep_files_by
+
+ENDING = "-cache"
+"""Of the files' names, as JAX has it."""
+TEMPORARY = ".partial"
+_DIGEST = 16  # bytes before the program
+
+
+class ProgramFiles:
+    """A folder of programs by key, with the interface of JAX's own.
+
+    Args:
+        folder: it is there.
+    """
+
+    def __init__(self, folder: Path):
+        self._path = folder
+
+    def get(self, key: str) -> bytes | None:
+        """The program of a key; None if there is none or it is damaged, which removes it."""
+        path = self._path / (key + ENDING)
+        try:
+            content = path.read_bytes()
+        except OSError:
+            return None
+        program = content[_DIGEST:]
+        if content[:_DIGEST] == _digest(key, program):
+            return program
+        with suppress(OSError):
+            path.unlink()
+        return None
+
+    def put(self, key: str, value: bytes) -> None:
+        """Keep a program, also in place of one that could not be read.
+
+        Raises:
+            OSError: it cannot be written.
+        """
+        temporary = self._path / f"{secrets.token_hex(8)}{TEMPORARY}"
+        try:
+            temporary.write_bytes(_digest(key, value) + value)
+            os.replace(temporary, self._path / (key + ENDING))
+        except BaseException:
+            with suppress(OSError):
+                temporary.unlink()
+            raise
+
+
+def _digest(key: str, program: bytes) -> bytes:
+    return hashlib.blake2b(program, digest_size=_DIGEST, key=key.encode()[-64:]).digest()
+
+
+def install(folder: Path) -> None:
+    """Let JAX keep the programs of ``folder`` in this way.
+
+    JAX has no switch for it. Where it is built in another way than is known here, or bounds the folder
+    by the user's own setting, it keeps them as it does.
+    """
+    if jax.config.values.get("jax_compilation_cache_max_size", -1) != -1:
+        return
+    keep_files_by(str(folder), lambda: ProgramFiles(folder))

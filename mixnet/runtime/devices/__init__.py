@@ -1,0 +1,1 @@
+"""Between devices: sums and copies, meetings, what is in flight, memory of the host."""

@@ -1,0 +1,256 @@
+"""Sums and copies over several devices of the process, as tasks of the engine.
+
+The arrays of a group, one for each device, become the shards of one array on a mesh, which XLA's
+collectives reduce: nothing passes through the host, and a bucket of groups is one program.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import lru_cache, reduce
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax.sharding import Mesh, NamedSharding, PartitionSpec
+
+from mixnet.context import Context
+from mixnet.engine.variable import Var
+from mixnet.ops.schema.over_devices import AXIS, Exchange
+from mixnet.runtime.value.later import later
+from mixnet.runtime.value.value import Spec, Value
+
+BUCKET_BYTES = 4 << 20
+"""Groups go into one program until their arrays have this many bytes on a device."""
+
+_SMALL_BYTES = 1 << 16  # arrays below travel together in one message
+
+_cpu_exchanges = Var("exchanges between devices of the CPU")
+
+Groups = list[list[Value]]
+
+
+class LastExchange:
+    """What the last exchange between devices of the CPU computes: it may be going on after its task has ended."""
+
+    def __init__(self) -> None:
+        self.results: Any = None
+
+    def wait(self) -> None:
+        """Return when it has ended. Its errors are those of its results."""
+        results, self.results = self.results, None
+        if results is not None:
+            for each in results:
+                if not each.is_deleted():
+                    try:
+                        each.block_until_ready()
+                    except Exception:  # whoever reads the result is told
+                        return
+
+
+last_exchange = LastExchange()
+
+
+def all_reduce(groups: Sequence[Sequence[Value]], priority: int = 0, name: str = "") -> Groups:
+    """The sum of each group, on every context of the group.
+
+    Args:
+        groups: values of one shape and dtype, one for each context.
+        priority: of the task; later buckets run after earlier ones.
+        name: shown in timelines.
+    """
+    found: Groups = [[] for _ in groups]
+    for number, bucket in enumerate(_buckets(groups)):
+        values = [groups[place] for place in bucket]
+        made = run_on_mesh(_sum, values, priority - number, name or "all-reduce")
+        for place, each in zip(bucket, made, strict=True):
+            found[place] = each
+    return found
+
+
+def run_on_mesh(
+    exchange: Exchange, groups: Sequence[Sequence[Value]], priority: int = 0, name: str = ""
+) -> Groups:
+    """Results of a function that every device runs on its own values, with ``AXIS`` for collectives.
+
+    Args:
+        exchange: hashable; gets one array of each group, returns as many of the same shapes.
+        groups: values of one shape and dtype, one for each context; all groups on the same contexts.
+        priority: of the task.
+        name: shown in timelines.
+    """
+    contexts = tuple(value.spec.context for value in groups[0])
+    devices = tuple(context.device for context in contexts)
+    count = len(devices)
+    sources = [value for group in groups for value in group]
+
+    def work(arrays: list[Any]) -> list[Any]:
+        rows = [arrays[i : i + count] for i in range(0, len(arrays), count)]
+        with jax.enable_x64(True):
+            return [each for row in on_mesh(exchange, rows, devices) for each in row]
+
+    specs = [value.spec for value in sources]
+    turns = exchange_variables(devices)
+    made = later(name, sources, specs, work, "communication", priority, name, turns)
+    return [made[i : i + count] for i in range(0, len(made), count)]
+
+
+def exchange_variables(devices: Sequence[Any]) -> tuple[Var, ...]:
+    """What the task writes in which these devices exchange something, beside its results.
+
+    Devices of a CPU share threads, and each that waits for the others holds one: two exchanges at a time could
+    wait for each other's threads for ever. So each writes one variable, and ends before the next begins. A task
+    that writes it must wait for nothing else: see ``later``.
+    """
+    if devices[0].platform == "cpu" and len(set(devices)) == len(devices):
+        return (_cpu_exchanges,)
+    return ()
+
+
+def on_mesh(exchange: Exchange, rows: list[list[Any]], devices: tuple[Any, ...]) -> list[Any]:
+    """Rows of results of ``exchange``, one array for each device, from rows of its inputs.
+
+    In a task that writes ``exchange_variables(devices)``.
+    """
+    if len(set(devices)) < len(devices):  # contexts that share a device: all of them on one
+        stacked = [jnp.stack(jax.device_put(row, devices[0])) for row in rows]
+        results = _program_on_one(exchange)(*stacked)
+        return [jax.device_put(list(result), list(devices)) for result in results]
+    sharding = _sharding(devices)
+    whole = []
+    for row in rows:
+        shards = [jnp.reshape(each, (1,)) for each in row] if not row[0].ndim else row
+        shape = (shards[0].shape[0] * len(devices), *shards[0].shape[1:])
+        whole.append(jax.make_array_from_single_device_arrays(shape, sharding, shards))
+    waits = bool(exchange_variables(devices))
+    if waits:
+        last_exchange.wait()
+    results = _program(exchange, devices)(*whole)
+    if waits:
+        jax.block_until_ready(results)
+    found = []
+    for row, result in zip(rows, results, strict=True):
+        by_device = {shard.device: shard.data for shard in result.addressable_shards}
+        parts = [by_device[device] for device in devices]
+        found.append(parts if row[0].ndim else [each.reshape(()) for each in parts])
+    return found
+
+
+@lru_cache(maxsize=64)
+def _sharding(devices: tuple[Any, ...]) -> NamedSharding:
+    return NamedSharding(Mesh(np.array(devices), (AXIS,)), PartitionSpec(AXIS))
+
+
+@lru_cache(maxsize=256)
+def _program(exchange: Exchange, devices: tuple[Any, ...]) -> Any:
+    sharding = _sharding(devices)
+
+    def shard(*arrays: Any) -> tuple[Any, ...]:
+        return exchange(arrays)
+
+    # A device's result is its own shard again, whether or not all have the same.
+    run = jax.shard_map(
+        shard, mesh=sharding.mesh, in_specs=sharding.spec, out_specs=sharding.spec, check_vma=False
+    )
+    return jax.jit(run)
+
+
+@lru_cache(maxsize=256)
+def _program_on_one(exchange: Exchange) -> Any:
+    return jax.jit(jax.vmap(lambda *arrays: exchange(arrays), axis_name=AXIS))
+
+
+def _sum(arrays: Sequence[Any]) -> tuple[Any, ...]:
+    """Sums over the devices; small arrays of one dtype travel as one."""
+    found: list[Any] = [None] * len(arrays)
+    small: dict[Any, list[int]] = {}
+    for i, each in enumerate(arrays):
+        if each.size * each.dtype.itemsize < _SMALL_BYTES:
+            small.setdefault(each.dtype, []).append(i)
+        else:
+            found[i] = jax.lax.psum(each, AXIS)
+    for places in small.values():
+        total = jax.lax.psum(jnp.concatenate([arrays[i].ravel() for i in places]), AXIS)
+        start = 0
+        for i in places:
+            end = start + arrays[i].size
+            found[i] = total[start:end].reshape(arrays[i].shape)
+            start = end
+    return tuple(found)
+
+
+def gather(array: Any) -> Any:
+    """Within an exchange: the arrays of all devices, one behind the other in the order of ranks."""
+    return jax.lax.all_gather(array, AXIS)
+
+
+def _buckets(groups: Sequence[Sequence[Value]]) -> list[list[int]]:
+    """Numbers of groups that share a program: of the same contexts, together not too large."""
+    found: list[list[int]] = []
+    open_buckets: dict[tuple[Context, ...], tuple[list[int], int]] = {}
+    for place, group in enumerate(groups):
+        contexts = tuple(value.spec.context for value in group)
+        bucket, nbytes = open_buckets.get(contexts, ([], 0))
+        if not bucket or nbytes + group[0].spec.nbytes > BUCKET_BYTES:
+            bucket, nbytes = [], 0
+            found.append(bucket)
+        bucket.append(place)
+        open_buckets[contexts] = bucket, nbytes + group[0].spec.nbytes
+    return found
+
+
+def sum_on_host(
+    groups: Sequence[Sequence[Value]], context: Context, priority: int = 0
+) -> list[Value]:
+    """The sum of each group, added on the host in the order given, on a CPU context."""
+    found = []
+    for group in groups:
+        first = group[0].spec
+        spec = Spec.of(first.shape, first.dtype, context)
+
+        def work(arrays: list[Any], device: Any = context.device) -> list[Any]:
+            total = reduce(np.add, [np.asarray(each) for each in arrays])
+            with jax.enable_x64(True):
+                return [jax.device_put(np.asarray(total), device)]
+
+        found += later("sum on the host", group, (spec,), work, "communication", priority, "sum")
+    return found
+
+
+def broadcast(
+    values: Sequence[Value], targets: Sequence[Sequence[Context]], priority: int = 0
+) -> Groups:
+    """Copies of each value on its target contexts, in one task; where it is already, the value.
+
+    Args:
+        values: on any contexts.
+        targets: for each value the contexts that want it.
+        priority: of the task.
+    """
+    found: list[list[Any]] = [[None] * len(contexts) for contexts in targets]
+    wanted: list[tuple[int, int]] = []
+    for i, (value, contexts) in enumerate(zip(values, targets, strict=True)):
+        for k, context in enumerate(contexts):
+            if context is value.spec.context:
+                found[i][k] = value
+            else:
+                wanted.append((i, k))
+    if not wanted:
+        return found
+    numbers = list(dict.fromkeys(i for i, _ in wanted))
+    place = {number: at for at, number in enumerate(numbers)}
+    specs = [Spec.of(values[i].spec.shape, values[i].spec.dtype, targets[i][k]) for i, k in wanted]
+    devices = [spec.context.device for spec in specs]
+
+    def work(arrays: list[Any]) -> list[Any]:
+        with jax.enable_x64(True):
+            return jax.device_put([arrays[place[i]] for i, _ in wanted], devices)  # type: ignore[no-any-return]
+
+    made = later(
+        "broadcast", [values[i] for i in numbers], specs, work, "communication", priority, "copy"
+    )
+    for (i, k), value, device in zip(wanted, made, devices, strict=True):
+        value.shared = values[i].spec.context.device is device  # one buffer, two values
+        found[i][k] = value
+    return found

@@ -1,0 +1,316 @@
+"""Meetings: where devices that compute the same on parts of a batch tell each other something.
+
+Every device comes with an array, and leaves with what the exchange makes of all of them. Nothing
+waits when it comes: what it takes along is pending until the last device is there.
+"""
+
+from __future__ import annotations
+
+import threading
+import weakref
+from collections import defaultdict
+from collections.abc import Sequence
+from typing import Any, Protocol
+
+import jax
+import jax.numpy as jnp
+
+from mixnet import config
+from mixnet.base import GradientError, MXNetError
+from mixnet.context import Context
+from mixnet.engine.current import current
+from mixnet.engine.engine import mark_told
+from mixnet.engine.task import Done
+from mixnet.engine.variable import Var
+from mixnet.graph.node import Entry, Node
+from mixnet.ops.operator import Operator
+from mixnet.ops.schema.over_devices import Exchange
+from mixnet.process import locks
+from mixnet.runtime.devices.collective import exchange_variables, on_mesh
+from mixnet.runtime.value.later import Later, arrays_of, variables_of
+from mixnet.runtime.value.state import state
+from mixnet.runtime.value.value import Value, check_pending
+
+
+class _Part:
+    """What one device brings, and the value that it takes along."""
+
+    def __init__(self, values: tuple[Value, ...], name: str):
+        self.values = values
+        self.holder = Later(name)
+        self.result = Value(values[0].spec, None, self.holder, 0)
+        self.holder.references.append(weakref.ref(self.result))
+        self.done: Done | None = None  # once what it brings is computed
+
+
+class Meeting:
+    """One exchange between devices, from the first one's coming to the end.
+
+    Args:
+        name: which of the program's exchanges it is.
+        count: devices that take part.
+        exchange: see :func:`~mixnet.runtime.devices.collective.run_on_mesh`; its first result is taken along.
+    """
+
+    def __init__(self, name: str, count: int, exchange: Exchange):
+        self.name, self.count, self.exchange = name, count, exchange
+        self.parts: dict[Context, _Part] = {}
+        self._var = Var(name)  # written by the exchange
+        self._ended = False
+        self._error: Exception | None = None
+
+    @property
+    def is_open(self) -> bool:
+        """Whether devices are missing that may still come."""
+        return len(self.parts) < self.count and not self._ended
+
+    def come(self, context: Context, values: tuple[Value, ...]) -> _Part:
+        """A device with its arrays."""
+        part = self.parts[context] = _Part(values, f"{self.name} on {context}")
+        return part
+
+    def begin(self, part: _Part) -> None:
+        """Hand over the task that ends when the device can take its result along."""
+        reads = variables_of(part.values, "a meeting of devices")
+
+        def start(done: Done) -> None:
+            part.done = done
+            self._go_on()
+
+        var = part.holder.var
+        current.engine.push_async(start, reads, (var,), "communication", 0, var.name, self._asked)
+
+    def _go_on(self) -> None:
+        """Hand over the exchange, if all devices are there and what they bring is computed.
+
+        The last two to come may both see that; the second exchange then finds nothing to do.
+        """
+        if self._ended:
+            self._end()
+        elif self._is_complete() and not self._var.pushed:
+            devices = tuple(context.device for context in sorted(self.parts, key=_number))
+            writes = (self._var, *exchange_variables(devices))
+            current.engine.push(
+                self._exchange, (), writes, "communication", name=self.name, resumable=True
+            )
+
+    def _is_complete(self) -> bool:
+        parts = list(self.parts.values())
+        return not self.is_open and all(part.done is not None for part in parts)
+
+    def _exchange(self) -> None:
+        if not self._ended:
+            parts = [self.parts[each] for each in sorted(self.parts, key=_number)]
+            try:
+                results = self._results(parts)
+                for part, result in zip(parts, results, strict=True):
+                    part.holder.fill([result])
+            except Exception as error:
+                self._error = error
+            self._ended = True
+        self._end()
+
+    def _end(self) -> None:
+        """After the exchange, or when it was given up: end the tasks of the devices that have come."""
+        for part in list(self.parts.values()):
+            part.values = ()
+            if part.done is not None:
+                part.done(self._error)
+
+    def _results(self, parts: Sequence[_Part]) -> list[Any]:
+        devices = tuple(part.result.spec.context.device for part in parts)
+        brought = [arrays_of(part.values, self.name) for part in parts]
+        rows = [list(row) for row in zip(*brought, strict=True)]
+        with jax.enable_x64(True):
+            return on_mesh(self.exchange, rows, devices)[0]  # type: ignore[no-any-return]
+
+    def _asked(self, seconds: float) -> None:
+        """Somebody waits for what a device takes along; give up if the others will not come."""
+        if self._var.pushed:
+            current.engine.settle(self._var)  # which exchanges here, if no worker does
+        elif self.is_open and seconds >= (_PATIENCE if _may_others_come() else 0):
+            came = ", ".join(str(context) for context in sorted(self.parts, key=_number))
+            self.give_up(
+                f"{self.name} is over {self.count} devices, and its result was asked for when only {came} "
+                f"had called it. Call the network with the parts of the batch on all devices before you "
+                f"read a result; or, to train on fewer devices, say on how many (num_devices, ndev)."
+            )
+
+    def give_up(self, reason: str, is_known: bool = False) -> None:
+        """End it without an exchange, if devices are missing: what was taken along fails.
+
+        Args:
+            reason: told by the error.
+            is_known: the program knows that something went wrong.
+        """
+        with _gathering:
+            if not self.is_open:
+                return
+            _open[self.name].remove(self)
+            self._error, self._ended = MXNetError(reason), True
+            if is_known:
+                mark_told(self._error)
+        self._end()
+
+
+def _number(context: Context) -> tuple[int, int]:
+    return context.device_typeid, context.device_id
+
+
+def _may_others_come() -> bool:
+    """Whether another thread of the program may call for other devices."""
+    here = threading.current_thread()
+    return any(not thread.daemon and thread is not here for thread in threading.enumerate())
+
+
+class Workers(Protocol):
+    """The other processes of a job, with which an operation over devices goes on."""
+
+    def pooled(self, name: str, exchange: Exchange, values: Sequence[Value]) -> Value:
+        """What an exchange between all workers makes of arrays; pending until they have come to it."""
+
+
+_workers: list[Workers] = []
+
+
+def join_workers(workers: Workers) -> None:
+    """Let operations over devices be over these workers, too, from now on."""
+    _workers[:] = [workers]
+
+
+def is_over_others(count: int) -> bool:
+    """Whether an operation over so many devices of the process exchanges anything: with them, or with workers."""
+    return count > 1 or bool(_workers)
+
+
+_WORKERS = 0  # stands for the workers where a meeting says how many devices come
+_gathering = locks.make("meetings")
+_open: defaultdict[str, list[Meeting]] = defaultdict(list)  # those with devices missing
+_PATIENCE = config.get("MIXNET_MEETING_SECONDS")
+
+
+def meet(name: str, count: int, exchange: Exchange, values: tuple[Value, ...]) -> Value:
+    """What an exchange with other devices makes of arrays; pending until the last device has come.
+
+    The k-th call of a device belongs with the k-th of the others.
+
+    Args:
+        name: the same on all devices.
+        count: devices that take part.
+        exchange: see :func:`~mixnet.runtime.devices.collective.run_on_mesh`.
+        values: what this device brings.
+
+    Raises:
+        MXNetError: the naive engine, which waits for nothing, cannot do it.
+    """
+    if current.naive:
+        raise MXNetError(
+            f"{name} is over {count} devices, and the naive engine runs each operation before the next "
+            f"device calls. Take MXNET_ENGINE_TYPE=ThreadedEngine."
+        )
+    for value in values:
+        check_pending(value)
+    context = values[0].spec.context
+    with _gathering:
+        gathering = _open[name]
+        meeting = next((m for m in gathering if context not in m.parts), None)
+        if meeting is None:
+            meeting = Meeting(name, count, exchange)
+            gathering.append(meeting)
+        part = meeting.come(context, values)
+        if not meeting.is_open:
+            gathering.remove(meeting)
+    state.meetings = [each for each in state.meetings if each.is_open]
+    if meeting.is_open:
+        state.meetings.append(meeting)
+    meeting.begin(part)
+    return part.result
+
+
+def leave_meetings(error: BaseException) -> None:
+    """Give up the meetings that this thread's devices wait in: their program ended with an error."""
+    meetings, state.meetings = state.meetings, []
+    for each in meetings:
+        each.give_up(
+            f"{each.name}: not all {each.count} devices called it, because of {type(error).__name__}: {error}",
+            is_known=True,
+        )
+
+
+class _Taped(Operator):
+    """A meeting as it stands on a tape: it runs between programs, not in one."""
+
+    name = "_Meeting"
+    differentiable = True
+
+    def apply(self, statics: Any, arrays: Sequence[Any], scalars: Sequence[Any] = ()) -> tuple:
+        """Not in a program."""
+        raise GradientError("A meeting of devices does not run within one program.")
+
+    def run_values(self, statics: Any, values: Sequence[Value]) -> list[Value]:
+        """What is taken along."""
+        name, count, exchange = statics
+        return [_made(name, count, exchange, tuple(values))]
+
+    def backward_node(self, node: Node, heads: Sequence[Entry | None], wanted: Any) -> Node:
+        """The meeting in which the devices exchange the gradients of what they took along."""
+        (head,) = heads
+        assert head is not None
+        name, count, exchange = node.statics
+        if isinstance(exchange, _Transposed):
+            raise GradientError(f"{name}: there is no gradient of a gradient over devices.")
+        statics = (f"gradient of {name}", count, _Transposed(exchange))
+        return Node(self, statics, (), (head, *node.inputs), f"{node.name}_backward")
+
+
+class _Transposed:
+    """The exchange whose first array is the gradient of another exchange's result."""
+
+    def __init__(self, exchange: Exchange):
+        self.exchange = exchange
+
+    def __call__(self, arrays: Sequence[Any]) -> tuple[Any, ...]:
+        head, *rest = arrays
+        _, transpose = jax.vjp(lambda *own: self.exchange(own), *rest)
+        return (*transpose((head, *map(jnp.zeros_like, rest[1:]))), *rest[1:], head)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Transposed) and other.exchange == self.exchange
+
+    def __hash__(self) -> int:
+        return hash((_Transposed, self.exchange))
+
+
+_TAPED = _Taped()
+
+
+def meet_on_tape(name: str, count: int, exchange: Exchange, value: Value) -> Value:
+    """What devices make of what each brings, and then workers; while recording, with a place on the tape.
+
+    Args:
+        name: the same on all devices.
+        count: devices of the process that take part.
+        exchange: see ``meet``; workers run it on what their devices have made.
+        value: what this device brings.
+    """
+    if count > 1:
+        value = _on_tape(name, count, exchange, value)
+    if _workers:
+        value = _on_tape(name, _WORKERS, exchange, value)
+    return value
+
+
+def _made(name: str, count: int, exchange: Exchange, values: tuple[Value, ...]) -> Value:
+    if count == _WORKERS:
+        return _workers[0].pooled(name, exchange, values)
+    return meet(name, count, exchange, values)
+
+
+def _on_tape(name: str, count: int, exchange: Exchange, value: Value) -> Value:
+    made = _made(name, count, exchange, (value,))
+    if state.recording and value.node is not None:
+        inputs = (Entry(value.node, value.index),)
+        statics = (name, count, exchange)
+        made.node = Node(_TAPED, statics, (), inputs, _TAPED.name, None, (value,))
+        made.index = 0
+    return made

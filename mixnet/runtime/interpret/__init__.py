@@ -1,0 +1,1 @@
+"""Running programs on NumPy, without a compiler, and when that pays."""

@@ -1,0 +1,303 @@
+"""Running a segment without a compiler: its operations one by one on NumPy.
+
+Compiling costs milliseconds an operation, running a small one this way microseconds. So what is seen for
+the first time runs so; what runs again and again is compiled (:mod:`mixnet.runtime.interpret.patience`).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import jax
+import numpy as np
+
+from mixnet.context import Context
+from mixnet.graph.node import ScalarSlot
+from mixnet.ops.lowering.host import ON_HOST
+from mixnet.ops.tracing.shape_free import ShapeFree, common_shape, form_of
+from mixnet.ops.tracing.traced import Known, traced
+from mixnet.passes.infer_shape import evaluate
+from mixnet.passes.inline import ADVANCE
+from mixnet.runtime.compile.ahead import compile_for
+from mixnet.runtime.devices.to_device import to_device
+from mixnet.runtime.interpret import on_numpy
+from mixnet.runtime.interpret.patience import compile_seconds
+from mixnet.runtime.value.counters import count
+from mixnet.runtime.value.value import Spec
+
+
+class Runner(NamedTuple):
+    """One operator on inputs of known specs.
+
+    Args:
+        run: NumPy arrays, then numbers, to NumPy arrays.
+        work: estimate of the seconds that a run takes.
+    """
+
+    run: Callable[..., Sequence[Any]]
+    work: float
+
+
+class Step(NamedTuple):
+    """An operation of a flat program; values are numbered, the leaves first."""
+
+    run: Callable[..., Sequence[Any]]
+    inputs: tuple[int, ...]
+    scalars: tuple[int | float, ...]  # places in the vector of scalars as int, numbers as float
+    outputs: range
+    last_read: tuple[int, ...]  # values that nothing reads after it
+
+
+class _Operation(NamedTuple):
+    op: Any
+    statics: Any
+    inputs: tuple[int, ...]
+    scalars: tuple[int | float, ...]
+    outputs: range
+
+
+class Interpreter:
+    """A segment's program as a list of steps: call it as a compiled one.
+
+    ``work`` and ``compiling`` estimate the seconds of a run, and of compiling it.
+
+    Args:
+        program: operations ``(call, *slots of the inputs)``, as a segment has them.
+        slots: the outputs asked for.
+        leaves: specs of what comes in.
+        context: whose arrays the results are.
+    """
+
+    def __init__(
+        self,
+        program: Sequence[tuple[Any, ...]],
+        slots: Sequence[int],
+        leaves: Sequence[Spec],
+        context: Context,
+    ):
+        writer = _Writer(leaves)
+        at: list[int] = []  # slot -> its number
+        scalars = 0
+        for call, *places in program:
+            inputs = tuple([at[place] if place >= 0 else -1 - place for place in places])
+            numbers = tuple(range(scalars, scalars + call.num_scalars))
+            scalars += call.num_scalars
+            at += writer.write(call.op, call.statics, inputs, numbers, call.outputs)
+        heads = [at[slot] for slot in slots]
+        self._heads = heads
+        self._specs = [Spec.of(*writer.specs[head], context) for head in heads]
+        self._steps, self.work, draws = writer.steps(heads, context)
+        self.compiling = compile_seconds(len(self._steps), draws)
+        self._run: Callable[..., Sequence[Any]] | None = None
+        self._has_run = False
+
+    def __len__(self) -> int:
+        return len(self._steps)
+
+    def __call__(self, scalars: Any, *arrays: Any) -> list[Any]:
+        """Arrays of the outputs asked for, on the device."""
+        count("interpreted", len(self._steps))
+        if self._has_run and self._run is None:
+            self._run = _written_out(self._steps, len(arrays), self._heads)
+        self._has_run = True
+        given = [np.asarray(array) for array in arrays]
+        results = on_numpy.quietly(self._run or self._stepwise, scalars, given)
+        return [to_device(each, spec) for each, spec in zip(results, self._specs, strict=True)]
+
+    def _stepwise(self, scalars: Any, arrays: list[Any]) -> list[Any]:
+        values = dict(enumerate(arrays))
+        arrays.clear()
+        for run, inputs, numbers, outputs, last_read in self._steps:
+            given = [values[i] for i in inputs]
+            for number in numbers:
+                given.append(scalars[number] if type(number) is int else np.float64(number))
+            values.update(zip(outputs, run(*given), strict=True))
+            for i in last_read:
+                del values[i]
+        return [values[head] for head in self._heads]
+
+
+def _written_out(
+    steps: Sequence[Step], leaves: int, heads: Sequence[int]
+) -> Callable[..., Sequence[Any]]:
+    """The steps as one function of Python, ``(scalars, arrays) -> results``.
+
+    Walking over steps costs about as much as a small operation itself; this costs a tenth of that, once
+    Python has compiled it, which takes as long as some ten walks.
+    """
+    names: dict[str, Any] = {}
+    lines = ["def run(s, a):"]
+    if leaves:
+        lines.append(f" {''.join(f'v{i}, ' for i in range(leaves))}= a")
+        lines.append(" a.clear()")
+    for number, (run, inputs, scalars, outputs, last_read) in enumerate(steps):
+        names[f"f{number}"] = run
+        given = [f"v{i}" for i in inputs]
+        for k, each in enumerate(scalars):
+            if type(each) is int:
+                given.append(f"s[{each}]")
+            else:
+                names[f"c{number}_{k}"] = np.float64(each)
+                given.append(f"c{number}_{k}")
+        results = "".join(f"v{i}, " for i in outputs)
+        lines.append(f" {results}= f{number}({', '.join(given)})")
+        if last_read:
+            lines.append(f" {' = '.join(f'v{i}' for i in last_read)} = None")
+    lines.append(f" return [{', '.join(f'v{head}' for head in heads)}]")
+    exec("\n".join(lines), names)
+    function: Callable[..., Sequence[Any]] = names["run"]
+    return function
+
+
+class _Writer:
+    """Writes operations down flat: graphs in them give way to their nodes."""
+
+    def __init__(self, leaves: Sequence[Spec]):
+        self.specs: list[Known] = [(spec.shape, spec.dtype) for spec in leaves]
+        self.operations: list[_Operation] = []
+
+    def write(
+        self,
+        op: Any,
+        statics: Any,
+        inputs: tuple[int, ...],
+        scalars: tuple[int | float, ...],
+        specs: Sequence[Any] | None = None,
+    ) -> Sequence[int]:
+        """Numbers of the outputs of an operation."""
+        if op.graph is not None:
+            return self._write_graph(op, inputs, scalars)
+        if specs is None:
+            known = tuple([self.specs[i] for i in inputs])
+            found: list[Known] = evaluate(op, statics, known, len(scalars))
+        else:
+            found = [(spec.shape, spec.dtype) for spec in specs]
+        start = len(self.specs)
+        self.specs += found
+        outputs = range(start, len(self.specs))
+        self.operations.append(_Operation(op, statics, inputs, scalars, outputs))
+        return outputs
+
+    def _write_graph(
+        self, op: Any, inputs: tuple[int, ...], scalars: tuple[int | float, ...]
+    ) -> list[int]:
+        graph = op.graph
+        number: dict[Any, Sequence[int]] = {}
+        for place, (node, value) in enumerate(zip(graph.inputs, inputs, strict=True)):
+            if place == op.key:
+                (value,) = self.write(ADVANCE, (), (value,), scalars[-1:])
+            number[node] = (value,)
+        for node in graph.nodes:
+            if not node.is_variable:
+                numbers = tuple(
+                    scalars[each] if type(each) is ScalarSlot else float(each)
+                    for each in node.scalars
+                )
+                places = tuple([number[entry.node][entry.index] for entry in node.inputs])
+                number[node] = self.write(node.op, node.statics, places, numbers)
+        return [number[entry.node][entry.index] for entry in graph.heads]
+
+    def steps(self, heads: Sequence[int], context: Context) -> tuple[list[Step], float, int]:
+        """The operations that the heads need, the estimate of the seconds of a run, and how many draw."""
+        needed = set(heads)
+        steps: list[Step] = []
+        work, draws = 0.0, 0
+        for op, statics, inputs, scalars, outputs in reversed(self.operations):
+            if needed.isdisjoint(outputs):
+                continue
+            known = tuple([self.specs[i] for i in inputs])
+            runner = runner_of(op, statics, known, len(scalars), context)
+            work += runner.work
+            draws += op.takes_key
+            fresh = {*inputs, *outputs} - needed
+            needed.update(inputs)
+            steps.append(Step(runner.run, inputs, scalars, outputs, tuple(fresh)))
+        steps.reverse()
+        return steps, work, draws
+
+
+# Signs of the vectors are free: NumPy's may be others than XLA's, and must not change when it takes over.
+_AMBIGUOUS = frozenset({"eig", "eigh", "svd", "qr"})
+
+_runners: dict[Any, Runner] = {}
+_MOST_RUNNERS = 10_000
+
+
+def runner_of(
+    op: Any, statics: Any, inputs: tuple[Known, ...], scalars: int, context: Context
+) -> Runner:
+    """How an operator runs on such inputs: on NumPy, or compiled by itself where NumPy cannot."""
+    key = (op, statics, inputs, scalars)
+    found = _runners.get(key)
+    if found is None:
+        rule = ON_HOST.get(op.name)
+        if rule is not None and op.output_specs is not None:
+            found = _runner_of_rule(rule, op, statics, len(inputs))
+            _runners[key] = found
+            return found
+        try:
+            form = form_of(op, statics, inputs, scalars)
+            if form is not None:
+                found = _runner_of_form(form, common_shape(inputs) or ())
+            else:
+                jaxpr = traced(op, statics, inputs, scalars)
+                names = {each.primitive.name for each in jaxpr.jaxpr.eqns}
+                # Numbers are thrown away and drawn again until they fit: the last bit of one decides on others.
+                rejects = op.takes_key and "while" in names
+                if rejects or not names.isdisjoint(_AMBIGUOUS):
+                    raise on_numpy.NoRuleError("what must not depend on the last bit")
+                found = Runner(on_numpy.closed(jaxpr), on_numpy.work(jaxpr))
+        except on_numpy.NoRuleError:
+            found = _compiled_alone(op, statics, inputs, scalars, context)
+        if len(_runners) >= _MOST_RUNNERS:
+            _runners.clear()
+        _runners[key] = found
+    return found
+
+
+_forms: dict[int, tuple[ShapeFree, Callable[..., Sequence[Any]]]] = {}  # by the form's identity
+
+
+def _runner_of_form(form: ShapeFree, shape: tuple[int, ...]) -> Runner:
+    known = _forms.get(id(form))
+    if known is None or known[0] is not form:
+        if len(_forms) >= _MOST_RUNNERS:
+            _forms.clear()
+        known = _forms[id(form)] = (form, on_numpy.closed(form.jaxpr))
+    equations = len(form.jaxpr.jaxpr.eqns)
+    return Runner(known[1], equations * (2e-6 + math.prod(shape) * 1e-9))
+
+
+def _runner_of_rule(rule: Callable[..., Any], op: Any, statics: Any, arrays: int) -> Runner:
+    def run(*given: Any) -> tuple[Any, ...]:
+        return (rule(*given[:arrays], **op.keywords(statics, given[arrays:])),)
+
+    return Runner(run, 3e-6)
+
+
+def _compiled_alone(
+    op: Any, statics: Any, inputs: tuple[Known, ...], scalars: int, context: Context
+) -> Runner:
+    specs = [Spec.of(shape, dtype, context) for shape, dtype in inputs]
+    count("programs_compiled")
+
+    def program(numbers: Any, *arrays: Any) -> tuple:
+        return op.apply(statics, arrays, [numbers[i] for i in range(scalars)])
+
+    call = compile_for(program, scalars, specs, context)
+    arrays = len(specs)
+
+    def run(*given: Any) -> list[Any]:
+        placed = [to_device(each, spec) for each, spec in zip(given, specs, strict=False)]
+        numbers = np.array(given[arrays:], np.float64)
+        with jax.enable_x64(True):  # the vector of numbers stays one of doubles
+            return [np.asarray(each) for each in call(numbers, *placed)]
+
+    return Runner(run, 1e-4)
+
+
+def clear() -> None:
+    """Forget how operators run."""
+    _runners.clear()

@@ -1,0 +1,114 @@
+"""Loops and branches: programs inside programs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from mixnet.runtime.interpret.on_numpy.run import Program, closed
+from mixnet.runtime.interpret.on_numpy.table import Run, rule, shape_of
+
+
+def _result(run: Program, equation: Any) -> Run:
+    if len(equation.outvars) == 1:
+        return lambda *arrays: run(*arrays)[0]
+    return run
+
+
+@rule("cond")
+def _cond(equation: Any, branches: Any, **_: Any) -> Run:
+    runs = [closed(branch) for branch in branches]
+
+    def run(which: Any, *arrays: Any) -> list[Any]:
+        return runs[min(max(int(which), 0), len(runs) - 1)](*arrays)
+
+    return _result(run, equation)
+
+
+@rule("platform_index")
+def _platform(equation: Any, platforms: Any, **_: Any) -> Run:
+    dtype = equation.outvars[0].aval.dtype
+    here = next(i for i, names in enumerate(platforms) if names is None or "cpu" in names)
+    number = np.array(here, dtype)
+    return lambda: number
+
+
+@rule("custom_linear_solve")
+def _linear_solve(equation: Any, const_lengths: Any, jaxprs: Any, **_: Any) -> Run:
+    solve = closed(jaxprs.solve)
+    first = const_lengths.matvec + const_lengths.vecmat
+    second = first + const_lengths.solve
+    rest = second + const_lengths.transpose_solve
+
+    def run(*arrays: Any) -> list[Any]:
+        return solve(*arrays[first:second], *arrays[rest:])
+
+    return _result(run, equation)
+
+
+@rule("while")
+def _while(
+    equation: Any, cond_jaxpr: Any, body_jaxpr: Any, cond_nconsts: int, body_nconsts: int, **_: Any
+) -> Run:
+    test, body = closed(cond_jaxpr), closed(body_jaxpr)
+
+    def run(*arrays: Any) -> list[Any]:
+        of_test = arrays[:cond_nconsts]
+        of_body = arrays[cond_nconsts : cond_nconsts + body_nconsts]
+        carried = list(arrays[cond_nconsts + body_nconsts :])
+        while True:
+            going = test(*of_test, *carried)[0]
+            if not going.any():
+                return carried
+            found = body(*of_body, *carried)
+            if going.ndim:  # several loops side by side: those that have ended stay as they are
+                found = _where_going(going, found, carried)
+            carried = found
+
+    return _result(run, equation)
+
+
+def _where_going(going: Any, found: Sequence[Any], carried: Sequence[Any]) -> list[Any]:
+    shapes = [going.shape + (1,) * (each.ndim - going.ndim) for each in found]
+    return [
+        np.where(going.reshape(shape), new, old)
+        for shape, new, old in zip(shapes, found, carried, strict=True)
+    ]
+
+
+@rule("scan")
+def _scan(equation: Any, jaxpr: Any, length: int, reverse: bool, **_: Any) -> Run:
+    body = closed(jaxpr)
+    num_consts, num_carry = counts_of_scan(equation, jaxpr)
+    stacked = [(shape_of(v.aval), v.aval.dtype) for v in equation.outvars[num_carry:]]
+
+    def run(*arrays: Any) -> list[Any]:
+        constants = arrays[:num_consts]
+        carried: Sequence[Any] = arrays[num_consts : num_consts + num_carry]
+        rows = arrays[num_consts + num_carry :]
+        made = [np.empty(shape, dtype) for shape, dtype in stacked]
+        for i in reversed(range(length)) if reverse else range(length):
+            found = body(*constants, *carried, *[each[i, ...] for each in rows])
+            carried = found[:num_carry]
+            for each, value in zip(made, found[num_carry:], strict=True):
+                each[i] = value
+        return [*carried, *made]
+
+    return _result(run, equation)
+
+
+def counts_of_scan(equation: Any, jaxpr: Any) -> tuple[int, int]:
+    """How many of a scan's inputs are constants and how many are carried on.
+
+    That is written down differently by each JAX; ranks tell it too: what is stacked has one axis
+    more than the body sees.
+    """
+
+    def alike(outside: Any, inside: Any) -> int:
+        return sum(a.aval.ndim == b.aval.ndim for a, b in zip(outside, inside, strict=True))
+
+    inside = getattr(jaxpr, "jaxpr", jaxpr)
+    num_carry = alike(equation.outvars, inside.outvars)
+    return alike(equation.invars, inside.invars) - num_carry, num_carry

@@ -1,0 +1,58 @@
+"""From one dtype to another."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from mixnet.runtime.interpret.on_numpy.table import NoRuleError, Run, is_half, is_key, rule
+
+
+@rule("convert_element_type")
+def _convert(equation: Any, new_dtype: Any, **_: Any) -> Run:
+    if is_key(equation.outvars[0].aval):
+        return lambda x: x
+    dtype, before = np.dtype(new_dtype), equation.invars[0].aval.dtype
+    if dtype == before:
+        return lambda x: x
+    if dtype.kind in "iu" and (before.kind == "f" or is_half(before)):
+        return _to_whole(dtype, before)
+    if before.kind == "c" and dtype.kind != "c":
+        return lambda x: np.real(x).astype(dtype, copy=False)
+    return lambda x: x.astype(dtype)
+
+
+def _to_whole(dtype: Any, before: Any) -> Run:
+    """XLA keeps to the range where C leaves the result open; no number is 0."""
+    limits = np.iinfo(dtype)
+    # The greatest float that is in range.
+    kind = before if before.itemsize >= 4 else np.dtype(np.float32)
+    low, high = kind.type(limits.min), kind.type(limits.max)
+    if float(high) > limits.max:
+        high = np.nextafter(high, kind.type(0))
+
+    def run(x: Any) -> Any:
+        if not x.size:
+            return x.astype(dtype)
+        x = x.astype(kind, copy=False)
+        if low <= x.min() and x.max() <= high:
+            return x.astype(dtype)
+        found = np.clip(np.where(np.isnan(x), 0, x), low, high).astype(dtype)
+        return np.where(x > high, limits.max, found).astype(dtype, copy=False)
+
+    return run
+
+
+@rule("bitcast_convert_type")
+def _bitcast(equation: Any, new_dtype: Any, **_: Any) -> Run:
+    dtype, before = np.dtype(new_dtype), equation.invars[0].aval.dtype
+    if bool in (dtype, before):
+        raise NoRuleError("bitcast_convert_type")
+    shape = equation.outvars[0].aval.shape
+    if dtype.itemsize == before.itemsize:
+        return lambda x: x.view(dtype)
+    if not math.prod(shape):
+        return lambda x: np.empty(shape, dtype)
+    return lambda x: np.ascontiguousarray(x).reshape(-1).view(dtype).reshape(shape)

@@ -1,0 +1,216 @@
+"""Arithmetic, comparisons, bits and choices, element by element."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+
+from mixnet.runtime.interpret.on_numpy.table import NoRuleError, Run, plain, rule
+
+
+def _logical_shift(x: Any, y: Any) -> Any:
+    unsigned = np.dtype(f"u{x.dtype.itemsize}")
+    return np.right_shift(x.view(unsigned), y.view(unsigned)).view(x.dtype)
+
+
+def _arithmetic_shift(x: Any, y: Any) -> Any:
+    """The uppermost bit is repeated, for unsigned numbers too."""
+    if x.dtype.kind == "i":
+        return np.right_shift(x, y)
+    signed = np.dtype(f"i{x.dtype.itemsize}")
+    return np.right_shift(x.view(signed), y.view(signed)).view(x.dtype)
+
+
+def _less_in_order(x: Any, y: Any) -> Any:
+    """The order of sorting: NaN behind all numbers."""
+    return (x < y) | (np.isnan(y) & ~np.isnan(x))
+
+
+_PLAIN: dict[str, Run] = {
+    "neg": np.negative, "sin": np.sin, "cos": np.cos, "tan": np.tan, "asin": np.arcsin,
+    "acos": np.arccos, "atan": np.arctan, "sinh": np.sinh, "cosh": np.cosh, "tanh": np.tanh,
+    "asinh": np.arcsinh, "acosh": np.arccosh, "atanh": np.arctanh, "exp": np.exp, "exp2": np.exp2,
+    "expm1": np.expm1, "log": np.log, "log1p": np.log1p, "sqrt": np.sqrt, "cbrt": np.cbrt,
+    "abs": np.absolute, "sign": np.sign, "floor": np.floor, "ceil": np.ceil,
+    "is_finite": np.isfinite, "not": np.invert, "square": np.square, "add": np.add,
+    "add_any": np.add, "sub": np.subtract, "mul": np.multiply, "quotient": np.divide, "max": np.maximum,
+    "min": np.minimum, "atan2": np.arctan2, "nextafter": np.nextafter, "and": np.bitwise_and,
+    "or": np.bitwise_or, "xor": np.bitwise_xor, "shift_left": np.left_shift,
+    "shift_right_logical": _logical_shift, "shift_right_arithmetic": _arithmetic_shift,
+    "eq": np.equal, "ne": np.not_equal, "lt": np.less, "le": np.less_equal, "gt": np.greater,
+    "ge": np.greater_equal, "lt_to": _less_in_order, "eq_to": np.equal, "real": np.real,
+    "imag": np.imag, "conj": np.conjugate,
+    "clamp": lambda low, x, high: np.minimum(np.maximum(x, low), high),
+    "population_count": lambda x: np.bitwise_count(x).astype(x.dtype),
+}  # fmt: skip
+for _name, _function in _PLAIN.items():
+    plain(_name, _function)
+
+
+@rule("div")
+def _div(equation: Any, **_: Any) -> Run:
+    kind = equation.outvars[0].aval.dtype.kind
+    if kind not in "iu":
+        return np.divide
+    return _divide_signed if kind == "i" else _divide_unsigned
+
+
+def _divide_unsigned(x: Any, y: Any) -> Any:
+    """Whole quotients; by 0 all bits are set, as XLA has it."""
+    return _unless_zero(y, np.floor_divide(x, y), np.array(-1).astype(y.dtype))
+
+
+def _divide_signed(x: Any, y: Any) -> Any:
+    """Whole quotients towards 0; by 0 it is -1, as XLA has it."""
+    return _unless_zero(y, np.floor_divide(x - np.fmod(x, y), y), y.dtype.type(-1))
+
+
+def _unless_zero(y: Any, found: Any, instead: Any) -> Any:
+    zero = y == 0
+    return np.where(zero, instead, found) if zero.any() else found
+
+
+@rule("rem")
+def _rem(equation: Any, **_: Any) -> Run:
+    if equation.outvars[0].aval.dtype.kind not in "iu":
+        return np.fmod
+    return lambda x, y: _unless_zero(y, np.fmod(x, y), x)
+
+
+@rule("pow")
+def _pow(equation: Any, **_: Any) -> Run:
+    dtypes = [v.aval.dtype for v in equation.invars]
+    dtype = equation.outvars[0].aval.dtype
+    if dtypes[0] == dtypes[1] and dtype.kind in "fc":
+        return np.power
+    if dtype.kind not in "iu":
+        return lambda x, y: np.power(x, y.astype(dtype))
+    return lambda x, y: _whole_power(x, y).astype(dtype, copy=False)
+
+
+def _whole_power(x: Any, y: Any) -> Any:
+    # NumPy refuses negative exponents of whole numbers; XLA squares and multiplies by the bits.
+    x, y = np.broadcast_arrays(x, y)
+    found = np.ones(x.shape, x.dtype)
+    factor, left = x, y.astype(f"u{y.dtype.itemsize}")
+    while left.any():
+        found = np.where(left & 1, found * factor, found)
+        factor, left = factor * factor, left >> 1
+    return np.where(y < 0, np.where(x == 1, 1, np.where(x == -1, found, 0)), found)
+
+
+@rule("integer_pow")
+def _integer_pow(equation: Any, y: int, **_: Any) -> Run:
+    if y == 2:
+        return np.square
+    dtype = equation.outvars[0].aval.dtype
+    one = np.ones((), dtype)
+
+    def run(x: Any) -> Any:
+        found, factor, left = None, x, abs(y)
+        while left:
+            if left & 1:
+                found = factor if found is None else found * factor
+            left >>= 1
+            if left:
+                factor = factor * factor
+        if found is None:
+            return np.ones(np.shape(x), dtype)
+        return np.divide(one, found) if y < 0 else found
+
+    return run
+
+
+@rule("rsqrt")
+def _rsqrt(equation: Any, **_: Any) -> Run:
+    one = np.ones((), equation.outvars[0].aval.dtype)
+    return lambda x: np.divide(one, np.sqrt(x))
+
+
+@rule("logistic")
+def _logistic(equation: Any, **_: Any) -> Run:
+    one = np.ones((), equation.outvars[0].aval.dtype)
+
+    def run(x: Any) -> Any:
+        made = np.exp(np.negative(x))
+        return np.divide(one, made + one)
+
+    return run
+
+
+@rule("round")
+def _round(equation: Any, rounding_method: Any, **_: Any) -> Run:
+    if int(rounding_method) == 1:
+        return np.rint
+
+    def away_from_zero(x: Any) -> Any:
+        whole = np.trunc(x)
+        one = np.copysign(np.ones((), x.dtype), x)
+        return np.where(np.abs(x - whole) >= x.dtype.type(0.5), whole + one, whole)
+
+    return away_from_zero
+
+
+@rule("reduce_precision")
+def _reduce_precision(equation: Any, exponent_bits: int, mantissa_bits: int, **_: Any) -> Run:
+    kinds: dict[tuple[int, int], Any] = {
+        (5, 10): np.float16, (8, 7): ml_dtypes.bfloat16, (8, 23): np.float32, (11, 52): np.float64,
+    }  # fmt: skip
+    if (exponent_bits, mantissa_bits) not in kinds:
+        raise NoRuleError("reduce_precision")
+    kind = np.dtype(kinds[exponent_bits, mantissa_bits])
+    dtype = equation.outvars[0].aval.dtype
+    if kind == dtype:
+        return lambda x: x
+    least = ml_dtypes.finfo(kind).smallest_normal.astype(dtype)
+
+    def run(x: Any) -> Any:
+        found = x.astype(kind).astype(dtype)
+        # What has no full mantissa any more is 0.
+        return np.where(np.abs(found) < least, np.copysign(dtype.type(0), found), found)
+
+    return run
+
+
+@rule("clz")
+def _leading_zeros(equation: Any, **_: Any) -> Run:
+    dtype = equation.outvars[0].aval.dtype
+    bits = dtype.itemsize * 8
+
+    def run(x: Any) -> Any:
+        filled = x.view(f"u{dtype.itemsize}")
+        step = 1
+        while step < bits:
+            filled = filled | (filled >> filled.dtype.type(step))
+            step *= 2
+        return (bits - np.bitwise_count(filled)).astype(dtype)
+
+    return run
+
+
+@rule("complex")
+def _complex(equation: Any, **_: Any) -> Run:
+    dtype = equation.outvars[0].aval.dtype
+
+    def run(real: Any, imaginary: Any) -> Any:
+        made = np.empty(np.broadcast(real, imaginary).shape, dtype)
+        made.real, made.imag = real, imaginary
+        return made
+
+    return run
+
+
+@rule("select_n")
+def _select(equation: Any, **_: Any) -> Run:
+    if len(equation.invars) == 3:
+        return _choose
+    return lambda which, *cases: np.choose(which, cases)
+
+
+def _choose(which: Any, no: Any, yes: Any) -> Any:
+    # A single condition is usual, to do something to an image or not: nothing is copied then.
+    if which.size == 1 or (which.size and not any(which.strides)):
+        return yes if which.flat[0] else no
+    return np.where(which, yes, no)

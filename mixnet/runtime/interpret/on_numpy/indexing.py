@@ -1,0 +1,244 @@
+"""Reading and writing at places that are computed."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from mixnet.runtime.interpret.on_numpy.table import NoRuleError, Run, rule, shape_of
+
+
+def _along(axis: int, shape: Sequence[int]) -> np.ndarray:
+    """Numbers from 0 that grow along one axis of a shape, and broadcast along the others."""
+    return np.arange(shape[axis]).reshape([-1 if i == axis else 1 for i in range(len(shape))])
+
+
+# ---- gather -------------------------------------------------------------------------------------
+
+
+@rule("gather")
+def _gather(
+    equation: Any,
+    dimension_numbers: Any,
+    slice_sizes: Any,
+    mode: Any,
+    fill_value: Any = None,
+    **_: Any,
+) -> Run:
+    numbers = dimension_numbers
+    before, aval = shape_of(equation.invars[0].aval), equation.outvars[0].aval
+    shape = shape_of(aval)
+    sizes = [int(size) for size in slice_sizes] + list(before[len(slice_sizes) :])
+    fills = "FILL" in str(mode)
+    fill: Any = _fill(aval.dtype, fill_value) if fills else None
+    indexed = [int(axis) for axis in numbers.start_index_map]
+    batched = [int(axis) for axis in numbers.operand_batching_dims]
+    sources = [int(axis) for axis in numbers.start_indices_batching_dims]
+    limits = [before[axis] - sizes[axis] for axis in indexed]
+    rest = [axis for axis in range(len(before)) if axis not in (*batched, *indexed)]
+    # What is read from axes without an index begins at 0.
+    part = tuple(slice(0, sizes[a]) if a in rest else slice(None) for a in range(len(before)))
+    cuts = any(sizes[axis] != before[axis] for axis in rest)
+    wide = [axis for axis in indexed if sizes[axis] > 1]
+    front = [*batched, *indexed, *rest]
+    order = _order(numbers, rest, wide, len(shape))
+    if not math.prod(shape):
+        return lambda x, indices: np.empty(shape, aval.dtype)
+
+    def run(x: Any, indices: Any) -> Any:
+        heads = [indices[..., i] for i in range(len(indexed))]
+        inside = None
+        if fills:
+            inside = _all_inside(heads, limits)
+        if cuts:
+            x = x[part]
+        if wide:
+            x = _with_windows(x, [sizes[a] for a in wide], wide)
+        if len(heads) == 1 and not batched and heads[0].dtype.kind == "i":
+            moved = x.transpose(_first(front, x.ndim)) if indexed[0] else x
+            if heads[0].ndim == 0 and 0 <= heads[0] <= limits[0]:
+                found = moved[int(heads[0])]
+            else:
+                found = moved.take(heads[0], 0, mode="clip")
+        else:
+            starts = [_clipped(head, limit) for head, limit in zip(heads, limits, strict=True)]
+            along = [_along(axis, indices.shape[:-1]) for axis in sources]
+            key = (*along, *starts)
+            moved = x.transpose(_first(front, x.ndim))
+            found = moved[key] if key else moved
+        if inside is not None and not inside.all():
+            ends = (1,) * (found.ndim - inside.ndim)
+            found = np.where(inside.reshape(inside.shape + ends), found, fill)
+        return found.transpose(order).reshape(shape)
+
+    return run
+
+
+_with_windows: Any = np.lib.stride_tricks.sliding_window_view
+
+
+def _first(front: Sequence[int], rank: int) -> list[int]:
+    return [*front, *range(len(front), rank)]
+
+
+def _clipped(head: Any, limit: int) -> Any:
+    if head.dtype.kind == "u":
+        head = np.minimum(head, head.dtype.type(min(limit, np.iinfo(head.dtype).max)))
+        return head.astype(np.int64)
+    return np.minimum(np.maximum(head, 0), limit).astype(np.int64, copy=False)
+
+
+def _all_inside(heads: Sequence[Any], limits: Sequence[int]) -> Any:
+    inside: Any = np.True_
+    for head, limit in zip(heads, limits, strict=True):
+        inside = inside & (head >= 0) & (head <= limit)
+    return np.asarray(inside)
+
+
+def _fill(dtype: Any, value: Any) -> Any:
+    if value is not None:
+        return np.asarray(value).astype(dtype)
+    if dtype.kind in "iu":
+        limits = np.iinfo(dtype)
+        return dtype.type(limits.min if dtype.kind == "i" else limits.max)
+    return dtype.type(True if dtype.kind == "b" else np.nan)
+
+
+def _order(numbers: Any, rest: Sequence[int], windows: Sequence[int], rank: int) -> list[int]:
+    """Which axis of what was read is which of the result; axes of length 1 may be too many or few.
+
+    Args:
+        rest: axes of the operand that follow those of the batch.
+        windows: and after these.
+        rank: of the result.
+    """
+    gone = {*map(int, numbers.collapsed_slice_dims), *map(int, numbers.operand_batching_dims)}
+    offset = [int(axis) for axis in numbers.offset_dims]
+    kept = [
+        axis for axis in sorted([*rest, *map(int, numbers.start_index_map)]) if axis not in gone
+    ]
+    offset += range(rank - (len(kept) - len(offset)), rank)  # the words of keys
+    batch = [axis for axis in range(rank) if axis not in offset]
+    there = {axis: len(batch) + i for i, axis in enumerate([*rest, *windows])}
+    source = {target: there.get(axis) for target, axis in zip(offset, kept, strict=True)}
+    source.update({target: i for i, target in enumerate(batch)})
+    order = [source[target] for target in range(rank)]
+    found = [axis for axis in order if axis is not None]
+    return found + [axis for axis in there.values() if axis not in found]
+
+
+# ---- scatter ------------------------------------------------------------------------------------
+
+_COMBINE: dict[str, Any] = {
+    "scatter": None, "scatter-add": np.add, "scatter-sub": np.subtract,
+    "scatter-mul": np.multiply, "scatter-max": np.maximum, "scatter-min": np.minimum,
+}  # fmt: skip
+
+
+@rule(*_COMBINE)
+def _scatter(
+    equation: Any, dimension_numbers: Any, mode: Any, update_jaxpr: Any = None, **_: Any
+) -> Run:
+    combine = _COMBINE[equation.primitive.name]
+    if combine is None and update_jaxpr is not None:
+        _check_replaces(update_jaxpr)
+    places = _Places(dimension_numbers, mode, *[v.aval for v in equation.invars])
+
+    def run(x: Any, indices: Any, updates: Any) -> Any:
+        at, rows, inside = places.of(indices, updates)
+        made = np.array(x.transpose(places.front), order="C")
+        flat = made.reshape(places.length, -1)
+        at, rows = at.reshape(-1), rows.reshape(at.size, -1)
+        if inside is not None and not inside.all():
+            within = np.broadcast_to(inside, at.shape) if inside.ndim else inside
+            at, rows = at[within], rows[within]
+        if at.size and rows.size:
+            _write(flat, at, rows, combine)
+        return made.transpose(places.back)
+
+    return run
+
+
+def _check_replaces(jaxpr: Any) -> None:
+    inside = getattr(jaxpr, "jaxpr", jaxpr)
+    if inside.eqns or inside.outvars[0] is not inside.invars[1]:
+        raise NoRuleError("scatter with a function")
+
+
+class _Places:
+    """Where the updates of a scatter go: numbers of rows of the operand as a matrix.
+
+    The matrix has a row for each place of those axes that have an index or are part of the batch.
+    """
+
+    def __init__(self, numbers: Any, mode: Any, operand: Any, indices: Any, updates: Any):
+        shape = operand.shape
+        self.indexed = [int(axis) for axis in numbers.scatter_dims_to_operand_dims]
+        self.batched = [int(axis) for axis in numbers.operand_batching_dims]
+        self.sources = [int(axis) for axis in numbers.scatter_indices_batching_dims]
+        gone = {*map(int, numbers.inserted_window_dims), *self.batched}
+        kept = [axis for axis in range(len(shape)) if axis not in gone]
+        windows = [int(axis) for axis in numbers.update_window_dims]
+        size = dict.fromkeys(range(len(shape)), 1)
+        size.update({a: updates.shape[w] for a, w in zip(kept, windows, strict=True)})
+        rest = [a for a in range(len(shape)) if a not in (*self.indexed, *self.batched)]
+        # Axes that are written in part are rows too, at places from 0.
+        whole = [axis for axis in rest if size[axis] == shape[axis]]
+        self.parts = [a for a in range(len(shape)) if a not in whole and a in kept]
+        self.rowed = [axis for axis in range(len(shape)) if axis not in whole]
+        self.front = [*self.rowed, *whole]
+        self.back = [self.front.index(axis) for axis in range(len(shape))]
+        self.length = math.prod(shape[axis] for axis in self.rowed)
+        self.shape, self.size = shape, size
+        self.step = {
+            a: math.prod(shape[b] for b in self.rowed[i + 1 :]) for i, a in enumerate(self.rowed)
+        }
+        batch = [axis for axis in range(len(updates.shape)) if axis not in windows]
+        of = dict(zip(kept, windows, strict=True))
+        self.order = [*batch, *[of[a] for a in self.parts], *[of[a] for a in whole if a in of]]
+        self.clips, self.checks = "CLIP" in str(mode), "PROMISE" not in str(mode)
+
+    def of(self, indices: Any, updates: Any) -> tuple[Any, Any, Any]:
+        """Numbers of rows, the updates as rows, and which of them are inside; None: all are."""
+        at: Any = np.int64(0)
+        inside: Any = np.True_
+        for i, axis in enumerate(self.indexed):
+            head = indices[..., i].astype(np.int64)
+            limit = self.shape[axis] - self.size[axis]
+            if self.clips:
+                head = np.minimum(np.maximum(head, 0), limit)
+            elif self.checks:
+                inside = inside & (head >= 0) & (head <= limit)
+            at = at + head * self.step[axis]
+        for axis, source in zip(self.batched, self.sources, strict=True):
+            at = at + _along(source, indices.shape[:-1]) * self.step[axis]
+        at = np.broadcast_to(at, indices.shape[:-1])
+        inside = np.broadcast_to(inside, indices.shape[:-1])
+        for axis in self.parts:
+            window = np.arange(self.size[axis]) * self.step[axis]
+            at = at[..., None] + window
+            inside = np.broadcast_to(inside[..., None], at.shape)
+        return at, updates.transpose(self.order), inside.reshape(-1)
+
+
+def _write(flat: Any, at: Any, rows: Any, combine: Any) -> None:
+    """Combine rows with the rows of a matrix at some places, which may repeat."""
+    if combine is None:
+        flat[at] = rows
+    elif at.size == 1:
+        combine(flat[at[0]], rows[0], out=flat[at[0]])
+    elif flat.shape[1] == 1:
+        combine.at(flat[:, 0], at, rows[:, 0])
+    else:
+        order = np.argsort(at, kind="stable")
+        sorted_at = at[order]
+        first = np.flatnonzero(np.concatenate([[True], sorted_at[1:] != sorted_at[:-1]]))
+        if first.size == at.size:  # each place once
+            flat[at] = combine(flat[at], rows)
+        else:
+            join = np.add if combine is np.subtract else combine
+            joined = join.reduceat(rows[order], first, axis=0)
+            flat[sorted_at[first]] = combine(flat[sorted_at[first]], joined)

@@ -1,0 +1,173 @@
+"""Factors of matrices, solutions and Fourier transforms, by LAPACK and NumPy's FFT."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from mixnet.runtime.interpret.on_numpy.table import NoRuleError, Run, rule
+
+
+def _stacked(x: Any) -> Any:
+    return x.reshape(-1, *x.shape[-2:])
+
+
+def _over(x: Any, function: Callable[[Any], Any], shapes: Any, dtypes: Any) -> list[Any]:
+    """Results of a function of one matrix, for a stack of them."""
+    made = [np.empty(shape, dtype) for shape, dtype in zip(shapes, dtypes, strict=True)]
+    rank = x.ndim - 2
+    count = int(np.prod(x.shape[:-2]))
+    flat = [each.reshape(count, *each.shape[rank:]) for each in made]
+    for i, matrix in enumerate(_stacked(x) if count else []):
+        for each, value in zip(flat, function(matrix), strict=True):
+            each[i] = value
+    return made
+
+
+def _forms(equation: Any) -> tuple[list[Any], list[Any]]:
+    avals = [v.aval for v in equation.outvars]
+    return [aval.shape for aval in avals], [aval.dtype for aval in avals]
+
+
+@rule("cholesky")
+def _cholesky(equation: Any, **_: Any) -> Run:
+    shapes, dtypes = _forms(equation)
+
+    def one(matrix: Any) -> Any:
+        try:
+            return (np.linalg.cholesky(matrix),)
+        except np.linalg.LinAlgError:  # not positive definite
+            return (np.nan,)
+
+    return lambda x: _over(x, one, shapes, dtypes)[0]
+
+
+@rule("eigh")
+def _eigh(equation: Any, lower: bool, subset_by_index: Any = None, **_: Any) -> Run:
+    if subset_by_index is not None:
+        raise NoRuleError("eigh")
+
+    def run(x: Any) -> Any:
+        if not np.isfinite(x).all():
+            return [np.full_like(x, np.nan), np.full_like(x[..., 0], np.nan)]
+        found = np.linalg.eigh(x, "L" if lower else "U")
+        return [found.eigenvectors, found.eigenvalues]
+
+    return run
+
+
+@rule("eig")
+def _eig(
+    equation: Any, compute_left_eigenvectors: bool, compute_right_eigenvectors: bool, **_: Any
+) -> Run:
+    if compute_left_eigenvectors:
+        raise NoRuleError("eig")
+    dtype = equation.outvars[0].aval.dtype
+
+    def run(x: Any) -> Any:
+        found = np.linalg.eig(x)
+        values = found.eigenvalues.astype(dtype, copy=False)
+        if not compute_right_eigenvectors:
+            return values
+        return [values, found.eigenvectors.astype(dtype, copy=False)]
+
+    return run
+
+
+@rule("svd")
+def _svd(
+    equation: Any, full_matrices: bool, compute_uv: bool, subset_by_index: Any = None, **_: Any
+) -> Run:
+    if subset_by_index is not None:
+        raise NoRuleError("svd")
+    if not compute_uv:
+        return lambda x: np.linalg.svd(x, compute_uv=False)
+
+    def run(x: Any) -> Any:
+        found = np.linalg.svd(x, full_matrices)
+        return [found.S, found.U, found.Vh]
+
+    return run
+
+
+@rule("qr")
+def _qr(equation: Any, full_matrices: bool, pivoting: bool = False, **_: Any) -> Run:
+    if pivoting:
+        raise NoRuleError("qr")
+    return lambda x: list(np.linalg.qr(x, "complete" if full_matrices else "reduced"))
+
+
+@rule("lu")
+def _lu(equation: Any, **_: Any) -> Run:
+    from scipy.linalg import lapack
+
+    shapes, dtypes = _forms(equation)
+    factor = {"f4": lapack.sgetrf, "f8": lapack.dgetrf}.get(dtypes[0].str[1:])
+    if factor is None:
+        raise NoRuleError("lu")
+    rows = shapes[0][-2]
+
+    def one(matrix: Any) -> Any:
+        made, pivots, _ = factor(matrix)
+        order = list(range(rows))
+        for i, j in enumerate(pivots):
+            order[i], order[j] = order[j], order[i]
+        return made, pivots, order
+
+    return lambda x: _over(x, one, shapes, dtypes)
+
+
+@rule("lu_pivots_to_permutation")
+def _permutation(equation: Any, permutation_size: int, **_: Any) -> Run:
+    dtype = equation.outvars[0].aval.dtype
+
+    def run(pivots: Any) -> Any:
+        made = np.empty((*pivots.shape[:-1], permutation_size), dtype)
+        made[...] = np.arange(permutation_size)
+        for at in np.ndindex(pivots.shape[:-1]):
+            row = made[at]
+            for i, j in enumerate(pivots[at]):
+                row[[i, j]] = row[[j, i]]
+        return made
+
+    return run
+
+
+@rule("triangular_solve")
+def _triangular_solve(
+    equation: Any,
+    left_side: bool,
+    lower: bool,
+    transpose_a: bool,
+    conjugate_a: bool,
+    unit_diagonal: bool,
+    **_: Any,
+) -> Run:
+    from scipy.linalg import blas
+
+    dtype = equation.outvars[0].aval.dtype
+    solve = {"f4": blas.strsm, "f8": blas.dtrsm}.get(dtype.str[1:])
+    if solve is None:
+        raise NoRuleError("triangular_solve")
+    side, turned = int(not left_side), int(transpose_a)
+
+    def run(a: Any, b: Any) -> Any:
+        made = np.empty(b.shape, dtype)
+        for to, matrix, right in zip(_stacked(made), _stacked(a), _stacked(b), strict=True):
+            if right.size:
+                to[...] = solve(1.0, matrix, right, side, int(lower), turned, int(unit_diagonal))
+        return made
+
+    return run
+
+
+@rule("fft")
+def _fft(equation: Any, fft_type: Any, fft_lengths: Any, **_: Any) -> Run:
+    name = str(getattr(fft_type, "name", fft_type)).lower().removeprefix("ffttype.")
+    name = {"0": "fft", "1": "ifft", "2": "rfft", "3": "irfft"}.get(name, name)
+    function = getattr(np.fft, name + "n")
+    axes = list(range(-len(fft_lengths), 0))
+    dtype = equation.outvars[0].aval.dtype
+    return lambda x: function(x, fft_lengths, axes).astype(dtype, copy=False)

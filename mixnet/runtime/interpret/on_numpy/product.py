@@ -1,0 +1,81 @@
+"""Sums of products, by BLAS."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from mixnet.runtime.interpret.on_numpy.table import Run, rule, wide
+
+_EXACT = 2**53
+"""Whole numbers up to here have no gaps in float64."""
+
+
+def matmul(x: Any, y: Any) -> Any:
+    """The product of two (stacks of) matrices of one dtype, none of half precision.
+
+    Whole numbers are multiplied as float64, which is exact while no sum can exceed what that has
+    without gaps: NumPy's own product of them is many times slower.
+    """
+    if x.dtype.kind not in "iu":
+        return np.matmul(_direct(x), _direct(y))
+    if not x.size or not y.size:
+        return np.matmul(x, y)
+    if _largest(x) * _largest(y) * x.shape[-1] < _EXACT:
+        found = np.matmul(x.astype(np.float64), y.astype(np.float64))
+        return found.astype(np.int64).astype(x.dtype)
+    return np.matmul(x, y)
+
+
+def _largest(x: Any) -> int:
+    return max(abs(int(x.max())), abs(int(x.min())))
+
+
+def _direct(x: Any) -> Any:
+    """The array as BLAS can read it: rows or columns without gaps."""
+    size = x.itemsize
+    if x.ndim > 1 and x.strides[-1] != size and x.strides[-2] != size:
+        return np.ascontiguousarray(x)
+    return x
+
+
+@rule("dot_general")
+def _dot(equation: Any, dimension_numbers: Any, **_: Any) -> Run:
+    (left, right), (left_batch, right_batch) = dimension_numbers
+    one, two = (v.aval for v in equation.invars)
+    out = equation.outvars[0].aval.dtype
+    kind = wide(out)
+    if out.kind == "b":
+        kind = np.dtype(np.float32)
+    left_free = [i for i in range(one.ndim) if i not in (*left, *left_batch)]
+    right_free = [i for i in range(two.ndim) if i not in (*right, *right_batch)]
+    first = [int(i) for i in (*left_batch, *left_free, *left)]
+    second = [int(i) for i in (*right_batch, *right, *right_free)]
+    batch = [one.shape[i] for i in left_batch]
+    rows = [one.shape[i] for i in left_free]
+    columns = [two.shape[i] for i in right_free]
+    inner = math.prod(one.shape[i] for i in left)
+    if one.dtype == two.dtype == kind and not batch and kind.kind == "f":
+        if one.ndim == two.ndim == 2 and len(left) == 1:
+            return _of_matrices(first, second)
+    forms = (*batch, math.prod(rows), inner), (*batch, inner, math.prod(columns))
+    shape = (*batch, *rows, *columns)
+
+    def run(x: Any, y: Any) -> Any:
+        x = x.astype(kind, copy=False).transpose(first).reshape(forms[0])
+        y = y.astype(kind, copy=False).transpose(second).reshape(forms[1])
+        return matmul(x, y).reshape(shape).astype(out, copy=False)
+
+    return run
+
+
+def _of_matrices(first: list[int], second: list[int]) -> Run:
+    if first == [0, 1]:
+        if second == [0, 1]:
+            return np.matmul
+        return lambda x, y: np.matmul(x, y.T)
+    if second == [0, 1]:
+        return lambda x, y: np.matmul(x.T, y)
+    return lambda x, y: np.matmul(x.T, y.T)

@@ -1,0 +1,86 @@
+"""Random numbers: threefry, the same bits as on a device. A key is a row of two words."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from mixnet.ops.random.threefry import MASK, fold_in, stream, threefry
+from mixnet.runtime.interpret.on_numpy.table import NoRuleError, Run, rule
+
+
+@rule("threefry2x32")
+def _threefry(equation: Any, **_: Any) -> Run:
+    if any(v.aval.shape for v in equation.invars[:2]):
+        raise NoRuleError("threefry2x32 of several keys")
+    return lambda one, two, first, second: threefry((one, two), first, second)
+
+
+def _of_each(run: Run, shape: tuple[int, ...]) -> Run:
+    """A function of one key and perhaps a number, for arrays of them."""
+
+    def of_each(keys: Any, *numbers: Any) -> Any:
+        rows = np.broadcast_to(keys, (*shape, 2)).reshape(-1, 2)
+        more = [np.broadcast_to(each, shape).reshape(-1) for each in numbers]
+        made = np.stack([run(*each) for each in zip(rows, *more, strict=True)])
+        return made.reshape(*shape, *made.shape[1:])
+
+    return of_each
+
+
+@rule("random_fold_in")
+def _fold_in(equation: Any, **_: Any) -> Run:
+    shape = equation.outvars[0].aval.shape
+    return _of_each(fold_in, shape) if math.prod(shape) and shape else fold_in
+
+
+@rule("random_bits")
+def _bits(equation: Any, bit_width: int, shape: Any, **_: Any) -> Run:
+    dtype = np.dtype(f"u{bit_width // 8}")
+    size = math.prod(shape)
+
+    def run(key: Any) -> Any:
+        if size <= 4:
+            pairs = [threefry(key, 0, i) for i in range(size)]
+            high = np.array([pair[0] for pair in pairs], np.uint32)
+            low = np.array([pair[1] for pair in pairs], np.uint32)
+        else:
+            high, low = stream(key, size)
+        if bit_width == 64:
+            return ((high.astype(np.uint64) << np.uint64(32)) | low).reshape(shape)
+        np.bitwise_xor(high, low, out=high)
+        return high.astype(dtype, copy=False).reshape(shape)
+
+    return _of_keys(run, equation)
+
+
+@rule("random_split")
+def _split(equation: Any, shape: Any, **_: Any) -> Run:
+    size = math.prod(shape)
+
+    def run(key: Any) -> Any:
+        made = [threefry(key, i >> 32, i & MASK) for i in range(size)]
+        return np.array(made, np.uint32).reshape(*shape, 2)
+
+    return _of_keys(run, equation)
+
+
+def _of_keys(run: Run, equation: Any) -> Run:
+    keys = equation.invars[0].aval.shape
+    if 0 in keys:
+        raise NoRuleError(equation.primitive.name)
+    return _of_each(run, keys) if keys else run
+
+
+@rule("random_seed")
+def _seed(equation: Any, **_: Any) -> Run:
+    if equation.invars[0].aval.shape:
+        raise NoRuleError("random_seed")
+
+    def run(seed: Any) -> Any:
+        number = int(seed)
+        return np.array([(number >> 32) & MASK, number & MASK], np.uint32)
+
+    return run

@@ -1,0 +1,258 @@
+"""From a jaxpr to a function of NumPy arrays.
+
+Preparing flattens functions inside functions into one list of equations, leaves out those whose
+results nobody reads, computes what depends on constants alone, and asks the table for a function
+of every other equation. Running goes through these functions; results lie in numbered slots and
+are dropped after their last use.
+"""
+
+from __future__ import annotations
+
+import contextvars
+import math
+from collections.abc import Callable, Sequence
+from operator import itemgetter
+from typing import Any
+
+import jax
+import numpy as np
+
+from mixnet.private_jax.jaxprs import ClosedJaxpr, Literal
+from mixnet.runtime.interpret.on_numpy.table import RULES, NoRuleError, is_key
+
+Program = Callable[..., list[np.ndarray]]
+Equation = tuple[Any, list[int], list[int]]  # with slots that it reads and slots that it writes
+Step = tuple[Callable[..., Any], list[int], list[int]]
+
+_MOST_FOLDED = 4096
+"""Elements of a result that is computed while preparing, where it depends on constants alone."""
+_VIEWS = {"broadcast_in_dim", "iota", "reshape", "squeeze", "slice", "transpose", "expand_dims"}
+
+_quiet = contextvars.Context()
+_quiet.run(np.seterr, all="ignore")
+
+
+def quietly(function: Callable[..., Any], *arguments: Any) -> Any:
+    """The function called where NumPy warns of nothing: infinities and NaN are results as others.
+
+    NumPy keeps its settings in the context of contextvars; another one costs less than np.errstate.
+    """
+    return _quiet.copy().run(function, *arguments)
+
+
+def compiled(function: Callable[..., Any], *specs: Any) -> Program:
+    """A function of JAX arrays as one of NumPy arrays, for arguments of these specs.
+
+    Raises:
+        NoRuleError: it uses a primitive that is not known here.
+    """
+    with jax.enable_x64(True):
+        program = closed(jax.make_jaxpr(function)(*specs))
+    return lambda *arrays: quietly(program, *arrays)
+
+
+def closed(jaxpr: ClosedJaxpr) -> Program:
+    """A closed jaxpr as a function of NumPy arrays, which returns a list of NumPy arrays.
+
+    They have the shapes and dtypes of the jaxpr's results; what depends on no input is a new array,
+    others may be views of inputs. Call it by ``quietly``, or a function that calls many.
+
+    Raises:
+        NoRuleError: it uses a primitive that is not known here.
+    """
+    flat = _Flat()
+    count = len(jaxpr.jaxpr.invars)
+    flat.size = count
+    outputs = flat.inline(jaxpr.jaxpr, jaxpr.consts, list(range(count)))
+    steps = flat.steps(outputs)
+    bare = [i for i, v in enumerate(jaxpr.jaxpr.outvars) if not v.aval.shape and not is_key(v.aval)]
+    return _runner(count, steps, [flat.known.get(i, i) for i in outputs], flat, bare)
+
+
+# ---- preparing ----------------------------------------------------------------------------------
+
+_INLINED = {
+    "pjit": "jaxpr", "jit": "jaxpr", "closed_call": "call_jaxpr", "core_call": "call_jaxpr",
+    "custom_jvp_call": "call_jaxpr", "custom_vjp_call": "call_jaxpr",
+    "custom_vjp_call_jaxpr": "fun_jaxpr", "checkpoint": "jaxpr", "remat2": "jaxpr",
+}  # fmt: skip
+_SAME = {"copy", "copy_p", "stop_gradient", "random_wrap", "random_unwrap", "optimization_barrier",
+         "device_put", "pvary"}  # fmt: skip
+
+
+class _Flat:
+    """The equations of a jaxpr and of those inside it, with numbers for variables.
+
+    A constant has a negative number: its place in the list of constants, from the end of slots.
+    """
+
+    def __init__(self) -> None:
+        self.equations: list[Equation] = []
+        self.constants: list[Any] = []
+        self.size = 0
+        self.known: dict[int, int] = {}  # slot -> the constant that it turned out to be
+
+    def constant(self, value: Any) -> int:
+        self.constants.append(value)
+        return -len(self.constants)
+
+    def inline(self, jaxpr: Any, consts: Sequence[Any], inputs: Sequence[int]) -> list[int]:
+        """Add the equations of a jaxpr with these inputs; the slots of its results."""
+        places: dict[Any, int] = dict(zip(jaxpr.invars, inputs, strict=True))
+        for variable, value in zip(jaxpr.constvars, consts, strict=True):
+            places[variable] = self.constant(_constant(value))
+
+        def place(variable: Any) -> int:
+            if type(variable) is Literal:
+                aval: Any = variable.aval
+                return self.constant(np.asarray(variable.val, aval.dtype))
+            return places[variable]
+
+        for equation in jaxpr.eqns:
+            name = equation.primitive.name
+            read = [place(variable) for variable in equation.invars]
+            if name in _SAME:
+                written = read
+            elif name in _INLINED:
+                written = self._inside(equation.params, _INLINED[name], read)
+            else:
+                written = list(range(self.size, self.size + len(equation.outvars)))
+                self.size += len(written)
+                self.equations.append((equation, read, written))
+            places.update(zip(equation.outvars, written, strict=True))
+        return [place(variable) for variable in jaxpr.outvars]
+
+    def _inside(self, params: Any, called: str, read: Sequence[int]) -> list[int]:
+        inner = params[called] if called in params else params.get("jaxpr") or params["call_jaxpr"]
+        return self.inline(getattr(inner, "jaxpr", inner), getattr(inner, "consts", ()), read)
+
+    def steps(self, outputs: Sequence[int]) -> list[Step]:
+        """What there is to compute for these results."""
+        wanted = set(outputs)
+        live = []
+        for each in reversed(self.equations):
+            if not wanted.isdisjoint(each[2]):
+                wanted.update(each[1])
+                live.append(each)
+        found: list[Step] = []
+        known = self.known
+        for equation, read, written in reversed(live):
+            read = [known.get(i, i) for i in read]
+            name = equation.primitive.name
+            if name not in RULES:
+                raise NoRuleError(name)
+            run = RULES[name](equation, **equation.params)
+            if max(read, default=-1) < 0 and _is_small(name, equation):
+                self._fold(run, read, written)
+            else:
+                found.append((run, read, written))
+        return found
+
+    def _fold(self, run: Callable[..., Any], read: Sequence[int], written: Sequence[int]) -> None:
+        results = quietly(run, *[self.constants[-1 - i] for i in read])
+        for slot, value in zip(written, results if len(written) > 1 else [results], strict=True):
+            self.known[slot] = self.constant(value)
+
+
+def _is_small(name: str, equation: Any) -> bool:
+    return name in _VIEWS or (
+        name not in _LOOPS
+        and all(math.prod(v.aval.shape) <= _MOST_FOLDED for v in equation.outvars)
+    )
+
+
+_LOOPS = {"while", "scan", "cond"}
+
+
+def _constant(value: Any) -> Any:
+    if isinstance(value, jax.Array) and jax.dtypes.issubdtype(value.dtype, jax.dtypes.extended):
+        return np.asarray(jax.random.key_data(value))
+    return np.asarray(value)
+
+
+# ---- running ------------------------------------------------------------------------------------
+
+
+def _runner(
+    count: int, steps: Sequence[Step], outputs: Sequence[int], flat: _Flat, bare: Sequence[int]
+) -> Program:
+    """A function that goes through the steps.
+
+    Args:
+        count: how many inputs there are, in the first slots.
+        outputs: slots of the results.
+        flat: where the constants are.
+        bare: which results have no axes: NumPy may have given scalars.
+    """
+    if len(steps) == 1 and list(outputs) == steps[0][2] and len(outputs) == 1:
+        one = _one(count, *steps[0][:2], flat.constants, bool(bare))
+        if one is not None:
+            return one
+    template = [None] * flat.size + flat.constants[::-1]
+    ways = _ways(steps, outputs)
+    fixed = [i for i, slot in enumerate(outputs) if slot < 0]
+
+    def run(*arrays: Any) -> list[np.ndarray]:
+        if len(arrays) != count:
+            raise TypeError(f"{len(arrays)} arrays for a program of {count}")
+        slots = template.copy()
+        slots[:count] = arrays
+        for function, single, several, to, dead in ways:
+            found = function(slots[single]) if several is None else function(*several(slots))
+            if to.__class__ is int:
+                slots[to] = found
+            else:
+                for where, each in zip(to, found, strict=True):
+                    slots[where] = each
+            for where in dead:
+                slots[where] = None
+        results = [slots[i] for i in outputs]
+        for i in bare:
+            results[i] = np.asarray(results[i])
+        for i in fixed:
+            results[i] = np.array(results[i])
+        return results
+
+    return run
+
+
+def _one(
+    count: int, function: Callable[..., Any], read: Sequence[int], constants: Any, bare: bool
+) -> Program | None:
+    """The shortest way through a single step that reads the inputs in their order."""
+    if bare:
+        return None
+    if list(read) == list(range(count)):
+        if count == 1:
+            return lambda array: [function(array)]
+        if count == 2:
+            return lambda one, other: [function(one, other)]
+        return lambda *arrays: [function(*arrays)]
+    if count == 1 and len(read) == 2 and 0 in read and min(read) < 0:
+        constant = constants[-1 - min(read)]
+        if read[0] == 0:
+            return lambda array: [function(array, constant)]
+        return lambda array: [function(constant, array)]
+    return None
+
+
+def _ways(steps: Sequence[Step], outputs: Sequence[int]) -> list[tuple[Any, ...]]:
+    """Each step with how its inputs are read, where results go, and what nobody reads after it."""
+    needed = set(outputs)
+    found: list[tuple[Any, ...]] = []
+    for function, read, written in reversed(steps):
+        dead = [i for i in {*read, *written} if i >= 0 and i not in needed]
+        needed.update(dead)
+        several: Any = None
+        if not read:
+            several = _nothing
+        elif len(read) > 1:
+            several = itemgetter(*read)
+        to = written[0] if len(written) == 1 else written
+        found.append((function, read[0] if read else 0, several, to, dead))
+    found.reverse()
+    return found
+
+
+def _nothing(slots: Any) -> tuple[()]:
+    return ()

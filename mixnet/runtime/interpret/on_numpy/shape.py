@@ -1,0 +1,168 @@
+"""Forms of arrays: what can be a view is one."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import accumulate, pairwise
+from typing import Any
+
+import numpy as np
+
+from mixnet.runtime.interpret.on_numpy.table import Run, is_key, rule, shape_of
+
+
+@rule("broadcast_in_dim")
+def _broadcast(equation: Any, shape: Any, broadcast_dimensions: Any, **_: Any) -> Run:
+    before, aval = shape_of(equation.invars[0].aval), equation.outvars[0].aval
+    shape = shape_of(aval)
+    between = [1] * len(shape)
+    for axis, extent in zip(broadcast_dimensions, before, strict=False):
+        between[axis] = extent
+    if is_key(aval):
+        between[-1] = 2
+    elif list(shape) == between:
+        return lambda x: x.reshape(between)
+    elif not before and aval.dtype.kind != "V":
+        dtype, steps = aval.dtype, (0,) * len(shape)
+        # A view of one number; broadcast_to takes four times as long to make it.
+        return lambda x: np.ndarray(shape, dtype, x, 0, steps)
+    return lambda x: np.broadcast_to(x.reshape(between), shape)
+
+
+@rule("reshape", "squeeze", "expand_dims")
+def _to_shape(equation: Any, dimensions: Any = None, **_: Any) -> Run:
+    shape = shape_of(equation.outvars[0].aval)
+    if equation.primitive.name == "reshape" and dimensions is not None:
+        return lambda x: np.transpose(x, dimensions).reshape(shape)
+    return lambda x: x.reshape(shape)
+
+
+@rule("transpose")
+def _transpose(equation: Any, permutation: Any, **_: Any) -> Run:
+    axes = [int(axis) for axis in permutation]
+    if is_key(equation.outvars[0].aval):
+        axes.append(len(axes))
+    return lambda x: x.transpose(axes)
+
+
+@rule("rev")
+def _rev(equation: Any, dimensions: Any, **_: Any) -> Run:
+    rank = len(equation.invars[0].aval.shape)
+    key = tuple(slice(None, None, -1 if i in dimensions else 1) for i in range(rank))
+    return lambda x: x[key]
+
+
+@rule("slice")
+def _slice(equation: Any, start_indices: Any, limit_indices: Any, strides: Any, **_: Any) -> Run:
+    steps = strides or [1] * len(start_indices)
+    key = tuple(slice(*each) for each in zip(start_indices, limit_indices, steps, strict=True))
+    return lambda x: x[key]
+
+
+def window(starts: Sequence[Any], sizes: Sequence[int], shape: Sequence[int]) -> tuple[Any, ...]:
+    """Slices of ``sizes`` at ``starts``, moved inside as XLA does."""
+    found = []
+    for start, size, extent in zip(starts, sizes, shape, strict=False):
+        begin = min(max(int(start), 0), extent - size)
+        found.append(slice(begin, begin + size))
+    return tuple(found)
+
+
+@rule("dynamic_slice")
+def _dynamic_slice(equation: Any, slice_sizes: Any, **_: Any) -> Run:
+    return lambda x, *starts: x[window(starts, slice_sizes, x.shape)]
+
+
+@rule("dynamic_update_slice")
+def _dynamic_update_slice(equation: Any, **_: Any) -> Run:
+    def run(x: Any, update: Any, *starts: Any) -> Any:
+        made = np.array(x)
+        made[window(starts, update.shape, x.shape)] = update
+        return made
+
+    return run
+
+
+@rule("concatenate")
+def _concatenate(equation: Any, dimension: int, **_: Any) -> Run:
+    return lambda *arrays: np.concatenate(arrays, dimension)
+
+
+@rule("stack")
+def _stack(equation: Any, **params: Any) -> Run:
+    shape = shape_of(equation.outvars[0].aval)
+    axis = params.get("axis", params.get("dimension", 0))
+    return lambda *arrays: np.stack(arrays, axis).reshape(shape)
+
+
+@rule("unstack")
+def _unstack(equation: Any, **params: Any) -> Run:
+    axis = params.get("axis", params.get("dimension", 0))
+    if len(equation.outvars) == 1:
+        shape = shape_of(equation.outvars[0].aval)
+        return lambda x: x.reshape(shape)
+    before = (slice(None),) * axis
+    keys = [(*before, i) for i in range(len(equation.outvars))]
+    return lambda x: [x[key] for key in keys]
+
+
+@rule("split")
+def _split(equation: Any, sizes: Any, axis: int, **_: Any) -> Run:
+    if len(equation.outvars) == 1:
+        return lambda x: x
+    before = (slice(None),) * axis
+    ends = [0, *accumulate(int(size) for size in sizes)]
+    keys = [(*before, slice(*each)) for each in pairwise(ends)]
+    return lambda x: [x[key] for key in keys]
+
+
+@rule("tile")
+def _tile(equation: Any, reps: Any, **_: Any) -> Run:
+    return lambda x: np.tile(x, reps)
+
+
+def padded(x: Any, value: Any, config: Sequence[tuple[int, int, int]]) -> Any:
+    """The array with ``value`` before, behind and between; elements cut off where it is negative.
+
+    The order of axes in memory stays.
+    """
+    shape, to, take = [], [], []
+    for (low, high, inner), extent in zip(config, x.shape, strict=True):
+        step = inner + 1
+        out = max(0, low + high + extent + max(0, extent - 1) * inner)
+        first = max(0, -(low // step)) if low < 0 else 0
+        last = max(first, min(extent, -((low - out) // step)))
+        begin = low + first * step
+        shape.append(out)
+        take.append(slice(first, last))
+        end = begin + (last - first - 1) * step + 1 if last > first else begin
+        to.append(slice(begin, end, step) if last > first else slice(0, 0))
+    made = np.empty_like(x, shape=tuple(shape))
+    made[...] = value
+    made[tuple(to)] = x[tuple(take)]
+    return made
+
+
+@rule("pad")
+def _pad(equation: Any, padding_config: Any, **_: Any) -> Run:
+    if not any(any(each) for each in padding_config):
+        return lambda x, value: x
+    return lambda x, value: padded(x, value, padding_config)
+
+
+@rule("iota")
+def _iota(equation: Any, dtype: Any, shape: Any, dimension: int, **_: Any) -> Run:
+    between = [1] * len(shape)
+    between[dimension] = shape[dimension]
+
+    def run() -> Any:
+        numbers = np.arange(shape[dimension]).astype(dtype)
+        return np.broadcast_to(numbers.reshape(between), shape)
+
+    return run
+
+
+@rule("empty", "empty2")
+def _empty(equation: Any, **_: Any) -> Run:
+    shape, dtype = equation.outvars[0].aval.shape, equation.outvars[0].aval.dtype
+    return lambda: np.zeros(shape, dtype)

@@ -1,0 +1,81 @@
+"""Functions that NumPy does not have.
+
+``scipy``, which JAX needs as well, is imported when a function asks for it: that takes longer than
+most programs here.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from mixnet.runtime.interpret.on_numpy.table import Run, in_dtype, rule, wide
+
+_SCIPY = {
+    "erf": "erf", "erfc": "erfc", "erf_inv": "erfinv", "lgamma": "gammaln", "digamma": "psi",
+    "bessel_i0e": "i0e", "bessel_i1e": "i1e", "igamma": "gammainc", "igammac": "gammaincc",
+    "regularized_incomplete_beta": "betainc", "zeta": "zeta", "polygamma": "polygamma",
+}  # fmt: skip
+
+
+def _lgamma(function: Run) -> Run:
+    """Infinite, where SciPy follows the sign."""
+    return lambda x: np.where(np.isinf(x), np.inf, function(x)).astype(x.dtype, copy=False)
+
+
+@rule(*_SCIPY)
+def _special(equation: Any, **_: Any) -> Run:
+    name = equation.primitive.name
+    if name in _SINGLE and equation.outvars[0].aval.dtype == np.float32:
+        return _SINGLE[name]
+    from scipy import special
+
+    function = getattr(special, _SCIPY[name])
+    if name == "lgamma":
+        function = _lgamma(function)
+    kind = wide(equation.outvars[0].aval.dtype)
+    return in_dtype(
+        equation, lambda *arrays: function(*[x.astype(kind, copy=False) for x in arrays])
+    )
+
+
+# M. Giles, "Approximating the erfinv function" (2010), single precision: the numbers of XLA.
+_NEAR = [np.float32(each) for each in (
+    2.81022636e-08, 3.43273939e-07, -3.5233877e-06, -4.39150654e-06, 0.00021858087,
+    -0.00125372503, -0.00417768164, 0.246640727, 1.50140941)]  # fmt: skip
+_FAR = [np.float32(each) for each in (
+    -0.000200214257, 0.000100950558, 0.00134934322, -0.00367342844, 0.00573950773,
+    -0.0076224613, 0.00943887047, 1.00167406, 2.83297682)]  # fmt: skip
+
+
+def _inverse(x: Any) -> Any:
+    """The inverse of erf: bits of random numbers depend on its rounding."""
+    w = -np.log1p(-x * x)
+    small = w < 5
+    w = np.where(small, w - np.float32(2.5), np.sqrt(w) - np.float32(3))
+    p = np.where(small, _NEAR[0], _FAR[0])
+    for near, far in zip(_NEAR[1:], _FAR[1:], strict=True):
+        p = np.where(small, near, far) + p * w
+    return np.where(np.abs(x) == 1, x * np.float32(np.inf), p * x)
+
+
+def _erf(x: Any) -> Any:
+    """A quotient of polynomials in the square, for single precision; 1 beyond 3.8."""
+    x = np.clip(x, np.float32(-3.832506856900711), np.float32(3.832506856900711))
+    square = x * x
+    above, below = square * _ABOVE[0] + _ABOVE[1], square * _BELOW[0] + _BELOW[1]
+    for each in _ABOVE[2:]:
+        above = above * square + each
+    for each in _BELOW[2:]:
+        below = below * square + each
+    return x * above / below
+
+
+_ABOVE = [np.float32(each) for each in (
+    2.2905065861350646e-4, 3.4082910107109506e-3, 5.0955695062380861e-2, 1.8520832239976145e-1,
+    1.128379143519084)]  # fmt: skip
+_BELOW = [np.float32(each) for each in (
+    -1.1791602954361697e-7, 2.3547966471313185e-5, 1.0179625278914885e-3,
+    1.4070470171167667e-2, 1.1098505178285362e-1, 4.9746925110067538e-1, 1.0)]  # fmt: skip
+_SINGLE: dict[str, Run] = {"erf_inv": _inverse, "erf": _erf}

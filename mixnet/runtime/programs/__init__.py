@@ -1,0 +1,1 @@
+"""Programs: found again by structure, interpreted or compiled, with reused buffers."""

@@ -1,0 +1,56 @@
+"""Which result takes over the buffer of which input, where nobody needs the input afterwards."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from mixnet.runtime.value.value import Spec
+
+
+def pair(
+    program: Sequence[tuple[Any, ...]], slots: Sequence[int], free: Mapping[int, Spec]
+) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """Give free buffers to outputs of the same shape and dtype.
+
+    An output goes where the input stood that it was computed from: new weights take over the old
+    weights' buffer. Given to another output, the buffer would still be read when it is written,
+    and XLA would have to copy it first. Updates come last in a program, so it is walked backwards.
+
+    Args:
+        program: operations with the slots of their inputs, as a segment has them.
+        slots: outputs that are alive.
+        free: leaves by number, and what they hold.
+
+    Returns:
+        The slots, those that take over a buffer first, and the leaves in the same order.
+    """
+    left = dict(free)
+    alive = set(slots)
+    pairs: list[tuple[int, int]] = []  # (leaf, slot)
+    end = sum(len(item[0].outputs) for item in program)
+    specs: dict[int, Spec] = {}
+    for item in reversed(program):
+        call = item[0]
+        start = end - len(call.outputs)
+        read = [-1 - place for place in item[1:] if place < 0]
+        for slot, spec in enumerate(call.outputs, start):
+            if slot not in alive:
+                continue
+            leaf = next((i for i in read if left.get(i) is spec), None)
+            if leaf is None:
+                specs[slot] = spec
+            else:
+                del left[leaf]
+                pairs.append((leaf, slot))
+        end = start
+    for leaf, spec in left.items():  # what was not updated, such as old gradients
+        slot_left = next((slot for slot, each in specs.items() if each is spec), None)
+        if slot_left is not None:
+            del specs[slot_left]
+            pairs.append((leaf, slot_left))
+    # XLA is told of the leaves by their positions, which come in ascending order.
+    pairs.sort()
+    taken = {slot for _, slot in pairs}
+    order = [slot for _, slot in pairs] + [slot for slot in slots if slot not in taken]
+    return tuple(order), tuple(leaf for leaf, _ in pairs)

@@ -1,0 +1,299 @@
+"""Compiled programs by structure: the same segment is compiled once."""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Callable, Sequence
+from contextlib import nullcontext
+from functools import partial
+from typing import Any
+
+import jax
+
+from mixnet.context import Context
+from mixnet.graph.graph import Graph
+from mixnet.ops.lowering.convolution import CONVOLUTION
+from mixnet.passes import pipeline
+from mixnet.passes.facts import Facts
+from mixnet.private_jax.programs import bare_call
+from mixnet.runtime.compile import background, disk_cache
+from mixnet.runtime.compile import watch as compile_watch
+from mixnet.runtime.compile.ahead import compile_for, forgetters, make_room
+from mixnet.runtime.compile.lower import lower
+from mixnet.runtime.compile.options import can_be_written, compiler_options
+from mixnet.runtime.devices.host_memory import keep_freed_memory
+from mixnet.runtime.interpret import interpreter as interpret
+from mixnet.runtime.interpret import patience
+from mixnet.runtime.interpret.interpreter import Interpreter
+from mixnet.runtime.programs import first_sight, prepared
+from mixnet.runtime.value.counters import count
+from mixnet.runtime.value.value import Spec
+
+HOT_RUNS = 50
+"""Runs after which a program with convolutions may become one that cannot be kept on disk."""
+
+
+MOST_PROGRAMS = 3000
+"""Programs that are kept; then the older half of them is forgotten."""
+
+
+class Program:
+    """A program of the cache, which may become another after some runs.
+
+    Args:
+        call: ``(scalars, *arrays) -> live outputs``.
+        runs: runs that are left until it does; 0: never.
+        change: what makes it the other one: gets the program, its key and a segment.
+    """
+
+    __slots__ = ("call", "change", "runs")
+
+    def __init__(
+        self,
+        call: Callable[..., Any],
+        runs: int = 0,
+        change: Callable[[Program, Any, Any], None] | None = None,
+    ):
+        self.call, self.runs, self.change = call, runs, change
+
+
+disk_cache.use()
+_programs: dict[Any, Program] = {}
+_preparations: dict[Any, prepared.Preparation] = {}  # first parts of programs that were cut in two
+
+
+def executable(key: Any, segment: Any) -> Callable[..., Any]:
+    """How a segment runs: the compiled program ``(scalars, *arrays) -> live outputs``, or what stands for it.
+
+    Args:
+        key: ``(program, live slots, donated leaves, context, numbers of leaves and of scalars)``; equal keys
+            mean equal programs.
+        segment: where the graph is taken from when the key is new.
+    """
+    program = _programs.get(key)
+    if program is not None:
+        count("cache_hits", operations=len(key[0]))
+        if program.change is not None:
+            program.runs -= 1
+            if program.runs <= 0 or _is_not_wanted(program):
+                _change(program, key, segment)
+        return program.call
+    operations, slots, _, context, _ = key
+    count("operations", len(operations))
+    on_cpu = context.device.platform == "cpu"
+    if on_cpu:
+        keep_freed_memory()
+    program = _interpreted(key, segment) if on_cpu and patience.interprets() else None
+    if program is None:
+        if first_sight.runs_by_operator(key, operations):
+            return first_sight.stepwise(operations, slots)
+        program = Program(segment)
+        _compile_whole(program, key, segment)
+    if len(_programs) >= MOST_PROGRAMS:
+        forget_older_half()
+        gc.collect()
+    _programs[key] = program
+    return program.call
+
+
+def _is_not_wanted(program: Program) -> bool:
+    """Whether it is interpreted where everything shall be compiled."""
+    return not patience.interprets() and isinstance(program.call, Interpreter)
+
+
+def _change(program: Program, key: Any, segment: Any) -> None:
+    """Make the program the other one; by one thread of those that run it."""
+    change, program.change = program.change, None
+    if change is None:
+        return
+    try:
+        change(program, key, segment)
+    except BaseException:  # an interrupt: the next run does it
+        program.change = change
+        raise
+
+
+def _interpreted(key: Any, segment: Any) -> Program | None:
+    """The program without a compiler, for as many runs as compiling would cost; None for no run."""
+    operations, slots, _, context, _ = key
+    interpreter = Interpreter(operations, slots, [value.spec for value in segment.leaves], context)
+    asked = any(item[0].op.graph is not None for item in operations)
+    runs = patience.interpreted_runs(interpreter.work, interpreter.compiling, asked)
+    return Program(interpreter, runs, _compile_behind) if runs else None
+
+
+def _compile_behind(program: Program, key: Any, segment: Any) -> None:
+    """Compile on another thread, and take over after some more runs."""
+    if not patience.interprets():
+        _compile_whole(program, key, segment)
+        return
+    interpreter = program.call
+    assert isinstance(interpreter, Interpreter)
+    source = Source(segment, key[1])
+    future = background.submit(partial(_compiled, key, source, False))
+
+    def take_over(program: Program, key: Any, segment: Any) -> None:
+        _set_compiled(program, key, segment, future.result)
+
+    program.runs = patience.runs_meanwhile(interpreter.work, interpreter.compiling)
+    program.change = take_over
+
+
+def _compile_whole(program: Program, key: Any, segment: Any) -> None:
+    """Compile while everybody waits."""
+    _set_compiled(program, key, segment, partial(_compiled, key, Source(segment, key[1]), False))
+
+
+def _set_compiled(
+    program: Program, key: Any, segment: Any, compiled: Callable[[], tuple[Any, bool]]
+) -> None:
+    """Make it the compiled one."""
+    with compile_watch.told(segment.source, key):
+        program.call, may_heat = compiled()
+    program.runs, program.change = (HOT_RUNS, _heat) if may_heat else (0, None)
+
+
+def _heat(program: Program, key: Any, segment: Any) -> None:
+    """Compile the program as one that runs often, if that makes it another."""
+    source = Source(segment, key[1])
+    graph = graph_of(key, source, hot=True)
+    if not can_be_written(graph):
+        program.call = _compile(graph, key, source)
+
+
+class Source:
+    """What a program is compiled from, of a segment: that has let go of it when others compile.
+
+    Args:
+        segment: before it has run.
+        slots: the outputs asked for.
+    """
+
+    def __init__(self, segment: Any, slots: Any):
+        self.graph: Graph = segment.graph(slots)
+        self.specs = [value.spec for value in segment.leaves]
+        self.scalars = len(segment.scalars)
+
+
+def _compiled(key: Any, source: Source, hot: bool) -> tuple[Callable[..., Any], bool]:
+    """The program, and whether it may become another if it runs often."""
+    graph = graph_of(key, source, hot)
+    convolves = can_be_written(graph) and any(node.op is CONVOLUTION for node in graph.nodes)
+    return _compile(graph, key, source), convolves
+
+
+def graph_of(key: Any, source: Source, hot: bool) -> Graph:
+    """What a program computes, after all passes.
+
+    Args:
+        key: see :func:`executable`.
+        source: what was recorded.
+        hot: whether it runs often.
+    """
+    context = key[3]
+    specs = [(spec.shape, spec.dtype) for spec in source.specs]
+    return pipeline.run(source.graph, "segment", Facts(context.device.platform, specs, hot))
+
+
+def _compile(graph: Graph, key: Any, source: Source) -> Callable[..., Any]:
+    _, _, donated, context, _ = key
+    specs = source.specs
+    # What a program takes over it takes over at once: it stays whole.
+    found = None if donated else prepared.cut(graph)
+    if found is None:
+        return _program(graph, source.scalars, specs, context, donated)
+    given = [specs[i] for i in found.places]
+    first = lower(found.first)
+    with jax.enable_x64(True):
+        structs: Any = jax.eval_shape(lambda *arrays: first(arrays, ()), *[s.struct for s in given])
+    made = [Spec.of(each.shape, each.dtype, context) for each in structs]
+    which = found.key, tuple(given)
+    if which not in _preparations:
+        _preparations[which] = prepared.Preparation(_program(found.first, 0, given, context))
+    rest = _program(found.rest, source.scalars, [*specs, *made], context)
+    return prepared.Prepared(_preparations[which], rest, found.places)
+
+
+def _program(
+    graph: Graph, scalars: int, specs: Sequence[Spec], context: Context, donated: Sequence[int] = ()
+) -> Callable[..., Any]:
+    run = lower(graph)
+
+    def call(scalars: Any, *arrays: Any) -> list[Any]:
+        return run(arrays, scalars)
+
+    count("programs_compiled")
+    options = compiler_options(graph, context.device.platform)
+    with nullcontext() if can_be_written(graph) else disk_cache.kept_out():
+        return compile_for(call, scalars, specs, context, donated, options)
+
+
+class JointPrograms:
+    """Programs over several devices: see :mod:`mixnet.runtime.record.joint`."""
+
+    def __init__(self) -> None:
+        self.known: dict[Any, Any] = {}
+
+    @staticmethod
+    def compile(
+        function: Callable[..., Any],
+        structs: Sequence[Any],
+        donated: Sequence[int],
+        graph: Graph,
+        platform: str,
+    ) -> Callable[..., Any]:
+        """The program of ``function(scalars, *arrays)`` of arrays that lie over devices.
+
+        Args:
+            function: over a mesh.
+            structs: of the scalars and the arrays, with how they lie.
+            donated: numbers of the arrays whose buffers it may take over.
+            graph: what each device computes.
+            platform: of the devices.
+        """
+        make_room()
+        jitted = jax.jit(
+            function,
+            donate_argnums=tuple(1 + i for i in donated),
+            keep_unused=True,
+            compiler_options=dict(compiler_options(graph, platform)),
+        )
+        with nullcontext() if can_be_written(graph) else disk_cache.kept_out():
+            return bare_call(jitted.lower(*structs).compile())
+
+
+joint_programs = JointPrograms()
+
+
+def forget_older_half() -> None:
+    """Forget the programs that were compiled first, to be read from disk if one is needed again."""
+    joint_programs.known.clear()
+    for key in list(_programs.copy())[: len(_programs) // 2]:
+        _programs.pop(key, None)
+    _preparations.clear()
+    first_sight.clear()
+    interpret.clear()
+
+
+forgetters.append(forget_older_half)
+
+
+def is_compiled(key: tuple[Any, ...]) -> bool:
+    """Whether there is a program, whatever it donates.
+
+    Args:
+        key: ``(program, live slots, context)``.
+    """
+    programs = _programs.copy()  # at once: a finalizer may run a program meanwhile
+    return any(
+        (each[0], each[1], each[3]) == key and not isinstance(program.call, Interpreter)
+        for each, program in programs.items()
+    )
+
+
+def clear() -> None:
+    """Forget all compiled programs."""
+    joint_programs.known.clear()
+    _programs.clear()
+    _preparations.clear()
+    first_sight.clear()

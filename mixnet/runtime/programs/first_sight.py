@@ -1,0 +1,114 @@
+"""How a segment that was never seen runs: compiled whole, or operator by operator.
+
+Compiling costs a few milliseconds an operation. A cell of new operations is cheapest as one
+program; a long loop that repeats few operations is cheaper with a program for each of them, until
+the same segment comes again and is worth one of its own. The choice is by estimate, with figures
+that were measured (docs/concepts/lazy.md).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from mixnet.runtime.compile.ahead import compile_for
+from mixnet.runtime.value.counters import count
+
+SINGLE_SECONDS = 0.020
+"""To compile a program of one operation."""
+WHOLE_SECONDS = 0.020
+"""To compile a program, beside its operations."""
+EACH_SECONDS = 0.0035
+"""To compile one more operation of a program."""
+DISPATCH_SECONDS = 0.00003
+"""To run a program of one operation that is compiled."""
+
+_seen: set[int] = set()  # hashes of keys that ran operator by operator
+_singles: dict[Any, Callable[..., Any]] = {}  # call -> its compiled program
+
+
+def runs_by_operator(key: Any, program: Sequence[tuple[Any, ...]]) -> bool:
+    """Whether a segment, new to the cache, is to run operator by operator this time.
+
+    Never twice: the second time it is compiled. Segments with a whole graph in them, a hybridized
+    block, are compiled at once.
+
+    Args:
+        key: the segment's key in the cache of programs.
+        program: its operations.
+    """
+    number = hash(key)
+    if number in _seen:
+        return False
+    operations = len(program)
+    if operations * EACH_SECONDS < SINGLE_SECONDS:
+        return False
+    calls = {item[0] for item in program}
+    if any(call.op.graph is not None for call in calls):
+        return False
+    new = sum(call not in _singles for call in calls)
+    stepwise = new * SINGLE_SECONDS + operations * DISPATCH_SECONDS
+    if stepwise >= WHOLE_SECONDS + operations * EACH_SECONDS:
+        return False
+    _seen.add(number)
+    return True
+
+
+def stepwise(program: Sequence[tuple[Any, ...]], slots: Sequence[int]) -> Callable[..., Any]:
+    """A function ``(scalars, *arrays) -> arrays of slots`` that runs one operation at a time.
+
+    Args:
+        program: operations with the slots of their inputs, as a segment has them.
+        slots: the outputs asked for.
+    """
+    last: dict[int, int] = {}  # slot -> the last operation that reads it
+    for number, item in enumerate(program):
+        for place in item[1:]:
+            last[place] = number
+    kept = set(slots)
+
+    def run(scalars: Any, *arrays: Any) -> list[Any]:
+        count("run_by_operator", len(program))
+        known: dict[int, Any] = {-1 - i: array for i, array in enumerate(arrays)}
+        slot = at = 0
+        for number, item in enumerate(program):
+            call = item[0]
+            given = [known[place] for place in item[1:]]
+            numbers = scalars[at : at + call.num_scalars]
+            at += call.num_scalars
+            results = _single(call)(numbers, *given)
+            for result in results:
+                if slot in last or slot in kept:
+                    known[slot] = result
+                slot += 1
+            for place in item[1:]:
+                if place >= 0 and last[place] == number and place not in kept:
+                    known.pop(place, None)
+        return [known[each] for each in slots]
+
+    return run
+
+
+_MOST_SINGLES = 2000
+"""Programs of one operation that are kept: each has a few of the memory maps of a process."""
+
+
+def _single(call: Any) -> Callable[..., Any]:
+    found = _singles.get(call)
+    if found is None:
+        count("programs_compiled")
+        op, statics, length = call.op, call.statics, call.num_scalars
+
+        def program(scalars: Any, *arrays: Any) -> tuple:
+            return op.apply(statics, arrays, [scalars[i] for i in range(length)])
+
+        if len(_singles) >= _MOST_SINGLES:
+            _singles.clear()
+        found = _singles[call] = compile_for(program, length, call.specs, call.context)
+    return found
+
+
+def clear() -> None:
+    """Forget what was seen."""
+    _seen.clear()
+    _singles.clear()

@@ -1,0 +1,142 @@
+"""What a prediction computes from its weights alone: computed once, and kept while they stay the same.
+
+A normalization that is folded into the convolution before it makes new weights, as large as the old ones;
+they are the same in every call until somebody trains. So a program is cut in two: one makes them, the
+other reads them. Kept are they as long as the very arrays live that they were made from: an update of
+the parameters lets go of both.
+"""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from mixnet.graph.graph import Graph
+from mixnet.graph.node import Entry, Node
+from mixnet.ops.lowering.batch_norm import FOLD
+from mixnet.ops.lowering.integers import WEIGHTS
+
+_NO_SCALARS = np.zeros(0, np.float64)
+_RESULTS: dict[Any, int] = {FOLD: 2, WEIGHTS: 3}
+"""What makes weights of weights, and how many arrays it gives."""
+
+
+class Cut:
+    """A graph cut in two.
+
+    Args:
+        first: makes the weights; its inputs are some of the whole graph's.
+        rest: has the inputs of the whole, and then one for each head of ``first``.
+        places: numbers of the inputs of ``first`` among those of the whole.
+    """
+
+    def __init__(self, first: Graph, rest: Graph, places: Sequence[int]):
+        self.first, self.rest, self.places = first, rest, tuple(places)
+
+    @property
+    def key(self) -> Any:
+        """What ``first`` computes: equal keys mean equal programs, for inputs of equal shapes."""
+        number = {node: i for i, node in enumerate(self.first.inputs)}
+        return tuple(
+            (
+                head.node.op.name,
+                head.index,
+                head.node.statics,
+                tuple(number[e.node] for e in head.node.inputs),
+            )
+            for head in self.first.heads
+        )
+
+
+def cut(graph: Graph) -> Cut | None:
+    """Take what folds weights out of a graph; None if there is nothing of the kind."""
+    variables = set(graph.inputs)
+    folds = [
+        node
+        for node in graph.nodes
+        if node.op in _RESULTS and all(entry.node in variables for entry in node.inputs)
+    ]
+    if not folds:
+        return None
+    place = {node: i for i, node in enumerate(graph.inputs)}
+    read = sorted({place[entry.node] for node in folds for entry in node.inputs})
+    own = {graph.inputs[i]: Node(None, name=graph.inputs[i].name) for i in read}
+    heads, stand_ins = [], {}
+    for node in folds:
+        inputs = tuple(Entry(own[entry.node]) for entry in node.inputs)
+        copy = node.replaced(inputs)
+        for index in range(_RESULTS[node.op]):
+            heads.append(Entry(copy, index))
+            stand_ins[Entry(node, index)] = Node(None, name=f"{node.name}_{index}")
+    made = set(folds)
+
+    def change(node: Node, inputs: tuple[Entry, ...]) -> Node | tuple[Entry, ...]:
+        if node not in made:
+            return node.replaced(inputs)
+        return tuple(Entry(stand_ins[Entry(node, i)]) for i in range(_RESULTS[node.op]))
+
+    changed = graph.rebuild(change)
+    rest = Graph(
+        changed.heads, (*graph.inputs, *stand_ins.values()), graph.num_outputs, graph.states
+    )
+    return Cut(Graph(tuple(heads), tuple(own.values())), rest, read)
+
+
+class _Kept:
+    """Results, and the arrays that they were made from, which this does not hold."""
+
+    def __init__(
+        self, arrays: Sequence[Any], results: Sequence[Any], forget: Callable[[Any], None]
+    ):
+        self.sources = [weakref.ref(each, forget) for each in arrays]
+        self.results = results
+
+    def is_of(self, arrays: Sequence[Any]) -> bool:
+        """Whether they were made from these arrays."""
+        return all(source() is array for source, array in zip(self.sources, arrays, strict=True))
+
+
+class Preparation:
+    """Makes weights, and keeps them; one for all programs that make theirs in the same way.
+
+    So programs of one network for batches of several sizes share them.
+
+    Args:
+        call: ``(scalars, *arrays) -> weights``.
+    """
+
+    def __init__(self, call: Callable[..., Any]):
+        self._call = call
+        self.kept: dict[tuple[int, ...], _Kept] = {}
+
+    def __call__(self, arrays: Sequence[Any]) -> Sequence[Any]:
+        """The weights made of these arrays."""
+        key = tuple(map(id, arrays))
+        found = self.kept.get(key)
+        if found is None or not found.is_of(arrays):
+            results = self._call(_NO_SCALARS, *arrays)
+            found = self.kept[key] = _Kept(arrays, results, partial(self._forget, key))
+        return found.results
+
+    def _forget(self, key: tuple[int, ...], source: Any) -> None:
+        self.kept.pop(key, None)
+
+
+class Prepared:
+    """Calls a program that was cut in two.
+
+    Args:
+        first: makes the weights.
+        rest: ``(scalars, *arrays, *weights) -> results``.
+        places: numbers of the arrays that ``first`` reads.
+    """
+
+    def __init__(self, first: Preparation, rest: Callable[..., Any], places: tuple[int, ...]):
+        self._first, self._rest, self._places = first, rest, places
+
+    def __call__(self, scalars: Any, *arrays: Any) -> Any:
+        return self._rest(scalars, *arrays, *self._first([arrays[i] for i in self._places]))

@@ -1,0 +1,1 @@
+"""Recording: operations become segments, and segments run when a value is needed."""

@@ -1,0 +1,94 @@
+"""Copies between devices and the host: tasks of the engine, as everything that runs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import jax
+import numpy as np
+
+from mixnet.context import Context
+from mixnet.engine.current import current
+from mixnet.engine.timeline import timeline
+from mixnet.graph.node import Entry, Node
+from mixnet.passes.place_devices import CrossDeviceCopy
+from mixnet.runtime.record.host import copied
+from mixnet.runtime.record.record import array_of
+from mixnet.runtime.value.later import later
+from mixnet.runtime.value.state import is_on_host, state
+from mixnet.runtime.value.value import Spec, Value
+
+# Another thing in a process that is forked, see ``forked``.
+read: Any = np.array
+wait: Any = jax.block_until_ready
+
+
+def to_host(value: Value, reason: str) -> np.ndarray:
+    """A NumPy array with a copy of the content.
+
+    What is computed waits for nothing, so it is copied right here; while the timeline is on the
+    engine does it, to have a row of it.
+
+    Args:
+        value: computed or pending.
+        reason: counted if a pending segment runs for it; the name of the copy.
+    """
+    array = array_of(value, reason)
+    if not timeline.on:
+        return read(array)
+    found: list[np.ndarray] = []
+    reads = () if value.var is None else (value.var,)
+    current.engine.push_sync(
+        lambda: found.append(read(array)), reads, (), f"copy:{value.spec.context}", name=reason
+    )
+    return found[0]
+
+
+class RecordedCopy(CrossDeviceCopy):
+    """The copy as it stands on a tape: it runs between programs, not in one."""
+
+    def run_values(self, statics: Any, values: Sequence[Value]) -> list[Value]:
+        """The value on the device that ``statics`` names second."""
+        return [_start(values[0], statics[1])]
+
+
+RECORDED = RecordedCopy()
+
+
+def copy_across(value: Value, context: Context) -> Value:
+    """A value on another context; while recording, with a place on the tape if ``value`` has one.
+
+    The gradient of a copy is the copy of the gradient back.
+    """
+    if is_on_host():
+        found = copied(value, context)
+        if found is not None:
+            return found
+    made = _start(value, context)
+    if state.recording and value.node is not None:
+        statics = (value.spec.context, context)
+        inputs = (Entry(value.node, value.index),)
+        made.node = Node(RECORDED, statics, (), inputs, RECORDED.name, None, (value,))
+        made.index = 0
+    return made
+
+
+def _start(value: Value, context: Context) -> Value:
+    """The copy of a value; it starts when the value is computed.
+
+    Args:
+        value: computed or pending; of one that is being traced there is nothing to copy.
+        context: where to.
+    """
+    spec = Spec.of(value.spec.shape, value.spec.dtype, context)
+
+    def copy(arrays: list[Any]) -> list[Any]:
+        with jax.enable_x64(True):
+            return [jax.device_put(arrays[0], context.device)]
+
+    shared = value.spec.context.device is context.device  # one buffer, two values
+    name = f"copy {value.spec.context} to {context}"
+    (made,) = later(name, (value,), (spec,), copy, f"copy:{context}")
+    made.shared = shared
+    return made

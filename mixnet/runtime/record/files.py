@@ -1,0 +1,98 @@
+"""Files under the engine's order: reads and writes of one path take turns, also asynchronous ones."""
+
+from __future__ import annotations
+
+import os
+import weakref
+from collections.abc import Callable, Iterable
+from typing import TypeVar
+
+from mixnet.engine.current import current
+from mixnet.engine.engine import is_told
+from mixnet.engine.variable import Var
+from mixnet.runtime.value.later import variables_of
+from mixnet.runtime.value.value import Value
+
+Found = TypeVar("Found")
+_variables: weakref.WeakValueDictionary[str, _FileVar] = weakref.WeakValueDictionary()
+
+
+class _FileVar(Var):
+    __slots__ = ("__weakref__",)
+
+
+def variable(path: str | os.PathLike[str]) -> Var:
+    """The variable of a file: the same for every name of the path, and called by the first of them."""
+    key = os.path.realpath(path)
+    found = _variables.get(key)
+    if found is None:
+        found = _variables[key] = _FileVar(os.fsdecode(path))
+    return found
+
+
+class Saving:
+    """A file that is being written; ``wait()`` for it.
+
+    Args:
+        path: of the file.
+        var: the file's variable.
+    """
+
+    def __init__(self, path: str, var: Var):
+        self.path = path
+        self._var = var
+        self._version = var.pushed
+
+    @property
+    def done(self) -> bool:
+        """Whether the file is complete, or writing it has failed."""
+        return self._var.version >= self._version
+
+    def wait(self) -> None:
+        """Return when the file is complete.
+
+        Raises:
+            Exception: what kept it from being written; also raised by ``mx.nd.waitall()``.
+        """
+        current.engine.wait_for_var(self._var)
+
+    def __repr__(self) -> str:
+        return f"<Saving {self.path!r}: {'done' if self.done else 'on its way'}>"
+
+
+def write(
+    path: str | os.PathLike[str], work: Callable[[], None], values: Iterable[Value], wait: bool
+) -> Saving | None:
+    """Let the engine run ``work``, which writes a file.
+
+    Args:
+        path: of the file.
+        work: called by an I/O worker when the values are computed.
+        values: what it writes.
+        wait: return when the file is complete; else at once, with a handle.
+    """
+    name = os.fspath(path)
+    var = variable(path)
+    reads = variables_of(list(values), "save")
+    if wait:
+        current.engine.push_sync(work, reads, (var,), "io", name=f"save {name}")
+        return None
+    current.engine.push(work, reads, (var,), "io", name=f"save {name}")
+    return Saving(name, var)
+
+
+def read(path: str | os.PathLike[str], work: Callable[[], Found]) -> Found:
+    """What ``work`` returns, run when all that was to write the file has done so.
+
+    Raises:
+        Exception: what kept the file from being written, unless the program knows of it: then what is
+            read is the file as it was before.
+    """
+    found: list[Found] = []
+    var = variable(path)
+    if is_told(var.error):
+        var.error = None
+    current.engine.push_sync(
+        lambda: found.append(work()), (var,), (), "io", name=f"load {os.fspath(path)}"
+    )
+    return found[0]

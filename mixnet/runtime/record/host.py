@@ -1,0 +1,229 @@
+"""Computing on the host: operations of a thread run at once, on NumPy arrays.
+
+Samples of a data loader are made this way: each has another shape and a few small operations, so
+that compiling programs for them would take longer than anything else; and worker processes have
+no devices at all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+
+from mixnet.base import ContextError, MXNetError
+from mixnet.context import Context
+from mixnet.ops.lowering.host import ON_HOST
+from mixnet.ops.random.threefry import fold_in
+from mixnet.runtime.interpret import on_numpy
+from mixnet.runtime.record.record import array_of, record
+from mixnet.runtime.value.call import explained
+from mixnet.runtime.value.state import state
+from mixnet.runtime.value.value import Spec, Value, adopt
+
+
+class HostRun:
+    """Stands where a thread has its trace: operations run at once, and nothing is recorded.
+
+    Args:
+        alone: this process has no devices: an operation that NumPy cannot do is an error. Else
+            it runs on its device as always.
+    """
+
+    host = True
+
+    def __init__(self, alone: bool = False):
+        self.alone = alone
+
+    def run(
+        self,
+        op: Any,
+        statics: Any,
+        scalars: tuple[float, ...],
+        values: Sequence[Value],
+        context: Context | None,
+    ) -> list[Value]:
+        """The outputs of one operation, computed."""
+        if state.recording and not self.alone:
+            return self._elsewhere(op, statics, scalars, values, context)
+        where = context or values[0].spec.context.compute
+        arrays = [self.array(value) for value in values]
+        rule = ON_HOST.get(op.name)
+        if rule is not None:
+            if op.takes_key:
+                *given, stream = arrays
+                keywords = op.keywords(statics, scalars[:-1])
+                found = rule(
+                    *given, key=fold_in(stream[:2], int(stream[2]) + int(scalars[-1])), **keywords
+                )
+            else:
+                found = rule(*arrays, **op.keywords(statics, scalars))
+            if found is not NotImplemented:
+                outputs = found if isinstance(found, tuple) else (found,)
+                return [host_value(each, where) for each in outputs]
+        program = _program(op, statics, len(scalars), values)
+        if program is None:
+            return self._elsewhere(op, statics, scalars, values, context)
+        found = program(*arrays, *[np.float64(each) for each in scalars])
+        return [host_value(each, where) for each in found]
+
+    def array(self, value: Value) -> np.ndarray:
+        """The content of a value as a NumPy array, which nobody may write to."""
+        array = value.array
+        if type(array) is np.ndarray:
+            return array
+        if self.alone:
+            if array is None or value.spec.context.device_type == "gpu":
+                raise MXNetError(
+                    f"An array on {value.spec.context} of the main process was read in a worker "
+                    f"process of a DataLoader, which has no devices. Keep the data of a dataset on "
+                    f"the CPU, or take DataLoader(..., thread_pool=True)."
+                )
+        elif array is None:
+            with _off():
+                array = array_of(value)
+        return np.asarray(array)
+
+    def _elsewhere(
+        self,
+        op: Any,
+        statics: Any,
+        scalars: tuple[float, ...],
+        values: Sequence[Value],
+        context: Context | None,
+    ) -> list[Value]:
+        """Run an operation on its device after all."""
+        if self.alone:
+            raise MXNetError(
+                f"{op.name} needs a device, and worker processes of a DataLoader have none: they "
+                f"compute with NumPy. Use NumPy for it in the dataset or in batchify_fn, or take "
+                f"DataLoader(..., thread_pool=True) or num_workers=0."
+            )
+        with _off():
+            return record(op, statics, scalars, tuple(values), context)
+
+
+def host_value(array: Any, context: Context) -> Value:
+    """A value around a NumPy array that nobody writes to any more."""
+    array = np.asarray(array)
+    value = Value(Spec.of(array.shape, array.dtype, context), array)
+    value.shared = True  # arrays share memory, as views do: it is never reused for results
+    return value
+
+
+def on_device(value: Value) -> Value:
+    """The value on its device, if a host computed it; else itself.
+
+    Its memory is kept where the device can use that: nobody writes to it.
+    """
+    array = value.array
+    if type(array) is not np.ndarray:
+        return value
+    with _off():
+        found = adopt(array, value.spec.context)
+    found.shared = True  # others may see the memory
+    return found
+
+
+def check_context(context: Context) -> None:
+    """Raise if a worker process is to put an array on a device.
+
+    Raises:
+        ContextError: the device is a GPU.
+    """
+    if context.device_type == "gpu":
+        raise ContextError(
+            f"A worker process of a DataLoader cannot put an array on {context}: it has no "
+            f"devices. Move batches in the training loop, with as_in_context()."
+        )
+
+
+def copied(value: Value, context: Context) -> Value | None:
+    """``value`` on another context, if this thread computes on the host and needs no device."""
+    if state.trace.alone:
+        check_context(context)
+    elif context.device_type == "gpu" or value.spec.context.device_type == "gpu":
+        return None
+    return host_value(state.trace.array(value), context)
+
+
+@contextmanager
+def on_host(alone: bool = False) -> Iterator[None]:
+    """Scope in which this thread computes with NumPy; nothing changes within a trace.
+
+    What autograd records stops here: a tape inside is one of its own.
+
+    Args:
+        alone: this process has no devices.
+    """
+    before, recording = state.trace, state.recording
+    if before is not None:
+        yield
+        return
+    state.trace, state.recording = HostRun(alone), False
+    try:
+        yield
+    finally:
+        state.trace, state.recording = before, recording
+
+
+def put_on_device(found: Any) -> None:
+    """Bring the arrays in nested lists, tuples and dictionaries from the host to their devices."""
+    if isinstance(found, (list, tuple)):
+        for each in found:
+            put_on_device(each)
+    elif isinstance(found, dict):
+        for each in found.values():
+            put_on_device(each)
+    elif type(getattr(getattr(found, "_value", None), "array", None)) is np.ndarray:
+        link = found._link
+        if link is None or link.base is None:  # else: a view, which reads its base
+            found._value = on_device(found._value)
+
+
+@contextmanager
+def _off() -> Iterator[None]:
+    before, state.trace = state.trace, None
+    try:
+        yield
+    finally:
+        state.trace = before
+
+
+_programs: dict[Any, Callable[..., list[np.ndarray]] | None] = {}
+_MOST_PROGRAMS = 4096
+"""Programs that are kept: images have many shapes."""
+
+
+def _program(
+    op: Any, statics: Any, scalars: int, values: Sequence[Value]
+) -> Callable[..., list[np.ndarray]] | None:
+    """The operator for arrays of these specs on NumPy; None if it cannot run there."""
+    specs = tuple([value.spec for value in values])
+    key = (op, statics, scalars, specs)
+    if key in _programs:
+        return _programs[key]
+    if op.calls_python:
+        return None
+    count = len(specs)
+    structs = [spec.struct for spec in specs]
+
+    def apply(*arrays: Any) -> Any:
+        return op.apply(statics, list(arrays[:count]), list(arrays[count:]))
+
+    try:
+        made: Any = on_numpy.compiled(apply, *structs, *[_SCALAR] * scalars)
+    except on_numpy.NoRuleError:
+        made = None
+    except Exception as error:
+        problem = explained(op, statics, specs, error)
+        raise problem from problem.__cause__
+    if len(_programs) >= _MOST_PROGRAMS:
+        _programs.clear()
+    _programs[key] = made
+    return made
+
+
+_SCALAR = np.float64(0)

@@ -1,0 +1,476 @@
+"""One program over several devices: what is pending on each of them, the sums over all, and what follows.
+
+Devices that train on parts of a batch record the same operations, each in a segment of its own. ``sums_over``
+puts sums over the devices into these segments, ``JointStep.follow`` repeats on the other devices what the first
+one records from then on, and ``JointStep.hand_over`` gives all of them to the engine as one program of XLA over
+a mesh of the devices: nothing waits in between, and XLA sees backward, sums and updates together.
+"""
+
+from __future__ import annotations
+
+import threading
+import weakref
+from collections import defaultdict
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any
+
+import jax
+import numpy as np
+from jax.core import ShapedArray
+from jax.sharding import NamedSharding, PartitionSpec
+
+from mixnet.base import MXNetError
+from mixnet.context import Context
+from mixnet.engine.current import current
+from mixnet.engine.task import Done
+from mixnet.engine.timeline import timeline
+from mixnet.engine.variable import Var
+from mixnet.ops.operator import Operator
+from mixnet.ops.schema.over_devices import Exchange
+from mixnet.ops.tracing.traced import Known
+from mixnet.private_jax.arrays import assembled
+from mixnet.runtime.compile.lower import lower
+from mixnet.runtime.devices.collective import (
+    _sharding,
+    _sum,
+    broadcast,
+    exchange_variables,
+    last_exchange,
+)
+from mixnet.runtime.programs.executable_cache import Source, graph_of, joint_programs
+from mixnet.runtime.record.record import open_segment, record
+from mixnet.runtime.record.segment import Segment
+from mixnet.runtime.value.call import MOST_CALLS, Call, make_call
+from mixnet.runtime.value.counters import count
+from mixnet.runtime.value.state import state
+from mixnet.runtime.value.value import Spec, Value
+
+
+class SumsOver(Operator):
+    """The operator that sums each of its inputs over all devices of a team; only a joint program has it.
+
+    Args:
+        exchange: makes the sums, with collectives along ``AXIS``.
+    """
+
+    name = "sums_over_devices"
+
+    def __init__(self, exchange: Exchange):
+        super().__init__()
+        self.exchange = exchange
+
+    def num_outputs(self, statics: Any = (), num_inputs: int = 0) -> int:
+        """As many as inputs."""
+        return int(statics[0])
+
+    def output_specs(self, statics: Any, inputs: Sequence[Known]) -> list[Known]:
+        """Those of the inputs."""
+        return list(inputs)
+
+    def apply(self, statics: Any, arrays: Sequence[Any], scalars: Sequence[Any] = ()) -> tuple:
+        """The sums."""
+        return tuple(self.exchange(arrays))
+
+
+class Team:
+    """Devices that run joint programs together; here those of one process.
+
+    Args:
+        contexts: of this process, no two on one device.
+    """
+
+    donates = True  # whether a program may take over buffers of its inputs
+
+    def __init__(self, contexts: Sequence[Context]):
+        self.contexts = tuple(contexts)
+        self.devices = tuple(context.device for context in contexts)
+        self.sharding: NamedSharding = _sharding(self.devices)
+        self.size = len(contexts)  # devices of all processes
+        self.sums = SumsOver(_sum)
+
+    def whole(self, struct: jax.ShapeDtypeStruct, parts: list[Any]) -> Any:
+        """The array over all devices of which these are the parts here."""
+        return _assembled(struct, parts)
+
+    def parts(self, whole: Any) -> list[Any]:
+        """The parts of an array on the devices here, in their order."""
+        return [whole.addressable_data(place) for place in range(len(self.devices))]
+
+    def call(self, program: Callable[..., Any], scalars: Any, wholes: list[Any]) -> list[Any]:
+        """Run a program; the results may be computed later."""
+        if not exchange_variables(self.devices):
+            return list(program(scalars, *wholes))
+        last_exchange.wait()
+        results = program(scalars, *wholes)
+        last_exchange.results = list(results)
+        return list(results)
+
+    def start(
+        self, run: Callable[[], None], reads: Sequence[Var], writes: Sequence[Var], name: str
+    ) -> None:
+        """Run a task that runs a joint program: here, if all that it reads is there, since XLA does not wait.
+
+        Otherwise the engine runs it later.
+        """
+        engine, turns = current.engine, exchange_variables(self.devices)
+        if not reads:
+            engine.run_quietly(
+                engine.claim(run, (), (*writes, *turns), "communication", name=name, resumable=True)
+            )
+            return
+
+        # Who has the turn must wait for nothing that somebody else, who waits for the turn, computes: see ``later``.
+        def run_and_end(done: Done) -> None:
+            try:
+                run()
+            except BaseException as error:
+                done(error)
+                raise
+            done(None)
+
+        def start(done: Done) -> None:
+            engine.push(partial(run_and_end, done), (), turns, "communication", name=name)
+
+        def asked(seconds: float) -> None:
+            for turn in turns:
+                engine.settle(turn)
+
+        engine.push_async(start, reads, writes, "communication", 0, name, asked)
+
+    def fail(self, error: BaseException) -> None:
+        """Take note that what a program reads could not be computed."""
+
+
+class JointStep:
+    """The segments of all devices of a team, from the sums on until they are handed over.
+
+    Args:
+        team: the devices.
+    """
+
+    def __init__(self, team: Team):
+        self.team = team
+        self.segments = [open_segment(context) for context in team.contexts]
+        if not _are_alike(self.segments):  # what is pending runs by itself, on each device
+            for segment in self.segments:
+                segment.finish("devices that differ", wait=False)
+            self.segments = [open_segment(context) for context in team.contexts]
+        self._handed_over = threading.Event()
+        self._owner = threading.get_ident()
+
+    # ---- recording ------------------------------------------------------------------------------
+
+    def sums(self, rows: Sequence[Sequence[Value]]) -> list[Value] | None:
+        """Record the sums over all devices; of each row the sum on the first device.
+
+        Args:
+            rows: values of one shape and dtype, one for each device.
+
+        Returns:
+            None where something else was recorded on a device meanwhile: then nothing is left of the sums.
+        """
+        before = [len(segment.entries) for segment in self.segments]
+        for segment in self.segments:
+            segment.joint = self
+        made = []
+        for values in zip(*rows, strict=True):
+            made.append(record(self.team.sums, (len(rows),), (), tuple(values)))
+        if all(
+            len(segment.entries) == number + 1
+            for segment, number in zip(self.segments, before, strict=True)
+        ):
+            self._followed = len(self.segments[0].entries)
+            return made[0]
+        self._leave(before)
+        return None
+
+    def _leave(self, before: Sequence[int]) -> None:
+        for segment, number in zip(self.segments, before, strict=True):
+            del segment.entries[number:]
+            segment.joint = None
+        self._handed_over.set()
+
+    def follow(self, followers: weakref.WeakKeyDictionary[Value, list[Value]]) -> None:
+        """Record on the other devices what the first one has recorded since the sums.
+
+        Args:
+            followers: for values of the first device their copies on the others, which stand for them there.
+                A value that has none gets copies. What is recorded now gets its entry.
+        """
+        first, *others = self.segments
+        entries = first.entries[self._followed :]
+        leaves = list(first.leaf_slots)
+        known = len(others[0].leaf_slots) if others else 0
+        read = sorted({slot for item, *_ in entries for slot in item[1:] if slot < 0}, reverse=True)
+        missing = [slot for slot in read if leaves[-1 - slot] not in followers and slot < -known]
+        contexts = list(self.team.contexts[1:])
+        copies = broadcast([leaves[-1 - slot] for slot in missing], [contexts for _ in missing])
+        for slot, row in zip(missing, copies, strict=True):
+            followers[leaves[-1 - slot]] = row
+        alive = {
+            value.slot: value for *_, references in entries for r in references if (value := r())
+        }
+        copies_of: dict[Value, list[Value]] = {value: [] for value in alive.values()}
+        for place, segment in enumerate(others):
+            for slot in range(-1 - known, -1 - len(leaves), -1):
+                copies_of_leaf = followers.get(leaves[-1 - slot])
+                if copies_of_leaf is None or segment.leaf(copies_of_leaf[place]) != slot:
+                    raise MXNetError(
+                        "A step over devices: their states differ."
+                    )  # see are_followed
+            for item, end, scalars, _ in entries:
+                call = _on(item[0], segment.context)
+                outputs = [
+                    Value(spec, None, segment, slot)
+                    for slot, spec in enumerate(call.outputs, end - len(call.outputs))
+                ]
+                segment.entries.append(
+                    ((call, *item[1:]), end, scalars, [weakref.ref(each) for each in outputs])
+                )
+                for output in outputs:
+                    if output.slot in alive:
+                        copies_of[alive[output.slot]].append(output)
+        followers.update(copies_of)
+
+    def are_followed(
+        self, values: Sequence[Value], followers: weakref.WeakKeyDictionary[Value, list[Value]]
+    ) -> bool:
+        """Whether values of the first device have copies on the others, read in the same places."""
+        for value in values:
+            row = followers.get(value)
+            if row is None:
+                return False
+            slot = self.segments[0].leaf_slots.get(value)
+            for copy, segment in zip(row, self.segments[1:], strict=True):
+                if segment.leaf_slots.get(copy) != slot:
+                    return False
+        return True
+
+    # ---- running --------------------------------------------------------------------------------
+
+    def wait(self) -> None:
+        """Return when the segments are handed over: for other threads, that want a value of them.
+
+        Raises:
+            MXNetError: this thread is to hand them over.
+        """
+        if threading.get_ident() == self._owner:
+            raise MXNetError(
+                "A value was asked for while a step over several devices is being recorded. Set "
+                "MIXNET_JOINT_STEP_AFTER=0, or give the Trainer update_on_kvstore=False."
+            )
+        self._handed_over.wait()
+
+    def hand_over(self) -> None:
+        """Give the segments to the engine."""
+        segments = self.segments
+        try:
+            if len({len(segment.entries) for segment in segments}) > 1:
+                raise MXNetError("A step over devices: what was recorded on them differs.")
+            count("flush:step over devices")
+            reads: list[Var] = []
+            for segment in segments:
+                reads += segment.close_jointly(f"step over {self.team.size} devices")
+            slots = tuple(sorted(set().union(*[segment._alive() for segment in segments])))
+            unheld = set.intersection(*[set(segment._unheld()) for segment in segments])
+            self.team.start(
+                partial(self._run, slots, sorted(unheld)),
+                list(dict.fromkeys(reads)),
+                [segment.var for segment in segments if segment.var is not None],
+                segments[0].var.name if segments[0].var is not None else "",
+            )
+        finally:
+            for segment in segments:
+                with segment.lock:
+                    segment._close()
+            self._handed_over.set()
+
+    def _run(self, slots: tuple[int, ...], unheld: Sequence[int]) -> None:
+        segments = self.segments
+        try:
+            try:
+                for segment in segments:
+                    segment.check_leaves()
+            except Exception as error:
+                self.team.fail(error)
+                raise
+            unheld = unheld if self.team.donates else ()
+            orders = {segment._donated(segment.program, slots, unheld) for segment in segments}
+            slots, donated = orders.pop() if len(orders) == 1 else (slots, ())
+            rows = [[leaf.array for leaf in segment.leaves] for segment in segments]
+            for segment in segments:
+                for i in donated:  # the program is the last to hold these buffers
+                    segment.leaves[i].array = None
+            program = _program(self.team, segments[0], slots, donated)
+            for segment, results in zip(segments, program(self.team, segments, rows), strict=True):
+                segment.fill(slots, results)
+        except Exception as error:
+            for segment in segments:
+                segment._fall_back(error)
+            raise
+        finally:
+            for segment in segments:
+                segment._clear()
+
+
+def _assembled(struct: jax.ShapeDtypeStruct, parts: list[Any]) -> Any:
+    """An array over devices of its parts, which fit.
+
+    JAX's public function looks at every part again, which takes longer than a small program.
+    """
+    try:
+        aval = _avals.get(struct)
+        if aval is None:
+            aval = _avals[struct] = ShapedArray(struct.shape, struct.dtype)
+        return _make(aval, struct.sharding, parts)
+    except TypeError:  # another version of JAX, or none: `_make` is not there
+        return jax.make_array_from_single_device_arrays(struct.shape, struct.sharding, parts)  # type: ignore[arg-type]
+
+
+_make: Any = assembled()
+_avals: dict[Any, Any] = {}
+
+
+def _are_alike(segments: Sequence[Segment]) -> bool:
+    """Whether segments of different devices have recorded the same."""
+    first, *others = segments
+    for other in others:
+        if len(other.entries) != len(first.entries) or len(other.leaf_slots) != len(
+            first.leaf_slots
+        ):
+            return False
+        twins = _twins[other.context]
+        for (item, _, numbers, _), (item2, _, numbers2, _) in zip(
+            first.entries, other.entries, strict=True
+        ):
+            call = item[0]
+            if twins.get(call) is not item2[0] and _on(call, other.context) is not item2[0]:
+                return False
+            if item[1:] != item2[1:] or numbers != numbers2:
+                return False
+    return True
+
+
+def _on(call: Call, context: Context) -> Call:
+    """The call with the same operator, attributes and shapes on another context."""
+    if call.context is context:
+        return call
+    twins = _twins[context]
+    found = twins.get(call)
+    if found is None:
+        specs = tuple([Spec.of(spec.shape, spec.dtype, context) for spec in call.specs])
+        where = None if specs else context
+        found = call.op.calls.get((call.statics, specs, where))
+        if found is None:
+            found = make_call(call.op, call.statics, specs, call.num_scalars, where)
+        if len(twins) >= MOST_CALLS:
+            twins.clear()
+        twins[call] = found
+    return found
+
+
+_twins: defaultdict[Context, dict[Call, Call]] = defaultdict(dict)
+
+
+class _Program:
+    """A compiled joint program, with the shapes of what goes in and comes out."""
+
+    def __init__(self, team: Team, segment: Segment, slots: Any, donated: tuple[int, ...]):
+        counts = len(segment.leaves), len(segment.scalars)
+        source = Source(segment, slots)
+        key = (segment.program, slots, donated, segment.context, counts)
+        graph = graph_of(key, source, hot=True)
+        run = lower(graph)
+        shapes = [spec.shape for spec in source.specs]
+
+        def shard(scalars: Any, *arrays: Any) -> tuple[Any, ...]:
+            own = [each.reshape(shape) for each, shape in zip(arrays, shapes, strict=True)]
+            return tuple(each.reshape(each.shape or (1,)) for each in run(own, scalars))
+
+        size, sharding = team.size, team.sharding
+        everywhere = PartitionSpec()
+        mapped = jax.shard_map(
+            shard,
+            mesh=sharding.mesh,
+            in_specs=(everywhere, *[sharding.spec] * len(shapes)),
+            out_specs=sharding.spec,
+            check_vma=False,
+        )
+        self.scalar_sharding = NamedSharding(sharding.mesh, everywhere)
+        numbers = jax.ShapeDtypeStruct(
+            (counts[1],), np.dtype("float64"), sharding=self.scalar_sharding
+        )
+        self.structs = []
+        for spec in source.specs:
+            first, *rest = spec.shape or (1,)
+            self.structs.append(
+                jax.ShapeDtypeStruct((size * first, *rest), spec.dtype, sharding=sharding)
+            )
+        self.specs = dict(zip(slots, _specs(segment, slots), strict=True))
+        self.slots = slots
+        count("programs_compiled")
+        with jax.enable_x64(True):
+            self.call = joint_programs.compile(
+                mapped, [numbers, *self.structs], donated, graph, segment.context.device.platform
+            )
+        self._scalars: tuple[tuple[float, ...], Any] | None = None
+
+    def __call__(
+        self, team: Team, segments: Sequence[Segment], rows: list[list[Any]]
+    ) -> list[list[Any]]:
+        """Results for every segment."""
+        with jax.enable_x64(True):
+            wholes = []
+            for struct, parts, leaf in zip(
+                self.structs, zip(*rows, strict=True), segments[0].leaves, strict=True
+            ):
+                each = list(parts)
+                if not leaf.spec.shape:
+                    each = [part.reshape(1) for part in each]
+                wholes.append(team.whole(struct, each))
+            results = team.call(self.call, self._numbers(segments[0].scalars), wholes)
+            found: list[list[Any]] = [[] for _ in segments]
+            for slot, whole in zip(self.slots, results, strict=True):
+                for own, part in zip(found, team.parts(whole), strict=True):
+                    own.append(part if self.specs[slot].shape else part.reshape(()))
+        return found
+
+    def _numbers(self, scalars: Sequence[float]) -> Any:
+        """The numbers on all devices; they seldom change from step to step."""
+        given = tuple(scalars)
+        if self._scalars is None or self._scalars[0] != given:
+            data = np.array(given, np.float64)
+            made = jax.make_array_from_callback(data.shape, self.scalar_sharding, lambda _: data)
+            self._scalars = given, made
+        return self._scalars[1]
+
+
+def _specs(segment: Segment, slots: Sequence[int]) -> list[Spec]:
+    outputs = [spec for item in segment.program for spec in item[0].outputs]
+    return [outputs[slot] for slot in slots]
+
+
+def _program(
+    team: Team, segment: Segment, slots: tuple[int, ...], donated: tuple[int, ...]
+) -> _Program:
+    key = (segment.program, slots, donated, team.contexts, team.size)
+    found = joint_programs.known.get(key)
+    if found is None:
+        found = joint_programs.known[key] = _Program(team, segment, slots, donated)
+    else:
+        count("cache_hits", operations=len(segment.program))
+    return found  # type: ignore[no-any-return]
+
+
+def can_be_joint(contexts: Sequence[Context]) -> bool:
+    """Whether what this thread records on contexts may become one program."""
+    devices = {context.device for context in contexts}
+    return (
+        len(devices) == len(contexts)
+        and len({context.device_typeid for context in contexts}) == 1
+        and state.trace is None
+        and state.isolation is None
+        and not current.naive
+        and not timeline.on
+    )

@@ -1,0 +1,176 @@
+"""Streams of random numbers: one per context, drawn from by number, so that a seed makes runs repeatable.
+
+A call of an operator takes one number, a call of a graph as many as its operators would have taken: a
+hybridized block draws what it draws operator by operator. A loop takes one, from which follows a stream of its own.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
+
+import numpy as np
+
+from mixnet.context import Context
+from mixnet.ops.random.threefry import fold_in
+from mixnet.process import locks
+from mixnet.runtime.value.state import is_tracing, state
+from mixnet.runtime.value.value import Value, from_host
+
+_seed = 0
+
+
+class _Stream:
+    """The stream of a context and the number of the next draw from it."""
+
+    __slots__ = ("at", "key", "lock", "value")
+
+    def __init__(self, key: Sequence[int], context: Context):
+        self.key = key
+        self.value = from_host(np.array([*key, 0], np.uint32), context)
+        self.value.shared = True  # kept for all draws to come: never donated
+        self.at = 0
+        self.lock = locks.make("random numbers")
+
+    def take(self, count: int) -> int:
+        """The first of ``count`` numbers in a row, which nobody else gets."""
+        with self.lock:
+            first = self.at
+            self.at = first + count
+        return first
+
+
+_streams: dict[Context, _Stream] = {}
+
+
+def seed(number: int, context: Context | None = None) -> None:
+    """Start the stream of random numbers of one context, or of all, anew.
+
+    Of one context: the stream does not depend on its device's number.
+    """
+    global _seed
+    if context is not None:
+        _streams[context] = _start(number, context, 0)
+        return
+    _seed = number
+    _streams.clear()
+
+
+class Reserved:
+    """A place in the stream of a context for what is drawn later, by :func:`drawing_from`.
+
+    A parameter that waits for its shape takes its place when it is to be initialized. So its numbers are
+    those of a parameter that does not wait, and do not depend on what draws before its shape is known.
+    """
+
+    def __init__(self, context: Context):
+        self.context = context
+        self._root = _stream_of(context)
+        self._stream, self._first = _take(context, 1)
+        self._own: _Stream | None = None
+
+    @property
+    def is_valid(self) -> bool:
+        """Whether the stream was not started anew since."""
+        return _streams.get(self.context) is self._root
+
+    def take(self, count: int) -> tuple[_Stream, int]:
+        """The first draw is of the context's stream, those after it of a stream that follows from it."""
+        if self._own is None:
+            self._own = self._begin()
+            if count == 1:
+                return self._stream, self._first
+        return self._own, self._own.take(count)
+
+    def _begin(self) -> _Stream:
+        return _Stream(fold_in(self._stream.key, self._first).tolist(), self.context)
+
+
+class _Apart(Reserved):
+    """A place from which all draws are of the stream that follows from it."""
+
+    def take(self, count: int) -> tuple[_Stream, int]:
+        if self._own is None:
+            self._own = self._begin()
+        return self._own, self._own.take(count)
+
+
+class _Drawing(threading.local):
+    reserved: Reserved | None = None
+
+
+_drawing = _Drawing()
+
+
+@contextmanager
+def drawing_from(reserved: Reserved | None) -> Iterator[None]:
+    """Scope in which this thread draws from a place that was reserved, if that is still there."""
+    before, _drawing.reserved = _drawing.reserved, reserved
+    try:
+        yield
+    finally:
+        _drawing.reserved = before
+
+
+def drawing_apart(context: Context) -> AbstractContextManager[None]:
+    """Scope of a loop on arrays: it takes one number, and what it contains draws from a stream of its own.
+
+    So does the operator that a loop becomes in a graph, see :mod:`mixnet.ops.schema.stream`.
+    """
+    return drawing_from(_Apart(context))
+
+
+def next_draw(context: Context, count: int = 1) -> tuple[Value, float]:
+    """The context's stream and the number of the next draw from it.
+
+    Args:
+        context: where the numbers are drawn.
+        count: how many numbers in a row are taken; 0 where an operator is given a stream and draws nothing.
+    """
+    if is_tracing():
+        return state.trace.next_draw(context, count)
+    if not count:
+        return _stream_of(context).value, 0.0
+    stream, first = _take(context, count)
+    return stream.value, float(first)
+
+
+def _take(context: Context, count: int) -> tuple[_Stream, int]:
+    reserved = _drawing.reserved
+    if reserved is not None and reserved.context is context and reserved.is_valid:
+        return reserved.take(count)
+    stream = _stream_of(context)
+    return stream, stream.take(count)
+
+
+def _stream_of(context: Context) -> _Stream:
+    stream = _streams.get(context)
+    if stream is None:
+        stream = _streams.setdefault(context, _start(_seed, context, context.device_id))
+    return stream
+
+
+@contextmanager
+def preserved() -> Iterator[None]:
+    """Scope after which all streams go on as if nothing had been drawn inside."""
+    seed_before = _seed
+    before = {context: (stream, stream.at) for context, stream in _streams.items()}
+    try:
+        yield
+    finally:
+        _set_seed(seed_before)
+        _streams.clear()
+        for context, (stream, at) in before.items():
+            stream.at = at
+            _streams[context] = stream
+
+
+def _set_seed(number: int) -> None:
+    global _seed
+    _seed = number
+
+
+def _start(number: int, context: Context, device: int) -> _Stream:
+    # The two words of a threefry key; contexts get different streams from the same seed.
+    return _Stream((context.device_typeid * 1000 + device, number & 0xFFFFFFFF), context)

@@ -1,0 +1,64 @@
+"""Operators whose result has as many elements as values say: the values are read, the size follows."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from mixnet.base import TraceError
+from mixnet.runtime.record.copy import to_host
+from mixnet.runtime.record.record import record
+from mixnet.runtime.value.call import explained
+from mixnet.runtime.value.state import is_tracing
+from mixnet.runtime.value.value import Value
+
+
+class UnknownSizeError(TraceError):
+    """A size depends on values while a graph is being traced, which has none."""
+
+
+class _Readable:
+    """A value whose numbers a rule of sizes may read."""
+
+    def __init__(self, value: Value):
+        self._value = value
+        self.ndim = len(value.spec.shape)
+
+    def asnumpy(self) -> np.ndarray:
+        return to_host(self._value, "shape that depends on values")
+
+
+def measured_size(op: Any, statics: Any, values: Sequence[Value]) -> int:
+    """How many elements the result has; waits for the values that say so.
+
+    Args:
+        op: an operator with a rule of sizes, see ``Op.set_size``.
+        statics: its bound attributes.
+        values: its inputs.
+
+    Raises:
+        UnknownSizeError: a graph is being traced, where there are no values.
+    """
+    if is_tracing():
+        raise UnknownSizeError(
+            f"{op.name}: the shape of the result depends on values, which a graph that is being "
+            f"traced does not have. Compute it outside of the hybridized block, or take an "
+            f"operator whose shape is known, such as where()."
+        )
+    arrays = map(_Readable, values)
+    try:
+        given = dict(zip(op.argument_names(statics), arrays, strict=False))
+        return op.measure(given, op.keywords(statics))
+    except Exception as error:
+        problem = explained(op, statics, tuple([each.spec for each in values]), error)
+        raise problem from problem.__cause__
+
+
+def record_measured(
+    op: Any, statics: Any, scalars: tuple[float, ...], values: Sequence[Value]
+) -> list[Value]:
+    """Read the size off the values, then record the operator as one of known shape."""
+    size = measured_size(op, statics, values)
+    return record(op, op.rebind(statics, size=size), scalars, tuple(values))

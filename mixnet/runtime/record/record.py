@@ -1,0 +1,274 @@
+"""Recording: an operation is appended to what is pending, and nothing runs.
+
+This is the path that every operation of an imperative program takes; it costs about a
+microsecond, so it is written for speed: memo look-ups, list appends, no checks that the memo has
+made already.
+"""
+
+from __future__ import annotations
+
+import weakref
+from typing import Any
+
+from mixnet import config
+from mixnet.base import MXNetError
+from mixnet.context import Context
+from mixnet.engine.bulk import on_change
+from mixnet.engine.current import current, on_switch
+from mixnet.graph.node import Entry, Node
+from mixnet.runtime.devices.in_flight import in_flight
+from mixnet.runtime.devices.meeting import is_over_others, meet_on_tape
+from mixnet.runtime.record.segment import Segment
+from mixnet.runtime.value.call import make_call
+from mixnet.runtime.value.state import pending_segments, state
+from mixnet.runtime.value.value import Value, check_pending
+
+_reference = weakref.ref
+_longest: int = config.get("MXNET_EXEC_BULK_EXEC_MAX_NODE_TRAIN")
+_limit = 0 if current.naive else _longest  # outputs of a segment that runs without being asked for
+_one_by_one = False
+
+
+def record(
+    op: Any,
+    statics: Any,
+    scalars: tuple[float, ...],
+    values: tuple[Value, ...],
+    context: Context | None = None,
+) -> list[Value]:
+    """Append one operation; returns the values of all its outputs, states included.
+
+    Args:
+        op: what to compute.
+        statics: its static attributes, bound.
+        scalars: its numbers that are inputs of the program.
+        values: its inputs, all on one context.
+        context: where it runs if it has no inputs.
+
+    Raises:
+        MXNetError: the operator does not take these inputs; nothing was recorded.
+    """
+    here = state
+    trace = here.trace
+    if trace is not None and trace.host:
+        return trace.run(op, statics, scalars, values, context)
+    specs = tuple([value.spec for value in values])
+    call = op.calls.get((statics, specs, context))
+    if call is None:
+        call = make_call(op, statics, specs, len(scalars), context)
+    if trace is not None:
+        return trace.record(call, scalars, values)
+    if (
+        call.parties is not None
+        and here.isolation is None  # looked at alone, it is alone
+        and is_over_others(call.parties[1])
+    ):
+        return _over_devices(call, scalars, values)
+    where = call.context
+    if call.alone:  # runs Python: in a segment of its own, which is handed over at once
+        segment = _new_segment(where)
+    else:
+        segment = here.segment
+        if segment is None or segment.context is not where or segment.finished:
+            segment = _open(where)
+    # A single append makes the operation part of the segment: an interrupt comes before it or after it.
+    item = [call]
+    for value in values:
+        item.append(value.slot if value.segment is segment else segment.leaf(value))
+    entries = segment.entries
+    number_before = len(entries)
+    end = entries[-1][1] if number_before else 0
+    outputs = []
+    references = []
+    for spec in call.outputs:
+        output = Value(spec, None, segment, end)
+        end += 1
+        outputs.append(output)
+        references.append(_reference(output))
+    entry = (tuple(item), end, scalars, references)
+    if (
+        len(entries) != number_before
+    ):  # a finalizer, run by the garbage collector, has recorded something
+        return record(op, statics, scalars, values, context)
+    entries.append(entry)
+    if segment.closing and not segment.took(entries, end):  # another thread handed it over just now
+        return record(op, statics, scalars, values, context)
+    if here.recording:
+        for value in values:
+            if value.node is not None:
+                _tape(call, scalars, values, outputs)
+                break
+    if call.alone:
+        segment.finish("an operation in Python", wait=current.naive)
+    elif end >= _limit or here.bulk:
+        _after(segment, end, here)
+    return outputs
+
+
+def _over_devices(call: Any, scalars: tuple[float, ...], values: tuple[Value, ...]) -> list[Value]:
+    """Record an operation in which devices exchange something: on this one what comes before and after."""
+    how, (name, count) = call.op.over_devices, call.parties
+    (own,) = record(how.own, (), (), values[:1])
+    shared = meet_on_tape(name, count, how.exchange, own)
+    return record(how.rest, call.statics, scalars, (*values, shared))
+
+
+def record_small(call: Any, number: float | None, first: Value, second: Value | None) -> Value:
+    """``record`` for a call that is known, of one output, one or two inputs and at most a number.
+
+    Python's operators on arrays come here: it is the same as ``record`` with nothing left to ask.
+    """
+    here = state
+    if here.trace is not None or here.recording:
+        scalars = () if number is None else (number,)
+        values = (first,) if second is None else (first, second)
+        return record(call.op, call.statics, scalars, values)[0]
+    where = call.context
+    segment = here.segment
+    if segment is None or segment.context is not where or segment.finished:
+        segment = _open(where)
+    one = first.slot if first.segment is segment else segment.leaf(first)
+    if second is None:
+        item: Any = (call, one)
+    else:
+        item = (call, one, second.slot if second.segment is segment else segment.leaf(second))
+    entries = segment.entries
+    number_before = len(entries)
+    end = entries[-1][1] if number_before else 0
+    output = Value(call.outputs[0], None, segment, end)
+    end += 1
+    entry = (item, end, () if number is None else (number,), (_reference(output),))
+    if (
+        len(entries) != number_before
+    ):  # a finalizer, run by the garbage collector, has recorded something
+        return record_small(call, number, first, second)
+    entries.append(entry)
+    if segment.closing and not segment.took(entries, end):  # another thread handed it over just now
+        return record_small(call, number, first, second)
+    if end >= _limit or here.bulk:
+        _after(segment, end, here)
+    return output
+
+
+def open_segment(context: Context) -> Segment:
+    """The segment in which this thread records on a context."""
+    return _open(context.compute)
+
+
+def _open(context: Context) -> Segment:
+    here = state
+    segment = here.segments.get(context)
+    if segment is None or segment.finished:
+        segment = here.segments[context] = _new_segment(context)
+    here.segment = segment
+    return segment
+
+
+def _new_segment(context: Context) -> Segment:
+    isolation = state.isolation
+    return Segment(context) if isolation is None else isolation.segment(context)
+
+
+def _after(segment: Segment, end: int, here: Any) -> None:
+    if segment.joint is not None:  # handed over when all of it is there
+        return
+    if current.naive:
+        segment.finish("naive engine")
+    elif end >= _limit or len(segment.entries) >= here.bulk:
+        segment.finish("bulk size", wait=False)
+
+
+@on_change
+def _set_bulk(size: Any) -> None:
+    flush("bulk size")
+    state.bulk = size
+
+
+@on_switch
+def _set_engine(naive: bool) -> None:
+    global _limit
+    _limit = 0 if naive or _one_by_one else _longest
+
+
+def run_one_by_one(on: bool) -> None:
+    """Run every operation of every thread by itself from now on, or no longer.
+
+    What is pending runs first. This is for profilers: each operation's own time can be told.
+    """
+    global _one_by_one
+    hand_over_all("one operation at a time")
+    _one_by_one = on
+    _set_engine(current.naive)
+
+
+def _tape(call: Any, scalars: tuple, values: tuple[Value, ...], outputs: list[Value]) -> None:
+    """Keep the operation for backward.
+
+    A node holds the values of its inputs, never of its outputs, so that a tape which nobody holds
+    is freed at once rather than by the cycle collector. Residuals, hidden outputs that only
+    backward reads, are kept behind the inputs.
+    """
+    inputs = []
+    for value in values:
+        node = value.node
+        if node is None:  # a constant to the tape: a variable that nobody asks a gradient of
+            inputs.append(Entry(Node(None, name="constant")))
+        else:
+            inputs.append(Entry(node, value.index))
+    kept = values
+    if call.residuals:
+        kept = (*values, *outputs[-call.residuals :])
+    node = Node(call.op, call.statics, scalars, tuple(inputs), call.op.name, None, kept)
+    for index, value in enumerate(outputs):
+        value.node = node
+        value.index = index
+    for value in outputs[len(outputs) - call.residuals :]:
+        value.node = None
+
+
+def flush(reason: str = "asked for") -> None:
+    """Hand everything that this thread has recorded to the engine."""
+    if state.isolation is not None:
+        state.isolation.cut(reason)
+        return
+    for segment in list(state.segments.values()):
+        if not segment.finished:
+            segment.finish(reason, wait=False)
+
+
+def hand_over_all(reason: str) -> None:
+    """Hand everything that any thread has recorded to the engine."""
+    for segment in pending_segments():
+        segment.finish(reason, wait=False)
+
+
+def wait_for_all() -> None:
+    """Run everything that any thread has recorded or pushed, and wait for it.
+
+    Raises:
+        BaseException: the first error that nobody was told of yet.
+    """
+    hand_over_all("waitall")
+    current.engine.wait_for_all()
+    in_flight.wait()
+
+
+def array_of(value: Value, reason: str = "value read") -> Any:
+    """The JAX array of a value, computed now if it is pending.
+
+    Raises:
+        TraceError: the value belongs to a graph that is being traced and has no number yet.
+        BaseException: what the work that should have made the value raised.
+    """
+    tried = None
+    while value.array is None:
+        check_pending(value)
+        segment = value.segment
+        if segment is tried and tried is not None:
+            raise MXNetError("The value of this array was lost: what makes it did not.")
+        # Where it failed with one of the inputs, something that raises the error stands in the place of
+        # the segment, which itself has ended well.
+        if segment is not None:  # else: another thread computed it between the two questions
+            segment.finish(reason)
+        tried = segment
+    return value.array

@@ -1,0 +1,620 @@
+"""A segment: operations recorded on one context that have not run yet, and how they run."""
+
+from __future__ import annotations
+
+import sys
+import weakref
+from collections import Counter
+from collections.abc import Collection, Sequence
+from functools import partial
+from itertools import chain, starmap
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from mixnet import config
+from mixnet.base import MXNetError
+from mixnet.context import Context
+from mixnet.engine.current import current
+from mixnet.engine.engine import Engine, is_told
+from mixnet.engine.task import Task
+from mixnet.engine.timeline import timeline
+from mixnet.engine.variable import Var
+from mixnet.graph.graph import Graph
+from mixnet.graph.node import Entry, Node, ScalarSlot
+from mixnet.ops.control.custom import explained
+from mixnet.process import locks
+from mixnet.process.source import Source, are_lines_kept, user_line, user_source
+from mixnet.runtime.devices.in_flight import in_flight
+from mixnet.runtime.interpret.interpreter import Interpreter
+from mixnet.runtime.programs.donation import pair
+from mixnet.runtime.programs.executable_cache import executable
+from mixnet.runtime.value.counters import count
+from mixnet.runtime.value.memory import explained_shortage, logs, note_results
+from mixnet.runtime.value.state import state
+from mixnet.runtime.value.value import Value, check_pending
+
+
+class Failed:
+    """Stands where a value had its segment, if the value could not be computed.
+
+    Args:
+        error: why.
+        value: what failed; its segment is this object from now on.
+        before: what was held in its place before, if that is known. So an update that fails loses nothing:
+            once somebody has been told of the error, the value is what was there before.
+    """
+
+    __slots__ = ("before", "value", "var")
+    finished = True
+
+    def __init__(self, error: BaseException, value: Value, before: Value | None):
+        self.var = Var("failed")
+        self.var.error = error
+        self.value = weakref.ref(value)
+        self.before = before
+        value.segment = self
+
+    def finish(self, reason: str, wait: bool = True) -> None:
+        """Go back to what was before, if the error is known; else raise it, if this waits."""
+        value, before = self.value(), self.before
+        if is_told(self.var.error) and before is not None and before.array is not None:
+            if value is not None:
+                value.var, value.array = before.var, before.array
+                value.segment = None
+        elif wait:
+            current.engine.wait_for_var(self.var)
+
+    def alias(self, value: Value) -> Value:
+        """Another value that failed for the same reason."""
+        other = Value(value.spec, None)
+        assert self.var.error is not None
+        Failed(self.var.error, other, self.before)
+        return other
+
+    def replaces(self, value: Value, old: Value) -> None:
+        """Note what its holder held before."""
+        if self.before is None:
+            self.before = old
+
+
+MOST_AHEAD = 4
+"""Segments of a thread that may wait for a device: they hold what they read."""
+
+KINDS_TOLD = 6
+"""Kinds of operators that the name of a segment tells."""
+
+
+class Entries(list[Any]):
+    """The entries of a segment, each with the line of the program that it came from."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.sources: dict[int, Source | None] = {}  # by the entry's place
+
+    def append(self, entry: Any) -> None:
+        """Add an operation that the user's code is recording now."""
+        self.sources[len(self)] = user_source()
+        super().append(entry)
+
+
+class _TooLate(list[Any]):
+    """The entries of a segment that was handed over: always empty."""
+
+    def append(self, entry: Any) -> None:
+        """Nothing: whoever appends asks ``took`` afterwards, and records again."""
+
+
+_TOO_LATE = _TooLate()
+
+
+class Segment:
+    """Pending operations as one flat list: appending to it is all that recording does.
+
+    An entry is ``(item, end, scalars, references)``: the operation as ``(call, *slots of the inputs)``, how
+    many outputs there are up to here, its numbers, and weak references to the values of its outputs. All that
+    an operation is is in its entry, so that an interrupt comes before it or after it. Slots count outputs
+    from 0; leaves, values that were there before, count down from -1.
+
+    The items together with what is alive are the key under which the compiled program is found again.
+
+    One thread records here, without the lock: ``list.append`` is atomic. Any thread may hand over what is
+    pending, under the lock. It says so by ``closing`` before it looks at the entries, so a recorder that finds
+    ``closing`` after its append asks ``took`` whether the entry was in time.
+    """
+
+    __slots__ = (
+        "aliases",
+        "alone",
+        "arrays",
+        "before",
+        "closing",
+        "context",
+        "end",
+        "entries",
+        "finished",
+        "joint",
+        "leaf_slots",
+        "leaves",
+        "lock",
+        "program",
+        "references",
+        "resource",
+        "results",
+        "scalars",
+        "source",
+        "sources",
+        "var",
+    )
+
+    def __init__(self, context: Context):
+        self.context = context
+        self.resource = f"compute:{context}"
+        self.entries: list[Any] = Entries() if are_lines_kept() else []
+        # Values that the operations read and others compute -> their slots. A leaf that no operation reads,
+        # because of an interrupt between the two, does no harm.
+        self.leaf_slots: dict[Value, int] = {}
+        self.aliases: list[weakref.ref[Value]] = []  # further values of outputs
+        # Slots, or leaves, of what those held before who hold these outputs now.
+        self.before: dict[int, int] = {}
+        self.lock = locks.make("segment")
+        self.closing = False  # entries may come too late
+        self.end = 0  # outputs of the entries that were in time
+        self.finished = False
+        self.source: str | None = None  # the user's line that made it run
+        self.joint: Any = None  # the step over several devices that it is part of
+        self.alone = False  # one operation that runs Python: whether it fails is known at its end
+        self.var: Var | None = None
+        # Set when it is handed over: the items, all numbers, leaves in order, and who may hold outputs.
+        self.program: tuple[Any, ...] = ()
+        self.scalars: list[float] = []
+        self.leaves: list[Value] = []
+        self.references: list[weakref.ref[Value]] = []
+        self.sources: dict[int, Source | None] = {}
+        # While it runs: live slots, donated leaves and the arrays of all leaves; then what the program gave.
+        self.arrays: tuple[tuple[int, ...], tuple[int, ...], list[Any]] | None = None
+        self.results: list[list[Any]] = []
+
+    def leaf(self, value: Value) -> int:
+        """Slot of a value that this segment does not compute; what computes it is handed over.
+
+        Without the lock, as that may wait.
+        """
+        slot = self.leaf_slots.get(value)
+        if slot is None:
+            if value.array is None:
+                check_pending(value)
+                segment = value.segment
+                if segment is not None:
+                    segment.finish("another segment", wait=False)
+            slots = self.leaf_slots
+            slots[value] = slot = -1 - len(slots)
+        return slot
+
+    def took(self, entries: list[Any], end: int) -> bool:
+        """Whether an entry is part of what was handed over, or is pending.
+
+        Args:
+            entries: where it was appended.
+            end: how many outputs there are up to it.
+        """
+        with self.lock:
+            self._close_if_pushed()
+            if entries is _TOO_LATE:
+                return False
+            if not self.finished:  # who wanted to hand it over was interrupted
+                self.closing = False
+                return True
+            return end <= self.end
+
+    def _close_if_pushed(self) -> None:
+        """With the lock: finish what an interrupt has left half done, if the engine has the task."""
+        if not self.finished and self.var is not None and self.var.pushed:
+            self._close()
+
+    def alias(self, value: Value) -> Value:
+        """Another value for the same content as ``value``, which was pending here."""
+        with self.lock:
+            self._close_if_pushed()
+            other = Value(value.spec, value.array, value.segment, value.slot)
+            if value.array is None:
+                references = self.references if self.finished else self.aliases
+                references.append(weakref.ref(other))
+        return other
+
+    def replaces(self, value: Value, old: Value) -> None:
+        """Note what the holder of a pending value held before: it will do so again if this fails.
+
+        Only of what is an input or an output here: anything else would be kept alive by it.
+        """
+        with self.lock:
+            if value.segment is self:
+                place = old.slot if old.segment is self else self._leaf_slot(old)
+                if place is not None:
+                    self.before[value.slot] = place
+                return
+        segment = value.segment  # this one has run just now
+        if segment is not None:
+            segment.replaces(value, old)
+
+    def _leaf_slot(self, value: Value) -> int | None:
+        if not self.finished:
+            return self.leaf_slots.get(value)
+        return next((-1 - i for i, leaf in enumerate(self.leaves) if leaf is value), None)
+
+    def read_entries(self) -> None:
+        """Set what is known of the operations when all of them are there, from their entries."""
+        entries = tuple(self.entries)
+        self.program, ends, scalars, references = (
+            zip(*entries, strict=True) if entries else ((), (0,), (), ())
+        )
+        self.end = ends[-1]
+        self.scalars = list(chain.from_iterable(scalars))
+        self.leaves = list(self.leaf_slots)
+        held = [each for some in references for each in some if each() is not None]
+        self.references = held + self.aliases
+        self.sources = getattr(self.entries, "sources", {})
+
+    def finish(self, reason: str, wait: bool = True) -> None:
+        """Hand what is pending to the engine, once.
+
+        Args:
+            reason: counted, see ``mx.runtime.counters()``.
+            wait: return when it has run; the program then runs in this thread.
+
+        Raises:
+            BaseException: what running raised, if this waits.
+        """
+        engine = current.engine
+        if self.joint is not None and not self.finished:
+            self.joint.wait()
+        try:
+            if self.finished:
+                if wait:
+                    engine.wait_for_var(self.var)  # type: ignore[arg-type]
+                return
+            here = wait or current.naive  # runs in this thread, and not under the lock
+            task = self._hand_over(engine, reason, here)
+            if task is not None and here:
+                engine.run(task) if wait else engine.run_quietly(task)
+            elif wait:
+                engine.wait_for_var(self.var)  # type: ignore[arg-type]
+            elif task is not None:
+                self._hold_back(engine)
+        except KeyboardInterrupt:
+            self._resume(engine)
+            raise
+
+    def _hand_over(self, engine: Engine, reason: str, here: bool) -> Task | None:
+        """Give what is pending to the engine, if nobody has yet; the task, which this thread is to run if ``here``.
+
+        The engine has it before it counts as finished: an interrupt in between is seen by the variable.
+        """
+        with self.lock:
+            self._close_if_pushed()
+            if self.finished:
+                return None
+            count(f"flush:{reason}")
+            self.source = user_line()
+            self.closing = True
+            self.read_entries()
+            self.alone = len(self.program) == 1 and self.program[0][0].alone
+            self.var = Var(self._name())
+            # Now rather than when it runs: what is alive shall not depend on when that is, or
+            # the same loop would compile different programs.
+            work = partial(self._run, self._alive(), self._unheld())
+            task = (engine.claim if here else engine.push)(
+                work,
+                self._reads(),
+                (self.var, *(self.program[0][0].turns if self.alone else ())),
+                self.resource,
+                name=self.var.name,
+                forgiving=True,
+                source=self.source,
+                resumable=not self.alone,  # else: the user's own code, and that was to be interrupted
+            )
+            self._close()
+            return task
+
+    def close_jointly(self, name: str) -> list[Var]:
+        """Read what is recorded, to be run with the segments of other devices; the variables that it reads."""
+        with self.lock:
+            self.closing = True
+            self.source = user_line()
+            self.read_entries()
+            self.var = Var(name)
+        return self._reads()
+
+    def check_leaves(self) -> None:
+        """Raise what kept a leaf from being computed.
+
+        Raises:
+            BaseException: that.
+        """
+        for leaf in self.leaves:
+            if leaf.array is None and isinstance(leaf.segment, Failed):
+                leaf.segment.finish("what was before", wait=False)
+            if leaf.array is None:
+                source = leaf.segment
+                error = source.var.error if source is not None else None
+                raise error or MXNetError("The value of an input was lost.")
+
+    def _close(self) -> None:
+        """What is recorded from now on belongs to another segment."""
+        self.finished = True
+        self.entries, self.leaf_slots, self.aliases = _TOO_LATE, {}, []
+
+    def _resume(self, engine: Engine) -> None:
+        """After an interrupt that came while this was handed over: it stays pending, or workers run it."""
+        with self.lock:
+            self._close_if_pushed()
+            var = self.var
+            if not self.finished or var is None:
+                return
+        for task in [*var.holders, *(task for task, _ in var.queue)]:
+            if var in task.writes:
+                engine.release(task)
+
+    def _hold_back(self, engine: Engine) -> None:
+        """Wait for an earlier segment if many have not run: a loop must not outrun the device."""
+        assert self.var is not None
+        ahead = state.handed_over[self.context]
+        ahead.append(self.var)
+        if any(meeting.is_open for meeting in state.meetings):
+            return  # that the device waits for others, which this thread may be going to call
+        while len(ahead) > MOST_AHEAD:  # more than one where an interrupt came in between
+            engine.settle(ahead.popleft())
+
+    def _name(self) -> str:
+        """What it computes: the operator's name if there is one operation; else kinds and numbers."""
+        program = self.program
+        if len(program) == 1:
+            return program[0][0].op.name
+        name = f"segment of {len(program)} operations"
+        if timeline.on:
+            kinds = Counter(item[0].op.name for item in program)
+            told = [k if n == 1 else f"{n} x {k}" for k, n in kinds.items()]
+            rest = ["..."] if len(told) > KINDS_TOLD else []
+            name = f"{name}: {', '.join(told[:KINDS_TOLD] + rest)}"
+        return name
+
+    def _reads(self) -> list[Var]:
+        """Variables of the leaves that are not computed yet; of all leaves while traced."""
+        found = []
+        for value in self.leaves:
+            if value.array is None:
+                segment = value.segment  # None: computed between the two questions
+                if segment is not None:
+                    found.append(segment.var)
+            elif timeline.on and value.var is not None:
+                found.append(value.var)
+        return found
+
+    def _alive(self) -> tuple[int, ...]:
+        """Slots of the outputs that somebody holds; the others are forgotten."""
+        held = [(v.slot, r) for r in self.references if (v := r()) is not None]
+        self.references = [r for _, r in held]
+        return tuple(sorted({slot for slot, _ in held}))
+
+    def _run(self, slots: tuple[int, ...], unheld: Sequence[int]) -> None:
+        """Run what is alive; after an interrupt, what is left of that.
+
+        Else the weights would be lost whose buffers the program has taken over.
+        """
+        try:
+            if slots and self.program:
+                self._run_program(slots, unheld)
+        except Exception as error:
+            self._fall_back(error)
+            self._clear()
+            raise
+        self._clear()
+
+    def _clear(self) -> None:
+        self.program, self.scalars, self.leaves, self.sources = (), [], [], {}
+        self.references, self.before, self.arrays, self.results = [], {}, None, []
+
+    def _run_program(self, slots: tuple[int, ...], unheld: Sequence[int]) -> None:
+        """Run the program and give what is alive its arrays."""
+        if self.arrays is None:
+            for leaf in self.leaves:
+                if leaf.array is None and isinstance(leaf.segment, Failed):
+                    leaf.segment.finish("what was before", wait=False)
+            if any(value.array is None for value in self.leaves):
+                slots = self._give_up_failed(slots)
+                self.arrays = slots, (), [value.array for value in self.leaves]
+            else:
+                slots, donated = self._donated(self.program, slots, unheld)
+                self.arrays = slots, donated, [value.array for value in self.leaves]
+        slots, donated, arrays = self.arrays
+        if not slots:
+            return
+        try:
+            if not self.results:
+                self._call(slots, donated, arrays)
+            if self.alone or timeline.on:
+                # Python's errors may come only now; a row of the timeline ends with the device's work.
+                jax.block_until_ready(self.results)
+        except Exception as error:
+            for i in donated:  # what the program has not taken over is there still
+                if self.leaves[i].array is None and not arrays[i].is_deleted():
+                    self.leaves[i].array = arrays[i]
+            told = explained_shortage(explained(error), self.context, self.source)
+            raise told from told.__cause__
+        (results,) = self.results
+        if logs:
+            note_results(self, slots, results, [arrays[i] for i in donated])
+        self.fill(slots, results)
+
+    def fill(self, slots: Sequence[int], results: Sequence[Any]) -> None:
+        """Give what is alive the arrays that the program gave for these slots."""
+        in_flight.add(results[0])
+        computed = dict(zip(slots, results, strict=True))
+        with self.lock:  # nobody makes an alias meanwhile
+            for reference in self.references:
+                value = reference()
+                if value is not None:
+                    # In this order: who finds no segment must find the array.
+                    value.var = self.var
+                    value.array = computed[value.slot]
+                    value.segment = None
+            self.references = []
+
+    def _call(self, slots: tuple[int, ...], donated: tuple[int, ...], arrays: list[Any]) -> None:
+        """Run the program; what it computed is in ``results`` whenever an interrupt comes."""
+        for i in donated:  # the program is the last to hold these buffers
+            self.leaves[i].array = None
+        counts = len(self.leaves), len(self.scalars)
+        call = executable((self.program, slots, donated, self.context, counts), self)
+        scalars = np.array(self.scalars, np.float64)
+        with jax.enable_x64(True):
+            self.results.extend(starmap(call, ((scalars, *arrays),)))
+        if not isinstance(call, Interpreter):
+            for i in donated:
+                count("donated_bytes", self.leaves[i].spec.nbytes)
+
+    def _give_up_failed(self, slots: tuple[int, ...]) -> tuple[int, ...]:
+        """Pass the errors of failed leaves on to what is computed from them; the slots that stay.
+
+        So an error reaches what depends on it and nothing else that was recorded beside it.
+        """
+        errors: dict[int, BaseException] = {}  # slot -> what went wrong before it
+        failed_leaves: dict[int, Value] = {}
+        for i, value in enumerate(self.leaves):
+            if value.array is None:
+                source = value.segment
+                error = source.var.error if source is not None else None
+                errors[-1 - i] = error or MXNetError("The value of an input was lost.")
+                failed_leaves[-1 - i] = value
+                with jax.enable_x64(True):  # stands for it in what does not read it
+                    self.leaves[i] = Value(
+                        value.spec, jnp.zeros(value.spec.shape, value.spec.dtype)
+                    )
+        slot = 0
+        for call, *places in self.program:
+            failed = next((errors[place] for place in places if place in errors), None)
+            for _ in call.outputs:
+                if failed is not None:
+                    errors[slot] = failed
+                slot += 1
+        kept = {slot for slot in slots if slot not in errors}
+        with self.lock:
+            pending, self.references = self.references, []
+            for reference in pending:
+                output = reference()
+                if output is not None and output.slot in errors:
+                    place = self._place_before(output.slot, errors)
+                    before = None
+                    if place in failed_leaves:
+                        below = failed_leaves[place].segment
+                        before = below.before if isinstance(below, Failed) else None
+                    elif place < 0:
+                        before = self.leaves[-1 - place]
+                    elif place not in errors:
+                        before = Value(output.spec, None, self, place)
+                        self.references.append(weakref.ref(before))
+                        kept.add(place)
+                    Failed(errors[output.slot], output, before)
+                else:
+                    self.references.append(reference)
+        return tuple(sorted(kept))
+
+    def _place_before(self, slot: int, failed: Collection[int]) -> int:
+        """What was held before an output and has not failed, or the last there was."""
+        while slot in failed and slot in self.before:
+            slot = self.before[slot]
+        return slot
+
+    def _fall_back(self, error: Exception) -> None:
+        """After the program failed: what it should have replaced is what it was."""
+        with self.lock:
+            failed = range(sum(len(call.outputs) for call, *_ in self.program))
+            for reference in self.references:
+                output = reference()
+                if output is not None and output.segment is self:
+                    place = self._place_before(output.slot, failed)
+                    before = self.leaves[-1 - place] if place < 0 else None
+                    Failed(error, output, before)
+            self.references = []
+
+    def _unheld(self) -> list[int]:
+        """Numbers of leaves that only this segment holds: nobody can ask for them any more."""
+        found = []
+        for i, value in enumerate(self.leaves):
+            if (
+                value.spec.nbytes >= _donate_bytes
+                and not value.shared
+                and sys.getrefcount(value) <= _REFERENCES_OF_UNHELD
+            ):
+                found.append(i)
+        return found
+
+    def _donated(
+        self, program: tuple[Any, ...], slots: tuple[int, ...], unheld: Sequence[int]
+    ) -> tuple[tuple[int, ...], tuple[int, ...]]:
+        """The slots in another order, and the leaves of ``unheld`` whose buffers they take over.
+
+        The order is the message: XLA gives the first buffer to the first output that fits it.
+        """
+        # Another value, or another library, may hold the same buffer.
+        free = tuple(i for i in unheld if sys.getrefcount(self.leaves[i].array) <= 2)
+        if not free:
+            return slots, ()
+        key = (program, slots, free)
+        found = _pairings.get(key)
+        if found is None:
+            specs = {i: self.leaves[i].spec for i in free}
+            found = _pairings[key] = pair(program, slots, specs)
+        return found
+
+    def pending_graph(self, slots: tuple[int, ...]) -> tuple[Graph, list[Value]]:
+        """What has been recorded so far as a graph with these heads, and the leaves, its inputs."""
+        with self.lock:
+            if not self.finished:
+                self.read_entries()
+            return self.graph(slots), self.leaves
+
+    def graph(self, slots: tuple[int, ...] | None = None) -> Graph:
+        """The operations as a graph, with the live outputs as heads; of what ``read_entries`` has read."""
+        if slots is None:
+            slots = self._alive()
+        leaves = [Node(None, name=f"leaf{i}") for i in range(len(self.leaves))]
+        entries: list[Entry] = []
+        scalars = 0
+        for number, item in enumerate(self.program):
+            call, *places = item
+            inputs = tuple(entries[s] if s >= 0 else Entry(leaves[-1 - s]) for s in places)
+            needed = call.num_scalars
+            numbers = tuple(ScalarSlot(scalars + k) for k in range(needed))
+            scalars += needed
+            node = Node(
+                call.op, call.statics, numbers, inputs, f"{call.op.name.strip('_')}{number}"
+            )
+            source = self.sources.get(number)  # kept where lines are asked for
+            if source is not None:
+                node.source = source
+            entries += [Entry(node, k) for k in range(len(call.outputs))]
+        return Graph(tuple(entries[s] for s in slots), tuple(leaves))
+
+
+_donate_bytes = config.get("MIXNET_DONATE_BYTES")
+if not config.get("MXNET_EXEC_ENABLE_INPLACE"):
+    _donate_bytes = sys.maxsize
+
+
+def _count_unheld() -> int:
+    """References that ``Segment._donated`` sees of a value that only its segment holds.
+
+    Measured rather than known: interpreters differ in what a loop variable counts for.
+    """
+    slots = {Value.__new__(Value): -1}
+    leaves = list(slots)
+    for _, value in enumerate(leaves):
+        counted = sys.getrefcount(value)
+    return counted
+
+
+_pairings: dict[Any, tuple[tuple[int, ...], tuple[int, ...]]] = {}
+_REFERENCES_OF_UNHELD = _count_unheld()

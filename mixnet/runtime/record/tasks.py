@@ -1,0 +1,40 @@
+"""What autograd does for tasks of asyncio that take turns in one thread.
+
+The state of a thread has a plain ``True`` or ``False`` for whether it records, which every operation reads.
+While a scope is open that a task has entered, a :class:`Flag` stands there: its truth is that of the task
+which asks.
+"""
+
+from __future__ import annotations
+
+from mixnet.process.tasks import Entered, PerTask, enter, running_loop, task_of
+from mixnet.runtime.value.state import state
+
+
+class Flag(PerTask):
+    """True or false, by the task that asks."""
+
+    __slots__ = ()
+
+    def __bool__(self) -> bool:
+        loop = running_loop()
+        return self.own.get(None if loop is None else task_of(loop), self.base)  # type: ignore[no-any-return]
+
+
+class Scope:
+    """A scope of autograd that a task has entered."""
+
+    def __init__(self) -> None:
+        self._entered: list[Entered] = []
+
+    def enter(self, recording: bool | None, training: bool | None) -> None:
+        """Set what operations of the task do from now on; None: as before."""
+        for name, value in (("recording", recording), ("training", training)):
+            if value is not None:
+                self._entered.append(enter(state, name, value, Flag))
+
+    def leave(self) -> None:
+        """Give the task what it had before."""
+        while self._entered:
+            self._entered[-1].leave()
+            self._entered.pop()

@@ -1,0 +1,1 @@
+"""Tracing: operations on placeholders become graphs, and graphs run as one operator."""

@@ -1,0 +1,93 @@
+"""Tracing the body of a loop or a branch: operations become a subgraph."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from mixnet.graph.graph import Graph
+from mixnet.graph.node import Entry, Node
+from mixnet.graph.subgraph import SubGraph
+from mixnet.runtime.trace.trace import Trace
+from mixnet.runtime.value.state import state
+from mixnet.runtime.value.value import Spec, Value
+
+
+class BodyTrace(Trace):
+    """``with BodyTrace() as trace:`` operations of this thread become nodes of one subgraph.
+
+    What the body reads from outside, values and placeholders of an outer trace alike, is captured
+    and becomes an input behind the placeholders.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.outer = state.trace
+        self.called: list[Node] = []  # those that draw
+        self._own: set[Node] = set()
+
+    def placeholder(self, spec: Spec, name: str) -> Value:
+        """An input of the subgraph."""
+        value = super().placeholder(spec, name)
+        self._own.add(value.node)
+        return value
+
+    def record(self, call: Any, scalars: tuple[float, ...], values: Sequence[Value]) -> list[Value]:
+        """A node for one operation; its stream, if it draws, comes when the subgraph runs."""
+        if not call.op.takes_key:
+            outputs = super().record(call, scalars, values)
+        else:
+            outputs = super().record(call, scalars[:-1], values[:-1])
+            node = outputs[0].node
+            self.called.append(node)
+            node.order = len(self.called)
+        self._own.update(value.node for value in outputs)
+        return outputs
+
+    def entry(self, value: Value) -> Entry:
+        """Where a value stands in the subgraph."""
+        if value.node in self._own:
+            return Entry(value.node, value.index)
+        if value not in self._variables:
+            node = Node(None, name=f"captured{len(self.captured)}")
+            self._variables[value] = node
+            self.captured[node] = value
+        return Entry(self._variables[value])
+
+    def parameter(self, parameter: Any, data: Any) -> Any:
+        """A parameter of a block is one of the outer trace, if there is one."""
+        outer = self.outer
+        return outer.parameter(parameter, data) if hasattr(outer, "parameter") else data
+
+    def subgraph(self, outputs: Sequence[Value]) -> SubGraph:
+        """The subgraph; its inputs are those that it reads, in the order in which it does.
+
+        That is the order which a symbol file has, and in which the real MXNet counts.
+        """
+        return SubGraph(Graph(tuple(self.entry(value) for value in outputs)), self.called)
+
+    def places(self, body: SubGraph) -> list[int]:
+        """Where the placeholders stand among the inputs, -1 for one that is not read."""
+        order = {node: i for i, node in enumerate(body.graph.inputs)}
+        return [order.get(node, -1) for node in self.placeholders]
+
+    def read(self, body: SubGraph) -> list[tuple[int, Value]]:
+        """Places and values of the inputs that come from outside."""
+        return [
+            (i, self.captured[node])
+            for i, node in enumerate(body.graph.inputs)
+            if node in self.captured
+        ]
+
+    def sources(self, body: SubGraph, first: int) -> list[int]:
+        """Which argument of a loop each input is.
+
+        The placeholders are the loop's first arguments; what comes from outside stands from
+        ``first`` on.
+        """
+        arguments = {node: i for i, node in enumerate(self.placeholders)}
+        found = []
+        for node in body.graph.inputs:
+            found.append(arguments.get(node, first))
+            first += node not in arguments
+        return found

@@ -1,0 +1,447 @@
+"""A whole graph as one operator: what a hybridized block or an executor records."""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Callable, Sequence
+from functools import cached_property
+from itertools import chain
+from typing import Any
+
+from mixnet.base import GradientError
+from mixnet.context import Context
+from mixnet.engine.bulk import bulk
+from mixnet.graph.graph import Graph
+from mixnet.graph.node import Entry, Node, topological
+from mixnet.ops.operator import Operator
+from mixnet.ops.registry import find
+from mixnet.ops.schema.stream import advanced
+from mixnet.ops.tracing.traced import Known
+from mixnet.passes.assign_keys import KEY_NAME, draws_of
+from mixnet.passes.differentiate import Rows, differentiate, reads_by_rows
+from mixnet.passes.facts import Facts
+from mixnet.passes.inline import ADVANCE
+from mixnet.passes.recompute import check_mode, recompute
+from mixnet.process.source import are_lines_kept
+from mixnet.runtime.compile.lower import lower
+from mixnet.runtime.devices.meeting import is_over_others
+from mixnet.runtime.record.keys import next_draw
+from mixnet.runtime.record.moving import move
+from mixnet.runtime.record.record import record
+from mixnet.runtime.value.state import state
+from mixnet.runtime.value.value import Value
+
+
+class GraphOp(Operator):
+    """An operator that computes a graph.
+
+    Its outputs are the graph's: outputs, new values of states, then ``residuals`` more that only
+    the backward graph reads. So backward never computes the forward graph again, even where the
+    two run as separate programs.
+
+    Args:
+        graph: its inputs are the operator's. An input named as ``KEY_NAME`` gets the stream of
+            random numbers, of which a call takes as many as that input says.
+        name: shown in graphs and timelines.
+        residuals: how many of the last heads are residuals.
+        recompute: ``mirror`` or ``sublinear``: backward computes most of forward's results again, so
+            that there are fewer residuals; see :mod:`mixnet.passes.recompute`.
+    """
+
+    differentiable = True
+
+    def __init__(self, graph: Graph, name: str, residuals: int = 0, recompute: str | None = None):
+        super().__init__()
+        check_mode(recompute)
+        self.recompute = recompute
+        self.graph = graph
+        self.name = name
+        self.residuals = residuals
+        operations = [node for node in graph.nodes if not node.is_variable]
+        self.calls_python = any(node.op.calls_python for node in operations)
+        keys = [node.op.shared(node.statics) for node in operations]
+        self._shared_objects = tuple(dict.fromkeys(chain.from_iterable(keys)))
+        self.most_devices = max((_devices(node) for node in operations), default=0)
+        names = [node.name for node in graph.inputs]
+        self.states = tuple(names[number] for number in graph.states)
+        self.key = names.index(KEY_NAME) if KEY_NAME in names else None
+        self.takes_key = self.key is not None
+        self.arrays = tuple(names)
+        self._kept_shares: tuple[float | None, ...] | None = None
+        self.passed: frozenset[Node] = frozenset()  # whose gradients backward makes
+        self._forward: GraphOp = self
+        self._wanted: tuple[int, ...] = ()
+        self._kept: dict[Entry, int] = {}
+        self._for_backward: dict[tuple[int, ...], GraphOp] = {}
+        self._backward: dict[Any, tuple[GraphOp, list[int], list[Entry]]] = {}
+        self._by_rows: dict[int, bool] = {}
+        self._pairs: dict[Any, list[int]] = {}
+
+    @property
+    def is_over_devices(self) -> bool:
+        """Whether operations exchange something midway: they cannot be in one program, and run one by one."""
+        return self.most_devices > 0 and is_over_others(self.most_devices)
+
+    def num_outputs(self, statics: Any = (), num_inputs: int = 0) -> int:
+        """Outputs without states and residuals."""
+        return self.graph.num_outputs
+
+    def num_residuals(self, statics: Any = (), num_inputs: int = 0) -> int:
+        """The last heads, which only the backward graph reads."""
+        return self.residuals
+
+    def draws(self, statics: Any = ()) -> int:
+        """As many as the operators of the graph draw together."""
+        return 0 if self.key is None else draws_of(self.graph.inputs[self.key])
+
+    def apply(self, statics: Any, arrays: Sequence[Any], scalars: Sequence[Any] = ()) -> tuple:
+        """Heads of the graph; the last scalar is the number of its first draw if it takes a key."""
+        if self.key is not None:
+            arrays = list(arrays)
+            arrays[self.key] = advanced(arrays[self.key], scalars[-1])
+        return tuple(self._run(arrays, scalars))
+
+    @cached_property
+    def _run(self) -> Callable[[Sequence[Any], Any], list[Any]]:
+        """Not before it is needed: most graphs are inlined in others, or interpreted."""
+        return lower(self.graph)
+
+    def output_specs(self, statics: Any, inputs: Sequence[Known]) -> list[Known]:
+        """Shape and dtype of every head, from operator to operator."""
+        specs = Facts(inputs=inputs).specs(self.graph)
+        return [specs[head] for head in self.graph.heads]
+
+    def shared(self, statics: Any = ()) -> tuple[Any, ...]:
+        """Keys of the objects that operators of the graph share with other calls."""
+        return self._shared_objects
+
+    # ---- states -------------------------------------------------------------------------------
+
+    def kept_of_state(self, number: int) -> float | None:
+        """Share of a state that stays when backward moves it; None if it is written at once."""
+        if self._kept_shares is None:
+            heads = self.graph.heads[self.graph.num_outputs :]
+            self._kept_shares = tuple(_kept(head) for head in heads[: len(self.states)])
+        return self._kept_shares[number]
+
+    def is_passed(self, number: int) -> bool:
+        """Whether backward passes what gives a state its new value."""
+        return self.graph.heads[self.graph.num_outputs + number].node in self.passed
+
+    # ---- backward -----------------------------------------------------------------------------
+
+    def for_backward(self, wanted: tuple[int, ...]) -> GraphOp:
+        """The same operator with the residuals that gradients of the inputs ``wanted`` need."""
+        found = self._for_backward.get(wanted)
+        if found is None:
+            count = self.graph.num_outputs
+            passed: list[Node] = []
+            entries, _ = self._gradients(tuple(range(count)), wanted, passed)
+            kept = self._forward_entries(entries)
+            heads = (*self.graph.heads, *kept)
+            graph = Graph(heads, self.graph.inputs, count, self.graph.states)
+            found = GraphOp(graph, self.name, len(kept))
+            found._forward, found._wanted = self, wanted
+            found.passed = frozenset(passed)
+            first = count + len(self.graph.states)
+            found._kept = {entry: first + i for i, entry in enumerate(kept)}
+            self._for_backward[wanted] = found
+        return found
+
+    def _gradients(
+        self, headed: tuple[int, ...], wanted: Sequence[int], passed: list[Node] | None = None
+    ) -> tuple[list[Entry], list[Node]]:
+        starts = [Node(None, name=f"gradient of output {i}") for i in headed]
+        variables = [Entry(self.graph.inputs[i]) for i in wanted]
+        heads = [self.graph.heads[i] for i in headed]
+        again = recompute(self.graph, self.recompute)
+        found = differentiate(heads, [Entry(n) for n in starts], variables, (), again, passed)
+        zeros = find("zeros_like")
+        entries = [
+            entry or Entry(Node(zeros, (), (), (variable,), "no_gradient"))
+            for entry, variable in zip(found, variables, strict=True)
+        ]
+        return entries, starts
+
+    def _row_gradients(
+        self, headed: tuple[int, ...], wanted: Sequence[int]
+    ) -> tuple[list[Entry], list[Node], list[int]]:
+        starts = [Node(None, name=f"gradient of output {i}") for i in headed]
+        variables = [Entry(self.graph.inputs[i]) for i in wanted]
+        heads = [self.graph.heads[i] for i in headed]
+        again = recompute(self.graph, self.recompute)
+        found = differentiate(heads, [Entry(n) for n in starts], variables, variables, again)
+        parts = [each.parts if isinstance(each, Rows) else () for each in found]
+        entries = [entry for each in parts for pair in each for entry in pair]
+        return entries, starts, [len(each) for each in parts]
+
+    def _forward_entries(self, entries: Sequence[Entry]) -> list[Entry]:
+        """Results of forward operations that the backward nodes below ``entries`` read.
+
+        The key of the run counts as one: with the very same key a gradient is seen to be of the
+        same operation, and its masks are not drawn again.
+        """
+        forward = {node for node in self.graph.nodes if not node.is_variable}
+        if self.key is not None:
+            forward.add(self.graph.inputs[self.key])
+        kept: dict[Entry, None] = {}
+        for node in topological(entry.node for entry in entries):
+            if node not in forward:
+                kept.update((e, None) for e in node.inputs if e.node in forward)
+        return list(kept)
+
+    def names_rows(self, position: int) -> bool:
+        """Whether the gradient of an input can be told by rows: only such operators read it."""
+        if position not in self._wanted:
+            return False
+        if position not in self._by_rows:
+            entry = Entry(self.graph.inputs[position])
+            by_rows = entry not in self.graph.heads and reads_by_rows(self.graph.nodes, entry)
+            self._by_rows[position] = by_rows
+        return self._by_rows[position]
+
+    def rows_node(
+        self, node: Node, heads: Sequence[Entry | None], rows: Sequence[int]
+    ) -> tuple[Node, list[int]]:
+        """The node of the row gradients of inputs: pairs of outputs, and how many pairs for each.
+
+        Raises:
+            GradientError: a gradient of a gradient asks for it.
+        """
+        headed = tuple(i for i, head in enumerate(heads) if head is not None)
+        if any(i >= self.graph.num_outputs for i in headed):
+            raise GradientError(
+                f"{self.name}: a gradient of a gradient is not told by rows; attach_grad() without "
+                f"stype makes it dense."
+            )
+        op, inputs, kept = self._backward_op(headed, tuple(rows), by_rows=True)
+        return self._reading(op, inputs, kept, node, heads), self._pairs[headed, tuple(rows)]
+
+    def backward_node(
+        self, node: Node, heads: Sequence[Entry | None], wanted: Sequence[int]
+    ) -> Node | None:
+        """The node of this graph's backward graph, reading residuals of ``node``."""
+        if not set(wanted) <= set(self._wanted):
+            return None  # recorded without residuals: differentiated as a function instead
+        headed = tuple(i for i, head in enumerate(heads) if head is not None)
+        if any(i >= self.graph.num_outputs for i in headed):
+            return None  # second derivatives reach residuals
+        op, inputs, kept = self._backward_op(headed, tuple(wanted))
+        return self._reading(op, inputs, kept, node, heads)
+
+    def _reading(
+        self,
+        op: GraphOp,
+        inputs: Sequence[int],
+        kept: Sequence[Entry],
+        node: Node,
+        heads: Sequence[Entry | None],
+    ) -> Node:
+        """The node of a backward graph: heads, residuals of ``node`` and its inputs come in."""
+        given = [head for head in heads if head is not None]
+        given += [Entry(node, self._kept[entry]) for entry in kept]
+        given += [node.inputs[i] for i in inputs]
+        scalars = node.scalars if op.takes_key else ()
+        return Node(op, (), scalars, tuple(given), op.name)
+
+    def _backward_op(
+        self, headed: tuple[int, ...], wanted: tuple[int, ...], by_rows: bool = False
+    ) -> tuple[GraphOp, list[int], list[Entry]]:
+        key = (headed, wanted, by_rows)
+        if key not in self._backward:
+            if by_rows:
+                entries, starts, counts = self._forward._row_gradients(headed, wanted)
+                self._pairs[headed, wanted] = counts
+            else:
+                entries, starts = self._forward._gradients(headed, wanted)
+            kept = self._forward._forward_entries(entries)
+            stand_ins = {entry: Node(None, name=f"residual {i}") for i, entry in enumerate(kept)}
+            heads = _cut(entries, stand_ins)
+            reached = set(topological(entry.node for entry in heads))
+            used = [i for i, node in enumerate(self.graph.inputs) if node in reached]
+            inputs = (*starts, *stand_ins.values(), *[self.graph.inputs[i] for i in used])
+            graph = Graph(tuple(heads), inputs)
+            self._backward[key] = GraphOp(graph, f"{self.name}_backward"), used, kept
+        return self._backward[key]
+
+    def __repr__(self) -> str:
+        return f"<graph {self.name!r} of {len(self.graph.nodes)} nodes>"
+
+
+def _cut(entries: Sequence[Entry], stand_ins: dict[Entry, Node]) -> list[Entry]:
+    """``entries`` over the graph in which variables stand for some of its entries."""
+    made: dict[Node, Node] = {}
+
+    def moved(entry: Entry) -> Entry:
+        if entry in stand_ins:
+            return Entry(stand_ins[entry])
+        return Entry(made.get(entry.node, entry.node), entry.index)
+
+    forward = {entry.node for entry in stand_ins}
+    for node in topological(entry.node for entry in entries):
+        if not node.is_variable and node not in forward:
+            made[node] = node.replaced(tuple(moved(entry) for entry in node.inputs))
+    return [moved(entry) for entry in entries]
+
+
+def _kept(entry: Entry) -> float | None:
+    """Share of a state in its new value, over all operations that move it one after the other."""
+    share = 1.0
+    while not entry.node.is_variable:
+        node = entry.node
+        kept = node.op.kept(node.statics)
+        if kept is None:
+            return None
+        share *= kept
+        written = node.op.changed(node.statics, len(node.inputs))
+        place = next((p for p, index in written.items() if index == entry.index), None)
+        if place is None:
+            return None
+        entry = node.inputs[place]
+    return share
+
+
+def _devices(node: Node) -> int:
+    """Over how many devices of a process an operation is; 0: it knows of no others."""
+    if isinstance(node.op, GraphOp):
+        return node.op.most_devices
+    parties = node.op.parties(node.statics)
+    return 0 if parties is None else int(parties[1])
+
+
+class ByOperator:
+    """Whether graphs run operator by operator, which shows each operator's own time."""
+
+    on = False
+
+
+by_operator = ByOperator()
+
+
+def call_graph(
+    op: GraphOp, values: Sequence[Value], context: Context
+) -> tuple[list[Value], list[Value]]:
+    """Record a graph as one operation; returns its outputs and the new values of its states.
+
+    Args:
+        op: the graph.
+        values: one for each input, the key left out.
+        context: where it runs.
+    """
+    given = tuple(values)
+    scalars: tuple[float, ...] = ()
+    if op.key is not None:
+        key, draw = next_draw(context, op.draws())
+        given = (*given[: op.key], key, *given[op.key :])
+        scalars = (draw,)
+    count = op.graph.num_outputs
+    if by_operator.on and state.trace is None:
+        with bulk(1):
+            outputs = _record_operators(op, given, scalars, context)
+        return outputs[:count], outputs[count:]
+    if op.is_over_devices and state.trace is None and state.isolation is None:
+        outputs = _record_operators(op, given, scalars, context)
+        return outputs[:count], outputs[count:]
+    if state.recording and state.trace is None:
+        wanted = tuple(i for i, value in enumerate(given) if value.node is not None)
+        if wanted:
+            op = op.for_backward(wanted)
+    outputs = record(op, (), scalars, given, None if given else context)
+    return outputs[:count], outputs[count : count + len(op.states)]
+
+
+def _record_operators(
+    op: GraphOp, given: Sequence[Value], scalars: tuple[float, ...], context: Context
+) -> list[Value]:
+    """Record the operations of a graph as if they were called one after the other."""
+    graph = op.graph
+    results: dict[Node, Sequence[Value]] = {
+        node: (value,) for node, value in zip(graph.inputs, given, strict=True)
+    }
+    if op.key is not None:
+        results[graph.inputs[op.key]] = record(ADVANCE, (), scalars[-1:], (given[op.key],))
+    for node in graph.nodes:
+        if node.is_variable:
+            continue
+        values = tuple([results[entry.node][entry.index] for entry in node.inputs])
+        if isinstance(node.op, GraphOp):
+            results[node] = _record_operators(node.op, values, node.scalars, context)
+        else:
+            where = None if values else context
+            results[node] = record(node.op, node.statics, node.scalars, values, where)
+    # Every output is a value of its own, as those of a program are.
+    taken = {id(value) for value in given}
+    outputs = []
+    for entry in graph.heads:
+        value = results[entry.node][entry.index]
+        if id(value) in taken:
+            (value,) = record(find("_copy"), (), (), (value,))
+        taken.add(id(value))
+        outputs.append(value)
+    return outputs
+
+
+def move_states(
+    op: GraphOp, handles: Sequence[Any], before: Sequence[Value], after: Sequence[Value]
+) -> None:
+    """Give the states of a graph that was called their new values, now or with backward.
+
+    Args:
+        op: the graph.
+        handles: the arrays that are its states, in order.
+        before: what they held at the call.
+        after: what ``call_graph`` gave.
+    """
+    for number, (handle, old, new) in enumerate(zip(handles, before, after, strict=True)):
+        kept = op.kept_of_state(number)
+        taped = None if new.node is None else new.node.op
+        if kept is not None and isinstance(taped, GraphOp) and not taped.is_passed(number):
+            new.node = None  # nothing that learns is before it: as where backward never comes
+        move(handle, old, new, kept)
+
+
+_shared: weakref.WeakValueDictionary[Any, GraphOp] = weakref.WeakValueDictionary()
+
+
+def graph_op(graph: Graph, name: str, recompute: str | None = None) -> GraphOp:
+    """The operator of a graph: one for all graphs that say the same, so that they are one program.
+
+    Binding a symbol in a loop, or hybridizing anew, would otherwise compile each time. Graphs say the same with
+    equal operators, attributes, numbers, names and connections. Those that call Python have operators of
+    their own, as those objects may keep state; so do all graphs while lines are kept.
+    """
+    key = None if are_lines_kept() else _key(graph, name, recompute)
+    found = None if key is None else _shared.get(key)
+    if found is None:
+        found = GraphOp(graph, name, recompute=recompute)
+        if key is not None and not found.calls_python:
+            found = _shared.setdefault(key, found)
+    return found
+
+
+def _key(graph: Graph, name: str, recompute: str | None) -> Any:
+    """What the graph says, without its nodes; None if its attributes cannot be compared."""
+    number = {
+        node: i
+        for i, node in enumerate((*graph.inputs, *(n for n in graph.nodes if not n.is_variable)))
+    }
+    rows = []
+    try:
+        for node in number:
+            inputs = tuple((number[entry.node], entry.index) for entry in node.inputs)
+            # As text too: 1, 1.0 and True are equal, and 0.0 and -0.0.
+            told = repr((node.statics, node.scalars))
+            row = (
+                node.op,
+                node.statics,
+                told,
+                inputs,
+                node.name,
+                tuple(sorted(node.attrs.items())),
+            )
+            hash(row)
+            rows.append(row)
+    except (TypeError, KeyError):
+        return None
+    heads = tuple((number[entry.node], entry.index) for entry in graph.heads)
+    return tuple(rows), heads, graph.num_outputs, graph.states, name, recompute

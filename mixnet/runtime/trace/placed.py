@@ -1,0 +1,98 @@
+"""A graph that runs in parts: on several devices, or cut where a shape depends on values."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from mixnet.graph.node import Entry
+from mixnet.passes import pipeline
+from mixnet.passes.assign_keys import assign_keys
+from mixnet.passes.facts import Facts
+from mixnet.passes.place_devices import COPY, Part, Placement
+from mixnet.runtime.record.copy import copy_across
+from mixnet.runtime.record.measure import record_measured
+from mixnet.runtime.record.moving import move
+from mixnet.runtime.trace.graph_op import GraphOp, call_graph
+from mixnet.runtime.value.value import Value
+
+
+class PlacedGraph:
+    """Runs a :class:`~mixnet.passes.place_devices.Placement`.
+
+    A part is a program of its device, so it starts when all that it reads has been computed. JAX
+    dispatches programs without waiting for them: parts that do not need each other's results run at
+    one time on their devices. Only an operation whose shape depends on values waits for these.
+
+    Args:
+        placement: the graph, cut.
+        name: shown in graphs and timelines.
+        recompute: see :class:`~mixnet.runtime.trace.graph_op.GraphOp`.
+    """
+
+    def __init__(self, placement: Placement, name: str, recompute: str | None = None):
+        self.placement = placement
+        self.states = placement.graph.states
+        self.ops: list[GraphOp | None] = []
+        for i, part in enumerate(placement.parts):
+            if part.measured is not None:
+                self.ops.append(None)
+                continue
+            facts = Facts(part.context.device.platform)
+            graph = assign_keys(pipeline.run(part.graph, "graph", facts))
+            self.ops.append(GraphOp(graph, f"{name}_part{i}", recompute=recompute))
+
+    def run(self, values: Sequence[Value]) -> tuple[list[Value], list[Value]]:
+        """Outputs, each on the device that computed it, and the new values of the states.
+
+        Args:
+            values: one for each input of the graph, on its device.
+        """
+        graph = self.placement.graph
+        known = {Entry(node): value for node, value in zip(graph.inputs, values, strict=True)}
+
+        def read(entry: Entry) -> Value:
+            if entry not in known:
+                assert entry.node.op is COPY
+                known[entry] = copy_across(known[entry.node.inputs[0]], entry.node.statics[1])
+            return known[entry]
+
+        replaced: dict[int, Value] = {}
+        for part, op in zip(self.placement.parts, self.ops, strict=True):
+            if op is None:
+                states: list[Value] = []
+                outputs = _measured(part, read)
+            else:
+                outputs, states = call_graph(op, [read(e) for e in part.inputs], part.context)
+            known.update(zip(part.outputs, outputs, strict=True))
+            replaced.update(zip(part.states, states, strict=True))
+        heads = graph.heads
+        new = []
+        for i, place in enumerate(graph.states):
+            value = replaced[i] if i in replaced else read(heads[graph.num_outputs + i])
+            home = values[place].spec.context
+            new.append(value if value.spec.context is home else copy_across(value, home))
+        return [read(head) for head in heads[: graph.num_outputs]], new
+
+    def move_states(self, handles: Sequence[Any], before: Sequence[Value], after: Any) -> None:
+        """Give the states their new values.
+
+        Args:
+            handles: the arrays that are the states, in order.
+            before: what they held at the call.
+            after: what :meth:`run` gave.
+        """
+        for handle, old, new in zip(handles, before, after, strict=True):
+            move(handle, old, new, None)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data of the placed graph, see ``Placement.to_dict``."""
+        return self.placement.to_dict()
+
+
+def _measured(part: Part, read: Callable[[Entry], Value]) -> list[Value]:
+    """The outputs that others need of an operation whose shape depends on the values of its inputs."""
+    node = part.measured
+    assert node is not None
+    results = record_measured(node.op, node.statics, node.scalars, [read(e) for e in node.inputs])
+    return [results[entry.index] for entry in part.outputs]

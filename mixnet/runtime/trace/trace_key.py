@@ -1,0 +1,91 @@
+"""What a traced graph was made for, readable, and why the next call needs another one."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from mixnet.runtime.value.value import Spec
+
+
+@dataclass(frozen=True)
+class TraceKey:
+    """What a traced graph depends on.
+
+    Args:
+        inputs: specs of the arrays among the arguments.
+        training: whether operators train.
+        names: of the inputs; numbered where there are none.
+        arguments: the other arguments, as text.
+        parameters: specs of the parameters by name, as far as they are known.
+        structure: hash of the recorded graph, empty where it is not known.
+    """
+
+    inputs: tuple[Spec, ...]
+    training: bool
+    names: tuple[str, ...] = ()
+    arguments: str = ""
+    parameters: Mapping[str, Spec] = field(default_factory=dict)
+    structure: str = ""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data."""
+        return {
+            "inputs": [
+                {"name": name, **_plain(spec)}
+                for name, spec in zip(self._names(), self.inputs, strict=True)
+            ],
+            "training": self.training,
+            "arguments": self.arguments,
+            "parameters": [
+                {"name": name, **_plain(spec)} for name, spec in self.parameters.items()
+            ],
+            "structure": self.structure,
+        }
+
+    def _names(self) -> Sequence[str]:
+        return self.names or [f"input {i}" for i in range(len(self.inputs))]
+
+    def reasons(self, before: TraceKey | None) -> list[str]:
+        """Why a graph that was traced for ``before`` does not do; empty if it does."""
+        if before is None:
+            return ["first trace"]
+        found = []
+        if len(before.inputs) != len(self.inputs):
+            found.append(f"number of inputs: {len(before.inputs)} -> {len(self.inputs)}")
+        else:
+            for name, old, new in zip(self._names(), before.inputs, self.inputs, strict=True):
+                found += _differences(name, old, new)
+        if before.arguments != self.arguments:
+            found.append(f"arguments: {before.arguments} -> {self.arguments}")
+        if before.training != self.training:
+            found.append(f"train mode: {before.training} -> {self.training}")
+        for name in [*self.parameters, *(n for n in before.parameters if n not in self.parameters)]:
+            was, now = before.parameters.get(name), self.parameters.get(name)
+            if was is None:
+                found.append(f"parameter {name}: new")
+            elif now is None:
+                found.append(f"parameter {name}: no longer there")
+            else:
+                found += _differences(f"parameter {name}", was, now)
+        if before.structure and self.structure and before.structure != self.structure:
+            if not found:
+                found.append("the operations recorded are others")
+        return found
+
+
+def _plain(spec: Spec) -> dict[str, Any]:
+    return {"shape": list(spec.shape), "dtype": spec.dtype.name, "context": str(spec.context)}
+
+
+def _differences(name: str, old: Spec, new: Spec) -> list[str]:
+    return [
+        f"{name}: {what} {was} -> {now}"
+        for what, was, now in (
+            ("shape", old.shape, new.shape),
+            ("dtype", old.dtype.name, new.dtype.name),
+            ("context", old.context, new.context),
+        )
+        if was != now
+    ]

@@ -1,0 +1,1 @@
+"""What arrays hold: values, their specs and devices, the state of a thread, what is counted."""

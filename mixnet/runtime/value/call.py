@@ -1,0 +1,114 @@
+"""A call: an operator with static attributes on inputs of known specs. Made once, remembered."""
+
+from __future__ import annotations
+
+from itertools import islice
+from typing import Any
+
+from mixnet.base import ContextError, MXNetError
+from mixnet.context import Context
+from mixnet.ops.operator import Operator
+from mixnet.ops.reason import explain, is_own
+from mixnet.passes.infer_shape import evaluate
+from mixnet.runtime.value.turns import turns_of
+from mixnet.runtime.value.value import Spec
+
+MOST_CALLS = 4096
+"""Calls that an operator remembers; then it forgets the older half."""
+
+
+class Call:
+    """The structure of one recorded operation; calls are compared by identity.
+
+    ``outputs`` holds the specs of all outputs, states included, by abstract evaluation.
+    """
+
+    __slots__ = (
+        "alone",
+        "context",
+        "num_scalars",
+        "op",
+        "outputs",
+        "parties",
+        "residuals",
+        "specs",
+        "statics",
+        "turns",
+        "visible",
+    )
+
+    def __init__(
+        self,
+        op: Operator,
+        statics: Any,
+        specs: tuple[Spec, ...],
+        context: Context,
+        outputs: tuple[Spec, ...],
+        num_scalars: int,
+    ):
+        self.op = op
+        self.statics = statics
+        self.specs = specs
+        self.context = context
+        self.outputs = outputs
+        self.num_scalars = num_scalars
+        # Which devices it computes with, if not by itself.
+        self.parties = op.parties(statics)
+        # An operation that runs Python may fail or take long: nothing else shall with it.
+        self.alone = op.calls_python
+        self.turns = turns_of(op.shared(statics)) if self.alone else ()
+        # Hidden outputs kept for backward.
+        self.residuals = op.num_residuals(statics)
+        self.visible = op.num_visible(statics, len(specs))
+
+
+def make_call(
+    op: Operator, statics: Any, specs: tuple[Spec, ...], scalars: int, context: Context | None
+) -> Call:
+    """Check a call that was never seen and remember it in ``op.calls``.
+
+    Raises:
+        ContextError: the inputs are on different devices.
+        ShapeError: the operator does not take these shapes and dtypes.
+    """
+    where = context or specs[0].context.compute
+    for spec in specs:
+        if spec.context is not where and spec.context.compute is not where.compute:
+            raise ContextError(
+                f"{op.name}: inputs are on different devices: "
+                f"{', '.join(str(each.context) for each in specs)}. Move them to one with "
+                f"as_in_context()."
+            )
+    where.device  # a device that does not exist is an error here, at the user's line  # noqa: B018
+    known = tuple([(spec.shape, spec.dtype) for spec in specs])
+    try:
+        results = evaluate(op, statics, known, scalars)
+    except Exception as error:
+        problem = explained(op, statics, specs, error)
+        raise problem from problem.__cause__
+    outputs = tuple([Spec.of(shape, dtype, where) for shape, dtype in results])
+    call = Call(op, statics, specs, where, outputs, scalars)
+    if len(op.calls) >= MOST_CALLS:
+        for each in list(islice(op.calls, MOST_CALLS // 2)):
+            op.calls.pop(each, None)
+    op.calls[(statics, specs, context)] = call
+    return call
+
+
+def explained(op: Operator, statics: Any, specs: tuple[Spec, ...], error: Exception) -> Exception:
+    """An error in the caller's words for one that was raised while shapes were evaluated.
+
+    It begins where it is raised next: where in an operator of mixnet a shape did not fit says
+    nothing to its caller. What JAX said is its ``__context__``, which is not shown; the author of
+    an operator of their own sees it.
+    """
+    own = is_own(op)
+    if isinstance(error, MXNetError) and not own:
+        error.__notes__ = []  # JAX says there that it left out frames
+        return error.with_traceback(None)
+    if isinstance(error, MXNetError):
+        return error
+    made = explain(op, statics, [s.shape for s in specs], [s.dtype for s in specs], error)
+    if own:
+        made.__cause__ = error
+    return made

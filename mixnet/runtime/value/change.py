@@ -1,0 +1,125 @@
+"""Changes of arrays: several arrays get new contents at once, or none does.
+
+Handles are arrays of any face. What is used of one is ``_value``, its content; ``_link.version``, which views look at;
+``_base()``, the array whose content a view is a part of; and ``_written_to()``, that content with the view's part replaced.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from mixnet.process import locks
+from mixnet.runtime.value.state import state
+from mixnet.runtime.value.value import Value
+
+array_lock = locks.make("array")
+"""Held while contents are compared with what was read, and replaced."""
+
+
+class Change:
+    """New contents of arrays, which they get at once when it is committed.
+
+    What was computed from a content that another thread has replaced meanwhile is not written: then the change
+    is begun again. So no thread waits for another to finish an update, and none is lost.
+    """
+
+    def __init__(self) -> None:
+        self._seen: dict[Any, Value] = {}  # array -> the content that something was computed from
+        self._new: dict[Any, Value] = {}
+        self._sparse: list[tuple[Any, Value]] = []
+
+    def reads(self, handle: Any) -> None:
+        """Note that the new contents are computed from what an array holds now."""
+        if handle._is_sparse:
+            return
+        base = handle._base()
+        self._seen.setdefault(base, base._value)
+
+    def write(self, handle: Any, value: Value) -> None:
+        """Let an array hold ``value``, of its own shape, dtype and context; a view is a part of another array."""
+        if handle._is_sparse:  # holds other arrays, which it replaces itself
+            self._sparse.append((handle, value))
+            return
+        base = handle._base()
+        if state.recording:
+            handle._check_write()
+            base._check_write()
+        if base is not handle:
+            whole = self._new.get(base)
+            if whole is None:
+                whole = self._seen.setdefault(base, base._value)
+            value = handle._written_to(whole, value)
+        self._new[base] = value
+
+    def commit(self) -> bool:
+        """Give the arrays their new contents; False, and nothing has changed, if one was written meanwhile."""
+        isolation = state.isolation
+        for handle, value in self._new.items():
+            if isolation is not None:
+                isolation.note(handle, "_value", handle._value)
+            segment = value.segment
+            if segment is not None:
+                segment.replaces(value, handle._value)
+        with array_lock:
+            for handle, value in self._seen.items():
+                if handle._value is not value:
+                    return False
+            before = [(handle, handle._value) for handle in self._new]
+            try:
+                for handle, value in self._new.items():
+                    replace(handle, value)
+            except BaseException:  # Ctrl-C, half-way
+                for handle, value in before:
+                    replace(handle, value)
+                raise
+        for handle, value in self._sparse:
+            handle._write(value)
+        return True
+
+
+def replace(handle: Any, value: Value) -> None:
+    """Give an array that is no view another content."""
+    link = handle._link
+    if link is None:
+        handle._value = value
+        return
+    # Views look for a new version before they read: whoever reads between these lines reads again.
+    link.version += 1
+    handle._value = value
+    link.version += 1
+
+
+def assign(handle: Any, value: Value) -> None:
+    """Give one array that is no view another content, whatever it holds now."""
+    before = handle._value  # dropped when the lock is free
+    segment = value.segment
+    if segment is not None:
+        segment.replaces(value, before)
+    with array_lock:
+        replace(handle, value)
+
+
+def swap(handle: Any, seen: Value, value: Value) -> bool:
+    """``assign``, if the array still holds what was ``seen``; whether it does."""
+    segment = value.segment
+    if segment is not None:
+        segment.replaces(value, seen)
+    with array_lock:
+        is_seen = handle._value is seen
+        if is_seen:
+            replace(handle, value)
+    return is_seen
+
+
+def change(body: Callable[[Change], Any]) -> Any:
+    """Run ``body``, which reads arrays and writes to the change, until no other thread has come in between.
+
+    Args:
+        body: may be called several times; what it does beside recording operations has to bear that.
+    """
+    while True:
+        attempt = Change()
+        result = body(attempt)
+        if attempt.commit():
+            return result

@@ -1,0 +1,47 @@
+"""Counters of the runtime that a user can read: programs compiled, cache hits, flushes."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+
+from mixnet.process import locks
+
+_counts: Counter[str] = Counter()
+_lock = locks.make("counters")
+
+
+_NAMES = (
+    "programs_compiled",
+    "cache_hits",
+    "operations",
+    "interpreted",
+    "run_by_operator",
+    "donated_bytes",
+)
+
+
+def count(name: str, by: int = 1, operations: int = 0) -> None:
+    """Add to a counter, and to that of ``operations``."""
+    with _lock:  # workers count too
+        _counts[name] += by
+        if operations:
+            _counts["operations"] += operations
+
+
+def counters() -> dict[str, Any]:
+    """All counters since the start or :func:`reset_counters`.
+
+    ``programs_compiled``, ``cache_hits``, ``operations`` (that ran in programs), ``interpreted`` (those of
+    them, graphs counted by their operations, that ran without the compiler), ``run_by_operator`` (those that
+    ran one by one, each compiled, in a segment seen for the first time),
+    ``donated_bytes``, and ``flushes`` by reason.
+    """
+    plain = {name: _counts[name] for name in _NAMES}
+    reasons = {k[6:]: v for k, v in sorted(_counts.items()) if k.startswith("flush:")}
+    return {**plain, "flushes": reasons}
+
+
+def reset_counters() -> None:
+    """Set every counter to zero."""
+    _counts.clear()

@@ -1,0 +1,182 @@
+"""Values that one task of the engine makes outside of programs: copies, reductions over devices."""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any
+
+from mixnet.engine.current import current
+from mixnet.engine.engine import is_told
+from mixnet.engine.task import Done
+from mixnet.engine.timeline import timeline
+from mixnet.engine.variable import Var
+from mixnet.process import locks
+from mixnet.process.source import user_source
+from mixnet.runtime.value.memory import logs
+from mixnet.runtime.value.value import Spec, Value, check_pending
+
+Work = Callable[[list[Any]], Sequence[Any]]
+
+
+class Later:
+    """Where values come from that a task makes.
+
+    It stands where a pending value has its segment: who needs the value waits for ``var``.
+    """
+
+    __slots__ = ("__weakref__", "before", "lock", "references", "var")
+    finished = True
+
+    def __init__(self, name: str) -> None:
+        self.var = Var(name)
+        self.lock = locks.make("later")
+        self.references: list[weakref.ref[Value]] = []
+        self.before: dict[int, Value] = {}  # by slot: what was held where the value is held now
+
+    def finish(self, reason: str, wait: bool = True) -> None:
+        """Wait for the task, which was handed over when it was made."""
+        if is_told(self.var.error):
+            self._go_back()
+        elif wait:
+            current.engine.wait_for_var(self.var)
+
+    def replaces(self, value: Value, old: Value) -> None:
+        """Note what the holder of a value held before: it will do so again if the task fails."""
+        with self.lock:
+            if value.array is None:
+                self.before[value.slot] = old
+
+    def _go_back(self) -> None:
+        """After the task failed and somebody knows: what should have been replaced is what it was."""
+        with self.lock:
+            for reference in self.references:
+                value = reference()
+                before = None if value is None else self.before.get(value.slot)
+                if value is not None and before is not None and before.array is not None:
+                    value.var, value.array = before.var, before.array
+                    value.segment = None
+        if any(v.segment is self for each in self.references if (v := each()) is not None):
+            current.engine.wait_for_var(self.var)
+
+    def alias(self, value: Value) -> Value:
+        """Another value for the same content."""
+        with self.lock:
+            if value.array is not None:
+                return Value(value.spec, value.array)
+            other = Value(value.spec, None, self, value.slot)
+            self.references.append(weakref.ref(other))
+        return other
+
+    def fill(self, arrays: Sequence[Any]) -> None:
+        """Give those values that somebody still holds their arrays."""
+        with self.lock:  # nobody makes an alias meanwhile
+            for reference in self.references:
+                value = reference()
+                if value is not None:
+                    # In this order: who finds no segment must find the array.
+                    value.var, value.array = self.var, arrays[value.slot]
+                    value.segment = None
+            self.references, self.before = [], {}
+
+
+def later(
+    name: str,
+    sources: Sequence[Value],
+    specs: Sequence[Spec],
+    work: Work,
+    resource: str,
+    priority: int = 0,
+    kind: str = "copy",
+    turns: Sequence[Var] = (),
+) -> list[Value]:
+    """Values of ``specs`` that ``work`` makes from the arrays of ``sources``; nothing waits here.
+
+    The task starts when all sources are computed; where one failed, so do the results.
+
+    Args:
+        name: of the task, shown in timelines.
+        sources: computed or pending, on any contexts.
+        specs: of the results.
+        work: gets the JAX arrays of the sources, returns those of the results.
+        resource: the engine's worker, such as ``copy:cpu(0)`` or ``communication``.
+        priority: larger runs earlier among what is ready.
+        kind: what the memory profiler calls the results.
+        turns: variables that ``work`` writes while it runs, which tasks use one after the other.
+    """
+    for value in sources:
+        check_pending(value)
+    holder = Later(name)
+    made = []
+    for slot, spec in enumerate(specs):
+        value = Value(spec, None, holder, slot)
+        holder.references.append(weakref.ref(value))
+        made.append(value)
+    line = user_source() if logs else None
+    reads = variables_of(sources, "copy to another device")
+    given = list(sources)
+
+    def run() -> None:
+        arrays = work(arrays_of(given, name))
+        given.clear()
+        for log in logs:
+            for spec, array in zip(specs, arrays, strict=True):
+                log.made(array, kind, line, spec.context)
+        holder.fill(arrays)
+
+    push, writes = current.engine.push, (holder.var,)
+    if not turns:
+        push(run, reads, writes, resource, priority=priority, name=name)
+        return made
+
+    # What takes turns is handed over when it can run at once. Who has the turn then waits for nothing that
+    # somebody else, who waits for the turn, is still to compute.
+    def run_and_end(done: Done) -> None:
+        try:
+            run()
+        except BaseException as error:
+            done(error)
+            raise
+        done(None)
+
+    def start(done: Done) -> None:
+        push(partial(run_and_end, done), (), turns, resource, priority=priority, name=name)
+
+    def asked(seconds: float) -> None:
+        for turn in turns:
+            current.engine.settle(turn)  # which runs it here, if no worker does
+
+    current.engine.push_async(start, reads, writes, resource, priority, name, asked)
+    return made
+
+
+def variables_of(values: Sequence[Value], reason: str) -> list[Var]:
+    """What a task that reads these values has to wait for; of all of them while traced.
+
+    Args:
+        values: computed, or pending: these are handed over now.
+        reason: why, counted.
+    """
+    found = []
+    for value in values:
+        segment = value.segment
+        if value.array is None and segment is not None:
+            segment.finish(reason, wait=False)
+            found.append(segment.var)
+        elif timeline.on and value.var is not None:
+            found.append(value.var)
+    return found
+
+
+def arrays_of(values: Sequence[Value], name: str) -> list[Any]:
+    """The arrays of values, in a task that has waited for them.
+
+    Raises:
+        BaseException: what kept one of them from being computed.
+    """
+    found = [value.array for value in values]
+    for value, array in zip(values, found, strict=True):
+        if array is None and value.segment is not None:  # it alone of its segment failed
+            raise value.segment.var.error or RuntimeError(f"{name}: a source has no content")
+    return found

@@ -1,0 +1,319 @@
+"""Live memory: bytes of arrays on devices, over time, with the lines that made them."""
+
+from __future__ import annotations
+
+import time
+import weakref
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from itertools import count as counting
+from typing import Any
+
+import jax
+
+from mixnet.base import OutOfMemoryError
+from mixnet.context import Context
+from mixnet.process.source import Source, source_lines, user_source
+from mixnet.runtime.value.state import state
+from mixnet.units import size_text
+
+SHOWN = 8
+"""Arrays that an error or a summary names."""
+
+
+def live_bytes(ctx: Context | None = None) -> int:
+    """Bytes of all arrays that are alive on a context's device, by default on all devices.
+
+    Two arrays that share a buffer count once. Pending operations and what a program holds while it
+    runs do not count.
+    """
+    device = None if ctx is None else ctx.device
+    return sum(size for _, size in _buffers(device))
+
+
+def _buffers(device: Any) -> list[tuple[jax.Array, int]]:
+    """Live arrays with the bytes that they have on a device (on all if it is None)."""
+    found = []
+    seen: set[int] = set()
+    for array in jax.live_arrays():
+        if array.is_deleted():
+            continue
+        if len(array.devices()) == 1 and array.is_ready():
+            pointer = array.unsafe_buffer_pointer()
+            if pointer in seen and array.nbytes:
+                continue
+            seen.add(pointer)
+        shards = [s for s in array.addressable_shards if device is None or s.device == device]
+        if shards:
+            found.append((array, sum(shard.data.nbytes for shard in shards)))
+    return found
+
+
+@dataclass
+class Allocation:
+    """One array.
+
+    Args:
+        id: number, in the order of making.
+        name: the operation that made it; ``before`` for one that was there at the start.
+        shape, dtype, bytes, context: of the array.
+        source: the user's line that made it, None if that is not known.
+        born: seconds since the start.
+        died: the same; None while it lives.
+    """
+
+    id: int
+    name: str
+    shape: tuple[int, ...]
+    dtype: str
+    bytes: int
+    context: str
+    source: Source | None
+    born: float
+    died: float | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data."""
+        source = None if self.source is None else self.source.to_dict()
+        return {**vars(self), "shape": list(self.shape), "source": source}
+
+    def __str__(self) -> str:
+        at = f" at {self.source}" if self.source is not None else ""
+        size = size_text(self.bytes)
+        return f"{size} {self.dtype}{list(self.shape)} on {self.context}, {self.name}{at}"
+
+
+@dataclass
+class MemoryLog:
+    """What ``with mx.runtime.memory() as log:`` has seen: every array, when it was made and freed.
+
+    Buffers that a program uses while it runs are not arrays, so they are not here.
+    """
+
+    allocations: list[Allocation] = field(default_factory=list)
+    _start: float = 0.0
+    _references: dict[int, weakref.ref[Any]] = field(default_factory=dict)
+    _known: dict[int, Allocation] = field(default_factory=dict)  # id of a live array -> its record
+    _numbers: Any = field(default_factory=counting)
+    _lines: Any = None
+
+    def __enter__(self) -> MemoryLog:
+        for segment in list(state.segments.values()):
+            if not segment.finished:
+                segment.finish("memory log", wait=False)  # what it holds has no lines
+        self._start = time.perf_counter()
+        for array, size in _buffers(None):
+            device = next(iter(array.devices()))
+            self._add(array, "before", None, _context_name(device), size)
+        self._lines = source_lines()
+        self._lines.__enter__()
+        logs.append(self)
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        logs.remove(self)
+        _last[:] = [self]
+        self._lines.__exit__(*error)
+
+    # ---- noting -------------------------------------------------------------------------------
+
+    def made(self, array: Any, name: str, source: Source | None, context: Context) -> None:
+        """Note an array that was just made."""
+        if id(array) not in self._known:
+            self._add(array, name, source, str(context), array.nbytes)
+
+    def freed(self, array: Any) -> None:
+        """Note an array whose buffer another one has taken over."""
+        self._end(id(array))
+
+    def _add(self, array: Any, name: str, source: Source | None, context: str, size: int) -> None:
+        record = Allocation(
+            next(self._numbers),
+            name,
+            tuple(array.shape),
+            str(array.dtype),
+            size,
+            context,
+            source,
+            time.perf_counter() - self._start,
+        )
+        key = id(array)
+        self.allocations.append(record)
+        self._known[key] = record
+        self._references[key] = weakref.ref(array, lambda _: self._end(key))
+
+    def _end(self, key: int) -> None:
+        record = self._known.pop(key, None)
+        self._references.pop(key, None)
+        if record is not None:
+            record.died = time.perf_counter() - self._start
+
+    # ---- asking -------------------------------------------------------------------------------
+
+    def alive(self, at: float | None = None, ctx: Context | None = None) -> list[Allocation]:
+        """Arrays alive at a time, the largest first.
+
+        Args:
+            at: seconds since the start; now by default.
+            ctx: on which context; any by default.
+        """
+        found = [
+            each
+            for each in self.allocations
+            if (ctx is None or each.context == str(ctx))
+            and (each.died is None if at is None else _lives(each, at))
+        ]
+        return sorted(found, key=lambda each: (-each.bytes, each.id))
+
+    def timeline(self, ctx: Context | None = None) -> list[tuple[float, int]]:
+        """Pairs of seconds since the start and the bytes alive from then on."""
+        events: list[tuple[float, int, int]] = []
+        for each in list(self.allocations):
+            if ctx is None or each.context == str(ctx):
+                events.append((each.born, 1, each.bytes))
+                if each.died is not None:
+                    events.append((each.died, 0, -each.bytes))
+        total, points = 0, []
+        for at, _, change in sorted(events):
+            total += change
+            points.append((at, total))
+        return points
+
+    def peak(self, ctx: Context | None = None) -> tuple[float, int]:
+        """When most bytes were alive for the first time, and how many."""
+        return max(self.timeline(ctx), key=lambda point: point[1], default=(0.0, 0))
+
+    @property
+    def peak_bytes(self) -> int:
+        """The most bytes that were alive at once, over all contexts."""
+        return self.peak()[1]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data.
+
+        ``allocations``, ``contexts`` with ``timeline`` and ``peak`` each, and ``at_peak``: the
+        numbers of the allocations that were alive then.
+        """
+        contexts = {}
+        for name in dict.fromkeys(each.context for each in self.allocations):
+            context = Context(name.partition("(")[0], int(name.partition("(")[2].rstrip(")")))
+            at, size = self.peak(context)
+            contexts[name] = {
+                "timeline": [list(point) for point in self.timeline(context)],
+                "peak": {"seconds": at, "bytes": size},
+                "at_peak": [each.id for each in self.alive(at, context)],
+            }
+        return {
+            "version": 1,
+            "allocations": [each.to_dict() for each in self.allocations],
+            "contexts": contexts,
+        }
+
+    def __str__(self) -> str:
+        at, size = self.peak()
+        lines = [f"peak {size_text(size)} after {at:.3f} s, held by"]
+        lines += [f"  {each}" for each in self.alive(at)[:SHOWN]]
+        return "\n".join(lines) + "\n"
+
+
+def _lives(record: Allocation, at: float) -> bool:
+    return record.born <= at and (record.died is None or record.died > at)
+
+
+def _context_name(device: Any) -> str:
+    return f"{'cpu' if device.platform == 'cpu' else 'gpu'}({device.id})"
+
+
+logs: list[MemoryLog] = []
+"""Logs that are being kept now; whoever makes an array tells them."""
+
+
+_last: list[MemoryLog] = []  # the log that ended last
+
+
+def last_log() -> MemoryLog | None:
+    """The log that ended last; None if there was none. It holds no array, only what is known of them."""
+    return _last[0] if _last else None
+
+
+def memory() -> MemoryLog:
+    """Scope that logs every array: ``with mx.runtime.memory() as log: ...; print(log)``.
+
+    Operations keep their lines inside, which costs a few microseconds each.
+    """
+    return MemoryLog()
+
+
+def note(array: Any, name: str, context: Context) -> None:
+    """Tell the logs of an array that the user's code is just making."""
+    if logs:
+        source = user_source()
+        for log in logs:
+            log.made(array, name, source, context)
+
+
+def explained_shortage(error: Exception, context: Context, line: str | None) -> Exception:
+    """An error that names the largest live arrays, if ``error`` says that memory ran out.
+
+    Args:
+        error: what running a program raised.
+        context: where it ran.
+        line: ``file:line`` of the user's code that made it run.
+    """
+    reason = str(error).strip()
+    if not isinstance(error, MemoryError) and "RESOURCE_EXHAUSTED" not in reason:
+        return error
+    known: dict[int, Allocation] = {}
+    for log in logs:
+        known.update(log._known)
+    arrays = sorted(_buffers(context.device), key=lambda each: -each[1])
+    rows = []
+    for array, size in arrays[:SHOWN]:
+        record = known.get(id(array))
+        told = f"{size_text(size)} {array.dtype}{list(array.shape)}"
+        rows.append(f"  {record or told}")
+    total = sum(size for _, size in arrays)
+    advice = (
+        ""
+        if logs
+        else " Run it inside of `with mx.runtime.memory():` to see the lines that made them."
+    )
+    at = f" at {line}" if line else ""
+    made = OutOfMemoryError(
+        f"{context} has no memory left for a program{at}: {_first_line(reason)} Arrays hold "
+        f"{size_text(total)} there, the largest are\n" + "\n".join(rows) + "\n"
+        "Delete what is not needed any more, make the batch smaller, or predict without "
+        f"autograd.record().{advice}"
+    )
+    made.__cause__ = error
+    return made
+
+
+def _first_line(reason: str) -> str:
+    line = reason.splitlines()[0]
+    text = (line.partition("RESOURCE_EXHAUSTED:")[2] or line).strip()
+    return text if text.endswith(".") else text + "."
+
+
+def note_results(
+    segment: Any, slots: Sequence[int], results: Sequence[Any], taken: Sequence[Any]
+) -> None:
+    """Tell the logs of the results of a segment.
+
+    Args:
+        segment: what ran.
+        slots: of its outputs that are alive.
+        results: their arrays.
+        taken: arrays whose buffers the program has taken over.
+    """
+    made_by = {}
+    slot = 0
+    for number, (call, *_) in enumerate(segment.program):
+        for _ in call.outputs:
+            made_by[slot] = (call.op.name, segment.sources.get(number))
+            slot += 1
+    for log in logs:
+        for array in taken:
+            log.freed(array)
+        for slot, array in zip(slots, results, strict=True):
+            log.made(array, *made_by[slot], segment.context)

@@ -1,0 +1,33 @@
+"""Objects of users that several calls share: a variable of the engine for each, which the calls write.
+
+So calls of one operator in Python run one after the other, in the order in which they were recorded, whatever threads they come from; none
+holds a lock meanwhile.
+"""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Hashable, Sequence
+
+from mixnet.engine.variable import Var
+from mixnet.process import locks
+
+
+class _Turn(Var):
+    __slots__ = ("__weakref__",)
+
+
+_turns: weakref.WeakValueDictionary[Hashable, _Turn] = weakref.WeakValueDictionary()
+_lock = locks.make("custom operator")
+
+
+def turns_of(keys: Sequence[Hashable]) -> tuple[Var, ...]:
+    """The variables of shared objects, which are there as long as somebody holds them."""
+    found = []
+    for key in keys:
+        with _lock:
+            turn = _turns.get(key)
+            if turn is None:
+                turn = _turns[key] = _Turn(f"operator {key}")
+        found.append(turn)
+    return tuple(found)

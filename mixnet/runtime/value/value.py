@@ -1,0 +1,185 @@
+"""Values: what an array holds. Computed, or one output of an operation that is still pending."""
+
+from __future__ import annotations
+
+import math
+import weakref
+from typing import Any
+
+import jax
+import numpy as np
+
+from mixnet.base import MXNetError, TraceError
+from mixnet.context import Context
+from mixnet.engine.variable import Var
+from mixnet.process import locks
+from mixnet.runtime.value.memory import note
+from mixnet.runtime.value.state import is_on_host
+
+
+class Spec:
+    """Shape, dtype and context of a value. Interned: equal specs are the same object."""
+
+    __slots__ = ("__weakref__", "context", "dtype", "nbytes", "shape", "struct")
+    # Those that something still refers to: a program may see ever new shapes.
+    _made: weakref.WeakValueDictionary[tuple[Any, ...], Spec] = weakref.WeakValueDictionary()
+    _making = locks.make("specs")
+
+    shape: tuple[int, ...]
+    dtype: np.dtype
+    context: Context
+    struct: jax.ShapeDtypeStruct
+    nbytes: int  # bytes of a buffer
+
+    @classmethod
+    def of(cls, shape: tuple[int, ...], dtype: np.dtype, context: Context) -> Spec:
+        """The one spec with these."""
+        key = (shape, dtype, context)
+        known = cls._made.get(key)
+        if known is not None:
+            return known
+        made = cls()
+        made.shape, made.dtype, made.context = shape, dtype, context
+        made.struct = jax.ShapeDtypeStruct(shape, dtype)
+        made.nbytes = math.prod(shape) * dtype.itemsize
+        with cls._making:  # another thread may be making the same
+            return cls._made.setdefault(key, made)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Spec.of, (self.shape, self.dtype, self.context)
+
+    def __repr__(self) -> str:
+        return f"{self.dtype.name}{list(self.shape)}@{self.context}"
+
+
+class Value:
+    """One version of an array's content; never changes once computed.
+
+    ``array`` is the JAX array, None while pending in ``segment`` at ``slot``. ``node`` and
+    ``index`` say where it stands on a tape or in a trace, ``node`` None if nowhere. ``var`` orders
+    readers after the work that computes it. ``shared`` marks buffers that other libraries can see.
+    """
+
+    __slots__ = (
+        "__weakref__",
+        "array",
+        "index",
+        "node",
+        "segment",
+        "shared",
+        "slot",
+        "spec",
+        "var",
+    )
+
+    index: int  # set together with node
+
+    def __init__(self, spec: Spec, array: Any = None, segment: Any = None, slot: int = -1):
+        self.spec = spec
+        self.array = array
+        self.segment = segment
+        self.slot = slot
+        self.node: Any = None
+        self.var: Var | None = None
+        self.shared = False
+
+    def alias(self) -> Value:
+        """The same content without its place on the tape."""
+        segment = self.segment
+        other = segment.alias(self) if segment is not None else Value(self.spec, self.array)
+        other.var, other.shared, other.index = self.var, self.shared, 0
+        return other
+
+    def __repr__(self) -> str:
+        state = "pending" if self.array is None else "ready"
+        return f"<Value {self.spec} {state}>"
+
+
+# Another thing in a process that is forked, see ``forked``.
+put: Any = jax.device_put
+adopted: Any = jax.make_array_from_callback
+
+
+def from_host(data: np.ndarray, context: Context) -> Value:
+    """A value with a copy of host data on the device of ``context``.
+
+    The copy is ours alone: the caller may write to ``data`` afterwards.
+    """
+    spec = Spec.of(data.shape, data.dtype, context)
+    if is_on_host():
+        return _on_host(spec, np.array(data, order="C", copy=True))
+    with jax.enable_x64(True):
+        array = put(np.array(data, order="C", copy=True), context.device)
+    note(array, "from host", context)
+    return Value(spec, array)
+
+
+def _on_host(spec: Spec, data: np.ndarray) -> Value:
+    value = Value(spec, data)
+    value.shared = True  # operations on the host may hand out parts of the same memory
+    return value
+
+
+def aligned_empty(shape: tuple[int, ...], dtype: Any) -> np.ndarray:
+    """An array without content, at an address from which XLA reads it in place (64 bytes)."""
+    kind = np.dtype(dtype)
+    size = math.prod(shape) * kind.itemsize
+    memory = np.empty(size + 64, np.uint8)
+    start = -memory.ctypes.data % 64
+    return memory[start : start + size].view(kind).reshape(shape)
+
+
+def adopt(data: np.ndarray, context: Context) -> Value:
+    """A value of host data that the caller gives away: on the host nothing is copied.
+
+    Args:
+        data: best made by ``aligned_empty``; must not be written to any more.
+        context: device.
+    """
+    spec = Spec.of(data.shape, data.dtype, context)
+    if is_on_host():
+        return _on_host(spec, data)
+    sharding = _sharding(context.device)
+    with jax.enable_x64(True):
+        # Twice as quick as device_put, which first looks for arrays in trees.
+        array = adopted(data.shape, sharding, lambda index: data)
+    note(array, "from host", context)
+    return Value(spec, array)
+
+
+def _sharding(device: Any) -> jax.sharding.SingleDeviceSharding:
+    found = _shardings.get(device)
+    if found is None:
+        found = _shardings[device] = jax.sharding.SingleDeviceSharding(device)
+    return found
+
+
+_shardings: dict[Any, jax.sharding.SingleDeviceSharding] = {}
+
+
+def from_device(array: jax.Array, context: Context) -> Value:
+    """A value around a JAX array that the caller may keep; a copy if it is not on the device."""
+    if array.sharding != _sharding(context.device):
+        with jax.enable_x64(True):
+            array = put(array, context.device)
+    value = Value(Spec.of(array.shape, np.dtype(array.dtype), context), array)
+    value.shared = True
+    return value
+
+
+def check_pending(value: Value) -> None:
+    """Raise if running what is pending cannot give ``value`` an array.
+
+    Raises:
+        TraceError: the value is a placeholder of a graph that is being traced.
+        MXNetError: the program that should have made it failed.
+    """
+    if value.segment is not None or value.array is not None:
+        return
+    if value.node is not None and value.node.values is None:
+        raise TraceError(
+            f"The value of {value.spec} was asked for while a graph is being traced, where arrays "
+            f"have shapes but no numbers yet. Leave out printing, asnumpy(), float() and `if` on "
+            f"values in forward(), or do not hybridize this block."
+        )
+    raise MXNetError("The value of this array was lost: the program that makes it failed.")

@@ -1,0 +1,199 @@
+"""Backends: what computes parts of a symbol's graph in XLA's place."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import jax
+import numpy as np
+
+from mixnet.base import AttributeTypeError, MXNetError, did_you_mean
+from mixnet.context import Context
+from mixnet.graph.graph import Graph
+from mixnet.graph.node import Node
+from mixnet.ops.registry import find
+from mixnet.passes.facts import Facts
+from mixnet.passes.partition import Part, partition
+from mixnet.passes.set_training import set_training
+from mixnet.symbol.symbol import Symbol
+
+
+class Backend:
+    """Computes parts of graphs, to predict. Derive from it, and register it with :func:`register_backend`.
+
+    Example::
+
+        class OnNumPy(mx.library.Backend):
+            def takes(self, node):
+                return node.op.name == "relu"
+
+            def compile(self, symbol, arrays, options):
+                return lambda x: [np.maximum(x, 0)]
+
+        mx.library.register_backend("OnNumPy", OnNumPy())
+        net.optimize_for(x, backend="OnNumPy")
+    """
+
+    def takes(self, node: Node) -> bool:
+        """Whether it computes a node. Nodes that it takes and that touch become one part."""
+        return True
+
+    def optimize(
+        self, symbol: Symbol, arrays: Mapping[str, Any], options: dict[str, Any]
+    ) -> Symbol:
+        """The symbol with this backend's parts; by default cut with :meth:`takes` and :meth:`compile`.
+
+        Args:
+            symbol: in prediction mode.
+            arrays: parameters and states by name, empty where none were given.
+            options: what the user gave.
+        """
+
+        def make(part: Part) -> Node:
+            return _node_of(self, symbol, part, arrays, options)
+
+        return type(symbol)(partition(symbol.graph, self.takes, make).heads)
+
+    def compile(
+        self, symbol: Symbol, arrays: Mapping[str, np.ndarray], options: dict[str, Any]
+    ) -> Any:
+        """What computes a part: ``(*arrays) -> list of arrays``, all NumPy's, in the order of ``symbol.list_inputs()``
+        without ``arrays``.
+
+        Args:
+            symbol: the part.
+            arrays: parameters that it reads, by name; they do not come with a call.
+            options: what the user gave.
+        """
+        raise NotImplementedError(
+            f"{type(self).__name__} defines no compile(symbol, arrays, options)."
+        )
+
+
+class _Runner:
+    """Computes a part; compiled at the first call."""
+
+    def __init__(self, backend: Backend, symbol: Symbol, graph: Graph, arrays: Any, options: Any):
+        self.backend, self.symbol, self.graph = backend, symbol, graph
+        self.arrays, self.options = arrays, options
+        self.count = len(graph.heads)
+        self._call: Any = None
+
+    def structs(self, inputs: Sequence[Any]) -> list[jax.ShapeDtypeStruct]:
+        given = iter(inputs)
+        known = [
+            (self.arrays[n.name].shape, self.arrays[n.name].dtype)
+            if n.name in self.arrays
+            else (lambda x: (tuple(x.shape), np.dtype(x.dtype)))(next(given))
+            for n in self.graph.inputs
+        ]
+        specs = Facts(inputs=known).specs(self.graph)
+        return [jax.ShapeDtypeStruct(*specs[head]) for head in self.graph.heads]
+
+    def run(self, *arrays: Any) -> list[Any]:
+        if self._call is None:
+            self._call = self.backend.compile(self.symbol, self.arrays, self.options)
+        expected = self.structs(arrays)
+        found = self._call(*[np.asarray(each) for each in arrays])
+        if len(found) != self.count:
+            raise MXNetError(
+                f"{type(self.backend).__name__}: a part has {self.count} outputs; what compile() made gave {len(found)}."
+            )
+        return [np.asarray(each, s.dtype) for each, s in zip(found, expected, strict=True)]
+
+
+def _node_of(backend: Backend, whole: Symbol, part: Part, arrays: Any, options: Any) -> Node:
+    variables = zip(part.graph.inputs, part.inputs, strict=True)
+    own = {v.name for v, e in variables if e.node.is_variable and v.name in arrays}
+    held = {name: arrays[name].asnumpy() for name in own}
+    symbol = type(whole)(part.graph.heads)
+    names = symbol.list_inputs()
+    by_name = {v.name: v for v in part.graph.inputs}
+    graph = Graph(part.graph.heads, tuple(by_name[name] for name in names))
+    entries = dict(zip((v.name for v in part.graph.inputs), part.inputs, strict=True))
+    runner = _Runner(backend, symbol, graph, held, options)
+    op = find("_backend_part")
+    statics, scalars = op.bind({"part": runner})
+    inputs = tuple(entries[name] for name in names if name not in held)
+    return Node(op, statics, scalars, inputs, f"{type(backend).__name__.lower()}{part.number}")
+
+
+class _Xla(Backend):
+    """XLA, which folds normalizations and constants, fuses and chooses layouts when a program is compiled."""
+
+    def optimize(
+        self, symbol: Symbol, arrays: Mapping[str, Any], options: dict[str, Any]
+    ) -> Symbol:
+        return symbol
+
+
+_BACKENDS: dict[str, Backend | str] = {
+    "XLA": _Xla(),
+    "ONNXRuntime": "mixnet.onnx.runtime:ONNXRuntime",
+    # MXNet's own
+    "MKLDNN": _Xla(),
+    "MKLDNN_QUANTIZE": _Xla(),
+    "default": _Xla(),
+    "default_v2": _Xla(),
+    "TensorRT": "mixnet.onnx.runtime:TensorRT",
+}
+
+
+def register_backend(name: str, backend: Backend) -> None:
+    """Add a backend, or replace one.
+
+    Raises:
+        AttributeTypeError: it is no ``Backend``.
+    """
+    if not isinstance(backend, Backend):
+        raise AttributeTypeError(
+            f"register_backend: {backend!r:.60} is no Backend; derive its class from mx.library.Backend."
+        )
+    _BACKENDS[name] = backend
+
+
+def backend_of(name: str) -> Backend:
+    """A registered backend.
+
+    Raises:
+        MXNetError: there is none of that name; says which there are.
+    """
+    found = _BACKENDS.get(name)
+    if found is None:
+        raise MXNetError(
+            f"There is no backend {name!r}. Known are {', '.join(_BACKENDS)}.{did_you_mean(name, _BACKENDS)} Add one with "
+            f"mx.library.register_backend."
+        )
+    if isinstance(found, str):
+        module, _, kind = found.partition(":")
+        found = _BACKENDS[name] = getattr(importlib.import_module(module), kind)()
+    assert isinstance(found, Backend)
+    return found
+
+
+def optimized(
+    symbol: Symbol, backend: str, args: Any, aux: Any, ctx: Context | None, options: dict[str, Any]
+) -> Symbol:
+    """The symbol with a backend's parts.
+
+    Args:
+        symbol: of a float or quantized network.
+        backend: its name.
+        args: parameters by name, or None.
+        aux: states by name, or None.
+        ctx: device; not read.
+        options: of the backend.
+    """
+    found = backend_of(backend)
+    if isinstance(found, _Xla):
+        return symbol
+    arrays = {**dict(args or {}), **dict(aux or {})}
+    for name, each in arrays.items():
+        if not hasattr(each, "asnumpy"):
+            raise AttributeTypeError(
+                f"optimize_for: args and aux are arrays by name; {name!r} is {type(each).__name__}."
+            )
+    predicting = type(symbol)(set_training(symbol.graph, False).heads)
+    return found.optimize(predicting, arrays, options)

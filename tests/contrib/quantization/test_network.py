@@ -1,0 +1,110 @@
+"""A trained residual network in int8: as right as in float32, a quarter as large, and as ONNX too."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import mixnet as mx
+from mixnet import autograd, gluon
+from mixnet.contrib import quantization
+from mixnet.gluon import nn
+
+sklearn = pytest.importorskip("sklearn.datasets")
+
+
+class Residual(nn.HybridBlock):
+    def __init__(self, channels: int, stride: int):
+        super().__init__()
+        self.body = nn.HybridSequential()
+        self.body.add(
+            nn.Conv2D(channels, 3, stride, 1, use_bias=False), nn.BatchNorm(), nn.Activation("relu"),
+            nn.Conv2D(channels, 3, 1, 1, use_bias=False), nn.BatchNorm(),
+        )  # fmt: skip
+        self.shortcut = nn.HybridSequential()
+        if stride > 1:
+            self.shortcut.add(nn.Conv2D(channels, 1, stride, use_bias=False), nn.BatchNorm())
+
+    def hybrid_forward(self, F: Any, x: Any) -> Any:
+        return F.Activation(self.body(x) + self.shortcut(x), act_type="relu")
+
+
+def network() -> Any:
+    net = nn.HybridSequential()
+    net.add(
+        nn.Conv2D(16, 3, 1, 1, use_bias=False), nn.BatchNorm(), nn.Activation("relu"), Residual(16, 1), Residual(32, 2),
+        nn.GlobalAvgPool2D(), nn.Flatten(), nn.Dense(10),
+    )  # fmt: skip
+    return net
+
+
+@pytest.fixture(scope="module")
+def digits() -> tuple[np.ndarray, np.ndarray]:
+    found = sklearn.load_digits()
+    images = (found.images[:, None] / 16.0).astype("float32")
+    return images, found.target.astype("float32")
+
+
+@pytest.fixture(scope="module")
+def trained(digits: Any) -> Any:
+    mx.random.seed(1)
+    net = network()
+    net.initialize(mx.init.Xavier())
+    net.hybridize()
+    trainer = gluon.Trainer(net.collect_params(), "adam", {"learning_rate": 0.01})
+    loss = gluon.loss.SoftmaxCrossEntropyLoss()
+    images, labels = (mx.nd.array(each[:1024]) for each in digits)
+    for _ in range(4):
+        for start in range(0, 1024, 64):
+            with autograd.record():
+                error = loss(net(images[start : start + 64]), labels[start : start + 64])
+            error.backward()
+            trainer.step(64)
+    return net
+
+
+def accuracy(net: Any, digits: Any) -> float:
+    images, labels = (each[1024:] for each in digits)
+    return float((net(mx.nd.array(images)).asnumpy().argmax(1) == labels).mean())
+
+
+def loader(digits: Any) -> Any:
+    dataset = gluon.data.ArrayDataset(digits[0][:256], digits[1][:256])
+    return gluon.data.DataLoader(dataset, batch_size=64)
+
+
+def test_accuracy_stays(trained: Any, digits: Any) -> None:
+    net = quantization.quantize_net_v2(
+        trained, calib_mode="naive", calib_data=loader(digits), quantize_mode="smart",
+        quantize_granularity="channel-wise",
+    )  # fmt: skip
+    net.hybridize()
+    before = accuracy(trained, digits)
+    assert before > 0.9
+    assert accuracy(net, digits) > before - 0.005
+
+
+def size_of_arrays(path: str) -> int:
+    onnx = pytest.importorskip("onnx")
+    return sum(len(each.raw_data) for each in onnx.load(path).graph.initializer)
+
+
+def test_as_onnx(trained: Any, digits: Any, tmp_path: Path) -> None:
+    runtime = pytest.importorskip("onnxruntime")
+    net = quantization.quantize_net_v2(
+        trained, calib_mode="naive", calib_data=loader(digits), quantize_mode="full"
+    )
+    images = digits[0][1024:1088]
+    net.hybridize()
+    expected = net(mx.nd.array(images)).asnumpy()
+    trained(mx.nd.array(images))
+    (whole,) = net.export(str(tmp_path / "int8"), format="onnx")
+    (floats,) = trained.export(str(tmp_path / "float"), format="onnx")
+    assert size_of_arrays(whole) < 0.3 * size_of_arrays(floats)
+    session = runtime.InferenceSession(whole, providers=["CPUExecutionProvider"])
+    (found,) = session.run(None, {"data": images})
+    assert (found.argmax(1) == expected.argmax(1)).mean() > 0.98
+    assert np.abs(found - expected).max() < 0.05 * np.abs(expected).max()

@@ -1,0 +1,37 @@
+"""Workers go in step for a while, then rank 1 pushes other keys, or in another order."""
+
+from __future__ import annotations
+
+import sys
+
+import mixnet as mx
+from mixnet import nd
+
+how = sys.argv[1]
+store = mx.kv.create("dist_sync")
+store.init(["a", "b"], [nd.zeros(3), nd.zeros((300, 400))])
+row = nd.sparse.row_sparse_array((nd.ones((1, 400)), [0]), shape=(300, 400))
+values = {"a": nd.ones(3), "b": nd.ones((300, 400))}
+for _ in range(3):
+    for key, value in values.items():
+        store.push(key, value)
+nd.waitall()
+order = ["a", "b"] if store.rank == 0 else ["b", "a"]
+try:
+    if how == "order":
+        for key in order:
+            store.push(key, values[key])
+    elif how == "kind" and store.rank == 1:
+        store.push("a", values["a"])
+        store.push("b", row)
+        store.pull("b", out=nd.zeros((300, 400)))
+    elif how == "dtype" and store.rank == 1:
+        store.push("a", values["a"].astype("float64"))
+    else:
+        store.push("a", values["a"])
+        store.push("b", values["b"])
+    nd.waitall()
+except mx.MXNetError as error:
+    print(f"{type(error).__name__}: {error}", flush=True)
+    raise SystemExit(3) from None
+print("nothing was noticed", flush=True)

@@ -1,0 +1,96 @@
+"""That workers which push different things hear of it, before anything is added up."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from mixnet.distributed.agreement import Agreement, Description, DisagreementError, Questions
+from tests.distributed.launching import launch
+
+
+class Job:
+    """Agreements of some workers and the scheduler's questions, in one process."""
+
+    def __init__(self, workers: int) -> None:
+        self.questions, self.messages = Questions(workers), 0
+        self.members = [Agreement(self.from_worker(rank)) for rank in range(workers)]
+        self.waiting: list[tuple[int, dict[str, Any]]] = []
+
+    def from_worker(self, rank: int) -> Callable[..., None]:
+        return lambda ask: self.waiting.append((rank, ask))
+
+    def deliver(self) -> None:
+        while self.waiting:
+            rank, ask = self.waiting.pop(0)
+            self.messages += 1
+            answer = self.questions.ask(rank, ask)
+            for member in self.members if answer else ():
+                member.hear(answer)
+
+    def come(self, rank: int, text: str) -> int:
+        return self.members[rank].note(Description(text))
+
+
+def never() -> bool:
+    return False
+
+
+def test_a_loop_is_asked_about_once() -> None:
+    job = Job(2)
+    for _ in range(20):
+        for text in ("a", "b", "c"):
+            numbers = [job.come(rank, text) for rank in range(2)]
+            job.deliver()
+            for member, number in zip(job.members, numbers, strict=True):
+                member.wait(number, never)
+    assert job.messages == 8  # to a, b, c, and back to a
+
+
+@pytest.mark.parametrize("late", [False, True])
+def test_who_leaves_the_known_way_is_noticed_by_all(late: bool) -> None:
+    job = Job(3)
+    for text in ("a", "b") * 3:
+        numbers = [job.come(rank, text) for rank in range(3)]
+        job.deliver()
+    ranks = (1, 0, 2) if late else (0, 1, 2)
+    numbers = [0, 0, 0]
+    for rank in ranks:
+        numbers[rank] = job.come(rank, "other" if rank == 1 else "a")
+        job.deliver()
+    assert numbers[0] == numbers[2] == 0 and numbers[1]  # rank 1 has nothing to run yet
+    for member in job.members:
+        with pytest.raises(DisagreementError, match=r"rank 0: a; rank 1: other.*same order"):
+            member.wait(0, never)
+
+
+def test_waiting_ends_when_the_job_does() -> None:
+    job = Job(2)
+    number = job.come(0, "a")
+    over = threading.Event()
+    thread = threading.Thread(target=job.members[0].wait, args=(number, over.is_set))
+    thread.start()
+    over.set()
+    job.members[0].wake()
+    thread.join(10)
+    assert not thread.is_alive()
+
+
+@pytest.mark.parametrize(
+    ("how", "first", "second"),
+    [
+        ("order", "all-reduce of 'a' (3,) float32", "all-reduce of 'b' (300, 400) float32"),
+        ("kind", "all-reduce of 'b' (300, 400) float32", "rows of 'b' (300, 400) float32"),
+        ("dtype", "all-reduce of 'a' (3,) float32", "all-reduce of 'a' (3,) float64"),
+    ],
+)
+def test_workers_that_push_different_things(how: str, first: str, second: str) -> None:
+    found = launch(2, "program_disagrees.py", how)
+    assert found.returncode == 3, found.stdout + found.stderr
+    for rank in range(2):  # one error, the same for all
+        assert f"[rank {rank}] DisagreementError: The workers come to different" in found.stdout
+    assert f"rank 0: {first}; rank 1: {second}. Push the same keys" in found.stdout
+    assert "gloo" not in found.stdout

@@ -1,0 +1,97 @@
+"""The programs of docs/howto/other-languages.md, where what they need is installed.
+
+``MIXNET_NODE_MODULES`` names the ``node_modules`` folder of ``npm install onnxruntime-node onnxruntime-web``.
+"""
+
+from __future__ import annotations
+
+import functools
+import http.server
+import json
+import os
+import re
+import shutil
+import subprocess
+import threading
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import mixnet as mx
+from mixnet.gluon import nn
+
+PAGE = Path(__file__).parents[2] / "docs" / "howto" / "other-languages.md"
+MODULES = Path(
+    os.environ.get("MIXNET_NODE_MODULES") or PAGE.parents[2] / "widgets" / "node_modules"
+)
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
+
+
+def _program(language: str) -> str:
+    (text,) = re.findall(rf"```{language}\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)
+    return str(text)
+
+
+def _needs(package: str) -> Any:
+    return pytest.mark.skipif(
+        not (MODULES / package).is_dir() or shutil.which("node") is None,
+        reason=f"needs Node, and npm install {package}, its folder named by MIXNET_NODE_MODULES",
+    )
+
+
+@pytest.fixture
+def network(tmp_path: Path) -> tuple[Path, np.ndarray]:
+    """The folder of ``net.onnx``, and its scores."""
+    pytest.importorskip("onnx", reason="pip install 'mixnet[onnx]'")
+    net = nn.HybridSequential()
+    net.add(nn.Conv2D(6, 5, activation="relu"), nn.MaxPool2D(2, 2), nn.Dense(10))
+    net.initialize(mx.init.Xavier())
+    net.hybridize()
+    scores = net(mx.nd.full((1, 1, 28, 28), 0.5)).asnumpy()
+    net.export(str(tmp_path / "net"), format="onnx")
+    return tmp_path, scores.ravel()
+
+
+@_needs("onnxruntime-node")
+def test_node(network: Any) -> None:
+    folder, scores = network
+    (folder / "predict.mjs").write_text(_program("js"))
+    (folder / "node_modules").symlink_to(MODULES)
+    command = ["node", "predict.mjs", "net.onnx"]
+    run = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+    assert run.returncode == 0, run.stderr
+    np.testing.assert_allclose(json.loads(run.stdout), scores, rtol=1e-4, atol=1e-5)
+
+
+@_needs("onnxruntime-web")
+@pytest.mark.skipif(CHROMIUM is None, reason="needs Chromium (Debian: apt install chromium)")
+def test_browser(network: Any) -> None:
+    playwright = pytest.importorskip("playwright.sync_api", reason="pip install playwright")
+    folder, scores = network
+    (folder / "index.html").write_text(_program("html"))
+    names = ("ort.wasm.min.js", "ort-wasm-simd-threaded.mjs", "ort-wasm-simd-threaded.wasm")
+    for name in names:
+        shutil.copy(MODULES / "onnxruntime-web" / "dist" / name, folder)
+    handler = functools.partial(_Quiet, directory=str(folder))
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        try:
+            with playwright.sync_playwright() as play:
+                browser = play.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+                page = browser.new_page()
+                page.goto(f"http://127.0.0.1:{server.server_port}/index.html")
+                page.wait_for_function("document.querySelector('#scores').textContent !== ''")
+                found = json.loads(page.locator("#scores").inner_text())
+                browser.close()
+        finally:
+            server.shutdown()
+            thread.join()
+    np.testing.assert_allclose(found, scores, rtol=1e-4, atol=1e-5)
+
+
+class _Quiet(http.server.SimpleHTTPRequestHandler):
+    def log_message(self, format: str, *args: Any) -> None:
+        """Nothing."""

@@ -1,0 +1,221 @@
+"""Pages that run networks: the interpreter against mixnet's numbers, and a page in a real browser."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import mixnet as mx
+from mixnet.export.page.program import _SAME_AS, PRIMITIVES
+from mixnet.gluon import nn
+
+ENGINE = Path(mx.__file__).parent / "export" / "page" / "engine.js"
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
+needs_node = pytest.mark.skipif(
+    shutil.which("node") is None, reason="needs Node 20 or newer (Debian: apt install nodejs)"
+)
+RUN = """
+import { readFileSync } from "node:fs";
+const { engineOf } = await import(process.argv[1]);
+for (const path of process.argv.slice(2)) {
+  const html = readFileSync(path, "utf8");
+  const part = (id) => html.match(new RegExp(`id="${id}">([^<]*)<`))[1];
+  const run = engineOf(JSON.parse(part("data")).program, part("constants"));
+  const numbers = JSON.parse(readFileSync(path + ".json", "utf8"));
+  console.log(JSON.stringify(Array.from(run(numbers).outputs[0].data)));
+}
+"""
+
+
+def _node(*arguments: str) -> str:
+    command = ["node", "--input-type=module", "-e", *arguments]
+    run = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert run.returncode == 0, run.stderr
+    return run.stdout
+
+
+def _random(*shape: int) -> np.ndarray:
+    return np.random.default_rng(0).normal(size=shape).astype("float32")
+
+
+def _called(net: Any, x: np.ndarray) -> np.ndarray:
+    net.initialize(mx.init.Xavier())
+    net.hybridize()
+    return net(mx.nd.array(x)).asnumpy()
+
+
+def _sequential(*layers: Any) -> Any:
+    net = nn.HybridSequential()
+    net.add(*layers)
+    return net
+
+
+class Residual(nn.HybridBlock):
+    """A strided, a grouped and a transposed convolution, and a sum that skips them."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.body = _sequential(
+            nn.Conv2D(8, 3, strides=2, padding=1, use_bias=False), nn.BatchNorm(), nn.LeakyReLU(0.1),
+            nn.Conv2D(8, 3, padding=2, dilation=2, groups=4), nn.Swish(),
+            nn.Conv2DTranspose(3, 4, strides=2, padding=1),
+        )  # fmt: skip
+
+    def hybrid_forward(self, F: Any, x: Any) -> Any:
+        return F.concat(x + self.body(x), F.flip(x, axis=3), dim=1)
+
+
+class OnSequence(nn.HybridBlock):
+    """Rows of a picture as words, and attention among them."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.project, self.norm = nn.Dense(6, flatten=False), nn.LayerNorm()
+        self.gelu = nn.GELU()
+
+    def hybrid_forward(self, F: Any, x: Any) -> Any:
+        x = self.gelu(self.norm(self.project(F.squeeze(x, axis=1))))
+        scores = F.softmax(F.batch_dot(x, x, transpose_b=True) / 2, axis=-1)
+        return F.mean(F.batch_dot(scores, x), axis=1)
+
+
+NETWORKS = {
+    "lenet": (lambda: _sequential(
+        nn.Conv2D(6, 5, activation="tanh"), nn.MaxPool2D(2, 2), nn.Dropout(0.5), nn.Conv2D(8, 5, activation="sigmoid"),
+        nn.AvgPool2D(3, 2, padding=1), nn.Flatten(), nn.Dense(12, activation="relu"), nn.Dense(10),
+    ), (1, 1, 28, 28)),
+    "residual": (lambda: _sequential(Residual(), nn.GlobalAvgPool2D(), nn.Dense(4)), (1, 3, 16, 16)),
+    "sequence": (OnSequence, (1, 1, 5, 7)),
+    "small resnet": (lambda: mx.gluon.model_zoo.vision.get_resnet(2, 18, classes=10), (1, 3, 32, 32)),
+}  # fmt: skip
+
+
+@needs_node
+def test_numbers_are_those_of_mixnet(tmp_path: Path) -> None:
+    paths, expected = [], []
+    for name, (make, shape) in NETWORKS.items():
+        net, x = make(), _random(*shape)
+        expected.append(_called(net, x))
+        paths.append(net.export_page(str(tmp_path / f"{name}.html")))
+        Path(f"{paths[-1]}.json").write_text(json.dumps(x.ravel().tolist()))
+    lines = _node(RUN, ENGINE.as_uri(), *paths).splitlines()
+    for name, line, wanted in zip(NETWORKS, lines, expected, strict=True):
+        found = np.reshape([np.nan if v is None else v for v in json.loads(line)], wanted.shape)
+        np.testing.assert_allclose(found, wanted, rtol=1e-4, atol=1e-4, err_msg=name)
+
+
+@needs_node
+def test_the_engine_has_every_primitive_that_is_written() -> None:
+    code = "const { PRIMITIVES } = await import(process.argv[1]); console.log(Object.keys(PRIMITIVES).join(' '))"
+    there = set(_node(code, ENGINE.as_uri()).split())
+    assert {_SAME_AS.get(name, name) for name in PRIMITIVES} == there
+
+
+@pytest.fixture
+def lenet(tmp_path: Path) -> tuple[Path, np.ndarray, np.ndarray]:
+    """A page of a LeNet of full size, an input, and its output."""
+    net = _sequential(
+        nn.Conv2D(20, 5, activation="tanh"), nn.MaxPool2D(2, 2), nn.Conv2D(50, 5, activation="tanh"),
+        nn.MaxPool2D(2, 2), nn.Flatten(), nn.Dense(500, activation="tanh"), nn.Dense(10),
+    )  # fmt: skip
+    x = _random(1, 1, 28, 28)
+    expected = _called(net, x)
+    names = [
+        "nought",
+        "one",
+        "two",
+        "three",
+        "four",
+        "five",
+        "six",
+        "seven",
+        "eight",
+        "nine </script>",
+    ]
+    path = net.export_page(str(tmp_path / "digits.html"), draw=True, labels=names)
+    return Path(path), x, expected
+
+
+def test_one_small_file_that_asks_for_nothing(lenet: Any) -> None:
+    text = lenet[0].read_text()
+    assert len(text) < 5_000_000
+    assert "http:" not in text and "https:" not in text and " src=" not in text
+    assert "default-src 'none'" in text
+    assert "nine </script>" not in text
+
+
+@pytest.mark.skipif(CHROMIUM is None, reason="needs Chromium (Debian: apt install chromium)")
+def test_a_person_draws(lenet: Any, tmp_path: Path) -> None:
+    playwright = pytest.importorskip("playwright.sync_api", reason="pip install playwright")
+    path, x, expected = lenet
+    with playwright.sync_playwright() as play:
+        browser = play.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        page = browser.new_page(viewport={"width": 1200, "height": 900})
+        problems: list[str] = []
+        page.on("pageerror", lambda error: problems.append(str(error)))
+        page.on("console", lambda message: problems.append(message.text))
+        page.goto(path.as_uri())
+        found = page.evaluate(
+            "x => Array.from(mixnetPage.run(x).outputs[0].data)", x.ravel().tolist()
+        )
+        np.testing.assert_allclose(found, expected.ravel(), rtol=1e-4, atol=1e-4)
+        assert page.locator("#best").inner_text() == "–"
+        box = page.locator("#pad").bounding_box()
+        page.mouse.move(box["x"] + 140, box["y"] + 60)
+        page.mouse.down()
+        page.mouse.move(box["x"] + 140, box["y"] + 220, steps=5)
+        page.mouse.up()
+        page.wait_for_function("document.querySelector('#best').textContent !== '–'")
+        assert page.locator("#scores li").count() == 10
+        assert page.locator(".layer").count() == 10
+        assert page.locator(".layer").first.locator("canvas").count() == 20
+        # A picture of the same: a dark line on light is turned over.
+        import cv2
+
+        picture = np.full((64, 48), 255, np.uint8)
+        picture[12:52, 22:27] = 0
+        cv2.imwrite(str(tmp_path / "one.png"), picture)
+        before = page.locator("#best").inner_text()
+        page.locator("#clear").click()
+        assert page.locator("#best").inner_text() == "–"
+        page.locator("#file").set_input_files(str(tmp_path / "one.png"))
+        page.wait_for_function("document.querySelector('#best').textContent !== '–'")
+        assert page.locator("#best").inner_text() == before
+        assert problems == []
+        browser.close()
+
+
+def test_an_operator_that_the_page_does_not_have(tmp_path: Path) -> None:
+    data = mx.sym.Variable("data")
+    ordered = mx.sym.sort(data, name="ordered")
+    with pytest.raises(
+        mx.MXNetError, match=r"Operator sort of node 'ordered' .* a page: it computes 'sort'"
+    ):
+        mx.export.export_page(ordered, {}, [(1, 1, 4, 4)], tmp_path / "x.html")
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(
+    ("shape", "options", "message"),
+    [
+        ((1, 7), {}, r"is no picture.*draw=\(height, width\)"),
+        ((1, 7), {"draw": (2, 3)}, "has not the numbers"),
+        ((1, 1, 2000, 2), {}, "1024 pixels"),
+        ((1, 1, 2, 2), {"labels": ["a"]}, "labels has 1 names, but the network has 3 outputs"),
+        ((1, 1, 2, 2), {"std": 0}, "not above 0"),
+        ((1, 1, 2, 2), {"mean": [1, 2]}, "one for each of 1 channels"),
+    ],
+)
+def test_arguments_that_do_not_go_together(
+    tmp_path: Path, shape: Any, options: Any, message: str
+) -> None:
+    net = mx.sym.FullyConnected(mx.sym.Variable("data"), num_hidden=3, no_bias=True, name="dense")
+    params = {"dense_weight": np.ones((3, int(np.prod(shape))), "float32")}
+    with pytest.raises(mx.MXNetError, match=message):
+        mx.export.export_page(net, params, [shape], tmp_path / "x.html", **options)

@@ -1,0 +1,162 @@
+"""Steps of training as one program over devices, against the same steps as several programs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import mixnet as mx
+from mixnet import autograd, gluon, nd
+from tests.devices import run_again_on_four_devices
+
+CONTEXTS = [mx.cpu(i) for i in range(4)]
+RNG = np.random.RandomState(5)
+DATA = [(RNG.rand(16, 6).astype("float32"), RNG.randint(0, 3, 16)) for _ in range(6)]
+
+
+def test_on_four_devices() -> None:
+    """These tests again, in a process where the four contexts are four devices."""
+    run_again_on_four_devices("tests/kvstore/test_joint_step.py")
+
+
+def joint_steps() -> int:
+    return mx.runtime.counters()["flushes"].get("step over devices", 0)
+
+
+def trained(
+    after: int, optimizer: str = "sgd", between: Any = None, **options: Any
+) -> tuple[dict[str, list[np.ndarray]], int]:
+    """Parameters on every context after six steps, and how many of them were one program."""
+    net = gluon.nn.HybridSequential(prefix="net_")
+    with net.name_scope():
+        net.add(gluon.nn.Dense(8, activation="relu", in_units=6), gluon.nn.Dense(3, in_units=8))
+    mx.random.seed(1)
+    net.initialize(mx.init.Xavier(), ctx=CONTEXTS)
+    net.hybridize()
+    trainer = gluon.Trainer(net.collect_params(), optimizer, options)
+    trainer._prepare()
+    trainer._kvstore.handle._steps.after = after
+    loss_of = gluon.loss.SoftmaxCrossEntropyLoss()
+    before = joint_steps()
+    for number, (x, y) in enumerate(DATA):
+        parts = [
+            (nd.array(x[4 * i : 4 * i + 4], ctx), nd.array(y[4 * i : 4 * i + 4], ctx))
+            for i, ctx in enumerate(CONTEXTS)
+        ]
+        with autograd.record():
+            losses = [loss_of(net(a), b) for a, b in parts]
+        autograd.backward(losses)
+        if between is not None:
+            between(number, losses, net, trainer)
+        trainer.step(16)
+    found = {
+        name: [each.asnumpy() for each in parameter.list_data()]
+        for name, parameter in net.collect_params().items()
+    }
+    return found, joint_steps() - before
+
+
+def check_alike(one: dict[str, list[np.ndarray]], other: dict[str, list[np.ndarray]]) -> None:
+    for name, arrays in one.items():
+        for array, each in zip(arrays, other[name], strict=True):
+            assert np.array_equal(array, arrays[0]), name  # all devices have the same
+            assert np.allclose(array, each, rtol=1e-5, atol=1e-6), name
+
+
+def expected(count: int) -> int:
+    """How many steps are one program: none where the contexts share a device."""
+    return count if len({context.device for context in CONTEXTS}) == 4 else 0
+
+
+@pytest.mark.parametrize(
+    ("optimizer", "options"),
+    [("sgd", {"learning_rate": 0.1, "momentum": 0.9}), ("adam", {"wd": 0.01}), ("lamb", {})],
+)
+def test_same_parameters(optimizer: str, options: dict[str, float]) -> None:
+    apart, none = trained(0, optimizer, **options)
+    joint, count = trained(2, optimizer, **options)
+    assert (none, count) == (0, expected(4))
+    check_alike(joint, apart)
+
+
+def test_noise_is_drawn_once_for_all_devices() -> None:
+    check_alike(trained(1, "sgld")[0], trained(0, "sgld")[0])
+
+
+def test_an_optimizer_of_ones_own_may_read_arrays() -> None:
+    @mx.optimizer.register
+    class Reading(mx.optimizer.Optimizer):
+        def update(self, index: Any, weight: Any, grad: Any, state: Any) -> None:
+            weight[:] = weight - 0.1 / 16 * nd.array(grad.asnumpy(), weight.context)
+
+    apart, _ = trained(0, "sgd", learning_rate=0.1)
+    joint, count = trained(1, "reading")
+    assert count == 0
+    check_alike(joint, apart)
+
+
+def test_devices_that_did_not_record_the_same() -> None:
+    def look(number: int, losses: list, net: Any, trainer: Any) -> None:
+        if number == 3:
+            losses[1].asnumpy()  # what was pending on one of them runs now
+        if number == 4:
+            (losses[2] * 2).asnumpy()
+
+    apart, _ = trained(0)
+    joint, count = trained(1, between=look)
+    assert count == expected(
+        5
+    )  # their backward is in programs of their own, sums and updates are one
+    check_alike(joint, apart)
+
+
+def test_states_and_rates_in_between(tmp_path: Any) -> None:
+    path = str(tmp_path / "states")
+
+    def change(number: int, losses: list, net: Any, trainer: Any) -> None:
+        if number == 3:
+            trainer.save_states(path)
+        if number == 4:
+            trainer.load_states(path)
+        if number == 5:
+            trainer.set_learning_rate(0.01)
+
+    options = {"learning_rate": 0.1, "momentum": 0.9}
+    apart, _ = trained(0, between=change, **options)
+    joint, count = trained(1, between=change, **options)
+    assert count == expected(5)
+    check_alike(joint, apart)
+
+
+def test_an_error_before_the_step_loses_nothing() -> None:
+    def broken(array: nd.NDArray) -> nd.NDArray:
+        return nd.Custom(array, op_type="breaks_in_a_joint_step")
+
+    @mx.operator.register("breaks_in_a_joint_step")
+    class _Breaks(mx.operator.CustomOpProp):
+        def create_operator(self, *given: Any) -> Any:
+            class Operator(mx.operator.CustomOp):
+                def forward(self, *given: Any) -> None:
+                    raise ValueError("no gradient today")
+
+                def backward(self, *given: Any) -> None:
+                    """Not reached."""
+
+            return Operator()
+
+    store = mx.kv.create("device")
+    store.init("w", nd.ones(3))
+    store.set_optimizer(mx.optimizer.SGD(learning_rate=1.0))
+    store.handle._steps.after = 1
+    weights = [nd.ones(3, ctx) for ctx in CONTEXTS]
+    for _ in range(3):
+        store._step(["w"], [[nd.ones(3, ctx) for ctx in CONTEXTS]], [weights])
+    gradients = [nd.ones(3, ctx) for ctx in CONTEXTS]
+    gradients[2] = broken(gradients[2])
+    store._step(["w"], [gradients], [weights])
+    with pytest.raises(mx.MXNetError, match="no gradient today"):
+        weights[1].asnumpy()
+    store._step(["w"], [[nd.ones(3, ctx) for ctx in CONTEXTS]], [weights])
+    assert [each.asnumpy().tolist() for each in weights] == [[-15] * 3] * 4

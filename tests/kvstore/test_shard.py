@@ -1,0 +1,226 @@
+"""Servers of asynchronous stores, in this process: each command counts once, also where a server is killed."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from multiprocessing.connection import Connection, Pipe
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import mixnet as mx
+from mixnet.distributed.job import JobError, WorkerLostError
+from mixnet.kvstore import job_key, shard
+from mixnet.kvstore.channel import Channel
+from mixnet.kvstore.dist_async import Part, layout
+from mixnet.kvstore.messages import dumps, receive, send
+from mixnet.kvstore.serving import METHODS
+from mixnet.kvstore.shard import Rows, Shard
+
+
+def add(key: object, pushed: mx.nd.NDArray, stored: mx.nd.NDArray) -> None:
+    stored += pushed
+
+
+class Server:
+    """A server that can be killed: before it does a command, or before it answers."""
+
+    def __init__(self, path: Path):
+        self.path, self.shard = path, Shard(path)
+        self.calls_left: int | None = None
+        self.answers_last = False
+
+    def connect(self) -> Connection:
+        if self.shard is None:
+            raise ConnectionRefusedError("it was killed")
+        ours, theirs = Pipe()
+        threading.Thread(target=self.serve, args=(theirs,), daemon=True).start()
+        return ours
+
+    def serve(self, connection: Connection) -> None:
+        while True:
+            try:
+                method, arguments = receive(connection)
+            except EOFError:
+                return
+            assert method in METHODS
+            is_killed = False
+            if self.calls_left is not None:
+                self.calls_left -= 1
+                is_killed = self.calls_left < 0
+            if is_killed and not self.answers_last:
+                return self.die(connection)
+            found = getattr(self.shard, method)(*arguments)
+            if is_killed:
+                return self.die(connection)
+            send(connection, (True, found))
+
+    def die(self, connection: Connection) -> None:
+        self.calls_left = None
+        self.shard = Shard(self.path)  # what was in memory alone is gone
+        connection.close()
+
+
+@pytest.fixture
+def server(tmp_path: Path) -> Server:
+    return Server(tmp_path / "server.sqlite")
+
+
+def channel(server: Server, worker: int = 0, seconds: float = 10) -> Channel:
+    made = Channel(worker, "server 0", server.connect, seconds)
+    if worker == 0:
+        made.do("init", 0, {"w": np.zeros(2, np.float32)})
+        made.do("updater", 0, (1, dumps(add)))
+    return made
+
+
+def value(made: Channel) -> list[float]:
+    return made.ask("pull", 0, ["w"])[0].tolist()
+
+
+@pytest.mark.parametrize("answers_last", [False, True])
+def test_pushes_count_once_through_kills(
+    server: Server, answers_last: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(shard, "UPDATES", 7)
+    workers = [channel(server, i) for i in range(2)]
+    server.answers_last = answers_last
+    for step in range(60):
+        if step in (20, 40):
+            server.calls_left = 5
+        for each in workers:
+            each.do("push", 0, {"w": np.ones(2, np.float32)})
+        assert all(each.unsafe <= 14 for each in workers)
+    for each in workers:
+        each.finish()
+    assert server.calls_left is None
+    assert value(workers[0]) == [120, 120]
+
+
+def test_a_worker_sees_its_own_pushes_after_a_kill(server: Server) -> None:
+    made = channel(server)
+    made.do("push", 0, {"w": np.ones(2, np.float32)})
+    server.calls_left = 0
+    assert value(made) == [1, 1] and made.unsafe == 1
+
+
+def test_states_come_back_with_the_values(server: Server) -> None:
+    made = Channel(0, "server 0", server.connect, 10)
+    made.do("init", 0, {"w": np.ones(2, np.float32)})
+    optimizer = mx.optimizer.SGD(learning_rate=0.1, momentum=0.9)
+    made.do("updater", 0, (1, dumps(optimizer)))
+    made.do("push", 0, {"w": np.ones(2, np.float32)})
+    made.do("updater", 0, (1, dumps(optimizer)))  # another worker's: it changes nothing
+    made.finish()
+    server.calls_left = 0
+    made.do("push", 0, {"w": np.ones(2, np.float32)})
+    assert np.allclose(value(made), 1 - 0.1 - 0.19)
+    states, made_optimizer = made.ask("states", 0)
+    assert np.allclose(states["w"], -0.19) and made_optimizer
+
+
+def test_a_push_without_an_updater(server: Server) -> None:
+    made = Channel(0, "server 0", server.connect, 10)
+    made.do("init", 0, {"w": np.ones(2, np.float32)})
+    with pytest.raises(mx.MXNetError, match=r"server 0: Updater needs to be set for async mode"):
+        made.do("push", 0, {"w": np.ones(2, np.float32)})
+    made.do("updater", 0, (1, dumps(add)))
+    made.do("push", 0, {"w": np.ones(2, np.float32)})
+    assert value(made) == [2, 2]
+
+
+def test_an_update_that_fails_is_not_half_done(server: Server) -> None:
+    made = channel(server)
+    made.do("init", 0, {"v": np.zeros(3, np.float32)})
+    wrong = {"w": np.ones(5, np.float32), "v": np.ones(3, np.float32)}
+    with pytest.raises(mx.MXNetError, match="server 0"):
+        made.do("push", 0, wrong)
+    assert value(made) == [0, 0] and made.ask("pull", 0, ["v"])[0].tolist() == [1, 1, 1]
+
+
+def test_rows(server: Server) -> None:
+    made = channel(server)
+    first = Rows(np.array([1]), np.ones((1, 2), np.float32), (4, 2))
+    made.do("init", 0, {"r": first})
+    made.do("push", 0, {"r": Rows(np.array([1, 3]), np.ones((2, 2), np.float32), (4, 2))})
+    made.finish()
+    server.calls_left = 0
+    found = made.ask("pull_rows", 0, [("r", np.array([0, 1, 3]))])[0]
+    assert found[:, 0].tolist() == [0, 2, 1]
+
+
+def test_a_server_that_does_not_come_back(server: Server) -> None:
+    made = channel(server, seconds=0.3)
+    server.shard = None
+    made.close()
+    with pytest.raises(
+        WorkerLostError, match=r"server 0 cannot be reached for 0.3 s: it was killed"
+    ):
+        made.do("push", 0, {"w": np.ones(2, np.float32)})
+
+
+def test_a_server_without_its_database(server: Server, tmp_path: Path) -> None:
+    made = channel(server)
+    made.close()
+    server.shard = Shard(tmp_path / "other.sqlite")
+    with pytest.raises(mx.MXNetError, match="server 0 has lost its database"):
+        made.do("push", 0, {"w": np.ones(2, np.float32)})
+
+
+def test_large_values_are_spread_by_rows() -> None:
+    (small,) = layout("w", (10, 10), 3, 1000)
+    assert small.end is None and 0 <= small.server < 3
+    parts = layout("w", (10, 100), 3, 1000)
+    assert [(part.begin, part.end) for part in parts] == [(0, 3), (3, 6), (6, 10)]
+    assert {part.server for part in parts} == {0, 1, 2}
+    assert [part.end for part in layout("w", (2, 1000), 3, 1000)] == [1, 2]
+    assert layout(0, (), 2, 1) == layout(0, (), 2, 1) and Part(0).of(np.ones(2)).size == 2
+
+
+def test_the_key_of_a_job(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MIXNET_SERVER_FOLDER", str(tmp_path / "own"))
+    path = job_key.make()
+    assert path.stat().st_mode & 0o777 == 0o600 and len(job_key.read(str(path))) == 64
+    path.chmod(0o644)
+    with pytest.raises(JobError, match=r"is no key of a job.*0600"):
+        job_key.read(str(path))
+    with pytest.raises(JobError, match=r"cannot be read.*MIXNET_SERVER_FOLDER"):
+        job_key.read(str(tmp_path / "none"))
+
+
+def _nothing() -> Callable[[], None] | None:
+    raise AssertionError("unpickled")
+
+
+class Trap:
+    def __reduce__(self) -> tuple:
+        return _nothing, ()
+
+
+def test_nothing_is_unpickled_before_the_key_was_shown(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    from multiprocessing import AuthenticationError
+    from multiprocessing.connection import Client
+
+    from mixnet.kvstore.serving import Serving
+
+    monkeypatch.setenv("MIXNET_SERVER_FOLDER", str(tmp_path))
+    path = job_key.make()
+    port = Serving("127.0.0.1").start(str(path), 0)
+    with pytest.raises((AuthenticationError, EOFError, OSError)):
+        Client(("127.0.0.1", port), authkey=b"another key")
+    bare = Client(("127.0.0.1", port))
+    bare.recv_bytes()  # the challenge
+    bare.send(Trap())
+    with pytest.raises((EOFError, OSError)):
+        while True:
+            bare.recv_bytes()
+    good = Client(("127.0.0.1", port), authkey=job_key.read(str(path)))
+    send(good, ("progress", (0,)))
+    assert receive(good)[1].done == 0
+    send(good, ("__class__", ()))
+    assert receive(good)[0] is False
+    assert "unpickled" not in capfd.readouterr().err

@@ -1,0 +1,76 @@
+"""Values that MXNet 1.9.1 refuses: constraints, and parameters of distributions given as arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+import mixnet as mx
+from mixnet import autograd, gluon, np, npx
+
+
+@pytest.fixture(autouse=True)
+def _numpy_semantics() -> Iterator[None]:
+    npx.set_np()
+    yield
+    npx.reset_np()
+
+
+class Checked(gluon.HybridBlock):
+    def hybrid_forward(self, F: Any, x: Any) -> Any:
+        return x * F.npx.constraint_check(x > 0, "all must be positive")
+
+
+@pytest.mark.parametrize("hybrid", [False, True])
+def test_a_constraint_stops_blocks(hybrid: bool) -> None:
+    net = Checked()
+    if hybrid:
+        net.hybridize()
+    assert net(np.array([1.0, 2.0])).tolist() == [1, 2]
+    with pytest.raises(ValueError, match="all must be positive"):
+        net(np.array([1.0, -2.0])).asnumpy()
+    assert net(np.array([3.0])).tolist() == [3]
+
+
+def test_a_constraint_stops_executors() -> None:
+    symbol = mx.sym.npx.constraint_check(mx.sym.var("c").as_np_ndarray(), "no")
+    executor = symbol.bind(mx.cpu(), {"c": np.array([True, False], dtype="bool")})
+    with pytest.raises(ValueError, match="no"):
+        executor.forward()[0].asnumpy()
+
+
+# What MXNet 1.9.1 refuses of an array parameter, and the nearest that it takes.
+PARAMETERS = [
+    (lambda v: np.random.normal(1.0, v), -1.0, 0.0),
+    (lambda v: np.random.normal(np.zeros(2), v), -1.0, 0.0),
+    (lambda v: np.random.gumbel(0.0, v), -1.0, 0.0),
+    (lambda v: np.random.logistic(0.0, v), -1.0, 0.0),
+    (lambda v: np.random.exponential(v), -1.0, 0.0),
+    (lambda v: np.random.rayleigh(v), -1.0, 0.0),
+    (lambda v: np.random.weibull(v), 0.0, 0.1),
+    (lambda v: np.random.pareto(v), 0.0, 0.1),
+    (lambda v: np.random.power(v), 0.0, 0.1),
+    (lambda v: np.random.gamma(v, 1.0), 0.0, 0.1),
+    (lambda v: np.random.beta(v, 1.0), 0.0, 0.1),
+    (lambda v: npx.random.bernoulli(prob=v), 1.5, 1.0),
+    (lambda v: npx.random.bernoulli(prob=v), -0.5, 0.0),
+]
+
+
+@pytest.mark.parametrize(("draw", "refused", "taken"), PARAMETERS)
+def test_array_parameters_lie_in_range(draw: Any, refused: float, taken: float) -> None:
+    with pytest.raises(ValueError, match="out of range"):
+        draw(np.array([refused, 1.0]) + 0)
+    assert draw(np.array([taken, 1.0])).shape == (2,)
+    draw(np.array([float("nan"), 1.0]))  # passes there too
+
+
+def test_a_recorded_step_is_not_cut_for_a_check() -> None:
+    scale = np.array([1.0, 2.0])
+    scale.attach_grad()
+    with autograd.record():
+        draws = np.random.normal(0.0, scale * 2)
+    draws.backward()
+    assert scale.grad.shape == (2,)

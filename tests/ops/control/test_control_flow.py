@@ -1,0 +1,244 @@
+"""Loops and branches: on arrays, in hybridized blocks, as symbols; against the loop written out."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import mixnet as mx
+from mixnet import gluon, nd, sym
+
+X = np.arange(6, dtype="float32").reshape(3, 2)
+W = np.array([2.0, 3.0], "float32")
+
+
+class Loops(gluon.HybridBlock):
+    """All three, reading a parameter from inside their bodies."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        with self.name_scope():
+            self.w = self.params.get("w", shape=(2,), init=mx.init.Constant(1))
+
+    def hybrid_forward(self, F: Any, x: Any, state: Any, w: Any) -> Any:
+        def body(item: Any, states: Any) -> Any:
+            return item * w + states[0], [states[0] + item]
+
+        def step(i: Any, y: Any) -> Any:
+            return y * w, [i + 1, y + 1]
+
+        stacked, last = F.contrib.foreach(body, x, [state])
+        rows, values = F.contrib.while_loop(
+            lambda i, y: i < 3, step, [F.zeros((1,)), state + 1], max_iterations=5
+        )
+        chosen = F.contrib.cond(values[0] > 2, lambda: values[1] * w, lambda: values[1] - w)
+        return stacked, last[0], rows, chosen
+
+
+def expected() -> list[np.ndarray]:
+    state, stacked = np.zeros(2, "float32"), []
+    for item in X:
+        stacked.append(item * W + state)
+        state = state + item
+    y, rows = np.ones(2, "float32"), []
+    for _ in range(3):
+        rows.append(y * W)
+        y = y + 1
+    rows += [np.zeros(2)] * 2
+    return [np.stack(stacked), state, np.stack(rows), y * W]
+
+
+@pytest.mark.parametrize("hybrid", [False, True])
+def test_block(hybrid: bool) -> None:
+    net = Loops()
+    net.initialize()
+    net.w.set_data(nd.array(W))
+    if hybrid:
+        net.hybridize()
+    with mx.autograd.record():
+        outputs = net(nd.array(X), nd.zeros((2,)))
+        loss = sum((each * each).sum() for each in outputs)
+    loss.backward()
+    for found, wanted in zip(outputs, expected(), strict=True):
+        np.testing.assert_allclose(found.asnumpy(), wanted, rtol=1e-6)
+    # Half the derivative of the sum of squares by w, written out.
+    stacked, _, rows, chosen = expected()
+    y = np.array([1.0, 2.0, 3.0])[:, None]
+    wanted = 2 * ((stacked * X).sum(0) + (rows[:3] * y).sum(0) + chosen * 4)
+    np.testing.assert_allclose(net.w.grad().asnumpy(), wanted, rtol=1e-6)
+
+
+def test_a_hybridized_loop_is_one_operation_whatever_its_length() -> None:
+    class Sum(gluon.HybridBlock):
+        def hybrid_forward(self, F: Any, x: Any) -> Any:
+            return F.contrib.foreach(lambda i, s: (i + s[0], [i + s[0]]), x, [F.zeros((2,))])[0]
+
+    sizes = []
+    for length in (2, 50):
+        net = Sum()
+        net.hybridize()
+        x = nd.ones((length, 2))
+        np.testing.assert_allclose(net(x).asnumpy()[-1], [length, length])
+        sizes.append(len(net.to_symbol(x).graph.nodes))
+    assert sizes[0] == sizes[1]
+
+
+def test_dropout_draws_anew_in_every_step() -> None:
+    class Drops(gluon.HybridBlock):
+        def hybrid_forward(self, F: Any, x: Any) -> Any:
+            return F.contrib.foreach(lambda i, s: (F.Dropout(i, p=0.5), s), x, [F.zeros((1,))])[0]
+
+    net = Drops()
+    net.hybridize()
+    with mx.autograd.train_mode():
+        masks = net(nd.ones((8, 64))).asnumpy() != 0
+    assert 0.3 < masks.mean() < 0.7
+    assert len({mask.tobytes() for mask in masks}) == 8
+    assert (net(nd.ones((8, 64))).asnumpy() == 1).all()
+
+
+def loops_as_symbols() -> Any:
+    d, s, w = sym.var("d"), sym.var("s"), sym.var("w")
+    out, states = sym.contrib.foreach(lambda i, t: (i * w + t[0], [t[0] + i]), d, [s])
+    rows, values = sym.contrib.while_loop(
+        lambda i, y: i < 3, lambda i, y: (y * w, [i + 1, y + 1]), [sym.var("i"), s + 1],
+        max_iterations=5,
+    )  # fmt: skip
+    total = sym.sum(values[1])
+    chosen = sym.contrib.cond(total > 2, lambda: values[1] * w, lambda: values[1] - w)
+    return sym.Group([out, states[0], rows, chosen])
+
+
+@pytest.mark.parametrize("written", [False, True])
+def test_symbols(written: bool) -> None:
+    symbol = loops_as_symbols()
+    if written:
+        symbol = sym.load_json(symbol.tojson())
+    assert symbol.list_arguments() == ["d", "s", "w", "i"]
+    given = {"d": nd.array(X), "s": nd.zeros((2,)), "w": nd.array(W), "i": nd.zeros((1,))}
+    gradients = {"w": nd.zeros((2,))}
+    executor = symbol.bind(mx.cpu(), given, gradients)
+    outputs = executor.forward(is_train=True)
+    for found, wanted in zip(outputs, expected(), strict=True):
+        np.testing.assert_allclose(found.asnumpy(), wanted, rtol=1e-6)
+    executor.backward([2 * each for each in outputs])
+    stacked, _, rows, chosen = expected()
+    y = np.array([1.0, 2.0, 3.0])[:, None]
+    wanted = 2 * ((stacked * X).sum(0) + (rows[:3] * y).sum(0) + chosen * 4)
+    np.testing.assert_allclose(gradients["w"].asnumpy(), wanted, rtol=1e-6)
+
+
+def test_a_loop_of_mxnet_is_loaded() -> None:
+    fixtures = Path(__file__).parents[2] / "parity" / "fixtures"
+    symbol = sym.load(str(fixtures / "foreach-symbol.json"))
+    stored = np.load(fixtures / "foreach.npz")
+    names = {name.rsplit("/", 1)[-1]: name for name in stored.files}
+    assert symbol.list_outputs() == ["_foreach0_output0", "_foreach0_output1"]
+    _, shapes, _ = symbol.infer_shape(data=(4, 2), init=(2,))
+    assert shapes == [(4, 2), (2,)]
+    del names
+
+
+def test_errors_name_what_is_wrong() -> None:
+    with pytest.raises(ValueError, match="max_iterations"):
+        nd.contrib.while_loop(lambda i: i < 3, lambda i: (i, i), nd.zeros((1,)))
+    with pytest.raises(mx.MXNetError, match="first extents"):
+        nd.contrib.foreach(lambda d, s: (d[0], s), [nd.ones((2,)), nd.ones((3,))], [])
+    with pytest.raises(mx.MXNetError, match="1 and 2 symbols"):
+        a = sym.var("a")
+        sym.contrib.cond(a > 0, lambda: a, lambda: [a, a])
+
+
+def test_loops_of_a_hybridized_block_are_exported(tmp_path: Path) -> None:
+    net = Loops()
+    net.initialize()
+    net.w.set_data(nd.array(W))
+    net.hybridize()
+    net(nd.array(X), nd.zeros((2,)))
+    symbol_file, params_file = net.export(str(tmp_path / "loops"))
+    again = gluon.SymbolBlock.imports(symbol_file, ["data0", "data1"], params_file)
+    outputs = again(nd.array(X), nd.zeros((2,)))
+    for found, wanted in zip(outputs, expected(), strict=True):
+        np.testing.assert_allclose(found.asnumpy(), wanted, rtol=1e-6)
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        lambda d, s: (s[0], [s[0] + 1, s[1]]),  # no slice
+        lambda d, s: (d, [s[0] + 1, s[0] + 2]),  # one state alone
+        lambda d, s: (d, [s[0]]),  # a state too few
+        lambda d, s: (d, [s[0], 3]),  # a number
+    ],
+)
+def test_a_body_reads_all_slices_and_states_and_returns_as_many(body) -> None:
+    x, s, t = sym.var("x"), sym.var("s"), sym.var("t")
+    with pytest.raises(AssertionError) as caught:
+        sym.contrib.foreach(body, x, [s, t])
+    assert isinstance(caught.value, mx.MXNetError)
+
+
+def test_what_a_while_loop_takes_and_gives_back() -> None:
+    i, s = sym.var("i"), sym.var("s")
+    loop = sym.contrib.while_loop
+    for many, one in (([i], list), (i, mx.sym.Symbol)):
+        for step in (lambda i: (i, i + 1), lambda i: ([i], [i + 1]), lambda i: ([], i + 1)):
+            _, states = loop(lambda i: i < 3, step, many, max_iterations=2)
+            assert isinstance(states, one)
+    with pytest.raises(ValueError, match="does not read the loop variable 's'"):
+        loop(lambda i, s: i < 3, lambda i, s: (i, [i + 1, i]), [i, s], max_iterations=4)
+    with pytest.raises(ValueError, match="must return a symbol, not list"):
+        loop(lambda i: [i < 3], lambda i: (i, i + 1), i, max_iterations=4)
+    with pytest.raises(mx.MXNetError, match="max_iterations is 0"):
+        loop(lambda i: i < 3, lambda i: (i, i + 1), i, max_iterations=0)
+    with pytest.raises(AssertionError, match="pred must be a symbol"):
+        sym.contrib.cond(1, lambda: i, lambda: s)
+
+
+def test_free_variables_of_nested_loops_are_arguments_by_their_names() -> None:
+    x, y, w, s = (sym.var(name) for name in "xyws")
+    z = w + 1
+
+    def outer(d, state):
+        out, state = sym.contrib.foreach(lambda e, t: (e * z, t + e), y, state)
+        return sym.broadcast_add(out, d), state
+
+    out, _ = sym.contrib.foreach(outer, x, s)
+    assert sorted(out.list_arguments()) == ["s", "w", "x", "y"]
+    arrays = {"x": [[1.0], [2.0]], "y": [[1.0], [5.0]], "s": [0.0], "w": [1.0]}
+    executor = out.bind(mx.cpu(), {name: nd.array(value) for name, value in arrays.items()})
+    assert executor.forward()[0].asnumpy().tolist() == [[[3.0], [11.0]], [[4.0], [12.0]]]
+
+
+def test_a_deferred_layer_in_a_body_learns_its_shape_from_the_slices() -> None:
+    class Net(mx.gluon.HybridBlock):
+        def __init__(self) -> None:
+            super().__init__()
+            self.cell = mx.gluon.rnn.LSTMCell(4)
+
+        def hybrid_forward(self, F, x, states):
+            return F.contrib.foreach(self.cell, x, states)[0]
+
+    net = Net()
+    net.initialize()
+    net.hybridize()
+    assert net(nd.ones((3, 2, 5)), [nd.zeros((2, 4))] * 2).shape == (3, 2, 4)
+    assert net.cell.i2h_weight.shape == (16, 5)
+
+
+def test_a_recorded_computation_becomes_a_symbol() -> None:
+    x = nd.array([1.0, 2.0])
+    x.attach_grad()
+    with mx.autograd.record():
+        y = nd.exp(x * 2) + nd.Activation(x, act_type="tanh")
+    symbol = mx.autograd.get_symbol(y)
+    assert symbol.list_arguments() == ["var0"]
+    assert json.loads(symbol.tojson())["nodes"][-1]["op"] == "elemwise_add"
+    found = sym.load_json(symbol.tojson()).bind(mx.cpu(), {"var0": x}).forward()[0]
+    np.testing.assert_allclose(found.asnumpy(), y.asnumpy(), rtol=1e-6)
+    with pytest.raises(mx.MXNetError, match="inside autograd"):
+        mx.autograd.get_symbol(nd.ones((2,)))

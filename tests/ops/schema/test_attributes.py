@@ -1,0 +1,96 @@
+"""Attributes: a NumPy scalar is as good as a Python number, in arrays, symbols and their files."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import numpy as np
+import pytest
+
+import mixnet as mx
+from mixnet import nd, sym
+from mixnet.ops.schema.attributes import numbers
+
+X = np.arange(24, dtype="float32").reshape(2, 3, 4)
+
+# a call with NumPy scalars, the same with Python's
+CALLS = [
+    (lambda F, x: F.sum(x, axis=np.int64(1)), lambda F, x: F.sum(x, axis=1)),
+    (lambda F, x: F.sum(x, axis=(np.int64(0), np.int32(2))), lambda F, x: F.sum(x, axis=(0, 2))),
+    (lambda F, x: F.reshape(x, shape=np.array([6, 4])), lambda F, x: F.reshape(x, shape=(6, 4))),
+    (lambda F, x: F.clip(x, np.float32(1), np.float64(2.5)), lambda F, x: F.clip(x, 1.0, 2.5)),
+    (lambda F, x: F.topk(x, k=np.int64(2), axis=np.int64(-1)), lambda F, x: F.topk(x, k=2)),
+    (lambda F, x: x * np.float32(2.5), lambda F, x: x * 2.5),
+    (lambda F, x: np.float64(2) * x, lambda F, x: 2.0 * x),
+    (
+        lambda F, x: F.transpose(x, axes=(np.int64(2), np.int8(0), 1)),
+        lambda F, x: F.transpose(x, axes=(2, 0, 1)),
+    ),
+    (
+        lambda F, x: F.softmax(x, axis=np.int64(0), temperature=np.float64(2)),
+        lambda F, x: F.softmax(x, axis=0, temperature=2.0),
+    ),
+]
+
+
+@pytest.mark.parametrize("number", range(len(CALLS)))
+def test_numpy_scalars(number: int) -> None:
+    ours, plain = CALLS[number]
+    expected = plain(nd, nd.array(X)).asnumpy()
+    np.testing.assert_array_equal(ours(nd, nd.array(X)).asnumpy(), expected)
+    symbol = ours(sym, sym.var("x"))
+    text = symbol.tojson()
+    assert "np." not in text and "numpy" not in text and "array" not in text
+    executor = sym.load_json(text).bind(mx.cpu(), {"x": nd.array(X)})
+    np.testing.assert_array_equal(executor.forward()[0].asnumpy(), expected)
+
+
+def test_shapes_of_numpy_numbers() -> None:
+    assert nd.zeros((np.int64(2), np.int32(3))).shape == (2, 3)
+    assert nd.zeros(np.int64(3)).shape == (3,)
+    assert nd.ones(np.array([2, 3])).shape == (2, 3)
+    assert mx.np.zeros(np.array([2, 3])).shape == (2, 3)
+    assert nd.random.uniform(np.float32(0), np.float64(1), shape=(np.int64(2),)).shape == (2,)
+
+
+@pytest.mark.parametrize(
+    ("read", "match"),
+    [
+        (lambda: mx.base._LIB.MXGetLastError, "no C library"),
+        (lambda: nd.contrib.dgl_subgraph, "DGL graph sampling is left out"),
+        (lambda: nd.contrib.intgemm_prepare_data, "intgemm is left out"),
+    ],
+)
+def test_what_is_left_out_says_so(read: Any, match: str) -> None:
+    with pytest.raises(AttributeError, match=match):
+        read()
+
+
+def test_arguments_of_operators_are_told() -> None:
+    found = mx.operator.get_operator_arguments("Activation")
+    assert found.names == ["data", "act_type"]
+    assert found.types[1] == "{'relu', 'sigmoid', 'softrelu', 'softsign', 'tanh'}, required"
+    names = mx.operator.get_all_registered_operators()
+    assert {"Convolution", "_npi_add", "_contrib_box_nms"} <= set(names)
+    json.dumps(names)
+
+
+@pytest.mark.parametrize(("text", "value"), [
+    ("(2, 3)", (2, 3)), ("[2L, 3L]", (2, 3)), ("(2,)", (2,)), ("2", (2,)), ("2,3", (2, 3)), ("", ()),
+    ("()", ()), (" ( 2 ,3 ) ", (2, 3)), ("(None, -1)", (None, -1)), ("(1.5, 1e3)", (1.5, 1000.0)),
+    ("((0, 1), (2, 3))", ((0, 1), (2, 3))), ("(True, False)", (True, False)), ("((0, 1),)", ((0, 1),)),
+])  # fmt: skip
+def test_numbers_in_text(text: str, value: tuple) -> None:
+    assert numbers(text) == value
+
+
+@pytest.mark.parametrize("text", [
+    "(2", "2)", "(2]", "(2 3)", "(,)", "(2,,3)", "x", "(x,)", "((((((((((1))))))))))", "(" * 10_000,
+    "1+1", "__import__", "9" * 5000 + "x",
+])  # fmt: skip
+def test_text_that_is_no_numbers(text: str) -> None:
+    with pytest.raises(ValueError):
+        numbers(text)
+    with pytest.raises(mx.base.AttributeValueError, match="attribute kernel"):
+        mx.sym.Pooling(mx.sym.var("a"), kernel=text)

@@ -1,0 +1,179 @@
+"""Small things that programs of MXNet's time rely on; the answers are those of MXNet 1.9.1."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import numpy as onp
+import pytest
+
+import mixnet as mx
+from mixnet import autograd, gluon, nd
+
+
+@pytest.fixture
+def numpy_rules() -> Any:
+    mx.npx.set_np()
+    yield
+    mx.npx.reset_np()
+
+
+@pytest.mark.parametrize(
+    ("make", "text"),
+    [
+        (lambda: gluon.nn.Dense(256), "Dense(-1 -> 256, linear)"),
+        (
+            lambda: gluon.nn.Conv2D(3, 4),
+            "Conv2D(-1 -> 3, kernel_size=(4, 4), stride=(1, 1))",
+        ),
+        (
+            lambda: gluon.nn.Conv2DTranspose(3, 4),
+            "Conv2DTranspose(3 -> -1, kernel_size=(4, 4), stride=(1, 1))",
+        ),
+        (
+            lambda: gluon.nn.BatchNorm(),
+            "BatchNorm(axis=1, eps=1e-05, momentum=0.9, fix_gamma=False, use_global_stats=False, "
+            "in_channels=-1)",
+        ),
+    ],
+)
+def test_unknown_extents_print_by_the_rules_of_shapes(
+    make: Any, text: str, numpy_rules: Any
+) -> None:
+    assert repr(make()) == text
+
+
+def test_unknown_extents_print_as_none_without_numpy_rules() -> None:
+    assert repr(gluon.nn.Dense(256)) == "Dense(None -> 256, linear)"
+
+
+@pytest.mark.parametrize("np", [nd, mx.np])
+def test_head_gradient_of_another_shape_gives_its_elements(np: Any) -> None:
+    x = np.ones((2, 3))
+    x.attach_grad()
+    with autograd.record():
+        y = x * 2
+    y.backward(np.arange(6))
+    assert x.grad.asnumpy().tolist() == [[0, 2, 4], [6, 8, 10]]
+
+
+def test_head_gradient_of_another_size_is_refused() -> None:
+    # MXNet reads behind the end of the gradient.
+    x = nd.ones((2, 3))
+    x.attach_grad()
+    with autograd.record():
+        y = x * 2
+    with pytest.raises(mx.MXNetError, match=r"shape \(5,\), its head \(2, 3\)"):
+        y.backward(nd.arange(5))
+
+
+@pytest.mark.parametrize(
+    ("source", "values"),
+    [
+        (["38", "111"], [38, 111]),
+        ([b"1"], [1]),
+        (onp.array([1, "2.5"], dtype=object), [1, 2.5]),
+        ([1.0, None], [1, onp.nan]),
+        ([Decimal("1.5")], [1.5]),
+        (onp.array(["2020-01-01"], dtype="datetime64[D]"), [18262]),
+    ],
+)
+def test_arrays_are_made_of_what_numpy_makes_numbers_of(source: Any, values: list[float]) -> None:
+    onp.testing.assert_array_equal(nd.array(source).asnumpy(), onp.float32(values))
+    stored = nd.zeros(len(values))
+    stored[:] = source
+    onp.testing.assert_array_equal(stored.asnumpy(), onp.float32(values))
+
+
+@pytest.mark.parametrize("source", [["x", "111"], [1j], [[1], [1, 2]], "x"])
+def test_what_is_no_number_is_a_type_error(source: Any) -> None:
+    with pytest.raises(TypeError, match="takes numbers in nested lists"):
+        nd.array(source)
+
+
+def test_texts_of_fractions_are_no_whole_numbers() -> None:
+    assert nd.array(["3", "4"], dtype="int32").asnumpy().tolist() == [3, 4]
+    with pytest.raises(TypeError, match="takes numbers"):
+        nd.array(["3.5"], dtype="int32")
+
+
+def test_an_array_as_dtype_says_its_own() -> None:
+    whole = nd.array([1, 2], dtype="int32")
+    for made in (
+        nd.ones(2).astype(whole),
+        nd.zeros(2, dtype=whole),
+        nd.array([1.5], dtype=whole),
+        nd.cast(nd.ones(2), dtype=whole),
+        nd.arange(3, dtype=whole),
+    ):
+        assert made.dtype is onp.int32
+    with pytest.raises(TypeError, match="is not a data type"):
+        nd.ones(2).astype(onp.zeros(2, "int8"))
+
+
+@pytest.mark.parametrize(("left", "right"), [((2, 3), (3,)), ((2, 1), (1, 3))])
+def test_whole_numbers_of_other_shapes_are_divided_towards_zero(left: Any, right: Any) -> None:
+    quotient = nd.full(left, -7, dtype="int32") / nd.full(right, 2, dtype="int32")
+    assert quotient.dtype is onp.int32
+    assert quotient.asnumpy().tolist() == [[-3] * 3] * 2
+
+
+@pytest.mark.parametrize(
+    ("target", "keep", "shape"),
+    [
+        ((2, 0), False, (2, 12)),
+        ((0, 12), False, (2, 12)),
+        ((0,), False, (24,)),
+        ((4, 6), False, (4, 6)),
+        ((0, 0), True, (2, 12)),
+        ((5, 4, 0), True, (2, 4, 3)),
+    ],
+)
+def test_target_shape_of_old_files(target: Any, keep: bool, shape: Any) -> None:
+    given = {"target_shape": target, "keep_highest": keep}
+    assert nd.Reshape(nd.ones((2, 3, 4)), **given).shape == shape
+    symbol = mx.sym.Reshape(mx.sym.var("x"), **given)
+    assert symbol.infer_shape(x=(2, 3, 4))[1] == [shape]
+
+
+@pytest.mark.parametrize(("target", "keep"), [((0,), True), ((0, 0), False), ((2, 0, 5), False)])
+def test_target_shape_that_does_not_hold_the_elements(target: Any, keep: bool) -> None:
+    # MXNet writes behind the end of the result.
+    with pytest.raises(mx.MXNetError, match="cannot become target_shape="):
+        nd.Reshape(nd.ones((2, 3, 4)), target_shape=target, keep_highest=keep)
+
+
+def test_buckets_without_sentences_are_left_out(capsys: Any) -> None:
+    sentences = [[1, 2], [3, 4], [1, 2, 3, 4, 5, 6, 7]]
+    batches = mx.rnn.BucketSentenceIter(sentences, 1, buckets=[2, 3, 5], invalid_label=0)
+    assert "discarded 1 sentences" in capsys.readouterr().out
+    assert (batches.buckets, batches.default_bucket_key) == ([2], 2)
+    assert [(each.bucket_key, each.data[0].shape) for each in batches] == [(2, (1, 2))] * 2
+    with pytest.raises(ValueError, match="longer than the largest bucket"):
+        mx.rnn.BucketSentenceIter([[1, 2, 3]], 1, buckets=[2])
+
+
+@pytest.mark.parametrize("state", ["run", "stop"])
+def test_a_profile_is_written_at_exit_without_dump(state: str, tmp_path: Path) -> None:
+    code = f"""
+import mixnet as mx
+mx.profiler.set_config(profile_all=True, filename={str(tmp_path / "trace.json")!r})
+mx.profiler.set_state("run")
+(mx.nd.ones(3) + 1).wait_to_read()
+mx.profiler.set_state({state!r})
+"""
+    subprocess.run([sys.executable, "-c", code], check=True)
+    assert json.loads((tmp_path / "trace.json").read_text())["traceEvents"]
+
+
+def test_errors_of_the_profiler() -> None:
+    with pytest.raises(KeyError, match="expected 'run' or 'stop'"):
+        mx.profiler.set_state("go")
+    for wrong in ({"format": "xml"}, {"sort_by": "name"}):
+        with pytest.raises(AssertionError, match="expected one of"):
+            mx.profiler.dumps(**wrong)

@@ -1,0 +1,132 @@
+"""What mixnet uses of JAX beyond its promises. A failure here names what a new JAX has changed."""
+
+from __future__ import annotations
+
+import atexit
+import inspect
+import logging
+import subprocess
+import sys
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from jax.sharding import SingleDeviceSharding
+
+from mixnet.private_jax import arrays, ending, jaxprs, jobs, programs, tracing
+
+
+def test_parts_of_a_jaxpr_are_those_that_jax_traces() -> None:
+    closed = jax.make_jaxpr(lambda x: x + 1.0)(jnp.zeros(2))
+    assert type(closed) is jaxprs.ClosedJaxpr, "dataflow, shape_free and on_numpy look for it"
+    assert type(closed.jaxpr) is jaxprs.Jaxpr
+    (equation,) = closed.eqns
+    assert {type(each) for each in equation.invars} == {jaxprs.Var, jaxprs.Literal}
+    assert isinstance(equation.primitive, jaxprs.Primitive)
+
+
+def test_parts_of_a_jaxpr_do_not_load_pallas() -> None:
+    code = "import sys, mixnet.private_jax.jaxprs; print([m for m in sys.modules if 'pallas' in m][:1])"
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert found.stdout.strip() == "[]", "mixnet loads Pallas: it starts slower"
+
+
+def test_functions_are_traced_flat() -> None:
+    trace = tracing.flat_tracer()
+    assert trace is not None, "every operator is traced by jax.make_jaxpr: three times as slow"
+    jaxpr, constants = trace(
+        lambda x: [x * 2.0 + np.ones(3, np.float32)], [jax.core.ShapedArray((3,), np.dtype("f4"))]
+    )
+    (found,) = jax.core.eval_jaxpr(jaxpr, constants, jnp.arange(3.0))
+    np.testing.assert_array_equal(found, [1, 3, 5])
+
+
+def test_a_compiled_program_has_a_function_in_c() -> None:
+    compiled = jax.jit(lambda x: (x + 1,)).lower(jnp.zeros(2)).compile()
+    call = programs.bare_call(compiled)
+    assert call is not compiled, (
+        "calls go through Python: slower, and an interrupt may lose results"
+    )
+    np.testing.assert_array_equal(call(jnp.zeros(2))[0], [1, 1])
+
+
+def test_jax_asks_for_the_files_of_a_folder(monkeypatch: pytest.MonkeyPatch) -> None:
+    from jax._src import compilation_cache
+
+    monkeypatch.setattr(compilation_cache, "get_file_cache", compilation_cache.get_file_cache)
+    assert programs.keep_files_by("mine", lambda: "files"), "programs on disk are JAX's own files"
+    assert compilation_cache.get_file_cache("mine") == ("files", "mine")
+    source = inspect.getsource(compilation_cache._initialize_cache)
+    assert "get_file_cache(" in source, "JAX makes its files elsewhere: the function is never asked"
+
+
+def test_arrays_are_put_without_checks() -> None:
+    put = arrays.batched_put()
+    assert put is not None, "small arrays go through jax.device_put: ten times as slow"
+    device, data = jax.devices()[0], np.arange(3, dtype=np.float32)
+    aval = jax.core.ShapedArray((3,), data.dtype)
+    found = put(aval, SingleDeviceSharding(device), [data], [device])
+    np.testing.assert_array_equal(found, data)
+
+
+def test_clients_are_known() -> None:
+    client = jax.devices()[0].client
+    assert client in (ending.clients() or []), "a forked child waits for its parent's threads"
+
+
+def test_exit_handlers_are_those_that_wait(monkeypatch: pytest.MonkeyPatch) -> None:
+    gone: list = []
+    monkeypatch.setattr(atexit, "unregister", gone.append)
+    assert ending.leave_clients(), "a forked child waits for XLA's clients when it ends"
+    assert len(gone) == 2 and all(map(callable, gone))
+
+
+def test_errors_of_callbacks_are_logged_where_they_are_filtered() -> None:
+    from jax._src import callback
+
+    assert callback.logger.name == "jax._src.callback", "errors of custom operators are told twice"
+
+    def keep(record: logging.LogRecord) -> bool:
+        return True
+
+    ending.filter_callback_errors(keep)
+    try:
+        assert keep in callback.logger.filters
+    finally:
+        callback.logger.removeFilter(keep)
+
+
+def test_failed_callbacks_can_be_forgotten() -> None:
+    from jax._src.dispatch import runtime_tokens
+
+    assert callable(runtime_tokens.clear), "what a custom operator raised is told again at the end"
+    ending.forget_failed_callback()
+
+
+_ALONE = """
+import os
+from mixnet.distributed.scheduler import free_port
+from mixnet.private_jax import jobs
+address = f"127.0.0.1:{free_port('127.0.0.1')}"
+service = jobs.start_service(address, 1, 10, 30)
+client = jobs.connected_client(address, 0, 1, "127.0.0.1", 10, 30)
+print(len(client.devices()), flush=True)
+os._exit(0)  # a client whose service ends before it ends the process
+"""
+
+
+def test_a_service_introduces_clients() -> None:
+    found = subprocess.run(
+        [sys.executable, "-c", _ALONE], capture_output=True, text=True, check=False
+    )
+    assert found.stdout.strip() == "1", f"jobs of processes cannot start: {found.stderr[-2000:]}"
+
+
+def test_slurm_names_the_first_process(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, value in {
+        "SLURM_JOB_ID": "7", "SLURM_STEP_NODELIST": "first,second", "SLURM_NTASKS": "2",
+        "SLURM_PROCID": "0", "SLURM_LOCALID": "0", "SLURM_STEP_NUM_NODES": "2",
+    }.items():  # fmt: skip
+        monkeypatch.setenv(name, value)
+    assert jobs.coordinator().startswith("first:"), "jobs under Slurm do not find their root"

@@ -1,0 +1,95 @@
+"""The order of locks, waiting with one held, and the watchdog."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import threading
+
+import pytest
+
+from mixnet.base import MXNetError
+from mixnet.process import locks
+
+
+def checked(name: str) -> locks.CheckedLock:
+    return locks.CheckedLock(name, locks.ORDER.index(name))
+
+
+def test_locks_are_taken_in_their_order_only() -> None:
+    array, segment, other, engine = map(checked, ("array", "segment", "segment", "engine"))
+    with array, segment, engine, engine:
+        pass
+    with segment, pytest.raises(MXNetError, match="'segment' is taken while this thread holds"):
+        other.acquire()
+    with engine, pytest.raises(MXNetError, match=r"'array' is taken while .* holds 'engine'"):
+        array.acquire()
+    assert array.acquire()
+    array.release()
+    assert array.holder is None and not locks.held[threading.get_ident()]
+
+
+def test_a_condition_gives_a_checked_lock_back() -> None:
+    lock = checked("engine")
+    changed = threading.Condition(lock)  # type: ignore[arg-type]
+    with changed:
+        assert not changed.wait(0.01)
+        assert lock.holder == threading.get_ident()
+    assert lock.holder is None
+
+
+def run(program: str, seconds: str) -> subprocess.CompletedProcess[str]:
+    environment = {**os.environ, "MIXNET_WATCHDOG": seconds}
+    return subprocess.run(
+        [sys.executable, "-c", program],
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+
+
+def test_waiting_with_a_lock_is_an_error_where_locks_are_checked() -> None:
+    program = """
+import mixnet as mx
+from mixnet.process import locks
+lock, var = locks.make("segment"), mx.engine.Var("slow")
+import time
+mx.engine.push(lambda: time.sleep(0.5), writes=[var], name="slow work")
+time.sleep(0.1)
+try:
+    with lock:
+        mx.engine.wait_for_var(var)
+except mx.MXNetError as error:
+    print(error)
+mx.engine.wait_for_var(var)
+"""
+    found = run(program, "30")
+    assert "about to wait for 'slow work' while it holds the lock 'segment'" in found.stdout
+    assert not found.stderr
+
+
+def test_the_watchdog_reports_who_waits_for_what() -> None:
+    program = """
+import threading, time
+import mixnet as mx
+gate, var = threading.Event(), mx.engine.Var("v")
+mx.engine.push(gate.wait, writes=[var], name="work without end")
+threading.Timer(2, gate.set).start()
+time.sleep(0.2)
+mx.engine.wait_for_var(var)
+print("done")
+"""
+    found = run(program, "0.5")
+    assert found.stdout == "done\n"
+    assert found.stderr.count("a thread has waited for more than 0.5 s (MIXNET_WATCHDOG)") == 1
+    assert "waits for 'work without end', for 0." in found.stderr
+    assert "mx.engine.wait_for_var(var)" in found.stderr or "wait_for_var" in found.stderr
+
+
+def test_locks_are_pythons_own_by_default() -> None:
+    program = (
+        "from mixnet.process import locks; print(type(locks.make('array')).__name__, locks.checked)"
+    )
+    assert run(program, "0").stdout == "RLock False\n"

@@ -1,0 +1,157 @@
+"""The user's line: found from inside of the library, with and without a boundary."""
+
+from __future__ import annotations
+
+import inspect
+import os
+import subprocess
+import sys
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+import mixnet as mx
+from mixnet import nd
+from mixnet.gluon import HybridBlock, nn
+from mixnet.graph.node import Entry, Node
+from mixnet.ops.registry import find
+from mixnet.process.source import Source, are_lines_kept, source_lines, user_line, user_source
+
+HERE = __file__
+
+
+def line_of(text: str) -> int:
+    """The number of the only line of this file that ends in a mark."""
+    (found,) = [i for i, row in enumerate(Path(HERE).read_text().splitlines(), 1)
+                if row.endswith("# " + text)]  # fmt: skip
+    return found
+
+
+def test_the_innermost_line_outside_of_the_library() -> None:
+    source = user_source()  # called here
+    assert source is not None
+    assert source.file == HERE and source.line == line_of("called here")
+    assert source.function == "test_the_innermost_line_outside_of_the_library"
+    assert source.text == "source = user_source()  # called here"
+    assert str(source) == f"{HERE}:{source.line}: {source.text}"
+    assert source.to_dict() == {
+        "file": HERE, "line": source.line, "function": source.function, "text": source.text,
+        "layer": None,
+    }  # fmt: skip
+
+
+def test_a_notebook_keeps_the_lines_of_symbols(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("mixnet.graph.node.notebook_shell", object)
+    made = mx.sym.Variable("data") + 1  # in a cell
+    assert made._heads[0].node.source.line == line_of("in a cell")
+
+
+def test_a_composed_node_keeps_its_line_only_where_asked() -> None:
+    data = mx.sym.Variable("data")
+    assert not are_lines_kept()
+    assert not hasattr(mx.sym.relu(data)._heads[0].node, "source")
+    with source_lines():
+        assert are_lines_kept()
+        made = mx.sym.FullyConnected(data, num_hidden=2)  # composed here
+    assert not are_lines_kept()
+    assert made._heads[0].node.source.line == line_of("composed here")
+
+
+def test_operators_of_python_on_symbols_and_copies_of_nodes_keep_the_line() -> None:
+    with mx.runtime.source_lines():
+        made = mx.sym.Variable("a") + 1  # added here
+    again = made(a=mx.sym.Variable("b"))
+    for symbol in (made, again):
+        assert symbol._heads[0].node.source.line == line_of("added here")
+
+
+def test_the_scope_ends_also_after_an_error() -> None:
+    try:
+        with source_lines():
+            raise ValueError
+    except ValueError:
+        pass
+    assert not are_lines_kept()
+
+
+def test_a_layer_knows_where_it_was_made() -> None:
+    class Net(HybridBlock):
+        def __init__(self) -> None:
+            super().__init__()
+            self.inner = nn.Dense(2)  # a layer of the net
+
+    net = Net()  # the net
+    assert net._made_at.line == line_of("the net")
+    assert net.inner._made_at.line == line_of("a layer of the net")
+
+
+def test_without_a_line_inside_of_the_boundary_it_is_the_layers() -> None:
+    net = nn.HybridSequential()
+    net.add(nn.Dense(2, in_units=3))  # the layer
+    net.initialize()
+    with source_lines(boundary=inspect.currentframe()):
+        traced = net._trace([nd.ones((1, 3))._spec], (tuple, (nd.NDArray,)), False)
+    (node,) = [node for node in traced.graph.nodes if node.op is not None]
+    assert node.source.line == line_of("the layer")
+    assert node.source.layer is None
+
+
+def test_without_a_boundary_there_are_both() -> None:
+    net = nn.HybridSequential()
+    net.add(nn.Dense(2, in_units=3))  # another layer
+    net.initialize()
+    net.hybridize()
+    with source_lines():
+        net(nd.ones((1, 3)))  # called from here
+    ((traced, _),) = net._cache.values()
+    (node,) = [node for node in traced.graph.nodes if node.op is not None]
+    assert node.source.line == line_of("called from here")
+    assert node.source.layer.line == line_of("another layer")
+
+
+def test_made_from_passes_the_line_on() -> None:
+    first, second = Node(None, name="a"), Node(None, name="b")
+    assert not hasattr(second.made_from(first), "source")
+    first.source = Source("file.py", 3, "f")
+    assert second.made_from(first).source is first.source
+    user = Node(find("relu"), (), (), (Entry(first),), "r").made_from(first)
+    assert user.replaced((Entry(second),)).source is first.source
+
+
+def test_a_file_that_is_not_there_has_no_text() -> None:
+    source = Source("nowhere.py", 7, "f")
+    assert source.text == "" and str(source) == "nowhere.py:7"
+
+
+def test_the_setting_turns_lines_on_everywhere(tmp_path: Path) -> None:
+    program = tmp_path / "program.py"
+    program.write_text(
+        "import mixnet as mx\n"
+        "a = mx.sym.Variable('a')\n"
+        "b = mx.sym.relu(a)\n"
+        "print(b._heads[0].node.source.line)\n"
+    )
+    environment = {**os.environ, "MIXNET_SOURCE_LINES": "1"}
+    root = str(Path(mx.__file__).parents[1])
+    environment["PYTHONPATH"] = root
+    found = subprocess.run(
+        [sys.executable, str(program)], capture_output=True, text=True, env=environment, check=True
+    )
+    assert found.stdout.strip() == "3"
+
+
+def test_a_cell_is_known_by_its_number(monkeypatch: pytest.MonkeyPatch) -> None:
+    names = {"/somewhere/ipykernel_12/345.py": ("Cell", "In[7]")}
+    compiler = SimpleNamespace(format_code_name=names.get)
+    found = SimpleNamespace(get_ipython=lambda: SimpleNamespace(compile=compiler))
+    monkeypatch.setitem(sys.modules, "IPython", found)
+    for file, told in (
+        ("/somewhere/ipykernel_12/345.py", "In[7]"),
+        ("/somewhere/ipykernel_12/6.py", "a cell"),
+        ("train.py", "train.py"),
+    ):
+        names_here = {"user_line": user_line}
+        exec(compile("line = user_line()", file, "exec"), names_here)
+        assert names_here["line"] == f"{told}:1"
+        assert str(Source(file, 1, "f")) == f"{told}:1"

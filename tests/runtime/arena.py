@@ -1,0 +1,109 @@
+"""An interpreter that runs a planned graph in one arena: the plan taken at its word.
+
+Compiled programs get their memory from XLA. Here every internal array really lies where the plan says, so a
+plan that lets two living arrays overlap gives wrong numbers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from mixnet.base import ShapeError
+from mixnet.context import cpu
+from mixnet.passes.lifetimes import Array, ScheduledStep
+from mixnet.passes.plan_memory import MemoryPlan
+from mixnet.runtime.interpret import on_numpy
+from mixnet.runtime.interpret.interpreter import runner_of
+
+POISON = 0xFF  # what memory holds that nobody may read: NaN as a float
+
+
+def run_in_arena(
+    plan: MemoryPlan, arrays: Mapping[str, Any], apart: bool = False
+) -> list[np.ndarray]:
+    """Arrays of the graph's heads: outputs, new values of states, gradients.
+
+    Operations run one by one in the order of the plan. Memory is filled with NaN before it is first written and
+    once its last reader is done.
+
+    Args:
+        plan: of a graph.
+        arrays: the graph's inputs by name, of the planned shapes.
+        apart: give every array memory of its own instead, to compare.
+
+    Raises:
+        ShapeError: an input is missing, or has another shape or dtype than the plan's.
+    """
+    return _Run(plan, arrays, apart).run()
+
+
+class _Run:
+    def __init__(self, plan: MemoryPlan, arrays: Mapping[str, Any], apart: bool):
+        self.plan, self.apart = plan, apart
+        self.arena = np.full(plan.arena_bytes, POISON, np.uint8)
+        self.own: dict[Array, np.ndarray] = {}  # arrays that do not lie in the arena
+        for node in plan.schedule.graph.inputs:
+            array = plan.schedule.arrays[node, 0]  # type: ignore[index]  # an Entry is a tuple
+            given = np.asarray(arrays[node.name]) if node.name in arrays else None
+            if given is None or given.shape != array.shape or given.dtype != array.dtype:
+                found = "nothing" if given is None else f"{given.dtype}{list(given.shape)}"
+                raise ShapeError(
+                    f"run_in_arena: the plan has input {node.name!r} of {array.dtype}"
+                    f"{list(array.shape)}, but got {found}."
+                )
+            self.own[array] = given
+
+    def memory(self, array: Array) -> np.ndarray:
+        """The array's place."""
+        if array.offset is None or self.apart:
+            if array not in self.own:
+                self.own[array] = np.empty(array.shape, array.dtype)
+            return self.own[array]
+        piece = self.arena[array.offset : array.offset + array.nbytes]
+        return (
+            np.ndarray(array.shape, array.dtype, piece.data)
+            if array.nbytes
+            else np.empty(array.shape, array.dtype)
+        )
+
+    def run(self) -> list[np.ndarray]:
+        ending: dict[int, list[Any]] = {}
+        for storage in self.plan.storages:
+            if not storage.kept:
+                ending.setdefault(storage.last, []).append(storage)
+        for number, step in enumerate(self.plan.schedule.steps):
+            self.step(step)
+            for storage in ending.get(number, ()):
+                if not self.apart:
+                    self.arena[storage.offset : storage.offset + storage.nbytes] = POISON
+        arrays = self.plan.schedule.arrays
+        return [self.memory(arrays[head]).copy() for head in self.plan.schedule.graph.heads]
+
+    def step(self, step: ScheduledStep) -> None:
+        arrays = self.plan.schedule.arrays
+        given = []
+        for place, entry in enumerate(step.node.inputs):
+            array = arrays[entry]
+            # A copy: JAX may otherwise read the arena itself, later than now.
+            needed = place in step.reads
+            given.append(
+                self.memory(array).copy() if needed else np.zeros(array.shape, array.dtype)
+            )
+        for index, (array, value) in enumerate(
+            zip(step.writes, self.compute(step, given), strict=False)
+        ):
+            source = step.reads.get(step.same.get(index, -1))
+            shared = source is not None and array.storage == source.storage is not None
+            if not shared or self.apart:
+                self.memory(array)[...] = value
+
+    def compute(self, step: ScheduledStep, given: list[np.ndarray]) -> list[np.ndarray]:
+        node = step.node
+        known = tuple([(each.shape, each.dtype) for each in given])
+        runner = runner_of(node.op, node.statics, known, len(node.scalars), cpu())
+        scalars = [np.float64(each) for each in node.scalars]
+        results = on_numpy.quietly(runner.run, *given, *scalars)
+        return [np.asarray(each) for each in results]

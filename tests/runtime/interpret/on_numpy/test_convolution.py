@@ -1,0 +1,154 @@
+"""Convolutions on NumPy: against sums written out, and gradients against XLA's."""
+
+from __future__ import annotations
+
+import functools
+import itertools
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from jax import lax
+
+from mixnet.runtime.interpret import on_numpy
+
+
+def written_out(
+    x: np.ndarray, w: np.ndarray, strides: Any, pads: Any, apart: Any, dilation: Any, groups: Any
+) -> np.ndarray:
+    """A convolution of ``(batch, features, *places)`` in float64, tap by tap."""
+    features, batches = groups
+    widths = [
+        (0, 0, 0),
+        (0, 0, 0),
+        *[(low, high, d - 1) for (low, high), d in zip(pads, apart, strict=False)],
+    ]
+    x = np.asarray(lax.pad(x, np.array(0, x.dtype), widths)).astype("float64")
+    filters, taps = w.shape[0], w.shape[2:]
+    out = [(n - (k - 1) * d - 1) // s + 1
+           for n, k, d, s in zip(x.shape[2:], taps, dilation, strides, strict=False)]  # fmt: skip
+    made = np.zeros((x.shape[0] // batches, filters, *out))
+    for o in range(filters):
+        group = o * max(features, batches) // filters
+        begin = group * w.shape[1] if features > 1 else 0
+        rows = slice(group * len(made), (group + 1) * len(made)) if batches > 1 else slice(None)
+        for tap in itertools.product(*map(range, taps)):
+            key = [slice(t * d, t * d + (n - 1) * s + 1, s)
+                   for t, d, n, s in zip(tap, dilation, out, strides, strict=False)]  # fmt: skip
+            met = x[(rows, slice(begin, begin + w.shape[1]), *key)]
+            made[:, o] += np.einsum("bi...,i->b...", met, w[(o, slice(None), *tap)])
+    return made
+
+
+def drawn(seed: int) -> tuple[Any, ...]:
+    """A random convolution: arrays in random orders of axes, and its parameters."""
+    rng = np.random.default_rng(seed)
+    rank = int(rng.integers(1, 4))
+    features, batches = [(1, 1), (1, 1), (2, 1), (4, 1), (1, 2), (1, 3)][rng.integers(6)]
+    inner, filters = int(rng.integers(1, 4)), features * batches * int(rng.integers(1, 4))
+    data = (int(rng.integers(1, 4)) * batches, inner * features, *rng.integers(4, 9, rank))
+    kernel = (filters, inner, *rng.integers(1, 4, rank))
+    strides, apart, dilation = (
+        tuple(int(i) for i in rng.integers(1, 3 if rng.random() < 0.5 else 2, rank))
+        for _ in range(3)
+    )
+    pads = [(int(a), int(b)) for a, b in rng.integers(-1, 3, (rank, 2))]
+    orders = [tuple(int(i) for i in rng.permutation(rank + 2)) for _ in range(3)]
+    if rng.random() < 0.5:
+        orders = [tuple(range(rank + 2))] * 3
+    dtype = rng.choice(["float32", "float32", "float16", "int32"])
+    x, w = (np.round(rng.normal(size=shape) * 9) for shape in (data, kernel))
+    if dtype != "int32":
+        x, w = x / 8, w / 8
+    return (
+        x.astype(dtype),
+        w.astype(dtype),
+        strides,
+        pads,
+        apart,
+        dilation,
+        (features, batches),
+        orders,
+    )
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_convolution_is_the_sum_of_its_taps(seed: int) -> None:
+    x, w, *parameters, orders = drawn(seed)
+    strides, pads, apart, dilation, (features, batches) = parameters
+    numbers = lax.ConvDimensionNumbers(*orders)
+    one, two = (
+        np.transpose(a, np.argsort(order)) for a, order in zip((x, w), orders, strict=False)
+    )
+
+    def function(x: Any, w: Any) -> Any:
+        return lax.conv_general_dilated(
+            x, w, strides, pads, apart, dilation, numbers, features, batches
+        )
+
+    (found,) = on_numpy.compiled(function, one, two)(one, two)
+    expected = np.transpose(written_out(x, w, *parameters), np.argsort(orders[2]))
+    assert found.dtype == x.dtype
+    np.testing.assert_allclose(
+        found, expected, rtol=2e-3 if x.dtype == "float16" else 2e-5, atol=2e-5
+    )
+
+
+# data, kernel, stride, padding, dilation, groups: LeNet's, ResNet's and MobileNet's, made small
+SHAPES = [
+    ((2, 1, 12, 12), (4, 1, 5, 5), 1, 0, 1, 1),
+    ((2, 3, 15, 15), (8, 3, 7, 7), 2, 3, 1, 1),
+    ((2, 8, 9, 9), (6, 8, 1, 1), 2, 0, 1, 1),
+    ((1, 8, 9, 9), (6, 8, 3, 3), 1, 1, 1, 1),
+    ((3, 8, 9, 9), (6, 8, 1, 1), 1, 0, 1, 1),
+    ((2, 8, 9, 9), (8, 1, 3, 3), 1, 1, 1, 8),
+    ((2, 8, 9, 9), (8, 1, 3, 3), 2, 1, 1, 8),
+    ((2, 6, 9, 9), (12, 2, 3, 3), 2, 1, 1, 3),
+    ((2, 4, 9, 9), (4, 4, 3, 3), 1, 2, 2, 1),
+]
+
+
+def three(i: int, last: bool, x: Any, w: Any) -> list[Any]:
+    """A convolution and both gradients, channels last or first."""
+    _, _, stride, pad, dilation, groups = SHAPES[i]
+    order = ("NHWC", "OIHW", "NHWC") if last else ("NCHW", "OIHW", "NCHW")
+
+    def function(x: Any, w: Any) -> Any:
+        return lax.conv_general_dilated(
+            x, w, (stride,) * 2, [(pad, pad)] * 2, None, (dilation,) * 2, order, groups
+        )
+
+    out, pull = jax.vjp(function, x, w)
+    head = jnp.cos(jnp.arange(out.size, dtype=out.dtype)).reshape(out.shape)
+    return [out, *pull(head)]
+
+
+CALLS = [(i, last) for i in range(len(SHAPES)) for last in (False, True)]
+
+
+def arrays(i: int, last: bool) -> list[np.ndarray]:
+    rng = np.random.default_rng(i)
+    x, w = (rng.normal(size=shape).astype("float32") for shape in SHAPES[i][:2])
+    return [np.ascontiguousarray(np.moveaxis(x, 1, -1)) if last else x, w]
+
+
+@functools.cache
+def expected() -> list[Any]:
+    def everything(given: Any) -> Any:
+        return [three(*call, *each) for call, each in zip(CALLS, given, strict=True)]
+
+    options: Any = {"xla_backend_optimization_level": 0}
+    return jax.jit(everything, compiler_options=options)([arrays(*call) for call in CALLS])
+
+
+@pytest.mark.parametrize("chunk", [1 << 21, 300])
+@pytest.mark.parametrize("number", range(len(CALLS)))
+def test_gradients_are_xlas(number: int, chunk: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(on_numpy.convolution, "_CHUNK", chunk)
+    call = CALLS[number]
+    given = arrays(*call)
+    found = on_numpy.compiled(functools.partial(three, *call), *given)(*given)
+    for one, other in zip(found, expected()[number], strict=True):
+        np.testing.assert_allclose(one, other, rtol=2e-5, atol=2e-5)

@@ -1,0 +1,142 @@
+"""Operators on NumPy arrays give what they give on a device."""
+
+from __future__ import annotations
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import mixnet as mx
+from mixnet.runtime.interpret import on_numpy
+from mixnet.runtime.record.host import on_host
+from tests.parity.test_operators import CASES, CLOSE, _registered, _stored, _tuples
+
+# One case of each operator that has numbers of MXNet, and needs neither gradients nor writing.
+FIRST = {
+    case["op"]: case
+    for case in reversed(CASES)
+    if "file" in case and "raises" not in case and "out" not in case
+}
+
+
+def test_operators_agree_with_mxnet_on_the_host() -> None:
+    ran = 0
+    some = sorted(FIRST)[::5]
+    for case in (FIRST[name] for name in some):
+        name = case["case"]
+        stored = _stored(case["file"])
+        given = [stored[f"{name}/in/{each}"] for each in case["inputs"]]
+        attributes = {key: _tuples(value) for key, value in case["attrs"].items()}
+        mode = mx.autograd.train_mode if case["train"] else mx.autograd.predict_mode
+        with on_host(alone=True), mode():
+            try:
+                found = getattr(mx.nd, _registered(case["op"]))(
+                    *[mx.nd.array(each, dtype=each.dtype) for each in given], **attributes
+                )
+            except mx.MXNetError as error:
+                assert "needs a device" in str(error), name
+                continue
+            outputs = found if isinstance(found, list) else [found]
+            close = {"rtol": 2e-3} if case.get("close") is None else case["close"]
+            for i, output in enumerate(outputs):
+                expected = stored[f"{name}/out/{i}"]
+                assert (output.shape, output.dtype) == (expected.shape, expected.dtype), name
+                near = close if expected.dtype == "float16" else case.get("close", CLOSE)
+                np.testing.assert_allclose(output.asnumpy(), expected, err_msg=name, **near)
+        ran += 1
+    assert ran > 0.6 * len(some)
+
+
+def test_random_numbers_are_those_of_the_device() -> None:
+    def draw() -> list[np.ndarray]:
+        mx.random.seed(7)
+        image = mx.nd.array(np.arange(12).reshape(2, 2, 3), dtype="uint8")
+        made = [
+            mx.nd.random.uniform(shape=(3,)),
+            mx.nd.random.normal(shape=(7, 2)),
+            *[mx.nd.image.random_flip_left_right(image) for _ in range(9)],
+            *[mx.nd.image.random_flip_top_bottom(image) for _ in range(9)],
+        ]
+        return [each.asnumpy() for each in made]
+
+    there = draw()
+    with on_host(alone=True):
+        here = draw()
+    for one, other in zip(there, here, strict=True):
+        np.testing.assert_array_equal(one, other)
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda x: jax.lax.while_loop(lambda v: v.sum() < 100, lambda v: v * 2, x),
+        lambda x: jax.lax.scan(lambda c, r: (c + r, c * r), x[0], x)[1],
+        lambda x: jax.lax.cond(x[0, 0] > 0, lambda v: v + 1, lambda v: v - 1, x),
+        lambda x: jax.lax.switch(2, [jnp.sin, jnp.cos, jnp.tanh], x),
+        lambda x: jax.vmap(lambda r: jax.lax.while_loop(lambda v: v[0] < 9, lambda v: v + 3, r))(x),
+        lambda x: jnp.take_along_axis(x, jnp.argsort(x, 1), 1),
+        lambda x: x.at[jnp.array([0, 2]), 1].add(5.0),
+        lambda x: jnp.pad(x, ((1, 0), (2, 3)))[::-1, 1:],
+        lambda x: jax.lax.pad(x, jnp.float32(0), ((-1, 2, 1), (0, -1, 0))),
+        lambda x: jnp.einsum("ij,kj->ik", x, x),
+        lambda x: (x * 1e20).astype(jnp.int32) + jnp.isnan(x / 0),
+        lambda x: jnp.where(x > 0, x, -x).astype(jnp.int8) // 2,
+        lambda x: jnp.median(x, 0),
+        lambda x: jnp.cumsum(x, 0)[jnp.array([1, -1])],
+    ],
+)
+def test_functions_agree_with_jax(function) -> None:
+    x = np.random.RandomState(0).normal(size=(3, 4)).astype("float32")
+    with jax.enable_x64(True):
+        expected = np.asarray(jax.jit(function)(x))
+    (found,) = on_numpy.compiled(function, x)(x)
+    assert found.dtype == expected.dtype
+    np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-6)
+
+
+def test_what_numpy_cannot_do_runs_on_the_device_unless_there_is_none() -> None:
+    x = mx.nd.ones((2, 2))
+    mx.random.seed(3)
+    there = mx.nd.random.gamma(2, 3, shape=(2, 2)).asnumpy()
+    mx.random.seed(3)
+    with on_host():
+        made = mx.nd.random.gamma(2, 3, shape=(2, 2))
+        np.testing.assert_array_equal((made + 1).asnumpy(), there + 1)
+    np.testing.assert_array_equal((made * 2).asnumpy(), there * 2)
+    with on_host(alone=True), pytest.raises(mx.MXNetError, match="gamma needs a device"):
+        mx.nd.random.gamma(2, 3, shape=(2, 2))
+    with on_host(alone=True), pytest.raises(mx.MXNetError, match="cannot put an array on gpu"):
+        x.as_in_context(mx.gpu(0))
+
+
+def test_arrays_of_the_host_go_on_on_the_device() -> None:
+    with on_host():
+        made = mx.nd.array([[1, 2], [3, 4]])
+        made.wait_to_read()
+        assert jnp.asarray(made).sum() == 10
+        part = made[1]
+        part[:] = 7  # the host's arrays are never written to: others may hold them
+        later = made.T * 2
+    made.attach_grad()
+    with mx.autograd.record():
+        total = (made * later).sum()
+    total.backward()
+    np.testing.assert_array_equal(made.asnumpy(), [[1, 2], [7, 7]])
+    np.testing.assert_array_equal(made.grad.asnumpy(), later.asnumpy())
+    with on_host(), mx.autograd.record():
+        square = (made * made).sum()
+    square.backward()
+    np.testing.assert_array_equal(made.grad.asnumpy(), 2 * made.asnumpy())
+
+
+def test_errors_on_the_host_are_the_operators_own() -> None:
+    with on_host():
+        x = mx.nd.ones((2, 3))
+        with pytest.raises(mx.MXNetError, match="dot"):
+            mx.nd.dot(x, x)
+        with pytest.raises(mx.MXNetError, match="has no argument"):
+            mx.nd.relu(x, slope=1)
+        found = mx.nd.contrib.foreach(lambda row, s: (row + s, s + row), x, mx.nd.zeros((3,)))
+        np.testing.assert_array_equal(found[1].asnumpy(), [2, 2, 2])
+        assert mx.nd.contrib.boolean_mask(x, mx.nd.array([0, 1])).shape == (1, 3)

@@ -1,0 +1,262 @@
+"""Programs run without the compiler first, and go over to compiled ones at a fixed run."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+
+import numpy as np
+import pytest
+
+import mixnet as mx
+from mixnet import autograd, gluon, nd
+from mixnet.runtime.compile import background
+from mixnet.runtime.interpret import patience
+from mixnet.runtime.programs import executable_cache
+
+
+@pytest.fixture(autouse=True)
+def _anew() -> Iterator[None]:
+    executable_cache.clear()
+    mx.runtime.reset_counters()
+    yield
+    executable_cache.clear()
+
+
+def counted(name: str) -> int:
+    return mx.runtime.counters()[name]
+
+
+def cell() -> list[np.ndarray]:
+    a = nd.array([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]])
+    b = nd.ones((2, 3)) * 2
+    c = nd.dot(a, b.T)
+    d = nd.softmax(nd.exp(a))
+    e = nd.sqrt(nd.concat(a, b, dim=0).sum(axis=0)).reshape((1, 3))
+    f = nd.broadcast_add(a, e).mean()
+    g = nd.where(d > 0.5, nd.relu(a - 3), nd.tanh(nd.sigmoid(b)))
+    return [each.asnumpy() for each in (c, d, e, f, g)]
+
+
+def test_a_cell_compiles_nothing() -> None:
+    results = cell()
+    assert counted("programs_compiled") == 0
+    assert counted("interpreted") >= 12
+    with patience.compiling_at_once():
+        executable_cache.clear()
+        for result, compiled in zip(results, cell(), strict=True):
+            np.testing.assert_allclose(result, compiled, rtol=2e-6)
+    assert counted("programs_compiled") >= 1
+
+
+def step_of(hybridize: bool):
+    mx.random.seed(3)
+    net = gluon.nn.HybridSequential()
+    net.add(gluon.nn.Dense(5, activation="tanh", in_units=3), gluon.nn.BatchNorm(in_channels=5))
+    net.add(gluon.nn.Dropout(0.5), gluon.nn.Dense(2, in_units=5))
+    net.initialize(mx.init.Xavier())
+    if hybridize:
+        net.hybridize()
+    trainer = gluon.Trainer(net.collect_params(), "adam", {"learning_rate": 0.05})
+    x = nd.array(np.linspace(-1, 1, 12).reshape(4, 3))
+
+    def step() -> float:
+        with autograd.record():
+            loss = (net(x) ** 2).mean()
+        loss.backward()
+        trainer.step(4)
+        return loss.asscalar()
+
+    return step
+
+
+@pytest.mark.parametrize("hybridize", [False, True])
+def test_training_prints_the_same_both_ways(hybridize: bool) -> None:
+    step = step_of(hybridize)
+    interpreted = [step() for _ in range(4)]
+    assert counted("programs_compiled") == 0
+    with patience.compiling_at_once():
+        executable_cache.clear()
+        step = step_of(hybridize)
+        compiled = [step() for _ in range(4)]
+    np.testing.assert_allclose(interpreted, compiled, rtol=1e-5)
+
+
+def test_the_change_comes_at_a_fixed_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(patience, "interpreted_runs", lambda work, compiling, asked: 3)
+    monkeypatch.setattr(patience, "runs_meanwhile", lambda work, compiling: 4)
+    x = nd.array([1.0, 2.0])
+    x.wait_to_read()
+    ways = []
+    for _ in range(12):
+        before = counted("interpreted")
+        np.testing.assert_allclose((nd.exp(x) * 2).asnumpy(), 2 * np.exp([1, 2]), rtol=1e-6)
+        ways.append(counted("interpreted") > before)
+    assert ways == [True] * 7 + [False] * 5
+    assert counted("programs_compiled") == 1
+
+
+def test_what_the_compiler_refuses_is_told_when_it_should_take_over(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def refuse(*_: object) -> None:
+        raise RuntimeError("no compiler today")
+
+    monkeypatch.setattr(patience, "interpreted_runs", lambda work, compiling, asked: 1)
+    monkeypatch.setattr(patience, "runs_meanwhile", lambda work, compiling: 1)
+    monkeypatch.setattr(executable_cache, "_compiled", refuse)
+    x = nd.array([1.0, 2.0])
+    for _ in range(2):
+        assert (x + 5).asnumpy().tolist() == [6, 7]
+    with pytest.raises(RuntimeError, match="no compiler today"):
+        (x + 5).asnumpy()
+
+
+def test_an_interrupt_of_the_change_leaves_it_to_the_next_run(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    real, calls = executable_cache.background.submit, []
+
+    def submit(job):
+        calls.append(job)
+        if len(calls) == 1:
+            raise KeyboardInterrupt
+        return real(job)
+
+    monkeypatch.setattr(patience, "interpreted_runs", lambda work, compiling, asked: 1)
+    monkeypatch.setattr(patience, "runs_meanwhile", lambda work, compiling: 1)
+    monkeypatch.setattr(executable_cache.background, "submit", submit)
+    x = nd.array([1.0, 2.0])
+    (x - 5).asnumpy()
+    with pytest.raises(KeyboardInterrupt):
+        (x - 5).asnumpy()
+    for _ in range(3):
+        assert (x - 5).asnumpy().tolist() == [-4, -3]
+    assert len(calls) == 2
+    assert counted("programs_compiled") == 1
+
+
+def test_operators_without_a_rule_are_compiled_alone() -> None:
+    drawn = nd.random.gamma(2.0, 1.0, shape=(2000,)) * 2
+    assert abs(drawn.asnumpy().mean() - 4) < 0.3
+    assert counted("programs_compiled") == 1
+    assert counted("interpreted") == 2
+
+
+def test_results_share_no_memory_with_what_they_were_made_from() -> None:
+    x = nd.ones((4, 4))
+    x.wait_to_read()
+    copies = [x.reshape((16,)), x.T, nd.identity(x), nd.expand_dims(x, 0), nd.broadcast_axis(x, 0, 4) if False else x.copy()]  # fmt: skip
+    for each in copies:
+        each.wait_to_read()
+    x[:] = 7
+    nd.waitall()
+    assert [float(each.asnumpy().max()) for each in copies[1:]] == [1.0] * 4
+
+
+def test_shapes_that_grow_compile_and_trace_little() -> None:
+    from mixnet.ops.tracing import traced
+
+    xs = nd.array(np.linspace(-1, 1, 60))
+    nd.sum(nd.exp(-nd.square(xs[:40] - 1))).asnumpy()
+    before = len(traced._traces)
+    sums = [nd.sum(nd.exp(-nd.square(xs[:i] - 1))) for i in range(2, 40)]
+    expected = np.exp(-np.square(np.linspace(-1, 1, 60) - 1))
+    for i, each in enumerate(sums, 2):
+        np.testing.assert_allclose(each.asscalar(), expected[:i].sum(), rtol=1e-5)
+    assert counted("programs_compiled") == 0
+    assert len(traced._traces) - before < 50  # the sums, at most: their axes are attributes
+
+
+def test_one_more_device() -> None:
+    x = nd.array([1.0, 2.0], ctx=mx.cpu(0))
+    assert (x * 3).context == mx.cpu(0)
+
+
+def test_jobs_behind_run_in_order_and_errors_stay_with_them() -> None:
+    done: list[int] = []
+
+    def job(number: int) -> int:
+        done.append(number)
+        if number == 1:
+            raise ValueError("one")
+        return number
+
+    futures = [background.submit(lambda n=n: job(n)) for n in range(4)]
+    assert [futures[i].result(60) for i in (0, 2, 3)] == [0, 2, 3]
+    with pytest.raises(ValueError, match="one"):
+        futures[1].result(60)
+    assert done == [0, 1, 2, 3]
+
+
+def test_the_end_of_a_process_waits_for_what_is_being_compiled() -> None:
+    program = """
+import time, mixnet as mx
+from mixnet import nd
+from mixnet.runtime.compile import background; from mixnet.runtime.interpret import patience
+patience.interpreted_runs = lambda work, compiling, asked: 1
+x = nd.ones((20, 20))
+def run():
+    y = x
+    for _ in range(30):
+        y = nd.dot(nd.tanh(y), x) * 0.1
+    return y.asnumpy()
+run(); run()
+time.sleep(0.05)
+print("end")
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", program],
+        env={**os.environ, "MIXNET_CACHE_DIR": "off"},
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
+    assert (done.returncode, done.stdout.strip(), done.stderr) == (0, "end", "")
+
+
+def test_products_beside_the_compiler_run_on_one_thread() -> None:
+    from mixnet.runtime.compile import blas
+
+    functions = blas._functions()
+    if functions is None:
+        pytest.skip("NumPy has another BLAS than the OpenBLAS of its wheels")
+    before = functions[0]()
+    assert background.submit(functions[0]).result(60) == 1
+    background.submit(lambda: None).result(60)
+    assert functions[0]() == before
+
+
+def test_a_scope_compiles_what_was_interpreted() -> None:
+    x = nd.array([1.0, 2.0])
+
+    def run() -> None:
+        assert (x * 3 - 1).asnumpy().tolist() == [2, 5]
+
+    run()
+    assert counted("programs_compiled") == 0
+    with mx.runtime.compiling_at_once():
+        run()
+        assert counted("programs_compiled") == 1
+        before = counted("interpreted")
+        run()
+    run()
+    assert counted("interpreted") == before
+
+
+def test_an_interrupt_while_the_thread_starts_leaves_no_job_waiting(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def interrupted(thread: threading.Thread) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(background, "_thread", None)
+    with monkeypatch.context() as patch:
+        patch.setattr(threading.Thread, "start", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            background.submit(lambda: 1)
+    assert background._thread is None
+    assert background.submit(lambda: 2).result(60) == 2

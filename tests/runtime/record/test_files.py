@@ -1,0 +1,34 @@
+"""Reads and writes of one file take turns, and what fails is told once."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import mixnet as mx
+from mixnet.base import FileError
+from mixnet.files import whole_file
+
+
+def test_after_a_save_that_failed_the_file_is_what_it_was(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "f.params"
+    mx.nd.save(path, mx.nd.ones(3))
+
+    def full(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(whole_file, "_write", full)
+        with pytest.raises(FileError, match="No space left"):
+            mx.nd.save(path, mx.nd.zeros(3))
+        assert mx.nd.load(path)[0].asnumpy().tolist() == [1, 1, 1]
+        saving = mx.nd.save(path, mx.nd.zeros(3), wait=False)
+        with pytest.raises(FileError, match="No space left"):
+            mx.nd.load(path)  # nobody knew of it
+        assert mx.nd.load(path)[0].asnumpy().tolist() == [1, 1, 1]
+        assert saving is not None and saving.done
+    mx.nd.save(path, mx.nd.zeros(3))
+    assert mx.nd.load(path)[0].asnumpy().tolist() == [0, 0, 0]

@@ -1,0 +1,45 @@
+"""Graphs that say the same are one operator, and so one program."""
+
+from __future__ import annotations
+
+import mixnet as mx
+from mixnet.runtime.trace.graph_op import graph_op
+
+
+def graph(number: float = 2.0, name: str = "y", statics: int = 1):
+    with mx.name.NameManager():
+        x = mx.sym.Variable("x")
+        return mx.sym.sum(x * number, axis=statics, name=name).graph
+
+
+def test_equal_graphs_share_an_operator() -> None:
+    assert graph_op(graph(), "g") is graph_op(graph(), "g")
+
+
+def test_what_differs_does_not() -> None:
+    first = graph_op(graph(), "g")
+    others = [graph_op(graph(3.0), "g"), graph_op(graph(name="z"), "g"), graph_op(graph(statics=0), "g"),
+              graph_op(graph(), "h"), graph_op(graph(), "g", "mirror"), graph_op(graph(-0.0), "g"), graph_op(graph(0.0), "g")]  # fmt: skip
+    assert len({id(each) for each in (first, *others)}) == len(others) + 1
+
+
+def test_evaluating_in_a_loop_compiles_no_more() -> None:
+    x = mx.sym.Variable("a")
+    y = mx.sym.exp(mx.sym.dot(x, x)) * 3
+    a = mx.nd.ones((7, 7))
+    found = [y.eval(ctx=mx.cpu(), a=a)[0].asnumpy() for _ in range(3)]
+    mx.runtime.reset_counters()
+    for _ in range(5):
+        found.append(y.eval(ctx=mx.cpu(), a=a)[0].asnumpy())
+    assert mx.runtime.counters()["programs_compiled"] == 0
+    assert all((each == found[0]).all() for each in found)
+
+
+def test_graphs_that_call_python_keep_to_themselves() -> None:
+    @mx.operator.register("doubles_for_graph_op")
+    class DoublesProp(mx.operator.CustomOpProp):
+        def create_operator(self, ctx, shapes, dtypes):
+            return mx.operator.CustomOp()
+
+    y = mx.sym.Custom(mx.sym.Variable("x"), op_type="doubles_for_graph_op", name="c")
+    assert graph_op(y.graph, "g") is not graph_op(y.graph, "g")

@@ -1,0 +1,109 @@
+"""Grouping: which nodes XLA computes together, on programs written by hand and compiled here."""
+
+from __future__ import annotations
+
+import jax
+import jax.numpy as jnp
+
+from mixnet.stages import hlo
+from mixnet.stages.fusion import Group, groups, nodes_of, scope_in
+from tests.stages.test_hlo import TEXT
+
+
+def compiled(function, *arrays) -> hlo.Program:
+    return hlo.parse(jax.jit(function).lower(*arrays).compile().as_text())
+
+
+def test_groups_of_a_program_written_by_hand() -> None:
+    found = groups(hlo.parse(TEXT), ["double", "loop", "lib"])
+    assert [(each.kind, each.hlo_name, each.nodes) for each in found] == [
+        ("kernel", "fusion", ("double",)),  # one multiplication, wrapped
+        ("loop", "while.1", ("loop",)),
+        ("library call", "call", ("loop",)),  # has no name of its own: that of what it reads
+    ]
+    assert [each.inferred for each in found] == [False, False, True]
+    assert [each.reads for each in found] == [(), (0,), (1,)]
+    assert [each.inputs for each in found] == [(0,), (), (0,)]
+    assert found[0].bytes_in == found[0].bytes_out == 24
+    assert set(found[0].instructions) == {"fusion", "param_0", "constant.1", "b", "mul.1"}
+    assert found[0].to_dict()["nodes"] == ["double"]
+
+
+def test_a_scope_is_found_among_the_parts_of_a_name() -> None:
+    scopes = {"dense0", "dense0_backward"}
+    assert scope_in("jit(f)/dense0/dot_general", scopes) == "dense0"
+    assert scope_in("jit(f)/dense0_backward/transpose(jvp())/mul", scopes) == "dense0_backward"
+    assert scope_in("jit(f)/dense01/mul", scopes) is None
+    assert scope_in("", scopes) is None
+
+
+def by_node(found: list[Group]) -> dict[str, list[Group]]:
+    return {node: [g for g in found if node in g.nodes] for g in found for node in g.nodes}
+
+
+def test_a_chain_of_elementwise_operations_is_one_fusion() -> None:
+    def function(x):
+        for i, step in enumerate((jnp.sin, jnp.tanh, jnp.cos, lambda v: v * v + 1)):
+            with jax.named_scope(f"step{i}"):
+                x = step(x)
+        return x
+
+    (group,) = groups(compiled(function, jnp.ones((8, 8))), [f"step{i}" for i in range(4)])
+    assert group.kind == "fusion" and set(group.nodes) == {f"step{i}" for i in range(4)}
+    assert group.bytes_in == group.bytes_out == 256 and group.inputs == (0,)
+
+
+def test_a_convolution_is_a_library_call_and_what_follows_is_fused() -> None:
+    def function(x, w, b):
+        with jax.named_scope("conv"):
+            y = jax.lax.conv_general_dilated(
+                x, w, (1, 1), "VALID", dimension_numbers=("NHWC", "HWIO", "NHWC")
+            )
+        with jax.named_scope("bias"):
+            y = y + b
+        with jax.named_scope("relu"):
+            return jnp.maximum(y, 0)
+
+    program = compiled(function, jnp.ones((4, 16, 16, 8)), jnp.ones((3, 3, 8, 16)), jnp.ones(16))
+    found = groups(program, ["conv", "bias", "relu"])
+    of = by_node(found)
+    assert any(each.kind == "library call" for each in of["conv"])
+    (last,) = of["relu"]
+    assert "bias" in last.nodes  # wherever the convolution went, these two run as one
+
+
+def test_a_loop_has_its_groups_inside() -> None:
+    def function(x, w):
+        with jax.named_scope("rnn"):
+            return jax.lax.fori_loop(0, 3, lambda i, h: jnp.tanh(h @ w + x), x)
+
+    found = groups(compiled(function, jnp.ones((64, 64)), jnp.ones((64, 64))), ["rnn"])
+    loops = [each for each in found if each.kind == "loop"]
+    assert len(loops) == 1 and loops[0].nodes == ("rnn",)
+    inside = [each for each in found if each.parent == loops[0].id]
+    assert any("rnn" in each.nodes for each in inside)
+    assert loops[0].parent is None or found[loops[0].parent].kind == "call"
+
+
+def test_ids_are_places_and_what_is_read_was_made() -> None:
+    def function(x, w):
+        with jax.named_scope("a"):
+            y = x @ w
+        with jax.named_scope("b"):
+            z = jnp.tanh(y) @ w
+        return z.sum(0), y
+
+    program = compiled(function, jnp.ones((64, 64)), jnp.ones((64, 64)))
+    found = groups(program, ["a", "b"])
+    assert [each.id for each in found] == list(range(len(found)))
+    names = [each.hlo_name for each in found]
+    assert len(set(names)) == len(names) and set(names) <= set(program.instructions)
+    for each in found:
+        for number in each.reads:
+            assert number != each.id and found[number].parent == each.parent
+
+
+def test_nodes_of_instructions_come_once_and_in_order() -> None:
+    program = hlo.parse(TEXT)
+    rows = [program.instructions[name] for name in ("while.1", "mul.1", "fusion", "constant.1")]
+    assert nodes_of(rows, {"double", "loop"}) == ("loop", "double")

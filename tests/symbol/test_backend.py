@@ -1,0 +1,132 @@
+"""Backends: who computes parts of a graph."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import mixnet as mx
+from mixnet.base import AttributeTypeError, MXNetError
+from mixnet.gluon import nn
+from mixnet.passes.partition import partition
+
+DATA = np.random.RandomState(0).randn(4, 6).astype("float32")
+
+
+class OnNumPy(mx.library.Backend):
+    """Computes relu, and counts how often."""
+
+    def __init__(self) -> None:
+        self.compiled: list[Any] = []
+
+    def takes(self, node: Any) -> bool:
+        return bool(node.op.name in ("relu", "_mul_scalar"))
+
+    def compile(self, symbol: Any, arrays: Any, options: dict[str, Any]) -> Any:
+        self.compiled.append((symbol, dict(arrays), options))
+        graph = symbol.graph
+
+        def call(*given: np.ndarray) -> list[np.ndarray]:
+            known = {(v, 0): x for v, x in zip(graph.inputs, given, strict=True)}
+            for node in graph.nodes:
+                if node.is_variable:
+                    continue
+                (x,) = [known[e.node, e.index] for e in node.inputs]
+                known[node, 0] = np.maximum(x, 0) if node.op.name == "relu" else x * 2
+            return [known[e.node, e.index] for e in graph.heads]
+
+        return call
+
+
+@pytest.fixture
+def backend() -> OnNumPy:
+    found = OnNumPy()
+    mx.library.register_backend("OnNumPy", found)
+    return found
+
+
+def two_parts() -> Any:
+    x = mx.sym.var("data")
+    return mx.sym.tanh(mx.sym.relu(x) * 2, name="t") + mx.sym.relu(mx.sym.tanh(mx.sym.relu(x)))
+
+
+def run(sym: Any, **arrays: Any) -> np.ndarray:
+    bound = sym.bind(mx.cpu(), {n: mx.nd.array(a) for n, a in arrays.items()}, grad_req="null")
+    return np.asarray(bound.forward()[0].asnumpy())
+
+
+def test_parts_of_a_user(backend: OnNumPy) -> None:
+    sym = two_parts()
+    optimized = sym.optimize_for("OnNumPy", strict=True)
+    parts = [node for node in optimized.graph.nodes if node.op and node.op.name == "_backend_part"]
+    assert [node.name for node in parts] == ["onnumpy0", "onnumpy2"]
+    np.testing.assert_allclose(run(optimized, data=DATA), run(sym, data=DATA), rtol=1e-6)
+    assert len(backend.compiled) == 2
+    assert backend.compiled[0][2] == {"strict": True}
+
+
+def test_a_part_never_reads_itself() -> None:
+    sym = two_parts()
+    sizes = []
+
+    def make(part: Any) -> Any:
+        sizes.append(sum(not node.is_variable for node in part.graph.nodes))
+        raise LookupError
+
+    with pytest.raises(LookupError):
+        partition(sym.graph, lambda node: node.op.name in ("relu", "_mul_scalar"), make)
+    assert sizes == [3]  # both relus of the data and the product; not the relu behind tanh
+
+
+def test_a_network(backend: OnNumPy) -> None:
+    net = nn.HybridSequential()
+    net.add(nn.Dense(5), nn.HybridLambda("relu"), nn.Dense(3))
+    net.initialize(mx.init.Normal(0.5))
+    x = mx.nd.array(DATA)
+    expected = net(x).asnumpy()
+    net.optimize_for(x, backend="OnNumPy")
+    np.testing.assert_allclose(net(x).asnumpy(), expected, rtol=1e-5)
+    assert len(backend.compiled) == 1
+    with mx.autograd.record():  # training is XLA's
+        net(x).backward()
+    assert net[0].weight.grad().asnumpy().any()
+
+
+def test_onnx_runtime() -> None:
+    pytest.importorskip("onnxruntime")
+    net = nn.HybridSequential()
+    net.add(nn.Conv2D(4, 3), nn.BatchNorm(), nn.Activation("relu"), nn.Dense(3))
+    net.initialize(mx.init.Normal(0.5))
+    x = mx.nd.array(np.random.RandomState(1).randn(2, 3, 8, 8))
+    expected = net(x).asnumpy()
+    net.hybridize(backend="ONNXRuntime")
+    np.testing.assert_allclose(net(x).asnumpy(), expected, rtol=1e-4, atol=1e-5)
+    sym = net(mx.sym.var("data"))
+    arrays = {p.name: p.data() for p in net.collect_params().values()}
+    optimized = sym.optimize_for("ONNXRuntime", arrays)
+    assert optimized.list_arguments() == ["data"]
+    kept, _ = mx.contrib.tensorrt.init_tensorrt_params(optimized, arrays, {})
+    assert kept == {}
+    np.testing.assert_allclose(run(optimized, data=x.asnumpy()), expected, rtol=1e-4, atol=1e-5)
+
+
+def test_what_cannot_be() -> None:
+    sym = two_parts()
+    assert sym.get_backend_symbol("MKLDNN") is sym
+    with pytest.raises(MXNetError, match="Did you mean"):
+        sym.optimize_for("ONNXRuntim")
+    with pytest.raises(AttributeTypeError, match="register_backend"):
+        mx.library.register_backend("x", object())  # type: ignore[arg-type]
+    with pytest.raises(MXNetError, match="TensorRT"):
+        sym.optimize_for("TensorRT")
+    with pytest.raises(AttributeTypeError, match="args and aux"):
+        sym.optimize_for("ONNXRuntime", {"w": 3})
+
+
+def test_float16_of_tensorrt() -> None:
+    assert mx.contrib.tensorrt.get_use_fp16()
+    mx.contrib.tensorrt.set_use_fp16(False)
+    assert not mx.contrib.tensorrt.get_use_fp16()
+    mx.contrib.tensorrt.set_use_fp16(True)

@@ -1,0 +1,55 @@
+"""Numbers for people: one rule, the same in Python and in the page."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from mixnet import units
+
+FORMAT = Path(__file__).parents[1] / "widgets" / "src" / "core" / "format.js"
+NUMBERS = [0, 1, 9.994, 9.996, 12, 640, 999.4, 999.6, 1000, 1536, 999_499, 999_501, 16_070_000, 22_259_450_000, 5.5e13, 0.5, 1.4552e-5, 0.012345, 2.22e-14, 3.2e-10, 0.9999]  # fmt: skip
+SPANS = [(0, 97), (0, 1), (0, 1280), (0.0339, 2.2), (12345, 12399), (0, 16_070_000), (5, 5)]
+
+
+def test_sizes_are_powers_of_a_thousand() -> None:
+    sizes = [0, 640, 999.6, 1536, 999_501, 16_070_000, 22_259_450_000]
+    assert [units.size_text(size) for size in sizes] == ["0 B", "640 B", "1 kB", "1.54 kB", "1 MB", "16.1 MB", "22.3 GB"]  # fmt: skip
+
+
+def test_times_counts_and_shares() -> None:
+    assert [units.time_text(t) for t in (0, 3.2e-10, 1.23e-5, 0.0045, 0.9999, 90)] == ["0 s", "0.32 ns", "12.3 µs", "4.5 ms", "1 s", "90 s"]  # fmt: skip
+    assert [units.count_text(n) for n in (12, 999.6, 86_500_000)] == ["12", "1 k", "86.5 M"]
+    assert units.count_text(3100, "FLOP") == "3.1 kFLOP" and units.count_text(9, "FLOP") == "9 FLOP"
+    assert [units.share_text(x) for x in (0.125, 2.22e-16, 1)] == ["12.5 %", "0 %", "100 %"]
+
+
+@pytest.mark.parametrize(("low", "high"), SPANS)
+def test_ticks_are_round_and_inside(low: float, high: float) -> None:
+    found = units.ticks(low, high)
+    assert 1 <= len(found) <= 7 and all(low - 1e-9 <= t <= high * (1 + 1e-9) for t in found)
+    steps = {f"{b - a:.6e}".split("e")[0] for a, b in itertools.pairwise(found)}
+    assert steps <= {"1.000000", "2.000000", "5.000000"} and len(steps) <= 1
+
+
+@pytest.mark.skipif(shutil.which("node") is None, reason="needs Node 20 or newer")
+def test_the_page_writes_the_same() -> None:
+    script = f"""
+      import {{ bytes, count, digits, percent, seconds, ticks }} from "{FORMAT.as_uri()}";
+      const numbers = {json.dumps(NUMBERS)}, spans = {json.dumps(SPANS)};
+      console.log(JSON.stringify([...[bytes, seconds, count, percent, digits].map((f) => numbers.map(f)), spans.map(([a, b]) => ticks(a, b))]));
+    """
+    run = subprocess.run(
+        ["node", "--input-type=module", "-e", script], capture_output=True, text=True, check=True
+    )
+    *texts, marks = json.loads(run.stdout)
+    functions = [units.size_text, units.time_text, units.count_text, units.share_text, units.digits]
+    for function, written in zip(functions, texts, strict=True):
+        assert written == [function(number) for number in NUMBERS], function.__name__
+    for found, (low, high) in zip(marks, SPANS, strict=True):
+        assert found == pytest.approx(units.ticks(low, high))

@@ -1,0 +1,106 @@
+"""An ordinary save keeps every figure: run, save, come back with a new kernel, run again."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import nbformat
+import pytest
+
+from mixnet.widgets import live
+from tests.ui.conftest import Server, Watched
+from tests.ui.notebooks import command, open_in, run_all, write
+from tests.widgets.examples import EXAMPLES
+
+SHOW = "from tests.widgets.examples import EXAMPLES\nEXAMPLES[{name!r}]()"
+NAMES = sorted(EXAMPLES)
+
+# Of each output: the width of its picture, or of the view in its place.
+WIDTHS = """() => [...document.querySelectorAll('.jp-OutputArea-output')].map((output) =>
+  output.querySelector('.mx')?.clientWidth ?? output.querySelector('figure img')?.naturalWidth ?? 0)"""
+TALL = {"width": 1280, "height": 12_000}  # all outputs are in the page
+
+
+def save(page: Any) -> None:
+    command(page, "docmanager:save")
+    page.wait_for_function("() => !jupyterapp.shell.currentWidget.context.model.dirty")
+
+
+def restart(page: Any) -> None:
+    """A new kernel, which knows nothing of the views."""
+    page.evaluate(
+        "async () => { await jupyterapp.shell.currentWidget.sessionContext.session.kernel.restart() }"
+    )
+
+
+def live_views(page: Any) -> None:
+    """Wait until every output has its live view."""
+    page.wait_for_function(
+        f"() => document.querySelectorAll('.jp-OutputArea .mx').length === {len(NAMES)}"
+    )
+
+
+def reopened(page: Any, server: Server, name: str) -> None:
+    """Open the notebook again; every output shows its view, or the picture of it."""
+    page.goto("about:blank")
+    open_in(page, server, name)
+    page.wait_for_function(
+        f"() => {{ const all = ({WIDTHS})(); return all.length === {len(NAMES)} && all.every((w) => w > 50) }}",
+        timeout=30_000,
+    )
+    assert "Error displaying widget" not in page.locator("body").inner_text()
+
+
+@pytest.mark.parametrize("kind", ["lab", "notebook7"])
+def test_a_saved_notebook_shows_every_view(
+    kind: str, watched: Watched, request: pytest.FixtureRequest
+) -> None:
+    server: Server = request.getfixturevalue(kind)
+    page = watched.page
+    name = write(server, "saved", *(SHOW.format(name=each) for each in NAMES))
+    page.set_viewport_size(TALL)
+    open_in(page, server, name)
+    run_all(page)
+    live_views(page)
+    save(page)
+    stored = nbformat.read(server.folder / name, as_version=4)
+    for cell in stored.cells:
+        (output,) = cell.outputs
+        assert live.MIME not in output.data and "<figure" in output.data["text/html"], cell.source
+    restart(page)
+    reopened(page, server, name)
+
+    # As it is saved without the state of widgets, which is the default; and not trusted, being written by another.
+    stored.metadata.pop("widgets", None)
+    nbformat.write(stored, server.folder / name)
+    reopened(page, server, name)
+    assert page.locator(".jp-OutputArea .mx").count() == 0
+    run_all(page)
+    live_views(page)
+
+
+RENEW = """
+from tests.widgets.examples import EXAMPLES
+view = EXAMPLES["array"]()
+view.watch(lambda state: setattr(view, "payload", {**view.payload, "state": "renewed"}))
+view
+"""
+
+
+def test_a_renewed_picture_leaves_the_view_as_it_is(lab: Server, watched: Watched) -> None:
+    page = watched.page
+    name = write(lab, "renewed", RENEW)
+    open_in(page, lab, name)
+    run_all(page)
+    view = page.locator(".jp-OutputArea .mx")
+    view.evaluate("(element) => (element.dataset.same = 'yes')")
+    view.locator("canvas").focus()
+    page.keyboard.press("ArrowRight")
+    page.wait_for_function(
+        "() => jupyterapp.shell.currentWidget.context.model.cells.get(0).outputs.get(0)"
+        ".data['text/plain'].includes('renewed')"
+    )
+    page.wait_for_timeout(300)
+    assert view.get_attribute("data-same") == "yes" and view.count() == 1
+    assert page.evaluate("document.activeElement.className") == "mx-canvas", "the focus stays"
+    assert watched.errors == []
