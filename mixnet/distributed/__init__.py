@@ -11,10 +11,10 @@ from mixnet.distributed.job import WorkerLostError as WorkerLostError
 from mixnet.distributed.job import find_job as find_job
 
 if typing.TYPE_CHECKING:
-    from mixnet.distributed.measure import Measured as Measured
-    from mixnet.distributed.measure import MeasuredStep as MeasuredStep
-    from mixnet.distributed.measure import MeasureError as MeasureError
-    from mixnet.distributed.measure import measure as measure
+    from mixnet.distributed.measuring import Measured as Measured
+    from mixnet.distributed.measuring import MeasuredStep as MeasuredStep
+    from mixnet.distributed.measuring import MeasureError as MeasureError
+    from mixnet.distributed.measuring import measure as measure
     from mixnet.distributed.processes import World as World
     from mixnet.distributed.processes import world as world
 
@@ -23,10 +23,10 @@ if typing.TYPE_CHECKING:
 _LATER = {
     "World": "processes",
     "world": "processes",
-    "Measured": "measure",
-    "MeasuredStep": "measure",
-    "MeasureError": "measure",
-    "measure": "measure",
+    "Measured": "measuring",
+    "MeasuredStep": "measuring",
+    "MeasureError": "measuring",
+    "measure": "measuring",
 }
 
 
@@ -34,7 +34,7 @@ def __getattr__(name: str) -> typing.Any:
     if name not in _LATER:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     made = getattr(importlib.import_module(f"{__name__}.{_LATER[name]}"), name)
-    globals()[name] = made  # over the module of this name, too
+    globals()[name] = made
     return made
 
 

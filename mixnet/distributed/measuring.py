@@ -108,7 +108,11 @@ class Measured:
         for step in self.steps:
             times = (step.seconds, step.compute, step.exchange, step.waiting)
             sent = "-" if step.sent is None else size_text(step.sent)
-            row = [f"{step.workers:7}", *(f"{time_text(each):>11}" for each in times), f"{sent:>11}"]
+            row = [
+                f"{step.workers:7}",
+                *(f"{time_text(each):>11}" for each in times),
+                f"{sent:>11}",
+            ]
             lines.append(" ".join(row))
         return "\n".join(lines)
 
