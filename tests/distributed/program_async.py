@@ -108,6 +108,13 @@ def compressed() -> None:
         wanted = 0.5 if how["type"] == "2bit" else 0.6
         assert np.allclose(pulled(own, "c", nd.ones((4, 5))), wanted * count, atol=1e-3), how
 
+    try:
+        mx.kv.create("dist_async").set_gradient_compression({"type": "powersgd"})
+    except ValueError as error:
+        assert "PowerSGD with 'dist_sync'" in str(error)
+    else:
+        raise AssertionError("servers take no sums")
+
 
 def training() -> None:
     mx.random.seed(5)

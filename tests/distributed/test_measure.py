@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import socket
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -58,6 +59,17 @@ def test_the_kernel_counts_what_a_process_sends() -> None:
 def test_a_job_that_takes_too_long_is_ended() -> None:
     with pytest.raises(MeasureError, match=r"2 workers had not ended after 0\.2 s"):
         measure(network(), mx.nd.ones((4, 64)), (2,), timeout=0.2)
+
+
+def test_a_job_that_fails_shows_what_it_printed(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:  # fmt: skip
+    program = tmp_path / "python"
+    program.write_text("#!/bin/sh\necho no such module; exit 3\n")
+    program.chmod(0o755)
+    monkeypatch.setattr("mixnet.distributed.measuring.sys.executable", str(program))
+    with pytest.raises(
+        MeasureError, match=r"job of 2 workers failed \(exit code 3\)[^\0]*no such module"
+    ):
+        measure(network(), mx.nd.ones((4, 64)), (2,))
 
 
 @pytest.mark.parametrize(

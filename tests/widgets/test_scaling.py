@@ -212,6 +212,18 @@ def test_what_the_whole_step_takes_less_than_its_parts_is_overlap() -> None:
     assert view.predict(2) == pytest.approx(32 / hidden.seconds)
 
 
+def test_what_the_whole_step_takes_more_than_its_parts_is_exchange() -> None:
+    made = measured((1, 2))
+    first, second = made.steps
+    longer = replace(second, seconds=second.seconds + 0.02)
+    view = ScalingView(replace(made, steps=(first, longer)))
+    assert view.model is not None and view.model["overlap"] == 0
+    assert view.model["beta"] == pytest.approx(
+        (0.02 + 0.02) / 1e7
+    )  # 20 ms of 10 MB, and 20 ms more
+    assert view.predict(2) == pytest.approx(32 / longer.seconds)
+
+
 def test_cores_that_are_shared_show_in_computing() -> None:
     made = measured((2, 3, 4))
     steps = tuple(replace(each, compute=0.02 * (1 + 0.5 * (each.workers - 1))) for each in made.steps)  # fmt: skip

@@ -7,6 +7,7 @@ import { epoch, sized, stepParts, throughput, whatIf } from "./scaling/model.js"
 const W = 720, H = 360, LEFT = 66, RIGHT = 14, TOP = 16, BOTTOM = 40;
 const PARTS = { compute: ["C", "computing", 2], serial: ["S", "one after another", 6], waiting: ["W", "waiting for the slowest", 3], latency: ["L", "latency", 1], transfer: ["T", "transfer", 4], exchange: ["E", "exchange, measured by itself", 0], hidden: ["H", "behind computing", 7] };
 const ASIDE = ["devices", "samples", "price"]; // sliders that leave the model as it is
+const OLDER = { samples: { value: 6, log: true }, price: { value: 1 } };
 // What stands above: what it is called, and what it is of a speed on n devices where one device has speed `one`.
 const WAYS = {
   throughput: ["samples a second", (speed) => speed],
@@ -43,7 +44,7 @@ export default view("ScalingView", (ctx) => {
   const isStrong = () => ctx.state.scaling === "strong" && Boolean(ctx.payload.model);
   const moved = () => ctx.state.sliders ?? {};
   const valueOf = (id) => {
-    const each = ctx.payload.sliders.find((one) => one.id === id);
+    const each = ctx.payload.sliders.find((one) => one.id === id) ?? OLDER[id]; // what was stored by an older version has no epochs
     return moved()[id] ?? (each.log ? Math.log10(each.exact ?? 10 ** each.value) : each.value);
   };
   const devices = () => valueOf("devices");

@@ -103,7 +103,8 @@ def calibrate(run: dict[str, Any]) -> tuple[dict[str, Any], str]:
     """The model that two points of a run give, those with the fewest devices; the others say how wrong it is.
 
     Nothing is fitted to the other points. ``t_compute`` and ``serial`` follow from computing in the two, ``jitter`` from waiting, ``alpha`` from an
-    exchange of a few bytes, ``beta`` from the exchange of the gradients, ``overlap`` from what the whole step takes less than its parts.
+    exchange of a few bytes, ``beta`` from the exchange of the gradients, ``overlap`` from what the whole step takes less than its parts; what it takes
+    more counts as exchange.
 
     Args:
         run: of ``mx.distributed.measure``.
@@ -123,12 +124,13 @@ def calibrate(run: dict[str, Any]) -> tuple[dict[str, Any], str]:
     compute = max(one - slope * (first["n"] - 1), 1e-3 * one)
     model["t_compute"], model["serial"] = compute / batch, slope / compute
     model["jitter"] = max(0.0, second["waiting"]) / behind(n)
-    message = min(second["message"], second["exchange"])
+    rest = _seconds(second, batch) - two - max(0.0, second["waiting"])
+    exchange = max(second["exchange"], rest)  # what nothing else explains is the exchange's, too
+    message = min(second["message"], exchange)
     model["alpha"] = message / (2 * (n - 1))
     if size:
-        model["beta"] = (second["exchange"] - message) / (2 * (n - 1) / n * size)
-    apart = two + second["waiting"] + second["exchange"]
-    hidden = min(max(0.0, apart - _seconds(second, batch)), second["exchange"])
+        model["beta"] = (exchange - message) / (2 * (n - 1) / n * size)
+    hidden = min(exchange - rest, exchange)
     model["overlap"] = hidden / compute
     checked = []
     for point in others:
