@@ -251,7 +251,7 @@ export default view("ScalingView", (ctx) => {
     }
     followState();
     sizes.replaceChildren(...(ctx.payload.model ? ["weak", "strong"] : []).map((each) => button(each, `${each} scaling: ${each === "weak" ? "a batch for each device" : "one batch for all devices"}`, () => ctx.choose({ scaling: each }), { "aria-pressed": String(isStrong() === (each === "strong")) })));
-    ways.replaceChildren(...Object.keys(WAYS).map((each) => button(each, `show ${WAYS[each][0]}`, () => ctx.choose({ y: each }), { "aria-pressed": String(way() === each) })));
+    ways.replaceChildren(...Object.keys(WAYS).map((each) => button(each, `show ${each}`, () => ctx.choose({ y: each }), { "aria-pressed": String(way() === each) })));
     draw();
     fillSplit();
   };
