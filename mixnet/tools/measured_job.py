@@ -17,10 +17,10 @@ from typing import Any
 import numpy as np
 
 import mixnet as mx
-from mixnet import autograd, gluon
+from mixnet import autograd, config, gluon
 from mixnet.distributed.processes import World, world
 
-_WARM = 6  # steps before anything is measured: by then a step has become one program
+_WARM = 5  # steps after a step has become one program, before anything is measured
 _WARM_APART = 10  # a part is compiled after it ran some times
 _RATE = 1e-9  # nothing is to be learnt
 _TCP_INFO_BYTES = 232
@@ -75,7 +75,7 @@ class _Job:
         self.apart = gluon.Trainer(
             self.network.collect_params(), kvstore="dist_sync", update_on_kvstore=False, **made
         )
-        for _ in range(_WARM):
+        for _ in range(config.get("MIXNET_JOINT_STEP_AFTER") + _WARM):
             self.step()
         mx.nd.waitall()
 
