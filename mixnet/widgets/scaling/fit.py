@@ -57,15 +57,7 @@ def fit(runs: Sequence[dict[str, Any]]) -> tuple[dict[str, Any] | None, str]:
         if shared
         else ("t_compute", "beta", "alpha", "serial")
     )
-    names: list[str] = []
-    for name in order:
-        tried = np.stack([columns[each] / seconds for each in [*names, name]], axis=1)
-        scale = np.linalg.norm(tried, axis=0)
-        told_apart = (
-            scale.all() and np.linalg.matrix_rank(tried / scale, tol=1e-3) == len(names) + 1
-        )
-        if len(names) + 1 < settings and told_apart:
-            names.append(name)
+    names = _told_apart(columns, seconds, order, settings)
     values = _least_squares({name: columns[name] for name in names}, seconds)
     found: dict[str, Any] = {
         **DEFAULTS,
@@ -92,6 +84,20 @@ def fit(runs: Sequence[dict[str, Any]]) -> tuple[dict[str, Any] | None, str]:
         if missing
         else note,
     )
+
+
+def _told_apart(
+    columns: dict[str, np.ndarray], seconds: np.ndarray, order: Sequence[str], settings: int
+) -> list[str]:
+    """The parameters that so many different points leave room for, and can tell from each other; the first ones first."""
+    names: list[str] = []
+    for name in order:
+        tried = np.stack([columns[each] / seconds for each in [*names, name]], axis=1)
+        scale = np.linalg.norm(tried, axis=0)
+        is_apart = scale.all() and np.linalg.matrix_rank(tried / scale, tol=1e-3) == len(names) + 1
+        if len(names) + 1 < settings and is_apart:
+            names.append(name)
+    return names
 
 
 def has_parts(run: dict[str, Any]) -> bool:
