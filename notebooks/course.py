@@ -17,7 +17,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-
 LIVE = "live"
 """Marks an output, in its metadata, that is shown while a notebook runs and not stored."""
 
@@ -122,7 +121,9 @@ def beside(*views: Any) -> None:
     from IPython.display import display
 
     bundles = [each._repr_mimebundle_()[0] for each in views]
-    cells = "".join(f'<div style="flex:1 1 320px;min-width:0">{each["text/html"]}</div>' for each in bundles)
+    cells = "".join(
+        f'<div style="flex:1 1 320px;min-width:0">{each["text/html"]}</div>' for each in bundles
+    )
     row = f'<div style="display:flex;flex-wrap:wrap;gap:16px;align-items:flex-start">{cells}</div>'
     words = "\n".join(each["text/plain"] for each in bundles)
     display({"text/html": row, "text/plain": words}, raw=True)

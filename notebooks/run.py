@@ -17,10 +17,10 @@ from pathlib import Path
 from typing import Any
 
 import nbformat
+from course import LIVE
 from nbclient import NotebookClient
 from nbclient.exceptions import CellExecutionError
 
-from course import LIVE
 from mixnet.base import AttributeValueError
 from mixnet.widgets.freeze import freeze, notebook_page, read
 

@@ -15,6 +15,8 @@ from mixnet.gluon import nn
 from tests.export.engine import ENGINE, needs_node, node, run_pages
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
+
+
 def _random(*shape: int) -> np.ndarray:
     return np.random.default_rng(0).normal(size=shape).astype("float32")
 
@@ -169,7 +171,9 @@ def test_a_person_draws(lenet: Any, tmp_path: Path) -> None:
 @pytest.fixture(scope="module")
 def reader_of_digits() -> tuple[Any, np.ndarray, np.ndarray]:
     """A network that learned real digits of 8 by 8 pixels, and 8 pictures with labels that it never saw."""
-    digits = pytest.importorskip("sklearn.datasets", reason="pip install scikit-learn").load_digits()
+    digits = pytest.importorskip(
+        "sklearn.datasets", reason="pip install scikit-learn"
+    ).load_digits()
     images = (digits.images[:, None] / 16).astype("float32")
     net = _sequential(
         nn.Conv2D(16, 3, padding=1, activation="relu"), nn.MaxPool2D(2, 2), nn.Dense(64, activation="relu"),
@@ -261,8 +265,16 @@ def test_an_operator_that_the_page_does_not_have(tmp_path: Path) -> None:
         ((1, 1, 2, 2), {"std": 0}, "not above 0"),
         ((1, 1, 2, 2), {"mean": [1, 2]}, "one for each of 1 channels"),
         ((1, 1, 2, 2), {"fill": 0}, "fill=0 is no share of a side; give a number above 0"),
-        ((1, 1, 2, 2), {"examples": np.zeros((3, 5))}, r"shape \(3, 5\); expected 1 to 20 pictures of 4"),
-        ((1, 1, 2, 2), {"examples": np.full((1, 4), 255)}, "from 255 to 255; a picture's are from 0 to 1"),
+        (
+            (1, 1, 2, 2),
+            {"examples": np.zeros((3, 5))},
+            r"shape \(3, 5\); expected 1 to 20 pictures of 4",
+        ),
+        (
+            (1, 1, 2, 2),
+            {"examples": np.full((1, 4), 255)},
+            "from 255 to 255; a picture's are from 0 to 1",
+        ),
     ],
 )
 def test_arguments_that_do_not_go_together(

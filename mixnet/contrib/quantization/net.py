@@ -86,7 +86,7 @@ def quantize_net_v2(
         dtype=quantized_dtype,
         mode=quantize_mode,
         granularity=quantize_granularity,
-        names=_excluded(traced, exclude_layers, exclude_layers_match),
+        names=excluded_nodes(traced, exclude_layers, exclude_layers_match),
         operators=exclude_operators,
     )
     return block_of(quantized, names, {**parameters, **moving}, ctx)
@@ -185,10 +185,11 @@ def _num_inputs(network: HybridBlock, most: int) -> int:
     return max(1, most if several and not count else min(most, count))
 
 
-def _excluded(traced: Symbol, names: Any, matches: Any) -> set[str]:
-    found = set(names or ())
+def excluded_nodes(traced: Symbol, names: Any, matches: Any) -> set[str]:
+    """Names of nodes that stay: those named, and those whose name contains one of ``matches``."""
     nodes = [node.name for node in traced.graph.nodes if not node.is_variable]
-    return found | {name for name in nodes if any(each in name for each in matches or ())}
+    matching = {name for name in nodes if any(each in name for each in matches or ())}
+    return set(names or ()) | matching
 
 
 def block_of(

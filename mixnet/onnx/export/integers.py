@@ -13,7 +13,7 @@ import numpy as np
 from mixnet.onnx.export.builder import Builder
 from mixnet.onnx.export.layers import pooled
 from mixnet.onnx.export.table import Call, NotHere, converts
-from mixnet.ops.quantized.fused import body_order, parts_of
+from mixnet.ops.quantized.fused import MOST_OF_WEIGHT, body_order, parts_of
 from mixnet.ops.quantized.quantize import LIMITS, STEPS
 
 
@@ -81,6 +81,14 @@ def _(b: Builder, call: Call) -> str:
     if call.dtype.name not in LIMITS:
         raise NotHere
     return _first(b, call)
+
+
+@converts("_contrib_dequantize_rows")
+def _(b: Builder, call: Call) -> str:
+    step = b.known(call.inputs[1])
+    if step is None or step.shape[1:] != (1,) or call["bits"] != "8":
+        raise NotHere
+    return _restored(b, call.x, step[:, 0], np.int8, axis=0)
 
 
 @converts("_contrib_quantized_flatten")
@@ -162,8 +170,8 @@ def _whole_bias(b: Builder, bias: np.ndarray | None, step: np.ndarray) -> str | 
 
 def _whole_weight(b: Builder, weight: np.ndarray, step: np.ndarray) -> str:
     shape = (-1, *[1] * (weight.ndim - 1))
-    whole = np.clip(np.round(weight / step.reshape(shape)), *LIMITS["int8"]).astype(np.int8)
-    return _restored(b, b.constant(whole), step, np.int8, axis=0)
+    whole = np.clip(np.round(weight / step.reshape(shape)), -MOST_OF_WEIGHT, MOST_OF_WEIGHT)
+    return _restored(b, b.constant(whole.astype(np.int8)), step, np.int8, axis=0)
 
 
 def _channel_steps(weight: np.ndarray) -> np.ndarray:
