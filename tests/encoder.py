@@ -77,7 +77,7 @@ class Encoder(nn.HybridBlock):
     ):  # fmt: skip
         super().__init__()
         self.words = nn.Embedding(words, units)
-        self.places = self.params.get("places", shape=(1, longest, units))
+        self.places = nn.Embedding(longest, units)
         self.norm = nn.LayerNorm(in_channels=units)
         self.layers = [Layer(units, heads) for _ in range(layers)]
         for each in self.layers:
@@ -85,10 +85,10 @@ class Encoder(nn.HybridBlock):
         self.pooled = nn.Dense(units, activation="tanh", in_units=units)
         self.classes = nn.Dense(classes, in_units=units)
 
-    def hybrid_forward(self, F: Any, tokens: Any, mask: Any, places: Any) -> Any:
+    def hybrid_forward(self, F: Any, tokens: Any, mask: Any) -> Any:
         """Map tokens and mask, ``(batch, time)`` each, to ``(batch, classes)``."""
-        x = self.words(tokens)
-        x = self.norm(F.broadcast_add(x, F.slice_like(places, x, axes=(1,))))
+        places = self.places(F.contrib.arange_like(tokens, axis=1))
+        x = self.norm(F.broadcast_add(self.words(tokens), F.expand_dims(places, 0)))
         for each in self.layers:
             x = each(x, mask)
         first = F.reshape(F.slice_axis(x, axis=1, begin=0, end=1), (0, -1))
