@@ -75,7 +75,8 @@ def quantize_weights(graph: Graph, rows: Mapping[str, Rows]) -> Graph:
         pair, how = pairs[weight.name], rows[weight.name]
         if node.op.name == EMBEDDING:
             return _embedding(node, inputs[0], pair, how)
-        restored = _restored(f"{node.name}_weight_dequantize", *map(Entry, pair), how)
+        whole, step = pair
+        restored = _restored(f"{node.name}_weight_dequantize", Entry(whole), Entry(step), how)
         return node.replaced((inputs[0], Entry(restored), *inputs[2:]))
 
     return graph.rebuild(change)
@@ -83,14 +84,13 @@ def quantize_weights(graph: Graph, rows: Mapping[str, Rows]) -> Graph:
 
 def _embedding(node: Node, data: Entry, pair: tuple[Node, Node], how: Rows) -> Node:
     """An embedding that takes rows of integers and of steps, so that no more is restored than is read."""
-    taken = []
-    for variable, part, extent in zip(
-        pair, ("quantize", "step"), (how.stored, how.groups), strict=True
-    ):
+    parts = (("quantize", pair[0], how.stored), ("step", pair[1], how.groups))
+    rows = []
+    for part, variable, extent in parts:
         attrs = {**node.attrs, "output_dim": str(extent), "sparse_grad": "False"}
         inputs = (data, Entry(variable))
-        taken.append(Entry(make_node(EMBEDDING, f"{node.name}_{part}", inputs, attrs)))
-    return _restored(node.name, *taken, how)
+        rows.append(Entry(make_node(EMBEDDING, f"{node.name}_{part}", inputs, attrs)))
+    return _restored(node.name, rows[0], rows[1], how)
 
 
 def _restored(name: str, whole: Entry, step: Entry, how: Rows) -> Node:

@@ -143,6 +143,11 @@ class Builder:
             return value
         return self.Cast(value, to=type_code(dtype))
 
+    def permuted(self, value: str, order: Sequence[int], back: bool = False) -> str:
+        """A value whose axis ``i`` is axis ``order[i]`` of the given one, or ``back``; itself where none moves."""
+        axes = [int(i) for i in (np.argsort(order) if back else order)]
+        return value if axes == sorted(axes) else self.Transpose(value, perm=axes)
+
     def reduce(self, op_type: str, value: str, axes: Iterable[int] | None, keep: bool) -> str:
         """``ReduceSum`` and its kind over some axes, over all for None."""
         listed = None if axes is None else [int(axis) for axis in axes]

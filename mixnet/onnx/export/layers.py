@@ -22,7 +22,7 @@ def channels_last(call: Call) -> bool:
 def _moved(b: Builder, value: str, rank: int, back: bool = False) -> str:
     """Channels from the last axis to axis 1, or back."""
     order = [0, rank - 1, *range(1, rank - 1)]
-    return b.Transpose(value, perm=[int(i) for i in np.argsort(order)] if back else order)
+    return b.permuted(value, order, back)
 
 
 def _window(call: Call, name: str, count: int, default: int) -> list[int]:
@@ -147,13 +147,13 @@ def _(b: Builder, call: Call) -> str:
         gamma = b.ConstantOfShape(b.Shape(gamma), value=_one(call.dtypes[1]))
     order = [i for i in range(call.ndim) if i != axis]
     order.insert(1, axis)
-    x = b.Transpose(x, perm=order) if axis != 1 else x
+    x = b.permuted(x, order)
     if call.dtype != call.dtypes[1]:  # statistics of half precision are float32
         x = b.cast(x, call.dtypes[1])
-    found = b.BatchNormalization(x, gamma, *rest, epsilon=float(call["eps"]))
-    found = b.cast(found, call.dtype, call.dtypes[1])
-    found = b.Transpose(found, perm=[int(i) for i in np.argsort(order)]) if axis != 1 else found
-    return b.Relu(found) if call.node.op.name == "_contrib_BatchNormWithReLU" else found
+    result = b.BatchNormalization(x, gamma, *rest, epsilon=float(call["eps"]))
+    result = b.cast(result, call.dtype, call.dtypes[1])
+    result = b.permuted(result, order, back=True)
+    return b.Relu(result) if call.node.op.name == "_contrib_BatchNormWithReLU" else result
 
 
 def _one(dtype: Any) -> Any:
