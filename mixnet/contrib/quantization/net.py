@@ -128,10 +128,10 @@ def quantize_net(
 def _first_inputs(calib_data: Any, data_shapes: Any, ctx: Context) -> list[NDArray]:
     """Arrays with the shapes that the network takes; labels may come behind them."""
     if data_shapes is not None:
-        given = data_shapes if isinstance(data_shapes, (list, tuple)) else [data_shapes]
-        if given and all(isinstance(each, int) for each in given):
-            given = [given]
-        shapes: list[tuple[int, ...]] = [tuple(getattr(each, "shape", each)) for each in given]  # type: ignore[arg-type]
+        listed = data_shapes if isinstance(data_shapes, (list, tuple)) else [data_shapes]
+        if listed and all(isinstance(each, int) for each in listed):
+            listed = [listed]
+        shapes: list[tuple[int, ...]] = [tuple(getattr(each, "shape", each)) for each in listed]  # type: ignore[arg-type]
         return [zeros(shape, ctx=ctx) for shape in shapes]
     if calib_data is None:
         raise AttributeValueError(
@@ -150,8 +150,8 @@ def _traced(
     count = _num_inputs(network, len(inputs))
     names = ["data"] if count == 1 else [f"data{i}" for i in range(count)]
     network(*inputs[:count])  # parameters that wait for shapes are made
-    found = network(*[symbol.var(name) for name in names])
-    traced = symbol.Group(list(found)) if isinstance(found, (list, tuple)) else found
+    outputs = network(*[symbol.var(name) for name in names])
+    traced = symbol.Group(list(outputs)) if isinstance(outputs, (list, tuple)) else outputs
     known = set(traced.list_inputs())
     arrays = {
         each.name: each.data(inputs[0].context)
