@@ -6,13 +6,19 @@ The notebooks import it from their own folder. Nothing here is needed to use mix
 from __future__ import annotations
 
 import functools
+import html
 import io
 import linecache
+import os
 import traceback
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+
+LIVE = "live"
+"""Marks an output, in its metadata, that is shown while a notebook runs and not stored."""
 
 
 class Digits(NamedTuple):
@@ -90,6 +96,37 @@ def show(pictures: Any, titles: Any = None, columns: int = 10, size: float = 0.9
     plt.close(figure)
     words = ", ".join(map(str, titles)) if titles is not None else f"{len(pictures)} picture(s)"
     display(Image(data.getvalue(), format="jpeg", alt=words))
+
+
+def show_page(path: str | os.PathLike[str], height: int = 860) -> None:
+    """Show an HTML file that needs no other file in a frame.
+
+    ``notebooks/run.py`` leaves the frame out of a notebook that it stores.
+
+    Args:
+        path: of the file.
+        height: of the frame, in pixels.
+    """
+    from IPython.display import display
+
+    text = Path(path).read_text(encoding="utf-8")
+    name, size = Path(path).name, len(text.encode()) / 1000
+    frame = f'<iframe srcdoc="{html.escape(text)}" title="{name}" height="{height}" style="width:100%;border:0"></iframe>'
+    display({"text/html": frame, "text/plain": name}, raw=True, metadata={LIVE: True})
+    print(f"{name}, {size:.0f} kB: any browser opens it.")
+
+
+def beside(*views: Any) -> None:
+    """Show views of ``mixnet.widgets`` in one row; where the page is narrow, below each other."""
+    from IPython.display import display
+
+    bundles = [each._repr_mimebundle_()[0] for each in views]
+    cells = "".join(
+        f'<div style="flex:1 1 320px;min-width:0">{each["text/html"]}</div>' for each in bundles
+    )
+    row = f'<div style="display:flex;flex-wrap:wrap;gap:16px;align-items:flex-start">{cells}</div>'
+    words = "\n".join(each["text/plain"] for each in bundles)
+    display({"text/html": row, "text/plain": words}, raw=True)
 
 
 class NotYet(Exception):

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import nbformat
+from course import LIVE
 from nbclient import NotebookClient
 from nbclient.exceptions import CellExecutionError
 
@@ -86,6 +87,7 @@ def execute_cells(notebook: Any, folder: Path, allow_errors: bool = False) -> An
 def write(notebook: Any, path: Path, out: Path | None) -> list[Path]:
     """Write an executed notebook: frozen in its place, or with a page to the folder ``out``."""
     if out is None:
+        without_live(notebook)
         write_whole(path, nbformat.writes(freeze(notebook)) + "\n")
         return [path]
     out.mkdir(parents=True, exist_ok=True)
@@ -93,6 +95,13 @@ def write(notebook: Any, path: Path, out: Path | None) -> list[Path]:
     write_whole(executed, nbformat.writes(notebook) + "\n")
     write_whole(html, notebook_page(notebook))
     return [executed, html]
+
+
+def without_live(notebook: Any) -> None:
+    """Take out outputs that ``course`` marks as live: whole pages, which are larger than a notebook may be."""
+    for cell in notebook.cells:
+        if cell.cell_type == "code":
+            cell.outputs = [each for each in cell.outputs if not each.get("metadata", {}).get(LIVE)]
 
 
 def write_whole(path: Path, text: str) -> None:

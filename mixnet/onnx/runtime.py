@@ -25,7 +25,7 @@ def set_use_fp16(status: bool) -> None:
 
 
 def get_use_fp16() -> bool:
-    """Whether TensorRT computes in float16; it does unless it was told otherwise."""
+    """Whether TensorRT computes in float16; it does by default."""
     return os.environ.get(_FP16, "1") not in ("0", "")
 
 
@@ -86,10 +86,10 @@ class ONNXRuntime(Backend):
         providers = options["providers"]
         sessions: dict[Any, Any] = {}
 
-        def call(*given: np.ndarray) -> list[np.ndarray]:
-            key = tuple((each.shape, each.dtype) for each in given)
+        def call(*values: np.ndarray) -> list[np.ndarray]:
+            key = tuple((each.shape, each.dtype) for each in values)
             if key not in sessions:
-                inputs = [Input(n, x.shape, x.dtype) for n, x in zip(names, given, strict=True)]
+                inputs = [Input(n, x.shape, x.dtype) for n, x in zip(names, values, strict=True)]
                 outputs = [f"result{i}" for i in range(len(symbol))]
                 model, _ = to_model(symbol.graph, inputs, arrays, outputs, DEFAULT_OPSET)
                 sessions[key] = runtime.InferenceSession(
@@ -97,7 +97,7 @@ class ONNXRuntime(Backend):
                 )
             session = sessions[key]
             read = {each.name for each in session.get_inputs()}
-            feeds = {n: x for n, x in zip(names, given, strict=True) if n in read}
+            feeds = {n: x for n, x in zip(names, values, strict=True) if n in read}
             return list(session.run(None, feeds))
 
         return call
@@ -117,11 +117,11 @@ class TensorRT(ONNXRuntime):
         Raises:
             MXNetError: it is not installed.
         """
-        found = super().providers()
-        if self.preferred[0] not in found:
+        listed = super().providers()
+        if self.preferred[0] not in listed:
             raise MXNetError(
                 "The backend TensorRT needs onnxruntime-gpu with TensorRT's libraries, which are not there. Take "
                 "backend='ONNXRuntime', or 'XLA'."
             )
         settings = {"trt_fp16_enable": get_use_fp16()}
-        return [(found[0], settings), *found[1:]]  # type: ignore[list-item]
+        return [(listed[0], settings), *listed[1:]]  # type: ignore[list-item]

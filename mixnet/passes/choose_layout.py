@@ -121,6 +121,9 @@ def multiplications(graph: Graph, specs: Mapping[Entry, Known]) -> int:
         if node.op is None or _operator(node).name not in _CONVOLUTIONS:
             continue
         known = _keywords(node)
+        if _operator(node).name == FUSED:
+            layer = parts_of(known["subgraphs"][0]).layer
+            known = layer.op.keywords(layer.statics)
         if isinstance(node.op, BackwardOp):
             result, (data, weight), times = node.inputs[0], node.inputs[1:3], len(node.statics[2])
         else:

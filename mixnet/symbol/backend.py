@@ -12,12 +12,14 @@ import numpy as np
 from mixnet.base import AttributeTypeError, MXNetError, did_you_mean
 from mixnet.context import Context
 from mixnet.graph.graph import Graph
-from mixnet.graph.node import Node
+from mixnet.graph.node import Entry, Node
 from mixnet.ops.registry import find
 from mixnet.passes.facts import Facts
 from mixnet.passes.partition import Part, partition
 from mixnet.passes.set_training import set_training
 from mixnet.symbol.symbol import Symbol
+
+_PART = "_backend_part"
 
 
 class Backend:
@@ -81,6 +83,29 @@ class _Runner:
         self.count = len(graph.heads)
         self._call: Any = None
 
+    def spelled_out(self, name: str, inputs: Sequence[Entry]) -> tuple[Graph, dict[str, Any]]:
+        """The part's own nodes, in a scope of its name, and the parameters that it holds by their names there.
+
+        Args:
+            name: of the part's node.
+            inputs: of that node.
+        """
+        rest = iter(inputs)
+        held = {
+            n: Node(None, name=f"{name}/{n.name}")
+            for n in self.graph.inputs
+            if n.name in self.arrays
+        }
+        variables = {n: held[n] if n in held else (next(rest),) for n in self.graph.inputs}
+
+        def change(node: Node, entries: tuple[Entry, ...]) -> Node:
+            scoped = f"{name}/{node.name}"
+            made = Node(node.op, node.statics, node.scalars, entries, scoped, node.attrs)
+            return made.made_from(node)
+
+        arrays = {each.name: self.arrays[node.name] for node, each in held.items()}
+        return self.graph.rebuild(change, variables), arrays
+
     def structs(self, inputs: Sequence[Any]) -> list[jax.ShapeDtypeStruct]:
         given = iter(inputs)
         known = [
@@ -114,10 +139,29 @@ def _node_of(backend: Backend, whole: Symbol, part: Part, arrays: Any, options: 
     graph = Graph(part.graph.heads, tuple(by_name[name] for name in names))
     entries = dict(zip((v.name for v in part.graph.inputs), part.inputs, strict=True))
     runner = _Runner(backend, symbol, graph, held, options)
-    op = find("_backend_part")
+    op = find(_PART)
     statics, scalars = op.bind({"part": runner})
     inputs = tuple(entries[name] for name in names if name not in held)
     return Node(op, statics, scalars, inputs, f"{type(backend).__name__.lower()}{part.number}")
+
+
+def spelled_out(symbol: Symbol) -> tuple[Symbol, dict[str, Any]]:
+    """A symbol with the nodes of its parts in their place, each in a scope of its part, and what the parts hold by name.
+
+    It is for the eye: computed, it would be XLA's again.
+    """
+    held: dict[str, Any] = {}
+
+    def change(node: Node, inputs: tuple[Entry, ...]) -> Node | tuple[Entry, ...]:
+        if node.op.name != _PART:
+            return node.replaced(inputs)
+        graph, arrays = node.op.keywords(node.statics)["part"].spelled_out(node.name, inputs)
+        held.update(arrays)
+        return graph.heads
+
+    if not any(node.op is not None and node.op.name == _PART for node in symbol.graph.nodes):
+        return symbol, {}
+    return type(symbol)(symbol.graph.rebuild(change).heads), held
 
 
 class _Xla(Backend):

@@ -34,10 +34,11 @@ def freeze(notebook: Any) -> Any:
             data = output.get("data", {})
             output.get("metadata", {}).pop(live.MIME, None)
             values = models.get(data.pop(live.MIME, {}).get("model_id"), {})
-            place = _PLACE.search(data.get("text/html", ""))
-            if place is not None:
+            found = [place for _, place in _PLACE.findall(data.get("text/html", ""))]
+            if found:
                 data["text/html"] = _PLACE.sub(r"\1", data["text/html"])
-                values = places.get(place[2], values)
+            if len(found) == 1:  # several views in one output stay as they were shown
+                values = places.get(found[0], values)
             if str(values.get("payload", {}).get("schema", "")).startswith("mixnet."):
                 view = View.of(values["payload"], values.get("state"))
                 data["text/html"], data["text/plain"] = view.html(), view.summary()

@@ -26,6 +26,8 @@ PAGE = Path(__file__).parents[2] / "docs" / "howto" / "other-languages.md"
 MODULES = Path(
     os.environ.get("MIXNET_NODE_MODULES") or PAGE.parents[2] / "widgets" / "node_modules"
 )
+OPENCV_JAR = Path("/usr/share/java/opencv.jar")
+OPENCV_JNI = Path("/usr/lib/jni")
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 
 
@@ -89,6 +91,44 @@ def test_browser(network: Any) -> None:
         finally:
             server.shutdown()
             thread.join()
+    np.testing.assert_allclose(found, scores, rtol=1e-4, atol=1e-5)
+
+
+def _commands(language: str, folder: Path) -> str:
+    """Run the commands below a language's heading, as they stand on the page; what the last one says."""
+    section = PAGE.read_text(encoding="utf-8").split(f"\n## {language}\n")[1]
+    (commands,) = re.findall(r"```\n(.*?)```", section.split("\n## ")[0], re.DOTALL)
+    run = subprocess.run(
+        ["sh", "-ec", commands], cwd=folder, capture_output=True, text=True, check=False
+    )
+    assert run.returncode == 0, run.stderr
+    return run.stdout
+
+
+def _has_cpp() -> bool:
+    if shutil.which("g++") is None or shutil.which("pkg-config") is None:
+        return False
+    return subprocess.run(["pkg-config", "--exists", "opencv4"], check=False).returncode == 0
+
+
+@pytest.mark.skipif(
+    not _has_cpp(), reason="needs OpenCV for C++ (Debian: apt install g++ pkg-config libopencv-dev)"
+)
+def test_cpp(network: Any) -> None:
+    folder, scores = network
+    (folder / "predict.cpp").write_text(_program("cpp"))
+    found = json.loads(_commands("C++", folder))
+    np.testing.assert_allclose(found, scores, rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.skipif(
+    not (OPENCV_JAR.exists() and any(OPENCV_JNI.glob("libopencv_java*.so")) and shutil.which("javac")),
+    reason="needs OpenCV for Java (Debian: apt install default-jdk-headless libopencv-java)",
+)  # fmt: skip
+def test_java(network: Any) -> None:
+    folder, scores = network
+    (folder / "Predict.java").write_text(_program("java"))
+    found = json.loads(_commands("Java", folder))
     np.testing.assert_allclose(found, scores, rtol=1e-4, atol=1e-5)
 
 

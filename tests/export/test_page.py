@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import json
 import shutil
-import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -14,30 +12,9 @@ import pytest
 import mixnet as mx
 from mixnet.export.page.program import _SAME_AS, PRIMITIVES
 from mixnet.gluon import nn
+from tests.export.engine import ENGINE, needs_node, node, run_pages
 
-ENGINE = Path(mx.__file__).parent / "export" / "page" / "engine.js"
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
-needs_node = pytest.mark.skipif(
-    shutil.which("node") is None, reason="needs Node 20 or newer (Debian: apt install nodejs)"
-)
-RUN = """
-import { readFileSync } from "node:fs";
-const { engineOf } = await import(process.argv[1]);
-for (const path of process.argv.slice(2)) {
-  const html = readFileSync(path, "utf8");
-  const part = (id) => html.match(new RegExp(`id="${id}">([^<]*)<`))[1];
-  const run = engineOf(JSON.parse(part("data")).program, part("constants"));
-  const numbers = JSON.parse(readFileSync(path + ".json", "utf8"));
-  console.log(JSON.stringify(Array.from(run(numbers).outputs[0].data)));
-}
-"""
-
-
-def _node(*arguments: str) -> str:
-    command = ["node", "--input-type=module", "-e", *arguments]
-    run = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert run.returncode == 0, run.stderr
-    return run.stdout
 
 
 def _random(*shape: int) -> np.ndarray:
@@ -98,22 +75,22 @@ NETWORKS = {
 
 @needs_node
 def test_numbers_are_those_of_mixnet(tmp_path: Path) -> None:
-    paths, expected = [], []
+    paths, inputs, expected = [], [], []
     for name, (make, shape) in NETWORKS.items():
         net, x = make(), _random(*shape)
         expected.append(_called(net, x))
         paths.append(net.export_page(str(tmp_path / f"{name}.html")))
-        Path(f"{paths[-1]}.json").write_text(json.dumps(x.ravel().tolist()))
-    lines = _node(RUN, ENGINE.as_uri(), *paths).splitlines()
-    for name, line, wanted in zip(NETWORKS, lines, expected, strict=True):
-        found = np.reshape([np.nan if v is None else v for v in json.loads(line)], wanted.shape)
+        inputs.append(x)
+    outputs = run_pages(paths, inputs)
+    for name, output, wanted in zip(NETWORKS, outputs, expected, strict=True):
+        found = output.reshape(wanted.shape)
         np.testing.assert_allclose(found, wanted, rtol=1e-4, atol=1e-4, err_msg=name)
 
 
 @needs_node
 def test_the_engine_has_every_primitive_that_is_written() -> None:
     code = "const { PRIMITIVES } = await import(process.argv[1]); console.log(Object.keys(PRIMITIVES).join(' '))"
-    there = set(_node(code, ENGINE.as_uri()).split())
+    there = set(node(code, ENGINE.as_uri()).split())
     assert {_SAME_AS.get(name, name) for name in PRIMITIVES} == there
 
 
@@ -191,6 +168,83 @@ def test_a_person_draws(lenet: Any, tmp_path: Path) -> None:
         browser.close()
 
 
+@pytest.fixture(scope="module")
+def reader_of_digits() -> tuple[Any, np.ndarray, np.ndarray]:
+    """A network that learned real digits of 8 by 8 pixels, and 8 pictures with labels that it never saw."""
+    digits = pytest.importorskip(
+        "sklearn.datasets", reason="pip install scikit-learn"
+    ).load_digits()
+    images = (digits.images[:, None] / 16).astype("float32")
+    net = _sequential(
+        nn.Conv2D(16, 3, padding=1, activation="relu"), nn.MaxPool2D(2, 2), nn.Dense(64, activation="relu"),
+        nn.Dense(10),
+    )  # fmt: skip
+    mx.random.seed(1)
+    net.initialize(mx.init.Xavier())
+    net.hybridize()
+    trainer = mx.gluon.Trainer(net.collect_params(), "adam", {"learning_rate": 5e-3})
+    loss_of = mx.gluon.loss.SoftmaxCrossEntropyLoss()
+    x, y = mx.nd.array(images[8:]), mx.nd.array(digits.target[8:])
+    for _ in range(3):
+        for i in range(0, len(x), 64):
+            with mx.autograd.record():
+                loss = loss_of(net(x[i : i + 64]), y[i : i + 64])
+            loss.backward()
+            trainer.step(len(loss))
+    return net, images[:8], digits.target[:8]
+
+
+@pytest.fixture
+def page_of_digits(reader_of_digits: Any, tmp_path: Path) -> tuple[Any, np.ndarray, np.ndarray]:
+    """A page of a network that learned real digits, its examples, and their labels."""
+    net, images, labels = reader_of_digits
+    path = net.export_page(str(tmp_path / "digits.html"), draw=True, fill=1.0, examples=images)
+    return Path(path), images, labels
+
+
+# Strokes of digits that a hand draws, on a board of 280 by 280.
+STROKES = {
+    "0": [[(140, 60), (95, 90), (85, 150), (100, 210), (140, 225), (180, 200), (192, 140), (175, 80), (140, 60)]],
+    "3": [[(95, 70), (150, 60), (180, 85), (165, 125), (125, 138), (170, 155), (185, 190), (150, 222), (92, 212)]],
+    "4": [[(150, 60), (90, 160), (200, 160)], [(165, 110), (160, 225)]],
+}  # fmt: skip
+
+
+@pytest.mark.skipif(CHROMIUM is None, reason="needs Chromium (Debian: apt install chromium)")
+def test_it_reads_examples_and_drawings(page_of_digits: Any, reader_of_digits: Any) -> None:
+    playwright = pytest.importorskip("playwright.sync_api", reason="pip install playwright")
+    path, images, labels = page_of_digits
+    expected = reader_of_digits[0](mx.nd.array(images)).asnumpy()
+    with playwright.sync_playwright() as play:
+        browser = play.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        page = browser.new_page(viewport={"width": 1200, "height": 900})
+        page.goto(path.as_uri())
+        best = page.locator("#best")
+        assert best.inner_text() == str(expected[0].argmax()), "it opens with the first example"
+        buttons = page.locator("#examples button")
+        told = []
+        for i in range(buttons.count()):
+            buttons.nth(i).click()
+            told.append(best.inner_text())
+        assert told == [str(each) for each in expected.argmax(1)]
+        assert np.mean([a == str(b) for a, b in zip(told, labels, strict=True)]) > 0.8
+        box = page.locator("#pad").bounding_box()
+        drawn = {}
+        for digit, strokes in STROKES.items():
+            page.locator("#clear").click()
+            for stroke in strokes:
+                page.mouse.move(box["x"] + stroke[0][0], box["y"] + stroke[0][1])
+                page.mouse.down()
+                for x, y in stroke[1:]:
+                    page.mouse.move(box["x"] + x, box["y"] + y, steps=3)
+                page.mouse.up()
+            page.wait_for_function("document.querySelector('#best').textContent !== '–'")
+            page.evaluate("() => new Promise(requestAnimationFrame)")
+            drawn[digit] = best.inner_text()
+        browser.close()
+    assert drawn == {digit: digit for digit in STROKES}
+
+
 def test_an_operator_that_the_page_does_not_have(tmp_path: Path) -> None:
     data = mx.sym.Variable("data")
     ordered = mx.sym.sort(data, name="ordered")
@@ -210,6 +264,17 @@ def test_an_operator_that_the_page_does_not_have(tmp_path: Path) -> None:
         ((1, 1, 2, 2), {"labels": ["a"]}, "labels has 1 names, but the network has 3 outputs"),
         ((1, 1, 2, 2), {"std": 0}, "not above 0"),
         ((1, 1, 2, 2), {"mean": [1, 2]}, "one for each of 1 channels"),
+        ((1, 1, 2, 2), {"fill": 0}, "fill=0 is no share of a side; give a number above 0"),
+        (
+            (1, 1, 2, 2),
+            {"examples": np.zeros((3, 5))},
+            r"shape \(3, 5\); expected 1 to 20 pictures of 4",
+        ),
+        (
+            (1, 1, 2, 2),
+            {"examples": np.full((1, 4), 255)},
+            "from 255 to 255; a picture's are from 0 to 1",
+        ),
     ],
 )
 def test_arguments_that_do_not_go_together(

@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import html
+import json
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 nbformat = pytest.importorskip("nbformat", reason="pip install '.[lab]' to run notebooks")
 pytest.importorskip("sklearn", reason="pip install '.[lab]' to run notebooks")
 
 from mixnet.widgets import page  # noqa: E402
+from tests.export.engine import run_pages  # noqa: E402
 
 FOLDER = Path(__file__).parents[2] / "notebooks"
 NOTEBOOKS = sorted(FOLDER.glob("*.ipynb"))
@@ -68,6 +73,7 @@ def test_it_is_stored_frozen(path: Path) -> None:
             assert output.output_type != "error", cell.source
             assert output.get("name") != "stderr", cell.source
             assert LIVE not in output.get("data", {}), cell.source
+            assert not output.get("metadata", {}).get("live"), "run it with --freeze"
         assert not MACHINE.search(said(cell)), cell.source
 
 
@@ -104,3 +110,23 @@ def test_it_runs(path: Path, tmp_path: Path) -> None:
             assert "correct." in said(cell) and "not yet" not in said(cell), said(cell)
     assert checked
     assert (tmp_path / f"{path.stem}.html").exists()
+    if path.stem == "00_tour":
+        the_page_predicts(load(tmp_path / path.name), tmp_path)
+
+
+def the_page_predicts(tour: Any, folder: Path) -> None:
+    """The page in the executed tour reads its examples as the titles beside it say."""
+    (cell,) = [each for each in tour.cells if "export_page" in each.source and each.cell_type == "code"]  # fmt: skip
+    (frame,) = [each for each in cell.outputs if each.get("metadata", {}).get("live")]
+    (text,) = re.findall(r'srcdoc="([^"]*)"', frame.data["text/html"])
+    page_file = folder / "digits.html"
+    page_file.write_text(html.unescape(text), encoding="utf-8")
+    assert page_file.stat().st_size < 500_000
+    data = json.loads(re.findall(r'id="data">([^<]*)<', page_file.read_text(encoding="utf-8"))[0])
+    assert len(data["examples"]) == 8
+    if shutil.which("node") is None:
+        return  # the engine runs in tests/export
+    examples = [np.array(each) for each in data["examples"]]
+    scores = run_pages([str(page_file)] * len(examples), examples)
+    (titles,) = [each for each in cell.outputs if "image/jpeg" in each.get("data", {})]
+    assert titles.metadata["image/jpeg"]["alt"] == ", ".join(str(each.argmax()) for each in scores)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -12,9 +13,12 @@ import mixnet as mx
 from mixnet import gluon
 from mixnet.base import AttributeValueError, MXNetError, ShapeError
 from mixnet.gluon import nn, rnn
+from mixnet.gluon.model_zoo import vision
 from mixnet.onnx.export.file import write_model
 from mixnet.process import source
+from tests.encoder import Encoder
 from tests.onnx.runtime import agree, exported, onnx, run
+from tests.onnx.zoo import ENCODER, TOLERANCE
 
 RNG = np.random.default_rng(3)
 
@@ -284,6 +288,27 @@ def test_networks_of_the_zoo(name: str, size: int, tmp_path: Path) -> None:
     (out,) = run(path, floats(1, 3, size, size))
     assert out.shape == (1, 5)
     assert np.isfinite(out).all()
+
+
+def test_an_encoder_with_open_batch_and_time(tmp_path: Path) -> None:
+    net = started(Encoder(words=50, units=16, layers=2, heads=4, longest=12, classes=3))
+    tokens = RNG.integers(0, 50, (2, 7)).astype("float32")
+    mask = (np.arange(7) < np.array([[7], [4]])).astype("float32")
+    shapes = [("batch", "time"), ("batch", "time")]
+    agree(net, tmp_path / "net", tokens, mask, dynamic_input_shapes=shapes)
+    tokens = RNG.integers(0, 50, (3, 11)).astype("float32")
+    mask = np.ones((3, 11), "float32")
+    (found,) = run(tmp_path / "net.onnx", tokens, mask)
+    here = net(mx.nd.array(tokens), mx.nd.array(mask)).asnumpy()
+    np.testing.assert_allclose(found, here, rtol=1e-4, atol=1e-5)
+
+
+def test_the_page_has_a_row_for_each_network_of_the_zoo() -> None:
+    page = Path(__file__).parents[2] / "docs" / "concepts" / "onnx.md"
+    text = page.read_text(encoding="utf-8")
+    rows = dict(re.findall(r"^\| ([\w. -]+?) \| (\d\.\de-\d\d) \|", text, re.MULTILINE))
+    assert list(rows) == [*vision._MODELS, ENCODER]
+    assert max(map(float, rows.values())) < TOLERANCE
 
 
 def test_mistakes_name_what_was_given_and_the_way_out(tmp_path: Path) -> None:

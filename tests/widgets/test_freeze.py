@@ -82,3 +82,18 @@ def test_what_is_no_notebook_stays_as_it_is(
         freeze.read(path)
     assert main(["freeze", str(path)]) == 1 and "expected a notebook" in capsys.readouterr().err
     assert path.read_text() == "not json" and list(tmp_path.iterdir()) == [path]
+
+
+def test_several_views_in_one_output_all_stay() -> None:
+    views = ArrayView([[1.0, 2.0]]), ArrayView([[3.0], [4.0]])
+    shown = "".join(view._html(place) for view, place in zip(views, ("p7", "p8"), strict=True))
+    state = {"payload": views[0].payload, "state": {"at": 1}, "place": "p7"}
+    widgets = {"state": {"m1": {"model_name": "AnyModel", "state": state}}}
+    output = nbformat.v4.new_output("display_data", data={"text/html": shown})
+    notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell("v", outputs=[output])])
+    notebook.metadata["widgets"] = {"application/vnd.jupyter.widget-state+json": widgets}
+    freeze.freeze(notebook)
+    (html,) = (each.data["text/html"] for each in notebook.cells[0].outputs)
+    packed = re.findall(r'application/x-mixnet">([^<]+)<', html)
+    assert [freeze.page.unpack(each)["payload"] for each in packed] == [v.payload for v in views]
+    assert "data-place" not in html

@@ -110,6 +110,33 @@ def test_a_network_is_the_same_hybridized_or_not_and_nothing_is_run() -> None:
             assert {**row(before, name), **ignored} == {**row(after, name), **ignored}
 
 
+class OnNumPy(mx.library.Backend):
+    """Takes a dense layer and what follows it, and is never run here."""
+
+    def takes(self, node: Any) -> bool:
+        return bool(node.name in ("dense", "bent", "doubled"))
+
+
+def test_what_a_backend_computes_is_a_box() -> None:
+    mx.library.register_backend("OnNumPyForTheEye", OnNumPy())
+    data = mx.sym.Variable("data")
+    net = mx.sym.FullyConnected(data, num_hidden=3, name="first")
+    net = mx.sym.FullyConnected(net, num_hidden=4, name="dense")
+    net = mx.sym._internal._mul_scalar(mx.sym.relu(net, name="bent"), scalar=2, name="doubled")
+    net = mx.sym.FullyConnected(net, num_hidden=2, name="last")
+    shapes = dict(zip(net.list_arguments(), net.infer_shape(data=(5, 6))[0], strict=True))
+    arrays = {name: mx.nd.ones(shape) for name, shape in shapes.items() if name != "data"}
+    view = GraphView(net.optimize_for("OnNumPyForTheEye", arrays, {}), data=(5, 6))
+    for name in ("dense", "bent", "doubled"):
+        assert row(view, f"onnumpy2/{name}")["block"] == "onnumpy2"
+    assert row(view, "first")["block"] == row(view, "last")["block"] == ""
+    weight = row(view, "onnumpy2/dense_weight")
+    assert (weight["part"], weight["shape"]) == ("parameter", [4, 3])
+    assert row(view, "onnumpy2/dense")["inputs"][0] == "first"
+    assert row(view, "last")["inputs"][0] == "onnumpy2/doubled"
+    assert view.summary().startswith("last: 5 operations, forward")
+
+
 def test_blocks_of_a_resnet() -> None:
     view = GraphView(vision.resnet18_v1(), (1, 3, 64, 64))
     conv = row(view, "resnetv10_stage2_conv0_fwd")

@@ -125,7 +125,7 @@ class LayerHistogramCollector(LayerOutputCollector):
 
     def ranges(self) -> dict[str, Range]:
         """The ranges whose integers tell most about each output, by relative entropy."""
-        return {name: self._range(*found) for name, found in self.hist_dict.items()}
+        return {name: self._range(*histogram) for name, histogram in self.hist_dict.items()}
 
     def _range(self, counts: Any, edges: Any, least: float, most: float, end: float) -> Range:
         unsigned = least >= 0 and self.quantized_dtype in ("auto", "uint8")
@@ -140,10 +140,10 @@ def entropy_threshold(counts: np.ndarray, edges: np.ndarray, levels: int) -> flo
     """Where a histogram is cut so that ``levels`` numbers tell most about it."""
     from mixnet.ndarray import contrib  # its functions are made when they are first asked for
 
-    found, _ = contrib.calibrate_entropy(
+    threshold, _ = contrib.calibrate_entropy(
         array(counts, dtype="float32"), array(edges, dtype="float32"), num_quantized_bins=levels
     )
-    return float(found.asscalar())
+    return float(threshold.asscalar())
 
 
 def combine_histogram(
@@ -172,8 +172,8 @@ def combine_histogram(
             more = int((new_th - old_th) // width + 1)
             old_th = old_th + more * width
             counts = np.pad(counts, more)
-    found, edges = np.histogram(arr, bins=len(counts), range=(-old_th, old_th))
-    return found + counts, edges, min(old_min, new_min), max(old_max, new_max), old_th
+    added, edges = np.histogram(arr, bins=len(counts), range=(-old_th, old_th))
+    return added + counts, edges, min(old_min, new_min), max(old_max, new_max), old_th
 
 
 def ranges_of(collector: Any) -> dict[str, Range]:
@@ -182,9 +182,9 @@ def ranges_of(collector: Any) -> dict[str, Range]:
     Raises:
         AttributeTypeError: it is no collector.
     """
-    found: Callable[[], dict[str, Range]] | None = getattr(collector, "ranges", None)
-    if callable(found):
-        return found()
+    ranges: Callable[[], dict[str, Range]] | None = getattr(collector, "ranges", None)
+    if callable(ranges):
+        return ranges()
     if isinstance(getattr(collector, "min_max_dict", None), dict):
         return dict(collector.min_max_dict)
     raise AttributeTypeError(

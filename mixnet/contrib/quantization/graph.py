@@ -78,15 +78,15 @@ def quantized_step(
         frozenset(operators or ()),
         skips_normalization=not calibrated,
     )
-    found = quantize_layers(floats, options)
+    result = quantize_layers(floats, options)
     kind = type(sym)
-    quantized = kind(found.graph.heads)
-    arguments = _quantized_parameters(arg_params, found.parameters)
+    quantized = kind(result.graph.heads)
+    arguments = _quantized_parameters(arg_params, result.parameters)
     needed = set(quantized.list_inputs())
     return Step(
         quantized,
         kind(floats.heads),
-        found.measured,
+        result.measured,
         {name: each for name, each in arguments.items() if name in needed},
     )
 
@@ -94,16 +94,16 @@ def quantized_step(
 def _quantized_parameters(arrays: Arrays, names: Collection[str]) -> dict[str, NDArray]:
     from mixnet.ndarray import contrib  # its functions are made when they are first asked for
 
-    found = dict(arrays)
+    quantized = dict(arrays)
     for name in names:
         each = arrays[name]
         whole, low, high = contrib.quantize(each, each.min(), each.max(), out_type="int8")
-        found |= {
+        quantized |= {
             f"{name}_quantize": whole,
             f"{name}_quantize_min": low,
             f"{name}_quantize_max": high,
         }
-    return found
+    return quantized
 
 
 def quantize_graph(

@@ -66,13 +66,13 @@ def measure(
             raise AttributeValueError(
                 f"calib_data: a batch has {len(batch)} arrays, the network takes {', '.join(names)}."
             )
-        given = {n: x.as_in_context(context) for n, x in zip(names, batch, strict=False)}
+        inputs = {n: x.as_in_context(context) for n, x in zip(names, batch, strict=False)}
         for name in names:
             if name in known:
-                collector.collect(name, given[name])
+                collector.collect(name, inputs[name])
         if run is not None:
-            found = run(*[{**parameters, **given}[name] for name in run.handle.list_inputs()])
-            for name, each in zip(outputs, found if len(outputs) > 1 else [found], strict=True):
+            results = run(*[{**parameters, **inputs}[name] for name in run.handle.list_inputs()])
+            for name, each in zip(outputs, results if len(outputs) > 1 else [results], strict=True):
                 collector.collect(name, each)
         count += batch[0].shape[0]
         if most is not None and count >= most:

@@ -131,27 +131,27 @@ def quantize_model_mkldnn(
     return _checked("quantize_model_mkldnn", True, **locals())
 
 
-def _checked(name: str, fused: bool, **given: Any) -> Any:
-    _check_symbol(name, given["sym"])
+def _checked(name: str, fused: bool, **options: Any) -> Any:
+    _check_symbol(name, options["sym"])
     kinds = ("quantized_dtype", "quantize_mode", "quantize_granularity")
-    check(name, given["ctx"], **{each: given[each] for each in kinds})
-    check_mode(name, given["calib_mode"], given["calib_data"] is not None)
-    names = given["data_names"]
+    check(name, options["ctx"], **{each: options[each] for each in kinds})
+    check_mode(name, options["calib_mode"], options["calib_data"] is not None)
+    names = options["data_names"]
     return quantized_model(
-        given["sym"],
-        given["arg_params"],
-        given["aux_params"],
+        options["sym"],
+        options["arg_params"],
+        options["aux_params"],
         [names] if isinstance(names, str) else list(names),
-        given["ctx"],
-        given["calib_mode"],
-        given["calib_data"],
-        given["num_calib_examples"],
+        options["ctx"],
+        options["calib_mode"],
+        options["calib_data"],
+        options["num_calib_examples"],
         None,
-        given["logger"],
+        options["logger"],
         fused=fused,
-        dtype=given["quantized_dtype"],
-        mode=given["quantize_mode"],
-        granularity=given["quantize_granularity"],
-        names=given["excluded_sym_names"],
-        operators=given["excluded_op_names"],
+        dtype=options["quantized_dtype"],
+        mode=options["quantize_mode"],
+        granularity=options["quantize_granularity"],
+        names=options["excluded_sym_names"],
+        operators=options["excluded_op_names"],
     )

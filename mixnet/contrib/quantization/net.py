@@ -86,7 +86,7 @@ def quantize_net_v2(
         dtype=quantized_dtype,
         mode=quantize_mode,
         granularity=quantize_granularity,
-        names=_excluded(traced, exclude_layers, exclude_layers_match),
+        names=excluded_nodes(traced, exclude_layers, exclude_layers_match),
         operators=exclude_operators,
     )
     return block_of(quantized, names, {**parameters, **moving}, ctx)
@@ -128,10 +128,10 @@ def quantize_net(
 def _first_inputs(calib_data: Any, data_shapes: Any, ctx: Context) -> list[NDArray]:
     """Arrays with the shapes that the network takes; labels may come behind them."""
     if data_shapes is not None:
-        given = data_shapes if isinstance(data_shapes, (list, tuple)) else [data_shapes]
-        if given and all(isinstance(each, int) for each in given):
-            given = [given]
-        shapes: list[tuple[int, ...]] = [tuple(getattr(each, "shape", each)) for each in given]  # type: ignore[arg-type]
+        listed = data_shapes if isinstance(data_shapes, (list, tuple)) else [data_shapes]
+        if listed and all(isinstance(each, int) for each in listed):
+            listed = [listed]
+        shapes: list[tuple[int, ...]] = [tuple(getattr(each, "shape", each)) for each in listed]  # type: ignore[arg-type]
         return [zeros(shape, ctx=ctx) for shape in shapes]
     if calib_data is None:
         raise AttributeValueError(
@@ -150,8 +150,8 @@ def _traced(
     count = _num_inputs(network, len(inputs))
     names = ["data"] if count == 1 else [f"data{i}" for i in range(count)]
     network(*inputs[:count])  # parameters that wait for shapes are made
-    found = network(*[symbol.var(name) for name in names])
-    traced = symbol.Group(list(found)) if isinstance(found, (list, tuple)) else found
+    outputs = network(*[symbol.var(name) for name in names])
+    traced = symbol.Group(list(outputs)) if isinstance(outputs, (list, tuple)) else outputs
     known = set(traced.list_inputs())
     arrays = {
         each.name: each.data(inputs[0].context)
@@ -185,10 +185,11 @@ def _num_inputs(network: HybridBlock, most: int) -> int:
     return max(1, most if several and not count else min(most, count))
 
 
-def _excluded(traced: Symbol, names: Any, matches: Any) -> set[str]:
-    found = set(names or ())
+def excluded_nodes(traced: Symbol, names: Any, matches: Any) -> set[str]:
+    """Names of nodes that stay: those named, and those whose name contains one of ``matches``."""
     nodes = [node.name for node in traced.graph.nodes if not node.is_variable]
-    return found | {name for name in nodes if any(each in name for each in matches or ())}
+    matching = {name for name in nodes if any(each in name for each in matches or ())}
+    return set(names or ()) | matching
 
 
 def block_of(

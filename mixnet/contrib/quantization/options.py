@@ -16,7 +16,7 @@ _CHOICES = {
 }
 
 
-def check(name: str, ctx: Any, **given: str) -> None:
+def check(name: str, ctx: Any, **options: str) -> None:
     """Raise unless the options are some of those there are.
 
     Raises:
@@ -25,7 +25,7 @@ def check(name: str, ctx: Any, **given: str) -> None:
     """
     if not isinstance(ctx, Context):
         raise AttributeTypeError(f"{name}: ctx is one device, as mx.cpu(), not {ctx!r:.60}.")
-    for key, value in given.items():
+    for key, value in options.items():
         choices = _CHOICES[key]
         if value not in choices:
             raise AttributeValueError(

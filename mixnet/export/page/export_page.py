@@ -18,6 +18,8 @@ from mixnet.files.whole_file import write_whole
 
 _HERE = Path(__file__).parent
 _MOST_PICTURE = 1024  # pixels along a side that is drawn on
+_MOST_EXAMPLES = 20
+_FILL_OF_MNIST = 20 / 28
 
 
 def export_page(
@@ -30,6 +32,8 @@ def export_page(
     title: str | None = None,
     mean: Sequence[float] | float = 0.0,
     std: Sequence[float] | float = 1.0,
+    fill: float = _FILL_OF_MNIST,
+    examples: Any = None,
 ) -> str:
     """Write one HTML file in which a person gives a network a picture, and sees what it computes.
 
@@ -42,12 +46,15 @@ def export_page(
         in_shapes: the shape of the input: ``(batch, channels, height, width)`` with 1 or 3 channels, or
             ``(batch, numbers)``; the page runs a batch of one.
         path: where the page goes.
-        draw: whether the person draws, light on dark, as the digits of MNIST are; of an input without axes of a
-            picture, its height and width.
+        draw: whether the person draws, light on dark; of an input without axes of a picture, its height and width.
         labels: names of the classes; numbers by default.
         title: of the page.
         mean: subtracted from each channel of the picture, whose numbers are from 0 to 1.
         std: what each channel is divided by then.
+        fill: the share of a side, above 0 and at most 1, that a drawing is scaled to, as the pictures were that the
+            network learned from; 20/28 for digits of MNIST.
+        examples: pictures that a person can choose, at most 20, numbers from 0 to 1 of shape ``(count, channels,
+            height, width)``, or ``(count, ...)`` as the input is; the page opens with the first.
 
     Returns:
         ``path``.
@@ -70,6 +77,7 @@ def export_page(
     count = int(np.prod(program.spec(program.outputs[0])[0][1:]))
     page = {
         "title": title or path_title(path),
+        "parameters": sum(int(np.prod(each.shape)) for each in network.params.values()),
         "channels": channels,
         "height": height,
         "width": width,
@@ -77,6 +85,8 @@ def export_page(
         "labels": _labels(labels, count),
         "mean": _numbers("mean", mean, channels),
         "std": _numbers("std", std, channels),
+        "fill": _fill(fill),
+        "examples": _examples(examples, channels * height * width),
         "program": described,
     }
     write_whole(path, _html(page, constants).encode())
@@ -135,6 +145,33 @@ def _numbers(name: str, value: Any, channels: int) -> list[float]:
             f"export_page: std={value!r:.60} has numbers that are not above 0."
         )
     return [float(each) for each in numbers]
+
+
+def _fill(fill: Any) -> float:
+    if not isinstance(fill, (int, float)) or not 0 < fill <= 1:
+        raise AttributeValueError(
+            f"export_page: fill={fill!r:.60} is no share of a side; give a number above 0 and at most 1."
+        )
+    return float(fill)
+
+
+def _examples(examples: Any, count: int) -> list[list[float]]:
+    """Numbers of each example; four digits are more than a screen shows."""
+    if examples is None:
+        return []
+    pictures = examples.asnumpy() if hasattr(examples, "asnumpy") else np.asarray(examples)
+    rows = pictures.reshape(len(pictures), -1) if pictures.ndim > 1 else pictures
+    if rows.ndim != 2 or rows.shape[1] != count or not 0 < len(rows) <= _MOST_EXAMPLES:
+        raise ShapeError(
+            f"export_page: examples has shape {pictures.shape}; expected 1 to {_MOST_EXAMPLES} pictures of {count} "
+            f"numbers each."
+        )
+    if not ((rows >= 0) & (rows <= 1)).all():
+        raise AttributeValueError(
+            f"export_page: examples has numbers from {rows.min():g} to {rows.max():g}; a picture's are from 0 to 1, and "
+            f"mean and std are applied to them by the page."
+        )
+    return [[round(float(x), 4) for x in row] for row in rows]
 
 
 def _html(page: dict[str, Any], constants: str) -> str:

@@ -23,7 +23,8 @@ function empty() {
   isDrawn = true;
 }
 
-// Grey pixels of a drawing, in a box of 20/28 of the side about their centre of mass, as digits of MNIST are.
+const within = (x, most) => Math.min(Math.max(x, 0), most);
+// Grey pixels of a drawing: its box is so large as the network's pictures have it, and lies about its centre of mass.
 function centred() {
   const { data } = ink.getImageData(0, 0, SHOWN, SHOWN);
   let left = SHOWN, right = -1, top = SHOWN, bottom = -1, mass = 0, mx = 0, my = 0;
@@ -43,11 +44,12 @@ function centred() {
   to.fillRect(0, 0, width, height);
   if (mass) {
     const side = Math.max(right - left, bottom - top) + 1;
-    const scale = (20 / 28) * Math.min(width, height) / side;
+    const scale = page.fill * Math.min(width, height) / side;
+    const wide = (right - left + 1) * scale, tall = (bottom - top + 1) * scale;
     to.imageSmoothingQuality = "high";
     to.drawImage(pad, left, top, right - left + 1, bottom - top + 1,
-      width / 2 - (mx / mass - left + 0.5) * scale, height / 2 - (my / mass - top + 0.5) * scale,
-      (right - left + 1) * scale, (bottom - top + 1) * scale);
+      within(width / 2 - (mx / mass - left + 0.5) * scale, width - wide),
+      within(height / 2 - (my / mass - top + 0.5) * scale, height - tall), wide, tall);
   }
   return to.getImageData(0, 0, width, height).data;
 }
@@ -61,16 +63,22 @@ function whole() {
   return to.getImageData(0, 0, width, height).data;
 }
 
-// Pixels as the network's numbers: a plane for each channel, from 0 to 1, then moved and divided.
-function numbersOf(pixels) {
+// Pixels as planes, one for each channel, of numbers from 0 to 1.
+function planesOf(pixels) {
   const size = width * height, numbers = new Float32Array(channels * size);
   for (let i = 0; i < size; i++) {
     const [r, g, b] = pixels.subarray(4 * i, 4 * i + 3);
     const planes = channels === 1 ? [0.299 * r + 0.587 * g + 0.114 * b] : [r, g, b];
-    planes.forEach((each, c) => { numbers[c * size + i] = (each / 255 - page.mean[c]) / page.std[c]; });
+    planes.forEach((each, c) => { numbers[c * size + i] = each / 255; });
   }
   return numbers;
 }
+
+// Planes as the network takes them: moved and divided.
+const numbersOf = (planes) => Float32Array.from(planes, (each, i) => {
+  const c = Math.floor(i / (width * height));
+  return (each - page.mean[c]) / page.std[c];
+});
 
 async function open(file) {
   const picture = await createImageBitmap(file);
@@ -242,24 +250,49 @@ function showScores(output) {
 
 function predict() {
   $("hint").textContent = "";
-  const numbers = numbersOf(isDrawn ? centred() : whole());
-  show(numbers);
+  show(numbersOf(planesOf(isDrawn ? centred() : whole())));
 }
 
-function show(numbers) {
-  const shown = Float32Array.from(numbers.subarray(0, width * height), (each) => each * page.std[0] + page.mean[0]);
-  const small = $("small"), context = small.getContext("2d");
-  small.width = width; small.height = height;
-  const picture = context.createImageData(width, height);
-  for (let i = 0; i < width * height; i++) {
-    for (let c = 0; c < 3; c++) {
-      const plane = channels === 1 ? 0 : c;
-      const each = channels === 1 ? shown[i] : numbers[plane * width * height + i] * page.std[plane] + page.mean[plane];
-      picture.data[4 * i + c] = 255 * each;
-    }
+// ---- examples -----------------------------------------------------------------------------------
+
+function pictureOf(planes) {
+  const canvas = make("canvas"), size = width * height;
+  canvas.width = width; canvas.height = height;
+  const context = canvas.getContext("2d"), picture = context.createImageData(width, height);
+  for (let i = 0; i < size; i++) {
+    for (let c = 0; c < 3; c++) picture.data[4 * i + c] = 255 * planes[(channels === 1 ? 0 : c) * size + i];
     picture.data[4 * i + 3] = 255;
   }
   context.putImageData(picture, 0, 0);
+  return canvas;
+}
+
+function choose(planes) {
+  $("hint").textContent = "";
+  ink.imageSmoothingEnabled = false;
+  ink.drawImage(pictureOf(planes), 0, 0, SHOWN, SHOWN);
+  ink.imageSmoothingEnabled = true;
+  isDrawn = false;
+  show(numbersOf(planes)); // its own numbers, not those of the pixels on the screen
+}
+
+$("examples").hidden = page.examples.length === 0;
+page.examples.forEach((planes, i) => {
+  const button = make("button");
+  button.type = "button";
+  button.setAttribute("aria-label", `Example ${i + 1}`);
+  button.append(pictureOf(planes));
+  button.addEventListener("click", () => choose(planes));
+  $("examples").append(button);
+});
+
+function show(numbers) {
+  const small = $("small");
+  small.width = width; small.height = height;
+  small.getContext("2d").drawImage(pictureOf(Float32Array.from(numbers, (each, i) => {
+    const c = Math.floor(i / (width * height));
+    return each * page.std[c] + page.mean[c];
+  })), 0, 0);
   const result = run(numbers);
   result.layers.forEach((layer, i) => {
     showMaps(cards[i].maps, layer);
@@ -281,10 +314,9 @@ function forget() {
   drawEdges();
 }
 
-const total = page.program.constants.reduce((all, [id]) => all + sizeOf(page.program.specs[id][1]), 0);
-$("facts").textContent = `${page.program.layers.length} layers, ${total.toLocaleString("en")} parameters, input ${channels} × ${height} × ${width}`;
+$("facts").textContent = `${page.program.layers.length} layers, ${page.parameters.toLocaleString("en")} parameters, input ${channels} × ${height} × ${width}`;
 empty();
-forget();
+if (page.examples.length) choose(page.examples[0]); else forget();
 addEventListener("resize", drawEdges);
 // For programs and tests: numbers in, numbers out.
 globalThis.mixnetPage = {

@@ -93,8 +93,8 @@ class Builder:
             names.pop()
         name = self.fresh(f"{self.scope}/{op_type}")
         made = [name] + [self.fresh(f"{name}_{i}") for i in range(1, outputs)]
-        given = {key: value for key, value in attributes.items() if value is not None}
-        self.steps.append(Step(op_type, names, made, name, self.doc, given))
+        written = {key: value for key, value in attributes.items() if value is not None}
+        self.steps.append(Step(op_type, names, made, name, self.doc, written))
         return made[0] if outputs == 1 else made
 
     def _folded(self, op_type: str, names: list[str], attributes: Any) -> np.ndarray | None:
@@ -103,11 +103,11 @@ class Builder:
             return None
         return folded(op_type, cast("list[np.ndarray]", arrays), attributes)
 
-    def value(self, given: Any) -> str:
+    def value(self, content: Any) -> str:
         """The name of a value, of a constant for numbers, empty for None."""
-        if given is None:
+        if content is None:
             return ""
-        return given if isinstance(given, str) else self.constant(given)
+        return content if isinstance(content, str) else self.constant(content)
 
     def constant(self, value: Any, dtype: Any = None, name: str | None = None) -> str:
         """The name of a constant; whole numbers are int64 unless ``dtype`` says otherwise."""
@@ -143,6 +143,11 @@ class Builder:
             return value
         return self.Cast(value, to=type_code(dtype))
 
+    def permuted(self, value: str, order: Sequence[int], back: bool = False) -> str:
+        """A value whose axis ``i`` is axis ``order[i]`` of the given one, or ``back``; itself where none moves."""
+        axes = [int(i) for i in (np.argsort(order) if back else order)]
+        return value if axes == sorted(axes) else self.Transpose(value, perm=axes)
+
     def reduce(self, op_type: str, value: str, axes: Iterable[int] | None, keep: bool) -> str:
         """``ReduceSum`` and its kind over some axes, over all for None."""
         listed = None if axes is None else [int(axis) for axis in axes]
@@ -154,8 +159,8 @@ class Builder:
 
     def split(self, value: str, axis: int, sizes: Sequence[int]) -> list[str]:
         """Parts of a value along an axis."""
-        found = self.add("Split", (value, list(sizes)), len(sizes), {"axis": axis})
-        return [found] if len(sizes) == 1 else found
+        parts = self.add("Split", (value, list(sizes)), len(sizes), {"axis": axis})
+        return [parts] if len(sizes) == 1 else parts
 
     def slice(self, value: str, axis: int, start: int, end: int, step: int = 1) -> str:
         """Part of a value along an axis."""

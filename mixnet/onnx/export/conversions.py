@@ -3,6 +3,8 @@
 from mixnet.onnx.export import elementwise as elementwise
 from mixnet.onnx.export import integers as integers
 from mixnet.onnx.export import layers as layers
+from mixnet.onnx.export import primitive_loops as primitive_loops
+from mixnet.onnx.export import primitive_places as primitive_places
 from mixnet.onnx.export import primitive_rules as primitive_rules
 from mixnet.onnx.export import primitive_windows as primitive_windows
 from mixnet.onnx.export import random as random

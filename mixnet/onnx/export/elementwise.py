@@ -92,9 +92,9 @@ def _(b: Builder, call: Call) -> str:
     return _as_number(b, call, b.add(op_type, (call.x, scalar(b, call)), 1, {}), turned)
 
 
-def _as_number(b: Builder, call: Call, found: str, turned: bool = False) -> str:
+def _as_number(b: Builder, call: Call, truth: str, turned: bool = False) -> str:
     """Truth as 0 and 1: MXNet's comparisons give numbers."""
-    return b.cast(b.Not(found) if turned else found, call.out_dtypes[0], bool)
+    return b.cast(b.Not(truth) if turned else truth, call.out_dtypes[0], bool)
 
 
 def truth(b: Builder, value: str, dtype: np.dtype) -> str:

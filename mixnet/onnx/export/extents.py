@@ -6,11 +6,13 @@ from collections.abc import Mapping
 from typing import Any
 
 import jax
+import numpy as np
 from jax import export
 
 from mixnet.export.network import as_function
 from mixnet.graph.graph import Graph
 from mixnet.graph.node import Entry, Node
+from mixnet.onnx.export.table import refusal
 
 Extents = tuple[Any, ...]
 
@@ -22,7 +24,10 @@ class OpenShapes:
         graph: what is exported.
         variable_shapes: shapes of variables by name: numbers, or names of extents.
         inferred: shapes as the graph's inference finds them, 0 for an open extent.
-        dtypes: of all entries.
+        dtypes: of variables, and of what the inference of a graph with open extents knows.
+
+    Raises:
+        MXNetError: nothing says the shapes of a node's results; names it, its operator and the user's line.
     """
 
     def __init__(
@@ -33,8 +38,9 @@ class OpenShapes:
         dtypes: Mapping[Entry, Any],
     ):
         self._scope = export.SymbolicScope()
-        self._inferred, self._dtypes = inferred, dtypes
+        self._inferred = inferred
         self.shapes: dict[Entry, Extents] = {}
+        self.dtypes: dict[Entry, Any] = dict(dtypes)
         self.origins: dict[str, tuple[Entry, int]] = {}
         """Where each symbol is first the extent of an axis."""
         self._made = 0
@@ -58,15 +64,22 @@ class OpenShapes:
         self.origins.setdefault(name, (entry, axis))
         return export.symbolic_shape(name, scope=self._scope)[0]
 
+    def _dtype(self, entry: Entry) -> Any:
+        return self.dtypes.get(entry, np.dtype("float32"))
+
     def _infer(self, node: Node) -> None:
-        structs = [jax.ShapeDtypeStruct(self.shapes[e], self._dtypes[e]) for e in node.inputs]
+        structs = [jax.ShapeDtypeStruct(self.shapes[e], self._dtype(e)) for e in node.inputs]
         op = node.op
         assert op is not None
         try:
             with jax.enable_x64(True):
                 outputs = jax.eval_shape(as_function(node), *structs)
             shapes = [tuple(each.shape) for each in outputs]
-        except Exception:  # its shapes are computed in a way that symbols do not take
+            # The inference takes what it cannot know, for want of shapes, for float32.
+            self.dtypes |= {Entry(node, i): np.dtype(e.dtype) for i, e in enumerate(outputs)}
+        except Exception as error:  # its shapes are computed in a way that symbols do not take
+            if Entry(node) not in self._inferred:
+                raise refusal(node, f"its extents cannot be left open: {error}") from error
             shapes = []
         count = 0
         while Entry(node, count) in self._inferred:

@@ -52,8 +52,10 @@ def folded(
     function = _FOLDS.get(op_type)
     if function is None or not inputs or any(each.size > MOST for each in inputs):
         return None
-    given = {key: value for key, value in attributes.items() if value is not None}
-    if (op_type == "Expand" and np.prod(inputs[1], dtype=np.int64) > MOST) or "allowzero" in given:
+    arguments = {key: value for key, value in attributes.items() if value is not None}
+    if (
+        op_type == "Expand" and np.prod(inputs[1], dtype=np.int64) > MOST
+    ) or "allowzero" in arguments:
         return None
-    found = np.asarray(function(*inputs, **given))
-    return found if found.size <= MOST else None
+    result = np.asarray(function(*inputs, **arguments))
+    return result if result.size <= MOST else None

@@ -13,15 +13,15 @@ import numpy as np
 from mixnet.onnx.export.builder import Builder
 from mixnet.onnx.export.layers import pooled
 from mixnet.onnx.export.table import Call, NotHere, converts
-from mixnet.ops.quantized.fused import body_order, parts_of
+from mixnet.ops.quantized.fused import MOST_OF_WEIGHT, body_order, parts_of
 from mixnet.ops.quantized.quantize import LIMITS, STEPS
 
 
 def _known(b: Builder, name: str) -> np.ndarray:
-    found = b.known(name)
-    if found is None:
+    array = b.known(name)
+    if array is None:
         raise NotHere
-    return found
+    return array
 
 
 def _step(b: Builder, low: str, high: str, dtype: Any, steps: float | None = None) -> np.ndarray:
@@ -83,6 +83,14 @@ def _(b: Builder, call: Call) -> str:
     return _first(b, call)
 
 
+@converts("_contrib_dequantize_rows")
+def _(b: Builder, call: Call) -> str:
+    step = b.known(call.inputs[1])
+    if step is None or step.shape[1:] != (1,) or call["bits"] != "8":
+        raise NotHere
+    return _restored(b, call.x, step[:, 0], np.int8, axis=0)
+
+
 @converts("_contrib_quantized_flatten")
 def _(b: Builder, call: Call) -> list[str]:
     return [b.Flatten(call.x, axis=1), *call.inputs[1:]]
@@ -130,8 +138,8 @@ def _(b: Builder, call: Call) -> list[str]:
         gamma = b.constant(np.ones_like(_known(b, gamma)))
     if call.axis(call["axis"]) != 1:
         raise NotHere
-    found = b.BatchNormalization(data, gamma, beta, mean, var, epsilon=float(call["eps"]))
-    return _in_range(b, call, found)
+    normalized = b.BatchNormalization(data, gamma, beta, mean, var, epsilon=float(call["eps"]))
+    return _in_range(b, call, normalized)
 
 
 # ---- fused layers ---------------------------------------------------------------------------------
@@ -162,8 +170,8 @@ def _whole_bias(b: Builder, bias: np.ndarray | None, step: np.ndarray) -> str | 
 
 def _whole_weight(b: Builder, weight: np.ndarray, step: np.ndarray) -> str:
     shape = (-1, *[1] * (weight.ndim - 1))
-    whole = np.clip(np.round(weight / step.reshape(shape)), *LIMITS["int8"]).astype(np.int8)
-    return _restored(b, b.constant(whole), step, np.int8, axis=0)
+    whole = np.clip(np.round(weight / step.reshape(shape)), -MOST_OF_WEIGHT, MOST_OF_WEIGHT)
+    return _restored(b, b.constant(whole.astype(np.int8)), step, np.int8, axis=0)
 
 
 def _channel_steps(weight: np.ndarray) -> np.ndarray:
@@ -177,34 +185,36 @@ def _(b: Builder, call: Call) -> Any:
         raise NotHere
     parts = parts_of(call["subgraphs"][0])
     names = body_order(parts)
-    given = dict(zip(names, call.inputs, strict=False))
+    operands = dict(zip(names, call.inputs, strict=False))
     low, high, *others = call.inputs[len(names) :]
     step = _step(b, low, high, call.dtype)
-    weight, bias = _folded(b, parts, given)
+    weight, bias = _folded(b, parts, operands)
     steps = _channel_steps(weight)
     known = parts.layer.op.keywords(parts.layer.statics)
     count = len(known["kernel"])
-    found = b.Conv(
+    result = b.Conv(
         _restored(b, call.x, step, call.dtype), _whole_weight(b, weight, steps), _whole_bias(b, bias, step * steps),
         kernel_shape=list(known["kernel"]), pads=list(known["pad"] or (0,) * count) * 2,
         strides=list(known["stride"] or (1,) * count), dilations=list(known["dilate"] or (1,) * count),
         group=known["num_group"],
     )  # fmt: skip
-    found = _activated(b, parts.act, found)
+    result = _activated(b, parts.act, result)
     if parts.sum is not None:
         dtype = call.dtypes[names.index("sum")]
-        added = _restored(b, given["sum"], _step(b, others[0], others[1], dtype), dtype)
-        found = _activated(b, parts.post_act, b.Add(found, added))
-    return found if call["enable_float_output"] else _in_range(b, call, found)
+        added = _restored(b, operands["sum"], _step(b, others[0], others[1], dtype), dtype)
+        result = _activated(b, parts.post_act, b.Add(result, added))
+    return result if call["enable_float_output"] else _in_range(b, call, result)
 
 
-def _folded(b: Builder, parts: Any, given: dict[str, str]) -> tuple[np.ndarray, np.ndarray | None]:
-    weight = _known(b, given["weight"])
-    bias = _known(b, given["bias"]) if "bias" in given else None
+def _folded(
+    b: Builder, parts: Any, operands: dict[str, str]
+) -> tuple[np.ndarray, np.ndarray | None]:
+    weight = _known(b, operands["weight"])
+    bias = _known(b, operands["bias"]) if "bias" in operands else None
     if parts.norm is None:
         return weight, bias
     known = parts.norm.op.keywords(parts.norm.statics)
-    gamma, beta, mean, var = (_known(b, given[n]) for n in ("gamma", "beta", "mean", "var"))
+    gamma, beta, mean, var = (_known(b, operands[n]) for n in ("gamma", "beta", "mean", "var"))
     factor = (1 if known["fix_gamma"] else gamma) / np.sqrt(var + known["eps"])
     shift = beta + ((0 if bias is None else bias) - mean) * factor
     return weight * factor.reshape(-1, *[1] * (weight.ndim - 1)), shift
@@ -216,26 +226,26 @@ def _(b: Builder, call: Call) -> Any:
         raise NotHere
     parts = parts_of(call["subgraphs"][0])
     names = body_order(parts)
-    given = dict(zip(names, call.inputs, strict=False))
+    operands = dict(zip(names, call.inputs, strict=False))
     low, high, *others = call.inputs[len(names) :]
     step = _step(b, low, high, call.dtype)
     if call["channel_wise_quantize"]:
-        weight, bias = _folded(b, parts, given)
+        weight, bias = _folded(b, parts, operands)
         steps = _channel_steps(weight)
         matrix, added = _whole_weight(b, weight, steps), _whole_bias(b, bias, step * steps)
     else:
         steps = _step(b, others[0], others[1], np.int8, LIMITS["int8"][1])
-        matrix, added, bias = _restored(b, given["weight"], steps, np.int8), None, None
-        if "bias" in given:
+        matrix, added, bias = _restored(b, operands["weight"], steps, np.int8), None, None
+        if "bias" in operands:
             scale = _step(b, others[2], others[3], np.int8, LIMITS["int8"][1])
-            bias = _known(b, given["bias"]) * scale
+            bias = _known(b, operands["bias"]) * scale
             added = _whole_bias(b, bias, step * steps)
     x = _restored(b, call.x, step, call.dtype)
     known = parts.layer.op.keywords(parts.layer.statics)
     if known["flatten"] or call.ndim == 2:
-        found = b.Gemm(x if call.ndim == 2 else b.Flatten(x, axis=1), matrix, added, transB=1)
+        result = b.Gemm(x if call.ndim == 2 else b.Flatten(x, axis=1), matrix, added, transB=1)
     else:
-        found = b.MatMul(x, b.Transpose(matrix, perm=[1, 0]))
-        found = found if added is None else b.Add(found, added)
-    found = _activated(b, parts.act, found)
-    return found if call["enable_float_output"] else _in_range(b, call, found)
+        result = b.MatMul(x, b.Transpose(matrix, perm=[1, 0]))
+        result = result if added is None else b.Add(result, added)
+    result = _activated(b, parts.act, result)
+    return result if call["enable_float_output"] else _in_range(b, call, result)

@@ -22,12 +22,12 @@ def channels_last(call: Call) -> bool:
 def _moved(b: Builder, value: str, rank: int, back: bool = False) -> str:
     """Channels from the last axis to axis 1, or back."""
     order = [0, rank - 1, *range(1, rank - 1)]
-    return b.Transpose(value, perm=[int(i) for i in np.argsort(order)] if back else order)
+    return b.permuted(value, order, back)
 
 
 def _window(call: Call, name: str, count: int, default: int) -> list[int]:
-    given = list(call[name] or ())
-    return given if given else [default] * count
+    numbers = list(call[name] or ())
+    return numbers if numbers else [default] * count
 
 
 @converts("Convolution", "Convolution_v1")
@@ -37,11 +37,11 @@ def _(b: Builder, call: Call) -> str:
     if last:
         x, weight = _moved(b, x, call.ndim), _moved(b, weight, call.ndim)
     pads = _window(call, "pad", count, 0)
-    found = b.Conv(
+    result = b.Conv(
         x, weight, call.argument("bias"), kernel_shape=list(call["kernel"]), pads=pads * 2,
         strides=_window(call, "stride", count, 1), dilations=_window(call, "dilate", count, 1), group=call["num_group"],
     )  # fmt: skip
-    return _moved(b, found, call.ndim, True) if last else found
+    return _moved(b, result, call.ndim, True) if last else result
 
 
 @converts("Deconvolution")
@@ -54,8 +54,8 @@ def _(b: Builder, call: Call) -> str:
     extra = _window(call, "adj", count, 0)
     if any(call["target_shape"]):
         reach = [(k - 1) * d + 1 for k, d in zip(kernel, dilate, strict=True)]
-        given = zip(call.shapes[0][2:], strides, reach, call["target_shape"], strict=True)
-        total = [s * (n - 1) + r - t for n, s, r, t in given]
+        axes = zip(call.shapes[0][2:], strides, reach, call["target_shape"], strict=True)
+        total = [s * (n - 1) + r - t for n, s, r, t in axes]
         pads, extra = [(t + 1) // 2 for t in total], [t % 2 for t in total]
     return b.ConvTranspose(
         call.x, call.inputs[1], call.argument("bias"), kernel_shape=kernel, pads=pads * 2, strides=strides,
@@ -70,8 +70,8 @@ def _(b: Builder, call: Call) -> str:
     if call["flatten"]:
         x = call.x if call.ndim == 2 else b.Flatten(call.x, axis=1)
         return b.Gemm(x, weight, bias, transB=1)
-    found = b.MatMul(call.x, b.Transpose(weight, perm=[1, 0]))
-    return found if bias is None else b.Add(found, bias)
+    product = b.MatMul(call.x, b.Transpose(weight, perm=[1, 0]))
+    return product if bias is None else b.Add(product, bias)
 
 
 @converts("Pooling", "Pooling_v1")
@@ -88,8 +88,8 @@ def pooled(b: Builder, call: Call, x: str) -> str:
     if kind == "lp" and call["p_value"] != 2:
         raise NotHere
     x = _moved(b, x, call.ndim) if last else x
-    found = _pooled_whole(b, call, x, kind) if call["global_pool"] else _pooled(b, call, x, kind)
-    return _moved(b, found, call.ndim, True) if last else found
+    result = _pooled_whole(b, call, x, kind) if call["global_pool"] else _pooled(b, call, x, kind)
+    return _moved(b, result, call.ndim, True) if last else result
 
 
 def _pooled_whole(b: Builder, call: Call, x: str, kind: str) -> str:
@@ -113,19 +113,19 @@ def _pooled(b: Builder, call: Call, x: str, kind: str) -> str:
         after = [
             p + _over(n, k, s, p) for n, k, s, p in zip(extents, kernel, strides, pads, strict=True)
         ]
-    given: dict[str, Any] = {"kernel_shape": kernel, "strides": strides, "pads": pads + after}
+    window: dict[str, Any] = {"kernel_shape": kernel, "strides": strides, "pads": pads + after}
     if kind == "max":
-        return b.MaxPool(x, **given)
+        return b.MaxPool(x, **window)
     if kind == "lp":
-        return b.LpPool(x, p=int(call["p_value"]), **given)
+        return b.LpPool(x, p=int(call["p_value"]), **window)
     if after != pads:
         raise NotHere  # what hangs over counts in other ways
     with_pads = kind == "sum" or call.attributes.get("count_include_pad") is not False
-    found = b.AveragePool(x, count_include_pad=int(with_pads), **given)
+    means = b.AveragePool(x, count_include_pad=int(with_pads), **window)
     return (
-        b.Mul(found, b.constant(np.asarray(math.prod(kernel), call.dtype)))
+        b.Mul(means, b.constant(np.asarray(math.prod(kernel), call.dtype)))
         if kind == "sum"
-        else found
+        else means
     )
 
 
@@ -147,13 +147,13 @@ def _(b: Builder, call: Call) -> str:
         gamma = b.ConstantOfShape(b.Shape(gamma), value=_one(call.dtypes[1]))
     order = [i for i in range(call.ndim) if i != axis]
     order.insert(1, axis)
-    x = b.Transpose(x, perm=order) if axis != 1 else x
+    x = b.permuted(x, order)
     if call.dtype != call.dtypes[1]:  # statistics of half precision are float32
         x = b.cast(x, call.dtypes[1])
-    found = b.BatchNormalization(x, gamma, *rest, epsilon=float(call["eps"]))
-    found = b.cast(found, call.dtype, call.dtypes[1])
-    found = b.Transpose(found, perm=[int(i) for i in np.argsort(order)]) if axis != 1 else found
-    return b.Relu(found) if call.node.op.name == "_contrib_BatchNormWithReLU" else found
+    result = b.BatchNormalization(x, gamma, *rest, epsilon=float(call["eps"]))
+    result = b.cast(result, call.dtype, call.dtypes[1])
+    result = b.permuted(result, order, back=True)
+    return b.Relu(result) if call.node.op.name == "_contrib_BatchNormWithReLU" else result
 
 
 def _one(dtype: Any) -> Any:
@@ -261,10 +261,10 @@ def _(b: Builder, call: Call) -> str:
         x = b.Div(x, b.constant(np.asarray(call["temperature"], call.dtype)))
     if call.node.op.name == "softmin":
         x = b.Neg(x)
-    found = b.add(
+    result = b.add(
         "LogSoftmax" if call.node.op.name == "log_softmax" else "Softmax", (x,), 1, {"axis": axis}
     )
-    return b.cast(found, call.out_dtypes[0], call.dtype)
+    return b.cast(result, call.out_dtypes[0], call.dtype)
 
 
 @converts("SoftmaxActivation")

@@ -59,9 +59,8 @@ class Walk:
         self.open: OpenShapes | None = None
         if any(each.is_open for each in inputs):
             input_shapes = {each.name: each.shape for each in inputs}
-            self.open = OpenShapes(
-                graph, input_shapes, inferred.shapes, _AllDtypes(inferred.dtypes)
-            )
+            self.open = OpenShapes(graph, input_shapes, inferred.shapes, inferred.dtypes)
+            self.dtypes = self.open.dtypes
 
     def run(self) -> list[str]:
         """Names of the heads' values."""
@@ -198,13 +197,6 @@ class Walk:
             entry, axis = self.open.origins[name]
             sizes[name] = self.b.extent(self.values[entry], axis)
         return sizes
-
-
-class _AllDtypes(dict):
-    """Dtypes, float32 where nothing is known."""
-
-    def __missing__(self, key: Any) -> np.dtype:
-        return np.dtype("float32")
 
 
 def to_model(

@@ -218,12 +218,12 @@ def _(low: Lowering, equation: Any, inputs: list[str]) -> str:
     log = b.Log(b.Mul(b.Sub(n(1), x), b.Add(n(1), x)))
     part = b.Add(n(2 / (math.pi * 0.147)), b.Mul(log, n(0.5)))
     root = b.Sqrt(b.Sub(b.Mul(part, part), b.Mul(log, n(1 / 0.147))))
-    found = b.Mul(b.Sign(x), b.Sqrt(b.Sub(root, part)))
+    guess = b.Mul(b.Sign(x), b.Sqrt(b.Sub(root, part)))
     for _ in range(2):
-        slope = b.Mul(n(2 / math.sqrt(math.pi)), b.Exp(b.Neg(b.Mul(found, found))))
-        found = b.Sub(found, b.Div(b.Sub(b.Erf(found), x), slope))
+        slope = b.Mul(n(2 / math.sqrt(math.pi)), b.Exp(b.Neg(b.Mul(guess, guess))))
+        guess = b.Sub(guess, b.Div(b.Sub(b.Erf(guess), x), slope))
     ends = b.Div(b.Sign(x), n(0))
-    return b.Where(b.Equal(b.Abs(x), n(1)), ends, found)
+    return b.Where(b.Equal(b.Abs(x), n(1)), ends, guess)
 
 
 _LANCZOS = (
@@ -270,12 +270,12 @@ def _(low: Lowering, equation: Any, inputs: list[str]) -> str:
     if is_narrow(dtype):
         cases = [b.cast(each, np.int64) for each in cases]
     if dtype_of(equation.invars[0]) == np.bool_:
-        found = b.Where(which, cases[1], cases[0])
+        chosen = b.Where(which, cases[1], cases[0])
     else:
-        found = cases[0]
+        chosen = cases[0]
         for i, case in enumerate(cases[1:], 1):
-            found = b.Where(b.Equal(which, number(low, i, equation.invars[0])), case, found)
-    return b.cast(found, dtype) if is_narrow(dtype) else found
+            chosen = b.Where(b.Equal(which, number(low, i, equation.invars[0])), case, chosen)
+    return b.cast(chosen, dtype) if is_narrow(dtype) else chosen
 
 
 @rule("convert_element_type")
@@ -459,8 +459,8 @@ def _(low: Lowering, equation: Any, inputs: list[str]) -> str:
     x = inputs[0]
     if is_narrow(dtype_of(equation.invars[0])):
         x = low.b.cast(x, np.int64)
-    found = low.b.add(op_type, (x,), 1, {"axis": equation.params["axes"][0], "keepdims": 0})
-    return low.b.cast(found, dtype_of(equation.outvars[0]), np.int64)
+    place = low.b.add(op_type, (x,), 1, {"axis": equation.params["axes"][0], "keepdims": 0})
+    return low.b.cast(place, dtype_of(equation.outvars[0]), np.int64)
 
 
 @rule("cumsum")
@@ -495,9 +495,11 @@ def _(low: Lowering, equation: Any, inputs: list[str]) -> str:
     triangle = np.tri(extent, dtype=bool)
     if equation.params["reverse"]:
         triangle = triangle.T
-    kept = triangle.reshape(extent, extent, *(1,) * (rank - axis - 1))
+    counted = triangle.reshape(extent, extent, *(1,) * (rank - axis - 1))
     rows = b.Where(
-        b.constant(kept), b.Unsqueeze(inputs[0], [axis]), number(low, neutral, equation.invars[0])
+        b.constant(counted),
+        b.Unsqueeze(inputs[0], [axis]),
+        number(low, neutral, equation.invars[0]),
     )
     return b.reduce(
         {"cumprod": "ReduceProd", "cummax": "ReduceMax", "cummin": "ReduceMin"}[name],
@@ -549,9 +551,9 @@ def _(low: Lowering, equation: Any, inputs: list[str]) -> str:
     result += [c for i, c in enumerate(first) if i not in (*left, *left_batch)]
     result += [c for i, c in enumerate(second) if i not in (*right, *right_batch)]
     if ranks == [2, 2] and (tuple(left), tuple(right)) == ((1,), (0,)):
-        found = low.b.MatMul(x, y)
+        product = low.b.MatMul(x, y)
     else:
-        found = low.b.Einsum(
+        product = low.b.Einsum(
             x, y, equation=f"{''.join(first)},{''.join(second)}->{''.join(result)}"
         )
-    return low.b.cast(found, out, compute)
+    return low.b.cast(product, out, compute)

@@ -93,6 +93,16 @@ class Lowering:
         size = extent._evaluate(sizes)
         return size.name if isinstance(size, _Size) else int(size)
 
+    def scalar(self, extent: Any) -> str:
+        """An extent as an int64 value without axes."""
+        return self.scalar_of(self.size(extent))
+
+    def scalar_of(self, size: Any) -> str:
+        """What :meth:`size` gave, without axes."""
+        if isinstance(size, int):
+            return self.b.constant(np.int64(size))
+        return str(self.b.Squeeze(size, [0]))
+
     def shape(self, extents: Sequence[Any]) -> Any:
         """A shape as a list of numbers, or the name of an int64 array."""
         sizes = [self.size(each) for each in extents]
@@ -121,9 +131,8 @@ class Lowering:
         size = self.size(extent)
         if isinstance(size, int):
             return self.b.constant(np.arange(size))
-        return self.b.Range(
-            self.b.constant(np.int64(0)), self.b.Squeeze(size, [0]), self.b.constant(np.int64(1))
-        )
+        first, step = (self.b.constant(np.int64(each)) for each in (0, 1))
+        return self.b.Range(first, self.scalar(extent), step)
 
     def product(self, extents: Sequence[Any]) -> Any:
         """The product of extents, as :meth:`size` gives one."""

@@ -33,9 +33,9 @@ def _(b: Builder, call: Call) -> Any:
     x, last = call.x, []
     for layer in range(layers):
         initial = [None if s is None else s[layer] for s in split]
-        found = _layer(b, mode, size, directions, x, parts[layer], lengths, initial)
-        x = b.Reshape(b.Transpose(found[0], perm=[0, 2, 1, 3]), [0, 0, -1])
-        last.append(found[1:])
+        outputs = _layer(b, mode, size, directions, x, parts[layer], lengths, initial)
+        x = b.Reshape(b.Transpose(outputs[0], perm=[0, 2, 1, 3]), [0, 0, -1])
+        last.append(outputs[1:])
     if not call["state_outputs"]:
         return x
     joined = [
@@ -69,7 +69,7 @@ def _parts(b: Builder, call: Call, units: int) -> list[tuple[str, str, str]]:
     for (name, shape), piece in zip(shapes, pieces, strict=True):
         value = b.Reshape(piece, list(shape)) if len(shape) == 2 else piece
         named[name] = _ordered(b, value, mode, size)
-    found = []
+    stacked = []
     for layer in range(layers):
         sides = range(1 + bool(call["bidirectional"]))
         weights = [[named[kind, layer, side] for side in sides] for kind in ("i2h", "h2h")]
@@ -77,8 +77,8 @@ def _parts(b: Builder, call: Call, units: int) -> list[tuple[str, str, str]]:
             b.Concat(named["i2h_bias", layer, side], named["h2h_bias", layer, side], axis=0)
             for side in sides
         ]
-        found.append(tuple(_side_by_side(b, each) for each in (*weights, biases)))
-    return found  # type: ignore[return-value]
+        stacked.append(tuple(_side_by_side(b, each) for each in (*weights, biases)))
+    return stacked  # type: ignore[return-value]
 
 
 def _ordered(b: Builder, value: str, mode: str, size: int) -> str:

@@ -23,19 +23,19 @@ def axes_of(call: Call) -> list[int] | None:
     """Axes to reduce over; None for all."""
     axes = call["axis"]
     axes = [axes] if isinstance(axes, int) else axes
-    found = None if axes is None or len(axes) == 0 else [call.axis(a) for a in axes]
+    listed = None if axes is None or len(axes) == 0 else [call.axis(a) for a in axes]
     if call.attributes.get("exclude"):
-        found = [i for i in range(call.ndim) if i not in (found or range(call.ndim))]
-    return found
+        listed = [i for i in range(call.ndim) if i not in (listed or range(call.ndim))]
+    return listed
 
 
 @converts(*_REDUCE)
 def _(b: Builder, call: Call) -> str:
     one_dtype(call)
     axes, keep = axes_of(call), bool(call["keepdims"])
-    found = b.reduce(_REDUCE[call.node.op.name], call.x, axes, keep)
+    result = b.reduce(_REDUCE[call.node.op.name], call.x, axes, keep)
     whole = axes is None or len(set(axes)) == call.ndim
-    return b.Reshape(found, [1]) if whole and not keep and call.out_shapes[0] == (1,) else found
+    return b.Reshape(result, [1]) if whole and not keep and call.out_shapes[0] == (1,) else result
 
 
 @converts("norm")
@@ -44,9 +44,9 @@ def _(b: Builder, call: Call) -> str:
     axes, keep = axes_of(call), bool(call["keepdims"])
     if call["ord"] not in (1, 2):
         raise NotHere
-    found = b.reduce(f"ReduceL{call['ord']}", call.x, axes, keep)
+    norm = b.reduce(f"ReduceL{call['ord']}", call.x, axes, keep)
     whole = axes is None or len(set(axes)) == call.ndim
-    return b.Reshape(found, [1]) if whole and not keep and call.out_shapes[0] == (1,) else found
+    return b.Reshape(norm, [1]) if whole and not keep and call.out_shapes[0] == (1,) else norm
 
 
 @converts("argmax", "argmin")
@@ -55,9 +55,9 @@ def _(b: Builder, call: Call) -> str:
     if call["axis"] is None:
         raise NotHere
     op_type = "ArgMax" if call.node.op.name == "argmax" else "ArgMin"
-    given = {"axis": call.axis(int(call["axis"])), "keepdims": int(call["keepdims"])}
-    found = b.cast(b.add(op_type, (call.x,), 1, given), call.out_dtypes[0], np.int64)
-    return b.Reshape(found, [1]) if call.ndim == 1 and not call["keepdims"] else found
+    attributes = {"axis": call.axis(int(call["axis"])), "keepdims": int(call["keepdims"])}
+    place = b.cast(b.add(op_type, (call.x,), 1, attributes), call.out_dtypes[0], np.int64)
+    return b.Reshape(place, [1]) if call.ndim == 1 and not call["keepdims"] else place
 
 
 @converts("topk")
@@ -67,8 +67,8 @@ def _(b: Builder, call: Call) -> Any:
     if axis is None or kind not in ("indices", "value", "both") or call["k"] < 1:
         raise NotHere
     axis = call.axis(axis)
-    given = {"axis": axis, "largest": int(not call["is_ascend"])}
-    values, order = b.add("TopK", (call.x, [int(call["k"])]), 2, given)
+    attributes = {"axis": axis, "largest": int(not call["is_ascend"])}
+    values, order = b.add("TopK", (call.x, [int(call["k"])]), 2, attributes)
     order = b.cast(order, call.out_dtypes[-1], np.int64) if kind != "value" else order
     return {"indices": [order], "value": [values], "both": [values, order]}[kind]
 
@@ -79,8 +79,8 @@ def _(b: Builder, call: Call) -> str:
     if call["axis"] is None:
         raise NotHere
     axis = call.axis(call["axis"])
-    given = {"axis": axis, "largest": int(not call["is_ascend"])}
-    values, order = b.add("TopK", (call.x, b.extent(call.x, axis)), 2, given)
+    attributes = {"axis": axis, "largest": int(not call["is_ascend"])}
+    values, order = b.add("TopK", (call.x, b.extent(call.x, axis)), 2, attributes)
     return values if call.node.op.name == "sort" else b.cast(order, call.out_dtypes[0], np.int64)
 
 
@@ -107,10 +107,10 @@ def _(b: Builder, call: Call) -> str:
         b.GreaterOrEqual(index, b.constant(np.int64(0))), b.Less(index, b.constant(np.int64(depth)))
     )
     ends = b.constant(np.asarray([call["off_value"], call["on_value"]], dtype))
-    found = b.OneHot(
+    rows = b.OneHot(
         b.Where(inside, index, b.constant(np.int64(depth))), b.constant(np.int64(depth + 1)), ends
     )
-    return b.slice(found, call.ndim, 0, depth)
+    return b.slice(rows, call.ndim, 0, depth)
 
 
 @converts("gather_nd")
@@ -131,9 +131,9 @@ def _(b: Builder, call: Call) -> str:
     one_dtype(call)
     if call["axis"] != -2:
         raise NotHere
-    found = b.MatMul(*_transposed(b, call))
+    product = b.MatMul(*_transposed(b, call))
     alpha = float(call["alpha"])
-    return found if alpha == 1 else b.Mul(found, b.constant(np.asarray(alpha, call.dtype)))
+    return product if alpha == 1 else b.Mul(product, b.constant(np.asarray(alpha, call.dtype)))
 
 
 @converts("dot")
@@ -145,11 +145,11 @@ def _(b: Builder, call: Call) -> str:
 
 
 def _transposed(b: Builder, call: Call) -> list[str]:
-    found = []
+    transposed = []
     for name, value, shape in zip("ab", call.inputs, call.shapes, strict=True):
         rank = len(shape)
         turned = call[f"transpose_{name}"]
-        found.append(
+        transposed.append(
             b.Transpose(value, perm=[*range(rank - 2), rank - 1, rank - 2]) if turned else value
         )
-    return found
+    return transposed

@@ -66,11 +66,11 @@ def _by_reference(reading: Reading, call: Call) -> Any:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            given = {n: each for n, each in zip(names, call.inputs, strict=True) if n}
-            found = ReferenceEvaluator(model).run(None, given)
+            feeds = {n: each for n, each in zip(names, call.inputs, strict=True) if n}
+            results = ReferenceEvaluator(model).run(None, feeds)
     except Exception:  # it has none for these inputs: the node is read as any other
         return None
-    arrays = [np.asarray(each) for each in found]
+    arrays = [np.asarray(each) for each in results]
     return None if any(each.dtype == object for each in arrays) else arrays
 
 

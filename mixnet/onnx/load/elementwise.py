@@ -91,8 +91,8 @@ _LOGICAL = {
 
 @reads(*_LOGICAL)
 def _(g: Reading, call: Call) -> Any:
-    given = [g.op("Cast", each, dtype="float32") for each in call.inputs]
-    return g.op("_npi_not_equal_scalar", g.op(_LOGICAL[call.node.op_type], *given), scalar=0.0)
+    floats = [g.op("Cast", each, dtype="float32") for each in call.inputs]
+    return g.op("_npi_not_equal_scalar", g.op(_LOGICAL[call.node.op_type], *floats), scalar=0.0)
 
 
 @reads("Where")
@@ -164,8 +164,8 @@ def _(g: Reading, call: Call) -> Any:
 
 
 def _scaled(g: Reading, x: Any, factor: float, shift: float = 0.0) -> Any:
-    found = g.op("_npi_multiply_scalar", x, scalar=factor)
-    return g.op("_npi_add_scalar", found, scalar=shift) if shift else found
+    scaled = g.op("_npi_multiply_scalar", x, scalar=factor)
+    return g.op("_npi_add_scalar", scaled, scalar=shift) if shift else scaled
 
 
 def _hard_swish(g: Reading, call: Call) -> Any:
@@ -241,12 +241,12 @@ def _(g: Reading, call: Call) -> Any:
     at = axis if x is call.x else -1
     if call.node.op_type == "Hardmax":
         extent = shape[axis] if x is call.x else int(np.prod(shape[axis:]))
-        found = g.op(
+        result = g.op(
             "one_hot", g.op("argmax", x, axis=at), depth=extent, dtype=g.dtype(call.x).name
         )
-        found = g.op("_np_moveaxis", found, source=-1, destination=at) if at != -1 else found
+        result = g.op("_np_moveaxis", result, source=-1, destination=at) if at != -1 else result
     else:
-        found = g.op(
+        result = g.op(
             {"Softmax": "softmax", "LogSoftmax": "log_softmax"}[call.node.op_type], x, axis=at
         )
-    return found if x is call.x else g.op("_np_reshape", found, newshape=shape)
+    return result if x is call.x else g.op("_np_reshape", result, newshape=shape)

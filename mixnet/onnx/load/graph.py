@@ -43,8 +43,8 @@ class Reading:
 
     def op(self, name: str, *inputs: Any, **attributes: Any) -> Any:
         """A symbol of an operator; arrays among the inputs become parameters."""
-        given = [self.symbol(each) for each in inputs]
-        return getattr(sym, name)(*given, **attributes)
+        symbols = [self.symbol(each) for each in inputs]
+        return getattr(sym, name)(*symbols, **attributes)
 
     def symbol(self, value: Any) -> Symbol:
         """A value as a symbol."""
@@ -97,11 +97,11 @@ class Reading:
             name = f"{self.scope}_constant{number}"
             self.named(array, name)
         if name not in self.used:
-            kept = array.reshape(1) if array.ndim == 0 else array  # a symbol's arrays have axes
-            self.used[name] = kept
-            made = sym.Variable(name, shape=kept.shape, dtype=kept.dtype)
+            stored = array.reshape(1) if array.ndim == 0 else array  # a symbol's arrays have axes
+            self.used[name] = stored
+            made = sym.Variable(name, shape=stored.shape, dtype=stored.dtype)
             self.values[f" {name}"] = made
-            self._specs[made._heads[0]] = (kept.shape, kept.dtype)
+            self._specs[made._heads[0]] = (stored.shape, stored.dtype)
         return self.values[f" {name}"]
 
     def _spec(self, value: Symbol) -> tuple[tuple[int, ...], np.dtype]:
@@ -119,11 +119,13 @@ class Reading:
         return self._specs[entry]
 
     def _infer(self, node: Any) -> None:
-        given = [self._specs[e] for e in node.inputs]
+        inputs = [self._specs[e] for e in node.inputs]
         if node.op.takes_key:
-            given.append((tuple(STREAM_SPEC[0]), np.dtype(STREAM_SPEC[1])))
-        found = evaluate(node.op, node.statics, tuple(given), len(node.scalars) + node.op.takes_key)
-        for i, (shape, dtype) in enumerate(found):
+            inputs.append((tuple(STREAM_SPEC[0]), np.dtype(STREAM_SPEC[1])))
+        outputs = evaluate(
+            node.op, node.statics, tuple(inputs), len(node.scalars) + node.op.takes_key
+        )
+        for i, (shape, dtype) in enumerate(outputs):
             self._specs[Entry(node, i)] = (tuple(shape), np.dtype(dtype))
 
     # ---- the walk -------------------------------------------------------------------------------
@@ -144,15 +146,15 @@ class Reading:
         attributes = {k: v.decode() if isinstance(v, bytes) else v for k, v in attributes.items()}
         call = Call(node, attributes, inputs)
         self.scope = node.name or (node.output[0] if node.output else node.op_type)
-        found = (
+        values = (
             computed(self, call)
             if all(isinstance(i, (np.ndarray, type(None))) for i in inputs)
             else None
         )
-        if found is None:
-            found = self._made(call)
-        found = list(found) if isinstance(found, (list, tuple)) else [found]
-        for name, value in zip(node.output, found, strict=False):
+        if values is None:
+            values = self._made(call)
+        values = list(values) if isinstance(values, (list, tuple)) else [values]
+        for name, value in zip(node.output, values, strict=False):
             self.values[name] = self._called(value, name)
 
     def _made(self, call: Call) -> Any:
@@ -241,24 +243,24 @@ def read_graph(
         heads.append(value[0] if len(value) > 1 else value)
     if not heads:
         raise FileFormatError("The file's graph has no outputs.")
-    found = heads[0] if len(heads) == 1 else sym.Group(heads)
-    for node in found.graph.nodes:
+    group = heads[0] if len(heads) == 1 else sym.Group(heads)
+    for node in group.graph.nodes:
         node.attrs = {k: v for k, v in node.attrs.items() if k != "__onnx__"}
-    return found, reading, names
+    return group, reading, names
 
 
 def _shape_of(info: Any, shapes: Mapping[str, Any] | None) -> tuple[int, ...]:
-    given = (shapes or {}).get(info.name)
+    wanted = (shapes or {}).get(info.name)
     dims = info.type.tensor_type.shape.dim
-    if given is not None:
-        if len(given) != len(dims) or any(
-            d.dim_value and d.dim_value != e for d, e in zip(dims, given, strict=True)
+    if wanted is not None:
+        if len(wanted) != len(dims) or any(
+            d.dim_value and d.dim_value != e for d, e in zip(dims, wanted, strict=True)
         ):
             said = tuple(d.dim_value or d.dim_param or "?" for d in dims)
             raise ShapeError(
-                f"Input {info.name!r} is {said} in the file, which the shape {tuple(given)} does not fit."
+                f"Input {info.name!r} is {said} in the file, which the shape {tuple(wanted)} does not fit."
             )
-        return tuple(int(each) for each in given)
+        return tuple(int(each) for each in wanted)
     if any(d.dim_value < 0 for d in dims):
         raise FileFormatError(f"Input {info.name!r} has a negative extent; the file is damaged.")
     return tuple(int(d.dim_value) or 1 for d in dims)

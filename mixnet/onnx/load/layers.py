@@ -133,27 +133,29 @@ def _(g: Reading, call: Call) -> Any:
     if kind == "avg":
         more["count_include_pad"] = whole
     full = call.get("ceil_mode", 0) and _hangs_over(g, x, kernel, strides, before)
-    found = g.op(
+    pooled = g.op(
         "Pooling", x, kernel=tuple(kernel), stride=tuple(strides), pad=tuple(before), pool_type=kind,
         pooling_convention="full" if full else "valid", **more,
     )  # fmt: skip
-    return g.op("_npi_power_scalar", found, scalar=1 / power) if kind == "sum" else found
+    return g.op("_npi_power_scalar", pooled, scalar=1 / power) if kind == "sum" else pooled
 
 
 def _hangs_over(g: Reading, x: Any, kernel: list[int], strides: list[int], pad: list[int]) -> bool:
     """Whether rounding up gives windows that begin in the data and end behind its padding."""
-    given = zip(g.shape(x)[2:], kernel, strides, pad, strict=True)
+    axes = zip(g.shape(x)[2:], kernel, strides, pad, strict=True)
     return any(
-        (n + 2 * p - k) % s and ((n + 2 * p - k) // s + 1) * s < n + p for n, k, s, p in given
+        (n + 2 * p - k) % s and ((n + 2 * p - k) // s + 1) * s < n + p for n, k, s, p in axes
     )
 
 
 def _mean_inside(g: Reading, call: Call, kernel: Any, strides: Any, before: Any, after: Any) -> Any:
     """Sums over windows by how many of their elements are data."""
-    given = {"kernel": tuple(kernel), "stride": tuple(strides), "pool_type": "sum"}
-    total = g.op("Pooling", padded(g, call.x, before, after), **given)
+    window = {"kernel": tuple(kernel), "stride": tuple(strides), "pool_type": "sum"}
+    total = g.op("Pooling", padded(g, call.x, before, after), **window)
     ones = np.ones((1, 1, *g.shape(call.x)[2:]), g.dtype(call.x))
-    return g.op("_npi_true_divide", total, g.op("Pooling", padded(g, ones, before, after), **given))
+    return g.op(
+        "_npi_true_divide", total, g.op("Pooling", padded(g, ones, before, after), **window)
+    )
 
 
 @reads("GlobalMaxPool", "GlobalAveragePool", "GlobalLpPool")
@@ -173,11 +175,11 @@ def _(g: Reading, call: Call) -> Any:
     if call.get("training_mode", 0):
         raise NotDefinedError("training_mode=1 is not read; export the network for prediction")
     # The first one of several outputs; statistics move in training, as those of any network here.
-    found = g.op(
+    result = g.op(
         "BatchNorm", *call.inputs[:5], eps=call.get("epsilon", 1e-5), momentum=call.get("momentum", 0.9),
         fix_gamma=False,
     )  # fmt: skip
-    return found[0] if len(found) > 1 else found
+    return result[0] if len(result) > 1 else result
 
 
 @reads("InstanceNormalization")
@@ -205,7 +207,7 @@ def _(g: Reading, call: Call) -> Any:
 def _(g: Reading, call: Call) -> Any:
     shape, groups = g.shape(call.x), call.get("num_groups")
     ones = np.ones(groups, g.dtype(call.x))
-    found = g.op(
+    normalized = g.op(
         "GroupNorm", call.x, ones, ones * 0, num_groups=groups, eps=call.get("epsilon", 1e-5)
     )
     scale, shift = call.inputs[1:]
@@ -213,7 +215,7 @@ def _(g: Reading, call: Call) -> Any:
         per = shape[1] // groups
         scale, shift = (g.op("repeat", each, repeats=per) for each in (scale, shift))
     scale, shift = (_of_channels(g, each, len(shape) - 2) for each in (scale, shift))
-    return g.op("_npi_add", g.op("_npi_multiply", found, scale), shift)
+    return g.op("_npi_add", g.op("_npi_multiply", normalized, scale), shift)
 
 
 @reads("LRN")

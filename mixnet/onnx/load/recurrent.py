@@ -32,7 +32,7 @@ def _(g: Reading, call: Call) -> Any:
     if by_batch:
         states = [None if each is None else _turned(g, each) for each in states]
     zeros = np.zeros((sides, batch, size), g.dtype(call.x))
-    given = [
+    arrays = [
         x,
         _vector(g, call, kind, size, sides),
         *[zeros if each is None else each for each in states],
@@ -43,15 +43,15 @@ def _(g: Reading, call: Call) -> Any:
     if lengths is not None:
         if direction == "reverse":
             raise NotDefinedError("lengths of sequences that run backwards are not read")
-        given.append(g.op("Cast", lengths, dtype="float32"))
-    found = g.op(
-        "RNN", *given, state_size=size, num_layers=1, mode=mode, bidirectional=sides == 2, state_outputs=True,
+        arrays.append(g.op("Cast", lengths, dtype="float32"))
+    outputs = g.op(
+        "RNN", *arrays, state_size=size, num_layers=1, mode=mode, bidirectional=sides == 2, state_outputs=True,
         use_sequence_length=lengths is not None,
     )  # fmt: skip
-    out = found[0]
+    out = outputs[0]
     out = g.op("_npi_flip", out, axis=0) if direction == "reverse" else out
     out = g.op("Reshape", out, shape=(0, 0, sides, -1))
-    last = [found[i] for i in range(1, 3 if kind == "LSTM" else 2)]
+    last = [outputs[i] for i in range(1, 3 if kind == "LSTM" else 2)]
     if by_batch:
         return [g.op("SwapAxis", out, dim1=0, dim2=1), *[_turned(g, each) for each in last]]
     return [g.op("_np_transpose", out, axes=(0, 2, 1, 3)), *last]

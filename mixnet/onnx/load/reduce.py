@@ -28,8 +28,8 @@ def _axes(g: Reading, call: Call) -> tuple[int, ...] | None:
 
 def _reduced(g: Reading, op: str, x: Any, axes: tuple[int, ...], keep: bool) -> Any:
     whole = len(axes) == len(g.shape(x)) and not keep
-    found = g.op(op, x, axis=axes, keepdims=keep or whole)
-    return g.op("Reshape", found, shape=(1,)) if whole else found
+    result = g.op(op, x, axis=axes, keepdims=keep or whole)
+    return g.op("Reshape", result, shape=(1,)) if whole else result
 
 
 @reads(*_PLAIN)
@@ -37,11 +37,11 @@ def _(g: Reading, call: Call) -> Any:
     axes = _axes(g, call)
     if axes is None:
         return g.op("_copy", call.x)
-    found = _reduced(g, _PLAIN[call.node.op_type], call.x, axes, bool(call.get("keepdims", 1)))
+    result = _reduced(g, _PLAIN[call.node.op_type], call.x, axes, bool(call.get("keepdims", 1)))
     return (
-        found
-        if g.dtype(found) == g.dtype(call.x)
-        else g.op("Cast", found, dtype=g.dtype(call.x).name)
+        result
+        if g.dtype(result) == g.dtype(call.x)
+        else g.op("Cast", result, dtype=g.dtype(call.x).name)
     )
 
 
@@ -55,9 +55,9 @@ def _(g: Reading, call: Call) -> Any:
         x = g.op("_npi_multiply", x, x)
     if kind == "ReduceLogSumExp":
         return _log_sum_exp(g, x, axes or (), keep)
-    found = x if axes is None else _reduced(g, "_np_sum", x, axes, keep)
+    total = x if axes is None else _reduced(g, "_np_sum", x, axes, keep)
     after = {"ReduceL2": "_npi_sqrt", "ReduceLogSum": "_npi_log"}.get(kind)
-    return found if after is None else g.op(after, found)
+    return total if after is None else g.op(after, total)
 
 
 def _log_sum_exp(g: Reading, x: Any, axes: tuple[int, ...], keep: bool) -> Any:
@@ -65,11 +65,11 @@ def _log_sum_exp(g: Reading, x: Any, axes: tuple[int, ...], keep: bool) -> Any:
     total = g.op(
         "_np_sum", g.op("_npi_exp", g.op("_npi_subtract", x, largest)), axis=axes, keepdims=True
     )
-    found = g.op("_npi_add", g.op("_npi_log", total), largest)
+    result = g.op("_npi_add", g.op("_npi_log", total), largest)
     if keep:
-        return found
+        return result
     whole = len(axes) == len(g.shape(x))
-    return g.op("Reshape", found, shape=(1,)) if whole else g.op("_np_squeeze", found, axis=axes)
+    return g.op("Reshape", result, shape=(1,)) if whole else g.op("_np_squeeze", result, axis=axes)
 
 
 @reads("ArgMax", "ArgMin")
@@ -78,23 +78,23 @@ def _(g: Reading, call: Call) -> Any:
     x, extent = call.x, g.shape(call.x)[call.get("axis", 0)]
     last = bool(call.get("select_last_index", 0))
     x = g.op("_npi_flip", x, axis=axis) if last else x
-    found = g.op(
+    place = g.op(
         "_npi_argmax" if call.node.op_type == "ArgMax" else "_npi_argmin",
         x,
         axis=axis,
         keepdims=keep,
     )
     if last:
-        found = g.op("_npi_rsubtract_scalar", found, scalar=extent - 1)
-    return g.op("Cast", found, dtype="int64")
+        place = g.op("_npi_rsubtract_scalar", place, scalar=extent - 1)
+    return g.op("Cast", place, dtype="int64")
 
 
 @reads("TopK")
 def _(g: Reading, call: Call) -> Any:
     k = call.get("k") if g.opset < 10 else int(g.constant(call.inputs[1], "k").reshape(-1)[0])
-    given = {"axis": call.get("axis", -1), "k": k, "is_ascend": not call.get("largest", 1)}
-    found = g.op("topk", call.x, ret_typ="both", dtype="int64", **given)
-    return [found[0], found[1]]
+    attributes = {"axis": call.get("axis", -1), "k": k, "is_ascend": not call.get("largest", 1)}
+    results = g.op("topk", call.x, ret_typ="both", dtype="int64", **attributes)
+    return [results[0], results[1]]
 
 
 @reads("CumSum")
@@ -102,10 +102,10 @@ def _(g: Reading, call: Call) -> Any:
     axis = int(g.constant(call.inputs[1], "the axis").reshape(-1)[0])
     reverse, x = call.get("reverse", 0), call.x
     x = g.op("_npi_flip", x, axis=axis) if reverse else x
-    found = g.op("cumsum", x, axis=axis)
-    found = g.op("_npi_subtract", found, x) if call.get("exclusive", 0) else found
-    found = g.op("_npi_flip", found, axis=axis) if reverse else found
-    return g.op("Cast", found, dtype=g.dtype(call.x).name)
+    sums = g.op("cumsum", x, axis=axis)
+    sums = g.op("_npi_subtract", sums, x) if call.get("exclusive", 0) else sums
+    sums = g.op("_npi_flip", sums, axis=axis) if reverse else sums
+    return g.op("Cast", sums, dtype=g.dtype(call.x).name)
 
 
 @reads("RandomNormal", "RandomUniform", "RandomNormalLike", "RandomUniformLike")

@@ -83,8 +83,8 @@ def _nearest(at: np.ndarray, old: int, rounding: str) -> np.ndarray:
         "ceil": np.ceil,
         "round_prefer_ceil": lambda v: np.floor(v + 0.5),
     }
-    found = kinds.get(rounding, lambda v: np.ceil(v - 0.5))(at)
-    return np.clip(found, 0, old - 1).astype(np.int64)
+    places = kinds.get(rounding, lambda v: np.ceil(v - 0.5))(at)
+    return np.clip(places, 0, old - 1).astype(np.int64)
 
 
 def _linear(distance: np.ndarray) -> np.ndarray:
@@ -113,9 +113,9 @@ def _weights(at: np.ndarray, old: int, scale: float, call: Call) -> np.ndarray:
     if call.get("exclude_outside", 0):
         share = np.where(outside, 0, share)
     share = share / share.sum(1, keepdims=True)
-    found = np.zeros((len(at), old))
-    np.add.at(found, (np.arange(len(at))[:, None], np.clip(first, 0, old - 1)), share)
-    return found
+    matrix = np.zeros((len(at), old))
+    np.add.at(matrix, (np.arange(len(at))[:, None], np.clip(first, 0, old - 1)), share)
+    return matrix
 
 
 def _product(g: Reading, x: Any, axis: int, weights: np.ndarray) -> Any:

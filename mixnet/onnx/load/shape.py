@@ -19,8 +19,8 @@ def axes_of(g: Reading, call: Call, since: int = 13) -> list[int] | None:
     if g.opset < since or call.get("axes") is not None:
         axes = call.get("axes")
         return None if axes is None else list(axes)
-    given = call.input(1)
-    return None if given is None else g.ints(given, "the list of axes")
+    listed = call.input(1)
+    return None if listed is None else g.ints(listed, "the list of axes")
 
 
 @reads("Reshape")
@@ -271,7 +271,7 @@ def _(g: Reading, call: Call) -> Any:
         g.op("_npi_add_scalar", index, scalar=depth),
         index,
     )
-    found = g.op(
+    result = g.op(
         "one_hot",
         index,
         depth=depth,
@@ -281,9 +281,9 @@ def _(g: Reading, call: Call) -> Any:
     )
     axis = call.get("axis", -1)
     return (
-        found
+        result
         if axis in (-1, len(g.shape(call.x)))
-        else g.op("_np_moveaxis", found, source=-1, destination=axis)
+        else g.op("_np_moveaxis", result, source=-1, destination=axis)
     )
 
 

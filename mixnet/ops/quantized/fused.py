@@ -118,9 +118,14 @@ def weight_steps(weight: Any, by_channel: bool) -> Any:
     return jnp.where(end > 0, end, 1) / STEPS["int8"]
 
 
+MOST_OF_WEIGHT = 127
+"""The weight that is farthest from 0 has 127.5 steps: on one side too it is 127, or the last bit of a quotient would
+tell -127 from -128, and the same network would predict otherwise when it is compiled."""
+
+
 def whole_weights(weight: Any, steps: Any) -> Any:
     """The weight's integers, in int8."""
-    return jnp.clip(jnp.round(weight / steps), *LIMITS["int8"]).astype(jnp.int8)
+    return jnp.clip(jnp.round(weight / steps), -MOST_OF_WEIGHT, MOST_OF_WEIGHT).astype(jnp.int8)
 
 
 def data_step(data: Any, low: Any, high: Any) -> Any:

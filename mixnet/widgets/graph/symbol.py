@@ -16,6 +16,7 @@ from mixnet.passes.facts import Known
 from mixnet.passes.infer_shape import Inference, is_known
 from mixnet.passes.training_graph import training_graph
 from mixnet.stages.recording import inputs_by_name
+from mixnet.symbol.backend import spelled_out
 from mixnet.symbol.executor import unplaced_graph
 from mixnet.symbol.symbol import Symbol
 from mixnet.widgets.graph.rows import (
@@ -28,7 +29,9 @@ from mixnet.widgets.graph.rows import (
 def of_symbol(
     symbol: Symbol, inputs: Sequence[Any], train: bool, named: Mapping[str, Any]
 ) -> Pictured:
-    """Rows of a symbol with shapes or arrays by name."""
+    """Rows of a symbol with shapes or arrays by name; what a backend computes is a box that opens."""
+    title = symbol.name or "group"
+    symbol, held = spelled_out(symbol)
     given = inputs_by_name("GraphView", inputs, named)
     known = [*symbol.list_arguments(), *symbol.list_auxiliary_states()]
     for name in given:
@@ -38,9 +41,11 @@ def of_symbol(
             )
     shapes = {n: tuple(getattr(each, "shape", each)) for n, each in given.items()}
     dtypes = {n: np.dtype(each.dtype) for n, each in given.items() if hasattr(each, "dtype")}
+    for name, each in held.items():
+        shapes[name], dtypes[name] = tuple(each.shape), np.dtype(each.dtype)
     arguments = [n for n in symbol.list_arguments() if not n.endswith("label")]
     asked = [n for n in arguments if n not in given] or arguments
-    made = composed(symbol, shapes, dtypes, train, asked, symbol.name or "group", "symbol")
+    made = composed(symbol, shapes, dtypes, train, asked, title, "symbol")
     made.data = frozenset(name for name in known if name in given or name.endswith("label"))
     return made
 

@@ -87,6 +87,18 @@ def test_accuracy_stays(trained: Any, digits: Any) -> None:
     assert accuracy(net, digits) > before - 0.005
 
 
+def test_the_compiled_network_gives_the_same(trained: Any, digits: Any) -> None:
+    net = quantization.quantize_net_v2(
+        trained, calib_mode="naive", calib_data=loader(digits), quantize_mode="smart"
+    )
+    net.hybridize()
+    images = mx.nd.array(digits[0][1024:1032])
+    interpreted = net(images).asnumpy()
+    with mx.runtime.compiling_at_once():
+        compiled = net(images).asnumpy()
+    np.testing.assert_allclose(compiled, interpreted, rtol=1e-4, atol=1e-4)
+
+
 def size_of_arrays(path: str) -> int:
     onnx = pytest.importorskip("onnx")
     return sum(len(each.raw_data) for each in onnx.load(path).graph.initializer)
@@ -104,7 +116,12 @@ def test_as_onnx(trained: Any, digits: Any, tmp_path: Path) -> None:
     (whole,) = net.export(str(tmp_path / "int8"), format="onnx")
     (floats,) = trained.export(str(tmp_path / "float"), format="onnx")
     assert size_of_arrays(whole) < 0.3 * size_of_arrays(floats)
-    session = runtime.InferenceSession(whole, providers=["CPUExecutionProvider"])
+    (opened,) = net.export(
+        str(tmp_path / "open"), format="onnx", dynamic_input_shapes=[("batch", 1, 8, 8)]
+    )
+    session = runtime.InferenceSession(opened, providers=["CPUExecutionProvider"])
+    (first,) = session.run(None, {"data": images[:5]})
     (found,) = session.run(None, {"data": images})
+    np.testing.assert_allclose(first, found[:5], rtol=1e-5)
     assert (found.argmax(1) == expected.argmax(1)).mean() > 0.98
     assert np.abs(found - expected).max() < 0.05 * np.abs(expected).max()

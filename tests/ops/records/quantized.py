@@ -45,7 +45,22 @@ _ENDS = [(1,), (1,)]
 _8, _88 = {0: "int8"}, {0: "int8", 1: "int8"}
 _888 = {**_88, 2: "int8"}
 
+
+def _rows(data, step):
+    """Two numbers in a byte, the first in the low half, and a step for each three of a row of 6."""
+    whole = np.stack([data % 16, data // 16], -1).reshape(len(data), -1)[:, :6].astype("int32") - 8
+    return whole * np.repeat(step, 3, 1)
+
+
 RECORDS = [
+    Record(
+        "_contrib_dequantize_rows",
+        [(4, 4), (4, 2)],
+        {"bits": "4", "size": 6},
+        _rows,
+        dtypes={0: "uint8"},
+        gradient=False,
+    ),
     Record("_contrib_requantize", [(2, 3), *_ENDS], dtypes={0: "int32"}, **_ONE),
     Record("_contrib_quantized_act", [(2, 3), *_ENDS], {"act_type": "relu"}, dtypes=_8, **_ONE),
     Record("_contrib_quantized_flatten", [(2, 3, 2), *_ENDS], dtypes=_8, **_ONE),

@@ -1,0 +1,151 @@
+"""Rules for JAX's primitives that loop and branch."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from mixnet.onnx.export.primitive_rules import dtype_of, is_narrow
+from mixnet.onnx.export.primitives import Lowering, rule
+
+
+def _body(low: Lowering) -> tuple[Any, Lowering]:
+    inner = low.b.body()
+    return inner, low.inside(inner)
+
+
+def _declare(low: Lowering, inner: Any, atoms: Any, names: list[str], outputs: bool) -> None:
+    declared = inner.outputs if outputs else inner.inputs
+    for name, atom in zip(names, atoms, strict=True):
+        dims = [int(e) if isinstance(e, int) else None for e in atom.aval.shape]
+        declared.append((name, dtype_of(atom), dims))
+
+
+def _own(inner: Any, names: list[str]) -> list[str]:
+    """Names that nothing else has, as outputs of a body must have."""
+    return [inner.Identity(each) for each in names]
+
+
+def _any(b: Any, holds: str, rank: int) -> str:
+    """Whether one of several loops goes on."""
+    return (
+        b.cast(b.reduce("ReduceMax", b.cast(holds, np.int32), range(rank), False), bool)
+        if rank
+        else holds
+    )
+
+
+def _chosen(low: Lowering, holds: str, rank: int, new: str, old: str, atom: Any) -> str:
+    b, dtype = low.b, dtype_of(atom)
+    axes = list(range(rank, len(atom.aval.shape)))
+    holds = b.Unsqueeze(holds, axes) if axes else holds
+    if is_narrow(dtype):
+        new, old = b.cast(new, np.int64), b.cast(old, np.int64)
+    chosen = b.Where(holds, new, old)
+    return b.cast(chosen, dtype) if is_narrow(dtype) else chosen
+
+
+@rule("while")
+def _(low: Lowering, equation: Any, inputs: list[str]) -> Any:
+    b, params = low.b, equation.params
+    tests, bodies = params["cond_nconsts"], params["body_nconsts"]
+    test_consts, body_consts, carry = (
+        inputs[:tests],
+        inputs[tests : tests + bodies],
+        inputs[tests + bodies :],
+    )
+    atoms = equation.invars[tests + bodies :]
+    test, rank = params["cond_jaxpr"], len(params["cond_jaxpr"].out_avals[0].shape)
+    (holds,) = low.run(test, [*test_consts, *carry])
+    going = _any(b, holds, rank)
+    inner, inside = _body(low)
+    number, condition = inner.fresh(f"{b.scope}/turn"), inner.fresh(f"{b.scope}/going")
+    inner.inputs = [(number, np.dtype("int64"), []), (condition, np.dtype(bool), [])]
+    names = [inner.fresh(f"{b.scope}/carried") for _ in carry]
+    _declare(low, inner, atoms, names, False)
+    after = inside.run(params["body_jaxpr"], [*body_consts, *names])
+    if rank:  # several loops side by side: one that is over keeps its values
+        (holds,) = inside.run(test, [*test_consts, *names])
+        after = [
+            _chosen(inside, holds, rank, new, old, a)
+            for new, old, a in zip(after, names, atoms, strict=True)
+        ]
+    (holds,) = inside.run(test, [*test_consts, *after])
+    again = _any(inner, holds, rank)
+    again, *after = _own(inner, [again, *after])
+    inner.outputs = [(again, np.dtype(bool), [])]
+    _declare(low, inner, atoms, after, True)
+    return b.add("Loop", ("", going, *carry), len(carry), {"body": inner})
+
+
+@rule("scan")
+def _(low: Lowering, equation: Any, inputs: list[str]) -> Any:
+    b, params = low.b, equation.params
+    consts, carried = params["num_consts"], params["num_carry"]
+    fixed, carry, stacked = (
+        inputs[:consts],
+        inputs[consts : consts + carried],
+        inputs[consts + carried :],
+    )
+    inner, inside = _body(low)
+    number, condition = inner.fresh(f"{b.scope}/turn"), inner.fresh(f"{b.scope}/going")
+    inner.inputs = [(number, np.dtype("int64"), []), (condition, np.dtype(bool), [])]
+    names = [inner.fresh(f"{b.scope}/carried") for _ in carry]
+    atoms = equation.invars[consts : consts + carried]
+    _declare(low, inner, atoms, names, False)
+    at = number
+    if params["reverse"]:
+        at = inner.Sub(inside.scalar(params["length"] - 1), number)
+    slices = [inner.Gather(each, at, axis=0) for each in stacked]
+    after = _own(inner, inside.run(params["jaxpr"], [*fixed, *names, *slices]))
+    inner.outputs = [(inner.Identity(condition), np.dtype(bool), [])]
+    _declare(low, inner, params["jaxpr"].jaxpr.outvars, after, True)
+    starts = (low.scalar(params["length"]), b.constant(np.asarray(True)), *carry)
+    results = b.add("Loop", starts, len(after), {"body": inner})
+    results = [results] if len(after) == 1 else results
+    if params["reverse"]:
+        results = [
+            *results[:carried],
+            *[b.Slice(r, [-1], [-(1 << 60)], [0], [-1]) for r in results[carried:]],
+        ]
+    return results
+
+
+@rule("cond")
+def _(low: Lowering, equation: Any, inputs: list[str]) -> Any:
+    which, *operands = inputs
+    branches = equation.params["branches"]
+    dtype = dtype_of(equation.invars[0])
+    known = low.b.known(which)
+    if known is not None:
+        return low.run(branches[int(np.clip(int(known), 0, len(branches) - 1))], operands)
+    return _branch(low, low.b, equation, which, dtype, branches, operands)
+
+
+def _branch(
+    low: Lowering, b: Any, equation: Any, which: str, dtype: Any, branches: Any, operands: list[str]
+) -> list[str]:
+    """The first branch for 0, the others for what is above it."""
+    first, *others = branches
+    if not others:
+        return Lowering(b, low.sizes).run(first, operands)
+    if len(others) == 1 and dtype == np.bool_:
+        chosen = which
+    else:
+        chosen = b.Greater(b.cast(which, np.int64, dtype), b.constant(np.int64(0)))
+        which, dtype = (
+            b.Sub(b.cast(which, np.int64, dtype), b.constant(np.int64(1))),
+            np.dtype("int64"),
+        )
+    yes, no = b.body(), b.body()
+    after = (
+        _branch(low, yes, equation, which, dtype, others, operands)
+        if len(others) > 1
+        else low.inside(yes).run(others[0], operands)
+    )
+    before = low.inside(no).run(first, operands)
+    for inner, names in ((yes, after), (no, before)):
+        _declare(low, inner, equation.outvars, _own(inner, names), True)
+    results = b.add("If", (chosen,), len(equation.outvars), {"then_branch": yes, "else_branch": no})
+    return [results] if len(equation.outvars) == 1 else results
