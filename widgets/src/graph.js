@@ -73,7 +73,7 @@ export default view("GraphView", (ctx) => {
     key,
     refit: () => (fresh = true),
   });
-  let clicked = 0;
+  let clicked = 0, revealed;
   const map = h("canvas", { class: "mx-map", "aria-hidden": "true", onpointerdown: travel });
   ctx.stage.append(map, tree);
   function travel(event) {
@@ -125,7 +125,7 @@ export default view("GraphView", (ctx) => {
     return each >= 0 && g.part[each] === 3 && !ctx.state.parameters ? (g.outputs[each][0] ?? each) : each;
   }
   function reveal() {
-    const i = selected();
+    const i = selected() ?? matches?.values().next().value;
     if (i === undefined || !picture.camera) return;
     const b = sight.boxes[i];
     // Too small to read: come nearer.
@@ -135,9 +135,11 @@ export default view("GraphView", (ctx) => {
     } else picture.reveal({ x: b.x, y: b.y, width: b.w, height: Math.min(b.h, 300) });
   }
 
-  // What is found inside of closed blocks marks the block.
+  // What is found, or marked from outside (state.marked, names), inside of closed blocks marks the block.
   function mark() {
-    matches = box.value ? new Set(found.map((i) => sight.stands[shownFor(i)])) : null;
+    const outside = (ctx.state.marked ?? []).map((name) => g.byName.get(name)).filter((i) => i !== undefined);
+    const all = box.value ? found : outside;
+    matches = all.length || box.value ? new Set(all.map((i) => sight.stands[shownFor(i)])) : null;
   }
   function find(text) {
     found = search(g, text);
@@ -318,6 +320,11 @@ export default view("GraphView", (ctx) => {
     if (what !== "state" || !colours) colours = palette(ctx);
     if (what === "payload") laid = "";
     const changed = layout(anew);
+    mark();
+    if (what === "state" && ctx.state.reveal !== revealed) {
+      revealed = ctx.state.reveal; // from outside: look there
+      reveal();
+    }
     const at = item();
     path = at === null || !sight.at.has(at) ? null : onPath(sight, g, at);
     controls();

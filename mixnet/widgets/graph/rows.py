@@ -7,6 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
+
 from mixnet.graph.graph import Graph
 from mixnet.graph.node import Entry
 from mixnet.passes.assign_keys import KEY_SPEC
@@ -34,6 +36,8 @@ class Pictured:
         data: names of variables that are inputs, whatever reads them.
         graph: the graph itself, for what is measured later.
         inputs: shape and dtype of each of its inputs, None where they are not known.
+        values: an array for each input, by name, where all were there already.
+        scalars: the program's numbers, that scalar slots of its nodes point into.
     """
 
     title: str
@@ -46,6 +50,8 @@ class Pictured:
     data: frozenset[str] = frozenset()
     graph: Graph | None = None
     inputs: list[Known] | None = None
+    values: dict[str, np.ndarray] | None = None
+    scalars: Sequence[float] = ()
 
 
 def of_step(step: Mapping[str, Any]) -> Pictured:
