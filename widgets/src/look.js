@@ -80,7 +80,7 @@ export default view("Look", (ctx) => {
       else choose({ rows: inBlock(after.selected), block: after.selected });
     });
     if (memory) {
-      parts.memory = part(memoryView, bodies.memory, memory, { plan: "both", selected: null }, (before, after) => {
+      parts.memory = part(memoryView, bodies.memory, inProgram(memory), { plan: "both", selected: null }, (before, after) => {
         const g = x.graphOf(after.plan);
         if (after.selected !== before.selected && after.selected !== null) return choose({ node: rowOfArray(x, g, after.selected), array: after.selected });
         if (after.at !== before.at && after.at !== null && after.at !== undefined) return choose({ node: x.schedules[g][Math.floor(after.at)] });
@@ -88,7 +88,7 @@ export default view("Look", (ctx) => {
       });
     }
     if (engine) {
-      parts.engine = part(timelineView, bodies.engine, engine, { selected: null, hops: 1, critical: false, replay: null, query: "" }, (before, after) => {
+      parts.engine = part(timelineView, bodies.engine, { runs: engine.runs.map((run) => ({ ...run, strings: run.strings.map(called) })) }, { selected: null, hops: 1, critical: false, replay: null, query: "" }, (before, after) => {
         if (JSON.stringify(after.selected) !== JSON.stringify(before.selected)) choose({ node: after.selected ? x.tasks[after.selected[1]] : null });
       });
     }
@@ -97,9 +97,14 @@ export default view("Look", (ctx) => {
     if (!sourceRows.length) sourceRows = [{ kind: "note", text: "No lines are known: this came from a file." }];
     runRows = ctx.payload.pieces.map((group) => ({ kind: "group", group, names: group.rows.map((row) => label(x, row)) }));
     runs.element.hidden = !runRows.length;
+    source.element.style.setProperty("--mx-high", `${24 + 20 * sourceRows.length}px`);
+    runs.element.style.setProperty("--mx-high", `${24 + 20 * runRows.length}px`);
     slider.max = Math.max(x.steps.length - 1, 0);
     shown = {};
   }
+  // Names of operations as the program has them.
+  const called = (name) => ctx.payload.labels[name] ?? name;
+  const inProgram = (memory) => ({ ...memory, graphs: memory.graphs.map((g) => ({ ...g, steps: { ...g.steps, name: g.steps.name.map(called) } })) });
   // The rows of a block of the graph, by its path; a fold "unit ×3" is one too.
   function inBlock(path) {
     const { blocks, nodes } = ctx.payload.graph, paths = [];
@@ -133,7 +138,9 @@ export default view("Look", (ctx) => {
   function list(pane, rows, lit, render, key) {
     pane.show({ count: rows.length, render, classes: (i) => `${lit(i) ? "mx-marked" : ""} mx-r-${rows[i].kind}` }, shown.key !== undefined);
     const first = rows.findIndex((_, i) => lit(i));
-    if (first >= 0 && shown.key !== key) pane.reveal(first);
+    if (first < 0 || shown.key === key) return;
+    if (shown.key === undefined) requestAnimationFrame(() => requestAnimationFrame(() => pane.reveal(first))); // once there is a page
+    else pane.reveal(first);
   }
 
   return (what) => {

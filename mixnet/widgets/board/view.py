@@ -58,6 +58,7 @@ class TrainingBoard(View):
 
     schema = "mixnet.train/1"
     bundle = "board"
+    sight = "Look at the loss [curve]: it falls while the network learns, and a mark stands at each [step] at which something happened."  # fmt: skip
     _data: Store | None = None  # a stored board has a payload alone
 
     def __init__(self, title: str = "training", rate: float = 10):

@@ -12,22 +12,22 @@ from mixnet.widgets.svg import Svg, short
 from mixnet.widgets.timeline.picture import picture as timeline_picture
 
 WIDTH = 1180
-_LINES = 24  # lines of source that fit
+_LINES = 17  # lines of source that fit
 
 
 def picture(payload: Mapping[str, Any], state: Mapping[str, Any], summary: str) -> str:
     """Source and numbers, the graph, and memory above the engine; what is selected is marked in the source."""
-    svg = Svg(WIDTH, 640, summary)
+    svg = Svg(WIDTH, 540, summary)
     svg.text(14, 22, short(summary, 150), bold=True)
-    panes = {"source": (14, 36, 330, 400), "numbers": (14, 446, 330, 180), "graph": (354, 36, 300, 590)}
-    panes |= {"memory": (664, 36, 502, 300), "engine": (664, 346, 502, 160), "what runs": (664, 516, 502, 110)}  # fmt: skip
+    panes = {"source": (14, 36, 330, 290), "numbers": (14, 336, 330, 190), "graph": (354, 36, 300, 490)}
+    panes |= {"memory": (664, 36, 502, 270), "engine": (664, 316, 502, 126), "what runs": (664, 452, 502, 74)}  # fmt: skip
     for name, (x, y, width, height) in panes.items():
         svg.rect(x, y, width, height, "f-bg s-line", radius=4)
         svg.text(x + 8, y + 15, name, "f-dim", 11, bold=True)
     node = state.get("node")
     _source(svg, payload, node, panes["source"])
     _numbers(svg, payload, node, panes["numbers"])
-    _inside(svg, graph_picture(payload["graph"], summary), panes["graph"])
+    _inside(svg, graph_picture({**payload["graph"], "notes": []}, payload["graph"]["title"]), panes["graph"])
     if payload["memory"] is not None:
         plan = next(each for each in payload["memory"]["plans"] if each["name"] == "both")
         _inside(svg, memory_picture(payload["memory"], plan, summary), panes["memory"])
@@ -100,8 +100,8 @@ def _pieces(svg: Svg, payload: Mapping[str, Any], node: int | None, box: Box) ->
     outer = [each for each in payload["pieces"] if "parent" not in each]
     mine = [each for each in outer if node in each["rows"]]
     rest = [each for each in outer if each not in mine]
-    for k, piece in enumerate([*mine, *rest][:5]):
-        top = y + 22 + 17 * k
+    for k, piece in enumerate([*mine, *rest][:3]):
+        top = y + 20 + 17 * k
         if piece in mine:
             svg.rect(x + 2, top, width - 4, 16, "c6")
         names = [payload["graph"]["names"][n] for n in piece["rows"]]

@@ -51,6 +51,8 @@ class Run:
             if node in names:
                 self._arrays[Entry(node)] = values[node.name]
                 self._numbers[names[node]] = [numbers(values[node.name])]
+        # What an operator is made ready with, is made before: the times are those of the work alone.
+        self._calls = {node: self._call(node) for node in self._graph.nodes if not node.is_variable}
         with EngineTimeline() as timeline:
             self._push()
         self.timeline = _named(timeline.payload)
@@ -71,17 +73,23 @@ class Run:
         for node in {entry.node for entry in self._graph.heads}:
             engine.wait_for_var(variables[node])
 
-    def _compute(self, node: Node) -> None:
-        arrays = [self._arrays[entry] for entry in node.inputs]
+    def _call(self, node: Node) -> tuple[Any, list[Any]]:
+        """What runs a node, and what it takes behind its arrays: a stream of random numbers, and numbers."""
         known = tuple(self._specs[entry] for entry in node.inputs)
         scalars = [self._scalars[s] if type(s) is ScalarSlot else s for s in node.scalars]
+        more: list[Any] = []
         if node.op.takes_key and known[-1:] != (STREAM_SPEC,):
             known = (*known, STREAM_SPEC)
-            arrays.append(np.zeros(*STREAM_SPEC))
             scalars.append(0)
-        run = runner_of(node.op, node.statics, known, len(scalars), current_context()).run
+            more.append(np.zeros(*STREAM_SPEC))
+        runner = runner_of(node.op, node.statics, known, len(scalars), current_context())
+        return runner.run, [*more, *map(np.float64, scalars)]
+
+    def _compute(self, node: Node) -> None:
+        run, more = self._calls[node]
         with np.errstate(all="ignore"):
-            found = [np.asarray(each) for each in run(*arrays, *map(np.float64, scalars))]
+            made = run(*[self._arrays[entry] for entry in node.inputs], *more)
+        found = [np.asarray(each) for each in made]
         self._numbers[self._graph.names[node]] = [numbers(each) for each in found[:MOST_OUTPUTS]]
         with self._lock:
             for place, each in enumerate(found):

@@ -51,6 +51,7 @@ class Look(View):
 
     schema = "mixnet.look/1"
     bundle = "look"
+    sight = "Move the slider to the [peak] and read across: the same [step] is marked as a line, a [node], an array in the [memory plan], a [task] of the engine, and a [piece] that runs."  # fmt: skip
 
     def __init__(
         self,

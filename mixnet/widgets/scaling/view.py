@@ -34,6 +34,7 @@ class ScalingView(View):
 
     schema = "mixnet.scaling/1"
     bundle = "scaling"
+    sight = "Compare the measured line with the dashed ideal: the distance between them is lost [efficiency]."  # fmt: skip
 
     def __init__(self, runs: Sequence[Mapping[str, Any]], model: Mapping[str, Any] | None = None):
         checked = [_checked(run) for run in runs]

@@ -44,6 +44,7 @@ class HybridizeStepper(View):
 
     schema = "mixnet.stages/1"
     bundle = "stepper"
+    sight = "Select one line of your code, then go through the [stage]s: a mark Δ stands at each [pass] that changed something."  # fmt: skip
 
     def __init__(
         self,

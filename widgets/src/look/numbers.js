@@ -33,6 +33,8 @@ export function ofRow(x, row, rows, at) {
   return [
     h("h3", null, label(x, row)),
     rows.length > 1 ? h("p", null, `the first of ${rows.length} chosen operations; together ${count(sum(rows.map((i) => g.nodes.flops[i])))} FLOPs`) : null,
+    ...(p.numbers?.[row] ?? []).flatMap((stats, i, all) => values(stats, all.length > 1 ? `values of output ${i}` : "values")),
+    h("h3", null, "facts"),
     facts([
       ["operator", op], ["name", label(x, row) === x.names[row] ? null : x.names[row]],
       ["makes", specs.map(([shape, dtype, size]) => h("div", null, `${shape.join("×") || "scalar"} ${dtype}, ${bytes(size)}`))],
@@ -42,7 +44,6 @@ export function ofRow(x, row, rows, at) {
       ["alive then", alive && `${alive.count} arrays, ${bytes(alive.sum)}`],
       ["line", source && `${g.strings[source[0]].split(/[\\/]/).pop()}:${source[1]}`],
     ]),
-    ...(p.numbers?.[row] ?? []).flatMap((stats, i, all) => values(stats, all.length > 1 ? `values of output ${i}` : "values")),
   ].filter(Boolean);
 }
 
