@@ -24,8 +24,8 @@ export default view("Look", (ctx) => {
   // One time for all panes.
   const slider = h("input", { type: "range", min: 0, step: 1, "aria-label": "step of the schedule", oninput: () => choose({ at: Number(slider.value) }) });
   const place = h("output", { class: "mx-place" });
-  const play = button("play", "play the steps", () => (timer ? pause() : start()));
-  const clear = button("clear", "select nothing ( Esc )", () => choose({ node: null }));
+  const play = button("play", "play, pause: go through the steps", () => (timer ? pause() : start()));
+  const clear = button("clear", "clear: select nothing ( Esc )", () => choose({ node: null }));
   const back = button("◀", "one step back ( [ )", () => step(-1)), forward = button("▶", "one step forward ( ] )", () => step(1));
   ctx.bar.append(back, play, forward, h("label", { class: "mx-field mx-time" }, h("span", null, "step"), slider), place, clear);
   const step = (by) => choose({ at: (ctx.state.at ?? (by > 0 ? -1 : x.steps.length)) + by });

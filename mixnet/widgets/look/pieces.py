@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from difflib import SequenceMatcher
 from typing import Any
 
 import jax
@@ -19,6 +18,7 @@ from mixnet.stages.program import Program
 from mixnet.stages.stages import Stages
 from mixnet.widgets.graph.rows import Pictured, twin
 from mixnet.widgets.stepper.data import stands_for
+from mixnet.widgets.stepper.names import recorded_names
 
 Piece = dict[str, Any]
 
@@ -88,22 +88,3 @@ def _meaning(made: Pictured, program: Program, segment: int | None) -> dict[int,
             own = f"{recorded.get(forward, forward).rpartition('/')[2]}_backward"
         meant[row["id"]] = sorted(set(found.get(own, ())))
     return meant
-
-
-def recorded_names(rows: Sequence[dict[str, Any]], program: Program) -> dict[str, str]:
-    """Names that the operations of forward have in the graph that was recorded for a program.
-
-    A network composed of symbols and the same one traced have the same operations in the same order, under other names:
-    ``conv0_fwd`` and ``convolution0``.
-    """
-    mine = [row for row in rows if row["op"] is not None and row["part"] == "forward"]
-    first = program.steps[0]["graph"]["nodes"]
-    theirs = [node for node in first if node["op"] is not None and node["part"] == "forward"]
-    if len(mine) == len(theirs):
-        return {a["name"]: b["name"] for a, b in zip(mine, theirs, strict=True)}
-    match = SequenceMatcher(None, [a["op"] for a in mine], [b["op"] for b in theirs], False)
-    return {
-        mine[i + k]["name"]: theirs[j + k]["name"]
-        for i, j, size in match.get_matching_blocks()
-        for k in range(size)
-    }
