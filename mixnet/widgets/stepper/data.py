@@ -214,8 +214,8 @@ def stands_for(program: Program, number: dict[str, int]) -> list[dict[str, list[
 def _is_in(name: str, fused: str) -> bool:
     """Whether a fused node, ``net/conv0+relu0``, holds a node: the folder stands before the first part alone."""
     folder, _, own = name.rpartition("/")
-    parts = fused.removeprefix(f"{folder}/" if folder else "")
-    return own in parts.split("+")
+    prefix = f"{folder}/" if folder else ""
+    return fused.startswith(prefix) and own in fused.removeprefix(prefix).split("+")
 
 
 def _across(names: list[str], later: list[dict[str, list[int]]]) -> dict[str, list[int]]:
