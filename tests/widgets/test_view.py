@@ -18,7 +18,9 @@ from mixnet.widgets.sight import MEANINGS, plain
 from tests.widgets.examples import EXAMPLES
 
 BUDGET = 46_000  # bytes of a bundle; one copy for each live view is sent to the page
-OWN_BUDGET = {"look": 105_000}  # it holds the graph, the memory view and the timeline; docs/concepts/widgets.md
+OWN_BUDGET = {
+    "look": 105_000
+}  # it holds the graph, the memory view and the timeline; docs/concepts/widgets.md
 
 
 @pytest.fixture(params=sorted(EXAMPLES))

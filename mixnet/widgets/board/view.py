@@ -366,13 +366,15 @@ class TrainingBoard(View):
             self._failed(error)
             drawn = data.to_dict(False)
         rate = self.learning_rate
-        self._payload = self._with_facts({
-            "title": self._title,
-            "status": self.status,
-            "running": self.running,
-            "learning_rate": rate if rate is None or math.isfinite(rate) else None,
-            **drawn,
-        })
+        self._payload = self._with_facts(
+            {
+                "title": self._title,
+                "status": self.status,
+                "running": self.running,
+                "learning_rate": rate if rate is None or math.isfinite(rate) else None,
+                **drawn,
+            }
+        )
 
     def _publish(self, wait: bool | None = None) -> None:
         """Send what there is to the page, if there is one."""

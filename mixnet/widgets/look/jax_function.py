@@ -49,7 +49,9 @@ class Primitive(Operator):
         """What the equation computes."""
         names = [each for each in self.equation.invars if not isinstance(each, Literal)]
         values = dict(zip(names, arrays, strict=True))  # an equation may read one array twice
-        return tuple(jax.core.eval_jaxpr(self._program.replace(invars=list(values)), (), *values.values()))
+        return tuple(
+            jax.core.eval_jaxpr(self._program.replace(invars=list(values)), (), *values.values())
+        )
 
     def num_outputs(self, statics: Any, num_inputs: int = 0) -> int:
         """How many arrays it makes."""

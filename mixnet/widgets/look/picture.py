@@ -19,7 +19,11 @@ def picture(payload: Mapping[str, Any], state: Mapping[str, Any], summary: str) 
     """Source and numbers, the graph, and memory above the engine; what is selected is marked in the source."""
     svg = Svg(WIDTH, 540, summary)
     svg.text(14, 22, short(summary, 150), bold=True)
-    panes = {"source": (14, 36, 330, 290), "numbers": (14, 336, 330, 190), "graph": (354, 36, 300, 490)}
+    panes = {
+        "source": (14, 36, 330, 290),
+        "numbers": (14, 336, 330, 190),
+        "graph": (354, 36, 300, 490),
+    }
     panes |= {"memory": (664, 36, 502, 270), "engine": (664, 316, 502, 126), "what runs": (664, 452, 502, 74)}  # fmt: skip
     for name, (x, y, width, height) in panes.items():
         svg.rect(x, y, width, height, "f-bg s-line", radius=4)
@@ -27,7 +31,11 @@ def picture(payload: Mapping[str, Any], state: Mapping[str, Any], summary: str) 
     node = state.get("node")
     _source(svg, payload, node, panes["source"])
     _numbers(svg, payload, node, panes["numbers"])
-    _inside(svg, graph_picture({**payload["graph"], "notes": []}, payload["graph"]["title"]), panes["graph"])
+    _inside(
+        svg,
+        graph_picture({**payload["graph"], "notes": []}, payload["graph"]["title"]),
+        panes["graph"],
+    )
     if payload["memory"] is not None:
         plan = next(each for each in payload["memory"]["plans"] if each["name"] == "both")
         _inside(svg, memory_picture(payload["memory"], plan, summary), panes["memory"])
@@ -50,7 +58,9 @@ def _inside(svg: Svg, inner: str, box: Box) -> None:
     assert found is not None
     scale = min((width - 12) / float(found[1]), (height - 26) / float(found[2]), 1.0)
     wide, tall = float(found[1]) * scale, float(found[2]) * scale
-    place = f'x="{x + (width - wide) / 2:.0f}" y="{y + 20:.0f}" width="{wide:.0f}" height="{tall:.0f}"'
+    place = (
+        f'x="{x + (width - wide) / 2:.0f}" y="{y + 20:.0f}" width="{wide:.0f}" height="{tall:.0f}"'
+    )
     svg.add(inner.replace(f'width="{found[1]}" height="{found[2]}"', place, 1))
 
 

@@ -45,7 +45,12 @@ def pieces_of_graph(made: Pictured, graph: Graph, inputs: Sequence[Known]) -> li
     structs = [jax.ShapeDtypeStruct(shape, np.dtype(dtype)) for shape, dtype in inputs]
     function = lower(graph)
     with jax.enable_x64(True), jax.default_device(current_context().device):
-        text = jax.jit(lambda *a: function(a), keep_unused=True).lower(*structs).compile().as_text()
+        text = (
+            jax.jit(lambda *a: function(a, ()), keep_unused=True)
+            .lower(*structs)
+            .compile()
+            .as_text()
+        )
     names = scopes(graph)
     number = {row["name"]: row["id"] for row in made.rows}
     row_of = {scope: number[graph.names[node]] for node, scope in names.items()}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections import Counter
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -67,7 +68,7 @@ class Run:
             reads = list({variables[entry.node]: None for entry in node.inputs})
             source = getattr(node, "source", None)
             engine.push(
-                lambda node=node: self._compute(node), reads, [variables[node]], name=names[node],
+                partial(self._compute, node), reads, [variables[node]], name=names[node],
                 source=None if source is None else f"{source.file}:{source.line}",
             )  # fmt: skip
         for node in {entry.node for entry in self._graph.heads}:

@@ -99,7 +99,7 @@ def _of_file(
     shapes = {name: tuple(getattr(each, "shape", each)) for name, each in named.items()}
     symbol, arguments, states, names = load_model(path, shapes)
     parameters = {**arguments, **states}
-    given = {name: each for name, each in zip(names, inputs, strict=False)} | dict(named)
+    given = dict(zip(names, inputs, strict=False)) | dict(named)
     missing = [name for name in names if name not in given]
     subject = _of_symbol(symbol, (), train, given, boundary, parameters)
     if missing:
@@ -180,9 +180,9 @@ def _takes_one(block: HybridBlock) -> bool:
     method = type(block).hybrid_forward
     plain = method is HybridBlock.hybrid_forward
     code = getattr(type(block).forward if plain else method, "__code__", None)
-    if code is None or code.co_flags & 0x04 and not _is_container(block):  # *args
+    if code is None or (code.co_flags & 0x04 and not _is_container(block)):  # *args
         return False
-    parameters = {name for name in block._reg_params}
+    parameters = set(block._reg_params)
     names = [n for n in code.co_varnames[1 : code.co_argcount] if n not in parameters]
     return len(names) - (0 if plain else 1) == 1
 

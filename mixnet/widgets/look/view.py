@@ -51,7 +51,7 @@ class Look(View):
 
     schema = "mixnet.look/1"
     bundle = "look"
-    sight = "Move the slider to the [peak] and read across: the same [step] is marked as a line, a [node], an array in the [memory plan], a [task] of the engine, and a [piece] that runs."  # fmt: skip
+    sight = "The slider stands at the [peak]: read across, and the same [step] is marked as a line, a [node], an array in the [memory plan], a [task] of the engine and a [piece] that runs."  # fmt: skip
 
     def __init__(
         self,
@@ -69,21 +69,26 @@ class Look(View):
         if title is not None:
             made.title = title
         missing: dict[str, str] = {}
+        if not run:
+            missing["engine"] = "Left out: run=False."
+        if not compile:
+            missing["runs"] = "Left out: compile=False."
         files, places = source_of(subject.target, made.rows)
-        ran = _ran(subject, missing) if run else _left_out(missing, "engine", "run")
-        payload = {
+        ran = _ran(subject, missing) if run else None
+        memory = _memory(subject, missing)
+        payload: dict[str, Any] = {
             "graph": {**payload_of(made), "live": False},
             "source": files,
             "places": places,
             "labels": program_names(made),
-            "memory": _memory(subject, missing),
-            "pieces": _pieces(subject, missing) if compile else _left_out(missing, "runs", "compile") or [],
+            "memory": memory,
+            "pieces": _pieces(subject, missing) if compile else [],
             "engine": None if ran is None else ran.timeline,
             "numbers": None if ran is None else ran.numbers,
             "notes": subject.notes,
             "missing": missing,
-        }  # fmt: skip
-        at = _peak(payload["memory"])
+        }
+        at = _peak(memory)
         super().__init__(payload, {"at": at, "node": self._row_at(payload, at)})
 
     @staticmethod
@@ -155,10 +160,6 @@ class Look(View):
         return picture(self.payload, self.state, self.summary())
 
 
-def _left_out(missing: dict[str, str], pane: str, argument: str) -> None:
-    missing[pane] = f"Left out: {argument}=False."
-
-
 def _ran(subject: Subject, missing: dict[str, str]) -> Run | None:
     if subject.values is None:
         missing["engine"] = (
@@ -167,8 +168,12 @@ def _ran(subject: Subject, missing: dict[str, str]) -> Run | None:
         return None
     try:
         return Run(subject.made, subject.values)
-    except Exception as error:  # an operator of a plug-in may raise anything: the other panes still hold
-        missing["engine"] = f"The run ended: {str(error).strip().splitlines()[0]}"
+    except (
+        Exception
+    ) as error:  # an operator of a plug-in may raise anything: the other panes still hold
+        lines = str(error).strip().splitlines() or [type(error).__name__]
+        told = lines[0 if isinstance(error, MXNetError) else -1]  # others end with what was raised
+        missing["engine"] = f"The run ended: {told}"
         return None
 
 
