@@ -12,19 +12,19 @@ from mixnet.widgets.svg import Svg, short
 from mixnet.widgets.timeline.picture import picture as timeline_picture
 
 WIDTH = 1180
-_LINES = 17  # lines of source that fit
+_LINES = 14  # lines of source that fit
 
 
 def picture(payload: Mapping[str, Any], state: Mapping[str, Any], summary: str) -> str:
     """Source and numbers, the graph, and memory above the engine; what is selected is marked in the source."""
-    svg = Svg(WIDTH, 540, summary)
+    svg = Svg(WIDTH, 474, summary)
     svg.text(14, 22, short(summary, 150), bold=True)
     panes = {
-        "source": (14, 36, 330, 290),
-        "numbers": (14, 336, 330, 190),
-        "graph": (354, 36, 300, 490),
+        "source": (14, 36, 330, 250),
+        "numbers": (14, 296, 330, 164),
+        "graph": (354, 36, 300, 424),
     }
-    panes |= {"memory": (664, 36, 502, 270), "engine": (664, 316, 502, 126), "what runs": (664, 452, 502, 74)}  # fmt: skip
+    panes |= {"memory": (664, 36, 502, 200), "engine": (664, 246, 502, 126), "what runs": (664, 382, 502, 78)}  # fmt: skip
     for name, (x, y, width, height) in panes.items():
         svg.rect(x, y, width, height, "f-bg s-line", radius=4)
         svg.text(x + 8, y + 15, name, "f-dim", 11, bold=True)
@@ -37,10 +37,15 @@ def picture(payload: Mapping[str, Any], state: Mapping[str, Any], summary: str) 
         panes["graph"],
     )
     if payload["memory"] is not None:
-        plan = next(each for each in payload["memory"]["plans"] if each["name"] == "both")
-        _inside(svg, memory_picture(payload["memory"], plan, summary), panes["memory"])
+        memory = memory_in_program(payload["memory"], payload["labels"])
+        plan = next(each for each in memory["plans"] if each["name"] == "both")
+        _inside(svg, memory_picture({**memory, "plans": [plan]}, plan, summary), panes["memory"])
     if payload["engine"] is not None:
-        _inside(svg, timeline_picture(payload["engine"]["runs"], summary), panes["engine"])
+        runs = [
+            {**run, "strings": [payload["labels"].get(each, each) for each in run["strings"]]}
+            for run in payload["engine"]["runs"]
+        ]
+        _inside(svg, timeline_picture(runs, summary), panes["engine"])
     _pieces(svg, payload, node, panes["what runs"])
     for name, text in payload["missing"].items():
         x, y, width, _ = panes[{"runs": "what runs"}.get(name, name)]
@@ -51,6 +56,15 @@ def picture(payload: Mapping[str, Any], state: Mapping[str, Any], summary: str) 
 Box = tuple[float, float, float, float]
 
 
+def memory_in_program(memory: Mapping[str, Any], labels: Mapping[str, str]) -> dict[str, Any]:
+    """The payload of a memory view whose operations are called as in the program."""
+    graphs = []
+    for graph in memory["graphs"]:
+        names = [labels.get(name, name) for name in graph["steps"]["name"]]
+        graphs.append({**graph, "steps": {**graph["steps"], "name": names}})
+    return {**memory, "graphs": graphs}
+
+
 def _inside(svg: Svg, inner: str, box: Box) -> None:
     """A picture in a box, as large as it fits; its corner and not its middle where it is taller."""
     x, y, width, height = box
@@ -58,6 +72,8 @@ def _inside(svg: Svg, inner: str, box: Box) -> None:
     assert found is not None
     scale = min((width - 12) / float(found[1]), (height - 26) / float(found[2]), 1.0)
     wide, tall = float(found[1]) * scale, float(found[2]) * scale
+    # Styles and arrow heads are those of the outer picture; tooltips need a picture that can be pointed at.
+    inner = re.sub(r"<(style|defs|title)>.*?</\1>", "", inner)
     place = (
         f'x="{x + (width - wide) / 2:.0f}" y="{y + 20:.0f}" width="{wide:.0f}" height="{tall:.0f}"'
     )
@@ -100,7 +116,7 @@ def _numbers(svg: Svg, payload: Mapping[str, Any], node: int | None, box: Box) -
     svg.text(x + 8, y + 70, f"{100 * (zeros or 0):.3g} % are 0{bad}", size=11)
     most = max(bins, default=1)
     for k, count in enumerate(bins):
-        tall = 52 * count / most
+        tall = 42 * count / most
         svg.rect(x + 8 + 12.8 * k, y + height - 28 - tall, 12, tall, "m0")
     svg.text(x + 8, y + height - 10, short("first: " + ", ".join(map(str, first)), 56), "f-dim", 10.5)  # fmt: skip
 
