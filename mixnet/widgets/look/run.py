@@ -16,6 +16,7 @@ from mixnet.engine.variable import Var
 from mixnet.graph.graph import Graph
 from mixnet.graph.node import Entry, Node, ScalarSlot
 from mixnet.ops.schema.stream import STREAM_SPEC
+from mixnet.process.source import known_as
 from mixnet.runtime.interpret.interpreter import runner_of
 from mixnet.widgets.graph.rows import Pictured, specs_of
 from mixnet.widgets.look.numbers import numbers
@@ -69,7 +70,7 @@ class Run:
             source = getattr(node, "source", None)
             engine.push(
                 partial(self._compute, node), reads, [variables[node]], name=names[node],
-                source=None if source is None else f"{source.file}:{source.line}",
+                source=None if source is None else f"{known_as(source.file)}:{source.line}",
             )  # fmt: skip
         for node in {entry.node for entry in self._graph.heads}:
             engine.wait_for_var(variables[node])
