@@ -252,6 +252,53 @@ def test_a_function_of_arrays() -> None:
     assert len({row for piece in view.payload["pieces"] for row in piece["rows"]}) == 3
 
 
+def test_keys_of_jax_are_numbers() -> None:
+    def draw(key: Any, x: Any) -> Any:
+        return jax.random.normal(key, (3,)) + x
+
+    key, x = jax.random.key(3), jnp.ones(3)
+    view = Look(draw, key, x, compile=False)
+    close(view.payload["numbers"][view.payload["graph"]["heads"][0]][0], draw(key, x))
+
+
+def test_a_block_that_is_not_hybrid() -> None:
+    class Plain(gluon.Block):
+        def __init__(self) -> None:
+            super().__init__()
+            self.inner = nn.Dense(3, in_units=2)
+
+        def forward(self, x: Any) -> Any:
+            return self.inner(x) * 2
+
+    net = Plain()
+    net.initialize()
+    x = nd.array([[1.0, 2.0]])
+    view = Look(net, x, compile=False)
+    close(view.payload["numbers"][view.payload["graph"]["heads"][0]][0], net(x).asnumpy())
+
+
+def test_a_function_that_reads_a_value_is_several_programs() -> None:
+    def reads(x: Any) -> Any:
+        y = x * 2
+        return y + 1 if float(y.sum().asscalar()) > 0 else y
+
+    view = Look(reads, nd.ones((2, 3)))
+    assert "2 programs run" in view.payload["missing"]["memory"]
+    names = view.payload["graph"]["names"]
+    computed = {
+        names[row].partition("/")[0] for piece in view.payload["pieces"] for row in piece["rows"]
+    }
+    assert computed == {"segment0", "segment1"}
+
+
+def test_a_recurrent_layer_with_its_states() -> None:
+    layer = mx.gluon.rnn.LSTM(4, input_size=3)
+    layer.initialize()
+    x = nd.array(np.linspace(-1, 1, 30).reshape(5, 2, 3))
+    view = Look(layer, x, layer.begin_state(2), compile=False)
+    close(view.payload["numbers"][view.payload["graph"]["heads"][0]][0], layer(x).asnumpy())
+
+
 # ---- errors ---------------------------------------------------------------------------------------
 
 

@@ -7,8 +7,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-import numpy as np
-
 from mixnet.graph.graph import Graph
 from mixnet.graph.node import Entry
 from mixnet.passes.assign_keys import KEY_SPEC
@@ -36,7 +34,7 @@ class Pictured:
         data: names of variables that are inputs, whatever reads them.
         graph: the graph itself, for what is measured later.
         inputs: shape and dtype of each of its inputs, None where they are not known.
-        values: an array for each input, by name, where all were there already.
+        leaves: of a recorded function the runtime's value for each input.
         scalars: the program's numbers, that scalar slots of its nodes point into.
     """
 
@@ -50,7 +48,7 @@ class Pictured:
     data: frozenset[str] = frozenset()
     graph: Graph | None = None
     inputs: list[Known] | None = None
-    values: dict[str, np.ndarray] | None = None
+    leaves: Sequence[Any] = ()
     scalars: Sequence[float] = ()
 
 

@@ -8,8 +8,6 @@ from collections.abc import Callable, Mapping, Sequence
 from types import FrameType
 from typing import Any
 
-import numpy as np
-
 from mixnet.base import AttributeTypeError, ShapeError
 from mixnet.gluon.block import Block, HybridBlock
 from mixnet.graph.graph import Graph
@@ -121,12 +119,7 @@ def _of_call(
         known = [(leaf.spec.shape, leaf.spec.dtype) for leaf in leaves]
         made = rows_of(graph, specs_of(graph, known), title, "function")
         made.graph, made.inputs, made.scalars = graph, known, program.recorded.scalars
-        if all(leaf.array is not None for leaf in leaves):
-            made.values = {
-                graph.names[node]: np.asarray(leaf.array)
-                for node, leaf in zip(graph.inputs, leaves, strict=True)
-                if node in graph.names
-            }
+        made.leaves = leaves
         for row in made.rows:
             row["device"] = str(program.recorded.context)
         parts.append((made, program.recorded.reason))

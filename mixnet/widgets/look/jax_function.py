@@ -48,10 +48,14 @@ class Primitive(Operator):
     def apply(self, statics: Any, arrays: Any, scalars: Any = ()) -> tuple[Any, ...]:
         """What the equation computes."""
         names = [each for each in self.equation.invars if not isinstance(each, Literal)]
-        values = dict(zip(names, arrays, strict=True))  # an equation may read one array twice
-        return tuple(
-            jax.core.eval_jaxpr(self._program.replace(invars=list(values)), (), *values.values())
-        )
+        # An equation may read one array twice.
+        values = {
+            each: jax.random.wrap_key_data(array) if _is_key(each.aval) else array
+            for each, array in zip(names, arrays, strict=True)
+        }
+        program = self._program.replace(invars=list(values))
+        found = jax.core.eval_jaxpr(program, (), *values.values())
+        return tuple(_plain(each) for each in found)
 
     def num_outputs(self, statics: Any, num_inputs: int = 0) -> int:
         """How many arrays it makes."""
@@ -95,7 +99,7 @@ def pictured(
     constants = [Node(None, name=f"constant {i}") for i in range(len(closed.consts))]
     heads = reading.run(closed, [Entry(node) for node in (*constants, *variables)], "")
     graph = Graph(tuple(heads), (*constants, *variables))
-    arrays = [np.asarray(each) for each in (*closed.consts, *(leaf for _, leaf in leaves))]
+    arrays = [np.asarray(_plain(each)) for each in (*closed.consts, *(leaf for _, leaf in leaves))]
     known: list[Known] = [_spec(each.aval) for each in (*closed.jaxpr.constvars, *closed.jaxpr.invars)]  # fmt: skip
     made = rows_of(graph, specs_of(graph, known), title, "function")
     made.graph, made.inputs = graph, known
@@ -172,11 +176,20 @@ def _names(paths: Sequence[Any], function: Callable[..., Any]) -> list[str]:
     return found
 
 
+def _is_key(value: Any) -> bool:
+    """Whether it is a key of jax.random, which has no dtype of NumPy's."""
+    return bool(jax.dtypes.issubdtype(getattr(value, "dtype", np.float32), jax.dtypes.prng_key))
+
+
+def _plain(array: Any) -> Any:
+    """An array as it is, a key as its numbers."""
+    return jax.random.key_data(array) if _is_key(array) else array
+
+
 def _spec(aval: Any) -> Known:
-    try:
-        return tuple(aval.shape), np.dtype(aval.dtype)
-    except TypeError:  # keys of jax.random
+    if _is_key(aval):
         return (*aval.shape, 2), np.dtype("uint32")
+    return tuple(aval.shape), np.dtype(aval.dtype)
 
 
 def _attributes(equation: Any) -> dict[str, str]:

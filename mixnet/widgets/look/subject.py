@@ -161,7 +161,14 @@ def _of_block(
     if not all(isinstance(each, NDArray) and hasattr(each, "_spec") for each in leaves):
         notes.append("Shapes were given, no arrays: nothing runs.")
         return subject
-    complete(block, inputs if loss is None else inputs[:-1])
+    try:
+        complete(block, inputs if loss is None else inputs[:-1])
+    except AttributeTypeError as error:  # a recurrent layer that was called without its states
+        notes.append(
+            f"Only the graph is known: {str(error).rstrip('.')}. A recurrent layer takes its states too, as of "
+            f"begin_state()."
+        )
+        return subject
     arrays = dict(zip(sorted(made.data, key=_number), leaves, strict=False))
     for block_ in (block, loss):
         for each in block_.collect_params().values() if isinstance(block_, HybridBlock) else ():
@@ -206,11 +213,16 @@ def _of_function(
 ) -> Subject:  # fmt: skip
     made = pictured(function, inputs, train, None, named, boundary)
     subject = Subject(made, function)
+    if made.error is None:
+        subject.staged = lambda: stages(function, *inputs, train=train or None, run=False, **named)
     if made.graph is not None and made.inputs is not None:
         graph, known = made.graph, made.inputs
-        subject.values = made.values
+        subject.values = {
+            graph.names[node]: NDArray._wrap(leaf).asnumpy()
+            for node, leaf in zip(graph.inputs, made.leaves, strict=True)
+            if node in graph.names
+        }
         subject.memory = lambda: payload_of(_Planned(made.title, graph, known), False)  # type: ignore[arg-type]
-        subject.staged = lambda: stages(function, *inputs, train=train or None, run=False, **named)
     return subject
 
 

@@ -6,7 +6,7 @@ import sys
 from collections.abc import Iterable
 from typing import Any
 
-from mixnet.base import MXNetError, ShapeError
+from mixnet.base import MXNetError
 from mixnet.units import count_text, size_text, time_text
 from mixnet.widgets.graph.attributes import program_names
 from mixnet.widgets.graph.payload import Reader, payload_of
@@ -162,9 +162,8 @@ class Look(View):
 
 def _ran(subject: Subject, missing: dict[str, str]) -> Run | None:
     if subject.values is None:
-        missing["engine"] = (
-            "Nothing ran: not every input has an array. Pass arrays in place of shapes."
-        )
+        shapes = "Nothing ran: not every input has an array. Pass arrays in place of shapes."
+        missing["engine"] = shapes if subject.memory is not None else _unknown(subject)
         return None
     try:
         return Run(subject.made, subject.values)
@@ -178,12 +177,12 @@ def _ran(subject: Subject, missing: dict[str, str]) -> Run | None:
 
 
 def _memory(subject: Subject, missing: dict[str, str]) -> dict[str, Any] | None:
-    missing["memory"] = "The shapes of some arrays are not known."
+    missing["memory"] = _unknown(subject)
     if subject.memory is None:
         return None
     try:
         found = subject.memory()
-    except ShapeError as error:
+    except MXNetError as error:
         missing["memory"] = str(error).strip().splitlines()[0]
         return None
     del missing["memory"]
@@ -192,12 +191,18 @@ def _memory(subject: Subject, missing: dict[str, str]) -> dict[str, Any] | None:
 
 def _pieces(subject: Subject, missing: dict[str, str]) -> list[Piece]:
     made = subject.made
+    if subject.staged is not None:
+        return pieces_of_stages(made, subject.staged())
     if made.graph is None or made.inputs is None:
-        missing["runs"] = "The shapes of some arrays are not known."
+        missing["runs"] = _unknown(subject)
         return []
-    if subject.staged is None:
-        return pieces_of_graph(made, made.graph, made.inputs)
-    return pieces_of_stages(made, subject.staged())
+    return pieces_of_graph(made, made.graph, made.inputs)
+
+
+def _unknown(subject: Subject) -> str:
+    """Why there is no single graph whose shapes are all known."""
+    notes = [*subject.notes, *subject.made.notes]
+    return notes[-1] if notes else "The shapes of some arrays are not known."
 
 
 def _both(memory: dict[str, Any]) -> dict[str, Any]:
