@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import typing
 
 from mixnet.distributed.job import Job as Job
@@ -10,18 +11,32 @@ from mixnet.distributed.job import WorkerLostError as WorkerLostError
 from mixnet.distributed.job import find_job as find_job
 
 if typing.TYPE_CHECKING:
+    from mixnet.distributed.measuring import Measured as Measured
+    from mixnet.distributed.measuring import MeasuredStep as MeasuredStep
+    from mixnet.distributed.measuring import MeasureError as MeasureError
+    from mixnet.distributed.measuring import measure as measure
     from mixnet.distributed.processes import World as World
     from mixnet.distributed.processes import world as world
 
 
-def __getattr__(name: str) -> typing.Any:
-    # A scheduler imports this package, and starts before the rest of mixnet is loaded.
-    if name in ("World", "world"):
-        from mixnet.distributed import processes
+# A scheduler imports this package, and starts before the rest of mixnet is loaded.
+_LATER = {
+    "World": "processes",
+    "world": "processes",
+    "Measured": "measuring",
+    "MeasuredStep": "measuring",
+    "MeasureError": "measuring",
+    "measure": "measuring",
+}
 
-        return getattr(processes, name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+def __getattr__(name: str) -> typing.Any:
+    if name not in _LATER:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    made = getattr(importlib.import_module(f"{__name__}.{_LATER[name]}"), name)
+    globals()[name] = made
+    return made
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), "World", "world"})
+    return sorted({*globals(), *_LATER})

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import threading
 import zlib
+from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -62,10 +63,11 @@ class Agreement:
         self._taken: dict[int, Description] = {}  # by number, those that were not asked about
         self._asked: set[int] = set()  # by others, not reached here yet
         self._agreed: set[int] = set()
+        self._unsaid: deque[dict[str, Any]] = deque()  # questions on their way to the scheduler
         self.difference: DisagreementError | None = None
 
     def note(self, description: Description) -> int:
-        """Enter the next exchange of this process.
+        """Enter the next exchange of this process. Sends nothing: ``speak`` does, once the caller holds no lock.
 
         Returns:
             its number for ``wait``; 0 if there is nothing to wait for.
@@ -81,9 +83,18 @@ class Agreement:
                 is_asked = self._take(number, description)
             else:
                 self._successors[previous] = description if known is missing else None
-        if not is_known or is_asked:
-            self._say(ask=description.message(number))
+            if not is_known or is_asked:
+                self._unsaid.append(description.message(number))
         return 0 if is_known else number
+
+    def speak(self) -> None:
+        """Send the questions that were noted. May wait for the network."""
+        while self._unsaid:
+            try:
+                message = self._unsaid.popleft()
+            except IndexError:  # another thread was faster
+                return
+            self._say(ask=message)
 
     def _take(self, number: int, description: Description) -> bool:
         """Enter an exchange that is not asked about here; whether others ask about it."""
@@ -97,6 +108,7 @@ class Agreement:
         Raises:
             DisagreementError: they have not.
         """
+        self.speak()  # whoever noted them may have been interrupted
         with self._changed:
             while number and number not in self._agreed and not is_over():
                 if self.difference is not None:

@@ -91,7 +91,7 @@ class World:
 
         Args:
             exchange: gets one flat array for each row, and returns as many of the same shapes.
-            rows: values of one dtype, of the same shapes in every row and every process.
+            rows: values of one dtype, of the same shapes in every process, as many in every row.
             priority: of the task.
             name: shown in timelines.
             labels: what the values are called in all processes, such as their keys.
@@ -115,7 +115,7 @@ class World:
             exchange: gets the arrays in their shape.
             values: of one shape and dtype.
         """
-        shaped = _Shaped(exchange, values[0].spec.shape)
+        shaped = Shaped(exchange, tuple(value.spec.shape for value in values))
         return self.exchange(shaped, [[value] for value in values], 0, name)[0][0]
 
     def gather(self, data: np.ndarray) -> np.ndarray:
@@ -176,11 +176,13 @@ class World:
     ) -> list[Any]:
         host = [np.asarray(array) for array in arrays]
         rows = [host[i : i + count] for i in range(0, len(host), count)]
-        places, size = _places(rows[0])
-        found = self.run(exchange, [_flat(row, places, size) for row in rows])
+        places = [_places(row) for row in rows]
+        found = self.run(
+            exchange, [_flat(row, *place) for row, place in zip(rows, places, strict=True)]
+        )
         made = []
         for i, (array, spec) in enumerate(zip(host, specs, strict=True)):
-            start = places[i % count]
+            start = places[i // count][0][i % count]
             part = found[i // count][start : start + array.size].reshape(array.shape)
             made.append(adopt(part, spec.context).array)
         return made
@@ -249,11 +251,14 @@ class World:
             elif seconds > _PATIENCE and begun and (reason := self._why_over()) is not None:
                 begun[0](reason)
 
-        with self._ordering:  # numbers go up in the order of pushing
+        # Numbers go up in the order of pushing. Under this lock nothing is sent, and nothing waits but the naive
+        # engine, which runs what is pushed before anything else: then threads take turns.
+        with self._ordering:
             number = agreement.note(description)
             current.engine.push_async(
                 start, reads, (*writes, self.wire), "communication", priority, name, asked
             )
+        agreement.speak()
 
     def _is_over(self) -> bool:
         return self.member.lost is not None or bool(self.member.left)
@@ -280,11 +285,12 @@ class World:
             WorkerLostError: another process has ended.
         """
         self.check()
-        size = len(arrays[0]) * self.size
         try:
             with jax.enable_x64(True):
                 whole = [
-                    jax.make_array_from_callback((size,), self._sharding, partial(_given, array))
+                    jax.make_array_from_callback(
+                        (len(array) * self.size,), self._sharding, partial(_given, array)
+                    )
                     for array in arrays
                 ]
                 results = _program(exchange, self._sharding)(*whole)
@@ -353,16 +359,20 @@ def _given(array: np.ndarray, index: Any) -> np.ndarray:
 
 
 @dataclass(frozen=True)
-class _Shaped:
-    """An exchange of arrays of a shape as one of flat arrays, which may be longer."""
+class Shaped:
+    """An exchange of arrays of some shapes as one of flat arrays, which may be longer."""
 
     exchange: Exchange
-    shape: tuple[int, ...]
+    shapes: tuple[tuple[int, ...], ...]
 
     def __call__(self, arrays: Sequence[Any]) -> tuple[Any, ...]:
-        size = math.prod(self.shape)
-        made = self.exchange([each[:size].reshape(self.shape) for each in arrays])
-        return tuple(jnp.pad(each.ravel(), (0, len(arrays[0]) - size)) for each in made)
+        """What a process does."""
+        parts = [
+            each[: math.prod(shape)].reshape(shape)
+            for each, shape in zip(arrays, self.shapes, strict=True)
+        ]
+        made = zip(self.exchange(parts), arrays, strict=True)
+        return tuple(jnp.pad(each.ravel(), (0, len(flat) - each.size)) for each, flat in made)
 
 
 def sums(arrays: Sequence[Any]) -> tuple[Any, ...]:

@@ -134,6 +134,14 @@ class Trainer:
             return
         if self._compression_params:
             store.set_gradient_compression(self._compression_params)  # type: ignore[attr-defined]
+        if self._distributed and "async" in store.type:
+            if on_store is False:
+                raise AttributeValueError(
+                    f"Please set update_on_kvstore=True when training in async mode: the servers of a store of type "
+                    f"{store.type!r} keep the weights and update them as gradients come, no sum of all workers goes "
+                    f"back. Leave update_on_kvstore out, or take 'dist_sync'."
+                )
+            on_store = True
         capable = store.is_capable(KVStoreBase.OPTIMIZER)
         if on_store is None:
             on_store = capable and self._is_better_on_store(wanted)

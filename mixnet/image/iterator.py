@@ -138,55 +138,26 @@ class ImageIter(DataIter):
             raise CheckError("ImageIter needs path_imgrec, path_imglist or a list imglist.")
         if dtype not in ("int32", "float32", "int64", "float64"):
             raise CheckError(f"{dtype} label not supported")
-        name = self.__class__.__name__
         self.imgrec: Any = None
         self.imgidx: list[Any] | None = None
         self.imglist: dict[Any, tuple[Any, str]] | None = None
         self.seq: list[Any] | None = None
-        if path_imgrec:
-            logging.info("%s: loading recordio %s...", name, path_imgrec)
-            if path_imgidx:
-                self.imgrec = MXIndexedRecordIO(path_imgidx, path_imgrec, "r")
-                self.imgidx = list(self.imgrec.keys)
-            else:
-                self.imgrec = MXRecordIO(path_imgrec, "r")
-        if path_imglist:
-            logging.info("%s: loading image list %s...", name, path_imglist)
-            self.imglist = {
-                key: (array(labels), path)
-                for key, (labels, path) in read_image_list(path_imglist).items()
-            }
-            self.seq = list(self.imglist)
-        elif isinstance(imglist, list):
-            logging.info("%s: loading image list...", name)
-            self.imglist = {
-                str(i): (array(_labels_of(entry), dtype=dtype), entry[-1])
-                for i, entry in enumerate(imglist, 1)
-            }
-            self.seq = list(self.imglist)
-        elif self.imgidx is not None:
-            self.seq = self.imgidx
+        self._open_records(path_imgrec, path_imgidx)
+        self._read_list(path_imglist, imglist, dtype)
         self.path_root = path_root
         self.check_data_shape(data_shape)
         self.provide_data: list[tuple[str, tuple[int, ...]]] = [
             (data_name, (batch_size, *data_shape))
         ]
-        labels: tuple[int, ...] = (batch_size,)
-        if label_width > 1:
-            labels = (batch_size, label_width)
-        self.provide_label = [(label_name, labels)]
+        labels = (batch_size, label_width) if label_width > 1 else (batch_size,)
+        self.provide_label: list[tuple[str, tuple[int, ...]]] = [(label_name, labels)]
         self.batch_size = batch_size
         self.data_shape = data_shape
         self.label_width = label_width
         self.shuffle = shuffle
-        if num_parts > 1 or shuffle:
-            if self.seq is None:
-                raise CheckError("Shuffling and parts of a record file need path_imgidx.")
-        if num_parts > 1:
-            if not 0 <= part_index < num_parts:
-                raise CheckError(f"part_index {part_index} is not below num_parts {num_parts}.")
-            size = len(self.seq or ()) // num_parts
-            self.seq = (self.seq or [])[part_index * size : (part_index + 1) * size]
+        if (num_parts > 1 or shuffle) and self.seq is None:
+            raise CheckError("Shuffling and parts of a record file need path_imgidx.")
+        self._take_part(part_index, num_parts)
         self.auglist: Any = CreateAugmenter(data_shape, **kwargs) if aug_list is None else aug_list
         self.cur = 0
         self.last_batch_handle = last_batch_handle
@@ -194,6 +165,39 @@ class ImageIter(DataIter):
         self._ended = False
         self._rest: tuple[np.ndarray, np.ndarray] | None = None
         self.reset()
+
+    def _open_records(self, path: str | None, index: str | None) -> None:
+        if not path:
+            return
+        logging.info("%s: loading recordio %s...", self.__class__.__name__, path)
+        if index:
+            self.imgrec = MXIndexedRecordIO(index, path, "r")
+            self.imgidx = list(self.imgrec.keys)
+        else:
+            self.imgrec = MXRecordIO(path, "r")
+
+    def _read_list(self, path: str | None, entries: Any, dtype: Any) -> None:
+        """Labels and files by key; without a list the order is that of the record file's index."""
+        if path:
+            logging.info("%s: loading image list %s...", self.__class__.__name__, path)
+            self.imglist = {
+                key: (array(labels), file) for key, (labels, file) in read_image_list(path).items()
+            }
+        elif isinstance(entries, list):
+            logging.info("%s: loading image list...", self.__class__.__name__)
+            self.imglist = {
+                str(i): (array(_labels_of(entry), dtype=dtype), entry[-1])
+                for i, entry in enumerate(entries, 1)
+            }
+        self.seq = self.imgidx if self.imglist is None else list(self.imglist)
+
+    def _take_part(self, part_index: int, num_parts: int) -> None:
+        if num_parts <= 1:
+            return
+        if not 0 <= part_index < num_parts:
+            raise CheckError(f"part_index {part_index} is not below num_parts {num_parts}.")
+        size = len(self.seq or ()) // num_parts
+        self.seq = (self.seq or [])[part_index * size : (part_index + 1) * size]
 
     # ---- epochs ---------------------------------------------------------------------------------
 

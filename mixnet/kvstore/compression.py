@@ -11,6 +11,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from mixnet.base import AttributeValueError, DTypeError, MXNetError
+from mixnet.kvstore.power_sgd import PowerSGD
 from mixnet.ops.schema.over_devices import AXIS
 from mixnet.runtime.devices.collective import gather
 from mixnet.runtime.value.value import Spec
@@ -133,7 +134,15 @@ class Half:
         return (*found, *residuals)
 
 
-Compression = TwoBit | OneBit | Half
+OfEachValue = TwoBit | OneBit | Half
+"""Compressions that treat each value by itself, so that several arrays may travel as one."""
+
+Compression = OfEachValue | PowerSGD
+
+
+def kept_shapes(how: Compression, shape: Sequence[int]) -> tuple[tuple[int, ...], ...] | None:
+    """Shapes of what a compression keeps of an array from push to push, the residual first; None: it leaves the array as it is."""
+    return how.kept(shape) if isinstance(how, PowerSGD) else (tuple(shape),)
 
 
 def _exchanged(how: TwoBit | OneBit, arrays: Sequence[Any]) -> tuple[Any, ...]:
@@ -170,20 +179,27 @@ def compression(parameters: Mapping[str, Any]) -> Compression:
     """The compression that ``{'type': '2bit', 'threshold': 0.5}`` asks for.
 
     Raises:
-        MXNetError: the type is missing or unknown, or the threshold is not above 0.
+        MXNetError: the type is missing or unknown, the threshold is not above 0, or the rank is no whole number above 0.
     """
     kind = parameters.get("type")
     if kind is None:
         raise MXNetError("Gradient compression needs a type: {'type': '2bit', 'threshold': 0.5}.")
     if kind in _HALVES:
         return Half(_HALVES[kind])
+    if kind == "powersgd":
+        rank = parameters.get("rank", 4)
+        if isinstance(rank, bool) or not str(rank).isdigit() or int(rank) < 1:
+            raise AttributeValueError(
+                f"rank={rank!r}: PowerSGD takes a whole number of columns from 1, as {{'type': 'powersgd', 'rank': 4}}."
+            )
+        return PowerSGD(int(rank))
     threshold = float(parameters.get("threshold", 0.5))
     if kind == "1bit":
         return OneBit(threshold)
     if kind != "2bit":
         raise AttributeValueError(
-            f"Unknown type for gradient compression {kind}; take {{'type': '2bit'}}, '1bit', 'fp16' or "
-            f"'bf16'."
+            f"Unknown type for gradient compression {kind}; take {{'type': '2bit'}}, '1bit', 'fp16', 'bf16' "
+            f"or 'powersgd'."
         )
     if not threshold > 0:
         raise AttributeValueError(f"threshold={threshold:g}: threshold must be greater than 0.")

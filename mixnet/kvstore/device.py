@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from mixnet.context import Context
-from mixnet.kvstore.compression import Compression, check_compressible
+from mixnet.kvstore.compression import Compression, check_compressible, kept_shapes
 from mixnet.kvstore.local import Key, LocalStore, _plain
 from mixnet.kvstore.steps import StepsInOne
 from mixnet.ndarray.create import zeros
@@ -26,7 +26,7 @@ class DeviceStore(LocalStore):
         self._homes: dict[Key, Context] = {}
         self._kept: dict[Context, int] = {}  # elements of the large values on a context
         self._compression: Compression | None = None
-        self._residuals: dict[Key, list[Value]] = {}
+        self._residuals: dict[Key, list[list[Value]]] = {}
         self._steps: StepsInOne = StepsInOne(self)
 
     def compress(self, how: Compression) -> None:
@@ -72,15 +72,18 @@ class DeviceStore(LocalStore):
     def _compressed_sum(self, key: Key, group: list[Value], priority: int) -> list[Value]:
         assert self._compression is not None
         check_compressible(key, group[0].spec)
-        residuals = self._residuals.get(key)
-        if residuals is None or [r.spec for r in residuals] != [v.spec for v in group]:
-            residuals = [_zeros(value) for value in group]
-        sums, self._residuals[key] = run_on_mesh(
-            self._compression, [group, residuals], priority, "compressed all-reduce"
+        shapes = kept_shapes(self._compression, group[0].spec.shape)
+        if shapes is None:
+            return all_reduce([group], priority)[0] if len(group) > 1 else group
+        kept = self._residuals.get(key)
+        if kept is None or [each.spec for each in kept[0]] != [each.spec for each in group]:
+            kept = [[_zeros(value, shape) for value in group] for shape in shapes]
+        sums, *self._residuals[key] = run_on_mesh(
+            self._compression, [group, *kept], priority, "compressed all-reduce"
         )
         return sums
 
 
-def _zeros(value: Value) -> Any:
-    spec = value.spec
-    return zeros(spec.shape, spec.context, spec.dtype)._read()
+def _zeros(value: Value, shape: Sequence[int]) -> Any:
+    """Zeros of a shape, of the dtype and where a value is."""
+    return zeros(tuple(shape), value.spec.context, value.spec.dtype)._read()

@@ -17,12 +17,13 @@ import numpy as np
 from mixnet.autograd.scope import RecordingScope
 from mixnet.base import MXNetError, ShapeError
 from mixnet.context import Context
-from mixnet.distributed.processes import Copies, World, buckets, gathered, sums, world
+from mixnet.distributed.processes import Copies, Shaped, World, buckets, gathered, sums, world
 from mixnet.engine.current import current
 from mixnet.engine.variable import Var
-from mixnet.kvstore.compression import Compression, check_compressible
+from mixnet.kvstore.compression import Compression, check_compressible, kept_shapes
 from mixnet.kvstore.device import DeviceStore, _zeros
 from mixnet.kvstore.local import Key, LocalStore, _moved
+from mixnet.kvstore.power_sgd import PowerSGD
 from mixnet.kvstore.steps import StepsInOne, StepsOverProcesses
 from mixnet.ndarray.ndarray import NDArray
 from mixnet.ndarray.sparse_array import RowSparseNDArray, host_indices, sum_of_rows
@@ -112,7 +113,9 @@ class OverProcesses(InJob):
     def __init__(self) -> None:
         super().__init__()
         self._sent_as: Compression | None = None
-        self._kept_back: dict[Key, Value] = {}  # residuals of the compression
+        self._kept_back: dict[
+            Key, list[Value]
+        ] = {}  # residuals of the compression, and what else it keeps
         self._rows: dict[Key, list[RowsOfAll]] = {}  # pushed, not in the stored value yet
         self._steps: StepsInOne = StepsOverProcesses(self, self.world)
 
@@ -168,26 +171,50 @@ class OverProcesses(InJob):
         found: dict[Key, list[Value]] = {}
         for bucket in buckets(values):
             row, names = [values[i] for i in bucket], [keys[i] for i in bucket]
-            if self._sent_as is None:
-                (made,) = self.world.exchange(sums, [row], priority, "all-reduce", names)
-            else:
-                made = self._compressed(self._sent_as, names, row, priority)
+            made = self._sent(names, row, priority)
             found.update((key, [value]) for key, value in zip(names, made, strict=True))
         return [found[key] for key in groups]
+
+    def _sent(self, keys: Sequence[Key], row: list[Value], priority: int) -> list[Value]:
+        """Sums over all processes of what this one has, of a bucket of keys."""
+        how = self._sent_as
+        if how is None:
+            return self.world.exchange(sums, [row], priority, "all-reduce", keys)[0]
+        for key, value in zip(keys, row, strict=True):
+            check_compressible(key, value.spec)
+        if not isinstance(how, PowerSGD):
+            return self._compressed(how, keys, row, priority)
+        made: dict[Key, Value] = {}
+        plain = []
+        for key, value in zip(keys, row, strict=True):
+            if how.kept(value.spec.shape) is None:
+                plain.append((key, value))
+            else:  # its shape matters, so it travels by itself
+                made[key] = self._compressed(how, [key], [value], priority)[0]
+        if plain:
+            names, rest = [key for key, _ in plain], [value for _, value in plain]
+            (found,) = self.world.exchange(sums, [rest], priority, "all-reduce", names)
+            made.update(zip(names, found, strict=True))
+        return [made[key] for key in keys]
 
     def _compressed(
         self, how: Compression, keys: Sequence[Key], row: list[Value], priority: int
     ) -> list[Value]:
-        residuals = []
+        before = []
         for key, value in zip(keys, row, strict=True):
-            check_compressible(key, value.spec)
             kept = self._kept_back.get(key)
-            residuals.append(
-                kept if kept is not None and kept.spec is value.spec else _zeros(value)
-            )
+            if kept is None or kept[0].spec is not value.spec:
+                shapes = kept_shapes(how, value.spec.shape)
+                assert shapes is not None  # else it is not sent compressed
+                kept = [_zeros(value, shape) for shape in shapes]
+            before.append(kept)
         name = f"{how} all-reduce"
-        made, rest = self.world.exchange(how, [row, residuals], priority, name, keys)
-        self._kept_back.update(zip(keys, rest, strict=True))
+        rows = [row, *map(list, zip(*before, strict=True))]
+        exchange: Any = how
+        if isinstance(how, PowerSGD):
+            exchange = Shaped(how, tuple(each[0].spec.shape for each in rows))
+        made, *rest = self.world.exchange(exchange, rows, priority, name, keys)
+        self._kept_back.update(zip(keys, map(list, zip(*rest, strict=True)), strict=True))
         return made
 
     def merge(self, groups: Mapping[Key, Sequence[NDArray]], priority: int) -> dict[Key, NDArray]:

@@ -14,7 +14,7 @@ import numpy as np
 
 from mixnet import config
 from mixnet.autograd.scope import RecordingScope
-from mixnet.base import MXNetError
+from mixnet.base import AttributeValueError, MXNetError
 from mixnet.engine.current import current
 from mixnet.engine.variable import Var
 from mixnet.kvstore.compression import Compression, check_compressible
@@ -22,6 +22,7 @@ from mixnet.kvstore.device import DeviceStore
 from mixnet.kvstore.dist import InJob
 from mixnet.kvstore.local import Key, LocalStore, Updater
 from mixnet.kvstore.messages import dumps, loads
+from mixnet.kvstore.power_sgd import PowerSGD
 from mixnet.kvstore.servers import Servers, servers
 from mixnet.kvstore.shard import Rows, Words
 from mixnet.ndarray.create import array
@@ -224,7 +225,16 @@ class AsyncStore(InJob, LocalStore):
             self._tell("command", dict.fromkeys(range(self._servers.count), (head, body)))
 
     def compress(self, how: Compression) -> None:
-        """Send gradients compressed from now on."""
+        """Send gradients compressed from now on.
+
+        Raises:
+            MXNetError: the compression is a sum over all workers.
+        """
+        if isinstance(how, PowerSGD):
+            raise AttributeValueError(
+                "PowerSGD sums what workers send, and servers take the gradient of one worker after the other. Take "
+                "'2bit', '1bit', 'fp16' or 'bf16' with 'dist_async', or PowerSGD with 'dist_sync'."
+            )
         self._how = how
         self._tell("decode", dict.fromkeys(range(self._servers.count), how))
 

@@ -204,8 +204,11 @@ class KVStore(KVStoreBase):
     def set_gradient_compression(self, compression_params: Mapping[str, Any]) -> None:
         """Send what is pushed compressed: ``{'type': '2bit', 'threshold': 0.5}``.
 
-        Each device sends ``+threshold``, ``-threshold`` or 0 for every value, and keeps the
-        difference for the next push.
+        Each device sends less than the gradient, and keeps the difference for the next push.
+
+        Args:
+            compression_params: ``type`` is ``2bit`` (``+threshold``, ``-threshold`` or 0 for every value), ``1bit`` (+1 or
+                -1), ``fp16``, ``bf16``, or ``powersgd`` (two thin matrices of ``rank`` columns, 4 by default).
 
         Raises:
             MXNetError: the store merges on the host, or there is no such compression.

@@ -28,8 +28,9 @@ def correlation(label, pred):
     return jnp.stack([jnp.clip(found, -1, 1), jnp.float64(1)])
 
 
-def _spread(values: Any, count: Any, mean: Any, squares: Any, numbers: Any) -> tuple[Any, Any, Any]:
+def _spread(values: Any, moments: Any, numbers: Any) -> tuple[Any, Any, Any]:
     """Count, mean and sum of squared differences with further values. Source: Welford, 1962."""
+    count, mean, squares = moments
     count = count + len(values)
     before = values - mean
     mean = mean + numbers.sum(before / count)
@@ -40,8 +41,8 @@ def _spread(values: Any, count: Any, mean: Any, squares: Any, numbers: Any) -> t
 def further(label, pred, state):
     """The state with a batch: number, mean and squares of labels, of predictions, and products."""
     x, y = (each.reshape(-1).astype(jnp.float64) for each in (label, pred))
-    labels = _spread(x, *state[:3], jnp)
-    preds = _spread(y, *state[3:6], jnp)
+    labels = _spread(x, state[:3], jnp)
+    preds = _spread(y, state[3:6], jnp)
     # The mean of the labels after, of the predictions before: the sum of products is then exact.
     products = state[6] + jnp.sum((x - labels[1]) * (y - state[4]))
     return jnp.stack([*labels, *preds, products])
@@ -90,7 +91,7 @@ class PearsonCorrelation(EvalMetric):
             aggregate: the three before.
         """
         count, mean, squares = aggregate
-        return _spread(new_values, count, mean, squares, np)
+        return _spread(new_values, (count, mean, squares), np)
 
     def update_cov(self, label: Any, pred: Any) -> None:
         """Add the products of differences from the means of labels and predictions."""

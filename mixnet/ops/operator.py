@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from mixnet.ops.schema.dtypes import SAME, Dtypes
+
 if TYPE_CHECKING:
     from mixnet.ops.schema.attributes import Attribute
     from mixnet.ops.schema.over_devices import OverDevices
@@ -56,6 +58,7 @@ class Operator:
     """The operator whose gradient it is."""
     row_gradient: Any = None
     storage: Storage | None = None
+    dtypes: Dtypes = SAME
     flops: int | None = None
     """Floating point operations for each element of the first input; None for one for each element written."""
     flops_rule: FlopsRule | None = None

@@ -25,6 +25,7 @@ from mixnet.ops.schema.attributes import (
     missing,
     with_ranges,
 )
+from mixnet.ops.schema.dtypes import SAME, Dtypes
 from mixnet.ops.schema.over_devices import Exchange, OverDevices
 from mixnet.ops.schema.storage import Storage
 from mixnet.ops.schema.stream import advanced, key_at
@@ -91,6 +92,7 @@ class Op(Operator):
             elements; by default one for each element written. ``set_flops`` says more.
         precision: what it wants its floating-point inputs in under mixed precision: ``low`` for half
             precision, ``full`` for float32, ``widest`` for the widest among them; None for what comes.
+        dtypes: which arrays and outputs have a dtype of their own; by default all share one.
         initializers: how parameters start that a symbol makes by itself, as ``Initializer.dumps``
             says it, where that does not follow from their names.
     """
@@ -123,6 +125,7 @@ class Op(Operator):
         keeps_outputs: bool = False,
         flops: int | None = None,
         precision: Literal["low", "full", "widest"] | None = None,
+        dtypes: Dtypes = SAME,
         initializers: Mapping[str, str] | None = None,
     ):
         super().__init__()
@@ -149,6 +152,7 @@ class Op(Operator):
         self.keeps_outputs = keeps_outputs
         self.flops = flops
         self.precision = precision
+        self.dtypes = dtypes
         self.initializers = dict(initializers or {})
         self._outputs, self._visible, self._arguments = outputs, visible, arguments
         self._check = check

@@ -18,7 +18,7 @@ from mixnet.ops.schema.attributes import numbers
 from mixnet.ops.schema.stream import STREAM_SPEC
 from mixnet.ops.tracing.shape_free import common_shape, form_of
 from mixnet.ops.tracing.traced import MOST_TRACES, traced
-from mixnet.passes.infer_dtype import infer_node_dtypes, usual_dtype
+from mixnet.passes.infer_dtype import infer_node_dtypes
 
 Shape = tuple[int, ...]
 _SAME_SHAPE = (
@@ -343,7 +343,7 @@ class Inference:
 
     def _outputs(self, node: Node) -> list[tuple[Shape, np.dtype]]:
         """Shapes and dtypes of the outputs of a node whose inputs' shapes are known."""
-        usual = usual_dtype(node)
+        usual = np.dtype(node.op.dtypes.usual)
         structs = [
             (tuple(self.shapes[e]), self.dtypes.get(e) or self.default_dtype or usual)
             for e in node.inputs
@@ -369,7 +369,7 @@ class Inference:
 
     def _forward_open(self, node: Node) -> None:
         """Outputs where some extents of the inputs are unknown."""
-        usual = usual_dtype(node)
+        usual = np.dtype(node.op.dtypes.usual)
         dtypes = [self.dtypes.get(e) or self.default_dtype or usual for e in node.inputs]
         key = [STREAM_SPEC] if node.op.takes_key else []
 

@@ -105,60 +105,26 @@ def lifetimes(graph: Graph, inputs: Sequence[Known]) -> Schedule:
     specs: dict[Entry, Known] = {
         Entry(node): spec for node, spec in zip(graph.inputs, inputs, strict=True)
     }
-    kinds = {Entry(node): "argument" for node in graph.inputs}
-    first_gradient = graph.num_outputs + len(graph.states)
-    for number in reversed(range(len(graph.heads))):  # what is an output too is placed as one
-        kind = "gradient" if number >= first_gradient else "state"
-        kinds[graph.heads[number]] = "output" if number < graph.num_outputs else kind
-    for number in graph.states:
-        kinds[Entry(graph.inputs[number])] = "state"
-    nodes = [node for node in graph.nodes if not node.is_variable]
-    for node in nodes:  # states that stay as they are when predicting
-        if isinstance(node.op, Op) and node.op.states:
-            for place in node.op.written(node.statics, len(node.inputs)):
-                if node.inputs[place].node.is_variable:
-                    kinds[node.inputs[place]] = "state"
-    arrays: dict[Entry, Array] = {}
-    made: dict[Array, int] = {}
-    readers: dict[Array, list[int]] = {}
-
-    taken: dict[str, int] = {}
-
-    def unique(name: str) -> str:
-        taken[name] = taken.get(name, 0) + 1
-        return name if taken[name] == 1 else f"{name}#{taken[name]}"
-
-    def add(node: Node, own: str, index: int, count: int, step: int) -> Array:
-        entry = Entry(node, index)
-        shape, dtype = specs[entry]
-        name = own if count == 1 else f"{own}[{index}]"
-        kind = kinds.get(entry, "internal")
-        array = Array(name, own, index, shape, np.dtype(dtype), kind, step, step)
-        readers[array] = []
-        arrays[entry] = array
-        return array
-
+    arrays = _Arrays(specs, _kinds(graph))
     for node in graph.inputs:
-        kinds[Entry(node)] = "state" if kinds[Entry(node)] == "state" else "argument"
-        add(node, unique(node.name), 0, 1, 0)
+        arrays.add(node, arrays.unique(node.name), 0, 1, 0)
     steps: list[ScheduledStep] = []
-    for number, node in enumerate(nodes):
-        given = [specs[entry] for entry in node.inputs]
-        flow = program(node.op, node.statics, given, len(node.scalars))
+    for number, node in enumerate(node for node in graph.nodes if not node.is_variable):
+        known = [specs[entry] for entry in node.inputs]
+        flow = program(node.op, node.statics, known, len(node.scalars))
         reads = {
-            place: arrays[entry] for place, entry in enumerate(node.inputs) if place in flow.reads
+            place: arrays.of[entry]
+            for place, entry in enumerate(node.inputs)
+            if place in flow.reads
         }
         for array in reads.values():
-            readers[array].append(number)
-        before = 0
-        for array in (arrays[entry] for entry in node.inputs):
-            if array in made:
-                before |= steps[made[array]].before | 1 << made[array]
+            arrays.readers[array].append(number)
+        before = arrays.steps_before(node, steps)
         count = len(flow.outputs)
         specs.update((Entry(node, i), flow.specs[v]) for i, v in enumerate(flow.outputs))
-        name = unique(node.name)
-        writes = tuple(add(node, name, index, count, number) for index in range(count))
-        made.update(dict.fromkeys(writes, number))
+        name = arrays.unique(node.name)
+        writes = tuple(arrays.add(node, name, index, count, number) for index in range(count))
+        arrays.writers.update(dict.fromkeys(writes, number))
         steps.append(
             ScheduledStep(
                 name,
@@ -171,10 +137,74 @@ def lifetimes(graph: Graph, inputs: Sequence[Known]) -> Schedule:
                 flow.workspace,
             )
         )
-    end = max(len(steps) - 1, 0)
-    for array, found in readers.items():
-        array.readers = tuple(dict.fromkeys(found))
-        kept = array.kind != "internal"
-        array.last = end if kept else max((array.first, *found))
-        array.first = 0 if array.kind in EXTERNAL else array.first
-    return Schedule(graph, steps, arrays)
+    arrays.end(max(len(steps) - 1, 0))
+    return Schedule(graph, steps, arrays.of)
+
+
+def _kinds(graph: Graph) -> dict[Entry, str]:
+    """What an array is for the caller, where it is not internal."""
+    kinds = {Entry(node): "argument" for node in graph.inputs}
+    first_gradient = graph.num_outputs + len(graph.states)
+    for number in reversed(range(len(graph.heads))):  # what is an output too is placed as one
+        kind = "gradient" if number >= first_gradient else "state"
+        kinds[graph.heads[number]] = "output" if number < graph.num_outputs else kind
+    for number in graph.states:
+        kinds[Entry(graph.inputs[number])] = "state"
+    for node in graph.nodes:  # states that stay as they are when predicting
+        if isinstance(node.op, Op) and node.op.states:
+            for place in node.op.written(node.statics, len(node.inputs)):
+                if node.inputs[place].node.is_variable:
+                    kinds[node.inputs[place]] = "state"
+    for node in graph.inputs:  # an input stays the caller's, also where it is an output
+        if kinds[Entry(node)] != "state":
+            kinds[Entry(node)] = "argument"
+    return kinds
+
+
+class _Arrays:
+    """The arrays of a schedule while it is made, with the steps that write and read them.
+
+    Args:
+        specs: shape and dtype of every entry whose array is added; grows from outside.
+        kinds: of the entries that are not internal.
+    """
+
+    def __init__(self, specs: Mapping[Entry, Known], kinds: Mapping[Entry, str]) -> None:
+        self._specs = specs
+        self._kinds = kinds
+        self._names: dict[str, int] = {}
+        self.of: dict[Entry, Array] = {}
+        self.writers: dict[Array, int] = {}
+        self.readers: dict[Array, list[int]] = {}
+
+    def unique(self, name: str) -> str:
+        """The name, with a number behind it from its second use on."""
+        self._names[name] = self._names.get(name, 0) + 1
+        return name if self._names[name] == 1 else f"{name}#{self._names[name]}"
+
+    def add(self, node: Node, own: str, index: int, count: int, step: int) -> Array:
+        """The array of a node's output, which lives from ``step`` on."""
+        entry = Entry(node, index)
+        shape, dtype = self._specs[entry]
+        name = own if count == 1 else f"{own}[{index}]"
+        kind = self._kinds.get(entry, "internal")
+        array = Array(name, own, index, shape, np.dtype(dtype), kind, step, step)
+        self.readers[array] = []
+        self.of[entry] = array
+        return array
+
+    def steps_before(self, node: Node, steps: Sequence[ScheduledStep]) -> int:
+        """A bit for every step that the node's inputs depend on."""
+        before = 0
+        for writer in (self.writers.get(self.of[entry]) for entry in node.inputs):
+            if writer is not None:
+                before |= steps[writer].before | 1 << writer
+        return before
+
+    def end(self, last: int) -> None:
+        """Write each array's readers and lifetime; ``last`` is the number of the last step."""
+        for array, readers in self.readers.items():
+            array.readers = tuple(dict.fromkeys(readers))
+            outlives = array.kind != "internal"
+            array.last = last if outlives else max((array.first, *readers))
+            array.first = 0 if array.kind in EXTERNAL else array.first

@@ -1,5 +1,7 @@
 """``mx.profiler``: what ran when and for how long, as a table and as a Chrome trace."""
 
+import typing
+
 from mixnet.profiler.control import dump as dump
 from mixnet.profiler.control import dump_profile as dump_profile
 from mixnet.profiler.control import dumps as dumps
@@ -19,3 +21,19 @@ from mixnet.profiler.objects import Frame as Frame
 from mixnet.profiler.objects import Marker as Marker
 from mixnet.profiler.objects import Task as Task
 from mixnet.profiler.session import to_dict as to_dict
+
+if typing.TYPE_CHECKING:
+    from mixnet.profiler.of_job import dump_all as dump_all
+
+
+def __getattr__(name: str) -> typing.Any:
+    # Knows processes and what joins them; needed only in a job of several.
+    if name == "dump_all":
+        from mixnet.profiler.of_job import dump_all
+
+        return dump_all
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), "dump_all"})

@@ -108,6 +108,13 @@ def compressed() -> None:
         wanted = 0.5 if how["type"] == "2bit" else 0.6
         assert np.allclose(pulled(own, "c", nd.ones((4, 5))), wanted * count, atol=1e-3), how
 
+    try:
+        mx.kv.create("dist_async").set_gradient_compression({"type": "powersgd"})
+    except ValueError as error:
+        assert "PowerSGD with 'dist_sync'" in str(error)
+    else:
+        raise AssertionError("servers take no sums")
+
 
 def training() -> None:
     mx.random.seed(5)
@@ -125,6 +132,30 @@ def training() -> None:
         loss.backward()
         trainer.step(1)
     assert loss.asscalar() < 0.5, loss
+    apart = gluon.Trainer(
+        net.collect_params(), "sgd", {"learning_rate": 0.05}, kvstore="dist_async", update_on_kvstore=False
+    )  # fmt: skip
+    try:
+        apart.step(1, ignore_stale_grad=True)
+    except ValueError as error:
+        assert "update_on_kvstore=True when training in async mode" in str(error)
+    else:
+        raise AssertionError("servers keep the weights")
+
+
+def module() -> None:
+    """``Module.fit`` on the servers: all workers end near the same line."""
+    rng = np.random.RandomState(rank)
+    x = rng.randn(128, 4).astype(np.float32)
+    y = x @ np.array([1, -2, 3, 0.5], np.float32)
+    out = mx.sym.FullyConnected(mx.sym.var("data"), num_hidden=1, name="fc")
+    out = mx.sym.LinearRegressionOutput(out, mx.sym.var("line_label"), name="line")
+    made = mx.mod.Module(out, ["data"], ["line_label"])
+    batches = mx.io.NDArrayIter(x, y, 32, label_name="line_label")
+    rate = {"learning_rate": 0.05}
+    made.fit(batches, num_epoch=24, kvstore="dist_async", optimizer="sgd", optimizer_params=rate, eval_metric="mse")  # fmt: skip
+    weight = made.get_params()[0]["fc_weight"].asnumpy()
+    assert np.allclose(weight, [[1, -2, 3, 0.5]], atol=0.1), weight
 
 
 def counted() -> None:
@@ -159,5 +190,6 @@ if len(sys.argv) < 5:  # else only the pushes, for a benchmark
     optimizers()
     compressed()
     training()
+    module()
 counted()
 print(f"all right, rank {rank}", flush=True)

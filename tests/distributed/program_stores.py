@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import sys
 from pathlib import Path
@@ -10,6 +11,9 @@ import numpy as np
 
 import mixnet as mx
 from mixnet import autograd, gluon, nd
+from mixnet.distributed.clocks import Offset, offsets
+from mixnet.distributed.processes import world
+from mixnet.engine.timeline import now
 
 before = nd.ones(3) + 1  # arrays may be made, and computed, before the job is joined
 store = mx.kv.create("dist_sync")
@@ -106,6 +110,7 @@ def compressed(kind: str) -> None:
         {"type": "2bit", "threshold": 0.5},
         {"type": "1bit", "threshold": 0.0},
         {"type": "fp16"},
+        {"type": "powersgd", "rank": 2},
     ):
         store, local = mx.kv.create(kind), mx.kv.create("device")
         for each in (store, local):
@@ -119,7 +124,50 @@ def compressed(kind: str) -> None:
                 ["p", "q"], [[nd.array(each[i], ctx=mx.cpu(i)) for i in range(2)] for each in data]
             )
             for key, like in (("p", nd.ones((5, 7))), ("q", nd.ones(33))):
-                assert pulled(store, key, like) == pulled(local, key, like), parameters
+                found, wanted = pulled(store, key, like), pulled(local, key, like)
+                if parameters["type"] == "powersgd":  # products of matrices: rounded otherwise
+                    assert np.allclose(found, wanted, atol=1e-4), (key, found, wanted)
+                else:
+                    assert found == wanted, parameters
+
+
+def profiles() -> None:
+    """One trace of both processes, although the clock of the second is five seconds ahead."""
+    ahead = [0, 5_000_000_000][rank]
+    apart = offsets(world(), clock=lambda: now() + ahead)
+    assert apart[0] == Offset(0, 0)
+    assert abs(apart[1].nanoseconds - 5_000_000_000) <= apart[1].within < 1_000_000_000, apart
+
+    store, path = mx.kv.create("dist_sync"), FOLDER / "job.json"
+    store.init("profiled", nd.zeros(3))
+    mx.profiler.set_config(profile_memory=False, profile_imperative=False, filename=str(FOLDER / f"{rank}.json"))  # fmt: skip
+    mx.profiler.set_state("run")
+    marked = mx.profiler.Domain("work").new_task(f"task of {rank}")
+    marked.start()
+    store.push("profiled", nd.ones(3))
+    assert pulled(store, "profiled", nd.ones(3)) == [count] * 3
+    marked.stop()
+    found = mx.profiler.dump_all(store, str(path))
+    assert found[0] == Offset(0, 0) and abs(found[1].nanoseconds) <= found[1].within + 1_000_000
+    store._barrier()
+    events = json.loads(path.read_text())["traceEvents"]
+    rows = {e["pid"]: e["args"]["name"] for e in events if e["name"] == "process_name"}
+    assert [text.split(" on ")[0] for _, text in sorted(rows.items())] == [
+        "rank 0",
+        "rank 0",
+        "rank 1",
+        "rank 1",
+    ]
+    sums = {rows[e["pid"]][:6]: e for e in events if e["name"] == "all-reduce" and e["ph"] == "X"}
+    assert set(sums) == {"rank 0", "rank 1"}, sums
+    # None of them ends before the other has begun.
+    one, other = sums["rank 0"], sums["rank 1"]
+    slack = found[1].within / 1000
+    assert (
+        one["ts"] <= other["ts"] + other["dur"] + slack
+        and other["ts"] <= one["ts"] + one["dur"] + slack
+    )
+    assert len({e["id"] for e in events if e["name"].startswith("task of")}) == 2
 
 
 def network() -> gluon.nn.HybridSequential:
@@ -435,6 +483,7 @@ for kind in ("dist_sync", "dist_sync_device"):
     rows(kind)
     optimizers(kind)
 compressed("dist_device_sync")
+profiles()
 training()
 joint_steps()
 statistics_of_all()

@@ -32,11 +32,24 @@ class Job:
                 member.hear(answer)
 
     def come(self, rank: int, text: str) -> int:
-        return self.members[rank].note(Description(text))
+        number = self.members[rank].note(Description(text))
+        self.members[rank].speak()
+        return number
 
 
 def never() -> bool:
     return False
+
+
+def test_noting_sends_nothing_and_waiting_sends_what_was_noted() -> None:
+    said: list[dict[str, Any]] = []
+    member = Agreement(lambda **message: said.append(message))
+    numbers = [member.note(Description(text)) for text in ("a", "b")]
+    assert said == [], "whoever notes may hold a lock"
+    member.wait(numbers[0], lambda: True)
+    assert [each["ask"]["number"] for each in said] == numbers
+    member.speak()
+    assert len(said) == 2
 
 
 def test_a_loop_is_asked_about_once() -> None:

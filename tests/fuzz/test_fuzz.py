@@ -12,7 +12,7 @@ from tests.fuzz.formats import find, names
 from tests.fuzz.mutate import mutated
 from tests.fuzz.worker import Loader
 
-COUNT = 1000
+COUNT = 300  # `python -m tests.fuzz` takes more
 # In one worker of pytest: all formats are loaded by one process.
 pytestmark = pytest.mark.xdist_group("fuzz")
 

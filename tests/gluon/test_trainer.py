@@ -334,3 +334,39 @@ def test_states_that_mxnet_wrote(name: str, options: dict) -> None:
         assert np.allclose(net.weight.data().asnumpy(), stored[f"W{step}"], atol=1e-6)
         assert np.allclose(net.bias.data().asnumpy(), stored[f"B{step}"], atol=1e-6)
     assert trainer.optimizer.num_update == 4
+
+
+class AsyncStore(mx.kv.KVStoreBase):
+    """The least that looks like a store of servers."""
+
+    type = "dist_async"
+    rank, num_workers = 0, 1
+    optimizer = None
+
+    @staticmethod
+    def is_capable(capability: str) -> bool:
+        return True
+
+    def set_optimizer(self, optimizer: object) -> None:
+        self.optimizer = optimizer
+
+    def broadcast(self, key: object, value: object, out: object, priority: int = 0) -> None:
+        pass
+
+
+@pytest.mark.parametrize("on_store", [None, True, False])
+def test_servers_update_weights_themselves(on_store: bool | None, monkeypatch: pytest.MonkeyPatch) -> None:  # fmt: skip
+    """MXNet 1.9.1 says the same words of ``update_on_kvstore=False``."""
+    monkeypatch.setenv("MXNET_UPDATE_ON_KVSTORE", "0")  # which servers do not ask
+    net = gluon.nn.Dense(1, in_units=2)
+    net.initialize()
+    store = AsyncStore()
+    trainer = gluon.Trainer(net.collect_params(), "sgd", kvstore=store, update_on_kvstore=on_store)
+    if on_store is False:
+        with pytest.raises(
+            ValueError, match=r"update_on_kvstore=True when training in async mode.*dist_sync"
+        ):
+            trainer._init_kvstore()
+    else:
+        trainer._init_kvstore()
+        assert trainer._update_on_kvstore is True and store.optimizer is trainer.optimizer

@@ -72,3 +72,23 @@ def test_lesson_17_knows_the_defaults() -> None:
     with mx.autograd.train_mode():
         out = mx.nd.BatchNorm(data, one, zero, zero, one, fix_gamma=False)
     assert float(out[1].asscalar()) == pytest.approx(1 / (1 + 1e-3) ** 0.5, rel=1e-6)
+
+
+def test_lesson_18_gets_the_same_weights_in_all_ways() -> None:
+    for words in ("largest difference:", "the run that nobody killed"):
+        *_, last = printed(the("18_many_machines", words)).split()
+        assert 0 <= float(last) < 1e-5, words
+    assert printed(the("18_many_machines", "goes_on =")).count("begins at step 20") == 2
+
+
+def test_lesson_18_says_what_the_model_says_of_ten_machines() -> None:
+    text = the("18_many_machines", "## Ten machines, in 2015").source
+    (paper,) = re.findall(r"(\S+) seconds for a pass", text)
+    expected = float(paper.replace(",", ""))
+    after = next(
+        cell for cell in cells("18_many_machines") if "The model says" in cell.source
+    ).source
+    (said,) = re.findall(r"The model says (\S+) seconds", after)
+    predicted = 1_281_167 / mx.widgets.ScalingView.ten_machines().predict(10)
+    assert float(said.replace(",", "")) == pytest.approx(predicted, abs=5)
+    assert expected == 1400 < predicted

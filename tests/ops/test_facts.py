@@ -6,6 +6,7 @@ import pytest
 
 import mixnet as mx
 from mixnet.ops.registry import OPERATORS
+from mixnet.ops.schema.dtypes import Dtypes
 from mixnet.ops.tracing.any_layout import takes_any_layout
 from mixnet.passes.lower_precision import Precision
 from mixnet.stages.flops import flops
@@ -58,3 +59,16 @@ def test_what_the_stepper_says(mine):
     rows = stages.to_dict()["programs"][0]["steps"][0]["graph"]["nodes"]
     (row,) = [row for row in rows if row["op"] == "bent_line"]
     assert row["attributes"] == {"slope": "3"}
+
+
+def test_dtypes():
+    @mx.ops.register("chosen_line", dtypes=Dtypes(own={"places": None}, result="int64"))
+    def chosen_line(data, places):
+        return jnp.take(data, places, axis=0).astype(jnp.int64)
+
+    try:
+        y = mx.sym.chosen_line(mx.sym.exp(mx.sym.var("x")), mx.sym.var("places"))
+        arguments, outputs, _ = y.infer_type_partial(places="int32")
+        assert arguments == [None, np.int32] and outputs == [np.int64]
+    finally:
+        del OPERATORS["chosen_line"]

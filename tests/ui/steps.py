@@ -167,6 +167,23 @@ def scaling(page: Any, view: Any) -> None:
     assert "what if" in view.locator(".mx-line").inner_text()
 
 
+@steps(y="cost", scaling="strong", sliders={"servers": 1})
+def laboratory(page: Any, view: Any) -> None:
+    assert view.locator("[data-bar]").count() == 9, (
+        "four counts, measured and modelled, and what is asked"
+    )
+    view.get_by_label("show cost").click()
+    view.get_by_label("strong scaling").click()
+    assert view.locator("[data-origin]").count() == 0, (
+        "they were measured with a batch for each worker"
+    )
+    view.get_by_label("parameter servers").focus()
+    page.keyboard.press("ArrowRight")
+    bar = view.locator('[data-bar="8 what if"]')
+    assert "exchange" not in (bar.locator(".mx-stack > div").last.get_attribute("title") or "")
+    assert "costs" in view.locator(".mx-line").inner_text()
+
+
 @steps(at=..., log=True)
 def board(page: Any, view: Any) -> None:
     chart = view.locator("canvas.mx-chart").first

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import mixnet as mx
+from mixnet.distributed import Measured, MeasuredStep
 from mixnet.gluon import nn
 from mixnet.widgets import (
     ArrayView,
@@ -141,6 +142,20 @@ def scaling() -> View:
         "points": points,
     }
     return ScalingView([run])
+
+
+@example
+def laboratory() -> View:
+    """Points as if processes had been measured: 30 ms of computing, 10 MB of gradients, a slow network."""
+    steps = []
+    for n in (1, 2, 3, 4):
+        waiting = 0.004 * (sum(1 / k for k in range(1, n + 1)) - 1)
+        exchange = 2 * (n - 1) * 1e-3 + 2 * (n - 1) / n * 1e7 * 1.6e-9
+        seconds = (0.03 + waiting + 0.75 * exchange) * (1.05 if n > 2 else 1)
+        steps.append(
+            MeasuredStep(n, seconds, 0.95 * seconds, 1.1 * seconds, 0.03, exchange, waiting, 2e-3 * (n - 1), 2e7 * (n - 1) / n)
+        )  # fmt: skip
+    return ScalingView(Measured("perceptron", 64, 10_000_000, 0.03, 5, tuple(steps)))
 
 
 @example

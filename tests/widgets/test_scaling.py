@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,8 +14,10 @@ import numpy as np
 import pytest
 
 from mixnet.base import AttributeTypeError, AttributeValueError
+from mixnet.distributed import Measured, MeasuredStep
 from mixnet.widgets import ScalingView, measure_scaling
-from mixnet.widgets.scaling.model import fit, step_parts, throughput
+from mixnet.widgets.scaling.fit import fit
+from mixnet.widgets.scaling.model import step_parts, throughput
 
 ROOT = Path(__file__).parents[2]
 TRUE = {"t_compute": 2e-4, "batch": 64, "serial": 0.0, "alpha": 3e-5, "beta": 1e-9, "bytes": 5e7}
@@ -143,12 +146,107 @@ def test_errors_name_what_was_given() -> None:
         ScalingView([{**run, "origin": "cloud"}])
     with pytest.raises(AttributeValueError, match="thr=0"):
         ScalingView([{**run, "points": [{"n": 1, "thr": 0}]}])
+    with pytest.raises(AttributeValueError, match="1 to 1e12 samples of an epoch"):
+        ScalingView([run], samples=0)
     with pytest.raises(AttributeValueError, match="unknown speed"):
         ScalingView([], model={"t_compute": 1, "batch": 1, "speed": 3})
     with pytest.raises(AttributeValueError, match=r"expected different counts.*\(0,\)"):
         measure_scaling(lambda contexts: print, (0,))
     with pytest.raises(AttributeTypeError, match="return the step, do not run it"):
         measure_scaling(lambda contexts: 3, (1,), kind="cpu")  # type: ignore[arg-type, return-value]
+
+
+def test_parameter_servers_by_hand() -> None:
+    # 8 workers, 2 servers of which each carries 4 times 3 MB at 10 ns a byte, once in and once out.
+    served = {"t_compute": 0.01, "batch": 10, "serial": 0.5, "alpha": 0.002, "beta": 1e-8, "bytes": 3e6, "jitter": 1.0, "servers": 2}  # fmt: skip
+    parts = step_parts(served, 8)
+    assert parts["transfer"] == pytest.approx(2 * 4 * 0.03) and parts["latency"] == pytest.approx(0.004)  # fmt: skip
+    assert parts["waiting"] == 0, "who does not wait for others waits for no slow one"
+    assert step_parts(served, 8, compression=16)["transfer"] == pytest.approx((1 + 1 / 16) * 0.12)
+    assert step_parts({**served, "servers": 8}, 8)["transfer"] == pytest.approx(2 * 0.03)
+
+
+def test_the_slowest_of_exponential_times() -> None:
+    times = np.random.default_rng(0).exponential(0.01, (100_000, 5))
+    drawn = (times.max(axis=1) - times.mean(axis=1)).mean()
+    assert step_parts({**TRUE, "jitter": 0.01}, 5)["waiting"] == pytest.approx(drawn, rel=0.02)
+
+
+def measured(counts: tuple[int, ...], wrong: float = 1.0) -> Measured:
+    """Steps made by the formula, spelled out here once more; from 3 workers on ``wrong`` times as long."""
+    steps = []
+    for n in counts:
+        exchange = 2 * (n - 1) * 1e-3 + 2 * (n - 1) / n * 1e7 * 2e-9
+        waiting = 0.004 * (sum(1 / k for k in range(1, n + 1)) - 1)
+        seconds = (0.03 + waiting + exchange) * (wrong if n > 2 else 1)
+        steps.append(
+            MeasuredStep(n, seconds, seconds, seconds, 0.03, exchange, waiting, 2e-3 * (n - 1), 1e7)
+        )
+    return Measured("made", 16, 10_000_000, None, 5, tuple(steps))
+
+
+def test_two_points_calibrate_and_the_others_check() -> None:
+    view = ScalingView(measured((1, 2, 3, 4)))
+    model = view.model
+    assert model is not None and model["calibrated"] == [1, 2] and model["error"] < 1e-9
+    assert model["alpha"] == pytest.approx(1e-3) and model["beta"] == pytest.approx(2e-9)
+    assert model["jitter"] == pytest.approx(0.004) and model["t_compute"] == pytest.approx(
+        0.03 / 16
+    )
+    assert model["serial"] == model["overlap"] == 0
+    off = ScalingView(measured((1, 2, 3, 4), wrong=1.25)).model
+    assert off is not None and [each["n"] for each in off["checked"]] == [3, 4]
+    assert off["error"] == pytest.approx(0.2), (
+        "the others are not fitted, so the model is seen to be wrong"
+    )
+    assert off["beta"] == pytest.approx(2e-9)
+
+
+def test_what_the_whole_step_takes_less_than_its_parts_is_overlap() -> None:
+    made = measured((1, 2))
+    first, second = made.steps
+    hidden = replace(second, seconds=second.seconds - 0.006)
+    view = ScalingView(replace(made, steps=(first, hidden)))
+    assert view.model is not None and view.model["overlap"] == pytest.approx(0.2)  # of 30 ms
+    assert view.model["error"] is None and "measure a third count" in view.payload["note"]
+    assert view.predict(2) == pytest.approx(32 / hidden.seconds)
+
+
+def test_what_the_whole_step_takes_more_than_its_parts_is_exchange() -> None:
+    made = measured((1, 2))
+    first, second = made.steps
+    longer = replace(second, seconds=second.seconds + 0.02)
+    view = ScalingView(replace(made, steps=(first, longer)))
+    assert view.model is not None and view.model["overlap"] == 0
+    assert view.model["beta"] == pytest.approx(
+        (0.02 + 0.02) / 1e7
+    )  # 20 ms of 10 MB, and 20 ms more
+    assert view.predict(2) == pytest.approx(32 / longer.seconds)
+
+
+def test_cores_that_are_shared_show_in_computing() -> None:
+    made = measured((2, 3, 4))
+    steps = tuple(replace(each, compute=0.02 * (1 + 0.5 * (each.workers - 1))) for each in made.steps)  # fmt: skip
+    model = ScalingView(replace(made, steps=steps)).model
+    assert model is not None and model["calibrated"] == [2, 3]
+    assert model["serial"] == pytest.approx(0.5) and model["t_compute"] == pytest.approx(0.02 / 16)
+
+
+def test_bars_of_what_was_measured_and_of_the_model() -> None:
+    view = ScalingView(measured((1, 2, 3)))
+    text = view.svg()
+    for label in ("1 measured", "2 model", "3 measured", "exchange, measured by itself"):
+        assert label in text
+    uses = [row[-1] for row in view.table()[1]]
+    assert uses == ["calibrates", "calibrates", "checks"]
+
+
+def test_ten_machines_of_the_paper() -> None:
+    view = ScalingView.ten_machines()
+    seconds = 1_281_167 / view.predict(10)
+    assert 1400 <= seconds < 1480  # the paper says 1,400; that none of it overlaps costs 5 %
+    assert 1_281_167 / view.predict(1) == pytest.approx(14_000)
+    assert "checks little" in view.payload["note"]
 
 
 PROGRAM = """

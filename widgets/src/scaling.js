@@ -2,11 +2,20 @@
 import { button, h, s, select, slider, tableOf } from "./core/dom.js";
 import { bytes, digits, percent, seconds, ticks } from "./core/format.js";
 import { view } from "./core/view.js";
-import { stepParts, throughput, whatIf } from "./scaling/model.js";
+import { epoch, sized, stepParts, throughput, whatIf } from "./scaling/model.js";
 
 const W = 720, H = 360, LEFT = 66, RIGHT = 14, TOP = 16, BOTTOM = 40;
-const PARTS = { compute: ["C", "computing", 2], serial: ["S", "one after another", 6], latency: ["L", "latency", 1], transfer: ["T", "transfer", 4], hidden: ["H", "all-reduce behind computing", 7] };
-const LABELS = { devices: "devices", batch: "batch of a device", bytes: "gradients", bandwidth: "bandwidth", latency: "latency", overlap: "overlap", compression: "compression" };
+const PARTS = { compute: ["C", "computing", 2], serial: ["S", "one after another", 6], waiting: ["W", "waiting for the slowest", 3], latency: ["L", "latency", 1], transfer: ["T", "transfer", 4], exchange: ["E", "exchange, measured by itself", 0], hidden: ["H", "behind computing", 7] };
+const ASIDE = ["devices", "samples", "price"]; // sliders that leave the model as it is
+const OLDER = { samples: { value: 6, log: true }, price: { value: 1 } };
+// What stands above: what it is called, and what it is of a speed on n devices where one device has speed `one`.
+const WAYS = {
+  throughput: ["samples a second", (speed) => speed],
+  efficiency: ["efficiency", (speed, n, one) => speed / n / one],
+  epoch: ["seconds of an epoch", (speed, n, one, { samples, price }) => epoch(speed, n, samples, price).seconds],
+  cost: ["cost of an epoch", (speed, n, one, { samples, price }) => epoch(speed, n, samples, price).cost],
+};
+const LABELS = { samples: "samples of an epoch", price: "price of a device, an hour", servers: "parameter servers", jitter: "spread of workers",  devices: "devices", batch: "batch of a device", bytes: "gradients", bandwidth: "bandwidth", latency: "latency", overlap: "overlap", compression: "compression" };
 
 const amount = (value) => (Math.abs(value) >= 1000 ? Math.round(value).toLocaleString("en-US") : digits(value));
 
@@ -15,23 +24,32 @@ function shown(each) {
   if (each.id === "batch") return (v) => amount(10 ** v);
   if (each.id === "bytes") return (v) => bytes(10 ** v);
   if (each.id === "bandwidth") return (v) => (v >= each.max ? each.off : `${bytes(10 ** v)}/s`);
-  if (each.id === "latency") return (v) => (v <= each.min ? each.off : seconds(10 ** v));
+  if (each.id === "samples") return (v) => amount(10 ** v);
+  if (each.id === "price") return (v) => v.toFixed(2);
+  if (each.id === "servers") return (v) => (v ? String(v) : each.off);
+  if (each.id === "latency" || each.id === "jitter") return (v) => (v <= each.min ? each.off : seconds(10 ** v));
   return percent;
 }
 
 export default view("ScalingView", (ctx) => {
-  const ways = h("span", { role: "group", "aria-label": "vertical axis" });
-  ctx.bar.append(h("b", null, "Scaling"), ways);
+  const ways = h("span", { role: "group", "aria-label": "vertical axis" }), sizes = h("span", { role: "group", "aria-label": "batch" });
+  ctx.bar.append(h("b", null, "Scaling"), ways, sizes);
   const chart = s("svg", { viewBox: `0 0 ${W} ${H}`, class: "mx-chart", role: "img" });
   const split = h("div", { class: "mx-parts" }), note = h("p", { class: "mx-note" });
   const points = h("details", null, h("summary", null, "points and the model's errors"), h("div"));
   ctx.stage.append(chart, split, note, points);
   ctx.side.classList.add("mx-tall");
   const controls = new Map();
-  const way = () => ctx.state.y ?? "throughput";
+  const way = () => (WAYS[ctx.state.y] ? ctx.state.y : "throughput");
+  const isStrong = () => ctx.state.scaling === "strong" && Boolean(ctx.payload.model);
   const moved = () => ctx.state.sliders ?? {};
-  const devices = () => moved().devices ?? ctx.payload.sliders.find((each) => each.id === "devices").value;
-  const isMoved = () => Object.keys(moved()).some((id) => id !== "devices");
+  const valueOf = (id) => {
+    const each = ctx.payload.sliders.find((one) => one.id === id) ?? OLDER[id]; // what was stored by an older version has no epochs
+    return moved()[id] ?? (each.log ? Math.log10(each.exact ?? 10 ** each.value) : each.value);
+  };
+  const devices = () => valueOf("devices");
+  const about = () => ({ samples: 10 ** valueOf("samples"), price: valueOf("price") });
+  const isMoved = () => Object.keys(moved()).some((id) => !ASIDE.includes(id));
   const move = (id, value) => ctx.choose({ sliders: { ...moved(), [id]: value } });
   const base = () => {
     const [run] = ctx.payload.runs;
@@ -40,19 +58,21 @@ export default view("ScalingView", (ctx) => {
 
   ctx.root.addEventListener("keydown", (event) => {
     if (event.target.matches("input, select")) return;
-    if (event.key === "y") ctx.choose({ y: way() === "throughput" ? "efficiency" : "throughput" });
+    const names = Object.keys(WAYS);
+    if (event.key === "y") ctx.choose({ y: names[(names.indexOf(way()) + 1) % names.length] });
+    else if (event.key === "s") ctx.choose({ scaling: isStrong() ? "weak" : "strong" });
     else if (event.key === "r") ctx.choose({ sliders: {} });
     else return;
     event.preventDefault();
     event.stopPropagation();
   });
-  ctx.keys([["y", "throughput or efficiency"], ["r", "sliders back to what was fitted"], ["Tab, arrows", "sliders"]]);
+  ctx.keys([["y", "throughput, efficiency, time or cost of an epoch"], ["s", "weak or strong scaling"], ["r", "sliders back to what was fitted"], ["Tab, arrows", "sliders"]]);
 
   function fillControls() {
     controls.clear();
     ctx.side.replaceChildren(h("h2", null, ctx.payload.model ? "What if (model)" : "Shown"));
     for (const each of ctx.payload.sliders) {
-      if (!ctx.payload.model && each.id !== "devices") continue;
+      if (!ctx.payload.model && !ASIDE.includes(each.id)) continue;
       const value = moved()[each.id] ?? each.value, label = LABELS[each.id];
       const box = each.options
         ? select(label, each.options.map(([factor, name]) => [String(factor), factor === 1 ? name : `${name}, ${factor}×`]), String(value), (text) => move(each.id, Number(text)))
@@ -86,36 +106,39 @@ export default view("ScalingView", (ctx) => {
     const counts = Array.from({ length: Math.min(most, 200) }, (_, i) => Math.max(1, Math.round(1 + (i * (most - 1)) / Math.max(Math.min(most, 200) - 1, 1))));
     const { model } = ctx.payload, found = [];
     if (!model) return found;
-    const line = (m, label, colour, dash) => found.push({ label, colour, dash, points: counts.map((n) => [n, throughput(m, n)]), one: throughput(m, 1) });
-    line(model, model.origin === "model" ? "model" : "fit", "fg", null);
+    const line = (m, label, colour, dash) => found.push({ label, colour, dash, points: counts.map((n) => [n, throughput(sized(m, n, isStrong()), n)]), one: throughput(m, 1) });
+    line(model, ["model", "published"].includes(model.origin) || model.calibrated ? "model" : "fit", "fg", null);
     if (isMoved()) line(whatIf(model, ctx.payload.sliders, moved()), "what if", "k3", "7 4");
     return found;
   }
 
   function draw() {
-    const { runs } = ctx.payload, efficiency = way() === "efficiency";
-    const most = Math.max(devices(), 2, ...runs.flatMap((run) => run.points.map((p) => p.n)));
+    const runs = isStrong() ? [] : ctx.payload.runs; // measured with a batch for each device
+    const [name, measure] = WAYS[way()], efficiency = way() === "efficiency", isTime = way() === "epoch", falls = way() !== "throughput";
+    const most = Math.max(devices(), 2, ...ctx.payload.runs.flatMap((run) => run.points.map((p) => p.n)));
     const lines = curves(most);
     const of = (run) => run.points[0].thr / run.points[0].n;
-    const value = (thr, n, one) => (efficiency ? thr / n / one : thr);
-    const levels = [...runs.flatMap((run) => run.points.map((p) => value(p.hi, p.n, of(run)))), ...lines.flatMap((each) => each.points.map(([n, thr]) => value(thr, n, each.one)))];
+    const value = (thr, n, one) => measure(thr, n, one, about());
+    const levels = [...runs.flatMap((run) => run.points.map((p) => value(p.hi, p.n, of(run)))), ...lines.flatMap((each) => each.points.map(([n, thr]) => value(thr, n, each.one))), falls ? value(base(), 1, base()) : 0];
     const high = Math.max(...levels, 1e-12);
-    const top = (efficiency ? Math.max(high, 1) : Math.max(high, Math.min(base() * most, 2.5 * high))) * 1.05;
+    const top = (falls ? high : Math.max(high, Math.min(base() * most, 2.5 * high))) * 1.05;
+    const shownLevel = efficiency ? percent : isTime ? seconds : amount;
     const x = (n) => LEFT + 8 + ((n - 1) / (most - 1)) * (W - LEFT - RIGHT - 16);
     const y = (level) => H - BOTTOM - (level / top) * (H - TOP - BOTTOM);
     const text = (tx, ty, content, anchor = "middle") => s("text", { x: tx, y: ty, "text-anchor": anchor, class: "mx-dimtext" }, content);
     const parts = [s("rect", { x: LEFT, y: TOP, width: W - LEFT - RIGHT, height: H - TOP - BOTTOM, class: "mx-frame" })];
     for (const level of ticks(0, top / 1.05)) {
-      parts.push(s("line", { x1: LEFT, x2: W - RIGHT, y1: y(level), y2: y(level), class: "mx-grid" }), text(LEFT - 5, y(level) + 4, efficiency ? percent(level) : amount(level), "end"));
+      parts.push(s("line", { x1: LEFT, x2: W - RIGHT, y1: y(level), y2: y(level), class: "mx-grid" }), text(LEFT - 5, y(level) + 4, shownLevel(level), "end"));
     }
     const every = Math.max(1, Math.ceil(most / 12));
     for (let n = 1; n <= most; n += 1) if (n === 1 || n % every === 0) parts.push(text(x(n), H - BOTTOM + 15, n));
-    parts.push(text(W - RIGHT, H - 6, "devices", "end"), text(LEFT, TOP - 4, efficiency ? "efficiency" : "samples a second", "start"));
+    parts.push(text(W - RIGHT, H - 6, "devices", "end"), text(LEFT, TOP - 4, `${name}, ${isStrong() ? "one batch for all" : "a batch for each device"}`, "start"));
     // The ideal: every device as fast as one; cut off where it leaves the picture.
-    const last = efficiency ? most : Math.min(most, top / base());
-    parts.push(s("line", { x1: x(1), y1: y(efficiency ? 1 : base()), x2: x(last), y2: y(efficiency ? 1 : base() * last), class: "mx-ideal" }));
+    const last = falls ? most : Math.min(most, top / base());
+    const ideal = Array.from({ length: isTime ? 60 : 2 }, (_, i) => 1 + (i * (last - 1)) / (isTime ? 59 : 1));
+    parts.push(s("path", { d: pathOf(ideal.map((n) => [x(n), y(value(base() * n, n, base()))])), fill: "none", class: "mx-ideal" }));
     for (const each of lines) {
-      const d = each.points.map(([n, thr], i) => `${i ? "L" : "M"}${x(n).toFixed(1)},${y(value(thr, n, each.one)).toFixed(1)}`).join("");
+      const d = pathOf(each.points.map(([n, thr]) => [x(n), y(value(thr, n, each.one))]));
       parts.push(s("path", { d, fill: "none", "stroke-width": 2, stroke: `var(--mx-${each.colour})`, "stroke-dasharray": each.dash, "data-line": each.label }));
     }
     runs.forEach((run, i) => {
@@ -126,24 +149,27 @@ export default view("ScalingView", (ctx) => {
       }
     });
     chart.replaceChildren(...parts, legend(lines));
-    chart.setAttribute("aria-label", `${way()} over devices: ${runs.map((run) => `${run.label}, ${run.origin}`).concat("ideal", lines.map((each) => each.label)).join("; ")}`);
+    chart.setAttribute("aria-label", `${name} over devices: ${runs.map((run) => `${run.label}, ${run.origin}`).concat("ideal", lines.map((each) => each.label)).join("; ")}`);
   }
+  const pathOf = (corners) => corners.map(([px, py], i) => `${i ? "L" : "M"}${px.toFixed(1)},${py.toFixed(1)}`).join("");
   function mark(origin, x, y, i, title) {
     const colour = `var(--mx-k${i % 8})`, told = title && s("title", null, title);
     if (origin === "real devices") return s("circle", { cx: x, cy: y, r: 5, fill: colour, "data-origin": origin }, told);
-    if (origin === "model") return s("path", { d: `M${x - 4},${y - 4}l8,8m0,-8l-8,8`, stroke: colour, "stroke-width": 2, "data-origin": origin }, told);
+    if (origin === "model" || origin === "published") return s("path", { d: `M${x - 4},${y - 4}l8,8m0,-8l-8,8`, stroke: colour, "stroke-width": 2, "data-origin": origin }, told);
     return s("rect", { x: x - 4.5, y: y - 4.5, width: 9, height: 9, fill: "var(--mx-bg)", stroke: colour, "stroke-width": 2, "data-origin": origin }, told);
   }
   function legend(lines) {
     const rows = [
-      ...ctx.payload.runs.map((run, i) => [mark(run.origin, 11, 0, i), `${run.label}, batch ${amount(run.batch)} (${run.origin})`]),
+      ...(isStrong() ? [] : ctx.payload.runs).map((run, i) => [mark(run.origin, 11, 0, i), `${run.label}, batch ${amount(run.batch)} (${run.origin})`]),
       [s("line", { x1: 0, x2: 22, y1: 0, y2: 0, class: "mx-ideal" }), "ideal"],
       ...lines.map((each) => [s("line", { x1: 0, x2: 22, y1: 0, y2: 0, stroke: `var(--mx-${each.colour})`, "stroke-width": 2, "stroke-dasharray": each.dash }), each.label]),
     ];
-    const wide = 34 + 6.4 * Math.max(...rows.map(([, text]) => text.length));
+    const wide = 40 + 6.6 * Math.max(...rows.map(([, text]) => text.length));
     // Efficiency falls to the right, throughput rises: the free corner is another one.
-    const below = way() === "efficiency", tall = rows.length * 17 + 6;
-    const left = below ? LEFT + 12 : LEFT + 12, up = below ? H - BOTTOM - tall - 6 : TOP + 6;
+    const tall = rows.length * 17 + 6, up = way() === "efficiency" ? H - BOTTOM - tall - 6 : TOP + 6;
+    // Where an epoch takes less the more devices there are, it is the right one.
+    const sinks = way() === "epoch" && lines.every(({ points: all }) => all.at(-1)[1] > all[0][1]);
+    const left = sinks ? W - RIGHT - wide - 12 : LEFT + 12;
     return s(
       "g",
       { transform: `translate(${left},${up})` },
@@ -152,25 +178,53 @@ export default view("ScalingView", (ctx) => {
     );
   }
 
+  // [text, seconds by part, the whole step as it was measured]
+  function barRows(now, n) {
+    const { runs, model } = ctx.payload, found = [];
+    for (const run of runs) {
+      for (const p of run.points.filter((each) => each.compute !== undefined)) {
+        found.push([`${p.n} measured`, { compute: p.compute, waiting: p.waiting, exchange: p.exchange }, (p.n * run.batch) / p.thr]);
+        if (model && model.label === run.label) found.push([`${p.n} model`, stepParts({ ...model, batch: run.batch }, p.n), 0]);
+      }
+    }
+    return now ? [...found, [`${n} ${isMoved() || isStrong() ? "what if" : "model"}`, stepParts(now, n), 0]] : found;
+  }
   function fillSplit() {
-    const { model, sliders } = ctx.payload;
+    const { model, sliders, note: told } = ctx.payload, n = devices();
+    const now = model && sized(whatIf(model, sliders, moved()), n, isStrong());
+    const rows = barRows(now, n), shows = (parts) => Object.keys(PARTS).filter((id) => id !== "hidden" && parts[id] > 0);
+    const total = (parts) => shows(parts).reduce((sum, id) => sum + parts[id], 0);
+    const longest = Math.max(...rows.map(([, parts, whole]) => Math.max(total(parts), whole)));
+    const used = Object.keys(PARTS).filter((id) => rows.some(([, parts]) => parts[id] > 0));
     split.replaceChildren();
-    if (!model) return ctx.say(ctx.payload.note);
-    const now = whatIf(model, sliders, moved()), n = devices();
-    const parts = stepParts(now, n), speed = throughput(now, n), share = speed / n / throughput(now, 1);
-    const whole = parts.step;
-    split.append(
-      h("h2", null, `A step on ${n} devices (model): ${seconds(parts.step)}`),
-      h(
-        "div",
-        { class: "mx-stack" },
-        Object.keys(PARTS).filter((id) => id !== "hidden" && parts[id] > 0).map((id) =>
-          h("div", { style: `flex-grow:${parts[id] / whole};background:var(--mx-c${PARTS[id][2]})`, title: `${PARTS[id][1]}: ${seconds(parts[id])}` }, parts[id] / whole > 0.025 ? PARTS[id][0] : ""),
+    if (rows.length) {
+      split.append(
+        h("h2", null, now ? `A step on ${n} devices (model): ${seconds(total(rows.at(-1)[1]))}` : "A step"),
+        h("p", null, used.map((id) => [h("span", { class: "mx-kind", style: `background:var(--mx-c${PARTS[id][2]})` }, PARTS[id][0]), ` ${PARTS[id][1]}${now && rows.at(-1)[1][id] ? ` ${seconds(rows.at(-1)[1][id])}` : ""}  `])),
+        ...rows.map(([text, parts, whole]) =>
+          h(
+            "div",
+            { class: "mx-bars", "data-bar": text },
+            h("span", null, text),
+            h(
+              "div",
+              { class: "mx-track" },
+              h(
+                "div",
+                { class: "mx-stack", style: `width:${(100 * total(parts)) / longest}%` },
+                shows(parts).map((id) => h("div", { style: `flex-grow:${parts[id] / total(parts)};background:var(--mx-c${PARTS[id][2]})`, title: `${PARTS[id][1]}: ${seconds(parts[id])}` }, parts[id] / longest > 0.03 ? PARTS[id][0] : "")),
+              ),
+              whole ? h("div", { class: "mx-whole", style: `left:${(100 * whole) / longest}%`, title: `the whole step: ${seconds(whole)}` }) : null,
+            ),
+            h("span", null, seconds(whole || total(parts))),
+          ),
         ),
-      ),
-      h("p", null, Object.entries(PARTS).filter(([id]) => parts[id] > 0 || id === "compute").map(([id, [letter, name, colour]]) => [h("span", { class: "mx-kind", style: `background:var(--mx-c${colour})` }, letter), ` ${name} ${seconds(parts[id])}  `])),
-    );
-    ctx.say(`${n} devices, batch ${amount(now.batch)} each: ${amount(speed)} samples/s, efficiency ${percent(share)}${isMoved() ? " (what if)" : ""}`);
+        rows.some(([, , whole]) => whole) ? h("p", { class: "mx-note" }, "The line is the whole step; parts run by themselves hide nothing behind each other.") : "",
+      );
+    }
+    if (!now) return ctx.say(told);
+    const speed = throughput(now, n), share = speed / n / throughput(whatIf(model, sliders, moved()), 1), { samples, price } = about(), all = epoch(speed, n, samples, price);
+    ctx.say(`${n} devices, batch ${amount(now.batch)} each: ${amount(speed)} samples/s, efficiency ${percent(share)}; an epoch of ${amount(samples)} takes ${seconds(all.seconds)} and costs ${digits(all.cost)}${isMoved() ? " (what if)" : ""}`);
   }
 
   function fillPoints() {
@@ -180,12 +234,13 @@ export default view("ScalingView", (ctx) => {
         const isOf = model && [null, undefined, run.label].includes(model.label) && ["model", run.origin].includes(model.origin);
         const expected = isOf && throughput({ ...model, batch: run.batch }, p.n);
         const error = isOf ? `${expected >= p.thr ? "+" : ""}${percent(expected / p.thr - 1)}` : "";
-        return [run.label, run.origin, p.n, amount(p.thr), `${amount(p.lo)} … ${amount(p.hi)}`, p.repeat, isOf ? amount(expected) : "", error];
+        const use = isOf && model.calibrated ? (model.calibrated.includes(p.n) ? "calibrates" : "checks") : "";
+        return [run.label, run.origin, p.n, amount(p.thr), `${amount(p.lo)} … ${amount(p.hi)}`, p.repeat, p.sent ? bytes(p.sent) : "", isOf ? amount(expected) : "", error, use];
       }),
     );
     points.hidden = !rows.length;
-    points.lastChild.replaceChildren(tableOf(["program", "how", "devices", "samples/s", "slowest … fastest", "repeats", "model", "error"], rows));
-    const quality = model && model.error !== null && model.error !== undefined ? ` · off by at most ${percent(model.error)}${model.r2 === null ? "" : `, r² ${digits(model.r2)}`}` : "";
+    points.lastChild.replaceChildren(tableOf(["program", "how", "devices", "samples/s", "slowest … fastest", "repeats", "sent by each", "model", "error", "use"], rows));
+    const quality = model && model.error !== null && model.error !== undefined ? ` · off by at most ${percent(model.error)}${model.r2 === null || model.r2 === undefined ? "" : `, r² ${digits(model.r2)}`}` : "";
     note.textContent = `${ctx.payload.note}${quality}`;
   }
 
@@ -195,7 +250,8 @@ export default view("ScalingView", (ctx) => {
       fillPoints();
     }
     followState();
-    ways.replaceChildren(...["throughput", "efficiency"].map((each) => button(each, `show ${each}`, () => ctx.choose({ y: each }), { "aria-pressed": String(way() === each) })));
+    sizes.replaceChildren(...(ctx.payload.model ? ["weak", "strong"] : []).map((each) => button(each, `${each} scaling: ${each === "weak" ? "a batch for each device" : "one batch for all devices"}`, () => ctx.choose({ scaling: each }), { "aria-pressed": String(isStrong() === (each === "strong")) })));
+    ways.replaceChildren(...Object.keys(WAYS).map((each) => button(each, `show ${each}`, () => ctx.choose({ y: each }), { "aria-pressed": String(way() === each) })));
     draw();
     fillSplit();
   };

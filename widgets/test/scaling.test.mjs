@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { stepParts, throughput, whatIf } from "../src/scaling/model.js";
+import { behind, epoch, sized, stepParts, throughput, whatIf } from "../src/scaling/model.js";
 
 const near = (a, b) => assert.ok(Math.abs(a - b) < 1e-9 * Math.abs(b) + 1e-15, `${a} is not ${b}`);
 
@@ -41,4 +41,35 @@ test("sliders", () => {
   assert.equal(found.compression, 2);
   assert.equal(whatIf(model, sliders, { bandwidth: 13 }).beta, 0);
   near(whatIf({ ...model, bytes: 0, beta: 0 }, sliders, { bandwidth: 9 }).bytes, 1e8);
+});
+
+test("waiting for the slowest of three exponential times", () => {
+  near(behind(3), 1 / 2 + 1 / 3);
+  near(stepParts({ ...model, jitter: 0.006 }, 3).waiting, 0.005);
+});
+
+// The numbers of tests/widgets/test_scaling.py: 8 workers, 2 servers of which each carries 4 times the gradients.
+test("parameter servers", () => {
+  const served = { ...model, overlap: 0, jitter: 1, servers: 2 };
+  near(stepParts(served, 8).transfer, 2 * 4 * 0.03);
+  near(stepParts(served, 8).latency, 0.004);
+  assert.equal(stepParts(served, 8).waiting, 0);
+  near(stepParts({ ...served, compression: 16 }, 8).transfer, (1 + 1 / 16) * 4 * 0.03);
+  near(stepParts({ ...served, compression: 100 }, 1).transfer, 2 * 0.03);
+  near(stepParts({ ...model, overlap: 0, compression: 100 }, 4).transfer, 1.5 * 0.03 * 0.01);
+});
+
+test("one batch for all, and what an epoch costs", () => {
+  near(sized(model, 4, true).batch, 2.5);
+  assert.equal(sized(model, 4, false).batch, 10);
+  const { seconds, cost } = epoch(50, 4, 90_000, 2);
+  near(seconds, 1800);
+  near(cost, 4);
+});
+
+test("sliders of servers and of spread", () => {
+  const all = [...sliders, { id: "jitter", min: -6 }];
+  assert.equal(whatIf(model, all, { servers: 3 }).servers, 3);
+  near(whatIf(model, all, { jitter: -2 }).jitter, 0.01);
+  assert.equal(whatIf(model, all, { jitter: -6 }).jitter, 0);
 });

@@ -11,6 +11,7 @@ import numpy as np
 from mixnet.base import IndexingError, ShapeError
 from mixnet.ops.registry import op
 from mixnet.ops.schema.attributes import Axis, Count, DType, Extents, Positive, Shape
+from mixnet.ops.schema.dtypes import Dtypes
 
 
 def bounded(indices: Any, extent: int, mode: str) -> Any:
@@ -19,7 +20,7 @@ def bounded(indices: Any, extent: int, mode: str) -> Any:
     return whole % extent if mode == "wrap" else jnp.clip(whole, 0, extent - 1)
 
 
-@op("take", method=True, flops=0)
+@op("take", method=True, flops=0, dtypes=Dtypes(own={"indices": None}))
 def take(a, indices, *, axis: Axis = 0, mode: Literal["clip", "raise", "wrap"] = "clip"):
     """Slices of ``a`` along ``axis`` at ``indices``, which are clipped or wrapped into range.
 
@@ -38,7 +39,7 @@ def _(values, shape, *, axis, mode):
         _check_inside(values, axis % len(shape), shape[axis], least=0)
 
 
-@op("batch_take")
+@op("batch_take", dtypes=Dtypes(own={"indices": "int32"}))
 def batch_take(a, indices):
     """One element of every row: ``out[i] = a[i, indices[i]]``.
 
@@ -48,7 +49,13 @@ def batch_take(a, indices):
     return jnp.take_along_axis(a, chosen, 1).reshape(indices.shape)
 
 
-@op("pick", aliases=["choose_element_0index"], method=True, flops=0)
+@op(
+    "pick",
+    aliases=["choose_element_0index"],
+    method=True,
+    flops=0,
+    dtypes=Dtypes(own={"index": None}),
+)
 def pick(
     data,
     index,
@@ -109,7 +116,7 @@ def one_hot(
     return jnp.where(hot, on_value, off_value).astype(dtype)
 
 
-@op("gather_nd", flops=0)
+@op("gather_nd", flops=0, dtypes=Dtypes(own={"indices": None}))
 def gather_nd(data, indices):
     """``data[indices[0], indices[1], ...]``: the first axis of ``indices`` runs over axes of data.
 
@@ -222,7 +229,7 @@ def _places(indices: Any, shape: tuple[int, ...]) -> tuple[Any, ...]:
     return tuple(jnp.where(r < 0, r + n, r) for r, n in zip(rows, shape, strict=False))
 
 
-@op("Embedding", flops=0)
+@op("Embedding", flops=0, dtypes=Dtypes(own={"data": None}, shared="dtype"))
 def embedding(
     data,
     weight,

@@ -22,6 +22,7 @@ from mixnet.ops.schema.attributes import (
     Scalar,
     Shape,
 )
+from mixnet.ops.schema.dtypes import Dtypes
 from mixnet.ops.schema.ranges import AxisOf
 
 
@@ -523,7 +524,7 @@ def space_to_depth(data, *, block_size: Positive):
     return moved.reshape(n, c * b * b, h // b, w // b)
 
 
-@op("shape_array", method=True, differentiable=False, flops=0)
+@op("shape_array", method=True, differentiable=False, flops=0, dtypes=Dtypes(result="int64"))
 def shape_array(data):
     """The shape, as int64.
 
@@ -532,7 +533,7 @@ def shape_array(data):
     return jnp.asarray(data.shape, jnp.int64)
 
 
-@op("size_array", method=True, differentiable=False, flops=0)
+@op("size_array", method=True, differentiable=False, flops=0, dtypes=Dtypes(result="int64"))
 def size_array(data):
     """Number of elements, as int64 of shape ``(1,)``.
 

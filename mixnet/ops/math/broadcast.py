@@ -10,6 +10,7 @@ from mixnet.base import ShapeError
 from mixnet.ops.math.elementwise import BINARY, check_same_kind
 from mixnet.ops.registry import Op, op
 from mixnet.ops.schema.attributes import Axes, Extents, Shape
+from mixnet.ops.schema.dtypes import Dtypes
 
 _ALIASES = {"add": ["broadcast_plus"], "sub": ["broadcast_minus"]}
 
@@ -102,7 +103,7 @@ def _repeat(name: str, data: Any, shape: Any) -> Any:
     return jnp.broadcast_to(data, shape)
 
 
-@op("where")
+@op("where", dtypes=Dtypes(own={"condition": None}))
 def where(condition, x, y):
     """``x`` where the condition is not 0, else ``y``.
 

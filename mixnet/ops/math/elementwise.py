@@ -13,6 +13,7 @@ from mixnet.base import DTypeError, ShapeError
 from mixnet.ops.math.quotient import quotient
 from mixnet.ops.registry import Op, op
 from mixnet.ops.schema.attributes import DType, Scalar
+from mixnet.ops.schema.dtypes import Dtypes, all_own
 
 Function = Callable[..., Any]
 
@@ -486,7 +487,7 @@ def to_dtype(data: Any, dtype: Any) -> Any:
     return data.astype(wanted)
 
 
-@op("amp_cast", flops=0)
+@op("amp_cast", flops=0, dtypes=Dtypes(own=all_own))
 def amp_cast(data, *, dtype: DType):
     """The array in another dtype if it holds floating-point numbers, else as it is.
 
@@ -558,7 +559,13 @@ def _multicast_outputs(num_outputs: int) -> int:
     return num_outputs
 
 
-@op("amp_multicast", num_args="num_outputs", outputs=_multicast_outputs, flops=0)
+@op(
+    "amp_multicast",
+    num_args="num_outputs",
+    outputs=_multicast_outputs,
+    flops=0,
+    dtypes=Dtypes(own=all_own),
+)
 def amp_multicast(*data, cast_narrow: bool = False):
     """Arrays of half and single precision all in the wider of these that occurs, or the narrower.
 

@@ -11,6 +11,7 @@ from mixnet.ops.math.elementwise import relu
 from mixnet.ops.nn.normalization import check_channels
 from mixnet.ops.registry import Op, op
 from mixnet.ops.schema.attributes import Axis, NonNegative, Positive, Share
+from mixnet.ops.schema.dtypes import Dtypes
 from mixnet.ops.schema.over_devices import AXIS
 
 
@@ -29,6 +30,7 @@ _COMMON: dict[str, Any] = {
     "outputs": 3,
     "visible": _visible,
     "output_names": ["output", "mean", "var"],
+    "dtypes": Dtypes(statistics=("gamma", "beta", "moving_mean", "moving_var")),
     "initializers": {"moving_mean": '["zero", {}]', "moving_var": '["one", {}]'},
 }
 

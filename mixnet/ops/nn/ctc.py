@@ -10,6 +10,7 @@ import jax.numpy as jnp
 from mixnet.base import ShapeError
 from mixnet.ops.control import loops
 from mixnet.ops.registry import op
+from mixnet.ops.schema.dtypes import Dtypes
 
 # Logarithm of a probability that counts as 0; finite, so that differences have a derivative.
 _NEVER = -1e30
@@ -29,6 +30,7 @@ def _ctc_arguments(use_data_lengths: bool, use_label_lengths: bool) -> tuple[str
     aliases=["ctc_loss", "_contrib_CTCLoss", "_contrib_ctc_loss"],
     arguments=_ctc_arguments,
     output_names=("output0",),
+    dtypes=Dtypes(own=dict.fromkeys(("label", "data_lengths", "label_lengths"))),
 )
 def ctc_loss(
     data,

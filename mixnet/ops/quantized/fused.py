@@ -19,6 +19,7 @@ from mixnet.ops.nn.convolution import convolution
 from mixnet.ops.nn.dense import fully_connected
 from mixnet.ops.quantized.quantize import INT32_STEPS, LIMITS, STEPS, farthest, given_range, ratio
 from mixnet.ops.registry import op
+from mixnet.ops.schema.dtypes import Dtypes
 
 LAYERS = ("Convolution", "FullyConnected")
 SUMS = ("elemwise_add", "broadcast_add")
@@ -177,6 +178,7 @@ def _statistics(subgraphs: Any, with_bn: bool) -> list[int]:
 @op(
     "_sg_mkldnn_conv",
     num_args=None,
+    dtypes=Dtypes(result=lambda given: "float32" if given["enable_float_output"] else None),
     outputs=_outputs,
     output_names=_output_names,
     states=_statistics,
@@ -356,6 +358,7 @@ def _exact_affine(data: Any, weight: Any, parts: Parts) -> Any:
 @op(
     "_sg_mkldnn_fully_connected",
     num_args=None,
+    dtypes=Dtypes(result=lambda given: "float32" if given["enable_float_output"] else None),
     outputs=_outputs,
     output_names=_output_names,
     differentiable=False,

@@ -19,6 +19,7 @@ from mixnet.ops.nn.convolution import convolution
 from mixnet.ops.nn.dense import fully_connected
 from mixnet.ops.nn.pooling import pooling
 from mixnet.ops.nn.recurrent import part_shapes, rnn, rnn_outputs, rnn_shapes
+from mixnet.ops.quantized.dtypes import with_ranges
 from mixnet.ops.quantized.quantize import (
     INT32_STEPS,
     LIMITS,
@@ -111,7 +112,12 @@ _AFFINE_ENDS = dict.fromkeys(
 )
 
 
-@op("_contrib_quantized_fully_connected", arguments=_affine_arguments, **_OUTPUTS)
+@op(
+    "_contrib_quantized_fully_connected",
+    arguments=_affine_arguments,
+    dtypes=with_ranges("int32", {"weight": "int8", "bias": "int8"}),
+    **_OUTPUTS,
+)
 def quantized_fully_connected(
     data,
     weight,
@@ -160,7 +166,12 @@ def _(data, *, num_hidden, flatten, no_bias):
     return {**fully_connected._infer_inputs(data, **attributes), **_AFFINE_ENDS}
 
 
-@op("_contrib_quantized_conv", arguments=_affine_arguments, **_OUTPUTS)
+@op(
+    "_contrib_quantized_conv",
+    arguments=_affine_arguments,
+    dtypes=with_ranges("int32", {"weight": "int8", "bias": "int8"}),
+    **_OUTPUTS,
+)
 def quantized_conv(
     data,
     weight,
@@ -227,7 +238,7 @@ def _(data, *, kernel, num_filter, num_group, layout):
     return {**found, **_AFFINE_ENDS}
 
 
-@op("_contrib_quantized_pooling", **_OUTPUTS)
+@op("_contrib_quantized_pooling", dtypes=with_ranges(), **_OUTPUTS)
 def quantized_pooling(
     data,
     min_data,
@@ -278,7 +289,7 @@ def quantized_pooling(
     return jnp.round(out).astype(data.dtype), *_ends(min_data, max_data)
 
 
-@op("_contrib_quantized_act", **_OUTPUTS)
+@op("_contrib_quantized_act", dtypes=with_ranges(), **_OUTPUTS)
 def quantized_act(
     data,
     min_data,
@@ -306,7 +317,7 @@ def quantized_act(
     return jax.nn.relu(data), *_ends(min_data, max_data)
 
 
-@op("_contrib_quantized_flatten", **_OUTPUTS)
+@op("_contrib_quantized_flatten", dtypes=with_ranges(), **_OUTPUTS)
 def quantized_flatten(data, min_data, max_data):
     """``Flatten``: all axes but the first joined; the range stays.
 
@@ -315,7 +326,11 @@ def quantized_flatten(data, min_data, max_data):
     return data.reshape(data.shape[0], -1), *_ends(min_data, max_data)
 
 
-@op("_contrib_quantized_embedding", **_OUTPUTS)
+@op(
+    "_contrib_quantized_embedding",
+    dtypes=with_ranges("int8", {"data": None, "weight": "int8"}),
+    **_OUTPUTS,
+)
 def quantized_embedding(
     data,
     weight,
@@ -353,7 +368,17 @@ def _(data, *, input_dim, output_dim):
     return {"weight": (input_dim, output_dim), "min_weight": (1,), "max_weight": (1,)}
 
 
-@op("_contrib_quantized_concat", num_args=None, **_OUTPUTS)
+def _ranges_of_joined(count: int) -> dict[int, str | None]:
+    """Two thirds of the inputs are ranges."""
+    return dict.fromkeys(range(count // 3, count), "float32")
+
+
+@op(
+    "_contrib_quantized_concat",
+    num_args=None,
+    dtypes=with_ranges(own=_ranges_of_joined),
+    **_OUTPUTS,
+)
 def quantized_concat(*data, num_args: Positive, dim: Axis = 1):
     """Arrays of integers of 8 bits joined along ``dim``, brought to the widest of their ranges.
 
@@ -407,7 +432,7 @@ def _two(name: str, lhs: Any, rhs: Any, *ends: Any) -> None:
         raise ShapeError(f"contrib.{name}: lhs is {lhs.shape}, rhs {rhs.shape}; give equal shapes.")
 
 
-@op("_contrib_quantized_elemwise_add", **_OUTPUTS)
+@op("_contrib_quantized_elemwise_add", dtypes=with_ranges("int32"), **_OUTPUTS)
 def quantized_elemwise_add(
     lhs,
     rhs,
@@ -445,6 +470,7 @@ def quantized_elemwise_add(
 
 @op(
     "_contrib_quantized_elemwise_mul",
+    dtypes=with_ranges(lambda given: "float32" if given["enable_float_output"] else "int32"),
     **{**_OUTPUTS, "outputs": lambda enable_float_output: 1 if enable_float_output else 3},
 )
 def quantized_elemwise_mul(
@@ -483,7 +509,14 @@ def quantized_elemwise_mul(
     return product, *_product_range((lhs, lhs_min, lhs_max), (rhs, rhs_min, rhs_max))
 
 
-@op("_contrib_quantized_batch_norm", states=["moving_mean", "moving_var"], **_OUTPUTS)
+@op(
+    "_contrib_quantized_batch_norm",
+    states=["moving_mean", "moving_var"],
+    dtypes=with_ranges(
+        "int8", dict.fromkeys(("gamma", "beta", "moving_mean", "moving_var"), "float32")
+    ),
+    **_OUTPUTS,
+)
 def quantized_batch_norm(
     data,
     gamma,
@@ -570,6 +603,7 @@ def _rnn_arguments(mode: str) -> list[str]:
     outputs=rnn_outputs,
     output_names=("output", "state_output", "statecell_ouput"),  # MXNet spells it so
     differentiable=False,
+    dtypes=with_ranges(own={"parameters": "int8", "state": "float32", "state_cell": "float32"}),
 )
 def quantized_rnn(
     data,

@@ -7,6 +7,7 @@ from typing import Any, Literal
 import jax.numpy as jnp
 
 from mixnet.base import DTypeError, ShapeError
+from mixnet.ops.quantized.dtypes import out_type, with_ranges
 from mixnet.ops.registry import op
 
 LIMITS = {"int8": (-128, 127), "uint8": (0, 255)}
@@ -87,7 +88,12 @@ def _infer_range(data):
     return {"min_range": (1,), "max_range": (1,)}
 
 
-@op("_contrib_quantize", outputs=3, differentiable=False)
+@op(
+    "_contrib_quantize",
+    outputs=3,
+    differentiable=False,
+    dtypes=with_ranges(out_type, {"data": "float32"}, "float32"),
+)
 def quantize(data, min_range, max_range, *, out_type: Literal["int8", "uint8"] = "uint8"):
     """Floats as integers of 8 bits; 0 stays 0, what is outside the range becomes its end.
 
@@ -111,7 +117,12 @@ def quantize(data, min_range, max_range, *, out_type: Literal["int8", "uint8"] =
     return found, *_range_of(out_type, min_range, max_range, end)
 
 
-@op("_contrib_quantize_v2", outputs=3, differentiable=False)
+@op(
+    "_contrib_quantize_v2",
+    outputs=3,
+    differentiable=False,
+    dtypes=with_ranges(out_type, usual="float32"),
+)
 def quantize_v2(
     data,
     *,
@@ -150,6 +161,7 @@ def quantize_v2(
     "_contrib_quantize_asym",
     outputs=3,
     output_names=("output", "scale", "shift"),
+    dtypes=with_ranges(usual="float32"),
     differentiable=False,
 )
 def quantize_asym(
@@ -173,7 +185,7 @@ def quantize_asym(
     return found, scale.reshape((1,)), shift.astype(jnp.float32).reshape((1,))
 
 
-@op("_contrib_dequantize", differentiable=False)
+@op("_contrib_dequantize", differentiable=False, dtypes=with_ranges("float32"))
 def dequantize(data, min_range, max_range, *, out_type: Literal["float32"] = "float32"):
     """Integers of 8 bits as the floats that they stand for.
 
@@ -193,7 +205,12 @@ def dequantize(data, min_range, max_range, *, out_type: Literal["float32"] = "fl
     return data.astype(out_type) * step.astype(out_type)
 
 
-@op("_contrib_requantize", outputs=3, differentiable=False)
+@op(
+    "_contrib_requantize",
+    outputs=3,
+    differentiable=False,
+    dtypes=with_ranges(out_type, {"data": "int32"}, "float32"),
+)
 def requantize(
     data,
     min_range,

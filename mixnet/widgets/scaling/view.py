@@ -3,41 +3,79 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 from mixnet.base import AttributeTypeError, AttributeValueError
-from mixnet.units import size_text, ticks, time_text
-from mixnet.widgets.scaling.model import COMPRESSIONS, DEFAULTS, fit, step_parts, throughput
+from mixnet.widgets.scaling.fit import fit
+from mixnet.widgets.scaling.model import COMPRESSIONS, DEFAULTS, throughput
+from mixnet.widgets.scaling.picture import (
+    ROW,
+    bar_rows,
+    bars,
+    digits_text,
+    legend,
+    model_text,
+    panel,
+)
 from mixnet.widgets.svg import Svg
 from mixnet.widgets.view import View
 
-ORIGINS = ("real devices", "simulated host devices", "model")
+ORIGINS = (
+    "real devices",
+    "simulated host devices",
+    "processes of one machine",
+    "published",
+    "model",
+)
 """How points were obtained; they are drawn differently."""
 
 
+_OF_POINTS = ("n", "thr", "lo", "hi", "repeat")
+_PARTS = ("compute", "exchange", "waiting", "message", "sent")
+_DEAREST = 1000  # for a device and an hour
+
+
 class ScalingView(View):
-    """Measured points with their spread, a model fitted to them, and the ideal line; sliders ask what would be if.
+    """A laboratory of scaling: measured points with their spread, a model of them, and sliders that ask what would be if.
 
     Throughput is in samples a second of all devices; efficiency is the throughput of a device, as a share of that of a device in the smallest
-    measured count. Discs are real devices, squares are CPU devices of one host, crosses are points that somebody's model gave.
-    The sliders' model is that of ``mixnet.widgets.scaling.model``; it runs in the page.
+    measured count. Discs are real devices, squares are CPU devices or processes of one machine, crosses are published figures or points that
+    somebody's model gave. Points of ``mx.distributed.measure`` have bars of what a step's seconds go to; the model is then calibrated on two of
+    them, and its error on the others is shown. The page asks the model: workers, batch, bandwidth, latency, compression, servers; for a
+    batch that each device has (weak scaling), or that all share (strong scaling); what an epoch takes and costs.
+    The model is that of ``mixnet.widgets.scaling.model``; it runs in the page.
 
     Args:
-        runs: as ``measure_scaling`` returns them; ``[]`` with a model shows the model alone.
+        runs: as ``measure_scaling`` or ``mx.distributed.measure`` return them; ``[]`` with a model shows the model alone.
         model: parameters in place of fitted ones: ``t_compute`` (seconds of a sample), ``batch`` (samples of a device),
-            ``bytes`` of gradients, ``alpha`` (seconds of a message), ``beta`` (seconds of a byte), ``serial``, ``overlap``.
+            ``bytes`` of gradients, ``alpha`` (seconds of a message), ``beta`` (seconds of a byte), ``serial``, ``overlap``, ``jitter`` (seconds
+            by which times of workers spread), ``servers`` (0: all-reduce).
+        samples: of an epoch, where the slider begins.
+        price: of a device for an hour, in any currency, where the slider begins.
 
     Raises:
-        AttributeTypeError, AttributeValueError: runs or model are not like that.
+        AttributeTypeError, AttributeValueError: runs, model or a number are not like that.
     """
 
     schema = "mixnet.scaling/1"
     bundle = "scaling"
     sight = "Compare the measured line with the dashed ideal: the distance between them is lost [efficiency]."  # fmt: skip
 
-    def __init__(self, runs: Sequence[Mapping[str, Any]], model: Mapping[str, Any] | None = None):
-        checked = [_checked(run) for run in runs]
+    def __init__(
+        self,
+        runs: Any,
+        model: Mapping[str, Any] | None = None,
+        *,
+        samples: float = 1e6,
+        price: float = 1.0,
+    ):
+        checked = [_checked(run) for run in _listed(runs)]
+        if not (1 <= samples < 1e12 and 0 <= price <= _DEAREST):
+            raise AttributeValueError(
+                f"samples and price: expected 1 to 1e12 samples of an epoch and 0 to {_DEAREST} for an hour, got "
+                f"{samples} and {price}."
+            )
         if model is None:
             found, note = fit(checked)
         else:
@@ -49,7 +87,7 @@ class ScalingView(View):
             "model": found,
             "note": note,
             "ideal": True,
-            "sliders": _sliders(checked, found),
+            "sliders": [*_sliders(checked, found), *_of_epoch(samples, price)],
         }
         super().__init__(payload, {"y": "throughput"})
 
@@ -68,18 +106,38 @@ class ScalingView(View):
             raise AttributeValueError(f"predict: {self.payload['note']}.")
         return throughput(self.model, n, batch)
 
+    @classmethod
+    def ten_machines(cls) -> ScalingView:
+        """The figure of MXNet's paper: a pass over ImageNet took 14,000 s on one machine of four GPUs, 1,400 s on ten.
+
+        The model has the paper's numbers: 1,281,167 images, 36 for each GPU, about 50 MB of gradients, 10 Gbit/s. It is a weak check: a batch
+        takes 1.57 s to compute, the sum of its gradients 0.07 s, so any model with cheap communication agrees.
+
+        Source: Chen et al., "MXNet: a flexible and efficient machine learning library for heterogeneous distributed systems", 2015, section 4.
+        """
+        images, batch = 1_281_167, 4 * 36
+        model = {"t_compute": 14_000 / images, "batch": batch, "bytes": 5e7, "beta": 8 / 10e9}
+        points = [{"n": 1, "thr": images / 14_000}, {"n": 10, "thr": images / 1_400}]
+        run = {"label": "MXNet 2015", "origin": "published", "batch": batch, "points": points}
+        made = cls([run], {**model, "label": "MXNet 2015", "origin": "published"}, samples=images)
+        made.payload["note"] = (
+            "the paper's numbers; computing hides everything here, so this checks little"
+        )
+        return made
+
     def summary(self) -> str:
         told = []
         for run in self.payload["runs"]:
             first, last = run["points"][0], run["points"][-1]
             share = last["thr"] / last["n"] / (first["thr"] / first["n"])
             told.append(
-                f"{run['label']} ({run['origin']}): {_digits(last['thr'])} samples/s on {last['n']} devices, "
+                f"{run['label']} ({run['origin']}): {digits_text(last['thr'])} samples/s on {last['n']} devices, "
                 f"{share:.0%} of ideal"
             )
         model = self.model
         if model is not None and model.get("error") is not None:
-            told.append(f"the fit is off by at most {model['error']:.1%}")
+            name = "model" if "calibrated" in model else "fit"
+            told.append(f"the {name} is off by at most {model['error']:.1%}")
         if model is not None and not told:
             share = throughput(model, 16) / 16 / throughput(model, 1)
             told.append(f"{model_text(model)}; on 16 devices {share:.0%} of ideal")
@@ -91,30 +149,40 @@ class ScalingView(View):
             first = run["points"][0]
             for p in run["points"]:
                 share = p["thr"] / p["n"] / (first["thr"] / first["n"])
-                expected, error = "", ""
+                expected, error, use = "", "", ""
                 if self.model is not None and _is_of(self.model, run):
                     value = throughput(self.model, p["n"], run["batch"])
-                    expected, error = _digits(value), f"{value / p['thr'] - 1:+.1%}"
-                spread = f"{_digits(p['lo'])} … {_digits(p['hi'])}"
-                rows.append([run["label"], run["origin"], p["n"], _digits(run["batch"]), _digits(p["thr"]),
-                             spread, p["repeat"], f"{share:.1%}", expected, error])  # fmt: skip
+                    expected, error = digits_text(value), f"{value / p['thr'] - 1:+.1%}"
+                    use = _use(self.model, p["n"])
+                spread = f"{digits_text(p['lo'])} … {digits_text(p['hi'])}"
+                rows.append([run["label"], run["origin"], p["n"], digits_text(run["batch"]), digits_text(p["thr"]),
+                             spread, p["repeat"], f"{share:.1%}", expected, error, use])  # fmt: skip
         if not rows and self.model is not None:
             for n in (1, 2, 4, 8, 16, 32, 64):
                 value = throughput(self.model, n)
                 share = value / n / throughput(self.model, 1)
-                rows.append(["model", "model", n, _digits(self.model["batch"]), _digits(value), "", "", f"{share:.1%}", _digits(value), ""])  # fmt: skip
+                rows.append(["model", "model", n, digits_text(self.model["batch"]), digits_text(value), "", "", f"{share:.1%}", digits_text(value), "", ""])  # fmt: skip
         header = ["program", "how", "devices", "batch of a device", "samples/s", "spread", "repeats", "efficiency",
-                  "model", "model's error"]  # fmt: skip
+                  "model", "model's error", "use"]  # fmt: skip
         return header, rows
 
     def svg(self) -> str:
-        svg = Svg(980, 405, self.summary())
+        rows = bar_rows(self.payload)
+        svg = Svg(980, 405 + (30 + ROW * len(rows) if rows else 0), self.summary())
         svg.text(10, 20, "Scaling", bold=True)
         svg.text(70, 20, self.payload["note"][:140], "f-dim", 11)
         for i, way in enumerate(("throughput", "efficiency")):
-            _panel(svg, self.payload, way, 60 + i * 490, 46, 410, 270)
-        _legend(svg, self.payload, 60, 372)
+            panel(svg, self.payload, way, 60 + i * 490, 46, 410, 270)
+        legend(svg, self.payload, 60, 372)
+        bars(svg, rows, 60, 420)
         return str(svg)
+
+
+def _listed(runs: Any) -> list[Any]:
+    """Runs as dicts; what was measured by processes is an object with one."""
+    if hasattr(runs, "to_dict") or isinstance(runs, Mapping):
+        runs = [runs]
+    return [each.to_dict() if hasattr(each, "to_dict") else each for each in runs]
 
 
 def _checked(run: Mapping[str, Any]) -> dict[str, Any]:
@@ -134,9 +202,16 @@ def _checked(run: Mapping[str, Any]) -> dict[str, Any]:
                 f"points: expected n from 1 and thr (samples/s) above 0, got n={point['n']}, thr={point['thr']}."
             )
         whole = {"lo": point["thr"], "hi": point["thr"], "repeat": 1, **point}
-        points.append({key: whole[key] for key in ("n", "thr", "lo", "hi", "repeat")})
+        points.append({key: whole[key] for key in (*_OF_POINTS, *_PARTS) if key in whole})
     kept = {key: run[key] for key in ("label", "origin", "batch")}
     return {**kept, "bytes": run.get("bytes"), "points": points}
+
+
+def _use(model: Mapping[str, Any], n: int) -> str:
+    """What a point was for in a model that was calibrated on two of them."""
+    if "calibrated" not in model:
+        return ""
+    return "calibrates" if n in model["calibrated"] else "checks"
 
 
 def _is_of(model: dict[str, Any], run: dict[str, Any]) -> bool:
@@ -145,7 +220,7 @@ def _is_of(model: dict[str, Any], run: dict[str, Any]) -> bool:
 
 
 def _checked_model(model: Mapping[str, Any]) -> dict[str, Any]:
-    known = {*DEFAULTS, "t_compute", "batch", "r2", "error", "label", "origin"}
+    known = {*DEFAULTS, "t_compute", "batch", "r2", "error", "label", "origin", "calibrated", "checked"}  # fmt: skip
     unknown, missing = set(model) - known, {"t_compute", "batch"} - set(model)
     if unknown or missing:
         raise AttributeValueError(
@@ -169,6 +244,7 @@ def _sliders(runs: list[dict[str, Any]], model: dict[str, Any] | None) -> list[d
     beta = (model or {}).get("beta") or 0.0
     alpha = (model or {}).get("alpha") or 0.0
     overlap = (model or {}).get("overlap") or 0.0
+    jitter = (model or {}).get("jitter") or 0.0
 
     def log(value: float) -> float:
         return round(math.log10(value), 3)
@@ -179,114 +255,17 @@ def _sliders(runs: list[dict[str, Any]], model: dict[str, Any] | None) -> list[d
         {"id": "bytes", "min": 3, "max": 11, "step": 0.05, "value": log(size), "log": True, "exact": size},
         {"id": "bandwidth", "min": 6, "max": 13, "step": 0.05, "value": log(1 / beta) if beta else 13, "log": True, "off": "no limit"},
         {"id": "latency", "min": -7, "max": 0, "step": 0.05, "value": log(alpha) if alpha else -7, "log": True, "off": "none"},
-        {"id": "overlap", "min": 0, "max": 1, "step": 0.05, "value": overlap},
+        {"id": "overlap", "min": 0, "max": 1, "step": 0.05, "value": min(overlap, 1)},
+        {"id": "servers", "min": 0, "max": 64, "step": 1, "value": (model or {}).get("servers") or 0, "off": "all-reduce"},
+        {"id": "jitter", "min": -6, "max": 1, "step": 0.05, "value": log(jitter) if jitter else -6, "log": True, "off": "none"},
         {"id": "compression", "options": [[factor, name] for factor, name in COMPRESSIONS.items()], "value": 1},
     ]  # fmt: skip
 
 
-def _digits(value: float) -> str:
-    return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.3g}"
-
-
-def base_of(payload: dict[str, Any]) -> float:
-    """Samples a second of one device, which the ideal line goes through."""
-    for run in payload["runs"]:
-        return run["points"][0]["thr"] / run["points"][0]["n"]
-    return throughput(payload["model"], 1)
-
-
-def _panel(
-    svg: Svg, payload: dict[str, Any], way: str, x: float, y: float, width: float, height: float
-) -> None:
-    """Points, fit and ideal line over devices."""
-    model, base = payload["model"], base_of(payload)
-    most = max([p["n"] for run in payload["runs"] for p in run["points"]], default=16)
-    counts = range(1, most + 1)
-    efficiency = way == "efficiency"
-
-    def value(thr: float, n: float, of: float) -> float:
-        return thr / n / of if efficiency else thr
-
-    tops = [value(p["hi"], p["n"], r["points"][0]["thr"] / r["points"][0]["n"]) for r in payload["runs"] for p in r["points"]]  # fmt: skip
-    per = throughput(model, 1) if model is not None else base
-    if model is not None:
-        tops += [value(throughput(model, n), n, per) for n in counts]
-    # Where scaling is poor the ideal line leaves the picture, or one would see nothing else.
-    top = max(1.0, *tops) if efficiency else max(*tops, min(base * most, 2.5 * max(tops)))
-    top *= 1.06
-    floor = y + height
-
-    def place(n: float, level: float) -> tuple[float, float]:
-        return x + (n - 1) / max(most - 1, 1) * (width - 16) + 8, floor - level / top * height
-
-    svg.text(x, y - 8, "samples a second" if not efficiency else "efficiency", "f-dim", 11)
-    svg.rect(x, y, width, height, "f-bg s-line")
-    for level in ticks(0, top, 6):
-        text = f"{level:.0%}" if efficiency else _digits(level)
-        svg.text(x - 5, place(1, level)[1] + 4, text, "f-dim", 10, "end")
-    every = max(1, math.ceil(most / 8))
-    for n in counts:
-        if n == 1 or n % every == 0:
-            svg.text(place(n, 0)[0], floor + 15, str(n), "f-dim", 10, "middle")
-    svg.text(x + width, floor + 30, "devices", "f-dim", 11, "end")
-    last = most if efficiency else min(most, top / base)
-    ideal = place(last, value(base * last, last, base))
-    svg.line(*place(1, value(base, 1, base)), *ideal, "s-line", dashed=True)
-    if model is not None:
-        line = [place(n, value(throughput(model, n), n, per)) for n in counts]
-        svg.polyline(line, "s-fg")
-    for i, run in enumerate(payload["runs"]):
-        of = run["points"][0]["thr"] / run["points"][0]["n"]
-        for p in run["points"]:
-            at, level = place(p["n"], value(p["thr"], p["n"], of))
-            low, high = (place(p["n"], value(p[key], p["n"], of))[1] for key in ("lo", "hi"))
-            title = (
-                f"{run['label']}, {p['n']} devices: {_digits(p['thr'])} samples/s "
-                f"({_digits(p['lo'])} … {_digits(p['hi'])}), {run['origin']}"
-            )
-            svg.line(at, low, at, high, f"k{i % 8}")
-            _mark(svg, run["origin"], at, level, i, title)
-
-
-def _mark(svg: Svg, origin: str, x: float, y: float, colour: int, title: str | None = None) -> None:
-    if origin == "real devices":
-        svg.circle(x, y, 4.5, f"m{colour % 8}", title)
-    elif origin == "model":
-        svg.path(f"M{x - 4},{y - 4}L{x + 4},{y + 4}M{x - 4},{y + 4}L{x + 4},{y - 4}", f"k{colour % 8}", title)  # fmt: skip
-    else:
-        svg.rect(x - 4, y - 4, 8, 8, f"f-bg k{colour % 8}", title)
-
-
-def _legend(svg: Svg, payload: dict[str, Any], x: float, y: float) -> None:
-    for i, run in enumerate(payload["runs"]):
-        _mark(svg, run["origin"], x + 5, y - 4, i)
-        text = f"{run['label']}, batch {_digits(run['batch'])}: {run['origin']}"
-        svg.text(x + 16, y, text, "f-fg", 11)
-        x += 40 + 6.3 * len(text)
-    svg.line(x, y - 4, x + 22, y - 4, "s-line", dashed=True)
-    svg.text(x + 28, y, "ideal", "f-fg", 11)
-    model = payload["model"]
-    if model is None:
-        return
-    svg.polyline([(60, y + 15), (82, y + 15)], "s-fg")
-    svg.text(88, y + 19, model_text(model), "f-fg", 11)
-
-
-def model_text(model: dict[str, Any]) -> str:
-    """The model's parameters and how well it fits, in a line."""
-    parts = [f"{time_text(step_parts(model, 1)['compute'])} computing"]
-    if model["serial"]:
-        parts.append(f"{model['serial']:.0%} of it one after another")
-    if model["alpha"]:
-        parts.append(f"{time_text(model['alpha'])} a message")
-    if model["beta"]:
-        parts.append(
-            f"{size_text(1 / model['beta'])}/s for {size_text(model['bytes'])} of gradients"
-        )
-    if model["overlap"]:
-        parts.append(f"{model['overlap']:.0%} overlap")
-    if model["error"] is not None:
-        parts.append(f"off by at most {model['error']:.1%}")
-    if model["r2"] is not None:
-        parts.append(f"r² {model['r2']:.3f}")
-    return f"model: {', '.join(parts)}"
+def _of_epoch(samples: float, price: float) -> list[dict[str, Any]]:
+    """What an epoch takes and costs: sliders that leave the model as it is."""
+    value = round(math.log10(samples), 3)
+    return [
+        {"id": "samples", "min": 2, "max": 10, "step": 0.05, "value": value, "log": True, "exact": samples},
+        {"id": "price", "min": 0, "max": max(20, price), "step": 0.05, "value": price},
+    ]  # fmt: skip

@@ -1,0 +1,257 @@
+"""Measuring how a training step scales with processes of this machine, and what its seconds go to."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from mixnet.base import AttributeKindError, AttributeTypeError, AttributeValueError, MXNetError
+from mixnet.units import size_text, time_text
+
+ORIGIN = "processes of one machine"
+"""How the points of ``measure`` were obtained, as ``ScalingView`` says it."""
+
+_MOST_WORKERS = 64
+_LAST_LINES = 25  # of what a job printed, in an error
+
+
+class MeasureError(MXNetError, RuntimeError):
+    """A job that was to be measured has failed."""
+
+
+@dataclass(frozen=True)
+class MeasuredStep:
+    """A training step with some workers; times are seconds, medians over repeats.
+
+    Args:
+        workers: processes that trained together.
+        seconds: of a step as programs run it.
+        fastest: of the fastest repeat.
+        slowest: of the slowest repeat.
+        compute: forward, backward and update, run apart from the exchange; the mean over workers.
+        exchange: of the gradients, run apart, once all workers are there.
+        waiting: for the slowest worker, the mean over workers.
+        message: one exchange of a few bytes.
+        sent: bytes that a worker sent in a step, by the kernel's count of its connections; None where the system
+            does not count them.
+    """
+
+    workers: int
+    seconds: float
+    fastest: float
+    slowest: float
+    compute: float
+    exchange: float
+    waiting: float
+    message: float
+    sent: float | None
+
+
+@dataclass(frozen=True)
+class Measured:
+    """What ``measure`` found. ``mx.widgets.ScalingView`` draws it.
+
+    Args:
+        label: what was measured.
+        batch: samples of a worker in a step.
+        gradient_bytes: of all gradients.
+        device_seconds: what stood in for computing; None: the network was computed.
+        repeats: behind each median.
+        steps: one for each count of workers, the smallest first.
+    """
+
+    label: str
+    batch: int
+    gradient_bytes: int
+    device_seconds: float | None
+    repeats: int
+    steps: tuple[MeasuredStep, ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        """A run of ``mx.widgets.ScalingView``: ``thr``, ``lo`` and ``hi`` are samples a second of all workers."""
+        points = []
+        for step in self.steps:
+            samples = step.workers * self.batch
+            parts = {key: value for key, value in asdict(step).items() if key in _PARTS}
+            points.append(
+                {
+                    "n": step.workers,
+                    "thr": samples / step.seconds,
+                    "lo": samples / step.slowest,
+                    "hi": samples / step.fastest,
+                    "repeat": self.repeats,
+                    **parts,
+                }
+            )
+        return {
+            "label": self.label,
+            "origin": ORIGIN,
+            "batch": self.batch,
+            "bytes": self.gradient_bytes,
+            "points": points,
+        }
+
+    def __repr__(self) -> str:
+        lines = [
+            f"{self.label}: batch {self.batch} a worker, {size_text(self.gradient_bytes)} of gradients",
+            "workers        step   computing    exchange     waiting        sent",
+        ]
+        for step in self.steps:
+            times = (step.seconds, step.compute, step.exchange, step.waiting)
+            sent = "-" if step.sent is None else size_text(step.sent)
+            row = [
+                f"{step.workers:7}",
+                *(f"{time_text(each):>11}" for each in times),
+                f"{sent:>11}",
+            ]
+            lines.append(" ".join(row))
+        return "\n".join(lines)
+
+
+_PARTS = ("compute", "exchange", "waiting", "message", "sent")
+
+
+def measure(
+    network: Any,
+    data: Any,
+    workers: Sequence[int] = (1, 2),
+    *,
+    steps: int = 10,
+    repeats: int = 5,
+    device_seconds: float | None = None,
+    compression: Mapping[str, Any] | None = None,
+    label: str | None = None,
+    timeout: float = 300.0,
+) -> Measured:
+    """Train a network for some steps in processes of this machine, and say what a step's seconds go to.
+
+    For each count of workers as many processes start (``mixnet-launch``), which takes some seconds. Each has a copy of the
+    network and its own ``dist_sync`` store; the loss is the mean of the squared outputs. First its steps run as in any program, where
+    communication may hide behind computing; then each part of a step runs by itself and is waited for.
+
+    Args:
+        network: an initialized ``gluon.HybridBlock`` of one input. It is hybridized here.
+        data: the batch of one worker, ``(batch, ...)``, an NDArray.
+        workers: counts of processes. They share the cores of this machine.
+        steps: of a repeat.
+        repeats: each point is their median.
+        device_seconds: how long computing a step takes on a device that each worker has to itself. Workers
+            then sleep so long in place of computing on cores which they share: what is measured of exchanges is real.
+        compression: of gradients, as ``gluon.Trainer`` takes it.
+        label: what is measured; by default the network's name.
+        timeout: seconds that one job may take.
+
+    Raises:
+        AttributeTypeError: ``network`` or ``data`` is of another type.
+        AttributeValueError: a number is out of its range.
+        MeasureError: a job has failed, or took longer than ``timeout``; shows what it printed.
+    """
+    if not callable(getattr(network, "export", None)):
+        raise AttributeTypeError(
+            f"measure: network is a gluon.HybridBlock, which can be exported to other processes, not "
+            f"{type(network).__name__}."
+        )
+    if not callable(getattr(data, "asnumpy", None)) or not getattr(data, "shape", None):
+        raise AttributeTypeError(
+            f"measure: data is an NDArray with the batch of one worker, (batch, ...), not {type(data).__name__}."
+        )
+    counts = _counts(workers)
+    if min(steps, repeats) < 1 or not timeout > 0:
+        raise AttributeValueError(
+            f"measure: steps, repeats and timeout are above 0, not {steps}, {repeats} and {timeout}."
+        )
+    if device_seconds is not None and not 0 < device_seconds < 60:
+        raise AttributeValueError(
+            f"measure: device_seconds={device_seconds}: seconds above 0 and below 60 are expected, or None."
+        )
+    with tempfile.TemporaryDirectory() as folder:
+        _export(network, data, Path(folder))
+        settings = {
+            "steps": int(steps),
+            "repeats": int(repeats),
+            "device_seconds": device_seconds,
+            "compression": None if compression is None else dict(compression),
+        }
+        Path(folder, "settings.json").write_text(json.dumps(settings))
+        answers = [_run(count, folder, timeout) for count in counts]
+    return Measured(
+        label or str(getattr(network, "name", type(network).__name__)),
+        int(data.shape[0]),
+        int(answers[0].pop("gradient_bytes")),
+        device_seconds,
+        int(repeats),
+        tuple(MeasuredStep(**{key: each[key] for key in _FIELDS}) for each in answers),
+    )
+
+
+_FIELDS = tuple(MeasuredStep.__dataclass_fields__)
+
+
+def _counts(workers: Sequence[int]) -> list[int]:
+    try:
+        counts = sorted(int(each) for each in workers)
+        is_right = all(int(each) == each for each in workers)
+    except (TypeError, ValueError):
+        counts, is_right = [], False
+    if not (is_right and counts and counts[0] >= 1 and counts[-1] <= _MOST_WORKERS and len(set(counts)) == len(counts)):  # fmt: skip
+        raise AttributeKindError(
+            f"measure: workers={workers!r}: different counts of processes from 1 to {_MOST_WORKERS} are "
+            f"expected, such as (1, 2, 4)."
+        )
+    return counts
+
+
+def _export(network: Any, data: Any, folder: Path) -> None:
+    network.hybridize()
+    network(data).wait_to_read()  # an error of the network is the caller's
+    network.export(str(folder / "network"))
+    np.save(folder / "data.npy", data.asnumpy())
+
+
+def _run(count: int, folder: str, timeout: float) -> dict[str, Any]:
+    """What the first worker of a job wrote down."""
+    answer = Path(folder, "answer.json")
+    answer.unlink(missing_ok=True)
+    program = [sys.executable, "-m", "mixnet.tools.measured_job", folder]
+    command = [sys.executable, "-m", "mixnet.tools.launch", "--launcher", "local", "-n", str(count), *program]  # fmt: skip
+    root = str(Path(__file__).parents[2])
+    paths = os.pathsep.join(filter(None, (root, os.environ.get("PYTHONPATH"))))
+    environment = {key: value for key, value in os.environ.items() if not key.startswith("DMLC_")}
+    job = subprocess.Popen(
+        command,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        env={**environment, "PYTHONPATH": paths},
+    )
+    try:
+        out, _ = job.communicate(timeout=timeout)
+    except subprocess.TimeoutExpired:
+        job.terminate()  # the launcher ends what it started
+        out, _ = job.communicate()
+        raise MeasureError(
+            f"measure: {count} workers had not ended after {timeout:g} s. Take fewer steps, or a larger "
+            f"timeout. They printed:\n{_end_of(out)}"
+        ) from None
+    except BaseException:
+        job.terminate()
+        job.wait()
+        raise
+    if job.returncode or not answer.exists():
+        raise MeasureError(
+            f"measure: the job of {count} workers failed (exit code {job.returncode}). It printed:\n{_end_of(out)}"
+        )
+    return json.loads(answer.read_text())  # type: ignore[no-any-return]
+
+
+def _end_of(text: str) -> str:
+    return "\n".join(text.splitlines()[-_LAST_LINES:])

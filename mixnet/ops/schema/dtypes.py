@@ -1,0 +1,74 @@
+"""The dtypes of an operator's arrays that are not the one that its arrays share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+FLOAT32 = np.dtype("float32")
+Known = np.dtype | None
+
+
+@dataclass(frozen=True, eq=False)
+class Dtypes:
+    """What dtype inference has to know of an operator; most take and give one dtype.
+
+    Args:
+        own: the dtype of arrays that do not share the others', by name; None where any will do. A function
+            of the number of inputs gives them by place, for variadic operators.
+        statistics: arrays, all but the first, that are float32 beside data of half precision and else have
+            the data's dtype.
+        shared: the attribute with the dtype that the arrays share where none of them is known.
+        result: the dtype of the first output, where it is neither the shared one nor the attribute ``dtype``;
+            or a function of the attributes that gives it, None for the usual rule.
+        others: the dtype of the outputs behind the first.
+        usual: what shapes are inferred with where nothing says a dtype.
+    """
+
+    own: Mapping[str, str | None] | Callable[[int], Mapping[int, str | None]] = field(
+        default_factory=dict
+    )
+    statistics: Sequence[str] = ()
+    shared: str | None = None
+    result: str | Callable[[Mapping[str, Any]], str | None] | None = None
+    others: str | None = None
+    usual: str = "float32"
+
+    def of_inputs(self, names: Sequence[str], count: int) -> dict[int, Known]:
+        """The inputs that do not share the others' dtype, by place; None where any dtype will do.
+
+        Args:
+            names: the array parameter of each input; may be shorter.
+            count: number of inputs.
+        """
+        if callable(self.own):
+            own: Mapping[int, str | None] = self.own(count)
+        else:
+            own = {i: self.own[name] for i, name in enumerate(names) if name in self.own}
+            own |= {i: None for i, name in enumerate(names) if name in self.statistics}
+        return {i: None if name is None else np.dtype(name) for i, name in own.items()}
+
+    def when_unknown(self, attributes: Mapping[str, Any]) -> Known:
+        """The shared dtype of arrays none of which is known; None where that stays open."""
+        if self.shared is None:
+            return None
+        return np.dtype(attributes.get(self.shared) or FLOAT32)
+
+    def of_result(self, attributes: Mapping[str, Any], common: Known) -> Known:
+        """The dtype of the first output, where the inputs share ``common``."""
+        result = self.result(attributes) if callable(self.result) else self.result
+        if result is None and self.shared != "dtype":
+            result = attributes.get("dtype")
+        return np.dtype(result) if result else common
+
+
+def all_own(count: int) -> dict[int, str | None]:
+    """Every input has a dtype of its own."""
+    return dict.fromkeys(range(count))
+
+
+SAME = Dtypes()
+"""One dtype for all."""
