@@ -41,7 +41,7 @@ tour: $(VENV)/stamp-lab
 	$(BIN)/python notebooks/run.py notebooks/00_tour.ipynb --out build/tour
 
 lab: $(VENV)/stamp-lab
-	$(BIN)/jupyter lab --LabApp.news_url=None $(AS_ROOT) notebooks/00_tour.ipynb
+	$(BIN)/jupyter lab --LabApp.news_url=None --ServerApp.root_dir='$(CURDIR)' $(AS_ROOT) notebooks/00_tour.ipynb
 
 docs: $(VENV)/stamp-docs
 	$(BIN)/python -m sphinx -j auto -W --keep-going -q -b html docs build/docs

@@ -114,6 +114,7 @@ if _typing.TYPE_CHECKING:  # the same for editors and type checkers
     from mixnet.legacy import torch as th
     from mixnet.legacy import torch as torch
     from mixnet.legacy import tvmop as tvmop
+    from mixnet.widgets.look import Look as look
 
 # What a program does not use is not loaded.
 _LATER = (
@@ -125,6 +126,7 @@ _SHORT = {
     **{each: f"legacy.{each}" for each in ("executor_manager", "library", "rtc", "torch", "tvmop")},
     "img": "image",
     "kv": "kvstore",
+    "look": "widgets.look",
     "mod": "module",
     "mon": "monitor",
     "th": "legacy.torch",

@@ -9,6 +9,7 @@ import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import mixnet as mx
 from mixnet import autograd, engine, gluon, nd
@@ -18,6 +19,7 @@ from mixnet.widgets import (
     EngineTimeline,
     GraphView,
     HybridizeStepper,
+    Look,
     MemoryView,
     OpExplorer,
     ScalingView,
@@ -27,6 +29,24 @@ from mixnet.widgets import (
 )
 
 FOLDER = Path(__file__).parent / "views"
+
+
+class LeNet(nn.HybridBlock):
+    """The same network as a class, so that it has lines to show."""
+
+    def __init__(self, **kwargs: Any):
+        super().__init__(**kwargs)
+        with self.name_scope():
+            self.conv1 = nn.Conv2D(8, 3, padding=1, activation="relu")
+            self.pool1 = nn.MaxPool2D(2, 2)
+            self.conv2 = nn.Conv2D(16, 3, padding=1, activation="relu")
+            self.pool2 = nn.MaxPool2D(2, 2)
+            self.out = nn.Dense(10)
+
+    def hybrid_forward(self, F: Any, x: Any) -> Any:
+        x = self.pool1(self.conv1(x))
+        x = self.pool2(self.conv2(x))
+        return self.out(x)
 
 
 def lenet() -> nn.HybridSequential:
@@ -47,6 +67,14 @@ def lenet() -> nn.HybridSequential:
 def digits(samples: int = 32) -> nd.NDArray:
     """A batch of random pictures in the shape of digits."""
     return nd.random.uniform(shape=(samples, 1, 8, 8))
+
+
+def look() -> View:
+    with mx.name.NameManager():
+        net = LeNet(prefix="lenet_")
+    net.initialize(mx.init.Xavier())
+    labels = nd.arange(32) % 10
+    return Look(net, digits(), labels)
 
 
 def graph() -> View:
@@ -141,7 +169,7 @@ def scaling() -> View:
     )
 
 
-VIEWS = (graph, difference, stepper, memory, timeline, board, explorer, array, scaling)
+VIEWS = (look, graph, difference, stepper, memory, timeline, board, explorer, array, scaling)
 
 
 def main() -> int:

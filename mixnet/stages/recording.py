@@ -220,7 +220,7 @@ def of_block(
     """The program of a call of a block, with its gradients when it trains."""
     leaves, structure = flatten(tuple(arrays))
     _check_arrays(block, leaves, arrays)
-    _complete(block, arrays[:-1] if loss is not None else arrays)
+    complete(block, arrays[:-1] if loss is not None else arrays)
 
     def with_loss(*given: Any) -> Any:
         return loss(block.forward(*given[:-1]), given[-1])
@@ -297,7 +297,7 @@ def _check_arrays(block: Block, leaves: Sequence[Any], arrays: Sequence[Any]) ->
         )
 
 
-def _complete(block: HybridBlock, arrays: Sequence[Any]) -> None:
+def complete(block: HybridBlock, arrays: Sequence[Any]) -> None:
     """Let shapes that wait for data be completed, as the first call would."""
     try:
         for each in block.collect_params().values():

@@ -208,7 +208,7 @@ def _name(function: Callable[..., Any]) -> str:
 def _source(target: Any, programs: list[Program]) -> list[dict[str, Any]]:
     """The user's lines by file: the code of the target, and all lines that nodes come from."""
     wanted: dict[str, set[int]] = {}
-    for code in _codes(target):
+    for code in codes_of(target):
         try:
             rows, first = inspect.getsourcelines(code)
         except (OSError, TypeError):
@@ -233,7 +233,7 @@ def _source(target: Any, programs: list[Program]) -> list[dict[str, Any]]:
     ]
 
 
-def _codes(target: Any) -> list[CodeType]:
+def codes_of(target: Any) -> list[CodeType]:
     """The functions of the user's that the target runs, as far as they can be known."""
     found: dict[CodeType, None] = {}
     if isinstance(target, Block):

@@ -6,6 +6,7 @@ from mixnet.widgets.board import TrainingBoard as TrainingBoard
 from mixnet.widgets.board.control import StopTraining as StopTraining
 from mixnet.widgets.explorer import OpExplorer as OpExplorer
 from mixnet.widgets.graph import GraphView as GraphView
+from mixnet.widgets.look import Look as Look
 from mixnet.widgets.magics import register as load_ipython_extension
 from mixnet.widgets.memory import MemoryView as MemoryView
 from mixnet.widgets.scaling import ScalingView as ScalingView

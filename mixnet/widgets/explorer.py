@@ -71,6 +71,7 @@ class OpExplorer(View):
 
     schema = "mixnet.op/1"
     bundle = "explorer"
+    sight = "Choose one number of the result: the lines show which inputs it is computed from, and its [gradient] where there is one."  # fmt: skip
 
     def __init__(
         self,

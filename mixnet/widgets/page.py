@@ -36,21 +36,23 @@ def unpack(text: str) -> Any:
 
 def figure(
     bundle: str, payload: dict[str, Any], state: dict[str, Any], svg: str, caption: str, table: str,
-    place: str | None = None,
+    place: str | None = None, first: str = "",
 ) -> str:  # fmt: skip
     """A view as HTML: data, picture, and a table that opens. A widget that knows its ``place`` takes theirs.
+    ``first`` says what to look at first.
 
     Where scripts are taken out (a notebook that is not trusted) the picture and the table stay; where
     :func:`scripts` are on the page the picture becomes the view.
     """
     source = base64.b64encode(svg.encode()).decode()
+    sight = f"<br>First sight: {html.escape(first)}" if first else ""
     where = "" if place is None else f' data-place="{place}"'
     return (
         f'<div class="mx-static" data-bundle="{bundle}"{where}>'
         f'<script type="application/x-mixnet">{pack({"payload": payload, "state": state})}</script>'
         f'<figure style="margin:0"><img alt="{html.escape(caption)}" '
         f'src="data:image/svg+xml;base64,{source}" style="max-width:100%">'
-        f'<figcaption style="font-size:90%">{html.escape(caption)}</figcaption>'
+        f'<figcaption style="font-size:90%">{html.escape(caption)}{sight}</figcaption>'
         f"<details><summary>Table</summary>{table}</details></figure></div>"
     )
 

@@ -11,6 +11,7 @@ from typing import Any, ClassVar
 
 from mixnet.base import AttributeValueError, MXNetError
 from mixnet.widgets import live, page
+from mixnet.widgets.sight import plain, sight
 
 _VIEWS: dict[str, type[View]] = {}
 
@@ -22,12 +23,14 @@ class View(ABC):
     (what the reader chose). Subclasses build the payload from live objects in ``__init__`` and say how it is
     drawn; nothing but the payload may be used for drawing, so that a stored view can be drawn again.
 
-    Subclasses set ``schema`` and ``bundle`` (the script in ``static``), and define :meth:`svg`,
+    Subclasses set ``schema`` and ``bundle`` (the script in ``static``), and ``sight``: one sentence on what to look at
+    first, with words of :data:`mixnet.widgets.sight.MEANINGS` in brackets. They define :meth:`svg`,
     :meth:`table` and :meth:`summary`.
     """
 
     schema: ClassVar[str]
     bundle: ClassVar[str]
+    sight: ClassVar[str] = ""
 
     def __init_subclass__(cls, **kwargs: Any):
         super().__init_subclass__(**kwargs)
@@ -35,12 +38,17 @@ class View(ABC):
             _VIEWS[cls.schema] = cls
 
     def __init__(self, payload: dict[str, Any], state: dict[str, Any] | None = None):
-        self._payload = {"schema": self.schema, **payload}
+        self._payload = self._with_facts(payload)
         self._state: dict[str, Any] = dict(state or {})
         self._live: Any = None
         self._place = live.new_place()
         self._shown = False  # in an output whose stored picture can be renewed
         self._watchers: list[Callable[[dict[str, Any]], None]] = []
+
+    def _with_facts(self, payload: dict[str, Any]) -> dict[str, Any]:
+        """The payload with what every one says of its view: its schema, and what to look at first."""
+        first = {"sight": sight(self.sight)} if self.sight else {}
+        return {"schema": self.schema, **first, **payload}
 
     @staticmethod
     def of(payload: dict[str, Any], state: dict[str, Any] | None = None) -> View:
@@ -82,7 +90,7 @@ class View(ABC):
 
     @payload.setter
     def payload(self, payload: dict[str, Any]) -> None:
-        self._payload = {"schema": self.schema, **payload}
+        self._payload = self._with_facts(payload)
         if self._live is not None:
             self._live.payload = self._payload
         self._renew_picture()
@@ -138,8 +146,8 @@ class View(ABC):
     def _html(self, place: str | None) -> str:
         table = page.table_html(*self.table())
         return page.figure(
-            self.bundle, self.payload, self.state, self.svg(), self.summary(), table, place
-        )
+            self.bundle, self.payload, self.state, self.svg(), self.summary(), table, place, plain(self.sight)
+        )  # fmt: skip
 
     def to_dict(self) -> dict[str, Any]:
         """The payload."""

@@ -63,6 +63,6 @@ def test_lessons_that_the_gallery_names_use_the_view() -> None:
         lessons = re.findall(r"\(notebooks/(\w+\.ipynb)\)", section)
         assert lessons, call[0]
         # What a notebook shows for an array needs no call.
-        calls = {"ArrayView": "nd."}.get(call[0], call[0])
+        calls = {"ArrayView": "nd.", "Look": "mx.look("}.get(call[0], call[0])
         for lesson in lessons:
             assert calls in (ROOT / "notebooks" / lesson).read_text(encoding="utf-8"), lesson

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 from jax.sharding import SingleDeviceSharding
 
-from mixnet.private_jax import arrays, ending, jaxprs, jobs, programs, tracing
+from mixnet.private_jax import arrays, ending, equations, jaxprs, jobs, programs, tracing
 
 
 def test_parts_of_a_jaxpr_are_those_that_jax_traces() -> None:
@@ -130,3 +130,14 @@ def test_slurm_names_the_first_process(monkeypatch: pytest.MonkeyPatch) -> None:
     }.items():  # fmt: skip
         monkeypatch.setenv(name, value)
     assert jobs.coordinator().startswith("first:"), "jobs under Slurm do not find their root"
+
+
+def test_an_equation_knows_the_line_it_comes_from() -> None:
+    closed = jax.make_jaxpr(lambda x: x * 2.0)(jnp.zeros(2))
+    found = equations.line_of(closed.jaxpr.eqns[0], lambda file: file == __file__)
+    assert found is not None, "mx.look of a JAX function shows no lines"
+    file, line, function = found
+    assert file == __file__ and "lambda" in function
+    assert line == inspect.currentframe().f_lineno - 5  # type: ignore[union-attr]
+    assert equations.line_of(closed.jaxpr.eqns[0], lambda file: False) is None
+    assert equations.line_of(object(), lambda file: True) is None

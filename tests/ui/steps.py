@@ -115,6 +115,48 @@ def stepper(page: Any, view: Any) -> None:
     assert view.get_by_label("compare with", exact=True).is_visible()
 
 
+@steps(node=..., at=...)
+def look(page: Any, view: Any) -> None:
+    source = view.get_by_role("listbox", name="source lines")
+    pieces = view.get_by_role("listbox", name="pieces that run")
+    numbers = view.locator('[data-pane="numbers"]')
+
+    def marked(pane: Any) -> str:
+        row = pane.locator('[aria-selected="true"]').first
+        row.wait_for(state="attached", timeout=10_000)
+        return row.inner_text()
+
+    # A line: everything else follows.
+    source.get_by_text("x = self.first(x)").click()
+    assert "first" in numbers.locator("h3").first.inner_text()
+    assert "first" in marked(pieces)
+    # The time: forward, then back to the first step.
+    slider = view.get_by_label("step of the schedule")
+    slider.focus()
+    page.keyboard.press("End")
+    assert "∇ first" in numbers.locator("h3").first.inner_text()
+    assert "self.first" in marked(source)
+    page.keyboard.press("Home")
+    assert "1 of" in view.locator(".mx-place").inner_text()
+    # Keys of a pane: the next array in memory, the next task.
+    view.locator('[data-pane="memory"] canvas.mx-canvas').focus()
+    page.keyboard.press("ArrowRight")
+    assert "2 of" in view.locator(".mx-place").inner_text()
+    view.locator('[data-pane="engine"] canvas.mx-canvas').focus()
+    page.keyboard.press("n")
+    assert "3 of" in view.locator(".mx-place").inner_text()
+    # A piece of the program.
+    pieces.get_by_role("option").last.click()
+    assert "piece" in numbers.inner_text()
+    # A pane large has all of its tools; then as before.
+    large = view.get_by_label("graph: large, with all its tools")
+    large.click()
+    assert view.get_by_label("open all blocks").is_visible()
+    large.click()
+    view.get_by_role("button", name="peak", exact=True).first.click()
+    assert "(docs/concepts/glossary.md)" in view.locator(".mx-meaning").first.inner_text()
+
+
 @steps(y="efficiency", sliders={"overlap": 0.05})
 def scaling(page: Any, view: Any) -> None:
     view.get_by_label("show efficiency").click()

@@ -47,7 +47,7 @@ def test_view(server: Server, watched: Watched, name: str) -> None:
     page = watched.page
     open_in(page, server, write(server, name, MAKE.format(name=name)))
     run_all(page)
-    view = page.locator(".jp-OutputArea .mx")
+    view = page.locator(".jp-OutputArea .mx-static > div > .mx")
     view.wait_for(timeout=60_000)
     STEPS[name](page, view)
     for key, value in STEPS[name].told.items():

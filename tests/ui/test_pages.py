@@ -20,7 +20,7 @@ def test_page(watched: Watched, tmp_path: Path, name: str) -> None:
     EXAMPLES[name]().to_html(tmp_path / "a.html")
     page = watched.page
     page.goto((tmp_path / "a.html").as_uri())
-    view = page.locator(".mx-static[data-ready] .mx")
+    view = page.locator(".mx-static[data-ready] > div > .mx")
     view.wait_for(timeout=20_000)
     STEPS[name](page, view)
     page.emulate_media(color_scheme="dark")

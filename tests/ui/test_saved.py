@@ -36,7 +36,7 @@ def restart(page: Any) -> None:
 def live_views(page: Any) -> None:
     """Wait until every output has its live view."""
     page.wait_for_function(
-        f"() => document.querySelectorAll('.jp-OutputArea .mx').length === {len(NAMES)}"
+        f"() => document.querySelectorAll('.jp-OutputArea .mx-static > div > .mx').length === {len(NAMES)}"
     )
 
 

@@ -23,7 +23,7 @@ def test_all_text_can_be_read(watched: Watched, tmp_path: Path, name: str) -> No
     found = {}
     page.set_viewport_size({"width": WIDTHS[-1], "height": 900})
     page.goto((tmp_path / "a.html").as_uri())
-    page.locator(".mx-static[data-ready] .mx").wait_for(timeout=20_000)
+    page.locator(".mx-static[data-ready] > div > .mx").wait_for(timeout=20_000)
     for width in reversed(WIDTHS):  # shrinking refits
         page.set_viewport_size({"width": width, "height": 900})
         page.wait_for_timeout(250)

@@ -12,12 +12,14 @@ from mixnet.widgets import (
     EngineTimeline,
     GraphView,
     HybridizeStepper,
+    Look,
     MemoryView,
     OpExplorer,
     ScalingView,
     TrainingBoard,
     View,
 )
+from tests.widgets.networks import TwoLayers
 
 EXAMPLES: dict[str, Callable[[], View]] = {}
 
@@ -117,6 +119,14 @@ def stepper() -> View:
     net.add(nn.Dense(8, activation="relu"), nn.Dense(2))
     net.initialize()
     return HybridizeStepper(net, mx.nd.ones((4, 3)))
+
+
+@example
+def look() -> View:
+    """A small network in training: every pane has something."""
+    net = TwoLayers()
+    net.initialize()
+    return Look(net, mx.nd.ones((4, 3)), mx.nd.zeros((4,)))
 
 
 @example

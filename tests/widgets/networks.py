@@ -15,3 +15,16 @@ def lenet() -> mx.sym.Symbol:
     x = mx.sym.FullyConnected(mx.sym.Flatten(x, name="flatten"), num_hidden=500, name="fc0")
     x = mx.sym.Activation(x, act_type="tanh", name="tanh2")
     return mx.sym.SoftmaxOutput(mx.sym.FullyConnected(x, num_hidden=10, name="fc1"), name="softmax")
+
+
+class TwoLayers(mx.gluon.HybridBlock):
+    """Attributes that are called otherwise than the library calls the layers."""
+
+    def __init__(self):
+        super().__init__()
+        self.first = mx.gluon.nn.Dense(8, activation="relu", in_units=3)
+        self.second = mx.gluon.nn.Dense(2, in_units=8)
+
+    def hybrid_forward(self, F, x):
+        x = self.first(x)
+        return self.second(x)

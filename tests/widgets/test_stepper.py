@@ -316,3 +316,39 @@ def test_cell_magic_only_looks(shell: Any) -> None:
 def test_cell_magic_says_what_it_takes(shell: Any) -> None:
     with pytest.raises(mx.MXNetError, match=r"takes --only or nothing, not quick"):
         shell.run_cell_magic("stages", "quick", "x + 1")
+
+
+class Twins(gluon.HybridBlock):
+    """Layers whose attributes are not what the library calls them."""
+
+    def __init__(self, **kwargs: Any):
+        super().__init__(**kwargs)
+        self.wide = nn.Dense(8, activation="relu", in_units=4)
+        self.narrow = nn.Dense(4, in_units=8)
+
+    def hybrid_forward(self, F: Any, x: Any) -> Any:
+        return self.narrow(self.wide(x))
+
+
+def test_operations_are_called_as_in_the_program() -> None:
+    net = Twins()
+    net.initialize()
+    x, y = nd.ones((2, 4)), nd.zeros((2, 4))
+    view = HybridizeStepper(net, x, y, train=True, loss=gluon.loss.L2Loss())
+    program = view.payload["programs"][0]
+    tails = {name.rpartition("/")[2]: label for name, label in program["labels"].items()}
+    assert tails["fullyconnected0"] == "wide" and tails["activation0"] == "wide.act"
+    assert tails["fullyconnected1"] == "narrow"
+    assert tails["fullyconnected0_backward"] == "∇ wide"
+    assert tails[net.narrow.weight.name] == "narrow.weight"
+    ops = {row[0]: row[1] for row in program["records"]}
+    strings = program["strings"]
+    named = {strings[name]: strings[op] for name, op in ops.items()}
+    assert all(named[n] for n, label in program["labels"].items() if label in ("wide", "narrow"))
+
+
+def test_a_fused_node_stands_for_all_its_parts() -> None:
+    assert stepper_data._is_in("net0/relu0", "net0/conv0+relu0")
+    assert stepper_data._is_in("conv0", "conv0+relu0")
+    assert not stepper_data._is_in("net1/relu0", "net0/conv0+relu0")
+    assert not stepper_data._is_in("net0/relu", "net0/conv0+relu0")

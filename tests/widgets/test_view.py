@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
+import html
 import json
 import re
 import subprocess
 import sys
+from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
 
 import mixnet as mx
 from mixnet.widgets import View, live, page
+from mixnet.widgets.sight import MEANINGS, plain
 from tests.widgets.examples import EXAMPLES
 
 BUDGET = 46_000  # bytes of a bundle; one copy for each live view is sent to the page
+OWN_BUDGET = {
+    "look": 105_000
+}  # it holds the graph, the memory view and the timeline; docs/concepts/widgets.md
 
 
 @pytest.fixture(params=sorted(EXAMPLES))
@@ -64,7 +70,20 @@ def test_the_page_asks_nobody_and_holds_the_data(view: View, tmp_path) -> None:
 
 
 def test_bundles_are_small(view: View) -> None:
-    assert len(page.static(f"{view.bundle}.js").encode()) <= BUDGET
+    assert len(page.static(f"{view.bundle}.js").encode()) <= OWN_BUDGET.get(view.bundle, BUDGET)
+
+
+def test_it_says_what_to_look_at_first(view: View) -> None:
+    first = view.payload["sight"]
+    assert 20 < len(first["text"]) < 240 and first["text"].endswith(".")
+    assert first["words"], "at least one word leads to the glossary"
+    assert html.escape(plain(first["text"])) in view.html(), "also where no script runs"
+
+
+def test_the_glossary_says_what_words_of_views_mean() -> None:
+    page_text = (Path(__file__).parents[2] / "docs/concepts/glossary.md").read_text()
+    rows = dict(re.findall(r"^\| ([^|]+) \| ([^|]+) \|$", page_text.split("## In views")[1], re.M))
+    assert {word: rows.get(word) for word in MEANINGS} == MEANINGS
 
 
 def test_live_state_comes_back(view: View) -> None:

@@ -54,6 +54,10 @@ export default view("GraphView", (ctx) => {
       fresh = false;
       paint(g, scene(canvas), { camera, size });
       overview(camera, size);
+      if (pending) {
+        pending = false;
+        reveal(true);
+      }
     },
     hit(x, y) {
       let best = null;
@@ -71,9 +75,9 @@ export default view("GraphView", (ctx) => {
       clicked = event?.timeStamp ?? 0;
     },
     key,
-    refit: () => (fresh = true),
+    refit: () => (fresh = pending = true),
   });
-  let clicked = 0;
+  let clicked = 0, revealed, pending = false; // pending: something to look at, as soon as there is a picture
   const map = h("canvas", { class: "mx-map", "aria-hidden": "true", onpointerdown: travel });
   ctx.stage.append(map, tree);
   function travel(event) {
@@ -124,20 +128,22 @@ export default view("GraphView", (ctx) => {
   function shownFor(each) {
     return each >= 0 && g.part[each] === 3 && !ctx.state.parameters ? (g.outputs[each][0] ?? each) : each;
   }
-  function reveal() {
-    const i = selected();
+  function reveal(own = false) {
+    const i = selected() ?? matches?.values().next().value;
     if (i === undefined || !picture.camera) return;
     const b = sight.boxes[i];
     // Too small to read: come nearer.
     if (picture.camera.kx < 0.5) {
       const size = picture.canvas, k = 0.9;
-      picture.moveTo({ kx: k, ky: k, x: b.x + b.w / 2 - size.clientWidth / k / 2, y: b.y + Math.min(b.h, 300) / 2 - size.clientHeight / k / 2 });
-    } else picture.reveal({ x: b.x, y: b.y, width: b.w, height: Math.min(b.h, 300) });
+      picture.moveTo({ kx: k, ky: k, x: b.x + b.w / 2 - size.clientWidth / k / 2, y: b.y + Math.min(b.h, 300) / 2 - size.clientHeight / k / 2 }, own);
+    } else picture.reveal({ x: b.x, y: b.y, width: b.w, height: Math.min(b.h, 300) }, own);
   }
 
-  // What is found inside of closed blocks marks the block.
+  // What is found, or marked from outside (state.marked, names), inside of closed blocks marks the block.
   function mark() {
-    matches = box.value ? new Set(found.map((i) => sight.stands[shownFor(i)])) : null;
+    const outside = (ctx.state.marked ?? []).map((name) => g.byName.get(name)).filter((i) => i !== undefined);
+    const all = box.value ? found : outside;
+    matches = all.length || box.value ? new Set(all.map((i) => sight.stands[shownFor(i)])) : null;
   }
   function find(text) {
     found = search(g, text);
@@ -318,6 +324,11 @@ export default view("GraphView", (ctx) => {
     if (what !== "state" || !colours) colours = palette(ctx);
     if (what === "payload") laid = "";
     const changed = layout(anew);
+    mark();
+    if (what === "state" && ctx.state.reveal !== revealed) {
+      revealed = ctx.state.reveal; // from outside: look there
+      pending = true;
+    }
     const at = item();
     path = at === null || !sight.at.has(at) ? null : onPath(sight, g, at);
     controls();

@@ -4,7 +4,7 @@ import { short } from "./core/format.js";
 import { lines } from "./core/lines.js";
 import { view } from "./core/view.js";
 import { details, overview } from "./stepper/details.js";
-import { dedented, difference, marker, matches, rowsOf, selectionOf, thingsAt, timeOf, visible } from "./stepper/model.js";
+import { called, dedented, difference, marker, matches, rowsOf, selectionOf, thingsAt, timeOf, visible } from "./stepper/model.js";
 import { picture } from "./stepper/picture.js";
 import { drawRow } from "./stepper/rows.js";
 
@@ -17,7 +17,7 @@ export default view("HybridizeStepper", (ctx) => {
     const key = `${ctx.state.program ?? 0}/${index}`;
     if (!cache.has(key)) {
       const made = rowsOf(ctx.payload, program(), index);
-      for (const row of made) if (row.kind === "group") row.names = row.things.map((n) => program().things[n].name.split("/").pop());
+      for (const row of made) if (row.kind === "group") row.names = row.things.map((n) => called(program(), program().things[n].name));
       cache.set(key, made);
     }
     return cache.get(key);

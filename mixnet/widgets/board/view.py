@@ -58,6 +58,7 @@ class TrainingBoard(View):
 
     schema = "mixnet.train/1"
     bundle = "board"
+    sight = "Look at the loss [curve]: it falls while the network learns, and a mark stands at each [step] at which something happened."  # fmt: skip
     _data: Store | None = None  # a stored board has a payload alone
 
     def __init__(self, title: str = "training", rate: float = 10):
@@ -365,14 +366,15 @@ class TrainingBoard(View):
             self._failed(error)
             drawn = data.to_dict(False)
         rate = self.learning_rate
-        self._payload = {
-            "schema": self.schema,
-            "title": self._title,
-            "status": self.status,
-            "running": self.running,
-            "learning_rate": rate if rate is None or math.isfinite(rate) else None,
-            **drawn,
-        }
+        self._payload = self._with_facts(
+            {
+                "title": self._title,
+                "status": self.status,
+                "running": self.running,
+                "learning_rate": rate if rate is None or math.isfinite(rate) else None,
+                **drawn,
+            }
+        )
 
     def _publish(self, wait: bool | None = None) -> None:
         """Send what there is to the page, if there is one."""

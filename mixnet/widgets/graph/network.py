@@ -125,7 +125,7 @@ def _traced(
             traced = Traced(calls.noted(forward), specs, structure, train, context)
     except TypeError as error:
         raise AttributeTypeError(
-            f"GraphView: {block.name} does not take these {len(leaves)} input(s): {error}."
+            f"GraphView: {block.name} does not take these {len(leaves)} input(s): {str(error).rstrip('.')}."
         ) from error
     graph = traced.graph
     known = [(spec.shape, spec.dtype) for spec in specs]

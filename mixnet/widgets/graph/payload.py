@@ -159,6 +159,8 @@ def _opened(
 
 
 def _flops(row: Mapping[str, Any], shapes: Sequence[Sequence[Any]]) -> int:
+    if "flops" in row:  # known to whoever made the row
+        return int(row["flops"])
     inputs = []
     for number, port in row["inputs"]:
         if port >= len(shapes[number]):

@@ -34,6 +34,8 @@ class Pictured:
         data: names of variables that are inputs, whatever reads them.
         graph: the graph itself, for what is measured later.
         inputs: shape and dtype of each of its inputs, None where they are not known.
+        leaves: of a recorded function the runtime's value for each input.
+        scalars: the program's numbers, that scalar slots of its nodes point into.
     """
 
     title: str
@@ -46,6 +48,8 @@ class Pictured:
     data: frozenset[str] = frozenset()
     graph: Graph | None = None
     inputs: list[Known] | None = None
+    leaves: Sequence[Any] = ()
+    scalars: Sequence[float] = ()
 
 
 def of_step(step: Mapping[str, Any]) -> Pictured:

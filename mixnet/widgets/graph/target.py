@@ -118,7 +118,8 @@ def _of_call(
         leaves = program.recorded.leaves
         known = [(leaf.spec.shape, leaf.spec.dtype) for leaf in leaves]
         made = rows_of(graph, specs_of(graph, known), title, "function")
-        made.graph, made.inputs = graph, known
+        made.graph, made.inputs, made.scalars = graph, known, program.recorded.scalars
+        made.leaves = leaves
         for row in made.rows:
             row["device"] = str(program.recorded.context)
         parts.append((made, program.recorded.reason))

@@ -46,6 +46,7 @@ class GraphView(View):
 
     schema = "mixnet.graph/1"
     bundle = "graph"
+    sight = "Follow the arrows down from the input: each box is a [node] or a closed [block], and a double click opens a block."  # fmt: skip
 
     def __init__(
         self,

@@ -102,7 +102,7 @@ def boxes(graph: dict[str, Any], plan: dict[str, Any]) -> list[tuple[int, float,
 def picture(payload: dict[str, Any], plan: dict[str, Any], label: str) -> str:
     """The SVG of a payload with a plan chosen."""
     plans = payload["plans"]
-    several = payload["unit"] == "step"
+    several = payload["unit"] == "step" and len(plans) > 1
     top = 218 if several else 12
     graph = payload["graphs"][plan["graph"]]
     svg = Svg(_WIDTH, top + 330, label)

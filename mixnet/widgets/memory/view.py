@@ -51,6 +51,7 @@ class MemoryView(View):
 
     schema = "mixnet.memory/1"
     bundle = "memory"
+    sight = "Look at the red line, the [peak]: what lies on it is needed at once, and the cheaper [memory plan] is the lower [arena]."  # fmt: skip
 
     def __init__(
         self, target: Any, *inputs: Any, train: bool = True, loss: Any = None,

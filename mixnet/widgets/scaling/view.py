@@ -60,6 +60,7 @@ class ScalingView(View):
 
     schema = "mixnet.scaling/1"
     bundle = "scaling"
+    sight = "Compare the measured line with the dashed ideal: the distance between them is lost [efficiency]."  # fmt: skip
 
     def __init__(
         self,

@@ -205,12 +205,17 @@ def stands_for(program: Program, number: dict[str, int]) -> list[dict[str, list[
         for name in names:
             into = [name] if name in later else merged.get(name) or expanded.get(name)
             if into is None:
-                into = [
-                    new for new in added if name in new.split("+") or new.startswith(f"{name}_")
-                ]
+                into = [new for new in added if _is_in(name, new) or new.startswith(f"{name}_")]
             here[name] = sorted({n for each in into for n in later.get(each, ())})
         found.insert(0, here)
     return found
+
+
+def _is_in(name: str, fused: str) -> bool:
+    """Whether a fused node, ``net/conv0+relu0``, holds a node: the folder stands before the first part alone."""
+    folder, _, own = name.rpartition("/")
+    prefix = f"{folder}/" if folder else ""
+    return fused.startswith(prefix) and own in fused.removeprefix(prefix).split("+")
 
 
 def _across(names: list[str], later: list[dict[str, list[int]]]) -> dict[str, list[int]]:

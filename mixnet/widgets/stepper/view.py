@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 from mixnet.base import MXNetError
@@ -12,6 +13,7 @@ from mixnet.units import time_text
 from mixnet.widgets.magics import cell_magic, run_cell
 from mixnet.widgets.stepper import cell
 from mixnet.widgets.stepper.data import key_text, payload
+from mixnet.widgets.stepper.names import labels_of
 from mixnet.widgets.svg import Svg, short
 from mixnet.widgets.view import View
 
@@ -39,11 +41,13 @@ class HybridizeStepper(View):
 
     Source: the payload ``mixnet.stages/1`` has ``cache`` (the key and why it was traced), ``source``
     (lines by file) and ``programs``. A program has ``things`` (nodes of its last graph: all links
-    lead to them), ``stages``, ``records`` and ``graphs`` (rows of records), and ``groups``.
+    lead to them), ``stages``, ``records`` and ``graphs`` (rows of records), ``groups``, and of a block ``labels``: what
+    nodes are called in the program.
     """
 
     schema = "mixnet.stages/1"
     bundle = "stepper"
+    sight = "Select one line of your code, then go through the [stage]s: a mark Δ stands at each [pass] that changed something."  # fmt: skip
 
     def __init__(
         self,
@@ -61,7 +65,13 @@ class HybridizeStepper(View):
         self.stages: Stages | None = found
         sizes = [len(program.graph["nodes"]) for program in found.programs]
         state = {"program": sizes.index(max(sizes)), "stage": 1}
-        super().__init__(payload(found.to_dict(), entries, found.programs), state)
+        data = payload(found.to_dict(), entries, found.programs)
+        if isinstance(target, HybridBlock):
+            (program,) = found.programs
+            data["programs"][0]["labels"] = labels_of(
+                target, inputs, loss, program, sys._getframe()
+            )
+        super().__init__(data, state)
 
     @property
     def selected(self) -> list[str]:

@@ -48,6 +48,7 @@ class EngineTimeline(View):
 
     schema = "mixnet.engine/1"
     bundle = "timeline"
+    sight = "Look for gaps between bars: a [lane] without work waits, and the red frame of the [longest chain] says for whom."  # fmt: skip
 
     def __init__(self, rows: Iterable[Row] | None = None, first: int = 0, most: int = MOST):
         if not 0 < most <= MOST or first < 0:

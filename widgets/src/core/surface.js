@@ -39,14 +39,14 @@ export function surface(ctx, options) {
       self.redraw();
     },
     // Brings a box of the world into sight, without zooming.
-    reveal(box) {
+    reveal(box, own = false) {
       if (!camera) return;
       const left = (box.x - camera.x) * camera.kx, top = (box.y - camera.y) * camera.ky;
       const right = left + box.width * camera.kx, bottom = top + box.height * camera.ky;
       let { x, y } = camera;
       if (left < 0 || right > size.width) x = box.x + box.width / 2 - size.width / camera.kx / 2;
       if (top < 0 || bottom > size.height) y = box.y + box.height / 2 - size.height / camera.ky / 2;
-      self.moveTo({ ...camera, x, y });
+      self.moveTo({ ...camera, x, y }, own);
     },
     toWorld(event) {
       const box = canvas.getBoundingClientRect();

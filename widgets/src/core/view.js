@@ -2,6 +2,7 @@
 // the host's theme, and clean removal.
 import { h, button, freshId } from "./dom.js";
 import { settle } from "./place.js";
+import { firstSight } from "./sight.js";
 
 // view(name, start) is a bundle's default export. `start(ctx)` builds the view once and returns `update(what)`,
 // called at once and after every change, with "payload", "state" or "theme".
@@ -29,6 +30,7 @@ export function view(name, start) {
       const root = h(
         "section",
         { class: "mx", role: "group", "aria-label": name, "data-view": name },
+        firstSight(model.get("payload").sight),
         bar,
         h("div", { class: "mx-row" }, stage, side),
         line,

@@ -1,7 +1,7 @@
 // The side panel: what is selected and where it is in every stage; or, with nothing selected, the totals.
 import { button, h, tableOf } from "../core/dom.js";
 import { bytes, count, seconds } from "../core/format.js";
-import { marker } from "./model.js";
+import { called, marker } from "./model.js";
 
 const MOST = 8;
 
@@ -44,8 +44,8 @@ export function details({ payload, program, state, stages, rows, go }) {
 }
 
 function nodeText(row) {
-  const facts = [["operator", row.op || "input"], ["makes", row.outputs], ["bytes", bytes(row.bytes)], ["part", row.part], ["reads", row.inputs.join(", ")], ["attributes", row.attributes], ["this pass", row.note]];
-  return [h("h2", null, row.name), tableOf(["fact", "of this row"], facts.filter(([, text]) => text))];
+  const facts = [["name", row.label ? row.name : ""], ["operator", row.op || "input"], ["makes", row.outputs], ["bytes", bytes(row.bytes)], ["part", row.part], ["reads", row.inputs.join(", ")], ["attributes", row.attributes], ["this pass", row.note]];
+  return [h("h2", null, row.label ?? row.name), tableOf(["fact", "of this row"], facts.filter(([, text]) => text))];
 }
 
 function thingText(program, thing, brief = false) {
@@ -55,7 +55,7 @@ function thingText(program, thing, brief = false) {
   if (where.length) facts.push(`line ${where.join(", ")}`);
   if (thing.groups?.length) facts.push(`runs in piece ${thing.groups.map((n) => n + 1).join(", ")}`);
   if (thing.vanished !== undefined) facts.push(text(thing.vanished));
-  return h("p", null, brief ? null : h("b", null, thing.name), brief ? null : ` ${text(thing.op) || "input"}, ${thing.part}. `, facts.join("; "));
+  return h("p", null, brief ? null : h("b", null, called(program, thing.name)), brief ? null : ` ${text(thing.op) || "input"}, ${thing.part}. `, facts.join("; "));
 }
 
 function groupText(program, index) {

@@ -23,10 +23,13 @@ export function byRow(pairs) {
   return found;
 }
 
+// What a node is called in the program (conv2 of self.conv2), or the end of its own name.
+export const called = (program, name) => program.labels?.[name] ?? name.slice(name.lastIndexOf("/") + 1);
+
 function graphRow(program, number) {
   const record = program.records[number], text = (i) => program.strings[i];
   return {
-    name: text(record[RECORD.name]), op: text(record[RECORD.op]), inputs: record[RECORD.inputs].map(text), outputs: text(record[RECORD.outputs]),
+    name: text(record[RECORD.name]), label: program.labels?.[text(record[RECORD.name])], op: text(record[RECORD.op]), inputs: record[RECORD.inputs].map(text), outputs: text(record[RECORD.outputs]),
     attributes: text(record[RECORD.attributes]), bytes: record[RECORD.bytes], part: PARTS[record[RECORD.part]], things: record[RECORD.things], mark: "", note: "",
   };
 }
@@ -71,7 +74,7 @@ function graphRows(program, stage) {
   const rows = program.graphs[stage.graph].map((number) => {
     const row = graphRow(program, number);
     Object.assign(row, marks.get(row.name));
-    return { kind: "node", ...row, text: `${row.name} ${row.op} ${row.inputs.join(" ")} ${row.outputs} ${row.attributes} ${row.note}` };
+    return { kind: "node", ...row, text: `${row.label ?? ""} ${row.name} ${row.op} ${row.inputs.join(" ")} ${row.outputs} ${row.attributes} ${row.note}` };
   });
   const lost = gone.map((row) => ({ kind: "gone", op: "", inputs: [], outputs: "", things: [], ...row, text: `${row.name} ${row.note}` }));
   return [...lost, ...rows];
@@ -89,7 +92,7 @@ function planRows(program, stage) {
     ...p.storages.map((size, storage) => {
       const boxes = p.arrays.filter((each) => each[0] === storage).map(([, first, last, nbytes, thing]) => ({ first, last, nbytes, thing }));
       const things = [...new Set(boxes.map((box) => box.thing).filter((n) => n >= 0))];
-      const names = things.map((n) => program.things[n].name);
+      const names = things.map((n) => called(program, program.things[n].name));
       return { kind: "storage", size, steps: p.steps, boxes, things, names, text: `${bytes(size)} ${names.join(" ")}` };
     }),
   ];
@@ -98,7 +101,7 @@ function planRows(program, stage) {
 function runRows(program) {
   return program.groups.map((group, i) => ({
     kind: "group", group, groups: [i], own: i, things: group.things,
-    text: `${group.kind} ${group.name} ${group.things.map((n) => program.things[n].name).join(" ")} ${group.inputs.join(" ")}`,
+    text: `${group.kind} ${group.name} ${group.things.map((n) => `${called(program, program.things[n].name)} ${program.things[n].name}`).join(" ")} ${group.inputs.join(" ")}`,
   }));
 }
 

@@ -9,7 +9,7 @@ export function arrange(rows) {
   const shown = rows.flatMap((row, i) => (row.kind === "node" && row.op ? [i] : []));
   if (!shown.length || shown.length > MOST) return null;
   const at = new Map(shown.map((i, k) => [rows[i].name, k]));
-  const boxes = shown.map((i) => ({ w: Math.max(74, 7.2 * Math.max(rows[i].op.length, tail(rows[i].name).length) + 20), h: HIGH }));
+  const boxes = shown.map((i) => ({ w: Math.max(74, 7.2 * Math.max(rows[i].op.length, words(rows[i]).length) + 20), h: HIGH }));
   const seen = new Set(), edges = [];
   shown.forEach((i, to) => {
     for (const input of rows[i].inputs) {
@@ -22,7 +22,7 @@ export function arrange(rows) {
   return { shown, boxes, edges, ...layered({ boxes, edges }) };
 }
 
-const tail = (name) => name.slice(name.lastIndexOf("/") + 1);
+const words = ({ label, name }) => label ?? name.slice(name.lastIndexOf("/") + 1);
 
 // picture(ctx, {rows, marked, pick}): a canvas that draws what `show()` was last given.
 export function picture(ctx, { pick }) {
@@ -78,7 +78,7 @@ export function picture(ctx, { pick }) {
       g.font = "600 12px system-ui, sans-serif";
       g.fillText(`${row.mark ? `${row.mark} ` : ""}${row.op}`, x + w / 2, y + 12);
       g.font = "11px system-ui, sans-serif";
-      g.fillText(tail(row.name), x + w / 2, y + 26);
+      g.fillText(words(row), x + w / 2, y + 26);
     });
   }
   return {

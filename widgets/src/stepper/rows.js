@@ -17,11 +17,11 @@ export function drawRow(row, i, width, chosen) {
 }
 
 function node(row) {
-  const cut = row.name.lastIndexOf("/") + 1;
+  const cut = row.label ? 0 : row.name.lastIndexOf("/") + 1;
   return [
     cell("mark", row.mark),
     row.op ? cell(`op mx-part-${row.part[0]}`, row.op) : cell("op mx-part-i", "input"),
-    h("span", null, cut ? cell("dim", row.name.slice(0, cut)) : null, row.name.slice(cut)),
+    h("span", null, cut ? cell("dim", row.name.slice(0, cut)) : null, row.label ?? row.name.slice(cut), row.label ? cell("dim", ` ${row.name}`) : null),
     row.inputs.length ? cell("dim", `← ${row.inputs.map((each) => each.slice(each.lastIndexOf("/") + 1)).join(", ")}`) : null,
     cell("out", row.outputs),
   ];

@@ -1,0 +1,15 @@
+"""Where an equation of a jaxpr comes from."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+
+def line_of(equation: Any, is_wanted: Callable[[str], bool]) -> tuple[str, int, str] | None:
+    """File, line and function of the innermost frame of an equation's traceback whose file is wanted; None for none."""
+    trace = getattr(getattr(equation, "source_info", None), "traceback", None)
+    for frame in getattr(trace, "frames", ()):
+        if is_wanted(frame.file_name):
+            return frame.file_name, int(frame.line_num), str(frame.function_name)
+    return None

@@ -1,0 +1,44 @@
+"""What operations are called in the program: the attributes that lead to the block that made them."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Mapping
+
+from mixnet.widgets.graph.rows import Pictured, twin
+
+
+def program_names(made: Pictured) -> dict[str, str]:
+    """For rows of a network, by name: ``conv1`` of ``self.conv1``, ``conv1.act``, ``conv1.weight``.
+
+    Where a block made several operations itself, the operation is added (``attention.softmax0``). Gradients
+    are called as what they are of, with ``∇`` before it. Rows that stand in no block are left out.
+    """
+    many = Counter(row["path"] for row in made.rows if row["part"] == "forward")
+    whole = made.blocks.get((), ("", ""))[1]
+    found: dict[str, str] = {}
+    for row in made.rows:
+        path = row["path"]
+        if not path or row["part"] == "backward":
+            continue
+        # Where there is a loss, the network itself stands in a block of its name.
+        is_whole = bool(whole) and made.blocks.get(path[:1], ("", ""))[1] == whole
+        parts = list(path[1:] if is_whole else path)
+        if row["op"] is None or many[path] > 1:
+            parts += filter(None, [_tail(row["name"], made.blocks, path)])
+        if parts:
+            found[row["name"]] = ".".join(parts)
+    for row in made.rows:
+        own = twin(row["name"])
+        if row["part"] == "backward" and own in found:
+            found[row["name"]] = f"∇ {found[own]}"
+    return found
+
+
+def _tail(name: str, blocks: Mapping[tuple[str, ...], tuple[str, str]], path: tuple[str, ...]) -> str:  # fmt: skip
+    """The name without what its block's names begin with."""
+    prefix = blocks.get(path, ("", ""))[1]
+    own = name.rpartition("/")[2]
+    own = own.removeprefix(prefix) if prefix else own
+    return re.sub(r"^fwd(_|$)", "", own).strip("_")

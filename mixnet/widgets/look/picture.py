@@ -1,0 +1,135 @@
+"""The panes of ``mx.look`` as one still picture."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from mixnet.widgets.graph.picture import picture as graph_picture
+from mixnet.widgets.memory.picture import picture as memory_picture
+from mixnet.widgets.svg import Svg, short
+from mixnet.widgets.timeline.picture import picture as timeline_picture
+
+WIDTH = 1180
+_LINES = 14  # lines of source that fit
+
+
+def picture(payload: Mapping[str, Any], state: Mapping[str, Any], summary: str) -> str:
+    """Source and numbers, the graph, and memory above the engine; what is selected is marked in the source."""
+    svg = Svg(WIDTH, 474, summary)
+    svg.text(14, 22, short(summary, 150), bold=True)
+    panes = {
+        "source": (14, 36, 330, 250),
+        "numbers": (14, 296, 330, 164),
+        "graph": (354, 36, 300, 424),
+    }
+    panes |= {"memory": (664, 36, 502, 200), "engine": (664, 246, 502, 126), "what runs": (664, 382, 502, 78)}  # fmt: skip
+    for name, (x, y, width, height) in panes.items():
+        svg.rect(x, y, width, height, "f-bg s-line", radius=4)
+        svg.text(x + 8, y + 15, name, "f-dim", 11, bold=True)
+    node = state.get("node")
+    _source(svg, payload, node, panes["source"])
+    _numbers(svg, payload, node, panes["numbers"])
+    _inside(
+        svg,
+        graph_picture({**payload["graph"], "notes": []}, payload["graph"]["title"]),
+        panes["graph"],
+    )
+    if payload["memory"] is not None:
+        memory = memory_in_program(payload["memory"], payload["labels"])
+        plan = next(each for each in memory["plans"] if each["name"] == "both")
+        _inside(svg, memory_picture({**memory, "plans": [plan]}, plan, summary), panes["memory"])
+    if payload["engine"] is not None:
+        runs = [
+            {**run, "strings": [payload["labels"].get(each, each) for each in run["strings"]]}
+            for run in payload["engine"]["runs"]
+        ]
+        _inside(svg, timeline_picture(runs, summary), panes["engine"])
+    _pieces(svg, payload, node, panes["what runs"])
+    for name, text in payload["missing"].items():
+        x, y, width, _ = panes[{"runs": "what runs"}.get(name, name)]
+        svg.text(x + 8, y + 34, short(text, int(width / 5.6)), "f-dim", 11)
+    return str(svg)
+
+
+Box = tuple[float, float, float, float]
+
+
+def memory_in_program(memory: Mapping[str, Any], labels: Mapping[str, str]) -> dict[str, Any]:
+    """The payload of a memory view whose operations are called as in the program."""
+    graphs = []
+    for graph in memory["graphs"]:
+        names = [labels.get(name, name) for name in graph["steps"]["name"]]
+        graphs.append({**graph, "steps": {**graph["steps"], "name": names}})
+    return {**memory, "graphs": graphs}
+
+
+def _inside(svg: Svg, inner: str, box: Box) -> None:
+    """A picture in a box, as large as it fits; its corner and not its middle where it is taller."""
+    x, y, width, height = box
+    found = re.match(r'<svg [^>]*?width="([\d.]+)" height="([\d.]+)"', inner)
+    assert found is not None
+    scale = min((width - 12) / float(found[1]), (height - 26) / float(found[2]), 1.0)
+    wide, tall = float(found[1]) * scale, float(found[2]) * scale
+    # Styles and arrow heads are those of the outer picture; tooltips need a picture that can be pointed at.
+    inner = re.sub(r"<(style|defs|title)>.*?</\1>", "", inner)
+    place = (
+        f'x="{x + (width - wide) / 2:.0f}" y="{y + 20:.0f}" width="{wide:.0f}" height="{tall:.0f}"'
+    )
+    svg.add(inner.replace(f'width="{found[1]}" height="{found[2]}"', place, 1))
+
+
+def _source(svg: Svg, payload: Mapping[str, Any], node: int | None, box: Box) -> None:
+    x, y, width, _ = box
+    marked = [] if node is None else payload["places"][node]
+    rows = [(None, file["file"], None) if line is None else (line, text, [number, line])
+            for number, file in enumerate(payload["source"]) for line, text in [(None, ""), *file["lines"]]]  # fmt: skip
+    first = next((i for i, (_, _, place) in enumerate(rows) if place in marked and place), 0)
+    start = min(max(0, first - _LINES // 2), max(0, len(rows) - _LINES))
+    indent = min((len(t) - len(t.lstrip()) for line, t, _ in rows if line and t.strip()), default=0)
+    for k, (line, text, place) in enumerate(rows[start : start + _LINES]):
+        top = y + 24 + 15.5 * k
+        if place is not None and place in marked:
+            svg.rect(x + 2, top - 1, width - 4, 15, "c6")
+        if line is None:
+            svg.text(x + 8, top + 11, text, "f-dim", 11, bold=True)
+            continue
+        svg.text(x + 30, top + 11, str(line), "f-dim", 10, "end")
+        own = text[indent:]
+        pad = 5.6 * (len(own) - len(own.lstrip()))
+        svg.text(x + 38 + pad, top + 11, short(own.lstrip(), int((width - 46 - pad) / 5.7)), size=10.5)  # fmt: skip
+
+
+def _numbers(svg: Svg, payload: Mapping[str, Any], node: int | None, box: Box) -> None:
+    x, y, _, height = box
+    if node is None:
+        return
+    name = payload["graph"]["names"][node]
+    svg.text(x + 8, y + 36, short(payload["labels"].get(name, name), 44), bold=True)
+    rows = None if payload["numbers"] is None else payload["numbers"][node]
+    if not rows:
+        return
+    low, high, mean, deviation, zeros, nans, infinities, bins, first = rows[0]
+    svg.text(x + 8, y + 54, f"{low} … {high}, mean {mean} ± {deviation}", size=11)
+    bad = f", {nans} NaN, {infinities} infinite" if nans or infinities else ", all finite"
+    svg.text(x + 8, y + 70, f"{100 * (zeros or 0):.3g} % are 0{bad}", size=11)
+    most = max(bins, default=1)
+    for k, count in enumerate(bins):
+        tall = 42 * count / most
+        svg.rect(x + 8 + 12.8 * k, y + height - 28 - tall, 12, tall, "m0")
+    svg.text(x + 8, y + height - 10, short("first: " + ", ".join(map(str, first)), 56), "f-dim", 10.5)  # fmt: skip
+
+
+def _pieces(svg: Svg, payload: Mapping[str, Any], node: int | None, box: Box) -> None:
+    x, y, width, _ = box
+    outer = [each for each in payload["pieces"] if "parent" not in each]
+    mine = [each for each in outer if node in each["rows"]]
+    rest = [each for each in outer if each not in mine]
+    for k, piece in enumerate([*mine, *rest][:3]):
+        top = y + 20 + 17 * k
+        if piece in mine:
+            svg.rect(x + 2, top, width - 4, 16, "c6")
+        names = [payload["graph"]["names"][n] for n in piece["rows"]]
+        text = " + ".join(payload["labels"].get(n, n) for n in names) or piece["name"]
+        svg.text(x + 8, top + 12, short(f"{outer.index(piece) + 1}. {piece['kind']}: {text}", 82), size=11)  # fmt: skip

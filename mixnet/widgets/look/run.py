@@ -1,0 +1,108 @@
+"""Running a graph operator by operator as tasks of the engine: a time for each of them, and the numbers it made."""
+
+from __future__ import annotations
+
+import threading
+from collections import Counter
+from collections.abc import Mapping
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from mixnet import engine
+from mixnet.context import current_context
+from mixnet.engine.variable import Var
+from mixnet.graph.graph import Graph
+from mixnet.graph.node import Entry, Node, ScalarSlot
+from mixnet.ops.schema.stream import STREAM_SPEC
+from mixnet.process.source import known_as
+from mixnet.runtime.interpret.interpreter import runner_of
+from mixnet.widgets.graph.rows import Pictured, specs_of
+from mixnet.widgets.look.numbers import numbers
+from mixnet.widgets.timeline.view import EngineTimeline
+
+MOST_OUTPUTS = 3  # of one operation that numbers are stored of: a gradient has one for each input
+
+
+class Run:
+    """One run of a graph; nothing outside of it changes.
+
+    Args:
+        made: rows with the graph, and specs of its inputs.
+        values: an array for each input, by name.
+
+    ``timeline`` is the payload of an :class:`EngineTimeline`, ``numbers`` has for each row the rows of
+    :func:`mixnet.widgets.look.numbers.numbers` of its outputs.
+
+    Raises:
+        Exception: what an operator raised.
+    """
+
+    def __init__(self, made: Pictured, values: Mapping[str, np.ndarray]):
+        assert made.graph is not None and made.inputs is not None
+        self._graph: Graph = made.graph
+        self._scalars = made.scalars
+        self._specs = specs_of(made.graph, made.inputs)
+        self._numbers: dict[str, list[Any]] = {}
+        self._arrays: dict[Entry, np.ndarray] = {}
+        self._readers = Counter(entry for node in self._graph.nodes for entry in node.inputs)
+        self._lock = threading.Lock()
+        names = self._graph.names
+        for node in self._graph.inputs:
+            if node in names:
+                self._arrays[Entry(node)] = values[node.name]
+                self._numbers[names[node]] = [numbers(values[node.name])]
+        # What an operator is made ready with, is made before: the times are those of the work alone.
+        self._calls = {node: self._call(node) for node in self._graph.nodes if not node.is_variable}
+        with EngineTimeline() as timeline:
+            self._push()
+        self.timeline = _named(timeline.payload)
+        self.numbers = [self._numbers.get(row["name"]) for row in made.rows]
+
+    def _push(self) -> None:
+        names = self._graph.names
+        variables = {node: Var(names[node]) for node in self._graph.nodes}
+        for node in self._graph.nodes:
+            if node.is_variable:
+                continue
+            reads = list({variables[entry.node]: None for entry in node.inputs})
+            source = getattr(node, "source", None)
+            engine.push(
+                partial(self._compute, node), reads, [variables[node]], name=names[node],
+                source=None if source is None else f"{known_as(source.file)}:{source.line}",
+            )  # fmt: skip
+        for node in {entry.node for entry in self._graph.heads}:
+            engine.wait_for_var(variables[node])
+
+    def _call(self, node: Node) -> tuple[Any, list[Any]]:
+        """What runs a node, and what it takes behind its arrays: a stream of random numbers, and numbers."""
+        known = tuple(self._specs[entry] for entry in node.inputs)
+        scalars = [self._scalars[s] if type(s) is ScalarSlot else s for s in node.scalars]
+        more: list[Any] = []
+        if node.op.takes_key and known[-1:] != (STREAM_SPEC,):
+            known = (*known, STREAM_SPEC)
+            scalars.append(0)
+            more.append(np.zeros(*STREAM_SPEC))
+        runner = runner_of(node.op, node.statics, known, len(scalars), current_context())
+        return runner.run, [*more, *map(np.float64, scalars)]
+
+    def _compute(self, node: Node) -> None:
+        run, more = self._calls[node]
+        with np.errstate(all="ignore"):
+            made = run(*[self._arrays[entry] for entry in node.inputs], *more)
+        found = [np.asarray(each) for each in made]
+        self._numbers[self._graph.names[node]] = [numbers(each) for each in found[:MOST_OUTPUTS]]
+        with self._lock:
+            for place, each in enumerate(found):
+                if self._readers[Entry(node, place)]:
+                    self._arrays[Entry(node, place)] = each
+            for entry in node.inputs:
+                self._readers[entry] -= 1
+                if not self._readers[entry]:
+                    self._arrays.pop(entry, None)
+
+
+def _named(payload: dict[str, Any]) -> dict[str, Any]:
+    payload["runs"][0]["name"] = "operator by operator"
+    return payload

@@ -1,0 +1,58 @@
+"""The user's lines, and which of them each row of a graph comes from."""
+
+from __future__ import annotations
+
+import inspect
+import linecache
+import os
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from mixnet.process.source import known_as
+from mixnet.stages.stages import codes_of
+from mixnet.widgets.svg import short
+
+LINE = 240  # most characters of a line
+
+
+def source_of(target: Any, rows: Sequence[Mapping[str, Any]]) -> tuple[list[Any], list[list[Any]]]:
+    """Files with their lines, and for each row the places ``[file, line]`` that it comes from.
+
+    The lines are the code of the target, and all lines that rows come from: where an operation is called,
+    and where the layer that called it was made.
+    """
+    wanted: dict[str, set[int]] = {}
+    for code in [] if target is None else codes_of(target):
+        try:
+            text, first = inspect.getsourcelines(code)
+        except (OSError, TypeError):
+            continue  # typed at a prompt, or made by exec: there is no text
+        first = max(first, 1)
+        wanted.setdefault(code.co_filename, set()).update(range(first, first + len(text)))
+    places = [_places(row["source"]) for row in rows]
+    for place in places:
+        for file, line in place:
+            wanted.setdefault(file, set()).add(line)
+    number = {file: i for i, file in enumerate(wanted)}
+    files = [
+        {
+            "file": os.path.basename(known_as(file)),
+            "lines": [
+                [line, short(linecache.getline(file, line).rstrip("\n"), LINE)]
+                for line in sorted(lines)
+            ],
+        }
+        for file, lines in wanted.items()
+    ]
+    return files, [[[number[file], line] for file, line in place] for place in places]
+
+
+def _places(source: Mapping[str, Any] | None) -> list[tuple[str, int]]:
+    """The line of a row, then where its layer was made, and the layer around that."""
+    found: list[tuple[str, int]] = []
+    while source is not None:
+        place = (str(source["file"]), int(source["line"]))
+        if place not in found:
+            found.append(place)
+        source = source["layer"]
+    return found

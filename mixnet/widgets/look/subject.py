@@ -1,0 +1,266 @@
+"""What ``mx.look`` takes, made one thing: a graph with its rows, its memory, the values of its inputs, and its stages."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from types import FrameType
+from typing import Any
+
+import numpy as np
+
+from mixnet.base import AttributeTypeError
+from mixnet.gluon.block import HybridBlock
+from mixnet.gluon.loss import Loss, SoftmaxCrossEntropyLoss
+from mixnet.gluon.trace import flatten
+from mixnet.ndarray.ndarray import NDArray
+from mixnet.onnx.load.import_model import load_model
+from mixnet.passes.plan_memory import MemoryPlan, plan_memory
+from mixnet.stages.recording import complete
+from mixnet.stages.stages import Stages, stages
+from mixnet.symbol.symbol import Symbol, load
+from mixnet.widgets.graph.rows import Pictured
+from mixnet.widgets.graph.target import pictured
+from mixnet.widgets.look import jax_function
+from mixnet.widgets.memory.plans import Asked, payload_of
+
+Values = Mapping[str, np.ndarray]
+
+
+@dataclass
+class Subject:
+    """What is looked at.
+
+    Args:
+        made: the rows of its graph.
+        target: what the user's lines are of: a block or a function, None for what came from a file.
+        values: an array for each input of the graph, by name, None where one of them is not known.
+        memory: makes the payload of its memory plans, None where shapes are not known.
+        staged: makes all stages of what runs, None where the compiler is asked for the graph as it is.
+        notes: what a reader should know.
+    """
+
+    made: Pictured
+    target: Any = None
+    values: Values | None = None
+    memory: Callable[[], dict[str, Any]] | None = None
+    staged: Callable[[], Stages] | None = None
+    notes: list[str] = field(default_factory=list)
+
+
+def subject_of(
+    target: Any, inputs: Sequence[Any], train: bool | None, loss: Any, named: Mapping[str, Any],
+    boundary: FrameType,
+) -> Subject:  # fmt: skip
+    """The subject of any target; see :class:`mixnet.widgets.look.view.Look`.
+
+    Raises:
+        AttributeTypeError: it is none that is taken, or does not take these inputs.
+        MissingFileError, FileFormatError: a path names no file, or none that can be read.
+    """
+    if isinstance(target, (str, os.PathLike)):
+        return _of_file(os.fspath(target), inputs, bool(train), named, boundary)
+    if isinstance(target, Symbol):
+        return _of_symbol(target, inputs, bool(train), named, boundary, {})
+    if isinstance(target, HybridBlock):
+        return _of_block(target, inputs, train, loss, named, boundary)
+    if "torch" in sys.modules and isinstance(target, sys.modules["torch"].nn.Module):
+        raise AttributeTypeError(
+            "look: a torch module comes in as an ONNX file: torch.onnx.export(module, (x,), 'net.onnx') "
+            "(pip install torch onnx), then mx.look('net.onnx')."
+        )
+    if not callable(target):
+        raise AttributeTypeError(
+            f"look: {type(target).__name__} is no network. Pass a HybridBlock and its arrays, a Symbol with "
+            f"arrays or shapes by name, a function of NDArrays or of JAX arrays and its arrays, or the path of "
+            f"a symbol (.json) or ONNX (.onnx) file."
+        )
+    arrays = [each for each in inputs if isinstance(each, NDArray)]
+    if not arrays and inputs:
+        return _of_jax(target, inputs, named)
+    return _of_function(target, inputs, bool(train), named, boundary)
+
+
+# ---- files and symbols ----------------------------------------------------------------------------
+
+
+def _of_file(
+    path: str, inputs: Sequence[Any], train: bool, named: Mapping[str, Any], boundary: FrameType
+) -> Subject:
+    ending = os.path.splitext(path)[1].lower()
+    if ending == ".json":
+        return _of_symbol(load(path), inputs, train, named, boundary, {})
+    if ending != ".onnx":
+        raise AttributeTypeError(
+            f"look: {path!r} ends in {ending or 'nothing'}; expected .json (a symbol) or .onnx."
+        )
+    shapes = {name: tuple(getattr(each, "shape", each)) for name, each in named.items()}
+    symbol, arguments, states, names = load_model(path, shapes)
+    parameters = {**arguments, **states}
+    given = dict(zip(names, inputs, strict=False)) | dict(named)
+    missing = [name for name in names if name not in given]
+    subject = _of_symbol(symbol, (), train, given, boundary, parameters)
+    if missing:
+        subject.notes.append(
+            f"{', '.join(missing)}: the file's own shape; pass {missing[0]}=array to see numbers."
+        )
+    subject.made.title = os.path.basename(path)
+    return subject
+
+
+def _of_symbol(
+    symbol: Symbol, inputs: Sequence[Any], train: bool, named: Mapping[str, Any], boundary: FrameType,
+    parameters: Mapping[str, NDArray],
+) -> Subject:  # fmt: skip
+    given = dict(named)
+    for each in inputs:
+        if not isinstance(each, Mapping):
+            raise AttributeTypeError(
+                f"look: a symbol takes arrays or shapes by name, such as {symbol.list_arguments()[0]}=x, not "
+                f"{type(each).__name__} by position."
+            )
+        given.update(each)
+    known = {**parameters, **given}
+    made = pictured(symbol, (), train, None, known, boundary)
+    made.data = made.data - frozenset(parameters)
+    subject = Subject(made)
+    if made.graph is None or made.inputs is None:
+        subject.notes.append(
+            "Shapes are not known everywhere: memory and time need them. Pass arrays or shapes by name."
+        )
+        return subject
+    arrays = {name: each for name, each in known.items() if isinstance(each, NDArray)}
+    shapes = {name: known[name] for name in symbol.list_arguments() if name in known}
+    shapes |= {name: known[name] for name in symbol.list_auxiliary_states() if name in known}
+    subject.values = _values(made, arrays)
+    subject.memory = lambda: payload_of(Asked(symbol, (), train, None, shapes, boundary), False)
+    subject.staged = lambda: stages(symbol, known, train=train, run=False)
+    return subject
+
+
+# ---- blocks ---------------------------------------------------------------------------------------
+
+
+def _of_block(
+    block: HybridBlock, inputs: Sequence[Any], train: bool | None, loss: Any,
+    named: Mapping[str, Any], boundary: FrameType,
+) -> Subject:  # fmt: skip
+    notes = []
+    if loss is None and len(inputs) == 2 and _takes_one(block):
+        loss = SoftmaxCrossEntropyLoss()
+        notes.append("The last array is taken as labels of classes: loss=... chooses another loss.")
+    if train is None:
+        train = loss is not None
+    made = pictured(block, inputs, train, loss, named, boundary)
+    subject = Subject(made, block, notes=notes)
+    if made.graph is None or made.inputs is None:
+        return subject
+    leaves, _ = flatten(tuple(inputs))
+    if not all(isinstance(each, NDArray) and hasattr(each, "_spec") for each in leaves):
+        notes.append("Shapes were given, no arrays: nothing runs.")
+        return subject
+    try:
+        complete(block, inputs if loss is None else inputs[:-1])
+    except AttributeTypeError as error:  # a recurrent layer that was called without its states
+        notes.append(
+            f"Only the graph is known: {str(error).rstrip('.')}. A recurrent layer takes its states too, as of "
+            f"begin_state()."
+        )
+        return subject
+    arrays = dict(zip(sorted(made.data, key=_number), leaves, strict=False))
+    for block_ in (block, loss):
+        for each in block_.collect_params().values() if isinstance(block_, HybridBlock) else ():
+            if each._data is not None:
+                arrays[each.name] = each.data()
+    subject.values = _values(made, arrays)
+    subject.memory = lambda: payload_of(Asked(block, inputs, train, loss, {}, boundary), False)
+    subject.staged = lambda: stages(block, *inputs, train=train, loss=loss, run=False)
+    return subject
+
+
+def _takes_one(block: HybridBlock) -> bool:
+    """Whether the forward of a block takes one array, so that a second one can only be the label."""
+    if isinstance(block, Loss):
+        return False
+    method = type(block).hybrid_forward
+    plain = method is HybridBlock.hybrid_forward
+    code = getattr(type(block).forward if plain else method, "__code__", None)
+    if code is None or (code.co_flags & 0x04 and not _is_container(block)):  # *args
+        return False
+    parameters = set(block._reg_params)
+    names = [n for n in code.co_varnames[1 : code.co_argcount] if n not in parameters]
+    return len(names) - (0 if plain else 1) == 1
+
+
+def _is_container(block: HybridBlock) -> bool:
+    return type(block).__name__ in ("HybridSequential",)
+
+
+def _number(name: str) -> tuple[str, int]:
+    """``data2`` before ``data10``."""
+    stem = name.rstrip("0123456789")
+    return stem, int(name[len(stem) :] or 0)
+
+
+# ---- functions ------------------------------------------------------------------------------------
+
+
+def _of_function(
+    function: Callable[..., Any], inputs: Sequence[Any], train: bool, named: Mapping[str, Any],
+    boundary: FrameType,
+) -> Subject:  # fmt: skip
+    made = pictured(function, inputs, train, None, named, boundary)
+    subject = Subject(made, function)
+    if made.error is None:
+        subject.staged = lambda: stages(function, *inputs, train=train or None, run=False, **named)
+    if made.graph is not None and made.inputs is not None:
+        graph, known = made.graph, made.inputs
+        subject.values = {
+            graph.names[node]: NDArray._wrap(leaf).asnumpy()
+            for node, leaf in zip(graph.inputs, made.leaves, strict=True)
+            if node in graph.names
+        }
+        subject.memory = lambda: payload_of(_Planned(made.title, graph, known), False)  # type: ignore[arg-type]
+    return subject
+
+
+def _of_jax(function: Callable[..., Any], inputs: Sequence[Any], named: Mapping[str, Any]) -> Subject:  # fmt: skip
+    made, values = jax_function.pictured(function, inputs, named)
+    assert made.graph is not None and made.inputs is not None
+    graph, known = made.graph, made.inputs
+    subject = Subject(made, function, values)
+    subject.memory = lambda: payload_of(_Planned(made.title, graph, known), False)  # type: ignore[arg-type]
+    return subject
+
+
+class _Planned:
+    """A graph whose memory is planned as it is: what ``payload_of`` asks of a network."""
+
+    train = False
+    requests: Mapping[str, str] = {}
+
+    def __init__(self, name: str, graph: Any, inputs: Sequence[Any]):
+        self.name, self._graph, self._inputs = name, graph, inputs
+
+    def plan(self, inplace: bool = True, co_share: bool = True, recompute: bool = False) -> MemoryPlan:  # fmt: skip
+        """One of the plans."""
+        return plan_memory(self._graph, self._inputs, inplace, co_share)
+
+
+def _values(made: Pictured, arrays: Mapping[str, NDArray]) -> Values | None:
+    """An array for each input of a graph; streams of random numbers start at 0, gradients of outputs are ones."""
+    assert made.graph is not None and made.inputs is not None
+    found: dict[str, np.ndarray] = {}
+    for node, (shape, dtype) in zip(made.graph.inputs, made.inputs, strict=True):
+        given = arrays.get(node.name)
+        if given is not None:
+            found[node.name] = given.asnumpy()
+        elif dtype == np.uint32 and node.name.endswith("key"):
+            found[node.name] = np.zeros(shape, dtype)
+        elif node.name.startswith("gradient of output"):
+            found[node.name] = np.ones(shape, dtype)
+        else:
+            return None
+    return found

@@ -1,0 +1,225 @@
+"""Look: everything that is known of a program side by side, with one selection and one time."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable
+from typing import Any
+
+from mixnet.base import MXNetError
+from mixnet.units import count_text, size_text, time_text
+from mixnet.widgets.graph.attributes import program_names
+from mixnet.widgets.graph.payload import Reader, payload_of
+from mixnet.widgets.look.picture import picture
+from mixnet.widgets.look.pieces import Piece, pieces_of_graph, pieces_of_stages
+from mixnet.widgets.look.run import Run
+from mixnet.widgets.look.source import source_of
+from mixnet.widgets.look.subject import Subject, subject_of
+from mixnet.widgets.view import View
+
+
+class Look(View):
+    """Source, graph, memory, engine, what runs, and numbers, side by side.
+
+    Choose a line, an operation, an array in memory, a task or a piece of the program: all other panes show the same
+    thing. The slider goes through the steps of the schedule, and all panes follow. Nothing of the target
+    changes: the run that the engine and the numbers are of is one of its own.
+
+    Args:
+        target: a ``HybridBlock``; a ``Symbol``, or the path of its JSON file; the path of an ONNX file; a function of
+            NDArrays; a function of JAX arrays, called with JAX or NumPy arrays or trees of them.
+        inputs: what to call it with. A second array for a block that takes one is a label: forward, loss and
+            gradients are shown.
+        train: with gradients; by default where there is a loss.
+        loss: of a block: what is called on its output and the last input; by default, where there is a label,
+            ``SoftmaxCrossEntropyLoss``.
+        run: run it once, operator by operator as tasks of the engine, for times and numbers.
+        compile: compile it, for what runs; that takes seconds for a large network.
+        title: shown; by default the target's name.
+        named: for a symbol or file arrays or shapes by name; for a function its keyword arguments.
+
+    Raises:
+        AttributeTypeError: the target is none of these, or does not take these inputs.
+
+    State: ``node`` (number of an operation), ``at`` (step of the schedule), ``line``, ``piece``, ``wide`` (the pane that
+    is shown large: ``source``, ``graph``, ``memory``, ``engine``, ``runs``, ``numbers``).
+
+    Source: the payload ``mixnet.look/1`` has the payloads ``graph``, ``memory`` and ``engine`` of the views of these
+    names; ``source`` (lines by file) and ``places`` (of each row of the graph); ``pieces`` (with their rows);
+    ``numbers`` of each row; ``labels``, what rows are called in the program; ``missing``, why a pane is empty.
+    """
+
+    schema = "mixnet.look/1"
+    bundle = "look"
+    sight = "The slider stands at the [peak]: read across, and the same [step] is marked as a line, a [node], an array in the [memory plan], a [task] of the engine and a [piece] that runs."  # fmt: skip
+
+    def __init__(
+        self,
+        target: Any,
+        *inputs: Any,
+        train: bool | None = None,
+        loss: Any = None,
+        run: bool = True,
+        compile: bool = True,
+        title: str | None = None,
+        **named: Any,
+    ):
+        subject = subject_of(target, inputs, train, loss, named, sys._getframe())
+        made = subject.made
+        if title is not None:
+            made.title = title
+        missing: dict[str, str] = {}
+        if not run:
+            missing["engine"] = "Left out: run=False."
+        if not compile:
+            missing["runs"] = "Left out: compile=False."
+        files, places = source_of(subject.target, made.rows)
+        ran = _ran(subject, missing) if run else None
+        memory = _memory(subject, missing)
+        payload: dict[str, Any] = {
+            "graph": {**payload_of(made), "live": False},
+            "source": files,
+            "places": places,
+            "labels": program_names(made),
+            "memory": memory,
+            "pieces": _pieces(subject, missing) if compile else [],
+            "engine": None if ran is None else ran.timeline,
+            "numbers": None if ran is None else ran.numbers,
+            "notes": subject.notes,
+            "missing": missing,
+        }
+        at = _peak(memory)
+        super().__init__(payload, {"at": at, "node": self._row_at(payload, at)})
+
+    @staticmethod
+    def _row_at(payload: dict[str, Any], at: int | None) -> int | None:
+        """The row of a step of the schedule."""
+        if at is None:
+            return None
+        name = payload["memory"]["graphs"][0]["steps"]["name"][at]
+        names = payload["graph"]["names"]
+        return names.index(name) if name in names else None
+
+    @property
+    def selected(self) -> str | None:
+        """Name of the operation that is selected."""
+        node = self.state.get("node")
+        return None if node is None else self.payload["graph"]["names"][node]
+
+    def select(self, name: str) -> None:
+        """Select an operation by its name, or by what it is called in the program (``conv1``).
+
+        Raises:
+            MXNetError: nothing is called so.
+        """
+        names, labels = self.payload["graph"]["names"], self.payload["labels"]
+        asked = [n for n in names if name in (n, labels.get(n))]
+        if not asked:
+            raise MXNetError(f"nothing is called {name!r}; there are {', '.join(labels.values() or names)}.")  # fmt: skip
+        number, memory = names.index(asked[0]), self.payload["memory"]
+        steps = [] if memory is None else memory["graphs"][0]["steps"]["name"]
+        at = steps.index(asked[0]) if asked[0] in steps else self.state.get("at")
+        self.choose(node=number, at=at, line=None, piece=None)
+
+    def summary(self) -> str:
+        p = self.payload
+        read = Reader(p["graph"])
+        operations = sum(op is not None for op in read.ops)
+        parts = [f"{p['graph']['title']}: {operations} operations, {p['graph']['direction']}"]
+        if total := sum(read.flops):
+            parts.append(count_text(total, "FLOP"))
+        if p["memory"] is not None:
+            parts.append(f"at most {size_text(_both(p['memory'])['peak']['bytes'])} at once")
+        if p["pieces"]:
+            parts.append(f"{sum('parent' not in each for each in p['pieces'])} pieces that run")
+        if p["graph"]["error"]:
+            parts.append("shapes do not fit")
+        return ", ".join(parts)
+
+    def table(self) -> tuple[list[str], Iterable[Iterable[Any]]]:
+        p = self.payload
+        read = Reader(p["graph"])
+        ran = _times(p["engine"])
+        rows = []
+        for i, op in enumerate(read.ops):
+            if op is None:
+                continue
+            out = read.outputs[i]
+            pieces = [str(k + 1) for k, each in enumerate(p["pieces"]) if i in each["rows"]]
+            stats = p["numbers"][i] if p["numbers"] is not None else None
+            rows.append([
+                p["labels"].get(read.names[i], read.names[i]), op, read.source(i),
+                "×".join(map(str, out[0][0])) if out else "?", size_text(read.bytes[i]) if out else "?",
+                count_text(read.flops[i]) if out else "?", time_text(ran[read.names[i]]) if read.names[i] in ran else "",
+                ", ".join(pieces[:6]), f"{stats[0][0]} … {stats[0][1]}" if stats else "",
+            ])  # fmt: skip
+        header = ["operation", "operator", "line", "output", "bytes", "FLOPs", "ran", "pieces", "values"]  # fmt: skip
+        return header, rows or [["nothing is computed", *[""] * 8]]
+
+    def svg(self) -> str:
+        return picture(self.payload, self.state, self.summary())
+
+
+def _ran(subject: Subject, missing: dict[str, str]) -> Run | None:
+    if subject.values is None:
+        shapes = "Nothing ran: not every input has an array. Pass arrays in place of shapes."
+        missing["engine"] = shapes if subject.memory is not None else _unknown(subject)
+        return None
+    try:
+        return Run(subject.made, subject.values)
+    except (
+        Exception
+    ) as error:  # an operator of a plug-in may raise anything: the other panes still hold
+        lines = str(error).strip().splitlines() or [type(error).__name__]
+        told = lines[0 if isinstance(error, MXNetError) else -1]  # others end with what was raised
+        missing["engine"] = f"The run ended: {told}"
+        return None
+
+
+def _memory(subject: Subject, missing: dict[str, str]) -> dict[str, Any] | None:
+    missing["memory"] = _unknown(subject)
+    if subject.memory is None:
+        return None
+    try:
+        found = subject.memory()
+    except MXNetError as error:
+        missing["memory"] = str(error).strip().splitlines()[0]
+        return None
+    del missing["memory"]
+    return found
+
+
+def _pieces(subject: Subject, missing: dict[str, str]) -> list[Piece]:
+    made = subject.made
+    if subject.staged is not None:
+        return pieces_of_stages(made, subject.staged())
+    if made.graph is None or made.inputs is None:
+        missing["runs"] = _unknown(subject)
+        return []
+    return pieces_of_graph(made, made.graph, made.inputs)
+
+
+def _unknown(subject: Subject) -> str:
+    """Why there is no single graph whose shapes are all known."""
+    notes = [*subject.notes, *subject.made.notes]
+    return notes[-1] if notes else "The shapes of some arrays are not known."
+
+
+def _both(memory: dict[str, Any]) -> dict[str, Any]:
+    """The plan that is shown first."""
+    return next(each for each in memory["plans"] if each["name"] == "both")
+
+
+def _peak(memory: dict[str, Any] | None) -> int | None:
+    if memory is None or not memory["graphs"][0]["length"]:
+        return None
+    return int(_both(memory)["peak"]["at"])
+
+
+def _times(engine: dict[str, Any] | None) -> dict[str, float]:
+    """Seconds that each operation ran, by name."""
+    if engine is None:
+        return {}
+    run = engine["runs"][0]
+    ops, strings = run["ops"], run["strings"]
+    return {strings[name]: ran / 1e9 for name, ran in zip(ops["name"], ops["ran"], strict=True)}

@@ -1,0 +1,358 @@
+"""``mx.look``: numbers against autograd, JAX and NumPy, memory against ``memory_plan``, links against what is known by hand."""
+
+from __future__ import annotations
+
+import inspect
+import math
+from pathlib import Path
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import mixnet as mx
+from mixnet import autograd, gluon, nd
+from mixnet.base import AttributeTypeError, FileFormatError, MXNetError
+from mixnet.gluon import nn
+from mixnet.widgets import Look, MemoryView
+from mixnet.widgets.look.numbers import numbers
+
+
+class Net(gluon.HybridBlock):
+    def __init__(self) -> None:
+        super().__init__()
+        self.wide = nn.Dense(8, activation="relu", in_units=3)
+        self.norm = nn.BatchNorm(in_channels=8)
+        self.out = nn.Dense(2, in_units=8)
+
+    def hybrid_forward(self, F: Any, x: Any) -> Any:
+        x = self.wide(x)
+        x = self.norm(x)
+        return self.out(x)
+
+
+@pytest.fixture(scope="module")
+def seen() -> tuple[Net, nd.NDArray, nd.NDArray, Look]:
+    net = Net()
+    net.initialize(mx.init.Xavier())
+    x, y = nd.array(np.linspace(-1, 1, 12).reshape(4, 3)), nd.array([0, 1, 0, 1])
+    return net, x, y, Look(net, x, y)
+
+
+def row_of(view: Look, label: str) -> int:
+    names, labels = view.payload["graph"]["names"], view.payload["labels"]
+    return next(i for i, name in enumerate(names) if label in (name, labels.get(name)))
+
+
+def line_of(words: str) -> int:
+    lines, first = inspect.getsourcelines(Net)
+    return first + next(i for i, line in enumerate(lines) if words in line)
+
+
+def close(row: list[Any], array: Any) -> None:
+    array = np.asarray(array, "float64")
+    expected = [array.min(), array.max(), array.mean(), array.std()]
+    np.testing.assert_allclose(row[:4], expected, rtol=2e-3, atol=1e-6)
+
+
+def test_numbers_are_those_of_the_network_and_its_gradients(seen: Any) -> None:
+    net, x, y, view = seen
+    loss_of = gluon.loss.SoftmaxCrossEntropyLoss()
+    with autograd.record():
+        loss = loss_of(net(x), y)
+    loss.backward()
+    rows = view.payload["numbers"]
+    close(rows[row_of(view, "loss.mean0")][0], loss.asnumpy())
+    close(rows[row_of(view, "wide.weight")][0], net.wide.weight.data().asnumpy())
+    of_data, of_weight, of_bias = rows[row_of(view, "∇ out")]
+    close(of_weight, net.out.weight.grad().asnumpy())
+    close(of_bias, net.out.bias.grad().asnumpy())
+    assert of_data[5] == of_data[6] == 0
+    assert "labels of classes" in view.payload["notes"][0]
+
+
+def test_nothing_of_the_network_changes() -> None:
+    net = Net()
+    net.initialize()
+    x = nd.ones((4, 3))
+    net.norm.running_mean.data()[:] = 3.0
+    before = {n: p.data().asnumpy() for n, p in net.collect_params().items()}
+    mx.random.seed(5)
+    expected = nd.random.uniform(shape=2).asnumpy()
+    mx.random.seed(5)
+    Look(net, x, nd.zeros((4,)), compile=False)
+    np.testing.assert_array_equal(nd.random.uniform(shape=2).asnumpy(), expected)
+    for name, each in net.collect_params().items():
+        np.testing.assert_array_equal(each.data().asnumpy(), before[name])
+    assert not net.out.weight.grad().asnumpy().any()
+
+
+def test_memory_is_that_of_the_memory_view(seen: Any) -> None:
+    net, x, y, view = seen
+    loss = gluon.loss.SoftmaxCrossEntropyLoss()
+    other = MemoryView(net, x, y, loss=loss, xla=False)
+    assert {each["name"]: each["total"] for each in view.payload["memory"]["plans"]} == other.totals
+    steps = view.payload["memory"]["graphs"][0]["steps"]["name"]
+    assert set(steps) <= set(view.payload["graph"]["names"])
+    assert view.selected == steps[view.state["at"]], "it begins at the peak"
+
+
+def test_a_row_has_its_line_its_layer_its_task_and_its_pieces(seen: Any) -> None:
+    *_, view = seen
+    wide = row_of(view, "wide")
+    lines = [line for _, line in view.payload["places"][wide]]
+    assert lines[:2] == [line_of("x = self.wide(x)"), line_of("self.wide = ")]
+    run = view.payload["engine"]["runs"][0]
+    tasks = [run["strings"][name] for name in run["ops"]["name"]]
+    assert sorted(tasks) == sorted(view.payload["memory"]["graphs"][0]["steps"]["name"])
+    computed = {row for piece in view.payload["pieces"] for row in piece["rows"]}
+    assert {wide, row_of(view, "wide.act"), row_of(view, "∇ out")} <= computed
+
+
+def test_selecting_from_python(seen: Any) -> None:
+    *_, view = seen
+    view.select("norm")
+    assert view.selected == view.payload["graph"]["names"][row_of(view, "norm")]
+    assert view.payload["memory"]["graphs"][0]["steps"]["name"][view.state["at"]] == view.selected
+    with pytest.raises(MXNetError, match=r"nothing is called 'conv9'; there are .*wide"):
+        view.select("conv9")
+
+
+def test_a_network_without_labels_predicts() -> None:
+    net = Net()
+    net.initialize()
+    x = nd.array(np.arange(6).reshape(2, 3))
+    view = Look(net, x, compile=False)
+    assert view.payload["graph"]["direction"] == "forward"
+    assert view.payload["missing"] == {"runs": "Left out: compile=False."}
+    close(view.payload["numbers"][row_of(view, "out")][0], net(x).asnumpy())
+
+
+def test_what_is_not_finite_is_counted() -> None:
+    x = nd.array([[1.0, float("nan"), 2.0], [float("inf"), 0.0, 0.0]])
+    view = Look(lambda x: x * 2, x, compile=False)
+    row = view.payload["numbers"][row_of(view, "mul_scalar")][0]
+    assert row[:3] == [0.0, 4.0, 1.5] and row[5:7] == [1, 1]
+    assert row[8] == [2.0, "nan", 4.0, "inf", 0.0, 0.0]
+    view.to_json()  # JSON has neither NaN nor infinity
+
+
+@pytest.mark.parametrize("array", [np.zeros((0,)), np.array(5), np.array([True, False]), np.full(3, np.nan)])  # fmt: skip
+def test_numbers_of_any_array(array: np.ndarray) -> None:
+    row = numbers(array)
+    assert sum(row[7]) == (2 if array.dtype == bool else 0)
+    assert row[5] == (3 if array.shape == (3,) else 0)
+
+
+def test_bins_count_every_finite_value() -> None:
+    array = np.random.default_rng(0).normal(size=(50, 20)).astype("float32")
+    assert sum(numbers(array)[7]) == 1000
+
+
+# ---- symbols and files ----------------------------------------------------------------------------
+
+
+def small_symbol() -> mx.sym.Symbol:
+    return mx.sym.FullyConnected(mx.sym.var("data"), num_hidden=4, name="fc")
+
+
+def test_a_symbol_with_shapes_has_memory_and_no_numbers() -> None:
+    view = Look(small_symbol(), data=(2, 3), compile=False)
+    assert view.payload["memory"]["plans"][0]["total"] == 2 * 4 * 4
+    assert view.payload["numbers"] is None
+    assert "Pass arrays" in view.payload["missing"]["engine"]
+
+
+def test_a_symbol_without_shapes_is_a_graph() -> None:
+    view = Look(small_symbol())
+    assert set(view.payload["missing"]) == {"engine", "memory", "runs"}
+    assert view.state["at"] is None
+
+
+def test_a_symbol_file(tmp_path: Path) -> None:
+    small_symbol().save(str(tmp_path / "s.json"))
+    x, w, b = nd.ones((2, 3)), nd.array(np.arange(12).reshape(4, 3)), nd.zeros(4)
+    view = Look(tmp_path / "s.json", data=x, fc_weight=w, fc_bias=b, compile=False)
+    close(view.payload["numbers"][row_of(view, "fc")][0], x.asnumpy() @ w.asnumpy().T)
+
+
+def test_an_onnx_file(tmp_path: Path) -> None:
+    pytest.importorskip("onnx", reason="needs onnx: pip install onnx")
+    net = nn.Dense(4, in_units=3)
+    net.initialize()
+    x = nd.array(np.arange(6).reshape(2, 3))
+    path = tmp_path / "net.onnx"
+    symbol = net(mx.sym.var("data"))
+    parameters = {name: each.data() for name, each in net.collect_params().items()}
+    mx.onnx.export_model(symbol, parameters, [(2, 3)], "float32", str(path))
+    view = Look(path, x, compile=False)
+    assert view.payload["graph"]["title"] == "net.onnx"
+    last = view.payload["graph"]["heads"][0]
+    close(view.payload["numbers"][last][0], net(x).asnumpy())
+
+
+# ---- functions ------------------------------------------------------------------------------------
+
+
+def test_a_jax_function() -> None:
+    @jax.jit
+    def layer(p: Any, x: Any) -> Any:
+        return jnp.tanh(x @ p["w"] + p["b"])
+
+    def model(params: Any, x: Any) -> Any:
+        for p in params:
+            x = layer(p, x)
+        return jnp.sum(x * x)
+
+    params = [{"w": jnp.full((8, 8), 0.1), "b": jnp.arange(8.0)} for _ in range(2)]
+    x = jnp.linspace(-1, 1, 32).reshape(4, 8)
+    view = Look(model, params, x)
+    graph = view.payload["graph"]
+    assert {"params.0.w", "params.1.b", "x", "layer0/dot_general0"} <= set(graph["names"])
+    assert graph["nodes"]["flops"][row_of(view, "layer0/dot_general0")] == 2 * 4 * 8 * 8
+    assert graph["nodes"]["flops"][row_of(view, "layer1/broadcast_in_dim0")] == 0
+    assert graph["blocks"]["label"][:2] == ["layer0", "layer1"]
+    last = view.payload["numbers"][graph["heads"][0]][0]
+    np.testing.assert_allclose(last[0], model(params, x), rtol=1e-3)
+    assert view.payload["memory"]["plans"][0]["total"] > 0 and view.payload["pieces"]
+    lines = {line for place in view.payload["places"] for _, line in place}
+    _, first = inspect.getsourcelines(test_a_jax_function)
+    assert first + 3 in lines, "x @ p['w'] + p['b']"
+
+
+def test_a_jax_convolution_and_a_loop() -> None:
+    def model(x: Any, k: Any) -> Any:
+        y = jax.lax.conv_general_dilated(x, k, (1, 1), "SAME")
+        return jax.lax.scan(lambda c, _: (c * 0.5 + y, None), y, None, length=3)[0]
+
+    x, k = jnp.ones((1, 2, 5, 5)), jnp.ones((4, 2, 3, 3))
+    view = Look(model, x, k, compile=False)
+    flops = view.payload["graph"]["nodes"]["flops"]
+    out = 4 * 5 * 5
+    assert flops[row_of(view, "conv_general_dilated0")] == 2 * out * math.prod((2, 3, 3))
+    assert flops[row_of(view, "scan0")] == 3 * 2 * out
+    close(view.payload["numbers"][row_of(view, "scan0")][0], model(x, k))
+
+
+def test_a_gradient_of_jax_with_constants_and_literals() -> None:
+    table = np.arange(4.0, dtype="float32")
+    view = Look(
+        jax.grad(lambda x: jnp.sum(jax.nn.relu(x * table) ** 2)), jnp.ones(4), compile=False
+    )
+    heads = view.payload["graph"]["heads"]
+    close(view.payload["numbers"][heads[0]][0], 2 * table * table)
+
+
+def test_a_function_of_arrays() -> None:
+    x = nd.array([[1.0, -2.0]])
+    view = Look(lambda x: nd.relu(x * 3) + 1, x)
+    close(view.payload["numbers"][view.payload["graph"]["heads"][0]][0], [[4.0, 1.0]])
+    assert len({row for piece in view.payload["pieces"] for row in piece["rows"]}) == 3
+
+
+def test_keys_of_jax_are_numbers() -> None:
+    def draw(key: Any, x: Any) -> Any:
+        return jax.random.normal(key, (3,)) + x
+
+    key, x = jax.random.key(3), jnp.ones(3)
+    view = Look(draw, key, x, compile=False)
+    close(view.payload["numbers"][view.payload["graph"]["heads"][0]][0], draw(key, x))
+
+
+def test_a_block_that_is_not_hybrid() -> None:
+    class Plain(gluon.Block):
+        def __init__(self) -> None:
+            super().__init__()
+            self.inner = nn.Dense(3, in_units=2)
+
+        def forward(self, x: Any) -> Any:
+            return self.inner(x) * 2
+
+    net = Plain()
+    net.initialize()
+    x = nd.array([[1.0, 2.0]])
+    view = Look(net, x, compile=False)
+    close(view.payload["numbers"][view.payload["graph"]["heads"][0]][0], net(x).asnumpy())
+
+
+def test_a_function_that_reads_a_value_is_several_programs() -> None:
+    def reads(x: Any) -> Any:
+        y = x * 2
+        return y + 1 if float(y.sum().asscalar()) > 0 else y
+
+    view = Look(reads, nd.ones((2, 3)))
+    assert "2 programs run" in view.payload["missing"]["memory"]
+    names = view.payload["graph"]["names"]
+    computed = {
+        names[row].partition("/")[0] for piece in view.payload["pieces"] for row in piece["rows"]
+    }
+    assert computed == {"segment0", "segment1"}
+
+
+def test_a_recurrent_layer_with_its_states() -> None:
+    layer = mx.gluon.rnn.LSTM(4, input_size=3)
+    layer.initialize()
+    x = nd.array(np.linspace(-1, 1, 30).reshape(5, 2, 3))
+    view = Look(layer, x, layer.begin_state(2), compile=False)
+    close(view.payload["numbers"][view.payload["graph"]["heads"][0]][0], layer(x).asnumpy())
+
+
+# ---- errors ---------------------------------------------------------------------------------------
+
+
+def test_what_is_not_taken(tmp_path: Path) -> None:
+    with pytest.raises(AttributeTypeError, match=r"look: int is no network\. Pass a HybridBlock"):
+        Look(3)
+    with pytest.raises(AttributeTypeError, match=r"'net\.pt' ends in \.pt; expected \.json"):
+        Look("net.pt")
+    with pytest.raises(AttributeTypeError, match=r"arrays or shapes by name, such as data=x, not NDArray"):  # fmt: skip
+        Look(small_symbol(), nd.ones((2, 3)))
+    with pytest.raises(AttributeTypeError, match="JAX cannot trace it"):
+        Look(lambda x: x + "a", np.ones(2))
+    (tmp_path / "bad.json").write_text("{}")
+    with pytest.raises(FileFormatError):
+        Look(tmp_path / "bad.json")
+
+
+def test_a_torch_module_names_the_way_in(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Module:
+        pass
+
+    fake = type("torch", (), {"nn": type("nn", (), {"Module": Module})})
+    monkeypatch.setitem(__import__("sys").modules, "torch", fake)
+    with pytest.raises(AttributeTypeError, match=r"torch\.onnx\.export.*pip install torch onnx"):
+        Look(Module())
+
+
+def test_shapes_that_do_not_fit_leave_the_graph() -> None:
+    net = nn.HybridSequential()
+    net.add(nn.Dense(4, in_units=3), nn.Dense(2, in_units=5))
+    net.initialize()
+    view = Look(net, (2, 3))
+    assert view.payload["graph"]["error"] is not None
+    assert "shapes do not fit" in view.summary()
+    assert set(view.payload["missing"]) >= {"memory", "runs"}
+
+
+def test_an_operator_that_fails_leaves_the_other_panes() -> None:
+    class Broken(mx.operator.CustomOp):
+        def forward(self, is_train: Any, req: Any, in_data: Any, out_data: Any, aux: Any) -> None:
+            raise ValueError("not today")
+
+    @mx.operator.register("look_broken")
+    class BrokenProp(mx.operator.CustomOpProp):
+        def create_operator(self, *_: Any) -> Broken:
+            return Broken()
+
+    symbol = mx.sym.Custom(mx.sym.var("data"), op_type="look_broken", name="broken")
+    view = Look(symbol, data=nd.ones((2, 2)), compile=False)
+    assert "not today" in view.payload["missing"]["engine"]
+    assert view.payload["memory"] is not None
+
+
+def test_mx_look_is_the_view() -> None:
+    view = mx.look(lambda x: x + 1, nd.ones(2), run=False, compile=False, title="one more")
+    assert type(view) is Look and view.payload["graph"]["title"] == "one more"
+    assert view.payload["engine"] is None and view.payload["pieces"] == []

@@ -1,0 +1,25 @@
+// "First sight": one sentence on what to look at first. Its words open their meaning, and the glossary where there is one.
+import { h } from "./dom.js";
+
+// firstSight({text, words}): text with [words] in brackets, words {word: meaning}; null without one.
+export function firstSight(sight) {
+  if (!sight) return null;
+  const meaning = h("span", { class: "mx-meaning", "aria-live": "polite" });
+  const parts = sight.text.split(/\[([^\]]+)\]/).map((part, i) => (i % 2 ? word(part, sight.words[part] ?? "", meaning) : part));
+  return h("p", { class: "mx-sight" }, h("b", null, "First sight: "), parts, meaning);
+}
+
+function word(text, means, place) {
+  const open = () => {
+    const same = place.dataset.word === text;
+    place.dataset.word = same ? "" : text;
+    place.replaceChildren(...(same ? [] : [h("b", null, text), `: ${means} `, glossary()]));
+  };
+  return h("button", { type: "button", class: "mx-link", title: means, onclick: open }, text);
+}
+
+// The documentation's own pages know where the glossary lies; elsewhere its place in the project is named.
+function glossary() {
+  const root = document.documentElement.dataset.content_root;
+  return root === undefined ? "(docs/concepts/glossary.md)" : h("a", { href: `${root}concepts/glossary.html` }, "(glossary)");
+}
