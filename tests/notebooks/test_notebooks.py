@@ -61,7 +61,7 @@ def test_they_are_numbered() -> None:
 @every
 def test_it_is_stored_frozen(path: Path) -> None:
     notebook = load(path)
-    assert path.stat().st_size < 300_000
+    assert path.stat().st_size < 330_000
     assert "widgets" not in notebook.metadata
     ids = [cell.id for cell in notebook.cells]
     assert len(set(ids)) == len(ids)
