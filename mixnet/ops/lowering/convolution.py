@@ -332,8 +332,10 @@ def _gradient_by_exchange(
     down, across = (
         n + min(0, after) for n, (_, after) in zip(data.shape[1:3], widths, strict=True)
     )
+    # Apart, or XLA would choose for the loop an order in memory that suits its neighbours.
+    by_sample = apart(lambda each: _samples_last(each, groups), data)
     found = onednn.convolution(
-        _samples_last(data, groups)[:, :down, :across],  # places that no window reads are left out
+        by_sample[:, :down, :across],  # places that no window reads are left out
         jnp.transpose(head, (3, 0, 1, 2)),
         stride=dilate,
         dilate=stride,
