@@ -22,21 +22,6 @@ def _inside(data: Any, length: Any, axis: int) -> Any:
     return steps < jnp.expand_dims(length.astype(jnp.int64), axis)
 
 
-def _softmax(data: Any, axis: int) -> Any:
-    """``jax.nn.softmax``, where no sum needs a wider type without jax.numpy's wrappers.
-
-    They are most of the time that tracing takes.
-    """
-    if data.dtype.itemsize < 4 or not data.ndim:
-        return jax.nn.softmax(data, axis)
-    axis %= data.ndim
-    others = [i for i in range(data.ndim) if i != axis]
-    largest = jax.lax.stop_gradient(jax.lax.reduce_max(data, [axis]))
-    powers = jax.lax.exp(data - jax.lax.broadcast_in_dim(largest, data.shape, others))
-    total = jax.lax.reduce_sum(powers, [axis])
-    return jax.lax.div(powers, jax.lax.broadcast_in_dim(total, data.shape, others))
-
-
 @op("softmax", floats=True, arguments=_length_arguments, method=True, flops=4)
 def softmax(
     data,
@@ -57,10 +42,9 @@ def softmax(
     """
     scaled = quotient(data, temperature) if temperature else data
     if length is None:
-        out = _softmax(scaled, axis)
-        return out.astype(dtype) if dtype else out
+        return jax.nn.softmax(scaled, axis).astype(dtype or data.dtype)
     inside = _inside(data, length, axis)
-    out = _softmax(jnp.where(inside, scaled, -jnp.inf), axis)
+    out = jax.nn.softmax(jnp.where(inside, scaled, -jnp.inf), axis)
     return jnp.where(inside, out, 0).astype(dtype or data.dtype)
 
 
