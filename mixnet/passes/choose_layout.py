@@ -327,11 +327,17 @@ class _Rewrite:
     def _weight_gradient(
         self, node: Node, head: Entry, known: dict[str, Any], plan: dict[str, Any]
     ) -> Image:
+        data, weight = node.inputs[1:3]
         method = convolution.weight_gradient_method(
-            self._shape(node.inputs[1]), self._shape(node.inputs[2]), plan["groups"]
+            self._shape(weight),
+            plan["groups"],
+            self._shape(data)[0],
+            plan["stride"],
+            # XLA takes data that lies with channels first as it is; oneDNN's way copies it twice.
+            plan["method"] == "onednn" and self.made[data].computed_last,
         )
         attributes = {**plan, "kernel": known["kernel"], "method": method}
-        inputs = (head, self.made[node.inputs[1]].last)
+        inputs = (head, self.made[data].last)
         made = _lowered(convolution.WEIGHT_GRADIENT, inputs, attributes, node)
         return Image(Entry(made))
 

@@ -33,7 +33,7 @@ import json, resource, sys, time
 name, case = sys.argv[1], json.loads(sys.argv[2])
 mx = __import__(name)
 if sys.argv[3:]:  # never compiled
-    from mixnet.runtime.interpret.interpreter import patience
+    from mixnet.runtime.interpret import patience
     patience.MOST_WORK = patience.WHOLE_SECONDS = 1e9
 batch, channels, extents, filters, kernel, stride, pad, groups = case
 axes = len(kernel)

@@ -112,8 +112,13 @@ def one_hot(
 
     Source: MXNet operator ``one_hot``.
     """
-    hot = indices.astype(jnp.int64)[..., None] == jnp.arange(depth)
-    return jnp.where(hot, on_value, off_value).astype(dtype)
+    # Of jax.lax: jax.numpy's wrappers are most of the time that tracing takes.
+    shape = (*indices.shape, depth)
+    wanted = jax.lax.convert_element_type(indices, jnp.int64)
+    wanted = jax.lax.broadcast_in_dim(wanted, shape, range(indices.ndim))
+    hot = jax.lax.eq(wanted, jax.lax.broadcasted_iota(jnp.int64, shape, indices.ndim))
+    on, off = (jax.lax.full(shape, np.float64(each)) for each in (on_value, off_value))
+    return jax.lax.convert_element_type(jax.lax.select(hot, on, off), dtype)
 
 
 @op("gather_nd", flops=0, dtypes=Dtypes(own={"indices": None}))

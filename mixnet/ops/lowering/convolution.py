@@ -230,7 +230,9 @@ def weight_gradient(
     which that element met.
     """
     if method == "dot":
-        return _gradient_by_products(head, data, kernel, stride, dilate, pad)
+        return _gradient_by_products(head, data, kernel, stride, dilate, pad, groups)
+    if method == "onednn":
+        return _gradient_by_exchange(head, data, kernel, stride, dilate, pad, groups)
     if method == "grouped":
         pads = [(p, p) for p in pad]
         return grouped.weight_gradient(
@@ -254,25 +256,41 @@ def weight_gradient(
     return jnp.transpose(found, (3, 0, 1, 2))
 
 
-def weight_gradient_method(data: Sequence[int], weight: Sequence[int], groups: int) -> str:
-    """``dot`` for kernels of one element, which are a matrix product; ``xla`` for all others.
+def weight_gradient_method(
+    weight: Sequence[int], groups: int, batch: int, stride: Sequence[int], with_onednn: bool = False
+) -> str:
+    """Who computes the gradient of a weight fastest.
 
-    With channels in groups it is ``grouped``.
+    ``dot`` for kernels of one element, which are a matrix product; ``onednn`` for groups with a
+    stride, over which XLA's own convolution is slow; else ``grouped`` or ``xla``. Without groups or
+    without strides oneDNN's way was no faster inside of networks.
 
     Args:
-        data: shape, channels on axis 1.
         weight: ``(filters, channels / groups, height, width)``.
+        groups: of channels.
+        batch: how many samples there are.
+        stride: of the convolution.
+        with_onednn: whether oneDNN's calls may be used, and the data lies with channels last.
     """
-    if groups > 1:
-        return "grouped"
-    return "dot" if tuple(weight[2:]) == (1, 1) else "xla"
+    each, filters = weight[1], weight[0] // groups
+    if tuple(weight[2:]) == (1, 1) and each > 1:
+        return "dot"
+    if groups == 1:
+        return "xla"
+    # Batch and channels change places, so it is the batch that oneDNN takes for channels.
+    large = batch > 1 and min(each, filters) >= _LEAST_CHANNELS
+    return "onednn" if with_onednn and large and max(stride) > 1 else "grouped"
+
+
+_LEAST_CHANNELS = 8
+"""Of a group, from which oneDNN is faster than XLA; measured."""
 
 
 def _gradient_by_products(
-    head: Any, data: Any, kernel: Pair, stride: Pair, dilate: Pair, pad: Pair
+    head: Any, data: Any, kernel: Pair, stride: Pair, dilate: Pair, pad: Pair, groups: int
 ) -> Any:
     channels, filters = data.shape[-1], head.shape[-1]
-    head_rows = head.reshape(-1, filters)
+    head_rows = head.reshape(-1, groups, filters // groups)
     if any(pad):
         data = jnp.pad(data, ((0, 0), *((p, p) for p in pad), (0, 0)))
     reach = [s * (o - 1) + 1 for s, o in zip(stride, head.shape[1:3], strict=True)]
@@ -284,9 +302,66 @@ def _gradient_by_products(
                 :,
                 top : top + reach[0] : stride[0],
                 left : left + reach[1] : stride[1],
-            ].reshape(-1, channels)
-            found.append(lax.dot_general(head_rows, met, (((0,), (0,)), ((), ()))))
-    return jnp.stack(found, -1).reshape(filters, channels, *kernel)
+            ]
+            rows = met.reshape(-1, groups, channels // groups)
+            found.append(_products_of_groups(head_rows, rows))
+    return jnp.stack(found, -1).reshape(filters, channels // groups, *kernel)
+
+
+def _products_of_groups(one: Any, other: Any) -> Any:
+    """For each group the product of its columns, ``(groups, columns of one, columns of other)``."""
+    if one.shape[1] == 1:
+        return lax.dot_general(one[:, 0], other[:, 0], (((0,), (0,)), ((), ())))
+    return lax.dot_general(one, other, (((0,), (0,)), ((1,), (1,))))
+
+
+def _gradient_by_exchange(
+    head: Any, data: Any, kernel: Pair, stride: Pair, dilate: Pair, pad: Pair, groups: int
+) -> Any:
+    """One convolution in which channels and batch change places, as do strides and dilation.
+
+    Its samples are the channels of a group, its channels the samples, group by group, and its
+    kernels are as large as an image of the result.
+    """
+    widths = [
+        (p, d * (k - 1) + s * (o - 1) + 1 - n - p)
+        for p, d, k, s, o, n in zip(
+            pad, dilate, kernel, stride, head.shape[1:3], data.shape[1:3], strict=True
+        )
+    ]
+    down, across = (
+        n + min(0, after) for n, (_, after) in zip(data.shape[1:3], widths, strict=True)
+    )
+    # Apart, or XLA would choose for the loop an order in memory that suits its neighbours.
+    by_sample = apart(lambda each: _samples_last(each, groups), data)
+    found = onednn.convolution(
+        by_sample[:, :down, :across],  # places that no window reads are left out
+        jnp.transpose(head, (3, 0, 1, 2)),
+        stride=dilate,
+        dilate=stride,
+        pads=[(before, max(0, after)) for before, after in widths],
+        groups=groups,
+    )
+    return jnp.transpose(found, (3, 0, 1, 2))
+
+
+def _samples_last(data: Any, groups: int) -> Any:
+    """``(channels / groups, height, width, groups * batch)``, copied row by row.
+
+    The samples of one row fit into cache. Over all rows at once every element read would come from
+    a line of memory that is gone before its next element is wanted.
+    """
+    batch, height, width, channels = data.shape
+    each = channels // groups
+    shape = (each, height, width, groups * batch)
+
+    def copy(i: Any, made: Any) -> Any:
+        row = lax.dynamic_index_in_dim(data, i, 1, keepdims=False)
+        row = jnp.transpose(row.reshape(batch, width, groups, each), (3, 1, 2, 0))
+        row = row.reshape(each, 1, width, groups * batch)
+        return lax.dynamic_update_slice_in_dim(made, row, i, 1)
+
+    return lax.fori_loop(0, height, copy, jnp.zeros(shape, data.dtype))
 
 
 def bias_gradient(head: Any) -> Any:

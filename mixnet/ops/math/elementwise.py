@@ -92,7 +92,11 @@ def _choice(holds: Function) -> Function:
 
     @jax.custom_jvp
     def choose(x: Any, y: Any) -> Any:
-        return jnp.where(holds(x, y) | (x != x), x, y)
+        if x.shape != y.shape or x.dtype != y.dtype:
+            return jnp.where(holds(x, y) | (x != x), x, y)
+        # The same of jax.lax: jax.numpy's wrappers are most of the time that tracing takes.
+        left = jax.lax.bitwise_or(holds(x, y), jax.lax.ne(x, x))
+        return jax.lax.select(left, x, y)
 
     @choose.defjvp
     def _(primals: Any, tangents: Any) -> Any:
@@ -218,10 +222,9 @@ def _declare_same(names: tuple[str, ...], function: Function, text: str, grad: b
 
 def in_dtype_of(data: Any, number: Any) -> Any:
     """A number in the dtype of an array, as MXNet casts it before computing: integers wrap."""
-    number = jnp.asarray(number)
-    if jnp.issubdtype(data.dtype, jnp.integer):
-        number = number.astype(jnp.int64)
-    return number.astype(data.dtype)
+    if data.dtype.kind in "iu":
+        number = jax.lax.convert_element_type(number, jnp.int64)
+    return jax.lax.convert_element_type(number, data.dtype)
 
 
 def _declare_scalar(names: tuple[str, ...], function: Function, text: str, grad: bool) -> Op:
@@ -502,9 +505,13 @@ def clip(data, *, a_min: Scalar, a_max: Scalar):
 
     Source: MXNet operator ``clip``.
     """
-    low, high = jnp.asarray(a_min).astype(data.dtype), jnp.asarray(a_max).astype(data.dtype)
-    bounded = jnp.where(data > high, high, jnp.where(data < low, low, data))
-    return bounded
+    # Of jax.lax: jax.numpy's wrappers are most of the time that tracing takes.
+    low, high = (
+        jax.lax.broadcast(jax.lax.convert_element_type(each, data.dtype), data.shape)
+        for each in (a_min, a_max)
+    )
+    above = jax.lax.select(jax.lax.lt(data, low), low, data)
+    return jax.lax.select(jax.lax.gt(data, high), high, above)
 
 
 @op("smooth_l1")

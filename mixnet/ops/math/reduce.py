@@ -66,8 +66,11 @@ def all_ties(function: Callable[..., Any]) -> Callable[..., Any]:
     """
 
     def found(data: Any, axis: Any, keepdims: bool) -> Any:
-        lost = jnp.any(data != data, axis, keepdims=keepdims)
-        return jnp.where(lost, jnp.nan, function(data, axis, keepdims=keepdims))
+        # Of jax.lax: jax.numpy's wrappers are most of the time that tracing takes.
+        best = function(data, axis, keepdims=keepdims)
+        axes = [each % data.ndim for each in axis]
+        lost = jax.lax.reduce_or(jax.lax.ne(data, data), axes).reshape(best.shape)
+        return jax.lax.select(lost, jax.lax.full_like(best, math.nan), best)
 
     def choose(data: Any, axis: Any, keepdims: bool) -> Any:
         if jnp.issubdtype(data.dtype, jnp.floating):
