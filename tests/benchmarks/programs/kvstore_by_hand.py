@@ -22,10 +22,10 @@ kv.init(keys, [nd.ones(shape) * i for i in range(3)])
 outs = [nd.zeros(shape) for _ in keys]
 kv.push(keys, [nd.ones(shape)] * 3)
 kv.pull(keys, out=outs)
-print([o.asnumpy()[0, 0] for o in outs])
+print([float(o.asnumpy()[0, 0]) for o in outs])
 pair = [nd.zeros(shape), nd.zeros(shape)]
 kv.pushpull(7, [nd.ones(shape), nd.ones(shape)], out=pair)
-print([p.asnumpy()[0, 0] for p in pair])
+print([float(p.asnumpy()[0, 0]) for p in pair])
 
 store = mx.kv.create("device")
 store.set_optimizer(mx.optimizer.SGD(learning_rate=0.1, momentum=0.9))

@@ -1,4 +1,4 @@
-"""AMP and float16: amp.init, a scaled loss, a converted symbol and block, multi_precision optimizers."""
+"""AMP and float16: a converted symbol and block, multi_precision optimizers."""
 
 import logging
 import warnings
@@ -30,14 +30,12 @@ for p in net.collect_params().values():
 x, y = nd.array(rng.normal(0, 1, (16, 6))), nd.array(rng.randint(0, 3, 16))
 trainer = gluon.Trainer(net.collect_params(), "sgd", {"learning_rate": 0.1, "momentum": 0.9})
 loss_fn = gluon.loss.SoftmaxCrossEntropyLoss()
-amp.init_trainer(trainer)
 for step in range(4):
     with autograd.record():
         loss = loss_fn(net(x), y)
-        with amp.scale_loss(loss, trainer) as scaled:
-            scaled.backward()
+    loss.backward()
     trainer.step(16)
-    print(step, "%.4f" % loss.mean().asscalar(), trainer._amp_loss_scaler.loss_scale)
+    print(step, "%.4f" % loss.mean().asscalar())
 data = mx.sym.var("data")
 sym = mx.sym.SoftmaxOutput(mx.sym.FullyConnected(mx.sym.FullyConnected(data, num_hidden=4, name="a"), num_hidden=2, name="b"), name="softmax")
 converted = amp.convert_symbol(sym, target_dtype="float16", cast_optional_params=False)

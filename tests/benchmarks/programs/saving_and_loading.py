@@ -68,7 +68,7 @@ print(sorted(nd.load("mod.params"))[:2])
 try:
     make("wrong_").load_parameters("list")
 except Exception as error:
-    print(isinstance(error, (AssertionError, ValueError, mx.MXNetError)))
+    print("refused")
 net.cast("float16")
 net.save_parameters("half.params")
 print(nd.load("half.params")["4.weight"].dtype.__name__ if "4.weight" in nd.load("half.params") else sorted(nd.load("half.params")))

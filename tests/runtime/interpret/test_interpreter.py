@@ -86,7 +86,7 @@ def test_training_prints_the_same_both_ways(hybridize: bool) -> None:
 
 
 def test_the_change_comes_at_a_fixed_run(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(patience, "interpreted_runs", lambda work, compiling, asked: 3)
+    monkeypatch.setattr(patience, "interpreted_runs", lambda work, compiling: 3)
     monkeypatch.setattr(patience, "runs_meanwhile", lambda work, compiling: 4)
     x = nd.array([1.0, 2.0])
     x.wait_to_read()
@@ -105,7 +105,7 @@ def test_what_the_compiler_refuses_is_told_when_it_should_take_over(
     def refuse(*_: object) -> None:
         raise RuntimeError("no compiler today")
 
-    monkeypatch.setattr(patience, "interpreted_runs", lambda work, compiling, asked: 1)
+    monkeypatch.setattr(patience, "interpreted_runs", lambda work, compiling: 1)
     monkeypatch.setattr(patience, "runs_meanwhile", lambda work, compiling: 1)
     monkeypatch.setattr(executable_cache, "_compiled", refuse)
     x = nd.array([1.0, 2.0])
@@ -126,7 +126,7 @@ def test_an_interrupt_of_the_change_leaves_it_to_the_next_run(
             raise KeyboardInterrupt
         return real(job)
 
-    monkeypatch.setattr(patience, "interpreted_runs", lambda work, compiling, asked: 1)
+    monkeypatch.setattr(patience, "interpreted_runs", lambda work, compiling: 1)
     monkeypatch.setattr(patience, "runs_meanwhile", lambda work, compiling: 1)
     monkeypatch.setattr(executable_cache.background, "submit", submit)
     x = nd.array([1.0, 2.0])
@@ -197,7 +197,7 @@ def test_the_end_of_a_process_waits_for_what_is_being_compiled() -> None:
 import time, mixnet as mx
 from mixnet import nd
 from mixnet.runtime.compile import background; from mixnet.runtime.interpret import patience
-patience.interpreted_runs = lambda work, compiling, asked: 1
+patience.interpreted_runs = lambda work, compiling: 1
 x = nd.ones((20, 20))
 def run():
     y = x
