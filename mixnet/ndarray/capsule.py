@@ -8,7 +8,9 @@ from typing import Any
 from mixnet.base import AttributeValueError
 
 _UNUSED = b"dltensor"  # a capsule is renamed when somebody takes the array over
-_PLACE_OF_DEVICE = ctypes.sizeof(ctypes.c_void_p)  # in DLManagedTensor, behind the address of the data
+_PLACE_OF_DEVICE = ctypes.sizeof(
+    ctypes.c_void_p
+)  # in DLManagedTensor, behind the address of the data
 
 
 class Capsule:

@@ -359,7 +359,9 @@ def _pulled(w: nd.NDArray) -> nd.NDArray:
 
 @pytest.mark.parametrize("marked_first", [False, True])
 @pytest.mark.parametrize(
-    "copied", [_assigned, _pulled, lambda w: w.copyto(nd.zeros((2,)))], ids=["[:]", "pull", "copyto"]
+    "copied",
+    [_assigned, _pulled, lambda w: w.copyto(nd.zeros((2,)))],
+    ids=["[:]", "pull", "copyto"],
 )
 def test_what_was_copied_from_a_variable_is_a_constant(copied, marked_first: bool) -> None:
     w = nd.array([1.0, 2.0])

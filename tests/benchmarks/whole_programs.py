@@ -81,7 +81,9 @@ def stored(name: str) -> str | None:
     return path.read_text() if path.exists() else None
 
 
-def differences(actual: str, expected: str, relative: float = 2e-3, absolute: float = 2e-4) -> list[str]:
+def differences(
+    actual: str, expected: str, relative: float = 2e-3, absolute: float = 2e-4
+) -> list[str]:
     """Lines that differ: words by a letter, numbers by more than the tolerance."""
     ours, theirs = actual.splitlines(), expected.splitlines()
     lines = [
@@ -100,7 +102,7 @@ def _alike(a: str, b: str, relative: float, absolute: float) -> bool:
         return False
     for x, y in zip(NUMBER.findall(a), NUMBER.findall(b), strict=True):
         x, y = float(x), float(y)
-        if not (x == y or x != x and y != y or abs(x - y) <= absolute + relative * abs(y)):
+        if not (x == y or (x != x and y != y) or abs(x - y) <= absolute + relative * abs(y)):
             return False
     return True
 
@@ -126,11 +128,15 @@ def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--mxnet", default=os.environ.get("MIXNET_ORACLE"))
     parser.add_argument("--runs", type=int, default=1)
-    parser.add_argument("--store", action="store_true", help="write down what the real MXNet prints")
+    parser.add_argument(
+        "--store", action="store_true", help="write down what the real MXNet prints"
+    )
     parser.add_argument("--errors", action="store_true", help="print what was written to stderr")
     parser.add_argument("names", nargs="*")
     options = parser.parse_args()
-    print("| program | mixnet | MXNet 1.9.1 | ratio | without import | MXNet 1.9.1 | ratio | printed |")
+    print(
+        "| program | mixnet | MXNet 1.9.1 | ratio | without import | MXNet 1.9.1 | ratio | printed |"
+    )
     print("|---" * 8 + "|")
     ratios: list[tuple[float, float]] = []
     for name in options.names or names():

@@ -33,7 +33,11 @@ QUICK = (
 @pytest.fixture
 def as_a_program(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[None]:
     """A process of a user, as far as one can be had here: the name mxnet, an empty folder."""
-    level, disabled, handlers = logging.root.level, logging.root.manager.disable, logging.root.handlers[:]
+    level, disabled, handlers = (
+        logging.root.level,
+        logging.root.manager.disable,
+        logging.root.handlers[:],
+    )
     monkeypatch.setitem(sys.modules, "mxnet", mx)
     monkeypatch.chdir(tmp_path)
     numbers = np.random.get_state()

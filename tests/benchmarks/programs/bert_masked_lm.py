@@ -16,7 +16,9 @@ class BertAdam(mx.optimizer.Optimizer):
         self.beta1, self.beta2, self.epsilon = beta1, beta2, epsilon
 
     def create_state(self, index, weight):
-        return nd.zeros(weight.shape, weight.context, dtype=weight.dtype), nd.zeros(weight.shape, weight.context, dtype=weight.dtype)
+        return nd.zeros(weight.shape, weight.context, dtype=weight.dtype), nd.zeros(
+            weight.shape, weight.context, dtype=weight.dtype
+        )
 
     def update(self, index, weight, grad, state):
         self._update_count(index)
@@ -37,9 +39,21 @@ class Attention(HybridBlock):
 
     def hybrid_forward(self, F, x, mask):
         qkv = F.transpose(F.reshape(self.qkv(x), shape=(0, 0, 3, H, -1)), axes=(2, 0, 3, 1, 4))
-        q, k, v = [F.reshape(F.squeeze(part, axis=0), shape=(-3, 0, 0)) for part in F.split(qkv, num_outputs=3, axis=0)]
+        q, k, v = [
+            F.reshape(F.squeeze(part, axis=0), shape=(-3, 0, 0))
+            for part in F.split(qkv, num_outputs=3, axis=0)
+        ]
         s = F.batch_dot(F.contrib.div_sqrt_dim(q), k, transpose_b=True)
-        s = F.broadcast_add(s, F.expand_dims(F.reshape(F.broadcast_axis(F.expand_dims((1 - mask) * -1e4, 1), axis=1, size=H), shape=(-3, 0)), axis=1))
+        s = F.broadcast_add(
+            s,
+            F.expand_dims(
+                F.reshape(
+                    F.broadcast_axis(F.expand_dims((1 - mask) * -1e4, 1), axis=1, size=H),
+                    shape=(-3, 0),
+                ),
+                axis=1,
+            ),
+        )
         out = F.reshape(F.batch_dot(F.softmax(s, axis=-1), v), shape=(-4, -1, H, 0, 0))
         return self.proj(F.reshape(F.transpose(out, axes=(0, 2, 1, 3)), shape=(0, 0, -3)))
 
@@ -74,20 +88,28 @@ class BERT(HybridBlock):
             self.nsp = nn.Dense(2, in_units=C, prefix="nsp_")
             self.mlm = nn.HybridSequential(prefix="mlm_")
             with self.mlm.name_scope():
-                self.mlm.add(nn.Dense(C, flatten=False, in_units=C), nn.GELU(), nn.LayerNorm(in_channels=C))
-                self.mlm.add(nn.Dense(V, flatten=False, in_units=C, params=self.word.collect_params()))
+                self.mlm.add(
+                    nn.Dense(C, flatten=False, in_units=C), nn.GELU(), nn.LayerNorm(in_channels=C)
+                )
+                self.mlm.add(
+                    nn.Dense(V, flatten=False, in_units=C, params=self.word.collect_params())
+                )
 
     def hybrid_forward(self, F, tokens, segments, length, positions, position):
         x = F.broadcast_add(self.word(tokens) + self.segment(segments), F.expand_dims(position, 0))
         x = self.norm(x)
-        ones = F.SequenceMask(F.transpose(F.ones_like(tokens)), sequence_length=length, use_sequence_length=True)
+        ones = F.SequenceMask(
+            F.transpose(F.ones_like(tokens)), sequence_length=length, use_sequence_length=True
+        )
         mask = F.transpose(ones)
         for layer in self.layers:
             x = layer(x, mask)
         first = F.reshape(F.slice_axis(x, axis=1, begin=0, end=1), shape=(0, -1))
         rows = F.contrib.arange_like(positions, axis=0)
         rows = F.broadcast_like(F.expand_dims(rows, 1), positions)
-        picked = F.gather_nd(x, F.stack(F.reshape(rows, (-1,)), F.reshape(positions, (-1,)), axis=0))
+        picked = F.gather_nd(
+            x, F.stack(F.reshape(rows, (-1,)), F.reshape(positions, (-1,)), axis=0)
+        )
         return self.nsp(self.pooler(first)), self.mlm(picked)
 
 

@@ -11,7 +11,9 @@ words = "the cat sat on a mat and saw one small red bird fly over hill".split()
 sentences = []
 for _ in range(240):
     start = rng.randint(len(words))
-    sentences.append([words[(start + i * (1 + start % 2)) % len(words)] for i in range(rng.randint(4, 16))])
+    sentences.append(
+        [words[(start + i * (1 + start % 2)) % len(words)] for i in range(rng.randint(4, 16))]
+    )
 coded, vocab = mx.rnn.encode_sentences(sentences, invalid_label=0, start_label=1)
 print(len(vocab), coded[0])
 buckets = [6, 10, 16]
@@ -34,7 +36,9 @@ def sym_gen(seq_len):
     pred = mx.sym.Reshape(outputs, shape=(-1, 24))
     pred = mx.sym.FullyConnected(data=pred, num_hidden=len(vocab) + 1, name="pred")
     label = mx.sym.Reshape(label, shape=(-1,))
-    pred = mx.sym.SoftmaxOutput(data=pred, label=label, name="softmax", use_ignore=True, ignore_label=0)
+    pred = mx.sym.SoftmaxOutput(
+        data=pred, label=label, name="softmax", use_ignore=True, ignore_label=0
+    )
     return pred, ("data",), ("softmax_label",)
 
 
@@ -44,7 +48,9 @@ class Fixed(mx.init.Initializer):
         arr[:] = np.random.RandomState(seed).uniform(-0.2, 0.2, arr.shape)
 
 
-model = mx.mod.BucketingModule(sym_gen=sym_gen, default_bucket_key=train.default_bucket_key, context=mx.cpu())
+model = mx.mod.BucketingModule(
+    sym_gen=sym_gen, default_bucket_key=train.default_bucket_key, context=mx.cpu()
+)
 model.bind(data_shapes=train.provide_data, label_shapes=train.provide_label)
 model.init_params(initializer=Fixed())
 model.init_optimizer(optimizer="adam", optimizer_params={"learning_rate": 0.01})

@@ -30,7 +30,9 @@ class DigitCaps(nn.Block):
         super(DigitCaps, self).__init__(**kwargs)
         self.num_in, self.num_out, self.routing = num_in, num_out, routing
         with self.name_scope():
-            self.weight = self.params.get("weight", shape=(1, num_in, num_out, dim_in, dim_out), init=mx.init.Normal(0.1))
+            self.weight = self.params.get(
+                "weight", shape=(1, num_in, num_out, dim_in, dim_out), init=mx.init.Normal(0.1)
+            )
 
     def forward(self, x):
         batch = x.shape[0]
@@ -55,13 +57,17 @@ class Length(nn.Block):
 
 def margin_loss(y_pred, y):
     onehot = nd.one_hot(y, 3)
-    loss = onehot * nd.square(nd.maximum(0.0, 0.9 - y_pred)) + 0.5 * (1 - onehot) * nd.square(nd.maximum(0.0, y_pred - 0.1))
+    loss = onehot * nd.square(nd.maximum(0.0, 0.9 - y_pred)) + 0.5 * (1 - onehot) * nd.square(
+        nd.maximum(0.0, y_pred - 0.1)
+    )
     return loss.sum(axis=1)
 
 
 net = nn.Sequential()
 with net.name_scope():
-    net.add(nn.Conv2D(12, 5, activation="relu"), PrimaryCaps(4, 4), DigitCaps(64, 4, 3, 6), Length())
+    net.add(
+        nn.Conv2D(12, 5, activation="relu"), PrimaryCaps(4, 4), DigitCaps(64, 4, 3, 6), Length()
+    )
 net.initialize()
 labels = np.arange(60) % 3
 X = np.zeros((60, 1, 15, 15), "float32")
@@ -89,5 +95,7 @@ for epoch in range(5):
     if epoch < 3:
         print(epoch, "%.4f" % (total / 3))
 print("learns:", (net(nd.array(X)).argmax(1).asnumpy() == labels).mean() > 0.8)
-net.save_params("caps.params") if hasattr(net, "save_params") else net.save_parameters("caps.params")
+net.save_params("caps.params") if hasattr(net, "save_params") else net.save_parameters(
+    "caps.params"
+)
 print([(k, v.shape) for k, v in sorted(nd.load("caps.params").items())])

@@ -53,7 +53,11 @@ def newton(value):
 
 
 steps, root, grad = newton(nd.array([9.0]))
-print(steps.shape, steps.asnumpy().ravel()[:6].round(4).tolist(), "%.5f %.5f" % (root.asscalar(), grad.asscalar()))
+print(
+    steps.shape,
+    steps.asnumpy().ravel()[:6].round(4).tolist(),
+    "%.5f %.5f" % (root.asscalar(), grad.asscalar()),
+)
 for v in (3.0, -3.0):
     a = nd.array([v])
     a.attach_grad()
@@ -64,13 +68,35 @@ for v in (3.0, -3.0):
 data, state = mx.sym.var("data"), mx.sym.var("state")
 outs, final = mx.sym.contrib.foreach(lambda d, s: (d * s[0] + 1, [s[0] + d]), data, [state])
 group = mx.sym.Group([outs, final[0]])
-exe = group.bind(mx.cpu(), {"data": nd.array([[1.0, 2], [3, 4], [5, 6]]), "state": nd.array([0.5, 1])}, args_grad={"data": nd.zeros((3, 2)), "state": nd.zeros((2,))})
+exe = group.bind(
+    mx.cpu(),
+    {"data": nd.array([[1.0, 2], [3, 4], [5, 6]]), "state": nd.array([0.5, 1])},
+    args_grad={"data": nd.zeros((3, 2)), "state": nd.zeros((2,))},
+)
 res = exe.forward(is_train=True)
 exe.backward([nd.ones((3, 2)), nd.ones((2,))])
-print(res[0].asnumpy().tolist(), res[1].asnumpy().tolist(), [g.asnumpy().tolist() for g in exe.grad_arrays])
+print(
+    res[0].asnumpy().tolist(),
+    res[1].asnumpy().tolist(),
+    [g.asnumpy().tolist() for g in exe.grad_arrays],
+)
 i, s = mx.sym.var("i"), mx.sym.var("s")
-o, (fi, fs) = mx.sym.contrib.while_loop(lambda i, s: i <= 4, lambda i, s: ([s], [i + 1, s + i]), [i, s], max_iterations=5)
-print(mx.sym.Group([o[0], fi, fs]).bind(mx.cpu(), {"i": nd.array([1]), "s": nd.array([0])}).forward()[2].asnumpy())
+o, (fi, fs) = mx.sym.contrib.while_loop(
+    lambda i, s: i <= 4, lambda i, s: ([s], [i + 1, s + i]), [i, s], max_iterations=5
+)
+print(
+    mx.sym.Group([o[0], fi, fs])
+    .bind(mx.cpu(), {"i": nd.array([1]), "s": nd.array([0])})
+    .forward()[2]
+    .asnumpy()
+)
 loaded = mx.sym.load_json(group.tojson())
-print(loaded.list_arguments(), loaded.list_outputs() == group.list_outputs(), loaded.infer_shape(data=(3, 2), state=(2,))[1])
-print(nd.contrib.isfinite(nd.array([1, np.inf])).asnumpy(), nd.contrib.arange_like(x, axis=0).asnumpy())
+print(
+    loaded.list_arguments(),
+    loaded.list_outputs() == group.list_outputs(),
+    loaded.infer_shape(data=(3, 2), state=(2,))[1],
+)
+print(
+    nd.contrib.isfinite(nd.array([1, np.inf])).asnumpy(),
+    nd.contrib.arange_like(x, axis=0).asnumpy(),
+)

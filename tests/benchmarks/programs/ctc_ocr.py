@@ -71,7 +71,15 @@ text = decode(pred)
 print([type(t).__name__ for t in text][:1], pred.shape)
 act = mx.nd.array(rng.normal(0, 1, (6, 2, 5)))
 lab = mx.nd.array([[1, 2, 0], [3, 3, 4]])
-print(mx.nd.ctc_loss(act, lab).asnumpy().round(4), mx.nd.contrib.CTCLoss(act, lab, blank_label="first").asnumpy().round(4))
+print(
+    mx.nd.ctc_loss(act, lab).asnumpy().round(4),
+    mx.nd.contrib.CTCLoss(act, lab, blank_label="first").asnumpy().round(4),
+)
 print(mx.nd.ctc_loss(act, lab - 1, blank_label="last", use_data_lengths=False).asnumpy().round(4))
-lengths = ctc(act.swapaxes(0, 1), mx.nd.array([[1, 2, 0], [3, 3, 1]]), mx.nd.array([6, 5]), mx.nd.array([2, 3]))
+lengths = ctc(
+    act.swapaxes(0, 1),
+    mx.nd.array([[1, 2, 0], [3, 3, 1]]),
+    mx.nd.array([6, 5]),
+    mx.nd.array([2, 3]),
+)
 print(lengths.asnumpy().round(4))

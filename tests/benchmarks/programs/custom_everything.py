@@ -57,7 +57,9 @@ class Within(mx.metric.EvalMetric):
 
     def update(self, labels, preds):
         for label, pred in zip(labels, preds):
-            self.sum_metric += float((nd.abs(label - pred.reshape(label.shape)) < self.tolerance).sum().asscalar())
+            self.sum_metric += float(
+                (nd.abs(label - pred.reshape(label.shape)) < self.tolerance).sum().asscalar()
+            )
             self.num_inst += label.size
 
 
@@ -75,7 +77,10 @@ class LogCosh(gluon.loss.Loss):
 class Brightness(gluon.data.Dataset):
     def __init__(self, n, transform=None):
         rng = np.random.RandomState(24)
-        self.images = [mx.nd.array(rng.randint(0, 256, (6, 6, 3)) * (0.3 + 0.7 * i / n), dtype="uint8") for i in range(n)]
+        self.images = [
+            mx.nd.array(rng.randint(0, 256, (6, 6, 3)) * (0.3 + 0.7 * i / n), dtype="uint8")
+            for i in range(n)
+        ]
         self.transform_image = transform
 
     def __len__(self):
@@ -103,7 +108,15 @@ class Invert(nn.Block):
         return 1 - x
 
 
-transform = transforms.Compose([transforms.Cast("float32"), transforms.CenterCrop(4), transforms.ToTensor(), Invert(), transforms.Normalize((0.5, 0.5, 0.5), (0.25, 0.25, 0.5))])
+transform = transforms.Compose(
+    [
+        transforms.Cast("float32"),
+        transforms.CenterCrop(4),
+        transforms.ToTensor(),
+        Invert(),
+        transforms.Normalize((0.5, 0.5, 0.5), (0.25, 0.25, 0.5)),
+    ]
+)
 data = Brightness(48, transform)
 print(data[0][0].shape, data[0][0].dtype, "%.4f %.4f" % (data[5][0].mean().asscalar(), data[5][1]))
 loader = gluon.data.DataLoader(data, batch_size=12, sampler=EveryOther(48), last_batch="rollover")
@@ -112,7 +125,9 @@ net.add(nn.Flatten(), nn.Dense(16, activation="softsign"), nn.Dense(1))
 net.initialize(init="striped")
 net.hybridize()
 loss_fn, metric = LogCosh(weight=2.0), mx.metric.create("within", tolerance=0.4)
-trainer = gluon.Trainer(net.collect_params(), "signmomentum", {"lr_scheduler": Cyclical(0.002, 0.02, 8), "wd": 1e-4})
+trainer = gluon.Trainer(
+    net.collect_params(), "signmomentum", {"lr_scheduler": Cyclical(0.002, 0.02, 8), "wd": 1e-4}
+)
 for epoch in range(6):
     metric.reset()
     total = 0.0
@@ -125,7 +140,13 @@ for epoch in range(6):
         trainer.step(x.shape[0])
         metric.update([y], [out])
         total += loss.mean().asscalar()
-    print(epoch, "%.4f" % total, metric.get()[0], "%.2f" % metric.get()[1], "%.4f" % trainer.learning_rate)
+    print(
+        epoch,
+        "%.4f" % total,
+        metric.get()[0],
+        "%.2f" % metric.get()[1],
+        "%.4f" % trainer.learning_rate,
+    )
 print(Stripes(0.2).dumps(), mx.init.create("striped", scale=0.3).dumps())
 print(sorted(mx.metric.create("within").get_config().items())[-1], trainer.optimizer.num_update)
 part, other = data.shard(3, 1), data.take(5)

@@ -90,7 +90,13 @@ net = mx.sym.Custom(data=scaled, name="softmax", op_type="programs_softmax")
 print(net.list_arguments(), net.list_auxiliary_states(), net.infer_shape(data=(20, 6)))
 mod = mx.mod.Module(net, label_names=["softmax_label"])
 it = mx.io.NDArrayIter(X, T.astype("float32"), 20, label_name="softmax_label")
-mod.fit(it, num_epoch=3, optimizer_params={"learning_rate": 0.02}, arg_params={"fc_weight": mx.nd.array(rng.normal(0, 0.1, (3, 6))), "fc_bias": mx.nd.zeros((3,))}, aux_params={"scale_count": mx.nd.zeros((1,))})
+mod.fit(
+    it,
+    num_epoch=3,
+    optimizer_params={"learning_rate": 0.02},
+    arg_params={"fc_weight": mx.nd.array(rng.normal(0, 0.1, (3, 6))), "fc_bias": mx.nd.zeros((3,))},
+    aux_params={"scale_count": mx.nd.zeros((1,))},
+)
 print(mod.score(it, "acc"), {k: v.asnumpy().tolist() for k, v in mod.get_params()[1].items()})
 
 
@@ -120,7 +126,11 @@ for hybrid in (False, True):
     with autograd.record():
         out = nd.Custom(dense(x), nd.array(T[:4]), op_type="programs_softmax")
     out.backward()
-    print(hybrid, "%.5f" % dense.dense.weight.grad().norm().asscalar(), out.asnumpy().round(3).tolist()[0])
+    print(
+        hybrid,
+        "%.5f" % dense.dense.weight.grad().norm().asscalar(),
+        out.asnumpy().round(3).tolist()[0],
+    )
 
 
 try:

@@ -18,7 +18,9 @@ class ResBlock(nn.HybridBlock):
         self.conv = nn.HybridSequential()
         with self.name_scope():
             for i in range(2):
-                self.conv.add(nn.ReflectionPad2D(1), nn.Conv2D(dim, kernel_size=3), nn.InstanceNorm())
+                self.conv.add(
+                    nn.ReflectionPad2D(1), nn.Conv2D(dim, kernel_size=3), nn.InstanceNorm()
+                )
                 if i == 0:
                     self.conv.add(nn.Activation("relu"))
 
@@ -29,15 +31,29 @@ class ResBlock(nn.HybridBlock):
 def generator():
     net = nn.HybridSequential()
     net.add(nn.ReflectionPad2D(1), nn.Conv2D(6, 3), nn.InstanceNorm(), nn.Activation("relu"))
-    net.add(nn.Conv2D(12, 3, 2, 1), nn.InstanceNorm(scale=True), nn.Activation("relu"), ResBlock(12))
-    net.add(nn.HybridLambda(lambda F, x: F.UpSampling(x, scale=2, sample_type="nearest")), nn.Conv2D(6, 3, 1, 1), nn.InstanceNorm(), nn.Activation("relu"))
+    net.add(
+        nn.Conv2D(12, 3, 2, 1), nn.InstanceNorm(scale=True), nn.Activation("relu"), ResBlock(12)
+    )
+    net.add(
+        nn.HybridLambda(lambda F, x: F.UpSampling(x, scale=2, sample_type="nearest")),
+        nn.Conv2D(6, 3, 1, 1),
+        nn.InstanceNorm(),
+        nn.Activation("relu"),
+    )
     net.add(nn.ReflectionPad2D(1), nn.Conv2D(3, 3), nn.Activation("tanh"))
     return net
 
 
 def discriminator():
     net = nn.HybridSequential()
-    net.add(nn.Conv2D(6, 4, 2, 1), nn.LeakyReLU(0.2), nn.Conv2D(12, 4, 2, 1), nn.InstanceNorm(), nn.LeakyReLU(0.2), nn.Conv2D(1, 3, padding=1))
+    net.add(
+        nn.Conv2D(6, 4, 2, 1),
+        nn.LeakyReLU(0.2),
+        nn.Conv2D(12, 4, 2, 1),
+        nn.InstanceNorm(),
+        nn.LeakyReLU(0.2),
+        nn.Conv2D(1, 3, padding=1),
+    )
     return net
 
 
@@ -72,7 +88,14 @@ for net in nets:
     net.hybridize()
 gab, gba, da, db = nets
 schedule = mx.lr_scheduler.FactorScheduler(step=4, factor=0.5, base_lr=2e-3)
-opt = [gluon.Trainer(n.collect_params(), "adam", {"learning_rate": 2e-3, "beta1": 0.5, "lr_scheduler": schedule if n is gab else None}) for n in nets]
+opt = [
+    gluon.Trainer(
+        n.collect_params(),
+        "adam",
+        {"learning_rate": 2e-3, "beta1": 0.5, "lr_scheduler": schedule if n is gab else None},
+    )
+    for n in nets
+]
 l2, l1 = gluon.loss.L2Loss(), gluon.loss.L1Loss()
 pools = ImagePool(3), ImagePool(3)
 for it in range(6):
@@ -82,7 +105,12 @@ for it in range(6):
         fb, fa = gab(a), gba(b)
         ra, rb = gba(fb), gab(fa)
         pa, pb = da(fa), db(fb)
-        loss_g = l2(pa, nd.ones_like(pa)) + l2(pb, nd.ones_like(pb)) + 10 * (l1(ra, a) + l1(rb, b)) + 5 * l1(gab(b), b)
+        loss_g = (
+            l2(pa, nd.ones_like(pa))
+            + l2(pb, nd.ones_like(pb))
+            + 10 * (l1(ra, a) + l1(rb, b))
+            + 5 * l1(gab(b), b)
+        )
     loss_g.backward()
     for t in opt[:2]:
         t.step(2, ignore_stale_grad=True)
@@ -94,5 +122,10 @@ for it in range(6):
         loss_d.backward()
         t.step(2)
     if it < 4:
-        print(it, "%.3f" % loss_g.mean().asscalar(), "%.3f" % loss_d.mean().asscalar(), "%.4f" % opt[0].learning_rate)
+        print(
+            it,
+            "%.3f" % loss_g.mean().asscalar(),
+            "%.3f" % loss_d.mean().asscalar(),
+            "%.4f" % opt[0].learning_rate,
+        )
 print(len(pools[0].images), fb.shape, bool(nd.abs(fb).max().asscalar() <= 1))

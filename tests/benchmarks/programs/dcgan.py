@@ -11,7 +11,10 @@ batch_size, nz = 16, 10
 
 netG = nn.Sequential()
 with netG.name_scope():
-    netG.add(nn.Dense(32 * 4 * 4, use_bias=False), nn.HybridLambda(lambda F, x: F.reshape(x, (-1, 32, 4, 4))))
+    netG.add(
+        nn.Dense(32 * 4 * 4, use_bias=False),
+        nn.HybridLambda(lambda F, x: F.reshape(x, (-1, 32, 4, 4))),
+    )
     netG.add(nn.BatchNorm())
     netG.add(nn.Activation("relu"))
     netG.add(nn.Conv2DTranspose(16, 4, 2, 1, use_bias=False))
@@ -47,7 +50,9 @@ metric = mx.metric.CustomMetric(facc)
 grid = np.linspace(-1, 1, 16)
 for it in range(10):
     centre = np.random.uniform(-0.5, 0.5, (batch_size, 2))
-    d2 = (grid[None, None] - centre[:, :1, None]) ** 2 + (grid[None, :, None] - centre[:, 1:, None]) ** 2
+    d2 = (grid[None, None] - centre[:, :1, None]) ** 2 + (
+        grid[None, :, None] - centre[:, 1:, None]
+    ) ** 2
     data = nd.array(2 * np.exp(-d2[:, None] * 8).repeat(3, 1) - 1)
     latent = nd.array(np.random.normal(0, 1, (batch_size, nz, 1, 1)))
     with autograd.record():
@@ -67,6 +72,10 @@ for it in range(10):
         errG.backward()
     trainerG.step(batch_size)
     if it < 4:
-        print(it, "D %.3f G %.3f" % (nd.mean(errD).asscalar(), nd.mean(errG).asscalar()), metric.get()[0])
+        print(
+            it,
+            "D %.3f G %.3f" % (nd.mean(errD).asscalar(), nd.mean(errG).asscalar()),
+            metric.get()[0],
+        )
 print(np.isfinite(nd.mean(errG).asscalar()), fake.shape, float(fake.max().asscalar()) <= 1)
 print([k.split("_", 1)[1] for k in netD.collect_params()])

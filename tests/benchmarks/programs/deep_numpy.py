@@ -1,9 +1,9 @@
 """Programs in mx.np: least squares, a perceptron by hand, broadcasting, advanced indices, einsum, random numbers, npx operators."""
 
 import mxnet as mx
+import numpy as onp
 from mxnet import autograd, gluon, init, np, npx
 from mxnet.gluon import nn
-import numpy as onp
 
 npx.set_np()
 rng = onp.random.RandomState(25)
@@ -52,21 +52,55 @@ print("acc %.2f" % float(((logit > 0).astype("float32") == label).astype("float3
 a = np.arange(24).reshape(2, 3, 4)
 print(a[:, [0, 2]][..., ::-1].shape, a[a > 20], a[np.array([0, 1]), np.array([2, 0])].tolist())
 print(np.einsum("ijk,ilk->jl", a, a).tolist(), np.tensordot(a, a, axes=([0, 2], [0, 2])).shape)
-print(np.where(a % 5 == 0, a, -1).sum(axis=(0, 2)), np.stack([a, a]).mean().item(), np.split(np.arange(9), [3, 5])[1])
-print(np.cumsum(a, axis=1)[1, 2], np.argsort(np.array([3, 1, 2])), np.unique(np.array([3, 1, 3])), np.concatenate([a[0], a[1]]).shape)
-print(npx.one_hot(np.array([0, 2]), 3).tolist(), npx.softmax(np.array([[1.0, 3.0]])).tolist(), npx.relu(np.array([-1.0, 2.0])))
-print(npx.topk(np.array([[3.0, 1, 2]]), k=2, ret_typ="value"), npx.pick(np.array([[1.0, 2], [3, 4]]), np.array([1, 0])), npx.batch_dot(np.ones((2, 2, 3)), np.ones((2, 3, 1))).shape)
+print(
+    np.where(a % 5 == 0, a, -1).sum(axis=(0, 2)),
+    np.stack([a, a]).mean().item(),
+    np.split(np.arange(9), [3, 5])[1],
+)
+print(
+    np.cumsum(a, axis=1)[1, 2],
+    np.argsort(np.array([3, 1, 2])),
+    np.unique(np.array([3, 1, 3])),
+    np.concatenate([a[0], a[1]]).shape,
+)
+print(
+    npx.one_hot(np.array([0, 2]), 3).tolist(),
+    npx.softmax(np.array([[1.0, 3.0]])).tolist(),
+    npx.relu(np.array([-1.0, 2.0])),
+)
+print(
+    npx.topk(np.array([[3.0, 1, 2]]), k=2, ret_typ="value"),
+    npx.pick(np.array([[1.0, 2], [3, 4]]), np.array([1, 0])),
+    npx.batch_dot(np.ones((2, 2, 3)), np.ones((2, 3, 1))).shape,
+)
 m = np.array(rng.normal(size=(4, 4)), dtype="float32")
 m = m @ m.T + np.eye(4)
-print(np.allclose(np.linalg.inv(m) @ m, np.eye(4), atol=1e-3), "%.3f" % np.linalg.norm(m).item(), np.linalg.cholesky(m).shape, np.linalg.svd(m)[1].round(2))
+print(
+    np.allclose(np.linalg.inv(m) @ m, np.eye(4), atol=1e-3),
+    "%.3f" % np.linalg.norm(m).item(),
+    np.linalg.cholesky(m).shape,
+    np.linalg.svd(m)[1].round(2),
+)
 mx.random.seed(3)
 r = np.random.normal(2, 0.5, size=(2000,))
-print(bool(abs(r.mean() - 2) < 0.1), bool(abs(r.std() - 0.5) < 0.1), np.random.randint(0, 5, size=(3,)).dtype, np.random.choice(5, size=(2,)).shape)
+print(
+    bool(abs(r.mean() - 2) < 0.1),
+    bool(abs(r.std() - 0.5) < 0.1),
+    np.random.randint(0, 5, size=(3,)).dtype,
+    np.random.choice(5, size=(2,)).shape,
+)
 try:
     np.zeros((2, 3)) + np.zeros((2, 4))
 except Exception as error:
     print("error", isinstance(error, (ValueError, RuntimeError)))
-print(np.zeros((0, 3)).shape, np.array(5).shape, np.ones(()).item(), (np.ones(3) * 1e30 * 1e30)[0], repr(np.array([1.5, 2])), type(a.asnumpy()).__name__)
+print(
+    np.zeros((0, 3)).shape,
+    np.array(5).shape,
+    np.ones(()).item(),
+    (np.ones(3) * 1e30 * 1e30)[0],
+    repr(np.array([1.5, 2])),
+    type(a.asnumpy()).__name__,
+)
 net = nn.HybridSequential()
 net.add(nn.Dense(8, activation="relu"), nn.BatchNorm(), nn.Dense(1))
 net.initialize(init.Constant(0.1))

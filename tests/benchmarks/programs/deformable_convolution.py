@@ -19,11 +19,19 @@ class DeformNet(gluon.HybridBlock):
             self.out = nn.Dense(3)
 
     def hybrid_forward(self, F, x, weight):
-        theta = self.loc(x) + F.array([1.0, 0, 0, 0, 1, 0]).reshape((1, 6)) if F is mx.nd else self.loc(x)
-        x = F.SpatialTransformer(x, theta, target_shape=(14, 14), transform_type="affine", sampler_type="bilinear")
+        theta = (
+            self.loc(x) + F.array([1.0, 0, 0, 0, 1, 0]).reshape((1, 6))
+            if F is mx.nd
+            else self.loc(x)
+        )
+        x = F.SpatialTransformer(
+            x, theta, target_shape=(14, 14), transform_type="affine", sampler_type="bilinear"
+        )
         x = self.first(x)
         off = self.offset(x)
-        x = F.contrib.DeformableConvolution(x, off, weight, kernel=(3, 3), pad=(1, 1), num_filter=12, no_bias=True)
+        x = F.contrib.DeformableConvolution(
+            x, off, weight, kernel=(3, 3), pad=(1, 1), num_filter=12, no_bias=True
+        )
         x = F.LeakyReLU(x, act_type="elu", slope=0.5)
         return self.out(F.Pooling(x, global_pool=True, kernel=(1, 1), pool_type="avg"))
 
@@ -53,11 +61,18 @@ for step in range(8):
     trainer.step(24)
     print("%.3f" % loss.mean().asscalar())
 data = mx.nd.arange(16).reshape((1, 1, 4, 4))
-grid = mx.nd.GridGenerator(mx.nd.array([[0.5, 0, 0.1, 0, 0.5, -0.2]]), transform_type="affine", target_shape=(3, 3))
+grid = mx.nd.GridGenerator(
+    mx.nd.array([[0.5, 0, 0.1, 0, 0.5, -0.2]]), transform_type="affine", target_shape=(3, 3)
+)
 print(grid.asnumpy().round(3).tolist())
 print(mx.nd.BilinearSampler(data, grid).asnumpy().round(3).tolist())
 flow = mx.nd.ones((1, 2, 4, 4)) * 0.5
-print(mx.nd.BilinearSampler(data, mx.nd.GridGenerator(flow, transform_type="warp")).asnumpy().round(3)[0, 0].tolist())
+print(
+    mx.nd.BilinearSampler(data, mx.nd.GridGenerator(flow, transform_type="warp"))
+    .asnumpy()
+    .round(3)[0, 0]
+    .tolist()
+)
 a, b = mx.nd.array(rng.rand(1, 2, 5, 5)), mx.nd.array(rng.rand(1, 2, 5, 5))
 corr = mx.nd.Correlation(a, b, kernel_size=1, max_displacement=1, stride1=1, stride2=1, pad_size=1)
 print(corr.shape, "%.4f" % corr.sum().asscalar())

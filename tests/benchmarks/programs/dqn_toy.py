@@ -45,7 +45,9 @@ for p in policy.collect_params().values():
 
 
 def copy(src, dst):
-    for (_, a), (_, b) in zip(sorted(src.collect_params().items()), sorted(dst.collect_params().items())):
+    for (_, a), (_, b) in zip(
+        sorted(src.collect_params().items()), sorted(dst.collect_params().items())
+    ):
         b.set_data(a.data())
 
 

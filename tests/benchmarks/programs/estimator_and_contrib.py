@@ -17,7 +17,11 @@ X = rng.normal(0, 1, (120, 8)).astype("float32")
 Y = X[:, :3].argmax(1).astype("float32")
 net = nn.HybridSequential()
 branches = cnn.HybridConcurrent(axis=1)
-branches.add(nn.Dense(6, activation="relu", in_units=8), nn.Dense(6, activation="tanh", in_units=8), cnn.Identity())
+branches.add(
+    nn.Dense(6, activation="relu", in_units=8),
+    nn.Dense(6, activation="tanh", in_units=8),
+    cnn.Identity(),
+)
 net.add(branches, nn.Dense(3, in_units=20))
 net.initialize()
 for p in net.collect_params().values():
@@ -44,7 +48,13 @@ class Notes(est.TrainBegin, est.EpochEnd, est.TrainEnd, est.BatchEnd):
 
 notes = Notes()
 trainer = gluon.Trainer(net.collect_params(), "adam", {"learning_rate": 0.02})
-e = est.Estimator(net=net, loss=gluon.loss.SoftmaxCrossEntropyLoss(), train_metrics=[mx.metric.Accuracy()], trainer=trainer, context=mx.cpu())
+e = est.Estimator(
+    net=net,
+    loss=gluon.loss.SoftmaxCrossEntropyLoss(),
+    train_metrics=[mx.metric.Accuracy()],
+    trainer=trainer,
+    context=mx.cpu(),
+)
 train = gluon.data.DataLoader(gluon.data.ArrayDataset(X, Y), 30)
 val = gluon.data.DataLoader(gluon.data.ArrayDataset(X[:60], Y[:60]), 30)
 checkpoint = est.CheckpointHandler(model_dir="models", model_prefix="small", epoch_period=2)
@@ -55,13 +65,25 @@ print(sorted(f for f in os.listdir("models") if f.endswith("params")))
 e.evaluate(val)
 print([(m.get()[0], "%.3f" % m.get()[1]) for m in e.val_metrics][:1])
 x = nd.array(rng.normal(0, 1, (2, 5, 3)))
-for cell in (crnn.LSTMPCell(6, 4, input_size=3), crnn.VariationalDropoutCell(gluon.rnn.GRUCell(4, input_size=3), drop_inputs=0.0, drop_states=0.0)):
+for cell in (
+    crnn.LSTMPCell(6, 4, input_size=3),
+    crnn.VariationalDropoutCell(
+        gluon.rnn.GRUCell(4, input_size=3), drop_inputs=0.0, drop_states=0.0
+    ),
+):
     cell.initialize()
     for p in cell.collect_params().values():
         p.set_data(nd.array(rng.uniform(-0.4, 0.4, p.shape)))
     out, states = cell.unroll(5, x, layout="NTC", merge_outputs=True)
-    print(type(cell).__name__, out.shape, "%.4f" % out.abs().sum().asscalar(), [s.shape for s in states])
-conv = crnn.Conv2DLSTMCell(input_shape=(2, 6, 6), hidden_channels=3, i2h_kernel=3, h2h_kernel=3, i2h_pad=1)
+    print(
+        type(cell).__name__,
+        out.shape,
+        "%.4f" % out.abs().sum().asscalar(),
+        [s.shape for s in states],
+    )
+conv = crnn.Conv2DLSTMCell(
+    input_shape=(2, 6, 6), hidden_channels=3, i2h_kernel=3, h2h_kernel=3, i2h_pad=1
+)
 conv.initialize()
 for p in conv.collect_params().values():
     p.set_data(nd.array(rng.uniform(-0.2, 0.2, p.shape)))
@@ -74,7 +96,11 @@ shuffle = cnn.PixelShuffle2D(2)
 print(shuffle(nd.arange(16).reshape((1, 4, 2, 2))).asnumpy().astype(int).tolist())
 stack = gluon.rnn.SequentialRNNCell()
 stack.add(gluon.rnn.ResidualCell(gluon.rnn.GRUCell(3, input_size=3)))
-stack.add(gluon.rnn.BidirectionalCell(gluon.rnn.RNNCell(2, input_size=3), gluon.rnn.RNNCell(2, input_size=3)))
+stack.add(
+    gluon.rnn.BidirectionalCell(
+        gluon.rnn.RNNCell(2, input_size=3), gluon.rnn.RNNCell(2, input_size=3)
+    )
+)
 stack.initialize(mx.init.Constant(0.1))
 out, states = stack.unroll(5, x, merge_outputs=True)
 print(out.shape, "%.4f" % out.sum().asscalar())

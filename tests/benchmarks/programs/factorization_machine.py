@@ -10,7 +10,9 @@ with open("train.libsvm", "w") as f:
     for _ in range(300):
         idx = np.sort(rng.choice(N, 5, replace=False))
         val = rng.uniform(0.5, 1.5, 5).round(3)
-        s = (true_w[idx] * val).sum() + 0.5 * (((true_v[idx] * val[:, None]).sum(0) ** 2) - ((true_v[idx] * val[:, None]) ** 2).sum(0)).sum()
+        s = (true_w[idx] * val).sum() + 0.5 * (
+            ((true_v[idx] * val[:, None]).sum(0) ** 2) - ((true_v[idx] * val[:, None]) ** 2).sum(0)
+        ).sum()
         f.write("%d %s\n" % (s > 0, " ".join("%d:%.3f" % p for p in zip(idx, val))))
 
 
@@ -45,14 +47,24 @@ class Const(mx.init.Initializer):
 mx.init.register(Const)
 it = mx.io.LibSVMIter(data_libsvm="train.libsvm", data_shape=(N,), batch_size=50)
 batch = next(iter(it))
-print(batch.data[0].stype, batch.data[0].shape, batch.data[0].indices[:5].asnumpy(), batch.label[0][:8].asnumpy())
+print(
+    batch.data[0].stype,
+    batch.data[0].shape,
+    batch.data[0].indices[:5].asnumpy(),
+    batch.label[0][:8].asnumpy(),
+)
 it.reset()
 model = fm(K, N, Const())
 mod = mx.mod.Module(symbol=model)
 mod.bind(data_shapes=it.provide_data, label_shapes=it.provide_label)
 mod.init_params(initializer=Const())
 kv = mx.kv.create("local")
-mod.init_optimizer(kvstore=kv, optimizer=mx.optimizer.create("adam", learning_rate=0.05, rescale_grad=1.0 / 50, lazy_update=True))
+mod.init_optimizer(
+    kvstore=kv,
+    optimizer=mx.optimizer.create(
+        "adam", learning_rate=0.05, rescale_grad=1.0 / 50, lazy_update=True
+    ),
+)
 
 
 def nll(label, pred, eps=1e-10):
@@ -67,7 +79,10 @@ for epoch in range(5):
     metric.reset()
     it.reset()
     for batch in it:
-        mod.prepare(batch, sparse_row_id_fn=lambda b: {"v": b.data[0].indices, "w1_weight": b.data[0].indices})
+        mod.prepare(
+            batch,
+            sparse_row_id_fn=lambda b: {"v": b.data[0].indices, "w1_weight": b.data[0].indices},
+        )
         mod.forward_backward(batch)
         mod.update()
         mod.update_metric(metric, batch.label)

@@ -49,28 +49,62 @@ class ProposalTargetProp(mx.operator.CustomOpProp):
 
 
 data, im_info, gt = mx.sym.Variable("data"), mx.sym.Variable("im_info"), mx.sym.Variable("gt_boxes")
-feat = mx.sym.Activation(mx.sym.Convolution(data, kernel=(3, 3), pad=(1, 1), stride=(2, 2), num_filter=12, name="c1"), act_type="relu")
-feat = mx.sym.Activation(mx.sym.Convolution(feat, kernel=(3, 3), pad=(1, 1), stride=(2, 2), num_filter=16, name="c2"), act_type="relu")
-rpn = mx.sym.Activation(mx.sym.Convolution(feat, kernel=(3, 3), pad=(1, 1), num_filter=16, name="rpn"), act_type="relu")
+feat = mx.sym.Activation(
+    mx.sym.Convolution(data, kernel=(3, 3), pad=(1, 1), stride=(2, 2), num_filter=12, name="c1"),
+    act_type="relu",
+)
+feat = mx.sym.Activation(
+    mx.sym.Convolution(feat, kernel=(3, 3), pad=(1, 1), stride=(2, 2), num_filter=16, name="c2"),
+    act_type="relu",
+)
+rpn = mx.sym.Activation(
+    mx.sym.Convolution(feat, kernel=(3, 3), pad=(1, 1), num_filter=16, name="rpn"), act_type="relu"
+)
 score = mx.sym.Convolution(rpn, kernel=(1, 1), num_filter=6, name="rpn_score")
 delta = mx.sym.Convolution(rpn, kernel=(1, 1), num_filter=12, name="rpn_delta")
 score2 = mx.sym.Reshape(score, shape=(0, 2, -1, 0))
 prob = mx.sym.Reshape(mx.sym.softmax(score2, axis=1), shape=(0, 6, -1, 0))
-rois = mx.sym.contrib.Proposal(cls_prob=mx.sym.BlockGrad(prob), bbox_pred=mx.sym.BlockGrad(delta), im_info=im_info, name="rois",
-                               feature_stride=4, scales=(4,), ratios=(0.5, 1, 2), rpn_pre_nms_top_n=60,
-                               rpn_post_nms_top_n=8, threshold=0.7, rpn_min_size=4)
+rois = mx.sym.contrib.Proposal(
+    cls_prob=mx.sym.BlockGrad(prob),
+    bbox_pred=mx.sym.BlockGrad(delta),
+    im_info=im_info,
+    name="rois",
+    feature_stride=4,
+    scales=(4,),
+    ratios=(0.5, 1, 2),
+    rpn_pre_nms_top_n=60,
+    rpn_post_nms_top_n=8,
+    threshold=0.7,
+    rpn_min_size=4,
+)
 group = mx.sym.Custom(rois=rois, gt_boxes=gt, op_type="toy_proposal_target", name="target")
 pooled = mx.sym.ROIPooling(feat, rois, pooled_size=(3, 3), spatial_scale=0.25)
-aligned = mx.sym.contrib.ROIAlign(feat, rois, pooled_size=(3, 3), spatial_scale=0.25, sample_ratio=2)
-top = mx.sym.Activation(mx.sym.FullyConnected(mx.sym.Flatten(pooled + aligned), num_hidden=32, name="fc"), act_type="relu")
-cls = mx.sym.SoftmaxOutput(mx.sym.FullyConnected(top, num_hidden=3, name="cls"), group[0], normalization="batch", name="cls_prob")
+aligned = mx.sym.contrib.ROIAlign(
+    feat, rois, pooled_size=(3, 3), spatial_scale=0.25, sample_ratio=2
+)
+top = mx.sym.Activation(
+    mx.sym.FullyConnected(mx.sym.Flatten(pooled + aligned), num_hidden=32, name="fc"),
+    act_type="relu",
+)
+cls = mx.sym.SoftmaxOutput(
+    mx.sym.FullyConnected(top, num_hidden=3, name="cls"),
+    group[0],
+    normalization="batch",
+    name="cls_prob",
+)
 box = mx.sym.FullyConnected(top, num_hidden=4, name="box")
-box_loss = mx.sym.MakeLoss(mx.sym.smooth_l1((box - group[1]) * group[2], scalar=1.0), grad_scale=0.1, name="box_loss")
+box_loss = mx.sym.MakeLoss(
+    mx.sym.smooth_l1((box - group[1]) * group[2], scalar=1.0), grad_scale=0.1, name="box_loss"
+)
 net = mx.sym.Group([cls, box_loss, mx.sym.BlockGrad(rois), mx.sym.BlockGrad(group[0])])
 
 shapes = {"data": (1, 3, 48, 48), "im_info": (1, 3), "gt_boxes": (1, 5)}
 print(net.list_outputs())
-exe = net.simple_bind(mx.cpu(), grad_req={n: "null" if n in shapes else "write" for n in net.list_arguments()}, **shapes)
+exe = net.simple_bind(
+    mx.cpu(),
+    grad_req={n: "null" if n in shapes else "write" for n in net.list_arguments()},
+    **shapes,
+)
 for n, a in exe.arg_dict.items():
     if n.endswith("weight"):
         a[:] = rng.normal(0, np.sqrt(1.5 / np.prod(a.shape[1:])), a.shape)
@@ -79,7 +113,12 @@ for step in range(30):
     image = rng.normal(0, 0.1, (1, 3, 48, 48))
     x, y = rng.randint(2, 24, 2)
     image[0, k, y : y + 20, x : x + 20] += 1
-    exe.forward(is_train=True, data=image, im_info=np.array([[48, 48, 1.0]]), gt_boxes=np.array([[x, y, x + 19, y + 19, k + 1]]))
+    exe.forward(
+        is_train=True,
+        data=image,
+        im_info=np.array([[48, 48, 1.0]]),
+        gt_boxes=np.array([[x, y, x + 19, y + 19, k + 1]]),
+    )
     exe.backward()
     for n, g in exe.grad_dict.items():
         if g is not None and not n.startswith("rpn"):

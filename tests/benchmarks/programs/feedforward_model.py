@@ -21,7 +21,11 @@ softmax = mx.symbol.SoftmaxOutput(data=fc2, name="softmax")
 
 arg_shapes, out_shapes, aux_shapes = softmax.infer_shape(data=(30, 20))
 print(dict(zip(softmax.list_arguments(), arg_shapes)), out_shapes, aux_shapes)
-start = {n: mx.nd.array(rng.normal(0, 0.2, s)) for n, s in zip(softmax.list_arguments(), arg_shapes) if n not in ("data", "softmax_label")}
+start = {
+    n: mx.nd.array(rng.normal(0, 0.2, s))
+    for n, s in zip(softmax.list_arguments(), arg_shapes)
+    if n not in ("data", "softmax_label")
+}
 
 model = mx.model.FeedForward(
     ctx=mx.cpu(),
@@ -43,7 +47,13 @@ loaded = mx.model.FeedForward.load("ff", 10, ctx=mx.cpu())
 print(np.abs(loaded.predict(X[:30]) - prob[:30]).max() < 1e-6)
 internals = softmax.get_internals()
 print(internals.list_outputs())
-features = mx.model.FeedForward(ctx=mx.cpu(), symbol=internals["relu1_output"], numpy_batch_size=30,
-                                arg_params=loaded.arg_params, aux_params=loaded.aux_params, allow_extra_params=True)
+features = mx.model.FeedForward(
+    ctx=mx.cpu(),
+    symbol=internals["relu1_output"],
+    numpy_batch_size=30,
+    arg_params=loaded.arg_params,
+    aux_params=loaded.aux_params,
+    allow_extra_params=True,
+)
 out = features.predict(X[:60])
 print(out.shape, "%.4f" % out.mean())

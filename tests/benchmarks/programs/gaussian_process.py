@@ -16,7 +16,9 @@ for p in params:
 
 def kernel(a, b):
     d = nd.broadcast_sub(a, b.T)
-    return nd.broadcast_mul(nd.exp(2 * log_scale), nd.exp(-0.5 * nd.broadcast_div(d * d, nd.exp(2 * log_length))))
+    return nd.broadcast_mul(
+        nd.exp(2 * log_scale), nd.exp(-0.5 * nd.broadcast_div(d * d, nd.exp(2 * log_length)))
+    )
 
 
 def neg_log_likelihood():
@@ -24,7 +26,9 @@ def neg_log_likelihood():
     K = kernel(X, X) + nd.broadcast_mul(nd.eye(n, dtype="float64"), nd.exp(2 * log_noise) + 1e-6)
     L = nd.linalg.potrf(K)
     alpha = nd.linalg.trsm(L, Y)
-    return 0.5 * nd.sum(alpha * alpha) + nd.linalg.sumlogdiag(L) + 0.5 * n * float(np.log(2 * np.pi)), L
+    return 0.5 * nd.sum(alpha * alpha) + nd.linalg.sumlogdiag(L) + 0.5 * n * float(
+        np.log(2 * np.pi)
+    ), L
 
 
 for step in range(25):
@@ -46,8 +50,15 @@ print(nd.diag(cov).asnumpy().round(4).tolist(), cov.dtype)
 A = nd.array(rng.normal(size=(4, 4)), dtype="float64")
 S = nd.linalg.gemm2(A, A, transpose_b=True) + nd.eye(4, dtype="float64")
 u, lam = nd.linalg.syevd(S)
-print(lam.asnumpy().round(4).tolist(), "%.6f" % nd.linalg.slogdet(S)[1].asscalar(), nd.linalg.det(S).asnumpy().round(3))
-print((nd.dot(nd.dot(u.T, nd.diag(lam)), u) - S).abs().max().asscalar() < 1e-10, nd.linalg.extracttrian(S).shape)
+print(
+    lam.asnumpy().round(4).tolist(),
+    "%.6f" % nd.linalg.slogdet(S)[1].asscalar(),
+    nd.linalg.det(S).asnumpy().round(3),
+)
+print(
+    (nd.dot(nd.dot(u.T, nd.diag(lam)), u) - S).abs().max().asscalar() < 1e-10,
+    nd.linalg.extracttrian(S).shape,
+)
 inverse = nd.linalg.potri(nd.linalg.potrf(S))
 print((nd.dot(inverse, S) - nd.eye(4, dtype="float64")).abs().max().asscalar() < 1e-10)
 q, l = nd.linalg.gelqf(A[:2])

@@ -11,8 +11,14 @@ class ResNeXtBlock(nn.HybridBlock):
         super().__init__(**kw)
         with self.name_scope():
             self.body = nn.HybridSequential(prefix="")
-            self.body.add(nn.Conv2D(channels, 1, use_bias=False), nn.BatchNorm(), nn.Activation("relu"))
-            self.body.add(nn.Conv2D(channels, 3, stride, 1, groups=cardinality, use_bias=False), nn.BatchNorm(), nn.Activation("relu"))
+            self.body.add(
+                nn.Conv2D(channels, 1, use_bias=False), nn.BatchNorm(), nn.Activation("relu")
+            )
+            self.body.add(
+                nn.Conv2D(channels, 3, stride, 1, groups=cardinality, use_bias=False),
+                nn.BatchNorm(),
+                nn.Activation("relu"),
+            )
             self.body.add(nn.Conv2D(channels * 2, 1, use_bias=False), nn.BatchNorm())
             self.short = nn.HybridSequential(prefix="down_")
             self.short.add(nn.Conv2D(channels * 2, 1, stride, use_bias=False), nn.BatchNorm())
@@ -55,7 +61,13 @@ class RELU6(nn.HybridBlock):
 
 def separable(channels, stride):
     out = nn.HybridSequential()
-    out.add(nn.Conv2D(channels[0], 3, stride, 1, groups=channels[0], in_channels=channels[0], use_bias=False), nn.BatchNorm(scale=True), RELU6())
+    out.add(
+        nn.Conv2D(
+            channels[0], 3, stride, 1, groups=channels[0], in_channels=channels[0], use_bias=False
+        ),
+        nn.BatchNorm(scale=True),
+        RELU6(),
+    )
     out.add(nn.Conv2D(channels[1], 1, use_bias=False), nn.BatchNorm(), RELU6())
     return out
 
@@ -72,7 +84,10 @@ def stem(*blocks):
 networks = [
     ("resnext", stem(ResNeXtBlock(16, 4, 1), ResNeXtBlock(32, 8, 2))),
     ("densenet", stem(DenseBlock(3, 8), nn.AvgPool2D(2), DenseBlock(3, 8))),
-    ("squeezenet", stem(Fire(8, 16), nn.MaxPool2D(3, 2, ceil_mode=True), Fire(8, 24), nn.Dropout(0.0))),
+    (
+        "squeezenet",
+        stem(Fire(8, 16), nn.MaxPool2D(3, 2, ceil_mode=True), Fire(8, 24), nn.Dropout(0.0)),
+    ),
     ("mobilenet", stem(separable((16, 24), 2), separable((24, 32), 1), separable((32, 32), 2))),
 ]
 for seed, (name, net) in enumerate(networks):
@@ -85,7 +100,9 @@ for seed, (name, net) in enumerate(networks):
             p.set_data(nd.array(rng.normal(0, np.sqrt(2.0 / np.prod(p.shape[1:])), p.shape)))
     if seed % 2 == 0:
         net.hybridize()
-    trainer = gluon.Trainer(net.collect_params(), "nag", {"learning_rate": 0.05, "momentum": 0.9, "wd": 1e-3})
+    trainer = gluon.Trainer(
+        net.collect_params(), "nag", {"learning_rate": 0.05, "momentum": 0.9, "wd": 1e-3}
+    )
     loss_fn = gluon.loss.SoftmaxCrossEntropyLoss()
     losses = []
     for _ in range(3):

@@ -8,7 +8,10 @@ from mxnet.gluon import nn, rnn
 rng = np.random.RandomState(80)
 START, STOP = "<s>", "</s>"
 sentences = [
-    ("the wall street journal reported today that apple corporation made money".split(), "B I I I O O O B I O O".split()),
+    (
+        "the wall street journal reported today that apple corporation made money".split(),
+        "B I I I O O O B I O O".split(),
+    ),
     ("georgia tech is a university in georgia".split(), "B I O O O O B".split()),
     ("mary saw bell labs and ibm".split(), "O O B I O B".split()),
 ]
@@ -34,7 +37,12 @@ class BiLSTM_CRF(gluon.Block):
     def features(self, sentence):
         hidden = [nd.zeros((2, 1, self.hidden_dim // 2))] * 2
         out, _ = self.lstm(self.embeds(sentence).reshape((len(sentence), 1, -1)), hidden)
-        return nd.split(self.hidden2tag(out.reshape((len(sentence), -1))), num_outputs=len(sentence), axis=0, squeeze_axis=True)
+        return nd.split(
+            self.hidden2tag(out.reshape((len(sentence), -1))),
+            num_outputs=len(sentence),
+            axis=0,
+            squeeze_axis=True,
+        )
 
     def forward_alg(self, feats):
         alphas = [[-10000.0] * self.n]
@@ -44,7 +52,9 @@ class BiLSTM_CRF(gluon.Block):
             now = []
             for tag in range(self.n):
                 emit = feat[tag].reshape((1, -1))
-                now.append(log_sum_exp(alphas + self.transitions.data()[tag].reshape((1, -1)) + emit))
+                now.append(
+                    log_sum_exp(alphas + self.transitions.data()[tag].reshape((1, -1)) + emit)
+                )
             alphas = nd.concat(*now, dim=0).reshape((1, -1))
         return log_sum_exp(alphas + self.transitions.data()[self.tag2idx[STOP]])
 
@@ -52,8 +62,17 @@ class BiLSTM_CRF(gluon.Block):
         score = nd.array([0])
         tags = nd.concat(nd.array([self.tag2idx[START]]), *[t for t in tags], dim=0)
         for i, feat in enumerate(feats):
-            score = score + self.transitions.data()[int(tags[i + 1].asscalar()), int(tags[i].asscalar())] + feat[int(tags[i + 1].asscalar())]
-        return score + self.transitions.data()[self.tag2idx[STOP], int(tags[int(tags.shape[0] - 1)].asscalar())]
+            score = (
+                score
+                + self.transitions.data()[int(tags[i + 1].asscalar()), int(tags[i].asscalar())]
+                + feat[int(tags[i + 1].asscalar())]
+            )
+        return (
+            score
+            + self.transitions.data()[
+                self.tag2idx[STOP], int(tags[int(tags.shape[0] - 1)].asscalar())
+            ]
+        )
 
     def viterbi(self, feats):
         pointers = []
@@ -87,7 +106,10 @@ class BiLSTM_CRF(gluon.Block):
 
 model = BiLSTM_CRF(len(word_ix), tag_ix, 6, 8)
 model.initialize()
-data = [(nd.array([word_ix[w] for w in s]), nd.array([tag_ix[t] for t in tags])) for s, tags in sentences]
+data = [
+    (nd.array([word_ix[w] for w in s]), nd.array([tag_ix[t] for t in tags]))
+    for s, tags in sentences
+]
 model.features(data[0][0])
 for p in model.collect_params().values():
     p.set_data(nd.array(rng.uniform(-0.4, 0.4, p.shape)))

@@ -7,7 +7,9 @@ from mxnet.gluon import nn, rnn
 
 rng = np.random.RandomState(6)
 t = np.arange(260)
-series = np.stack([np.sin(2 * np.pi * t / 12 + i) + 0.3 * np.sin(2 * np.pi * t / 5 + 2 * i) for i in range(4)], 1)
+series = np.stack(
+    [np.sin(2 * np.pi * t / 12 + i) + 0.3 * np.sin(2 * np.pi * t / 5 + 2 * i) for i in range(4)], 1
+)
 series = (series + rng.normal(0, 0.05, series.shape)).astype("float32")
 window, horizon, skip = 24, 3, 6
 
@@ -28,7 +30,9 @@ class LSTNet(nn.HybridBlock):
         super(LSTNet, self).__init__(**kwargs)
         self.num_series, self.ar_window, self.conv_hid = num_series, ar_window, conv_hid
         with self.name_scope():
-            self.conv = nn.Conv2D(conv_hid, kernel_size=(5, num_series), padding=(2, 0), activation="relu")
+            self.conv = nn.Conv2D(
+                conv_hid, kernel_size=(5, num_series), padding=(2, 0), activation="relu"
+            )
             self.dropout = nn.Dropout(0.0)
             self.rnn = rnn.GRUCell(gru_hid)
             self.skip = rnn.GRU(skip_hid, layout="TNC")
@@ -58,7 +62,11 @@ net.hybridize()
 train = gluon.data.DataLoader(TimeSeries(series[:220]), 32, last_batch="discard")
 test = gluon.data.DataLoader(TimeSeries(series[190:]), 20, last_batch="keep")
 loss = gluon.loss.L1Loss()
-trainer = gluon.Trainer(net.collect_params(), optimizer="adam", optimizer_params={"learning_rate": 3e-3, "clip_gradient": 10.0})
+trainer = gluon.Trainer(
+    net.collect_params(),
+    optimizer="adam",
+    optimizer_params={"learning_rate": 3e-3, "clip_gradient": 10.0},
+)
 for epoch in range(4):
     total, n = nd.zeros((1,)), 0
     for x, y in train:
@@ -71,4 +79,7 @@ for epoch in range(4):
     print(epoch, "%.4f" % (total / n).asscalar())
 pred, true = zip(*[(net(x).asnumpy(), y.asnumpy()) for x, y in test])
 pred, true = np.concatenate(pred), np.concatenate(true)
-print(pred.shape, "rse %.3f" % (np.sqrt(((pred - true) ** 2).sum()) / np.sqrt(((true - true.mean()) ** 2).sum())))
+print(
+    pred.shape,
+    "rse %.3f" % (np.sqrt(((pred - true) ** 2).sum()) / np.sqrt(((true - true.mean()) ** 2).sum())),
+)

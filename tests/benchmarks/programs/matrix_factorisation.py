@@ -36,7 +36,9 @@ def RMSE(label, pred):
 train = mx.io.NDArrayIter({"user": u[:700], "item": i[:700]}, {"score": r[:700]}, 50)
 test = mx.io.NDArrayIter({"user": u[700:], "item": i[700:]}, {"score": r[700:]}, 50)
 print(train.provide_data, train.provide_label)
-mod = mx.mod.Module(plain_net(4), context=[mx.cpu(0)], data_names=["item", "user"], label_names=["score"])
+mod = mx.mod.Module(
+    plain_net(4), context=[mx.cpu(0)], data_names=["item", "user"], label_names=["score"]
+)
 history = []
 mod.fit(
     train,
@@ -58,7 +60,11 @@ class MF(gluon.HybridBlock):
         self.bu, self.bi = nn.Embedding(40, 1), nn.Embedding(30, 1)
 
     def hybrid_forward(self, F, u, i):
-        return (self.p(u) * self.q(i)).sum(axis=1) + F.squeeze(self.bu(u), axis=1) + F.squeeze(self.bi(i), axis=1)
+        return (
+            (self.p(u) * self.q(i)).sum(axis=1)
+            + F.squeeze(self.bu(u), axis=1)
+            + F.squeeze(self.bi(i), axis=1)
+        )
 
 
 net = MF()
@@ -68,7 +74,9 @@ for p in net.collect_params().values():
 net.hybridize()
 trainer = gluon.Trainer(net.collect_params(), "ftml", {"learning_rate": 0.05})
 loss = gluon.loss.L2Loss()
-data = gluon.data.ArrayDataset(u[:700].astype("int32"), i[:700].astype("int32"), r[:700].astype("float32"))
+data = gluon.data.ArrayDataset(
+    u[:700].astype("int32"), i[:700].astype("int32"), r[:700].astype("float32")
+)
 for epoch in range(4):
     total = 0
     for a, b, y in gluon.data.DataLoader(data, 100):

@@ -22,7 +22,9 @@ for name in ("sgd", "adam", "nag"):
         opt.update_multi_precision(0, w, grad, state)
     print(name, w.dtype.__name__, "%.3f" % w.astype("float32").norm().asscalar())
 net = nn.HybridSequential()
-net.add(nn.Dense(8, activation="relu", in_units=6), nn.LayerNorm(in_channels=8), nn.Dense(3, in_units=8))
+net.add(
+    nn.Dense(8, activation="relu", in_units=6), nn.LayerNorm(in_channels=8), nn.Dense(3, in_units=8)
+)
 net.initialize()
 for p in net.collect_params().values():
     if p.name.endswith("weight"):
@@ -37,8 +39,19 @@ for step in range(4):
     trainer.step(16)
     print(step, "%.4f" % loss.mean().asscalar())
 data = mx.sym.var("data")
-sym = mx.sym.SoftmaxOutput(mx.sym.FullyConnected(mx.sym.FullyConnected(data, num_hidden=4, name="a"), num_hidden=2, name="b"), name="softmax")
+sym = mx.sym.SoftmaxOutput(
+    mx.sym.FullyConnected(
+        mx.sym.FullyConnected(data, num_hidden=4, name="a"), num_hidden=2, name="b"
+    ),
+    name="softmax",
+)
 converted = amp.convert_symbol(sym, target_dtype="float16", cast_optional_params=False)
-print(any("amp_cast" in n for n in converted.get_internals().list_outputs()), converted.list_arguments())
-print(nd.amp_cast(x, dtype="float16").dtype.__name__, [a.dtype.__name__ for a in nd.amp_multicast(x, x.astype("float16"), num_outputs=2)])
+print(
+    any("amp_cast" in n for n in converted.get_internals().list_outputs()),
+    converted.list_arguments(),
+)
+print(
+    nd.amp_cast(x, dtype="float16").dtype.__name__,
+    [a.dtype.__name__ for a in nd.amp_multicast(x, x.astype("float16"), num_outputs=2)],
+)
 print(nd.multi_all_finite(x, x * np.inf, num_arrays=2).asnumpy(), nd.all_finite(x).asnumpy())

@@ -18,7 +18,11 @@ class MDN(gluon.HybridBlock):
         super(MDN, self).__init__(**kwargs)
         with self.name_scope():
             self.hidden = nn.Dense(hidden, activation="tanh")
-            self.alpha, self.mu, self.sigma = nn.Dense(components), nn.Dense(components), nn.Dense(components)
+            self.alpha, self.mu, self.sigma = (
+                nn.Dense(components),
+                nn.Dense(components),
+                nn.Dense(components),
+            )
 
     def hybrid_forward(self, F, x):
         h = self.hidden(x)
@@ -46,7 +50,9 @@ for p in net.collect_params().values():
 net.hybridize()
 criterion.hybridize()
 trainer = gluon.Trainer(net.collect_params(), mx.optimizer.create("nadam", learning_rate=0.01))
-loader = gluon.data.DataLoader(data, batch_sampler=gluon.data.BatchSampler(gluon.data.SequentialSampler(300), 50, "keep"))
+loader = gluon.data.DataLoader(
+    data, batch_sampler=gluon.data.BatchSampler(gluon.data.SequentialSampler(300), 50, "keep")
+)
 for epoch in range(12):
     total = 0
     for a, b in loader:

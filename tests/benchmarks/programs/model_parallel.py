@@ -23,7 +23,9 @@ def tower(layers=4):
             net = mx.sym.FullyConnected(net, num_hidden=12, name="fc%d" % i)
             net = mx.sym.Activation(net, act_type="tanh", name="tanh%d" % i)
     with mx.AttrScope(ctx_group="dev2"):
-        return mx.sym.SoftmaxOutput(mx.sym.FullyConnected(net, num_hidden=4, name="out"), name="softmax")
+        return mx.sym.SoftmaxOutput(
+            mx.sym.FullyConnected(net, num_hidden=4, name="out"), name="softmax"
+        )
 
 
 def train(net, shape, groups):
@@ -66,6 +68,8 @@ split.bind(data_shapes=[("data", (10, 10))], label_shapes=[("softmax_label", (10
 split.init_params(mx.init.Constant(0.1))
 split.init_optimizer(kvstore="device", optimizer_params={"learning_rate": 0.1})
 for _ in range(3):
-    split.forward_backward(mx.io.DataBatch([mx.nd.array(rng.normal(0, 1, (10, 10)))], [mx.nd.array(np.arange(10) % 4)]))
+    split.forward_backward(
+        mx.io.DataBatch([mx.nd.array(rng.normal(0, 1, (10, 10)))], [mx.nd.array(np.arange(10) % 4)])
+    )
     split.update()
 print("%.5f" % split.get_params()[0]["fc2_weight"].norm().asscalar())

@@ -28,7 +28,9 @@ y = np.arange(12) % 3
 X = rng.normal(0, 0.5, (12, 3, 32, 32))
 X[np.arange(12), y] += 1
 X, Y = nd.array(X), nd.array(y)
-trainer = gluon.Trainer(finetune.collect_params(), "sgd", {"learning_rate": 0.001, "wd": 0.001, "momentum": 0.9})
+trainer = gluon.Trainer(
+    finetune.collect_params(), "sgd", {"learning_rate": 0.001, "wd": 0.001, "momentum": 0.9}
+)
 loss_fn = gluon.loss.SoftmaxCrossEntropyLoss()
 for step in range(3):
     with autograd.record():
@@ -36,7 +38,10 @@ for step in range(3):
     loss.backward()
     trainer.step(12)
     print(step, "%.4f" % loss.mean().asscalar())
-print(len([1 for p in finetune.collect_params().values() if p.grad_req == "null"]), trainer.learning_rate)
+print(
+    len([1 for p in finetune.collect_params().values() if p.grad_req == "null"]),
+    trainer.learning_rate,
+)
 alex = models.squeezenet1_1(classes=4)
 print(type(alex.features).__name__, len(alex.features), type(alex.output).__name__)
 mobile = models.mobilenet_v2_0_25(classes=5)

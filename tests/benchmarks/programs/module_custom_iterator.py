@@ -98,4 +98,8 @@ print("after 12:", [(n, "%.3f" % v) for n, v in again.score(val, ["acc", "ce"])]
 print(again.predict(val, num_batch=2).shape, again.output_shapes)
 print(sorted((k, v.shape) for k, v in again.get_params()[0].items()))
 for preds, i_batch, batch in again.iter_predict(val, num_batch=2):
-    print(i_batch, preds[0].asnumpy().argmax(1)[:10].astype(int), batch.label[0].asnumpy()[:10].astype(int))
+    print(
+        i_batch,
+        preds[0].asnumpy().argmax(1)[:10].astype(int),
+        batch.label[0].asnumpy()[:10].astype(int),
+    )

@@ -14,7 +14,16 @@ def tower():
     outs = []
     for stage, width in enumerate((8, 16, 24), start=1):
         for j in (1, 2):
-            net = mx.sym.Convolution(net, name="conv%d_%d" % (stage, j), num_filter=width, pad=(1, 1), kernel=(3, 3), stride=(1, 1), no_bias=False, workspace=1024)
+            net = mx.sym.Convolution(
+                net,
+                name="conv%d_%d" % (stage, j),
+                num_filter=width,
+                pad=(1, 1),
+                kernel=(3, 3),
+                stride=(1, 1),
+                no_bias=False,
+                workspace=1024,
+            )
             net = mx.sym.Activation(net, name="relu%d_%d" % (stage, j), act_type="relu")
         outs.append(net)
         net = mx.sym.Pooling(net, pad=(0, 0), kernel=(2, 2), stride=(2, 2), pool_type="avg")
@@ -43,7 +52,11 @@ for i in range(len(gram.list_outputs())):
 content_loss = mx.sym.sum(mx.sym.square(mx.sym.Variable("target_content") - content))
 out = mx.sym.Group([gram, content])
 shapes = dict(zip(out.list_arguments(), out.infer_shape(data=(1, 3, 32, 32))[0]))
-args = {n: mx.nd.array(rng.normal(0, np.sqrt(2.0 / np.prod(s[1:])) if len(s) > 1 else 0.1, s)) for n, s in shapes.items() if n != "data"}
+args = {
+    n: mx.nd.array(rng.normal(0, np.sqrt(2.0 / np.prod(s[1:])) if len(s) > 1 else 0.1, s))
+    for n, s in shapes.items()
+    if n != "data"
+}
 
 
 def bind(sym, **extra):
@@ -51,7 +64,11 @@ def bind(sym, **extra):
     grad = mx.nd.zeros(data.shape)
     all_args = dict(args, data=data, **extra)
     all_args = {n: all_args[n] for n in sym.list_arguments()}
-    return Executor(sym.bind(ctx=mx.cpu(), args=all_args, args_grad={"data": grad}, grad_req={"data": "write"}), data, grad)
+    return Executor(
+        sym.bind(ctx=mx.cpu(), args=all_args, args_grad={"data": grad}, grad_req={"data": "write"}),
+        data,
+        grad,
+    )
 
 
 first = bind(out)
@@ -71,9 +88,16 @@ img = mx.nd.array(rng.uniform(-0.1, 0.1, (1, 3, 32, 32)))
 
 
 def tv_grad(img, weight=0.01):
-    kernel = mx.nd.array(np.array([[0, -1, 0], [-1, 4, -1], [0, -1, 0]]).reshape((1, 1, 3, 3)) / 8.0)
+    kernel = mx.nd.array(
+        np.array([[0, -1, 0], [-1, 4, -1], [0, -1, 0]]).reshape((1, 1, 3, 3)) / 8.0
+    )
     skernel = mx.nd.concatenate([kernel] * 3, axis=0)
-    return mx.nd.Convolution(img, skernel, num_filter=3, num_group=3, kernel=(3, 3), pad=(1, 1), no_bias=True) * weight
+    return (
+        mx.nd.Convolution(
+            img, skernel, num_filter=3, num_group=3, kernel=(3, 3), pad=(1, 1), no_bias=True
+        )
+        * weight
+    )
 
 
 lr = mx.lr_scheduler.FactorScheduler(step=10, factor=0.9)

@@ -11,7 +11,16 @@ from mxnet.gluon import nn
 rng = np.random.RandomState(29)
 a, b = nd.array(rng.normal(size=(2, 3))), nd.arange(4, dtype="int32")
 nd.save("list", [a, b])
-nd.save("dict", {"a": a, "b": b, "h": a.astype("float16"), "s": nd.array([[0, 1], [0, 0]]).tostype("csr"), "r": nd.array([[0, 1], [0, 0]]).tostype("row_sparse")})
+nd.save(
+    "dict",
+    {
+        "a": a,
+        "b": b,
+        "h": a.astype("float16"),
+        "s": nd.array([[0, 1], [0, 0]]).tostype("csr"),
+        "r": nd.array([[0, 1], [0, 0]]).tostype("row_sparse"),
+    },
+)
 print([(x.dtype.__name__, x.shape) for x in nd.load("list")])
 print(sorted((k, v.stype, v.dtype.__name__) for k, v in nd.load("dict").items()))
 with open("list", "rb") as f:
@@ -22,7 +31,13 @@ print((pickle.loads(pickle.dumps(a)) == a).min().asscalar())
 def make(prefix):
     net = nn.HybridSequential(prefix=prefix)
     with net.name_scope():
-        net.add(nn.Conv2D(4, 3, padding=1, in_channels=1, use_bias=False), nn.BatchNorm(in_channels=4), nn.Activation("relu"), nn.Flatten(), nn.Dense(3, in_units=64))
+        net.add(
+            nn.Conv2D(4, 3, padding=1, in_channels=1, use_bias=False),
+            nn.BatchNorm(in_channels=4),
+            nn.Activation("relu"),
+            nn.Flatten(),
+            nn.Dense(3, in_units=64),
+        )
     return net
 
 
@@ -52,7 +67,9 @@ net.hybridize()
 net(x)
 net.export("exported", epoch=7)
 print(sorted(f for f in os.listdir(".") if f.startswith("exported")))
-block = gluon.SymbolBlock.imports("exported-symbol.json", ["data"], "exported-0007.params", ctx=mx.cpu())
+block = gluon.SymbolBlock.imports(
+    "exported-symbol.json", ["data"], "exported-0007.params", ctx=mx.cpu()
+)
 print(np.allclose(block(x).asnumpy(), out.asnumpy(), atol=1e-5))
 sym, arg, aux = mx.model.load_checkpoint("exported", 7)
 mod = mx.mod.Module(sym, label_names=None)
@@ -71,10 +88,19 @@ except Exception as error:
     print("refused")
 net.cast("float16")
 net.save_parameters("half.params")
-print(nd.load("half.params")["4.weight"].dtype.__name__ if "4.weight" in nd.load("half.params") else sorted(nd.load("half.params")))
+print(
+    nd.load("half.params")["4.weight"].dtype.__name__
+    if "4.weight" in nd.load("half.params")
+    else sorted(nd.load("half.params"))
+)
 record = mx.recordio.MXIndexedRecordIO("made.idx", "made.rec", "w")
 for i in range(5):
-    record.write_idx(i, mx.recordio.pack(mx.recordio.IRHeader(0, [i, i * 2.0] if i % 2 else float(i), i, 0), b"record %d" % i))
+    record.write_idx(
+        i,
+        mx.recordio.pack(
+            mx.recordio.IRHeader(0, [i, i * 2.0] if i % 2 else float(i), i, 0), b"record %d" % i
+        ),
+    )
 record.close()
 record = mx.recordio.MXIndexedRecordIO("made.idx", "made.rec", "r")
 for i in (3, 0):

@@ -34,7 +34,10 @@ class Attention(nn.Block):
         super(Attention, self).__init__(**kw)
         with self.name_scope():
             self.net = nn.Sequential()
-            self.net.add(nn.Dense(16, activation="tanh", use_bias=False, flatten=False), nn.Dense(1, use_bias=False, flatten=False))
+            self.net.add(
+                nn.Dense(16, activation="tanh", use_bias=False, flatten=False),
+                nn.Dense(1, use_bias=False, flatten=False),
+            )
 
     def forward(self, enc, state):
         states = nd.broadcast_axis(state.expand_dims(0), axis=0, size=enc.shape[0])
@@ -67,7 +70,10 @@ decoder(tgt[:, 0], [st[0][0]], enc)
 for net in (encoder, decoder):
     for p in net.collect_params().values():
         p.set_data(nd.array(rng.uniform(-0.3, 0.3, p.shape)))
-trainers = [gluon.Trainer(net.collect_params(), "adam", {"learning_rate": 0.01}) for net in (encoder, decoder)]
+trainers = [
+    gluon.Trainer(net.collect_params(), "adam", {"learning_rate": 0.01})
+    for net in (encoder, decoder)
+]
 loss_fn = gluon.loss.SoftmaxCrossEntropyLoss()
 for step in range(30):
     src, tgt = batch(16)

@@ -7,7 +7,9 @@ rng = np.random.RandomState(0)
 centres = rng.normal(0, 2, (4, 10))
 label = rng.randint(0, 4, 400)
 data = (centres[label] + rng.normal(0, 1, (400, 10))).astype("float32")
-train = mx.io.NDArrayIter(data, label.astype("float32"), 50, shuffle=False, label_name="softmax_label")
+train = mx.io.NDArrayIter(
+    data, label.astype("float32"), 50, shuffle=False, label_name="softmax_label"
+)
 
 
 def mc_hinge_grad(scores, labels):

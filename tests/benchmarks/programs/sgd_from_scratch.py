@@ -40,7 +40,10 @@ for epoch in range(3):
         loss.backward()
         for p in params:
             p[:] = p - 0.3 * p.grad / 32
-    print("epoch %d, loss %.4f, acc %.3f" % (epoch + 1, loss.mean().asscalar(), accuracy(softmax(nd.dot(X, W) + b), labels)))
+    print(
+        "epoch %d, loss %.4f, acc %.3f"
+        % (epoch + 1, loss.mean().asscalar(), accuracy(softmax(nd.dot(X, W) + b), labels))
+    )
 
 
 def quadratic(kind, steps=20):
@@ -79,12 +82,16 @@ for degree, wd in ((3, 0), (1, 0), (3, 3)):
         p.attach_grad()
     for _ in range(60):
         with autograd.record():
-            loss = ((nd.dot(poly[:40, :degree], w) + c - target[:40]) ** 2).mean() / 2 + wd * (w**2).sum() / 2
+            loss = ((nd.dot(poly[:40, :degree], w) + c - target[:40]) ** 2).mean() / 2 + wd * (
+                w**2
+            ).sum() / 2
         loss.backward()
         for p in (w, c):
             p -= 0.03 * p.grad
     test = ((nd.dot(poly[40:, :degree], w) + c - target[40:]) ** 2).mean()
-    print(degree, wd, "%.3f %.3f" % (loss.asscalar(), test.asscalar()), w.asnumpy().round(2).tolist())
+    print(
+        degree, wd, "%.3f %.3f" % (loss.asscalar(), test.asscalar()), w.asnumpy().round(2).tolist()
+    )
 
 
 def corr2d(image, kernel):
@@ -104,7 +111,13 @@ kernel.attach_grad()
 edges = corr2d(image, nd.array([[1, -1]]))
 for i in range(10):
     with autograd.record():
-        out = nd.Convolution(image.reshape((1, 1, 6, 8)), kernel.reshape((1, 1, 1, 2)), no_bias=True, kernel=(1, 2), num_filter=1)
+        out = nd.Convolution(
+            image.reshape((1, 1, 6, 8)),
+            kernel.reshape((1, 1, 1, 2)),
+            no_bias=True,
+            kernel=(1, 2),
+            num_filter=1,
+        )
         loss = ((out.reshape((6, 7)) - edges) ** 2).sum()
     loss.backward()
     kernel -= 0.02 * kernel.grad

@@ -15,7 +15,9 @@ class Triplets(Dataset):
         self.items = []
         for _ in range(n):
             a, b = rng.choice(4, 2, replace=False)
-            self.items.append([(centres[k] + rng.normal(0, 0.7, 16)).astype("float32") for k in (a, a, b)])
+            self.items.append(
+                [(centres[k] + rng.normal(0, 0.7, 16)).astype("float32") for k in (a, a, b)]
+            )
 
     def __getitem__(self, i):
         return tuple(self.items[i])
@@ -44,7 +46,9 @@ for p in net.collect_params().values():
     p.set_data(nd.array(rng.normal(0, 0.3, p.shape)))
 net.hybridize()
 data = Triplets(96)
-loader = gluon.data.DataLoader(data.transform(lambda a, p, n: (a * 1.0, p * 1.0, n * 1.0)), batch_size=24)
+loader = gluon.data.DataLoader(
+    data.transform(lambda a, p, n: (a * 1.0, p * 1.0, n * 1.0)), batch_size=24
+)
 triplet, cosine = gluon.loss.TripletLoss(margin=0.5), gluon.loss.CosineEmbeddingLoss()
 trainer = gluon.Trainer(net.collect_params(), "adamax", {"learning_rate": 0.01})
 for epoch in range(5):

@@ -30,7 +30,9 @@ relu2 = mx.sym.relu(bn)
 pool2 = mx.sym.Pooling(relu2, pool_type="avg", kernel=(2, 2), stride=(2, 2))
 flat = mx.sym.Flatten(pool2)
 fc1 = mx.sym.FullyConnected(flat, num_hidden=30, name="fc1")
-net = mx.sym.SoftmaxOutput(mx.sym.FullyConnected(mx.sym.tanh(fc1), num_hidden=4, name="fc2"), name="softmax")
+net = mx.sym.SoftmaxOutput(
+    mx.sym.FullyConnected(mx.sym.tanh(fc1), num_hidden=4, name="fc2"), name="softmax"
+)
 
 exe = net.simple_bind(ctx=mx.cpu(), data=(batch_size, 1, 20, 20), grad_req="write")
 args, grads, aux = exe.arg_dict, exe.grad_dict, exe.aux_dict
@@ -63,8 +65,13 @@ for epoch in range(5):
         loss -= np.log(out[np.arange(batch_size), labels[i : i + batch_size]] + 1e-8).sum()
     print("epoch", epoch, "acc %.2f" % (hits / 200.0), "loss %.2f" % (loss / 200))
 exe.forward(is_train=False, data=mx.nd.array(images[:batch_size]))
-print("inference acc >= .9:", (exe.outputs[0].asnumpy().argmax(1) == labels[:batch_size]).mean() >= 0.9)
-small = exe.reshape(data=(5, 1, 20, 20), softmax_label=(5,), allow_up_sizing=False, partial_shaping=True)
+print(
+    "inference acc >= .9:",
+    (exe.outputs[0].asnumpy().argmax(1) == labels[:batch_size]).mean() >= 0.9,
+)
+small = exe.reshape(
+    data=(5, 1, 20, 20), softmax_label=(5,), allow_up_sizing=False, partial_shaping=True
+)
 small.forward(is_train=False, data=images[:5])
 print(small.outputs[0].shape, net.infer_shape(data=(7, 1, 20, 20))[1])
 print(exe.output_dict.keys(), [o for o in net.list_auxiliary_states()])

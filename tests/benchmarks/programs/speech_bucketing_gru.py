@@ -10,7 +10,9 @@ utterances = []
 for _ in range(90):
     length, k = rng.choice([7, 11, 16, 20]), rng.randint(4)
     t = np.arange(length)[:, None]
-    frames = np.sin(t * (0.3 + 0.3 * k) + np.arange(6)[None] * 0.7) + rng.normal(0, 0.2, (length, 6))
+    frames = np.sin(t * (0.3 + 0.3 * k) + np.arange(6)[None] * 0.7) + rng.normal(
+        0, 0.2, (length, 6)
+    )
     utterances.append((frames.astype("float32"), k))
 
 
@@ -20,7 +22,9 @@ class FixedBuckets(gluon.data.Sampler):
         lengths = np.array(lengths)
         for low, high in zip([0] + keys[:-1], keys):
             index = np.where((lengths > low) & (lengths <= high))[0]
-            self.batches += [index[i : i + batch_size].tolist() for i in range(0, len(index), batch_size)]
+            self.batches += [
+                index[i : i + batch_size].tolist() for i in range(0, len(index), batch_size)
+            ]
 
     def __iter__(self):
         return iter(self.batches)

@@ -21,15 +21,23 @@ for i in range(2):
 
 
 def coder(x, way, i, act):
-    x = mx.sym.FullyConnected(x, num_hidden=dims[i + 1] if way == "enc" else dims[i], name="%s_%d" % (way, i))
+    x = mx.sym.FullyConnected(
+        x, num_hidden=dims[i + 1] if way == "enc" else dims[i], name="%s_%d" % (way, i)
+    )
     return mx.sym.Activation(x, act_type="tanh", name="%s_%d_act" % (way, i)) if act else x
 
 
 def train(net, x, target, steps, lr):
     out = mx.sym.LinearRegressionOutput(net, mx.sym.Variable("label"), name="loss")
     grads = {n: mx.nd.zeros(params[n].shape) for n in out.list_arguments() if n in params}
-    exe = out.bind(mx.cpu(), args=dict({n: params[n] for n in grads}, data=mx.nd.array(x[:50]), label=mx.nd.array(target[:50])), args_grad=grads,
-                   grad_req={n: "write" if n in grads else "null" for n in out.list_arguments()})
+    exe = out.bind(
+        mx.cpu(),
+        args=dict(
+            {n: params[n] for n in grads}, data=mx.nd.array(x[:50]), label=mx.nd.array(target[:50])
+        ),
+        args_grad=grads,
+        grad_req={n: "write" if n in grads else "null" for n in out.list_arguments()},
+    )
     opt = mx.optimizer.create("adagrad", learning_rate=lr, rescale_grad=1.0 / 50)
     update = mx.optimizer.get_updater(opt)
     for step in range(steps):
@@ -51,10 +59,17 @@ def run(net, x):
 data = mx.sym.Variable("data")
 inputs = X
 for i in range(2):
-    print("layer", i, "%.4f" % train(coder(coder(data, "enc", i, True), "dec", i, False), inputs, inputs, 40, 0.1))
+    print(
+        "layer",
+        i,
+        "%.4f"
+        % train(coder(coder(data, "enc", i, True), "dec", i, False), inputs, inputs, 40, 0.1),
+    )
     inputs = run(coder(data, "enc", i, True), inputs)
     print(inputs.shape, "%.4f" % np.abs(inputs).mean())
-whole = coder(coder(coder(coder(data, "enc", 0, True), "enc", 1, True), "dec", 1, True), "dec", 0, False)
+whole = coder(
+    coder(coder(coder(data, "enc", 0, True), "enc", 1, True), "dec", 1, True), "dec", 0, False
+)
 print("whole %.4f" % train(whole, X, X, 60, 0.1))
 print(whole.list_arguments())
 whole.save("sae-symbol.json")

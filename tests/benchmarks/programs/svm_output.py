@@ -12,11 +12,26 @@ for linear in (True, False):
     fc1 = mx.symbol.FullyConnected(data=d, name="fc1", num_hidden=32)
     act1 = mx.symbol.Activation(data=fc1, name="relu1", act_type="relu")
     fc2 = mx.symbol.FullyConnected(data=act1, name="fc2", num_hidden=5)
-    net = mx.symbol.SVMOutput(data=fc2, name="svm", margin=1.0, regularization_coefficient=0.7, use_linear=linear)
-    args = {"fc1_weight": rng.normal(0, 0.2, (32, 20)), "fc1_bias": np.zeros(32), "fc2_weight": rng.normal(0, 0.2, (5, 32)), "fc2_bias": np.zeros(5)}
+    net = mx.symbol.SVMOutput(
+        data=fc2, name="svm", margin=1.0, regularization_coefficient=0.7, use_linear=linear
+    )
+    args = {
+        "fc1_weight": rng.normal(0, 0.2, (32, 20)),
+        "fc1_bias": np.zeros(32),
+        "fc2_weight": rng.normal(0, 0.2, (5, 32)),
+        "fc2_bias": np.zeros(5),
+    }
     args = {k: mx.nd.array(v) for k, v in args.items()}
-    train = mx.io.NDArrayIter(data[:400], label[:400].astype("float32"), batch_size=40, label_name="svm_label")
-    test = mx.io.NDArrayIter(data[400:], label[400:].astype("float32"), batch_size=30, label_name="svm_label", last_batch_handle="pad")
+    train = mx.io.NDArrayIter(
+        data[:400], label[:400].astype("float32"), batch_size=40, label_name="svm_label"
+    )
+    test = mx.io.NDArrayIter(
+        data[400:],
+        label[400:].astype("float32"),
+        batch_size=30,
+        label_name="svm_label",
+        last_batch_handle="pad",
+    )
     mod = mx.mod.Module(context=mx.cpu(0), symbol=net, label_names=["svm_label"])
     mod.fit(
         train_data=train,
@@ -28,7 +43,11 @@ for linear in (True, False):
     for metric in (mx.metric.Accuracy(), mx.metric.TopKAccuracy(top_k=2)):
         print(linear, mod.score(test, metric))
     out = mod.predict(test)
-    print(out.shape, "%.3f" % out.asnumpy().mean(), "%.3f" % mod.get_params()[0]["fc2_weight"].norm().asscalar())
+    print(
+        out.shape,
+        "%.3f" % out.asnumpy().mean(),
+        "%.3f" % mod.get_params()[0]["fc2_weight"].norm().asscalar(),
+    )
 composite = mx.metric.CompositeEvalMetric()
 for child in (mx.metric.MAE(), mx.metric.MSE(), mx.metric.RMSE(), mx.metric.PearsonCorrelation()):
     composite.add(child)

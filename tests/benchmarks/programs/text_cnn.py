@@ -25,7 +25,12 @@ with open("made.vec", "w") as f:
         sign = 1 if w in good else -1 if w in bad else 0
         f.write(w + " " + " ".join("%.4f" % v for v in rng.normal(sign * 0.4, 0.3, 8)) + "\n")
 glove = text.embedding.CustomEmbedding("made.vec", vocabulary=vocab)
-print(len(vocab), vocab.to_indices(["<unk>", "<pad>", "nothing"]), vocab.to_tokens([0, 1]), glove.vec_len)
+print(
+    len(vocab),
+    vocab.to_indices(["<unk>", "<pad>", "nothing"]),
+    vocab.to_tokens([0, 1]),
+    glove.vec_len,
+)
 X = nd.array([(vocab.to_indices(words) + [1] * 12)[:14] for words, _ in reviews])
 Y = nd.array([y for _, y in reviews])
 
@@ -43,7 +48,9 @@ class TextCNN(nn.Block):
             self.convs.add(nn.Conv1D(c, k, activation="relu"))
 
     def forward(self, inputs):
-        e = nd.concat(self.embedding(inputs), self.constant_embedding(inputs), dim=2).transpose((0, 2, 1))
+        e = nd.concat(self.embedding(inputs), self.constant_embedding(inputs), dim=2).transpose(
+            (0, 2, 1)
+        )
         encoding = nd.concat(*[nd.flatten(self.pool(conv(e))) for conv in self.convs], dim=1)
         return self.decoder(self.dropout(encoding))
 

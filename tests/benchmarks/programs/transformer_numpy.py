@@ -3,9 +3,9 @@
 import math
 
 import mxnet as mx
+import numpy as onp
 from mxnet import autograd, gluon, np, npx
 from mxnet.gluon import nn
-import numpy as onp
 
 npx.set_np()
 rng = onp.random.RandomState(40)
@@ -15,7 +15,9 @@ dim, heads, vocab, length = 24, 4, 11, 8
 class MultiHead(nn.Block):
     def __init__(self, **kwargs):
         super().__init__(**kwargs)
-        self.q, self.k, self.v, self.o = [nn.Dense(dim, use_bias=False, flatten=False) for _ in range(4)]
+        self.q, self.k, self.v, self.o = [
+            nn.Dense(dim, use_bias=False, flatten=False) for _ in range(4)
+        ]
 
     def split(self, x):
         x = x.reshape(x.shape[0], x.shape[1], heads, -1).transpose(0, 2, 1, 3)
@@ -103,8 +105,12 @@ def smooth_loss(pred, label, eps=0.1):
     return -((1 - eps) * npx.pick(logp, label) + eps * logp.mean(axis=-1)).mean(axis=1)
 
 
-schedule = mx.lr_scheduler.PolyScheduler(max_update=60, base_lr=4e-3, warmup_steps=5, warmup_begin_lr=1e-3)
-trainer = gluon.Trainer(net.collect_params(), "adam", {"learning_rate": 4e-3, "beta2": 0.98, "lr_scheduler": schedule})
+schedule = mx.lr_scheduler.PolyScheduler(
+    max_update=60, base_lr=4e-3, warmup_steps=5, warmup_begin_lr=1e-3
+)
+trainer = gluon.Trainer(
+    net.collect_params(), "adam", {"learning_rate": 4e-3, "beta2": 0.98, "lr_scheduler": schedule}
+)
 for step in range(14):
     src, tgt, label = batch(16)
     with autograd.record():
@@ -113,4 +119,8 @@ for step in range(14):
     trainer.step(16)
     if step in (0, 1, 2, 3, 6, 9):
         print(step, "%.3f" % float(loss.mean()), "%.5f" % trainer.learning_rate)
-print(net.decoder[0].att1.weights.shape, bool((net.decoder[0].att1.weights[:, 0, 1:] < 1e-6).all()), type(loss).__name__)
+print(
+    net.decoder[0].att1.weights.shape,
+    bool((net.decoder[0].att1.weights[:, 0, 1:] < 1e-6).all()),
+    type(loss).__name__,
+)

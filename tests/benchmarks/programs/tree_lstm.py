@@ -38,14 +38,23 @@ class ChildSumLSTMCell(nn.Block):
 
     def node(self, x, states):
         F = mx.nd
-        i2h = F.FullyConnected(x, self.i2h_weight.data(), self.bias.data(), num_hidden=4 * self.hidden)
+        i2h = F.FullyConnected(
+            x, self.i2h_weight.data(), self.bias.data(), num_hidden=4 * self.hidden
+        )
         i2h = F.split(i2h, num_outputs=4, axis=1)
         hs = F.add_n(*[h for h, _ in states]) if states else F.zeros((1, self.hidden))
-        hs2h = F.split(F.FullyConnected(hs, self.hs2h_weight.data(), num_hidden=3 * self.hidden, no_bias=True), num_outputs=3, axis=1)
+        hs2h = F.split(
+            F.FullyConnected(hs, self.hs2h_weight.data(), num_hidden=3 * self.hidden, no_bias=True),
+            num_outputs=3,
+            axis=1,
+        )
         i, o = F.sigmoid(i2h[0] + hs2h[0]), F.sigmoid(i2h[2] + hs2h[1])
         c = i * F.tanh(i2h[3] + hs2h[2])
         for h, child in states:
-            f = F.sigmoid(i2h[1] + F.FullyConnected(h, self.hc2h_weight.data(), num_hidden=self.hidden, no_bias=True))
+            f = F.sigmoid(
+                i2h[1]
+                + F.FullyConnected(h, self.hc2h_weight.data(), num_hidden=self.hidden, no_bias=True)
+            )
             c = c + f * child
         return o * F.tanh(c), c
 

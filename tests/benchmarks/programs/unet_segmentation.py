@@ -83,7 +83,9 @@ for name, p in net.collect_params().items():
     if name.endswith("weight"):
         p.set_data(mx.nd.array(rs.normal(0, np.sqrt(2.0 / np.prod(p.shape[1:])), p.shape)))
 net.hybridize(static_alloc=True, static_shape=True)
-loader = gluon.data.DataLoader(gluon.data.ArrayDataset(X, Y), batch_size=8, shuffle=False, last_batch="keep")
+loader = gluon.data.DataLoader(
+    gluon.data.ArrayDataset(X, Y), batch_size=8, shuffle=False, last_batch="keep"
+)
 loss_fn, bce, metric = DiceLoss(), gluon.loss.SigmoidBCELoss(from_sigmoid=True), IoU()
 trainer = gluon.Trainer(net.collect_params(), mx.optimizer.Adam(learning_rate=3e-3))
 for epoch in range(5):

@@ -38,7 +38,9 @@ class VAE(gluon.HybridBlock):
         y = self.decoder(z)
         self.output = y
         KL = 0.5 * F.sum(1 + lv - mu * mu - F.exp(lv), axis=1)
-        logloss = F.sum(x * F.log(y + self.soft_zero) + (1 - x) * F.log(1 - y + self.soft_zero), axis=1)
+        logloss = F.sum(
+            x * F.log(y + self.soft_zero) + (1 - x) * F.log(1 - y + self.soft_zero), axis=1
+        )
         return -logloss - KL
 
 
@@ -72,4 +74,7 @@ print(samples.shape, bool(abs(z.mean().asscalar()) < 0.15), bool((samples >= 0).
 net.save_parameters("vae.params")
 other = VAE(prefix="other_")
 other.load_parameters("vae.params")
-print(np.allclose(other.decoder(z).asnumpy(), samples.asnumpy(), atol=1e-6), sorted(nd.load("vae.params"))[:3])
+print(
+    np.allclose(other.decoder(z).asnumpy(), samples.asnumpy(), atol=1e-6),
+    sorted(nd.load("vae.params"))[:3],
+)

@@ -11,7 +11,13 @@ corpus = []
 for _ in range(80):
     g = rng.randint(6)
     corpus.append(list(rng.choice(np.where(groups == g)[0], 6)))
-pairs = [(s[i], s[j]) for s in corpus for i in range(6) for j in range(max(0, i - 2), min(6, i + 3)) if i != j]
+pairs = [
+    (s[i], s[j])
+    for s in corpus
+    for i in range(6)
+    for j in range(max(0, i - 2), min(6, i + 3))
+    if i != j
+]
 print(len(pairs))
 
 
@@ -39,7 +45,9 @@ for epoch in range(2):
     for i in range(0, 1200, 60):
         chosen = [pairs[k] for k in order[i : i + 60]]
         center = nd.array([[c] for c, _ in chosen])
-        context = nd.array(np.concatenate([[[o] for _, o in chosen], rng.randint(0, 30, (60, 4))], 1))
+        context = nd.array(
+            np.concatenate([[[o] for _, o in chosen], rng.randint(0, 30, (60, 4))], 1)
+        )
         label = nd.concat(nd.ones((60, 1)), nd.zeros((60, 4)), dim=1)
         with autograd.record():
             pred = net(center, context).reshape(label.shape)
@@ -47,7 +55,12 @@ for epoch in range(2):
         loss.backward()
         if epoch == 0 and i == 0:
             grad = net.center.weight.grad()
-            print(type(grad).__name__, grad.stype, grad.indices.shape, "%.4f" % grad.data.norm().asscalar())
+            print(
+                type(grad).__name__,
+                grad.stype,
+                grad.indices.shape,
+                "%.4f" % grad.data.norm().asscalar(),
+            )
         trainer.step(60)
         total += loss.mean().asscalar()
     print(epoch, "%.4f" % (total / 20))
@@ -55,6 +68,8 @@ w = net.center.weight.data()
 w = w / w.norm(axis=1, keepdims=True)
 cos = nd.dot(w, w, transpose_b=True)
 near = nd.topk(cos, k=5, ret_typ="indices").asnumpy().astype(int)
-print("same group %.2f" % np.mean([[groups[n] == groups[i] for n in near[i, 1:]] for i in range(30)]))
+print(
+    "same group %.2f" % np.mean([[groups[n] == groups[i] for n in near[i, 1:]] for i in range(30)])
+)
 rows = nd.sparse.retain(net.context.weight.data().tostype("row_sparse"), nd.array([1, 4]))
 print(rows.indices.asnumpy(), rows.shape, "%.3f" % rows.asnumpy().sum())

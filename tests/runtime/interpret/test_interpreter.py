@@ -230,6 +230,45 @@ def test_products_beside_the_compiler_run_on_one_thread() -> None:
     assert functions[0]() == before
 
 
+def test_small_products_run_on_one_thread_and_large_ones_on_all(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    from mixnet.runtime.compile import blas
+    from mixnet.runtime.interpret.on_numpy import product
+
+    functions = blas._functions()
+    if functions is None:
+        pytest.skip("NumPy has another BLAS than the OpenBLAS of its wheels")
+    before, threads = functions[0](), []
+    real = np.matmul
+
+    def counted_matmul(x: np.ndarray, y: np.ndarray) -> np.ndarray:
+        threads.append(functions[0]())
+        return real(x, y)
+
+    monkeypatch.setattr(product.np, "matmul", counted_matmul)
+    for size in (8, 100, 600):
+        x = np.ones((size, size), np.float32)
+        assert (product.matmul(x, x) == size).all()
+    assert threads == [before, 1, before]
+
+
+def test_scopes_of_one_thread_may_overlap() -> None:
+    from mixnet.runtime.compile import blas
+
+    functions = blas._functions()
+    if functions is None:
+        pytest.skip("NumPy has another BLAS than the OpenBLAS of its wheels")
+    before = functions[0]()
+    first, second = blas.on_one_thread(), blas.on_one_thread()
+    first.__enter__()
+    second.__enter__()
+    first.__exit__()
+    assert functions[0]() == 1
+    second.__exit__()
+    assert functions[0]() == before
+
+
 def test_a_scope_compiles_what_was_interpreted() -> None:
     x = nd.array([1.0, 2.0])
 
