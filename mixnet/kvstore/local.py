@@ -57,7 +57,7 @@ class LocalStore:
         if isinstance(value, RowSparseNDArray):
             self.stored[key] = value.copyto(context)
         else:
-            self.stored[key] = value._wrap(_moved(_plain(value), context))
+            self.stored[key] = value._wrap(_moved(value._read().alias(), context))
 
     def share(self, keys: Sequence[Key]) -> None:
         """Take what the first worker has as the first values of keys; there is one worker."""
@@ -114,7 +114,7 @@ class LocalStore:
                 here = {value.spec.context: value for value in sums[key]}
                 if all(out.context in here for out in arrays):
                     for out in arrays:
-                        out._store(here[out.context])
+                        out._share(here[out.context])
                 else:
                     left[key] = arrays
             self._hand_out([sums[key][0] for key in left], left.values(), priority)
@@ -262,7 +262,7 @@ class LocalStore:
         targets = [[out.context for out in arrays] for arrays in outs]
         for arrays, copies in zip(outs, broadcast(values, targets, priority), strict=True):
             for out, value in zip(arrays, copies, strict=True):
-                out._store(value)
+                out._share(value)
 
 
 def _plain(array: NDArray) -> Value:

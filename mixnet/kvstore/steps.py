@@ -130,7 +130,7 @@ class StepsInOne:
             for key, value in zip(groups, stored, strict=True):
                 made = value._read()
                 for out, each in zip(outs[key], (made, *self._copies[made]), strict=True):
-                    out._store(each)
+                    out._share(each)
             del made, each, before, old
         finally:
             step.hand_over()

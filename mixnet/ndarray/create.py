@@ -19,6 +19,7 @@ from mixnet.base import (
 )
 from mixnet.context import Context, as_context, current_context
 from mixnet.dtype import as_dtype, as_numbers
+from mixnet.ndarray.capsule import Capsule
 from mixnet.ndarray.invoke import invoke
 from mixnet.ndarray.ndarray import NDArray
 from mixnet.ops.registry import find
@@ -181,7 +182,14 @@ def _new_empty_handle() -> Any:
 
 
 def from_dlpack(dlpack: Any) -> NDArray:
-    """An array that shares the buffer of another library's array (``__dlpack__``)."""
+    """An array that shares the buffer of another library's array (``__dlpack__``), or of a capsule.
+
+    Raises:
+        TypeError: it is neither.
+        ValueError: a capsule that was used up.
+    """
+    if Capsule.wraps(dlpack):
+        dlpack = Capsule(dlpack)
     if not hasattr(dlpack, "__dlpack__"):
         raise NotAnArrayError(
             f"from_dlpack takes an array of another library, which has __dlpack__, not "

@@ -286,7 +286,17 @@ class NDArray:
         return value
 
     def _store(self, value: Value) -> None:
-        """Write any value of the same number of elements per axis, cast to this dtype."""
+        """Write any value of the same number of elements per axis, cast to this dtype.
+
+        Arrays of the user never hold one value: where one of them is a variable, the other would be one too.
+        """
+        value = self._fitted(value)
+        if state.trace is None and (value.node is None or not state.recording):
+            value = value.alias()
+        self._write(value)
+
+    def _share(self, value: Value) -> None:
+        """``_store``, and hold the value itself: the store, which holds it too, knows it again."""
         self._write(self._fitted(value))
 
     def _fitted(self, value: Value) -> Value:

@@ -33,6 +33,7 @@ ORDER = (
     "engine",  # the queues of all variables and workers
     "specs",  # which specs there are
     "errors",  # errors of which nobody has been told
+    "threads of BLAS",  # who wants one
     "counters",
 )
 """What each lock guards; who holds one may take those behind it."""

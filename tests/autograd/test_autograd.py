@@ -342,3 +342,61 @@ def test_a_variable_that_is_a_view_keeps_its_storage() -> None:
     assert x.grad.asnumpy().tolist() == [[21, 0, 0], [6, 6, 6]]
     x -= x.grad
     assert whole.asnumpy().tolist() == [-14, 7, 7, -3, -3, -3]
+
+
+def _assigned(w: nd.NDArray) -> nd.NDArray:
+    b = nd.zeros((2,))
+    b[:] = w
+    return b
+
+
+def _pulled(w: nd.NDArray) -> nd.NDArray:
+    store, b = mx.kv.create("local"), nd.zeros((2,))
+    store.init(1, w)
+    store.pull(1, out=b)
+    return b
+
+
+@pytest.mark.parametrize("marked_first", [False, True])
+@pytest.mark.parametrize(
+    "copied",
+    [_assigned, _pulled, lambda w: w.copyto(nd.zeros((2,)))],
+    ids=["[:]", "pull", "copyto"],
+)
+def test_what_was_copied_from_a_variable_is_a_constant(copied, marked_first: bool) -> None:
+    w = nd.array([1.0, 2.0])
+    if marked_first:
+        w.attach_grad()
+        with autograd.record():
+            before = w * 1
+        before.backward()
+    b = copied(w)
+    w.attach_grad()
+    with autograd.record():
+        y = w * 2 + b * 3
+    y.backward()
+    assert w.grad.asnumpy().tolist() == [2.0, 2.0]  # MXNet 1.9.1
+
+
+def test_a_frozen_parameter_with_equal_values_passes_no_gradient() -> None:
+    learns, frozen = (mx.gluon.nn.Dense(1, in_units=2, use_bias=False) for _ in range(2))
+    start = nd.array([[1.0, 2.0]])
+    for each in (learns, frozen):
+        each.initialize()
+        each.weight.set_data(start)
+    frozen.weight.grad_req = "null"
+    x = nd.array([[3.0, 4.0]])
+    with autograd.record():
+        y = learns(x) * 2 + frozen(x) * 3
+    y.backward()
+    assert learns.weight.grad().asnumpy().tolist() == [[6.0, 8.0]]  # MXNet 1.9.1
+
+
+def test_what_is_assigned_while_recording_passes_its_gradient() -> None:
+    w, b = nd.array([1.0, 2.0]), nd.zeros((2,))
+    w.attach_grad()
+    with autograd.record():
+        b[:] = w * 5
+        y = w * 2 + b * 3
+    y.backward()
+    assert w.grad.asnumpy().tolist() == [17.0, 17.0]  # MXNet 1.9.1

@@ -93,6 +93,18 @@ def test_exchange_with_numpy_and_jax() -> None:
     np.testing.assert_array_equal(pickle.loads(pickle.dumps(a)).asnumpy(), a.asnumpy())
 
 
+def test_capsules_are_taken_once() -> None:
+    a = nd.array([[1, 2], [3, 4]])
+    capsule = a.to_dlpack_for_read()
+    np.testing.assert_array_equal((nd.from_dlpack(capsule) * 2).asnumpy(), [[2, 4], [6, 8]])
+    with pytest.raises(ValueError, match="takes a capsule once"):
+        nd.from_dlpack(capsule)
+    numbers = nd.from_dlpack(nd.to_dlpack_for_write(nd.arange(3, dtype="int32")))
+    assert numbers.dtype == np.int32 and numbers.asnumpy().tolist() == [0, 1, 2]
+    with pytest.raises(TypeError, match="__dlpack__"):
+        nd.from_dlpack(3)
+
+
 def test_a_buffer_that_jax_holds_is_not_reused() -> None:
     a = nd.ones((200, 200))
     held = a.__jax_array__()

@@ -1,4 +1,4 @@
-"""How many threads NumPy's BLAS takes: one while the compiler works, for then another core is busy.
+"""How many threads NumPy's BLAS takes: one while the compiler works, for then another core is busy, and for small products.
 
 OpenBLAS gives each of its threads a part of a product and waits for all. Where one of them finds its core taken, the
 product waits for it: on two cores, beside a compiler, it takes five times as long as on one thread.
@@ -7,31 +7,55 @@ product waits for it: on two cores, beside a compiler, it takes five times as lo
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Iterator
-from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from mixnet.process import locks
+
 _FORMS = ("scipy_openblas_{}64_", "openblas_{}64_", "scipy_openblas_{}", "openblas_{}")
 
 
-@contextmanager
-def on_one_thread() -> Iterator[None]:
-    """Scope in which products of NumPy run on one thread, where its BLAS can be told so; not to be nested."""
-    functions = _functions()
-    if functions is None:
-        yield
-        return
-    get, put = functions
-    before = get()
-    put(1)
-    try:
-        yield
-    finally:
-        put(before)
+class _OneThread:
+    """How many scopes want products on one thread, and how many threads there were before the first."""
+
+    def __init__(self) -> None:
+        self._lock = locks.make("threads of BLAS")
+        self._scopes = 0
+        self._before = 0
+
+    def __enter__(self) -> None:
+        functions = _functions()
+        if functions is None:
+            return
+        get, put = functions
+        with self._lock:
+            self._scopes += 1
+            if self._scopes == 1:
+                self._before = get()
+                put(1)
+
+    def __exit__(self, *_: object) -> None:
+        functions = _functions()
+        if functions is None:
+            return
+        with self._lock:
+            self._scopes -= 1
+            if self._scopes == 0:
+                functions[1](self._before)
+
+
+_one_thread = _OneThread()
+
+
+def on_one_thread() -> _OneThread:
+    """Scope in which products of NumPy run on one thread, where its BLAS can be told so.
+
+    Scopes may overlap, in any threads: the last that ends brings the others back.
+    """
+    return _one_thread
 
 
 @cache

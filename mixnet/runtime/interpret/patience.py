@@ -19,8 +19,6 @@ EACH_SECONDS = 0.015
 """To compile one more operation of a program."""
 DRAW_SECONDS = 0.8
 """To compile an operation that draws random numbers."""
-ASKED_SHARE = 0.25
-"""Share of that which is waited for where the user asked for compiled code: hybridized blocks, executors."""
 MOST_WORK = 1.0
 """Estimated seconds of a run from which the compiler is the quicker way to the first result."""
 
@@ -29,18 +27,15 @@ _LEAST_WORK = 1e-5  # seconds of a run, however little it does
 _on: bool = config.get("MIXNET_INTERPRET")
 
 
-def interpreted_runs(work: float, compiling: float, asked: bool) -> int:
+def interpreted_runs(work: float, compiling: float) -> int:
     """How many runs come before the program is compiled; 0: it is compiled at once.
 
     Args:
         work: estimate of the seconds of an interpreted run.
         compiling: estimate of the seconds that the compiler takes.
-        asked: whether the user asked for compiled code.
     """
     if not _on or work > max(compiling, MOST_WORK):
         return 0
-    if asked:
-        compiling *= ASKED_SHARE
     return max(int(compiling / max(work, _LEAST_WORK)), 1)
 
 

@@ -117,8 +117,7 @@ def _interpreted(key: Any, segment: Any) -> Program | None:
     """The program without a compiler, for as many runs as compiling would cost; None for no run."""
     operations, slots, _, context, _ = key
     interpreter = Interpreter(operations, slots, [value.spec for value in segment.leaves], context)
-    asked = any(item[0].op.graph is not None for item in operations)
-    runs = patience.interpreted_runs(interpreter.work, interpreter.compiling, asked)
+    runs = patience.interpreted_runs(interpreter.work, interpreter.compiling)
     return Program(interpreter, runs, _compile_behind) if runs else None
 
 

@@ -86,7 +86,7 @@ def test_training_prints_the_same_both_ways(hybridize: bool) -> None:
 
 
 def test_the_change_comes_at_a_fixed_run(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(patience, "interpreted_runs", lambda work, compiling, asked: 3)
+    monkeypatch.setattr(patience, "interpreted_runs", lambda work, compiling: 3)
     monkeypatch.setattr(patience, "runs_meanwhile", lambda work, compiling: 4)
     x = nd.array([1.0, 2.0])
     x.wait_to_read()
@@ -105,7 +105,7 @@ def test_what_the_compiler_refuses_is_told_when_it_should_take_over(
     def refuse(*_: object) -> None:
         raise RuntimeError("no compiler today")
 
-    monkeypatch.setattr(patience, "interpreted_runs", lambda work, compiling, asked: 1)
+    monkeypatch.setattr(patience, "interpreted_runs", lambda work, compiling: 1)
     monkeypatch.setattr(patience, "runs_meanwhile", lambda work, compiling: 1)
     monkeypatch.setattr(executable_cache, "_compiled", refuse)
     x = nd.array([1.0, 2.0])
@@ -126,7 +126,7 @@ def test_an_interrupt_of_the_change_leaves_it_to_the_next_run(
             raise KeyboardInterrupt
         return real(job)
 
-    monkeypatch.setattr(patience, "interpreted_runs", lambda work, compiling, asked: 1)
+    monkeypatch.setattr(patience, "interpreted_runs", lambda work, compiling: 1)
     monkeypatch.setattr(patience, "runs_meanwhile", lambda work, compiling: 1)
     monkeypatch.setattr(executable_cache.background, "submit", submit)
     x = nd.array([1.0, 2.0])
@@ -197,7 +197,7 @@ def test_the_end_of_a_process_waits_for_what_is_being_compiled() -> None:
 import time, mixnet as mx
 from mixnet import nd
 from mixnet.runtime.compile import background; from mixnet.runtime.interpret import patience
-patience.interpreted_runs = lambda work, compiling, asked: 1
+patience.interpreted_runs = lambda work, compiling: 1
 x = nd.ones((20, 20))
 def run():
     y = x
@@ -227,6 +227,45 @@ def test_products_beside_the_compiler_run_on_one_thread() -> None:
     before = functions[0]()
     assert background.submit(functions[0]).result(60) == 1
     background.submit(lambda: None).result(60)
+    assert functions[0]() == before
+
+
+def test_small_products_run_on_one_thread_and_large_ones_on_all(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    from mixnet.runtime.compile import blas
+    from mixnet.runtime.interpret.on_numpy import product
+
+    functions = blas._functions()
+    if functions is None:
+        pytest.skip("NumPy has another BLAS than the OpenBLAS of its wheels")
+    before, threads = functions[0](), []
+    real = np.matmul
+
+    def counted_matmul(x: np.ndarray, y: np.ndarray) -> np.ndarray:
+        threads.append(functions[0]())
+        return real(x, y)
+
+    monkeypatch.setattr(product.np, "matmul", counted_matmul)
+    for size in (8, 100, 600):
+        x = np.ones((size, size), np.float32)
+        assert (product.matmul(x, x) == size).all()
+    assert threads == [before, 1, before]
+
+
+def test_scopes_of_one_thread_may_overlap() -> None:
+    from mixnet.runtime.compile import blas
+
+    functions = blas._functions()
+    if functions is None:
+        pytest.skip("NumPy has another BLAS than the OpenBLAS of its wheels")
+    before = functions[0]()
+    first, second = blas.on_one_thread(), blas.on_one_thread()
+    first.__enter__()
+    second.__enter__()
+    first.__exit__()
+    assert functions[0]() == 1
+    second.__exit__()
     assert functions[0]() == before
 
 

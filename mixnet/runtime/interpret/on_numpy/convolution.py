@@ -4,7 +4,8 @@ Inside, data has the axes ``(groups, batch, features, *places)`` and a kernel ``
 features, *taps)``, whatever their order in memory, which decides how windows are copied: along
 what lies side by side. A gradient of the kernel is such a convolution with many taps and few places
 of the result; one of the data has its elements set apart by ``lhs_dilation``, which ``_spread``
-computes from the data side, without the zeros between.
+computes from the data side, without the zeros between. The gradient of the kernel of a transposed convolution has both,
+and is computed with the zeros.
 """
 
 from __future__ import annotations
@@ -64,6 +65,15 @@ def _convolution(
     return run
 
 
+def skips_zeros(apart: Sequence[int], extents: Sequence[int], places: Sequence[int]) -> bool:
+    """Whether data whose elements are set apart is better spread than filled with zeros.
+
+    Spreading multiplies every tap with every element, windows every tap at every place of the result: of which there are few
+    in the gradient of a kernel.
+    """
+    return any(d > 1 for d in apart) and math.prod(extents) <= math.prod(places)
+
+
 class _Convolution:
     """A convolution of grouped arrays; called with data and kernel."""
 
@@ -73,7 +83,7 @@ class _Convolution:
 
     def __call__(self, x: Any, w: Any) -> Any:
         spreads = all(s == 1 for s in self.strides) and (
-            any(d > 1 for d in self.apart) or self._spreads_less(x, w)
+            skips_zeros(self.apart, x.shape[3:], self.places) or self._spreads_less(x, w)
         )
         if spreads:
             return self._spread(x, w)
@@ -87,7 +97,7 @@ class _Convolution:
     def _spreads_less(self, x: Any, w: Any) -> bool:
         """Whether fewer elements are copied from the data's side; kernels may need a copy too."""
         batch, filters, features = x.shape[1], w.shape[1], w.shape[2]
-        if math.prod(w.shape[3:]) == 1:
+        if math.prod(w.shape[3:]) == 1 or any(d > 1 for d in self.apart):
             return False
         windows = batch * features * math.prod(self.places)
         turned = 0 if w.flags.c_contiguous else 3 * filters * features

@@ -7,10 +7,24 @@ from typing import Any
 
 import numpy as np
 
+from mixnet.runtime.compile.blas import on_one_thread
 from mixnet.runtime.interpret.on_numpy.table import Run, rule, wide
 
 _EXACT = 2**53
 """Whole numbers up to here have no gaps in float64."""
+
+
+_ALONE, _SHARED = 1 << 18, 1 << 27
+"""Multiplications of a product between which OpenBLAS shares it among its threads and should not: those that have
+finished wait for the others at full speed, milliseconds where a core is busy, and the product takes a few."""
+
+
+def multiplied(x: Any, y: Any) -> Any:
+    """``np.matmul``; small products on one thread."""
+    if _ALONE < x.shape[-2] * x.shape[-1] * y.shape[-1] < _SHARED:
+        with on_one_thread():
+            return np.matmul(x, y)
+    return np.matmul(x, y)
 
 
 def matmul(x: Any, y: Any) -> Any:
@@ -20,11 +34,11 @@ def matmul(x: Any, y: Any) -> Any:
     without gaps: NumPy's own product of them is many times slower.
     """
     if x.dtype.kind not in "iu":
-        return np.matmul(_direct(x), _direct(y))
+        return multiplied(_direct(x), _direct(y))
     if not x.size or not y.size:
         return np.matmul(x, y)
     if _largest(x) * _largest(y) * x.shape[-1] < _EXACT:
-        found = np.matmul(x.astype(np.float64), y.astype(np.float64))
+        found = multiplied(x.astype(np.float64), y.astype(np.float64))
         return found.astype(np.int64).astype(x.dtype)
     return np.matmul(x, y)
 
@@ -74,8 +88,8 @@ def _dot(equation: Any, dimension_numbers: Any, **_: Any) -> Run:
 def _of_matrices(first: list[int], second: list[int]) -> Run:
     if first == [0, 1]:
         if second == [0, 1]:
-            return np.matmul
-        return lambda x, y: np.matmul(x, y.T)
+            return multiplied
+        return lambda x, y: multiplied(x, y.T)
     if second == [0, 1]:
-        return lambda x, y: np.matmul(x.T, y)
-    return lambda x, y: np.matmul(x.T, y.T)
+        return lambda x, y: multiplied(x.T, y)
+    return lambda x, y: multiplied(x.T, y.T)

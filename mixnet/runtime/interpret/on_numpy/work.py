@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from mixnet.runtime.interpret.on_numpy.convolution import skips_zeros
+
 _BYTES_A_SECOND = 4e9
 _FLOPS_A_SECOND = 3e10
 _STEP_SECONDS = 1.5e-6
@@ -75,7 +77,11 @@ def _convolution_sizes(equation: Any) -> tuple[int, int]:
         taps = met // max(1, weight[numbers.rhs_spec[1]])
         given = math.prod(data) * taps * (filters // groups)
         spread = given * 3 // 2 // max(1, weight[numbers.rhs_spec[1]])
-        if math.prod(params["lhs_dilation"]) > 1 or spread < windows:
+        apart = params["lhs_dilation"]
+        extents = [data[axis] for axis in numbers.lhs_spec[2:]]
+        if skips_zeros(apart, extents, [out[axis] for axis in numbers.out_spec[2:]]) or (
+            math.prod(apart) == 1 and spread < windows
+        ):
             return given, spread
     return met * places, windows
 

@@ -152,3 +152,31 @@ def test_gradients_are_xlas(number: int, chunk: int, monkeypatch: pytest.MonkeyP
     found = on_numpy.compiled(functools.partial(three, *call), *given)(*given)
     for one, other in zip(found, expected()[number], strict=True):
         np.testing.assert_allclose(one, other, rtol=2e-5, atol=2e-5)
+
+
+def test_the_kernel_of_a_transposed_convolution_multiplies_few_places(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def upsampled(x: Any, w: Any) -> Any:
+        order = ("NCHW", "OIHW", "NCHW")
+        return lax.conv_general_dilated(x, w, (1, 1), [(1, 1)] * 2, (2, 2), None, order)
+
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(2, 3, 8, 8)).astype("float32")
+    w = rng.normal(size=(4, 3, 2, 2)).astype("float32")
+
+    def gradient(x: Any, w: Any) -> Any:
+        out, pull = jax.vjp(upsampled, x, w)
+        return pull(jnp.cos(jnp.arange(out.size, dtype=out.dtype)).reshape(out.shape))[1]
+
+    products = []
+
+    def counted(a: Any, b: Any) -> Any:
+        products.append(a.size * b.shape[-1])
+        return np.matmul(a, b)
+
+    monkeypatch.setattr(on_numpy.convolution, "matmul", counted)
+    (found,) = on_numpy.compiled(gradient, x, w)(x, w)
+    np.testing.assert_allclose(found, jax.jit(gradient)(x, w), rtol=2e-5, atol=2e-5)
+    # Every place of the kernel, filters and features, over a result of 16x16 and two images; not 64 elements times 256 taps.
+    assert sum(products) <= 4 * 4 * 3 * 16 * 16 * 2
