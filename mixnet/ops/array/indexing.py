@@ -76,6 +76,14 @@ def pick(
     return out.reshape((1,)) if out.ndim == 0 else out
 
 
+@pick.infer_inputs
+def _(data, index, *, axis):
+    if index is not None or axis is None:
+        return {}
+    axis = axis % len(data)
+    return {"index": data[:axis] + data[axis + 1 :]}
+
+
 @pick.set_gradient
 def _(head, out, data, index, *, axis, keepdims, mode):
     # A comparison in place of a scatter: XLA fuses it with what reads it, and no array of zeros has
