@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from mixnet.base import AttributeTypeError, checked_count
+from mixnet.base import AttributeKindError, AttributeTypeError, checked_count
 
 
 def checked_function(owner: str, name: str, given: Any, example: str) -> Any:
@@ -34,11 +34,11 @@ def checked_pair(owner: str, name: str, given: Any, example: str) -> tuple[Any, 
         example: what it should end with.
 
     Raises:
-        AttributeTypeError: they are not two.
+        AttributeKindError: they are not two.
     """
     if not isinstance(given, (list, tuple)) or len(given) != 2:
         what = f"{len(given)} things" if isinstance(given, (list, tuple)) else _kind(given)
-        raise AttributeTypeError(f"{owner}: {name} returned {what}; let it {example}.")
+        raise AttributeKindError(f"{owner}: {name} returned {what}; let it {example}.")
     return given[0], given[1]
 
 

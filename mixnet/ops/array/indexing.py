@@ -38,7 +38,7 @@ def _(values, shape, *, axis, mode):
         _check_inside(values, axis % len(shape), shape[axis], least=0)
 
 
-@op("batch_take")
+@op("batch_take", booleans=False)
 def batch_take(a, indices):
     """One element of every row: ``out[i] = a[i, indices[i]]``.
 
@@ -123,6 +123,11 @@ def gather_nd(data, indices):
 
     Source: MXNet operator ``gather_nd``.
     """
+    if indices.ndim and indices.shape[0] > data.ndim:
+        raise ShapeError(
+            f"gather_nd: indices {indices.shape} name {indices.shape[0]} axes, data {data.shape} has "
+            f"{data.ndim}; give an index for each axis at most."
+        )
     return data[_places(indices, data.shape)]
 
 
@@ -294,7 +299,7 @@ embedding.infer_inputs(_weight_shape)
 sparse_embedding.infer_inputs(_weight_shape)
 
 
-@op("_contrib_index_copy")
+@op("_contrib_index_copy", booleans=False)
 def index_copy(old_tensor, index_vector, new_tensor):
     """The old tensor with the slices at ``index_vector`` replaced by those of the new one.
 
@@ -350,7 +355,7 @@ def index_array(data, *, axes: Shape | None = None):
     return jnp.stack(parts, -1)
 
 
-@op("fill_element_0index", differentiable=False)
+@op("fill_element_0index", booleans=False, differentiable=False)
 def fill_element_0index(lhs, mhs, rhs):
     """One element of every row replaced: ``lhs[i, rhs[i]] = mhs[i]``.
 
