@@ -50,11 +50,13 @@ def checked_turns(owner: str, value: Any) -> int:
     """How many turns a loop makes at most.
 
     Raises:
-        AttributeTypeError: it is no whole number.
+        AttributeTypeError: it is no whole number; a text is an AttributeKindError.
         AttributeValueError: it is below 1.
     """
     try:
         turns = value if isinstance(value, str) else int(value)
     except (TypeError, ValueError):
         turns = value
+    if isinstance(turns, str):
+        raise AttributeKindError(f"{owner}: max_iterations is a whole number, not {turns!r:.60}.")
     return checked_count(f"{owner}: max_iterations", turns)
