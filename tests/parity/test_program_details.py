@@ -225,3 +225,21 @@ def test_operators_of_nd_take_no_booleans(name: str) -> None:
         getattr(nd, name)(mask, mask)
     both = mx.np.array([True, False], dtype="bool")
     assert (both + both).asnumpy().tolist() == [True, False]
+
+
+@pytest.mark.parametrize(
+    ("count", "quantiles"), [(2, [1, 0, 1, 0]), (6, [3, 1, 4, 1]), (12, [6, 3, 8, 1])]
+)
+def test_the_nearest_of_two_that_are_as_near_is_the_upper_one(
+    numpy_rules: None, count: int, quantiles: list[float]
+) -> None:
+    """Values: MXNet 1.9.1."""
+    numbers = mx.np.arange(count)
+    wanted = mx.np.array([0.5, 0.25, 0.75, 0.1])
+    found = mx.np.quantile(numbers, wanted, interpolation="nearest")
+    assert found.asnumpy().tolist() == quantiles
+    rows = mx.np.stack([numbers, numbers + 1])
+    assert mx.np.percentile(rows, 50, axis=1, interpolation="nearest").asnumpy().tolist() == [
+        quantiles[0],
+        quantiles[0] + 1,
+    ]
