@@ -71,7 +71,10 @@ def _fits_together(
     if _at(function, shapes, places, {}, TRIAL) is not None:
         yield {}
         return
-    seen = sorted({extent for shape in shapes.values() for extent in shape if extent > 1} | {1})
+    known = {extent for shape in shapes.values() for extent in shape if extent > 0}
+    if not known:
+        return  # one alone would be a guess
+    seen = sorted(known | {1})
     choices = (
         dict(zip(chosen, extents, strict=True))
         for count in (1, 2)
