@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from mixnet.autograd.scope import RecordingScope
-from mixnet.base import GradientError
+from mixnet.base import AttributeTypeError, CheckError, GradientError
 from mixnet.graph.node import Entry, Node
 from mixnet.ops.operator import Operator
 from mixnet.runtime.value.state import state
@@ -18,9 +18,10 @@ class _FunctionOp(Operator):
 
     differentiable = True
 
-    def __init__(self, function: Function, outputs: Sequence[Any]):
+    def __init__(self, function: Function, num_inputs: int, outputs: Sequence[Any]):
         super().__init__()
         self.user_function = function
+        self.num_inputs = num_inputs
         self.name = type(function).__name__
         self.outputs = [(each._wrap, each.shape, each._zeros_like) for each in outputs]
 
@@ -51,10 +52,10 @@ class _FunctionBackward(Operator):
         with RecordingScope(False, None):
             found = self.forward.user_function.backward(*heads)
         found = list(found) if isinstance(found, (list, tuple)) else [found]
-        if len(found) <= max(wanted):
+        if len(found) != self.forward.num_inputs:
             raise GradientError(
                 f"{self.forward.name}.backward returned {len(found)} gradient(s), but forward took "
-                f"at least {max(wanted) + 1} input(s); return one gradient for each."
+                f"{self.forward.num_inputs} input(s); return one gradient for each."
             )
         return [found[i]._read() for i in wanted]
 
@@ -77,13 +78,19 @@ class Function:
     def __call__(self, *inputs: Any) -> Any:
         """Run forward; while recording, backward will call ``self.backward``."""
         if self._used:
-            raise GradientError(
+            raise CheckError(
                 f"Each {type(self).__name__} object can be called once; make a new one per call."
             )
         self._used = True
         with RecordingScope(False, None):
             found = self.forward(*inputs)
         outputs = list(found) if isinstance(found, (list, tuple)) else [found]
+        for each in outputs:
+            if not hasattr(each, "_read"):
+                raise AttributeTypeError(
+                    f"{type(self).__name__}.forward returned {each!r:.60}, which is no array; return "
+                    f"one array or several."
+                )
         values = tuple(each._read() for each in inputs)
         if state.recording and any(value.node is not None for value in values):
             # Outputs get values of their own: forward may have returned an input as it is.
@@ -92,7 +99,7 @@ class Function:
                 Entry(Node(None, name="constant")) if v.node is None else Entry(v.node, v.index)
                 for v in values
             )
-            op = _FunctionOp(self, outputs)
+            op = _FunctionOp(self, len(inputs), outputs)
             node = Node(op, (), (), entries, op.name, None, values)
             for i, each in enumerate(made):
                 value = each._read()

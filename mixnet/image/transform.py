@@ -22,6 +22,7 @@ from mixnet.base import (
 from mixnet.files.reading import content_of
 from mixnet.image import host
 from mixnet.image.host import Size, as_array, interpolation, on_host
+from mixnet.ndarray import _internal
 from mixnet.ndarray.create import array
 from mixnet.ndarray.invoke import invoke
 from mixnet.ndarray.ndarray import NDArray
@@ -159,7 +160,8 @@ def copyMakeBorder(
     import cv2
 
     def border(pixels: np.ndarray) -> np.ndarray:
-        given = tuple(values) if len(values) else (value,) * 4
+        channels = tuple(np.atleast_1d(values).tolist())
+        given = channels or (value,) * 4
         try:
             made = cv2.copyMakeBorder(pixels, top, bot, left, right, type, value=given)
         except cv2.error as error:
@@ -351,3 +353,12 @@ __all__ = [
     "imresize", "imrotate", "random_crop", "random_rotate", "random_size_crop", "resize_short",
     "scale_down",
 ]  # fmt: skip
+
+
+# The names of MXNet's operators behind these functions, which programs call in mx.nd._internal.
+for _name, _function in (
+    ("_cvimdecode", imdecode),
+    ("_cvimresize", imresize),
+    ("_cvcopyMakeBorder", copyMakeBorder),
+):
+    setattr(_internal, _name, _function)

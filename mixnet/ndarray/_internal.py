@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 from typing import Any
 
 from mixnet.base import AttributeValueError
@@ -57,4 +58,8 @@ _operator, __dir__ = below("_internal").hooks(globals())
 
 
 def __getattr__(name: str) -> Any:
+    if name.startswith("_cv"):
+        importlib.import_module("mixnet.image")  # lies above, and puts OpenCV's functions here
+        if name in globals():
+            return globals()[name]
     return _operator(name)

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from mixnet.base import AttributeTypeError, AttributeValueError, ShapeError
+from mixnet.base import AttributeValueError, NotAnArrayError, ShapeError
 from mixnet.context import as_context
 from mixnet.ndarray.create import zeros
 from mixnet.ndarray.invoke import invoke
@@ -37,7 +37,7 @@ def _flat(arrays: Any, what: str) -> tuple[list[Any], Any]:
     if isinstance(arrays, NDArray):
         return [arrays], None
     if not isinstance(arrays, (list, tuple)):
-        raise AttributeTypeError(
+        raise NotAnArrayError(
             f"{what} is an array or a list of arrays, not {arrays!r:.60}. mx.nd.array makes arrays."
         )
     leaves, shape = [], []

@@ -51,7 +51,8 @@ def functions(face: Face) -> _Functions:
 
     def randn(*shape: int, **kwargs: Any) -> Any:
         """Normal numbers of the shape given as arguments; see ``normal`` for the others."""
-        return normal(shape=shape or face.shape, **kwargs)
+        arrays = any(isinstance(kwargs.get(name), face.kind) for name in ("loc", "scale"))
+        return normal(shape=shape or (None if arrays else face.shape), **kwargs)
 
     def randint(**given: Any) -> Any:
         """Whole numbers in [low, high), int32 by default."""

@@ -19,6 +19,7 @@ from mixnet.runtime.record.record import record
 from mixnet.runtime.value.change import Change, change
 from mixnet.runtime.value.state import state
 from mixnet.runtime.value.value import Value
+from mixnet.util import is_np_array
 
 # What runs an operator when an input is sparse; mixnet.ndarray.sparse_rules puts it here.
 on_sparse: list[Callable[..., Any]] = []
@@ -150,9 +151,49 @@ def _context(given: Any) -> Context | None:
     return None if given is None or given == "" else as_context(given)
 
 
-def make_function(op: Op, name: str, array_class: type[NDArray] = NDArray) -> Callable[..., Any]:
-    """The function ``mx.nd.<name>`` of an operator."""
+def check_face(op: Op, arrays: Sequence[NDArray], numpys: bool) -> None:
+    """Refuse arrays of the other face: ``mx.nd`` and ``mx.np`` have different rules for one name.
+
+    Where ``npx.set_np()`` has made arrays of ``mx.np`` the ones that layers are given, functions of ``mx.nd`` take
+    them as well: layers are written once, with those functions. They still do not take both at once.
+
+    Args:
+        op: what is called.
+        arrays: its inputs.
+        numpys: whether it is called as a function of ``mx.np``.
+
+    Raises:
+        TypeError: an input is an array of ``mx.nd`` where ``mx.np`` is called, or the reverse.
+    """
+    if any(each._is_numpys is not numpys for each in arrays):
+        mixed = any(each._is_numpys is numpys for each in arrays)
+        if numpys or mixed or not is_np_array():
+            raise _other_face(op, numpys)
+
+
+def _other_face(op: Op, numpys: bool) -> NotAnArrayError:
+    if numpys:
+        wanted, other, way = "np", "nd", "as_np_ndarray()"
+    else:
+        wanted, other, way = "nd", "np", "as_nd_ndarray()"
+    return NotAnArrayError(
+        f"{op.title}: a function of mx.{wanted} takes arrays of mx.{wanted}, not of mx.{other}. "
+        f"array.{way} is the same array with the rules of mx.{wanted}."
+    )
+
+
+def make_function(
+    op: Op, name: str, array_class: type[NDArray] | None = NDArray
+) -> Callable[..., Any]:
+    """The function ``mx.nd.<name>`` of an operator.
+
+    Args:
+        op: the operator.
+        name: of the function.
+        array_class: what it takes and makes: arrays of ``mx.nd`` or of ``mx.np``; None for both.
+    """
     arrays_first = len(op.arrays)
+    made_class = array_class or NDArray
     order = tuple(op.attributes)
 
     def function(*args: Any, out: Any = None, **attributes: Any) -> Any:
@@ -186,7 +227,9 @@ def make_function(op: Op, name: str, array_class: type[NDArray] = NDArray) -> Ca
                     f"{op.name} got {len(args)} positional attributes; call it as {op.usage()}."
                 )
             attributes.update(zip(order, args, strict=False))
-        return invoke(op, arrays, attributes, out, array_class)
+        if array_class is not None:
+            check_face(op, arrays, array_class._is_numpys)
+        return invoke(op, arrays, attributes, out, made_class)
 
     function.__name__ = function.__qualname__ = name
     function.__module__ = "mixnet.ndarray"

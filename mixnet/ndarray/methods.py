@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from mixnet.base import AttributeTypeError, AttributeValueError, ShapeError, checked_shape
-from mixnet.ndarray.invoke import invoke, make_function
+from mixnet.ndarray.invoke import check_face, invoke, make_function
 from mixnet.ndarray.ndarray import NDArray
 from mixnet.ops.registry import OPERATORS, Op, find
 from mixnet.runtime.value.call import make_call
@@ -76,7 +76,8 @@ def operate(
     out: Any = None,
     called: str = "",
 ) -> Any:
-    """What the functions of ``mx.np`` call to compute."""
+    """What the functions of ``mx.np`` call to compute: they refuse arrays of ``mx.nd``."""
+    check_face(op, arrays, numpys=True)
     return invoke(op, arrays, attributes, out, cls)
 
 
@@ -148,7 +149,7 @@ def _to_dlpack(self: NDArray) -> Any:
 
 def _with_axes(op: Op, name: str) -> Any:
     """A method that takes MXNet's free arguments, with a signature that says which there are."""
-    function = make_function(op, name)
+    function = make_function(op, name, None)
 
     def method(self: NDArray, *args: Any, **kwargs: Any) -> Any:
         return function(self, *args, **kwargs)

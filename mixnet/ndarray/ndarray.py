@@ -89,6 +89,7 @@ class NDArray:
     __array_priority__ = 1000.0  # NumPy arrays leave mixed operators to us
     __hash__ = object.__hash__  # handles are compared by value, but hashed by identity
     _is_sparse = False
+    _is_numpys = False
 
     _link: Link | None
     _value: Value

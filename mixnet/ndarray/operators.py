@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from mixnet.base import NotAnArrayError
-from mixnet.ndarray.invoke import invoke
+from mixnet.ndarray.invoke import check_face, invoke
 from mixnet.ndarray.ndarray import NDArray
 from mixnet.ops.registry import Op, find
 from mixnet.runtime.record.precision import current as precision
@@ -41,6 +41,8 @@ class Binary:
 
     def arrays(self, left: NDArray, right: NDArray) -> Any:
         """Of two arrays."""
+        if left._is_numpys is not right._is_numpys:
+            check_face(self.broadcast, (left, right), self.broadcast.name.startswith("_np"))
         if left._is_sparse or right._is_sparse:
             return invoke(self.broadcast, (left, right), {})
         a, b = left._read(), right._read()
@@ -126,11 +128,15 @@ class Binary:
                     call = by_spec[a.spec] = find_call(scalar, form, (a.spec,), 1)
                 value = record_small(call, float(right), a, None)
             elif isinstance(right, NDArray):
+                if right._is_numpys is not left._is_numpys:
+                    return self.arrays(left, right)  # says what is wrong
                 a = left._value if left._link is None else left._read()
                 b = right._value if right._link is None else right._read()
                 specs = (a.spec, b.spec)
                 call = by_specs.get(specs)
                 if call is None:
+                    if a.spec.context is not b.spec.context:
+                        return self.arrays(left, right)
                     op = same if a.spec.shape == b.spec.shape else broadcast
                     if precision.rule is not None:
                         a, b = fitted(op, (), (a, b))

@@ -9,7 +9,6 @@ from typing import Any
 import numpy as onp
 
 from mixnet.base import AttributeTypeError, AttributeValueError, OptionError
-from mixnet.ndarray.ndarray import NDArray
 from mixnet.numpy import ndarray as arrays
 from mixnet.numpy.call import NUMBERS, call, is_array
 
@@ -137,7 +136,7 @@ def _binary(name: str, operation: Any, text: str, keywords: bool) -> Callable[..
     def function(x1: Any, x2: Any, out: Any = None, **kwargs: Any) -> Any:
         if kwargs:
             check_options(name, kwargs)
-        if out is None and isinstance(x1, NDArray):
+        if out is None and isinstance(x1, arrays.ndarray):
             return operation(x1, x2)
         if is_array(x1) and is_array(x2):
             return call(operation.broadcast.name, x1, x2, out=out)

@@ -10,7 +10,7 @@ import numpy as onp
 from mixnet.base import AttributeTypeError, AttributeValueError, OptionError
 from mixnet.context import Context, as_context
 from mixnet.dtype import as_dtype
-from mixnet.ndarray.invoke import invoke
+from mixnet.ndarray.invoke import check_face, invoke
 from mixnet.ndarray.ndarray import NDArray
 from mixnet.ndarray.operators import Binary
 from mixnet.numpy.call import set_default_face
@@ -37,6 +37,7 @@ class ndarray(NDArray):
 
     __slots__ = ()
     _holds_empty = True
+    _is_numpys = True
 
     # ---- how functions reach the operators ----------------------------------------------------
 
@@ -49,6 +50,7 @@ class ndarray(NDArray):
         out: Any = None,
         called: str = "",
     ) -> Any:
+        check_face(op, arrays, numpys=True)
         return invoke(op, arrays, attributes, out, cls)
 
     @classmethod

@@ -78,6 +78,7 @@ class Op(Operator):
             inputs follows from the other attributes.
         one_dtype: whether all arrays must have one dtype; otherwise the function says what it takes.
         floats: whether the first array must be of floating point numbers.
+        booleans: whether the first array may be of booleans.
         differentiable: False stops gradients, as for comparisons.
         passes_gradient: whether the gradient of its one array is that of its output in the array's
             dtype, whatever the two dtypes are, as for casts.
@@ -117,6 +118,7 @@ class Op(Operator):
         num_args: str | None = "num_args",
         one_dtype: bool = False,
         floats: bool = False,
+        booleans: bool = True,
         differentiable: bool = True,
         passes_gradient: bool = False,
         calls_python: bool = False,
@@ -144,6 +146,7 @@ class Op(Operator):
         self.num_args = num_args
         self.one_dtype = one_dtype
         self.floats = floats
+        self.booleans = booleans
         self.differentiable = differentiable
         self.passes_gradient = passes_gradient
         self.calls_python = calls_python
@@ -583,6 +586,11 @@ class Op(Operator):
             raise DTypeError(
                 f"{self.title}: {self.arrays[0]} is {arrays[0].dtype.name}; it must be of floating point "
                 f"numbers. Cast it with astype('float32')."
+            )
+        if not self.booleans and arrays[0].dtype == np.bool_:
+            raise DTypeError(
+                f"{self.title} takes numbers, not booleans; cast with astype(), or take mx.np, whose arrays "
+                f"compute with both."
             )
         if self.takes_key:
             keywords[STREAM if self.takes_stream else KEY] = key

@@ -19,6 +19,7 @@ from mixnet.ops.schema.stream import STREAM_SPEC
 from mixnet.ops.tracing.shape_free import common_shape, form_of
 from mixnet.ops.tracing.traced import MOST_TRACES, traced
 from mixnet.passes.infer_dtype import infer_node_dtypes
+from mixnet.passes.try_shapes import forward_from, input_of
 
 Shape = tuple[int, ...]
 _SAME_SHAPE = (
@@ -31,15 +32,15 @@ _SAME_SHAPE = (
     "_grad_add",
     "add_n",
 )
-_SAME_AS_INPUT = frozenset({
-    "Activation", "BlockGrad", "Cast", "Dropout", "LeakyReLU", "_copy", "amp_cast", "ones_like",
-    "relu", "sigmoid", "softsign", "tanh", "zeros_like",
-})  # fmt: skip
 # The first input and the first output have the same shape.
-_SAME_AS_FIRST = frozenset({"SoftmaxOutput", "LinearRegressionOutput", "LogisticRegressionOutput"})
+_SAME_AS_FIRST = frozenset({
+    "Activation", "BlockGrad", "Cast", "Dropout", "LeakyReLU", "LinearRegressionOutput",
+    "LogisticRegressionOutput", "SoftmaxOutput", "_copy", "_linalg_potrf", "_linalg_potri", "amp_cast",
+    "ones_like", "relu", "sigmoid", "softsign", "tanh", "zeros_like",
+})  # fmt: skip
+# Their attribute says the shape of the output.
+_SHAPED = frozenset({"Reshape", "scatter_nd"})
 _KEEPS_BATCH = frozenset({"Convolution", "FullyConnected"})
-# Two numbers that stand for an unknown extent; large and with common divisors, for strides.
-_TRIALS = (960, 1920)
 
 
 def is_known(shape: Any) -> bool:
@@ -161,6 +162,9 @@ class Inference:
         for name, entry in zip(names, node.inputs, strict=False):
             if name in found:
                 self._set(entry, tuple(found[name]), node)
+        shape = self._attribute(node)
+        if shape is not None:
+            self._set(Entry(node), shape, node)
         self._back(node)
         if isinstance(node.op, Op) and node.op.awaits_values(node.statics):
             self._values_awaited(node)
@@ -168,6 +172,13 @@ class Inference:
             self._forward(node)
         elif all(self.shapes.get(e) is not None for e in node.inputs):
             self._forward_open(node)
+
+    def _attribute(self, node: Node) -> Shape | None:
+        """The shape of the output where an attribute says it, whatever the inputs are."""
+        if node.op.name not in _SHAPED:
+            return None
+        shape = node.op.keywords(node.statics)["shape"]
+        return tuple(shape) if shape and min(shape) > 0 else None
 
     def _tried(
         self, shapes: dict[Any, Any], function: Callable[[dict[Any, Any]], Mapping[Any, Any]]
@@ -178,23 +189,13 @@ class Inference:
         """
         if all(map(self._is_known, shapes.values())):
             return dict(function(shapes))
-        found = []
-        for number in _TRIALS:
-            tried = {
-                k: tuple(e if e >= self._least else number for e in v) for k, v in shapes.items()
-            }
-            try:
-                found.append(function(tried))
-            except Exception:  # another extent is needed there: nothing is known
-                complete = {k: v for k, v in shapes.items() if self._is_known(v)}
-                return dict(function(complete)) if len(complete) < len(shapes) else {}
-        first, second = found
+        found = forward_from(function, shapes, self._least)
+        if found is None:  # nothing follows without the open ones
+            complete = {k: v for k, v in shapes.items() if self._is_known(v)}
+            return dict(function(complete)) if len(complete) < len(shapes) else {}
         return {
-            key: tuple(
-                a if a == b else self._unknown for a, b in zip(shape, second[key], strict=True)
-            )
-            for key, shape in first.items()
-            if len(shape) == len(second[key])
+            key: tuple(extent if extent >= 0 else self._unknown for extent in shape)
+            for key, shape in found.items()
         }
 
     def _back(self, node: Node) -> None:
@@ -202,7 +203,7 @@ class Inference:
         name = node.op.name
         if node.op.bodies is not None:
             self._into_bodies(node)
-        elif name.startswith(_SAME_SHAPE) or name in _SAME_AS_INPUT:
+        elif name.startswith(_SAME_SHAPE):
             self._same(node, [*node.inputs, Entry(node)])
         elif name in _SAME_AS_FIRST:
             self._same(node, [node.inputs[0], Entry(node)])
@@ -217,8 +218,54 @@ class Inference:
                 self._same(node, [entry, Entry(node, i)])
         elif name in _KEEPS_BATCH:
             self._batch(node)
+        elif name.startswith("_sample_"):
+            self._sampled(node)
         elif name == "_rnn_param_concat":
             self._recurrent_weights(node)
+        elif len(node.inputs) == 1 and not node.op.takes_key:
+            self._inverted(node)
+            if name == "Reshape":
+                self._counted(node)
+
+    def _inverted(self, node: Node) -> None:
+        """The one input of a node whose outputs are known better than it is."""
+        (entry,) = node.inputs
+        known = self.shapes.get(entry)
+        count = node.op.num_outputs(node.statics, 1)
+        wanted = [self.shapes.get(Entry(node, place)) for place in range(count)]
+        if self._is_known(known) or all(shape is None for shape in wanted):
+            return
+        shape = input_of(
+            lambda tried: [one for one, _ in self._outputs_at(node, [tried])],
+            known,
+            wanted,
+            self._least,
+        )
+        if shape is not None:
+            self._set(entry, tuple(max(extent, self._unknown) for extent in shape), node)
+
+    def _sampled(self, node: Node) -> None:
+        """Parameters of distributions have one shape, which that of the draws begins with."""
+        self._same(node, list(node.inputs))
+        out = self.shapes.get(Entry(node))
+        drawn = len(node.op.keywords(node.statics).get("shape") or ())
+        if out is not None and len(out) > drawn:
+            for entry in node.inputs:
+                self._set(entry, tuple(out[: len(out) - drawn]), node)
+
+    def _counted(self, node: Node) -> None:
+        """The one unknown extent of what is reshaped, from the number of elements."""
+        data: Any = self.shapes.get(node.inputs[0])
+        out: Any = self.shapes.get(Entry(node))
+        if not self._is_known(out) or data is None:
+            return
+        unknown = [axis for axis, extent in enumerate(data) if extent < self._least]
+        if len(unknown) == 1:
+            (axis,) = unknown
+            rest = math.prod(data[:axis]) * math.prod(data[axis + 1 :])
+            if rest and math.prod(out) % rest == 0:
+                shape = (*data[:axis], math.prod(out) // rest, *data[axis + 1 :])
+                self._set(node.inputs[0], shape, node)
 
     def _into_bodies(self, node: Node) -> None:
         """Shapes of what a loop or branch reads, from those of the inputs of its bodies."""
@@ -242,8 +289,32 @@ class Inference:
 
     def _batch(self, node: Node) -> None:
         data, out = self.shapes.get(node.inputs[0]), self.shapes.get(Entry(node))
-        if data and out and data[0] < self._least <= out[0]:
+        if not data or not out:
+            return
+        if data[0] < self._least <= out[0]:
             self._set(node.inputs[0], (out[0], *data[1:]), node)
+        if node.op.name == "Convolution" and len(data) == len(out):
+            self._window(node, data, out)
+
+    def _window(self, node: Node, data: Shape, out: Shape) -> None:
+        """Extents of the data of a convolution that goes by single steps: no others give those of its output."""
+        known = node.op.keywords(node.statics)
+        axes = len(data) - 2
+        if str(known["layout"] or "NC").upper()[:2] != "NC":
+            return
+        steps, gaps, pads = (
+            tuple(known[name] or (usual,) * axes)
+            for name, usual in (("stride", 1), ("dilate", 1), ("pad", 0))
+        )
+        extents = [
+            (size - 1) * gap + 1 - 2 * pad + extent - 1
+            if step == 1 and before < self._least <= extent
+            else before
+            for before, extent, size, step, gap, pad in zip(
+                data[2:], out[2:], known["kernel"], steps, gaps, pads, strict=True
+            )
+        ]
+        self._set(node.inputs[0], (*data[:2], *extents), node)
 
     def _recurrent_weights(self, node: Node) -> None:
         """Units of the data of a recurrent layer, from the size of its parameters in all.
@@ -256,6 +327,8 @@ class Inference:
         parts = [entry.node.inputs[0] if entry.node.inputs else entry for entry in node.inputs]
         shapes: list[Any] = [self.shapes.get(each) for each in parts]
         waiting = [each for each in shapes if each is not None and not self._is_known(each)]
+        if any(each is not None and len(each) != 2 for each in waiting):
+            return  # parameters of one axis, as they are joined
         if None in shapes or not waiting or any(rows < self._least for rows, _ in waiting):
             return
         rest = total[0] - sum(math.prod(each) for each in shapes if self._is_known(each))
@@ -369,14 +442,12 @@ class Inference:
 
     def _forward_open(self, node: Node) -> None:
         """Outputs where some extents of the inputs are unknown."""
-        usual = np.dtype(node.op.dtypes.usual)
-        dtypes = [self.dtypes.get(e) or self.default_dtype or usual for e in node.inputs]
-        key = [STREAM_SPEC] if node.op.takes_key else []
+        count = node.op.num_outputs(node.statics, len(node.inputs))
+        if all(self._is_known(self.shapes.get(Entry(node, i))) for i in range(count)):
+            return
 
         def outputs(shapes: dict[Any, Any]) -> dict[int, Any]:
-            given = [(shapes[i], dtype) for i, dtype in enumerate(dtypes)]
-            scalars = len(node.scalars) + node.op.takes_key
-            found = evaluate(node.op, node.statics, (*given, *key), scalars)
+            found = self._outputs_at(node, [shapes[i] for i in range(len(node.inputs))])
             return {i: shape for i, (shape, _) in enumerate(found)}
 
         try:
@@ -385,6 +456,15 @@ class Inference:
             return  # not without the open ones
         for i, shape in found.items():
             self._set(Entry(node, i), shape, node)
+
+    def _outputs_at(self, node: Node, shapes: list[Any]) -> list[tuple[Shape, np.dtype]]:
+        """Shapes and dtypes of a node's outputs if its inputs had these shapes."""
+        usual = np.dtype(node.op.dtypes.usual)
+        dtypes = [self.dtypes.get(e) or self.default_dtype or usual for e in node.inputs]
+        specs = [*zip(shapes, dtypes, strict=True)]
+        if node.op.takes_key:
+            specs.append(STREAM_SPEC)
+        return evaluate(node.op, node.statics, tuple(specs), len(node.scalars) + node.op.takes_key)
 
 
 _known: dict[Any, list[tuple[Shape, np.dtype]]] = {}

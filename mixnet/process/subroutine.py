@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from mixnet.base import AttributeTypeError, checked_count
+from mixnet.base import AttributeKindError, AttributeTypeError, checked_count
 
 
 def checked_function(owner: str, name: str, given: Any, example: str) -> Any:
@@ -34,11 +34,11 @@ def checked_pair(owner: str, name: str, given: Any, example: str) -> tuple[Any, 
         example: what it should end with.
 
     Raises:
-        AttributeTypeError: they are not two.
+        AttributeKindError: they are not two.
     """
     if not isinstance(given, (list, tuple)) or len(given) != 2:
         what = f"{len(given)} things" if isinstance(given, (list, tuple)) else _kind(given)
-        raise AttributeTypeError(f"{owner}: {name} returned {what}; let it {example}.")
+        raise AttributeKindError(f"{owner}: {name} returned {what}; let it {example}.")
     return given[0], given[1]
 
 
@@ -50,11 +50,13 @@ def checked_turns(owner: str, value: Any) -> int:
     """How many turns a loop makes at most.
 
     Raises:
-        AttributeTypeError: it is no whole number.
+        AttributeTypeError: it is no whole number; a text is an AttributeKindError.
         AttributeValueError: it is below 1.
     """
     try:
         turns = value if isinstance(value, str) else int(value)
     except (TypeError, ValueError):
         turns = value
+    if isinstance(turns, str):
+        raise AttributeKindError(f"{owner}: max_iterations is a whole number, not {turns!r:.60}.")
     return checked_count(f"{owner}: max_iterations", turns)

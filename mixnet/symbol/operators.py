@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import inspect
+import math
+import operator
 from collections.abc import Callable
+from numbers import Number
 from typing import Any
 
 from mixnet.base import AttributeTypeError, AttributeValueError, NotImplementedForSymbol
@@ -61,7 +64,11 @@ def _number(value: Any) -> Any:
 
 
 def _either(
-    two: str, right: str, left: str, names: tuple[str, str] = ("left", "right")
+    two: str,
+    right: str,
+    left: str,
+    numbers: Callable[[Any, Any], Any],
+    names: tuple[str, str] = ("left", "right"),
 ) -> Callable[..., Any]:
     def function(*args: Any, **kwargs: Any) -> Any:
         given = {**dict(zip(names, args, strict=False)), **kwargs}
@@ -72,7 +79,11 @@ def _either(
             return apply(right, lhs, scalar=_number(rhs))
         if isinstance(rhs, Symbol):
             return apply(left, rhs, scalar=_number(lhs))
-        raise AttributeTypeError("take a Symbol on one side at least.")
+        if isinstance(lhs, Number) and isinstance(rhs, Number):
+            return numbers(lhs, rhs)
+        raise AttributeTypeError(
+            f"Give symbols or numbers, not {type(lhs).__name__} and {type(rhs).__name__}."
+        )
 
     function.__doc__ = f"``{two}`` of symbols or numbers in either place."
     kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
@@ -82,10 +93,10 @@ def _either(
     return function
 
 
-maximum = _either("_Maximum", "_MaximumScalar", "_MaximumScalar")
-minimum = _either("_Minimum", "_MinimumScalar", "_MinimumScalar")
-pow = power = _either("_Power", "_PowerScalar", "_RPowerScalar", ("base", "exp"))
-hypot = _either("_Hypot", "_HypotScalar", "_HypotScalar")
+maximum = _either("_Maximum", "_MaximumScalar", "_MaximumScalar", max)
+minimum = _either("_Minimum", "_MinimumScalar", "_MinimumScalar", min)
+pow = power = _either("_Power", "_PowerScalar", "_RPowerScalar", operator.pow, ("base", "exp"))
+hypot = _either("_Hypot", "_HypotScalar", "_HypotScalar", math.hypot)
 
 
 def _reshape(self: Symbol, *shape: Any, **kwargs: Any) -> Symbol:

@@ -598,7 +598,7 @@ def compose(
     statics, scalars = op.bind(own)
     name = current_names().get(name, called.lower())
     for key in attr or {}:
-        if not _is_user(key):
+        if op.attributes and not _is_user(key):
             raise AttributeTypeError(
                 f"{op.name}: attribute {key!r} of the user must be named as '__{key}__', so that it "
                 f"is not taken for one of the operator's."

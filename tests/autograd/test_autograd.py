@@ -400,3 +400,38 @@ def test_what_is_assigned_while_recording_passes_its_gradient() -> None:
         y = w * 2 + b * 3
     y.backward()
     assert w.grad.asnumpy().tolist() == [17.0, 17.0]  # MXNet 1.9.1
+
+
+class _Counted(mx.autograd.Function):
+    """Twice its input, with as many gradients as asked for."""
+
+    def __init__(self, gradients: int, output: object = None):
+        super().__init__()
+        self.gradients, self.output = gradients, output
+
+    def forward(self, data):
+        return data * 2 if self.output is None else self.output
+
+    def backward(self, head):
+        return (head * 2,) * self.gradients
+
+
+def test_a_function_returns_as_many_gradients_as_it_has_inputs() -> None:
+    data = mx.nd.array([1.0, 2.0])
+    data.attach_grad()
+    with mx.autograd.record():
+        one, two = _Counted(1)(data), _Counted(2)(data)
+    one.backward()
+    np.testing.assert_array_equal(data.grad.asnumpy(), [2, 2])
+    with pytest.raises(mx.MXNetError, match=r"returned 2 gradient\(s\), but forward took 1"):
+        two.backward()
+
+
+def test_a_function_is_called_once_and_returns_arrays() -> None:
+    data = mx.nd.array([1.0])
+    function = _Counted(1)
+    function(data)
+    with pytest.raises(AssertionError, match="can be called once"):
+        function(data)
+    with pytest.raises(TypeError, match="forward returned 3, which is no array"):
+        _Counted(1, output=3)(data)

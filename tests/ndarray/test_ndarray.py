@@ -59,8 +59,42 @@ def test_contexts() -> None:
     b = a.as_in_context(mx.cpu(0))
     assert b.context == mx.cpu(0) and a.as_in_context(mx.cpu(1)) is a
     np.testing.assert_array_equal((b + 1).asnumpy(), 2)
-    with pytest.raises(mx.MXNetError, match=r"different devices: cpu\(1\), cpu\(0\)"):
-        a + b
+
+
+def test_arrays_of_several_cpus_are_computed_on_the_first_ones() -> None:
+    near, far = nd.array([1, 2]), nd.array([3, 4], ctx=mx.cpu(1))
+    far.attach_grad()
+    with mx.autograd.record():
+        product = (near + far) * far
+    product.backward()
+    assert product.context == mx.cpu(0) and far.grad.context == mx.cpu(1)
+    np.testing.assert_array_equal(product.asnumpy(), [12, 24])
+    np.testing.assert_array_equal(far.grad.asnumpy(), [7, 10])  # near + 2 * far
+    far -= near
+    assert far.context == mx.cpu(1)
+    np.testing.assert_array_equal(far.asnumpy(), [2, 2])
+    np.testing.assert_array_equal(nd.dot(near, far).asnumpy(), [6])
+
+
+def test_arrays_of_the_other_face_are_refused() -> None:
+    classic, numpys = nd.ones((2,)), mx.np.ones((2,))
+    for call in (
+        lambda: mx.np.exp(classic),
+        lambda: mx.np.add(classic, classic),
+        lambda: mx.np.add(numpys, classic),
+        lambda: mx.np.concatenate([numpys, classic]),
+        lambda: mx.npx.relu(classic),
+        lambda: numpys + classic,
+        lambda: numpys == classic,
+    ):
+        with pytest.raises(TypeError, match=r"takes arrays of mx\.np, .* array\.as_np_ndarray\(\)"):
+            call()
+    for call in (lambda: nd.exp(numpys), lambda: nd.dot(classic, numpys), lambda: classic + numpys):
+        with pytest.raises(TypeError, match=r"takes arrays of mx\.nd, .* array\.as_nd_ndarray\(\)"):
+            call()
+    with pytest.raises(TypeError, match=r"takes arrays of mx\.nd"):
+        classic += numpys
+    np.testing.assert_array_equal((classic.as_np_ndarray() + numpys).asnumpy(), 2)
 
 
 @pytest.mark.skipif(mx.num_gpus() > 0, reason="this machine has a GPU, so mx.gpu(0) exists")

@@ -251,3 +251,34 @@ def test_slices_that_are_one_piece_of_the_storage() -> None:
     for key in product(cuts, cuts):
         cut = place[key].ravel()
         assert one_piece(key, (3, 3)) == bool((onp.diff(cut) == 1).all()), key
+
+
+@pytest.mark.parametrize("bidirectional", [False, True])
+def test_a_layer_as_a_stack_of_cells_with_its_parameters(bidirectional: bool) -> None:
+    layer = gluon.rnn.LSTM(3, 2, bidirectional=bidirectional, dropout=0.5, prefix="n_")
+    stack = layer._unfuse()
+    names = ["LSTMCell", "DropoutCell", "LSTMCell"]
+    if bidirectional:
+        names = ["BidirectionalCell", "DropoutCell", "BidirectionalCell"]
+    assert [type(stack[place]).__name__ for place in range(len(stack))] == names
+    assert list(stack.collect_params()) == list(layer.collect_params())
+    layer.initialize(mx.init.Uniform(1))
+    data = nd.random.normal(shape=(5, 2, 4))
+    whole = layer(data)
+    steps, _ = stack.unroll(5, data, layout="TNC", merge_outputs=True)
+    onp.testing.assert_allclose(steps.asnumpy(), whole.asnumpy(), rtol=1e-5, atol=1e-6)
+
+
+def test_a_layer_that_projects_is_no_stack_of_cells() -> None:
+    with pytest.raises(mx.MXNetError, match="cells have neither projection_size nor"):
+        gluon.rnn.LSTM(3, projection_size=2)._unfuse()
+
+
+def test_functions_of_opencv_under_their_operators_names() -> None:
+    """Values: MXNet 1.9.1."""
+    image = nd.arange(24).reshape((2, 4, 3)).astype("uint8")
+    smaller = nd._internal._cvimresize(image, 2, 4, 1)
+    assert smaller[:, :, 0].asnumpy().tolist() == [[1, 7], [4, 10], [10, 16], [13, 19]]
+    framed = nd._internal._cvcopyMakeBorder(image, 1, 0, 0, 1, type=0, values=7.0)
+    assert framed[0, :2].asnumpy().tolist() == [[7, 0, 0], [7, 0, 0]]
+    assert nd._internal._cvimdecode is mx.image.imdecode

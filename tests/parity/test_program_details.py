@@ -177,3 +177,69 @@ def test_errors_of_the_profiler() -> None:
     for wrong in ({"format": "xml"}, {"sort_by": "name"}):
         with pytest.raises(AssertionError, match="expected one of"):
             mx.profiler.dumps(**wrong)
+
+
+def test_functions_of_symbols_take_two_numbers() -> None:
+    sym = mx.sym
+    numbers = [sym.pow(2, 3), sym.maximum(2, 3), sym.minimum(2, 3), sym.hypot(3, 4)]
+    assert numbers == [8, 3, 2, 5]
+    with pytest.raises(TypeError, match="Give symbols or numbers, not str and int"):
+        sym.pow("a", 3)
+
+
+def test_any_attribute_of_the_user_goes_with_an_operator_that_has_none() -> None:
+    assert mx.sym.exp(mx.sym.var("x"), name="e", attr={"a": "b"}).attr_dict() == {"e": {"a": "b"}}
+    with pytest.raises(mx.MXNetError, match="must be named as '__a__'"):
+        mx.sym.FullyConnected(mx.sym.var("x"), num_hidden=2, attr={"a": "b"})
+
+
+def test_loops_say_what_is_no_array_as_an_assertion() -> None:
+    data, state = nd.ones((2, 2)), nd.ones(2)
+    for run in (
+        lambda: nd.contrib.foreach(lambda d, s: (d, s), 3, state),
+        lambda: nd.contrib.foreach(lambda d, s: (d, s), data, 3),
+        lambda: nd.contrib.foreach(lambda d, s: (3, s), data, state),
+    ):
+        with pytest.raises(AssertionError, match="is an array or a list of arrays, not 3"):
+            run()
+    with pytest.raises(ValueError, match="func returned a"):
+        nd.contrib.while_loop(lambda i: i < 3, lambda i: i, (state[:1],), max_iterations=2)
+
+
+def test_randn_has_the_shape_of_its_parameters() -> None:
+    random = nd.random
+    assert random.randn(loc=nd.zeros(2), scale=nd.ones(2)).shape == (2,)
+    assert random.randn(3, loc=nd.zeros(2), scale=nd.ones(2)).shape == (2, 3)
+    assert random.randn(2, 3, loc=1.0).shape == (2, 3)
+
+
+def test_gather_nd_has_an_index_for_each_axis_at_most() -> None:
+    with pytest.raises(mx.MXNetError, match="give an index for each axis at most"):
+        nd.gather_nd(nd.ones((2, 3)), nd.ones((3, 1)))
+
+
+@pytest.mark.parametrize("name", ["elemwise_add", "broadcast_equal", "broadcast_maximum"])
+def test_operators_of_nd_take_no_booleans(name: str) -> None:
+    mask = nd.array([1, 0], dtype="bool")
+    with pytest.raises(TypeError, match=r"takes numbers, not booleans; cast with astype\(\)"):
+        getattr(nd, name)(mask, mask)
+    both = mx.np.array([True, False], dtype="bool")
+    assert (both + both).asnumpy().tolist() == [True, False]
+
+
+@pytest.mark.parametrize(
+    ("count", "quantiles"), [(2, [1, 0, 1, 0]), (6, [3, 1, 4, 1]), (12, [6, 3, 8, 1])]
+)
+def test_the_nearest_of_two_that_are_as_near_is_the_upper_one(
+    numpy_rules: None, count: int, quantiles: list[float]
+) -> None:
+    """Values: MXNet 1.9.1."""
+    numbers = mx.np.arange(count)
+    wanted = mx.np.array([0.5, 0.25, 0.75, 0.1])
+    found = mx.np.quantile(numbers, wanted, interpolation="nearest")
+    assert found.asnumpy().tolist() == quantiles
+    rows = mx.np.stack([numbers, numbers + 1])
+    assert mx.np.percentile(rows, 50, axis=1, interpolation="nearest").asnumpy().tolist() == [
+        quantiles[0],
+        quantiles[0] + 1,
+    ]

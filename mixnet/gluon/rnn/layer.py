@@ -16,6 +16,9 @@ from mixnet.base import (
 )
 from mixnet.gluon.block import HybridBlock
 from mixnet.gluon.parameter import Parameter
+from mixnet.gluon.rnn.cell import GRUCell, HybridRecurrentCell, LSTMCell, RNNCell
+from mixnet.gluon.rnn.container import BidirectionalCell, HybridSequentialRNNCell
+from mixnet.gluon.rnn.modifier import DropoutCell
 from mixnet.gluon.rnn.sequence import TENSORS
 from mixnet.ndarray.ndarray import NDArray
 from mixnet.ops.nn.recurrent import GATES
@@ -110,6 +113,38 @@ class _RNNLayer(HybridBlock):
                         dtype=dtype,
                     )
                     setattr(self, name, parameter)
+
+    def _unfuse(self) -> HybridSequentialRNNCell:
+        """A stack of cells with the parameters of this layer, which a program may unroll step by step.
+
+        Raises:
+            MXNetError: the layer projects or clips its states, which cells do not.
+        """
+        if self._projection_size or any(each not in (None, False) for each in self._clip.values()):
+            raise CheckError(
+                f"{self.name}: cells have neither projection_size nor lstm_state_clip; "
+                f"make the layer without them."
+            )
+        stack = HybridSequentialRNNCell(prefix=self.prefix, params=self.params)
+        units = self._input_size
+        with stack.name_scope():
+            for layer in range(self._num_layers):
+                cells = [self._cell(f"{side}{layer}_", units) for side in "lr"[: self._dir]]
+                stack.add(BidirectionalCell(cells[0], cells[1]) if self._dir == 2 else cells[0])
+                if self._dropout > 0 and layer < self._num_layers - 1:
+                    stack.add(DropoutCell(self._dropout))
+                units = self._hidden_size * self._dir
+        return stack
+
+    def _cell(self, prefix: str, units: int) -> HybridRecurrentCell:
+        """One of the cells that this layer runs in one operator."""
+        options: dict[str, Any] = {"input_size": units, "prefix": prefix}
+        if self._mode == "lstm":
+            return LSTMCell(self._hidden_size, **options)
+        if self._mode == "gru":
+            return GRUCell(self._hidden_size, **options)
+        activation = self._mode.removeprefix("rnn_")
+        return RNNCell(self._hidden_size, activation=activation, **options)
 
     def __repr__(self) -> str:
         units = self._reg_params["l0_i2h_weight"].shape[1]

@@ -39,7 +39,7 @@ def _(values, shape, *, axis, mode):
         _check_inside(values, axis % len(shape), shape[axis], least=0)
 
 
-@op("batch_take", dtypes=Dtypes(own={"indices": "int32"}))
+@op("batch_take", booleans=False, dtypes=Dtypes(own={"indices": "int32"}))
 def batch_take(a, indices):
     """One element of every row: ``out[i] = a[i, indices[i]]``.
 
@@ -81,6 +81,14 @@ def pick(
     out = jnp.take_along_axis(data, chosen, axis)
     out = out if keepdims else jnp.squeeze(out, axis)
     return out.reshape((1,)) if out.ndim == 0 else out
+
+
+@pick.infer_inputs
+def _(data, index, *, axis):
+    if index is not None or axis is None:
+        return {}
+    axis = axis % len(data)
+    return {"index": data[:axis] + data[axis + 1 :]}
 
 
 @pick.set_gradient
@@ -127,6 +135,11 @@ def gather_nd(data, indices):
 
     Source: MXNet operator ``gather_nd``.
     """
+    if indices.ndim and indices.shape[0] > data.ndim:
+        raise ShapeError(
+            f"gather_nd: indices {indices.shape} name {indices.shape[0]} axes, data {data.shape} has "
+            f"{data.ndim}; give an index for each axis at most."
+        )
     return data[_places(indices, data.shape)]
 
 
@@ -298,7 +311,7 @@ embedding.infer_inputs(_weight_shape)
 sparse_embedding.infer_inputs(_weight_shape)
 
 
-@op("_contrib_index_copy")
+@op("_contrib_index_copy", booleans=False)
 def index_copy(old_tensor, index_vector, new_tensor):
     """The old tensor with the slices at ``index_vector`` replaced by those of the new one.
 
@@ -354,7 +367,7 @@ def index_array(data, *, axes: Shape | None = None):
     return jnp.stack(parts, -1)
 
 
-@op("fill_element_0index", differentiable=False)
+@op("fill_element_0index", booleans=False, differentiable=False)
 def fill_element_0index(lhs, mhs, rhs):
     """One element of every row replaced: ``lhs[i, rhs[i]] = mhs[i]``.
 

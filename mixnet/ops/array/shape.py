@@ -193,7 +193,7 @@ def flatten(data):
     return data.reshape(data.shape[0], math.prod(data.shape[1:]))  # -1 fails without elements
 
 
-@op("transpose", flops=0)
+@op("transpose", booleans=False, flops=0)
 def transpose(data, *, axes: Axes = ()):
     """Axes in another order, reversed by default.
 
@@ -234,7 +234,7 @@ def squeeze(data, *, axis: Axes | None = None):
     return out.reshape((1,)) if out.ndim == 0 else out
 
 
-@op("Concat", one_dtype=True, aliases=["concat"], flops=0)
+@op("Concat", booleans=False, one_dtype=True, aliases=["concat"], flops=0)
 def concat(*data, dim: Axis = 1):
     """Arrays joined along axis ``dim``.
 
@@ -274,7 +274,14 @@ def _parts(num_outputs: int) -> int:
     return num_outputs
 
 
-@op("SliceChannel", aliases=["split"], outputs=_parts, output_names=("output0",), flops=0)
+@op(
+    "SliceChannel",
+    booleans=False,
+    aliases=["split"],
+    outputs=_parts,
+    output_names=("output0",),
+    flops=0,
+)
 def split(data, *, num_outputs: Positive, axis: Axis = 1, squeeze_axis: bool = False):
     """The array cut into ``num_outputs`` equal parts along ``axis``.
 
@@ -396,7 +403,7 @@ def identity_with_attr_like_rhs(lhs, rhs):
     return lhs
 
 
-@op("slice_axis", method=True, flops=0)
+@op("slice_axis", booleans=False, method=True, flops=0)
 def slice_axis(data, *, axis: Axis, begin: int, end: int | None):
     """``begin`` to ``end`` of one axis; None is its end.
 
@@ -413,7 +420,7 @@ def slice_axis(data, *, axis: Axis, begin: int, end: int | None):
     return jax.lax.slice_in_dim(data, first, last, axis=axis)
 
 
-@op("slice_like", method=True, flops=0)
+@op("slice_like", booleans=False, method=True, flops=0)
 def slice_like(data, shape_like, *, axes: Axes = ()):
     """The first elements along ``axes`` (all by default), as many as ``shape_like`` has.
 
@@ -425,7 +432,7 @@ def slice_like(data, shape_like, *, axes: Axes = ()):
     return data[tuple(key)]
 
 
-@op("reverse", aliases=["flip"], method=True, flops=0)
+@op("reverse", booleans=False, aliases=["flip"], method=True, flops=0)
 def flip(data, *, axis: Axes):
     """Elements in opposite order along ``axis``.
 
@@ -491,7 +498,7 @@ def _image(data: Any, name: str) -> tuple[int, int, int, int]:
     return data.shape
 
 
-@op("depth_to_space", method=True, flops=0)
+@op("depth_to_space", booleans=False, method=True, flops=0)
 def depth_to_space(data, *, block_size: Positive):
     """Blocks of channels moved to blocks of height and width.
 
@@ -507,7 +514,7 @@ def depth_to_space(data, *, block_size: Positive):
     return moved.reshape(n, c // (b * b), h * b, w * b)
 
 
-@op("space_to_depth", method=True, flops=0)
+@op("space_to_depth", booleans=False, method=True, flops=0)
 def space_to_depth(data, *, block_size: Positive):
     """Blocks of height and width moved to channels.
 
@@ -542,7 +549,7 @@ def size_array(data):
     return jnp.asarray([data.size], jnp.int64)
 
 
-@op("diag", method=True, flops=0)
+@op("diag", booleans=False, method=True, flops=0)
 def diag(data, *, k: int = 0, axis1: int = 0, axis2: int = 1):
     """Diagonal ``k`` of the matrices along two axes, or the matrix of a vector's diagonal.
 

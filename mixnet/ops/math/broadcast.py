@@ -6,7 +6,7 @@ from typing import Any
 
 import jax.numpy as jnp
 
-from mixnet.base import ShapeError
+from mixnet.base import DTypeError, ShapeError
 from mixnet.ops.math.elementwise import BINARY, check_same_kind
 from mixnet.ops.registry import Op, op
 from mixnet.ops.schema.attributes import Axes, Extents, Shape
@@ -28,7 +28,9 @@ def _declare(key: str) -> Op:
         f"{text} Of two arrays; axes of extent one are repeated.\n\nSource: MXNet operator "
         f"``{name}``."
     )
-    return op(name, aliases=_ALIASES.get(key, []), differentiable=grad)(broadcasting)
+    return op(name, booleans=False, aliases=_ALIASES.get(key, []), differentiable=grad)(
+        broadcasting
+    )
 
 
 def check_broadcast(name: str, left: tuple[int, ...], right: tuple[int, ...]) -> None:
@@ -65,7 +67,7 @@ def broadcast_to(data, *, shape: Extents = ()):
     return _repeat("broadcast_to", data, wanted)
 
 
-@op("broadcast_axis", aliases=["broadcast_axes"], method=True, flops=0)
+@op("broadcast_axis", booleans=False, aliases=["broadcast_axes"], method=True, flops=0)
 def broadcast_axis(data, *, axis: Axes = (), size: Extents = ()):
     """Each ``axis``, of extent one, repeated ``size`` times.
 
@@ -117,6 +119,10 @@ def where(condition, x, y):
     if x.shape != y.shape:
         raise ShapeError(f"where: x is {x.shape}, y is {y.shape}; both must have one shape.")
     check_same_kind("where", x, y)
+    if x.dtype == jnp.bool_:
+        raise DTypeError(
+            "where: x and y are booleans; cast them with astype(), or take mx.np.where."
+        )
     if condition.shape != x.shape:
         if condition.ndim != 1 or condition.shape[0] != x.shape[0]:
             raise ShapeError(

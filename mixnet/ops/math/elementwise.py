@@ -217,7 +217,7 @@ def _declare_same(names: tuple[str, ...], function: Function, text: str, grad: b
     elementwise.__doc__ = (
         f"{text} Of two arrays of one shape and dtype.\n\nSource: MXNet operator ``{name}``."
     )
-    return op(name, aliases=names[1:], differentiable=grad)(elementwise)
+    return op(name, booleans=False, aliases=names[1:], differentiable=grad)(elementwise)
 
 
 def in_dtype_of(data: Any, number: Any) -> Any:
@@ -265,13 +265,13 @@ def power_scalar(data, *, scalar: float = 1.0, is_int: bool = True):
     return jnp.power(data, jnp.asarray(scalar, data.dtype))
 
 
-@op("_grad_add", one_dtype=True)
+@op("_grad_add", booleans=False, one_dtype=True)
 def grad_add(lhs, rhs):
     """Sum of two gradients."""
     return lhs + rhs
 
 
-@op("add_n", one_dtype=True, aliases=["ElementWiseSum"])
+@op("add_n", booleans=False, one_dtype=True, aliases=["ElementWiseSum"])
 def add_n(*args):
     """Sum of all arrays, which have one shape.
 
@@ -542,7 +542,7 @@ def hard_sigmoid(data, *, alpha: float = 0.2, beta: float = 0.5):
     return jnp.where((line > 0) & (line < 1), line, outside).astype(data.dtype)
 
 
-@op("_contrib_quadratic")
+@op("_contrib_quadratic", booleans=False)
 def quadratic(data, *, a: Scalar = 0.0, b: Scalar = 0.0, c: Scalar = 0.0):
     """``a x² + b x + c``; whole numbers are cut towards zero.
 

@@ -159,14 +159,14 @@ def _declare_position(name: str, function: Callable[..., Any], text: str) -> Op:
         return found.astype(data.dtype)
 
     position.__doc__ = f"{text}\n\nReturns:\n    dtype of ``data``.\n\nSource: MXNet ``{name}``."
-    return op(name, method=True, differentiable=False, flops=1)(position)
+    return op(name, booleans=False, method=True, differentiable=False, flops=1)(position)
 
 
 _declare_position("argmax", jnp.argmax, "Position of the largest element along ``axis``.")
 _declare_position("argmin", jnp.argmin, "Position of the smallest element along ``axis``.")
 
 
-@op("argmax_channel", method=True, differentiable=False)
+@op("argmax_channel", booleans=False, method=True, differentiable=False)
 def argmax_channel(data):
     """Position of the largest element of every row.
 

@@ -284,10 +284,19 @@ def percentile(
     wanted = jnp.asarray(q_scalar if q is None else q)
     numbers = a if a.dtype == jnp.float64 else a.astype(jnp.float32)
     axes = numpy_axes("percentile", a.ndim, axis)
-    found = jnp.percentile(
-        numbers, wanted.astype(numbers.dtype), axes, method=interpolation, keepdims=keepdims
-    )
-    return found.astype(numbers.dtype)
+    wanted = wanted.astype(numbers.dtype)
+
+    def by(method: str) -> Any:
+        return jnp.percentile(numbers, wanted, axes, method=method, keepdims=keepdims)
+
+    if interpolation != "nearest":
+        return by(interpolation).astype(numbers.dtype)
+    # Half way between two elements MXNet takes the upper one.
+    lower, higher = by("lower"), by("higher")
+    place = wanted / 100 * (math.prod(a.shape[each] for each in axes) - 1)
+    upper = place - jnp.floor(place) >= 0.5
+    upper = upper.reshape(*upper.shape, *[1] * (lower.ndim - upper.ndim))
+    return jnp.where(upper, higher, lower).astype(numbers.dtype)
 
 
 @op("_npi_diff")

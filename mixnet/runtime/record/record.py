@@ -19,7 +19,7 @@ from mixnet.graph.node import Entry, Node
 from mixnet.runtime.devices.in_flight import in_flight
 from mixnet.runtime.devices.meeting import is_over_others, meet_on_tape
 from mixnet.runtime.record.segment import Segment
-from mixnet.runtime.value.call import make_call
+from mixnet.runtime.value.call import is_on_several_cpus, make_call
 from mixnet.runtime.value.state import pending_segments, state
 from mixnet.runtime.value.value import Value, check_pending
 
@@ -55,6 +55,9 @@ def record(
     specs = tuple([value.spec for value in values])
     call = op.calls.get((statics, specs, context))
     if call is None:
+        if trace is None and is_on_several_cpus(specs):
+            together = [_brought(value, specs[0].context.compute) for value in values]
+            return record(op, statics, scalars, tuple(together), context)
         call = make_call(op, statics, specs, len(scalars), context)
     if trace is not None:
         return trace.record(call, scalars, values)
@@ -103,6 +106,13 @@ def record(
     elif end >= _limit or here.bulk:
         _after(segment, end, here)
     return outputs
+
+
+def _brought(value: Value, context: Context) -> Value:
+    """A value on another CPU context, where it is read as if it were there."""
+    from mixnet.runtime.record.copy import copy_across  # it stands on this module
+
+    return value if value.spec.context.compute is context else copy_across(value, context)
 
 
 def _over_devices(call: Any, scalars: tuple[float, ...], values: tuple[Value, ...]) -> list[Value]:

@@ -95,6 +95,12 @@ def make_call(
     return call
 
 
+def is_on_several_cpus(specs: tuple[Spec, ...]) -> bool:
+    """Whether inputs are on different contexts, all of them CPUs: one memory to a program of MXNet."""
+    contexts = {spec.context.compute for spec in specs}
+    return len(contexts) > 1 and all(each.device_type == "cpu" for each in contexts)
+
+
 def explained(op: Operator, statics: Any, specs: tuple[Spec, ...], error: Exception) -> Exception:
     """An error in the caller's words for one that was raised while shapes were evaluated.
 

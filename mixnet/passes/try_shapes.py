@@ -1,0 +1,210 @@
+"""What follows from shapes that are partly known, found by trying numbers for what is not.
+
+An operator is asked for its outputs at several extents. An extent that is the same for all of them does not depend
+on what is unknown; and one that doubles with an extent of the input says which that was. So
+operators go forward and back from open shapes without rules of their own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from fractions import Fraction
+from itertools import combinations, islice, product
+from typing import Any
+
+Shape = tuple[int, ...]
+Outputs = Callable[[Shape], Sequence[Shape]]
+Place = tuple[Any, int]
+
+# Stands for an unknown extent; large and with many divisors, for strides. Its double is tried too.
+TRIAL = 960
+_MOST_TRIED = 48  # choices of extents that are looked through for one that fits
+
+
+def forward_from(
+    function: Callable[[dict[Any, Shape]], Mapping[Any, Shape]],
+    shapes: Mapping[Any, Shape],
+    least: int,
+) -> dict[Any, Shape] | None:
+    """Shapes that follow from partly known ones, with -1 for an extent that depends on unknown ones.
+
+    Args:
+        function: shapes that follow from complete ones; raises where they do not fit together.
+        shapes: by a key; extents below ``least`` are unknown.
+        least: the least extent that is known.
+
+    Returns:
+        None if no numbers were found that fit.
+    """
+    places = [
+        (key, axis)
+        for key, shape in shapes.items()
+        for axis, extent in enumerate(shape)
+        if extent < least
+    ]
+    results = [
+        result
+        for fixed in _fits_together(function, shapes, places)
+        for number in (TRIAL, 2 * TRIAL, 1)
+        if (result := _at(function, shapes, places, fixed, number)) is not None
+    ]
+    return _common(results) if results else None
+
+
+def _at(
+    function: Any, shapes: Any, places: list[Place], fixed: Mapping[Place, int], number: int
+) -> Any:
+    """What follows with some extents ``fixed`` and the ``number`` for the others; None if nothing."""
+    tried = {key: list(shape) for key, shape in shapes.items()}
+    for key, axis in places:
+        tried[key][axis] = fixed.get((key, axis), number)
+    try:
+        return function({key: tuple(shape) for key, shape in tried.items()})
+    except Exception:  # for whatever reason the operator does not take them
+        return None
+
+
+def _fits_together(
+    function: Any, shapes: Any, places: list[Place]
+) -> Iterator[Mapping[Place, int]]:
+    """Extents that some places must have for the others to be free, such as those of other inputs."""
+    if _at(function, shapes, places, {}, TRIAL) is not None:
+        yield {}
+        return
+    known = {extent for shape in shapes.values() for extent in shape if extent > 0}
+    if not known:
+        return  # one alone would be a guess
+    seen = sorted(known | {1})
+    choices = (
+        dict(zip(chosen, extents, strict=True))
+        for count in (1, 2)
+        for chosen in combinations(places, count)
+        for extents in product(seen, repeat=count)
+    )
+    enough = 0  # how many places had to be fixed
+    for fixed in islice(choices, _MOST_TRIED):
+        if enough and len(fixed) > enough:
+            return
+        if _at(function, shapes, places, fixed, TRIAL) is not None:
+            enough = len(fixed)
+            yield fixed
+
+
+def _common(results: Sequence[Mapping[Any, Shape]]) -> dict[Any, Shape]:
+    """What all results say; shapes of different ranks say nothing."""
+    first, *others = results
+    common = {}
+    for key, shape in first.items():
+        same = [other.get(key, ()) for other in others]
+        if all(len(other) == len(shape) for other in same):
+            common[key] = tuple(
+                extent if all(other[axis] == extent for other in same) else -1
+                for axis, extent in enumerate(shape)
+            )
+    return common
+
+
+def input_of(outputs: Outputs, known: Any, wanted: Sequence[Any], least: int) -> Shape | None:
+    """The shape of an operator's one input; None unless each of its axes comes back in an output.
+
+    Args:
+        outputs: shapes of all outputs of a shape of the input; raises where the operator refuses it.
+        known: what is known of the input: a shape with extents below ``least`` where they are not, or None.
+        wanted: shapes of the outputs, or None, likewise.
+        least: the least extent that is known.
+    """
+    starts = [start for start in _ranks(known, wanted) if _takes(outputs, start, wanted, least)]
+    if len(starts) != 1:  # inputs of several ranks have such outputs
+        return None
+    return _of_rank(outputs, starts[0], wanted, least)
+
+
+def _ranks(known: Any, wanted: Sequence[Any]) -> Iterator[Shape]:
+    if known is not None:
+        yield tuple(known)
+        return
+    most = max(len(shape) for shape in wanted if shape is not None)
+    for rank in range(1, most + 3):
+        yield (-1,) * rank
+
+
+def _tried(outputs: Outputs, start: Shape, least: int, doubled: int = -1) -> Sequence[Shape] | None:
+    """Outputs where TRIAL stands for what is unknown, its double for one axis; None if they are refused."""
+    numbers = [2 * TRIAL if axis == doubled else TRIAL for axis in range(len(start))]
+    shape = [
+        extent if extent >= least else number for extent, number in zip(start, numbers, strict=True)
+    ]
+    try:
+        return outputs(tuple(shape))
+    except Exception:  # for whatever reason
+        return None
+
+
+def _takes(outputs: Outputs, start: Shape, wanted: Sequence[Any], least: int) -> bool:
+    plain = _tried(outputs, start, least)
+    return plain is not None and _fits(plain, wanted)
+
+
+def _of_rank(outputs: Outputs, start: Shape, wanted: Sequence[Any], least: int) -> Shape | None:
+    plain = _tried(outputs, start, least)
+    shape = list(start)
+    for axis in range(len(start)):
+        if start[axis] < least:
+            doubled = _tried(outputs, start, least, axis)
+            if plain is None or doubled is None or not _fits(doubled, wanted):
+                return None
+            extents = list(_extents(plain, doubled, wanted, least))
+            if not extents:
+                return None
+            shape[axis] = max(extents)
+    return _confirmed(outputs, tuple(shape), wanted, least)
+
+
+def _fits(outputs: Sequence[Shape], wanted: Sequence[Any]) -> bool:
+    return all(
+        shape is None or len(shape) == len(one) for one, shape in zip(outputs, wanted, strict=False)
+    )
+
+
+def _extents(
+    plain: Sequence[Shape], doubled: Sequence[Shape], wanted: Sequence[Any], least: int
+) -> Iterator[int]:
+    """The extent of an axis by each extent of an output that doubles with it; -1 by one that is unknown."""
+    for first, second, shape in zip(plain, doubled, wanted, strict=False):
+        extents = (-1,) * len(first) if shape is None else shape
+        for small, large, extent in zip(first, second, extents, strict=False):
+            if small and large == 2 * small:
+                found = Fraction(extent * TRIAL, small)
+                if extent < least:
+                    yield -1
+                elif found.denominator == 1:
+                    yield int(found)
+
+
+def _confirmed(outputs: Outputs, shape: Shape, wanted: Sequence[Any], least: int) -> Shape | None:
+    """The shape, if the operator gives the outputs for it, and others for one that is a little larger."""
+    given = _tried(outputs, shape, least)
+    if given is None or not _fits(given, wanted) or _drops_ones(outputs, shape, given):
+        return None
+    for one, known in zip(given, wanted, strict=False):
+        for extent, wish in zip(one, known or (), strict=False):
+            if wish >= least and extent != wish:
+                return None
+    for axis, extent in enumerate(shape):  # as where windows are rounded off
+        larger = (*shape[:axis], extent + 1, *shape[axis + 1 :])
+        if extent >= least and _same(_tried(outputs, larger, least), given):
+            return None
+    return shape
+
+
+def _drops_ones(outputs: Outputs, shape: Shape, given: Sequence[Shape]) -> bool:
+    """Whether axes of extent one are left out, so that any number of them may have been there."""
+    try:
+        ones = outputs((1,) * len(shape))
+    except Exception:  # it does not take such an input, for whatever reason
+        return False
+    return not _fits(ones, given)
+
+
+def _same(first: Sequence[Shape] | None, second: Sequence[Shape]) -> bool:
+    return first is not None and list(map(tuple, first)) == list(map(tuple, second))

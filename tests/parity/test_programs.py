@@ -1,0 +1,40 @@
+"""Small programs, an expression each: what MXNet 1.9.1 gave, values or the class of the exception."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+import mixnet as mx
+from tests.parity.record_programs import FIXTURE, RAISES, answers
+
+AREAS = json.loads(FIXTURE.read_text())
+DIFFER = json.loads(FIXTURE.with_name("programs_differ.json").read_text())
+"""Expressions on which mixnet differs: ``{reason: [expression, ...]}``."""
+EXPECTED = {each for expressions in DIFFER.values() for each in expressions}
+
+
+def agree(ours: str, theirs: str) -> bool:
+    """Whether two answers are the same; of exceptions, MXNet's class is among ours."""
+    if theirs.startswith(RAISES) and ours.startswith(RAISES):
+        wanted = theirs.removeprefix(RAISES).split()[0]
+        return wanted == "Exception" or wanted in ours.split()
+    return ours == theirs
+
+
+@pytest.mark.parametrize("area", AREAS)
+def test_programs(area: str, tmp_path, monkeypatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    known = AREAS[area]["asked"]
+    said = answers(mx, AREAS[area]["before"], list(known))
+    wrong = [
+        f"{each}: {said[each]} in place of {theirs}"
+        for each, theirs in known.items()
+        if each not in EXPECTED and not agree(said[each], theirs)
+    ]
+    assert not wrong, "\n".join(wrong)
+
+
+def test_what_differs_is_among_the_programs() -> None:
+    assert {each for area in AREAS.values() for each in area["asked"]} >= EXPECTED
