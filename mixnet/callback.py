@@ -107,8 +107,8 @@ class Speedometer:
                 param.eval_metric.reset_local()
                 first = count - self.frequent
             line = "Epoch[%d] Batch [%d-%d]\tSpeed: %.2f samples/sec" + "\t%s=%f" * len(values)
-            told = [part for pair in values for part in pair]
-            logging.info(line, param.epoch, first, count, speed, *told)
+            parts = [part for pair in values for part in pair]
+            logging.info(line, param.epoch, first, count, speed, *parts)
         self.tic = time.time()
 
 

@@ -98,11 +98,11 @@ def load_params(prefix: str, epoch: int) -> tuple[Arrays, Arrays]:
         FileFormatError: it is truncated, corrupted or no checkpoint.
     """
     fname = params_name(prefix, epoch)
-    found = load_arrays(fname)
-    if not found:
+    arrays = load_arrays(fname)
+    if not arrays:
         logging.warning("Params file '%s' is empty", fname)
         return {}, {}
-    arg_params, aux_params, _ = split_parameters(found, fname)
+    arg_params, aux_params, _ = split_parameters(arrays, fname)
     return arg_params, aux_params
 
 

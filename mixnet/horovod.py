@@ -89,8 +89,8 @@ def allreduce(
         name: kept for programs: exchanges are matched by their order.
         priority: of the task.
     """
-    found = tensor.copy()
-    return allreduce_(found, average, name, priority)
+    result = tensor.copy()
+    return allreduce_(result, average, name, priority)
 
 
 def allreduce_(
@@ -212,16 +212,16 @@ def broadcast_parameters(params: Any, root_rank: int = 0, prefix: str | None = N
         raise AttributeValueError(
             f"invalid params of type: {type(params)}; give net.collect_params()."
         )
-    found: list[NDArray] = []
+    arrays: list[NDArray] = []
     for _, each in sorted(params.items()):
         if isinstance(each, Parameter):
             try:
-                found += each.list_data()
+                arrays += each.list_data()
             except DeferredInitializationError:
                 _share_later(each, root_rank)
         else:
-            found.append(each)
-    _share(found, root_rank)
+            arrays.append(each)
+    _share(arrays, root_rank)
 
 
 def _share_later(parameter: Parameter, root: int) -> None:

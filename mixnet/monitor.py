@@ -81,9 +81,9 @@ class Monitor:
         self.activated = False
         if self.sort:
             self.queue.sort(key=lambda each: each[1])
-        found = [(step, name, _text(name, values)) for step, name, values in self.queue]
+        rows = [(step, name, _text(name, values)) for step, name, values in self.queue]
         self.queue = []
-        return found
+        return rows
 
     def toc_print(self) -> None:
         """End a batch and log what was collected."""

@@ -152,8 +152,10 @@ class PropRunner:
         given = [list(shapes.get(each, ())) for each in self.arguments]
         inferred = self.prop.infer_shape(given)
         names = [*self.arguments, *self.states]
-        found = [*inferred[0], *(inferred[2] if len(inferred) > 2 else ())]
-        return {name: tuple(shape) for name, shape in zip(names, found, strict=False) if len(shape)}
+        all_shapes = [*inferred[0], *(inferred[2] if len(inferred) > 2 else ())]
+        return {
+            name: tuple(shape) for name, shape in zip(names, all_shapes, strict=False) if len(shape)
+        }
 
     def structs(self, inputs: Sequence[Any]) -> tuple[list[tuple[int, ...]], list[np.dtype]]:
         """Shapes and dtypes of the outputs.
@@ -226,8 +228,8 @@ class PropRunner:
             gradients = [zeros(each.shape, _HOST, each.dtype) for each in inputs]
             # What the operator kept in forward is that call's: others may have come since.
             with self._lock:
-                found = [self._waiting[each].get(int(ticket)) for each in _WAITING]
-            operator, kept = found[0] or found[1] or (self._operator(0, inputs), {})
+                waiting = [self._waiting[each].get(int(ticket)) for each in _WAITING]
+            operator, kept = waiting[0] or waiting[1] or (self._operator(0, inputs), {})
             vars(operator).update(kept)
             operator.backward(
                 ["write"] * len(gradients), _arrays(heads), _arrays(inputs), _arrays(outputs),

@@ -84,13 +84,13 @@ def read_record(file: IO[bytes], name: str) -> bytes | None:
     head = file.read(8)
     if not head:
         return None
-    found: list[bytes] = []
+    parts: list[bytes] = []
     while True:
         if len(head) < 8:
             raise _truncated(file, name)
         magic, word = _HEAD.unpack(head)
         flag, length = word >> _LENGTH_BITS, word & ((1 << _LENGTH_BITS) - 1)
-        expected = (_MIDDLE, _LAST) if found else (_WHOLE, _FIRST)
+        expected = (_MIDDLE, _LAST) if parts else (_WHOLE, _FIRST)
         if magic != MAGIC or flag not in expected:
             raise FileFormatError(
                 f"{name}: there is no record at byte {file.tell() - 8}; the file is corrupted or "
@@ -100,9 +100,9 @@ def read_record(file: IO[bytes], name: str) -> bytes | None:
         body = _read(file, padded)
         if len(body) < padded:
             raise _truncated(file, name)
-        found.append(body if padded == length else body[:length])
+        parts.append(body if padded == length else body[:length])
         if flag in (_WHOLE, _LAST):
-            return found[0] if flag == _WHOLE else _MAGIC_BYTES.join(found)
+            return parts[0] if flag == _WHOLE else _MAGIC_BYTES.join(parts)
         head = file.read(8)
 
 

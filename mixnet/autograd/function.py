@@ -50,14 +50,14 @@ class _FunctionBackward(Operator):
             for i, (wrap, _, zeros) in enumerate(self.forward.outputs)
         ]
         with RecordingScope(False, None):
-            found = self.forward.user_function.backward(*heads)
-        found = list(found) if isinstance(found, (list, tuple)) else [found]
-        if len(found) != self.forward.num_inputs:
+            gradients = self.forward.user_function.backward(*heads)
+        gradients = list(gradients) if isinstance(gradients, (list, tuple)) else [gradients]
+        if len(gradients) != self.forward.num_inputs:
             raise GradientError(
-                f"{self.forward.name}.backward returned {len(found)} gradient(s), but forward took "
+                f"{self.forward.name}.backward returned {len(gradients)} gradient(s), but forward took "
                 f"{self.forward.num_inputs} input(s); return one gradient for each."
             )
-        return [found[i]._read() for i in wanted]
+        return [gradients[i]._read() for i in wanted]
 
 
 class Function:
@@ -83,8 +83,8 @@ class Function:
             )
         self._used = True
         with RecordingScope(False, None):
-            found = self.forward(*inputs)
-        outputs = list(found) if isinstance(found, (list, tuple)) else [found]
+            results = self.forward(*inputs)
+        outputs = list(results) if isinstance(results, (list, tuple)) else [results]
         for each in outputs:
             if not hasattr(each, "_read"):
                 raise AttributeTypeError(
@@ -105,7 +105,7 @@ class Function:
                 value = each._read()
                 value.node, value.index = node, i
             outputs = made
-        return outputs if isinstance(found, (list, tuple)) else outputs[0]
+        return outputs if isinstance(results, (list, tuple)) else outputs[0]
 
     def forward(self, *inputs: Any) -> Any:
         """Outputs from inputs."""

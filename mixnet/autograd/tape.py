@@ -97,13 +97,13 @@ def backward(
     wanted = [node for node in marked if node.statics.request != "null"]
     by_rows = [Entry(n) for n in wanted if n.statics.gradient.stype == "row_sparse"]
     with RecordingScope(False, None):
-        found = tape.gradients(
+        gradients = tape.gradients(
             _head_values(heads, head_grads), [Entry(node) for node in wanted], row_sparse=by_rows
         )
         totals: dict[Mark, Value] = {}
         reached: set[Mark] = set()
         unreached: list[Mark] = []  # on the tape, but behind operators that pass no gradient on
-        for node, value in zip(wanted, found, strict=True):
+        for node, value in zip(wanted, gradients, strict=True):
             mark = node.statics
             if state.isolation is not None:
                 state.isolation.note(mark, "fresh", mark.fresh)
@@ -172,9 +172,9 @@ def grad(
             )
         entries.append(Entry(value.node, value.index))
     with RecordingScope(create_graph, None):
-        found = tape.gradients(_head_values(heads, head_grads), entries, create_graph)
+        gradients = tape.gradients(_head_values(heads, head_grads), entries, create_graph)
         results = []
-        for variable, value in zip(variables, found, strict=True):
+        for variable, value in zip(variables, gradients, strict=True):
             if value is None:
                 value = variable._zeros_like()._read()
             results.append(variable._wrap(value))
@@ -249,13 +249,13 @@ class Tape:
         flat = [entry for each in rows.values() for part in each.parts for entry in part]
         plain = [None if i in rows else each for i, each in enumerate(entries)]
         values = _evaluate([*plain, *flat], known, keep)
-        found: list[Any] = values[: len(entries)]
+        wanted_values: list[Any] = values[: len(entries)]
         rest = iter(values[len(entries) :])
         for i, each in rows.items():
-            found[i] = Rows(tuple((next(rest), next(rest)) for _ in each.parts))  # type: ignore[misc]
+            wanted_values[i] = Rows(tuple((next(rest), next(rest)) for _ in each.parts))  # type: ignore[misc]
         with RecordingScope(False, None):
             move_all(passed)
-        return found
+        return wanted_values
 
     def release(self) -> None:
         """Drop the values that the tape holds; a second backward is an error afterwards.
@@ -309,16 +309,16 @@ def _head_values(heads: Sequence[Any], head_grads: Any) -> list[Value]:
         raise _HeadsError(
             f"{len(heads)} head(s) but {len(given)} head gradient(s); give one each, or None."
         )
-    found = []
+    values = []
     for head, gradient in zip(heads, given, strict=True):
         spec = head._read().spec
         if gradient is None:
             ones = find("_ones")
             statics, _ = ones.bind({"shape": spec.shape, "dtype": spec.dtype.name})
-            found += record_operation(ones, statics, (), (), spec.context)
+            values += record_operation(ones, statics, (), (), spec.context)
             continue
-        found.append(_in_shape(gradient._read(), spec.shape))
-    return found
+        values.append(_in_shape(gradient._read(), spec.shape))
+    return values
 
 
 def _in_shape(gradient: Value, shape: tuple[int, ...]) -> Value:

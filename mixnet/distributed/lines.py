@@ -24,10 +24,10 @@ def packed(**message: Any) -> bytes:
 def unpacked(line: bytes) -> dict[str, Any]:
     """The message of a line; an empty one if it is none."""
     try:
-        found = json.loads(line)
+        message = json.loads(line)
     except ValueError:
         return {}
-    return found if isinstance(found, dict) else {}
+    return message if isinstance(message, dict) else {}
 
 
 def keep_alive(connection: socket.socket) -> None:

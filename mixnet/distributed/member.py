@@ -114,10 +114,10 @@ class Member:
                 self.left.append(message["left"])
                 self.agreement.wake()
             if "lost" in message:
-                found = message["lost"]
+                lost = message["lost"]
                 self._lose(
-                    f"{found['name']} {found['reason']}. Nothing can be exchanged without it: this process "
-                    f"ends, too. Look at what rank {found['rank']} printed, and start all workers again from "
+                    f"{lost['name']} {lost['reason']}. Nothing can be exchanged without it: this process "
+                    f"ends, too. Look at what rank {lost['rank']} printed, and start all workers again from "
                     f"the last checkpoint."
                 )
             if not line:

@@ -177,13 +177,13 @@ class World:
         host = [np.asarray(array) for array in arrays]
         rows = [host[i : i + count] for i in range(0, len(host), count)]
         places = [_places(row) for row in rows]
-        found = self.run(
+        sums = self.run(
             exchange, [_flat(row, *place) for row, place in zip(rows, places, strict=True)]
         )
         made = []
         for i, (array, spec) in enumerate(zip(host, specs, strict=True)):
             start = places[i // count][0][i % count]
-            part = found[i // count][start : start + array.size].reshape(array.shape)
+            part = sums[i // count][start : start + array.size].reshape(array.shape)
             made.append(adopt(part, spec.context).array)
         return made
 
@@ -393,12 +393,12 @@ class Copies:
     def __call__(self, arrays: Sequence[Any]) -> tuple[Any, ...]:
         """What a process does: the others add zeros."""
         is_root = jax.lax.axis_index(AXIS) == self.root
-        found = []
+        copies = []
         for each in arrays:
             bits = jax.lax.bitcast_convert_type(each, f"uint{8 * each.dtype.itemsize}")
             total = jax.lax.psum(jnp.where(is_root, bits, 0), AXIS)
-            found.append(jax.lax.bitcast_convert_type(total, each.dtype))
-        return tuple(found)
+            copies.append(jax.lax.bitcast_convert_type(total, each.dtype))
+        return tuple(copies)
 
 
 def swapped(arrays: Sequence[Any]) -> tuple[Any, ...]:

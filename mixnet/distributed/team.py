@@ -25,11 +25,11 @@ def sums_in_one(arrays: Sequence[Any]) -> tuple[Any, ...]:
     With several messages, programs that are not the same in all processes might send them in different orders.
     """
     total = jax.lax.psum(jnp.concatenate([each.ravel() for each in arrays]), AXIS)
-    found, start = [], 0
+    sums, start = [], 0
     for each in arrays:
-        found.append(total[start : start + each.size].reshape(each.shape))
+        sums.append(total[start : start + each.size].reshape(each.shape))
         start += each.size
-    return tuple(found)
+    return tuple(sums)
 
 
 class WorldTeam(Team):

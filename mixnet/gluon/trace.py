@@ -147,8 +147,8 @@ class Traced(Program):
             names = ["data"] if len(specs) == 1 else [f"data{i}" for i in range(len(specs))]
             values = [trace.placeholder(s, n) for s, n in zip(specs, names, strict=True)]
             arguments = unflatten(iter(values), structure, wrap=True)
-            found = forward(*arguments)
-            leaves, self.outputs = flatten(found)
+            result = forward(*arguments)
+            leaves, self.outputs = flatten(result)
             states = trace.written()
             self.graph: Graph = trace.graph([leaf._read() for leaf in leaves], states)
         self.parameters = list(trace.parameters)

@@ -54,8 +54,8 @@ def drawing(nodes: Sequence[Node]) -> list[Node]:
 
     Nodes that do not know, of symbol files, come first, in the order of ``nodes``.
     """
-    found = [node for node in nodes if node.op is not None and node.op.takes_key]
-    return sorted(found, key=lambda node: getattr(node, "order", 0))
+    nodes_that_draw = [node for node in nodes if node.op is not None and node.op.takes_key]
+    return sorted(nodes_that_draw, key=lambda node: getattr(node, "order", 0))
 
 
 def in_order_of_calls(nodes: Sequence[Node]) -> list[Node]:

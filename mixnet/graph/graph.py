@@ -43,16 +43,16 @@ class Graph:
     def names(self) -> dict[Node, str]:
         """A name for every node that no other has: its own, numbered where that is taken."""
         taken: dict[str, int] = {}
-        found: dict[Node, str] = {}
+        names: dict[Node, str] = {}
         for node in self.nodes:
             name = node.name or ("variable" if node.op is None else node.op.name)
             number = taken.get(name, 0)
             taken[name] = number + 1
             while number and f"{name}_{number}" in taken:
                 number += 1
-            found[node] = f"{name}_{number}" if number else name
-            taken.setdefault(found[node], 1)
-        return found
+            names[node] = f"{name}_{number}" if number else name
+            taken.setdefault(names[node], 1)
+        return names
 
     def with_heads(self, heads: Iterable[Entry]) -> Graph:
         """The same inputs and states under other heads."""
@@ -84,9 +84,9 @@ class Graph:
             if node.is_variable:
                 made.setdefault(node, node)
             else:
-                made[node] = found = change(node, tuple(moved(entry) for entry in node.inputs))
+                made[node] = rebuilt = change(node, tuple(moved(entry) for entry in node.inputs))
                 if lines:
-                    _pass_on(node, found, lines)
+                    _pass_on(node, rebuilt, lines)
         return self.with_heads(moved(entry) for entry in self.heads)
 
     def to_dict(self) -> dict[str, Any]:

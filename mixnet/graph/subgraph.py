@@ -39,12 +39,12 @@ class SubGraph:
         return self._draws(training)[1]
 
     def _draws(self, training: bool) -> tuple[dict[Node, int], int]:
-        found = self._numbers.get(training)
-        if found is None:
+        numbers = self._numbers.get(training)
+        if numbers is None:
             statics = partial(_statics, training=training)
-            found = numbers_of_draws(self._nodes, self.called, statics)
-            self._numbers[training] = found
-        return found
+            numbers = numbers_of_draws(self._nodes, self.called, statics)
+            self._numbers[training] = numbers
+        return numbers
 
     def run(self, arrays: Sequence[Any], stream: Any, training: bool) -> list[Any]:
         """Arrays of the heads.

@@ -191,10 +191,10 @@ class DetRandomCropAug(DetAugmenter):
 
     def __call__(self, src: Any, label: np.ndarray) -> tuple[Any, np.ndarray]:
         height, width = src.shape[:2]
-        found = self._proposal(label, height, width)
-        if found is None:
+        proposal = self._proposal(label, height, width)
+        if proposal is None:
             return src, label
-        x, y, w, h, label = found
+        x, y, w, h, label = proposal
         return fixed_crop(src, x, y, w, h, None), label
 
     def _proposal(self, label: np.ndarray, height: int, width: int) -> Any:
@@ -306,10 +306,10 @@ class DetRandomPadAug(DetAugmenter):
 
     def __call__(self, src: Any, label: np.ndarray) -> tuple[Any, np.ndarray]:
         height, width = src.shape[:2]
-        found = self._proposal(label, height, width)
-        if found is None:
+        proposal = self._proposal(label, height, width)
+        if proposal is None:
             return src, label
-        x, y, w, h, label = found
+        x, y, w, h, label = proposal
         border = (y, h - y - height, x, w - x - width)
         return copyMakeBorder(src, *border, 0, values=self.pad_val), label
 

@@ -129,7 +129,7 @@ def samplers_of(given: ImageDetRecordParameters) -> list[Sampler]:
             )
         return values
 
-    found = []
+    samplers = []
     names = ("scales", "aspect_ratios", "overlaps", "sample_coverages", "object_coverages")
     lows = [spread(f"min_crop_{name}") for name in names]
     highs = [spread(f"max_crop_{name}") for name in names]
@@ -141,8 +141,8 @@ def samplers_of(given: ImageDetRecordParameters) -> list[Sampler]:
                 raise MXNetError(
                     f"ImageDetRecordIter: min_crop_{name} {low:g} is above max_crop_{name} {high:g}."
                 )
-        found.append(Sampler._make([*ranges, trials[i]]))
-    return found
+        samplers.append(Sampler._make([*ranges, trials[i]]))
+    return samplers
 
 
 def _area(boxes: np.ndarray) -> np.ndarray:
@@ -342,8 +342,8 @@ class DetectionSource(RecordSource):
         else:
             sizes = []
             self.records.begin(0)
-            while found := self.records.take(64):
-                for record in found:
+            while records := self.records.take(64):
+                for record in records:
                     header = unpack(record)[0]
                     sizes.append(self._checked(header, header.label)[0].size)
         if not sizes:

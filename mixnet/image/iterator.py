@@ -40,11 +40,11 @@ _IMAGES_PER_TASK = 8  # below that a task costs more than it saves
 
 def in_parallel(work: Callable[[Any], Any], items: Sequence[Any], name: str) -> list[Any]:
     """``work`` of each item, by the engine's I/O workers; the first error is raised."""
-    found: list[Any] = [None] * len(items)
+    results: list[Any] = [None] * len(items)
 
     def run(begin: int) -> None:
         for i in range(begin, min(begin + _IMAGES_PER_TASK, len(items))):
-            found[i] = work(items[i])
+            results[i] = work(items[i])
 
     variables = []
     for begin in range(0, len(items), _IMAGES_PER_TASK):
@@ -52,7 +52,7 @@ def in_parallel(work: Callable[[Any], Any], items: Sequence[Any], name: str) -> 
         engine.push(partial(run, begin), (), variables[-1:], "io", name=name)
     for variable in variables:
         engine.wait_for_var(variable)
-    return found
+    return results
 
 
 def read_image_list(path: str) -> dict[int, tuple[np.ndarray, str]]:

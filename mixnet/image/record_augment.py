@@ -378,10 +378,10 @@ class Normalizer:
     def _table_for(self, channels: int, table: np.ndarray) -> np.ndarray:
         if table is not self._table:
             return np.ascontiguousarray(table[:channels].T)[None]
-        found = self._tables.get(channels)
-        if found is None:
-            found = self._tables[channels] = np.ascontiguousarray(table[:channels].T)[None]
-        return found
+        normalized = self._tables.get(channels)
+        if normalized is None:
+            normalized = self._tables[channels] = np.ascontiguousarray(table[:channels].T)[None]
+        return normalized
 
     def _values(self, contrast: float, illumination: float) -> np.ndarray:
         """``(4, 256)``: what becomes of each pixel value."""

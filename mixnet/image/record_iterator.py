@@ -181,10 +181,10 @@ class RecordSource(BatchSource):
         """
         if self.labels is None:
             return header.label
-        found = self.labels.get(header.id)
-        if found is None:
+        label = self.labels.get(header.id)
+        if label is None:
             raise MXNetError(f"{self.given.path_imglist} has no image {header.id}.")
-        return found[0]
+        return label[0]
 
     def finish(self, room: Any, samples: Sequence[bytes]) -> tuple[Any, Any]:
         data, label, left_out, self._index = room
@@ -235,9 +235,9 @@ class ImageSource(RecordSource):
 
     def _mean_image(self, given: ImageRecordParameters) -> np.ndarray:
         if not os.path.exists(given.mean_img):
-            found = self._computed_mean()
-            save(given.mean_img, {"mean_img": to_array(found)})
-            return found
+            average = self._computed_mean()
+            save(given.mean_img, {"mean_img": to_array(average)})
+            return average
         loaded = load(given.mean_img)
         if not loaded:
             raise FileFormatError(f"{given.mean_img} has no array; delete it to compute it again.")

@@ -127,15 +127,15 @@ class Records:
     def _parts(self, offset: int) -> list[tuple[int, int]]:
         """Begin and end of all parts of the record at ``offset``."""
         flag, begin, end = self._part(offset, (_WHOLE, _FIRST))
-        found = [(begin, end)]
+        parts = [(begin, end)]
         while flag not in (_WHOLE, _LAST):
             flag, begin, end = self._part(end + (begin - end) % 4, (_MIDDLE, _LAST))
-            found.append((begin, end))
-        return found
+            parts.append((begin, end))
+        return parts
 
     def _known_offsets(self) -> np.ndarray:
         if self._offsets is None:
-            found, offset = [], self._begin
+            offsets, offset = [], self._begin
             while offset < self._end:
                 try:
                     begin, end = self._parts(offset)[-1]
@@ -145,9 +145,9 @@ class Records:
                     self.skipped += 1
                     offset = self._first_record(offset + 4, self._end)
                     continue
-                found.append(offset)
+                offsets.append(offset)
                 offset = end + (begin - end) % 4
-            self._offsets = np.array(found, np.int64)
+            self._offsets = np.array(offsets, np.int64)
         return self._offsets
 
     def begin(self, epoch: int) -> None:
@@ -169,8 +169,8 @@ class Records:
         Raises:
             FileFormatError: a record is cut off, or there is something else.
         """
-        found: list[bytes] = []
-        while len(found) < count:
+        records: list[bytes] = []
+        while len(records) < count:
             if self._order is not None:
                 if self._at == len(self._order):
                     break
@@ -191,5 +191,5 @@ class Records:
                 continue
             begin, end = parts[-1]
             self._place = end + (begin - end) % 4
-            found.append(pieces[0] if len(pieces) == 1 else _MAGIC_BYTES.join(pieces))
-        return found
+            records.append(pieces[0] if len(pieces) == 1 else _MAGIC_BYTES.join(pieces))
+        return records

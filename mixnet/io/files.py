@@ -64,9 +64,9 @@ class Rows(BatchSource):
 
     def index(self, samples: Sequence[int]) -> np.ndarray:
         """Numbers of the rows."""
-        found = np.zeros(self.batch_size, np.uint64)
-        found[: len(samples)] = samples
-        return found
+        numbers = np.zeros(self.batch_size, np.uint64)
+        numbers[: len(samples)] = samples
+        return numbers
 
 
 # ---- CSV ----------------------------------------------------------------------------------------
@@ -105,9 +105,9 @@ def read_csv(path: str, columns: int, dtype: np.dtype) -> np.ndarray:
         return np.empty((0, columns), dtype)
     try:
         rows = (line for _, line in itertools.chain([first], lines))
-        found = np.loadtxt(rows, dtype, delimiter=",", ndmin=2, comments=None)
-        if found.shape[1] == columns:
-            return found
+        values = np.loadtxt(rows, dtype, delimiter=",", ndmin=2, comments=None)
+        if values.shape[1] == columns:
+            return values
     except FileFormatError:
         raise
     except (
@@ -254,11 +254,11 @@ class SparseLines:
 
     def dense(self, width: int) -> np.ndarray:
         """All lines as ``(lines, width)``."""
-        found = np.zeros((len(self.labels), width), np.float32)
-        found[np.repeat(np.arange(len(self.labels)), np.diff(self.starts)), self.columns] = (
+        rows = np.zeros((len(self.labels), width), np.float32)
+        rows[np.repeat(np.arange(len(self.labels)), np.diff(self.starts)), self.columns] = (
             self.values
         )
-        return found
+        return rows
 
 
 class _LibSVM(Rows):

@@ -101,12 +101,12 @@ class NDArrayIter(DataIter):
     def _ordered(self, sources: list[tuple[str, Any]]) -> list[tuple[str, Any]]:
         if self._order is None:
             return sources
-        found = []
+        ordered = []
         for name, source in sources:
             if not is_stored(source) and id(source) not in self._shuffled:
                 self._shuffled[id(source)] = take_rows(source, self._order)
-            found.append((name, self._shuffled.get(id(source), source)))
-        return found
+            ordered.append((name, self._shuffled.get(id(source), source)))
+        return ordered
 
     @property
     def data(self) -> list[tuple[str, Any]]:

@@ -127,17 +127,17 @@ class PrefetchingIter(DataIter):
             engine.push(work, (), (variable,), "io", name=f"{type(iterator).__name__}.next")
 
     def _described(self, kind: str, renames: Any) -> list[Any]:
-        found = []
+        descriptions = []
         for i, iterator in enumerate(self.iters):
             described = getattr(iterator, kind)
             if renames is None:
-                found += described
+                descriptions += described
                 continue
             for each in described:
                 desc = each if isinstance(each, DataDesc) else DataDesc(*each)
                 name = renames[i].get(desc.name, desc.name)
-                found.append(DataDesc(name, desc.shape, desc.dtype, desc.layout))
-        return found
+                descriptions.append(DataDesc(name, desc.shape, desc.dtype, desc.layout))
+        return descriptions
 
     @property
     def provide_data(self) -> list[Any]:

@@ -66,14 +66,14 @@ class Channel:
             MXNetError: what it raised.
             WorkerLostError: the server is away for too long.
         """
-        found: list[Any] = []
+        answers: list[Any] = []
 
         def work() -> None:
             self._catch_up()
-            found.append(self._call(method, *arguments))
+            answers.append(self._call(method, *arguments))
 
         self._persist(work)
-        return found[0]
+        return answers[0]
 
     def finish(self) -> None:
         """Until the server's database has all commands.
@@ -114,10 +114,10 @@ class Channel:
     def _call(self, method: str, *arguments: Any) -> Any:
         assert self._connection is not None
         send(self._connection, (method, arguments))
-        is_well, found = receive(self._connection)
+        is_well, answer = receive(self._connection)
         if not is_well:
-            raise MXNetError(f"{self._name}: {found}")
-        return found
+            raise MXNetError(f"{self._name}: {answer}")
+        return answer
 
     def _persist(self, work: Callable[[], None]) -> None:
         """Do something with the server, again on a new connection where one was lost."""

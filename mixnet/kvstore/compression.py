@@ -126,12 +126,12 @@ class Half:
     def __call__(self, arrays: Sequence[Any]) -> tuple[Any, ...]:
         """What a device does in an exchange: gradients and residuals in, sums and residuals out."""
         half = len(arrays) // 2
-        found, residuals = [], []
+        packed, residuals = [], []
         for gradient, residual in zip(arrays[:half], arrays[half:], strict=True):
             sent, rest = self.encode(gradient, residual)
             residuals.append(rest)
-            found.append(self.decode(jax.lax.psum(sent, AXIS), gradient.shape, gradient.dtype))
-        return (*found, *residuals)
+            packed.append(self.decode(jax.lax.psum(sent, AXIS), gradient.shape, gradient.dtype))
+        return (*packed, *residuals)
 
 
 OfEachValue = TwoBit | OneBit | Half

@@ -49,12 +49,12 @@ class RowsOfAll:
     def of_each(self) -> list[RowSparseNDArray]:
         """What each process has. Waits for them."""
         current.engine.wait_for_var(self.arrived[0])
-        found = []
+        values = []
         for numbers, rows in self.parts:
             data = NDArray._wrap(from_host(rows, self.context))
             indices = host_indices(numbers, self.context)
-            found.append(RowSparseNDArray._make(data, (indices,), self.shape))
-        return found
+            values.append(RowSparseNDArray._make(data, (indices,), self.shape))
+        return values
 
     def total(self) -> RowSparseNDArray:
         """Their sum. Waits for them."""
@@ -168,12 +168,12 @@ class OverProcesses(InJob):
         values = [group[0] for group in own]
         for key, value in zip(keys, values, strict=True):
             self._check_shape(key, value.spec.shape)
-        found: dict[Key, list[Value]] = {}
+        totals: dict[Key, list[Value]] = {}
         for bucket in buckets(values):
             row, names = [values[i] for i in bucket], [keys[i] for i in bucket]
             made = self._sent(names, row, priority)
-            found.update((key, [value]) for key, value in zip(names, made, strict=True))
-        return [found[key] for key in groups]
+            totals.update((key, [value]) for key, value in zip(names, made, strict=True))
+        return [totals[key] for key in groups]
 
     def _sent(self, keys: Sequence[Key], row: list[Value], priority: int) -> list[Value]:
         """Sums over all processes of what this one has, of a bucket of keys."""
@@ -219,14 +219,14 @@ class OverProcesses(InJob):
 
     def merge(self, groups: Mapping[Key, Sequence[NDArray]], priority: int) -> dict[Key, NDArray]:
         """For each key the sum of its arrays, where the key is at home."""
-        found = super().merge({key: groups[key] for key in sorted(groups)}, priority)  # type: ignore[type-var]
-        for key, value in found.items():
+        merged = super().merge({key: groups[key] for key in sorted(groups)}, priority)  # type: ignore[type-var]
+        for key, value in merged.items():
             if any(
                 each._is_sparse for each in groups[key]
             ):  # beside dense ones, so the sum is dense
                 (row,) = self.world.exchange(sums, [[value._read()]], priority, "all-reduce", [key])
-                found[key] = value._wrap(row[0])
-        return {key: found[key] for key in groups}
+                merged[key] = value._wrap(row[0])
+        return {key: merged[key] for key in groups}
 
     # ---- rows -------------------------------------------------------------------------------------
 
@@ -269,7 +269,7 @@ class OverProcesses(InJob):
     def _exchange_rows(self, key: Key, group: Sequence[Any], priority: int) -> RowsOfAll:
         """Give all processes the rows that each has; nothing waits here."""
         first = group[0]
-        found = RowsOfAll(first.shape, self.home(key, group))
+        all_rows = RowsOfAll(first.shape, self.home(key, group))
         values = [part._read() for each in group for part in reversed(each._roomy)]
 
         def work(arrays: list[Any]) -> None:
@@ -277,11 +277,11 @@ class OverProcesses(InJob):
             numbers = np.concatenate(host[::2]).astype(np.int64)
             used = numbers < first.shape[0]  # there may be room for more behind
             rows = np.concatenate(host[1::2])[used]
-            found.parts.extend(self._gather_rows(numbers[used], rows))
+            all_rows.parts.extend(self._gather_rows(numbers[used], rows))
 
         label = f"{key!r} {first.shape} {first._spec.dtype.name}"
-        found.arrived.append(self.world.together(values, work, "rows", label, priority))
-        return found
+        all_rows.arrived.append(self.world.together(values, work, "rows", label, priority))
+        return all_rows
 
     def _gather_rows(
         self, numbers: np.ndarray, rows: np.ndarray

@@ -160,12 +160,12 @@ class AsyncStore(InJob, LocalStore):
             return [self._joined(key, have) for key in keys]
 
         values = self._pending(specs, work, keys, priority, "pull")
-        found = {}
+        newest = {}
         for key, value in zip(keys, values, strict=True):
             stored = self.stored[key]
             dense = (NDArray if stored._is_sparse else stored)._wrap(value)
-            found[key] = dense.tostype("row_sparse") if stored._is_sparse else dense
-        return found
+            newest[key] = dense.tostype("row_sparse") if stored._is_sparse else dense
+        return newest
 
     def _joined(self, key: Key, have: Mapping[tuple[Key, int], np.ndarray]) -> np.ndarray:
         parts = [have[key, part.server] for part in self._layouts[key]]
@@ -177,7 +177,7 @@ class AsyncStore(InJob, LocalStore):
         spec = Spec.of((len(wanted), *stored.shape[1:]), stored._spec.dtype, stored.context)
 
         def work() -> list[np.ndarray]:
-            found = np.zeros(spec.shape, spec.dtype)
+            rows = np.zeros(spec.shape, spec.dtype)
             places = {}
             for part in self._layouts[key]:
                 end = stored.shape[0] if part.end is None else part.end
@@ -186,10 +186,10 @@ class AsyncStore(InJob, LocalStore):
             def ask(number: int, channel: Any) -> None:
                 part, here = places[number]
                 pairs = [(key, wanted[here] - part.begin)]
-                found[here] = channel.ask("pull_rows", self._number, pairs)[0]
+                rows[here] = channel.ask("pull_rows", self._number, pairs)[0]
 
             self._servers.each(ask, list(places))
-            return [found]
+            return [rows]
 
         return NDArray._wrap(self._pending([spec], work, [key], 0, "pull of rows")[0])
 
@@ -307,11 +307,11 @@ class AsyncStore(InJob, LocalStore):
 
     def _split(self, content: Mapping[Key, Any]) -> dict[int, dict[Key, Any]]:
         """What goes to which server."""
-        found: dict[int, dict[Key, Any]] = {}
+        parts: dict[int, dict[Key, Any]] = {}
         for key, whole in content.items():
             for part in self._layouts[key]:
-                found.setdefault(part.server, {})[key] = _part(whole, part)
-        return found
+                parts.setdefault(part.server, {})[key] = _part(whole, part)
+        return parts
 
     def _send(self, command: str, split: Mapping[int, Any]) -> None:
         """Have servers carry out a command. On the thread of servers."""
@@ -340,11 +340,11 @@ class AsyncStore(InJob, LocalStore):
         self._servers.now(work, command, self._vars.values())  # in its place among the pushes
 
     def _by_server(self, keys: Sequence[Key]) -> dict[int, list[Key]]:
-        found: dict[int, list[Key]] = {}
+        keys_of: dict[int, list[Key]] = {}
         for key in keys:
             for part in self._layouts[key]:
-                found.setdefault(part.server, []).append(key)
-        return found
+                keys_of.setdefault(part.server, []).append(key)
+        return keys_of
 
     def _pending(
         self,

@@ -304,10 +304,10 @@ def _pairs(key: Any, value: Any) -> list[tuple[Key, NDArray]]:
     if isinstance(key, (list, tuple)):
         if not (isinstance(value, (list, tuple)) and len(key) == len(value)):
             raise CheckError(f"{len(key)} keys take a list of {len(key)} values")
-        found = [pair for one, each in zip(key, value, strict=True) for pair in _pairs(one, each)]
-        if len({type(name) for name, _ in found}) > 1:
+        pairs = [pair for one, each in zip(key, value, strict=True) for pair in _pairs(one, each)]
+        if len({type(name) for name, _ in pairs}) > 1:
             raise CheckError("inconsistent types of keys detected.")
-        return found
+        return pairs
     if not (isinstance(key, (str, int, np.integer)) and not isinstance(key, bool)):
         raise CheckError(f"unexpected type for keys: {type(key)}")
     name: Key = key if isinstance(key, str) else int(key)
@@ -322,10 +322,10 @@ def _pairs(key: Any, value: Any) -> list[tuple[Key, NDArray]]:
 
 
 def _groups(key: Any, value: Any) -> dict[Key, list[NDArray]]:
-    found: dict[Key, list[NDArray]] = {}
+    groups: dict[Key, list[NDArray]] = {}
     for name, each in _pairs(key, value):
-        found.setdefault(name, []).append(each)
-    return found
+        groups.setdefault(name, []).append(each)
+    return groups
 
 
 def _make(name: str) -> KVStore:

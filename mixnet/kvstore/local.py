@@ -81,14 +81,14 @@ class LocalStore:
                             f"pull: the value of key {key} has shape {stored.shape}, out has "
                             f"{out.shape}."
                         )
-            found = self.current([key for key, arrays in outs.items() if arrays], priority)
+            values = self.current([key for key, arrays in outs.items() if arrays], priority)
             for key, arrays in outs.items():
                 if any(each._is_sparse for each in (self.stored[key], *arrays)):
                     for out in arrays:
-                        found[key].as_in_context(out.context).copyto(out)
+                        values[key].as_in_context(out.context).copyto(out)
                 elif arrays:
                     dense[key] = arrays
-            self._hand_out([found[key]._read() for key in dense], dense.values(), priority)
+            self._hand_out([values[key]._read() for key in dense], dense.values(), priority)
 
     def push_pull(
         self,
@@ -225,11 +225,11 @@ class LocalStore:
 
     def merge(self, groups: Mapping[Key, Sequence[NDArray]], priority: int) -> dict[Key, NDArray]:
         """For each key the sum of its arrays, where the key is at home."""
-        found: dict[Key, Any] = {}
+        merged: dict[Key, Any] = {}
         dense: dict[Key, Sequence[NDArray]] = {}
         for key, group in groups.items():
             if any(each._is_sparse for each in group):
-                found[key] = _sum_sparse(group, self.home(key, group))
+                merged[key] = _sum_sparse(group, self.home(key, group))
             else:
                 dense[key] = group
         homes = {key: self.home(key, group) for key, group in dense.items()}
@@ -237,8 +237,8 @@ class LocalStore:
             here = {value.spec.context: value for value in values}
             value = here.get(homes[key])
             value = _moved(values[0], homes[key]) if value is None else value
-            found[key] = groups[key][0]._wrap(value)
-        return {key: found[key] for key in groups}
+            merged[key] = groups[key][0]._wrap(value)
+        return {key: merged[key] for key in groups}
 
     # ---- shared ------------------------------------------------------------------------------------
 

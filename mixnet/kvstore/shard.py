@@ -130,14 +130,14 @@ class Shard:
     def pull_rows(self, store: int, wanted: list[tuple[Key, np.ndarray]]) -> list[np.ndarray]:
         """Rows of values by their numbers, zeros where a row_sparse value has none."""
         with self._lock, RecordingScope(False, None):
-            found = []
+            pulled = []
             for key, rows in wanted:
                 value = self._array(store, key)
                 if isinstance(value, RowSparseNDArray):
-                    found.append(value._rows_at(rows).asnumpy())
+                    pulled.append(value._rows_at(rows).asnumpy())
                 else:
-                    found.append(value.asnumpy()[rows])
-            return found
+                    pulled.append(value.asnumpy()[rows])
+            return pulled
 
     def states(self, store: int) -> tuple[dict[Key, Any], bytes]:
         """States of the optimizer by key, and the optimizer itself, pickled."""
@@ -146,10 +146,10 @@ class Shard:
             updater = values.updater
             if not isinstance(updater, Updater):
                 raise CheckError("Cannot save states: set_optimizer was not called")
-            found = {
+            states = {
                 key: _to_host(updater.states[key]) for key in values.arrays if key in updater.states
             }
-            return found, dumps(updater.optimizer)
+            return states, dumps(updater.optimizer)
 
     def process(self) -> int:
         """Number of this process on its machine."""
@@ -215,8 +215,8 @@ class Shard:
             values.updater.optimizer = loads(made)
 
     def _updater(self, made: bytes) -> Callable[[Any, NDArray, NDArray], None]:
-        found = loads(made)
-        return found if callable(found) else get_updater(found)
+        updater = loads(made)
+        return updater if callable(updater) else get_updater(updater)
 
     def _store(self, number: int) -> Values:
         return self._stores.setdefault(number, Values())

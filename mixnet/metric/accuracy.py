@@ -25,8 +25,8 @@ def right_classes(label, pred, *, axis: int):
     """How many classes are right, of how many."""
     if pred.shape != label.shape:
         pred = jnp.argmax(pred, axis)
-    found, known = (as_classes(each).reshape(-1) for each in (pred, label))
-    return counted(found == known, pred.size)
+    predicted, known = (as_classes(each).reshape(-1) for each in (pred, label))
+    return counted(predicted == known, pred.size)
 
 
 @register

@@ -20,9 +20,9 @@ _MORE_CLASSES = "_BinaryClassificationMetrics currently only supports binary cla
 @measure
 def confusion(label, pred):
     """True and false positives, true and false negatives, and labels of a third class."""
-    label, found = as_classes(label), jnp.argmax(pred, 1)
+    label, predicted = as_classes(label), jnp.argmax(pred, 1)
     third = (label != jnp.min(label)) & (label != jnp.max(label))
-    positive, known = found == 1, label == 1
+    positive, known = predicted == 1, label == 1
     counts = (
         positive & known, positive & ~known, ~positive & ~known, ~positive & known, third,
     )  # fmt: skip
@@ -94,9 +94,9 @@ class _Binary(EvalMetric):
             ValueError: there are more labels than predictions or fewer, or labels of a third class;
                 that is told by ``get`` if the labels are still being computed.
         """
-        found = pairs(labels, preds)
+        labelled = pairs(labels, preds)
         counts: Any = None
-        for label, pred in found:
+        for label, pred in labelled:
             if pred.ndim < 2:
                 raise np.exceptions.AxisError(1, pred.ndim)
             check_label_shapes(label, pred)
@@ -107,7 +107,7 @@ class _Binary(EvalMetric):
             counts = each if counts is None else counts + each.as_in_context(counts.context)
         if counts is not None:
             numbers = measured(self._of_batch, [counts]) if self._macro else counts
-            self._add(numbers, [pred for _, pred in found])
+            self._add(numbers, [pred for _, pred in labelled])
 
     def _absorb(self, found: np.ndarray, local: bool) -> None:
         if found[-1]:

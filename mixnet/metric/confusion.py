@@ -138,9 +138,9 @@ def _sum_of(table: np.ndarray, more: np.ndarray, size: int) -> np.ndarray:
 
 def _correlation(table: np.ndarray) -> float:
     n = table.sum()
-    found, known = table.sum(1), table.sum(0)
-    variances = [float(np.sum(each * (n - each))) for each in (found, known)]
+    predicted, known = table.sum(1), table.sum(0)
+    variances = [float(np.sum(each * (n - each))) for each in (predicted, known)]
     if 0 in variances:
         return float("nan")
-    covariance = float(np.sum(table.diagonal() * n - found * known))
+    covariance = float(np.sum(table.diagonal() * n - predicted * known))
     return covariance / math.sqrt(variances[0] * variances[1])

@@ -22,10 +22,10 @@ def correlation(label, pred):
     x, y = x - jnp.mean(x), y - jnp.mean(y)
     # In the order of numpy.corrcoef, so that what is exactly 1 there is exactly 1 here.
     share = 1 / jnp.float64(x.size - 1)
-    found = jnp.sum(x * y) * share
+    covariance = jnp.sum(x * y) * share
     for each in (x, y):
-        found = found / jnp.sqrt(jnp.sum(each * each) * share)
-    return jnp.stack([jnp.clip(found, -1, 1), jnp.float64(1)])
+        covariance = covariance / jnp.sqrt(jnp.sum(each * each) * share)
+    return jnp.stack([jnp.clip(covariance, -1, 1), jnp.float64(1)])
 
 
 def _spread(values: Any, moments: Any, numbers: Any) -> tuple[Any, Any, Any]:

@@ -55,8 +55,8 @@ class CustomMetric(EvalMetric):
         if not self._allow_extra_outputs:
             labels, preds = check_label_shapes(labels, preds, wrap=True)
         for pred, label in zip(preds, labels, strict=False):
-            found = self._feval(_on_host(label), _on_host(pred))
-            total, count = found if isinstance(found, tuple) else (found, 1)
+            value = self._feval(_on_host(label), _on_host(pred))
+            total, count = value if isinstance(value, tuple) else (value, 1)
             self.sum_metric += total
             self.num_inst += count
             self.global_sum_metric += total

@@ -22,8 +22,8 @@ def cross_entropy(label, pred, *, eps: float):
     places = as_classes(label).reshape(-1)
     classes = pred.shape[1]
     beyond = (places < -classes) | (places >= classes)
-    found = pred[jnp.arange(len(places)), jnp.where(beyond, 0, places)]
-    total = jnp.sum(-jnp.log(found + eps), dtype=jnp.float64).astype(pred.dtype)
+    probabilities = pred[jnp.arange(len(places)), jnp.where(beyond, 0, places)]
+    total = jnp.sum(-jnp.log(probabilities + eps), dtype=jnp.float64).astype(pred.dtype)
     return jnp.stack(
         [total.astype(jnp.float64), jnp.float64(len(places)), jnp.sum(beyond, dtype=jnp.float64)]
     )
@@ -121,13 +121,15 @@ def log_probabilities(label, pred, *, axis: int, ignore_label: float | None):
     if pred.ndim > 2 and axis in (-1, pred.ndim - 1):
         pred = pred.reshape(-1, pred.shape[-1])
         axis = -1
-    found = find("pick").function(pred, label.astype(jnp.int32), axis=axis)
-    count = jnp.float64(found.size)
+    probabilities = find("pick").function(pred, label.astype(jnp.int32), axis=axis)
+    count = jnp.float64(probabilities.size)
     if ignore_label is not None:
         ignored = (label == ignore_label).astype(pred.dtype)
-        found = found * (1 - ignored) + ignored
+        probabilities = probabilities * (1 - ignored) + ignored
         count = count - jnp.sum(ignored, dtype=jnp.float64)
-    total = jnp.sum(-jnp.log(jnp.maximum(1e-10, found)), dtype=jnp.float64).astype(pred.dtype)
+    total = jnp.sum(-jnp.log(jnp.maximum(1e-10, probabilities)), dtype=jnp.float64).astype(
+        pred.dtype
+    )
     return jnp.stack([total.astype(jnp.float64), count])
 
 

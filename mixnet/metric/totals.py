@@ -24,10 +24,12 @@ def measure(function: Callable[..., Any]) -> Op:
 
 def measured(op: Op, arrays: Sequence[Any], **attributes: Any) -> NDArray:
     """Record a measure of arrays, which are brought to the device of the last of them."""
-    found = [as_array(each) for each in arrays]
-    context = found[-1].context
+    arrays_on_device = [as_array(each) for each in arrays]
+    context = arrays_on_device[-1].context
     with RecordingScope(False, None):
-        result: NDArray = invoke(op, [each.as_in_context(context) for each in found], attributes)
+        result: NDArray = invoke(
+            op, [each.as_in_context(context) for each in arrays_on_device], attributes
+        )
     return result
 
 
@@ -57,10 +59,10 @@ def classes_on_host(source: NDArray) -> np.ndarray | None:
     array = source._read().array
     if array is None or not array.is_ready():
         return None
-    found = np.asarray(array)
-    if jnp.issubdtype(found.dtype, jnp.floating):
-        found = np.where(found == found, found.astype(np.float64), _NO_CLASS)
-    return found.astype(np.int32)
+    classes = np.asarray(array)
+    if jnp.issubdtype(classes.dtype, jnp.floating):
+        classes = np.where(classes == classes, classes.astype(np.float64), _NO_CLASS)
+    return classes.astype(np.int32)
 
 
 class Totals:
@@ -91,7 +93,7 @@ class Totals:
             return []
         sums, self._sums = self._sums, {}
         flush("metric read")
-        found: dict[tuple[int, ...], np.ndarray] = {}
+        totals: dict[tuple[int, ...], np.ndarray] = {}
         for (_, shape), each in sums.items():
-            found[shape] = found.get(shape, 0) + each.asnumpy()
-        return list(found.values())
+            totals[shape] = totals.get(shape, 0) + each.asnumpy()
+        return list(totals.values())

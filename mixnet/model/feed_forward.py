@@ -143,14 +143,14 @@ class FeedForward(BASE_ESTIMATOR):
     def _initial(
         self, wanted: Mapping[str, Any], given: Mapping[str, NDArray] | None, overwrite: bool
     ) -> dict[str, NDArray]:
-        found = {}
+        initial = {}
         for name, (shape, dtype) in wanted.items():
-            found[name] = nd.zeros(shape, dtype=dtype)
+            initial[name] = nd.zeros(shape, dtype=dtype)
             if given and name in given and not overwrite:
-                found[name][:] = given[name]
+                initial[name][:] = given[name]
             else:
-                self.initializer(InitDesc(name), found[name])
-        return found
+                self.initializer(InitDesc(name), initial[name])
+        return initial
 
     def __getstate__(self) -> dict[str, Any]:
         return {**self.__dict__, "_pred_exec": None}
@@ -248,10 +248,10 @@ class FeedForward(BASE_ESTIMATOR):
             _load_data(batch, targets)
             self._pred_exec.forward(is_train=False)
             size = X.batch_size - (batch.pad or 0)
-            told = [(outputs, self._pred_exec.outputs)]
+            collected = [(outputs, self._pred_exec.outputs)]
             if return_data:
-                told += [(data, batch.data), (labels, batch.label)]
-            for kept, arrays in told:
+                collected += [(data, batch.data), (labels, batch.label)]
+            for kept, arrays in collected:
                 for column, array in zip(kept, arrays, strict=False):
                     column.append(array[:size].copy())
             flush("FeedForward.predict")
@@ -259,8 +259,8 @@ class FeedForward(BASE_ESTIMATOR):
                 break
 
         def merged(columns: Sequence[Sequence[NDArray]]) -> Any:
-            found = [np.concatenate([each.asnumpy() for each in column]) for column in columns]
-            return found[0] if len(found) == 1 else found
+            outputs = [np.concatenate([each.asnumpy() for each in column]) for column in columns]
+            return outputs[0] if len(outputs) == 1 else outputs
 
         if return_data:
             return merged(outputs), merged(data), merged(labels)

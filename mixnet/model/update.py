@@ -84,10 +84,10 @@ def _trained(
     param_arrays: Lists, grad_arrays: Lists, param_names: Sequence[str]
 ) -> list[tuple[int, str, list[Any], list[Any]]]:
     """Number, name, arrays and gradients of every parameter that has gradients."""
-    found = zip(param_names, param_arrays, grad_arrays, strict=False)
+    triples = zip(param_names, param_arrays, grad_arrays, strict=False)
     return [
         (i, name, list(arrays), list(gradients))
-        for i, (name, arrays, gradients) in enumerate(found)
+        for i, (name, arrays, gradients) in enumerate(triples)
         if gradients[0] is not None
     ]
 

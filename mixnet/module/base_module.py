@@ -266,19 +266,19 @@ class BaseModule:
                 f"predict: eval_data must be of type NDArray or DataIter, not "
                 f"{type(eval_data).__name__}."
             )
-        found = []
+        predictions = []
         batches = self.iter_predict(eval_data, num_batch, reset, sparse_row_id_fn)
         for outputs, _, _ in batches:
-            found.append([each.copy() for each in outputs])
-        if not found or not merge_batches:
-            return found
-        count = len(found[0])
-        if not all(len(outputs) == count for outputs in found):
+            predictions.append([each.copy() for each in outputs])
+        if not predictions or not merge_batches:
+            return predictions
+        count = len(predictions[0])
+        if not all(len(outputs) == count for outputs in predictions):
             raise CheckError(
                 "Cannot merge batches, as num of outputs is not the same in mini-batches. Maybe "
                 "bucketing is used?"
             )
-        merged = [ndarray.concatenate(list(parts)) for parts in zip(*found, strict=True)]
+        merged = [ndarray.concatenate(list(parts)) for parts in zip(*predictions, strict=True)]
         return merged[0] if count == 1 and not always_output_list else merged
 
     def fit(

@@ -156,13 +156,13 @@ class DataParallelExecutorGroup:
         if not isinstance(given, (str, Mapping)):
             raise AttributeValueError("grad_req must be one of str, list, tuple, or dict.")
         usual = given if isinstance(given, str) else "write"
-        found = {}
+        requests = {}
         for name in self.arg_names:
             if name in self.param_names:
-                found[name] = "null" if name in self.fixed_param_names else usual
+                requests[name] = "null" if name in self.fixed_param_names else usual
             else:
-                found[name] = usual if name in data_names and self.inputs_need_grad else "null"
-        return found if isinstance(given, str) else {**found, **given}
+                requests[name] = usual if name in data_names and self.inputs_need_grad else "null"
+        return requests if isinstance(given, str) else {**requests, **given}
 
     # ---- binding --------------------------------------------------------------------------------
 
@@ -233,14 +233,14 @@ class DataParallelExecutorGroup:
         self.bind_exec(data_shapes, label_shapes, reshape=True)
 
     def _sliced_shape(self, shapes: Sequence[Any], i: int, axes: Sequence[int]) -> list[DataDesc]:
-        found = []
+        sliced = []
         for each, axis in zip(shapes, axes, strict=True):
             shape = list(each[1])
             if axis >= 0:
                 shape[axis] = self.slices[i].stop - self.slices[i].start
             described = each if isinstance(each, DataDesc) else DataDesc(*each)
-            found.append(DataDesc(described.name, tuple(shape), described.dtype, described.layout))
-        return found
+            sliced.append(DataDesc(described.name, tuple(shape), described.dtype, described.layout))
+        return sliced
 
     def _bind_ith_exec(
         self,
@@ -430,8 +430,8 @@ class DataParallelExecutorGroup:
             AssertionError: it was not bound with ``inputs_need_grad``.
         """
         require(self, "inputs_need_grad")
-        found: Any = self.input_grad_arrays
-        return _merge(found, self.data_layouts) if merge_multi_context else found
+        gradients: Any = self.input_grad_arrays
+        return _merge(gradients, self.data_layouts) if merge_multi_context else gradients
 
     def update_metric(self, eval_metric: Any, labels: Any, pre_sliced: bool = False) -> None:
         """Add the outputs and labels of a batch to a metric.
@@ -494,7 +494,7 @@ def _groups_of_devices(given: Any, count: int) -> list[dict[str, Any]]:
         raise CheckError(
             "group2ctxs should be either a dict of str to context, or a list of such dicts."
         )
-    found: list[dict[str, Any]] = [{} for _ in range(count)]
+    groups: list[dict[str, Any]] = [{} for _ in range(count)]
     for group, devices in given.items():
         several = [devices] if isinstance(devices, ctx.Context) else list(devices)
         several = several * count if len(several) == 1 else several
@@ -502,6 +502,6 @@ def _groups_of_devices(given: Any, count: int) -> list[dict[str, Any]]:
             raise CheckError(
                 f"group2ctxs: group {group!r} has {len(several)} devices for {count} contexts."
             )
-        for own, device in zip(found, several, strict=True):
+        for own, device in zip(groups, several, strict=True):
             own[group] = device
-    return found
+    return groups

@@ -42,9 +42,9 @@ def _flat(arrays: Any, what: str) -> tuple[list[Any], Any]:
         )
     leaves, shape = [], []
     for each in arrays:
-        found, nested = _flat(each, what)
-        leaves += found
-        shape.append((len(found), nested))
+        flat, nested = _flat(each, what)
+        leaves += flat
+        shape.append((len(flat), nested))
     return leaves, shape
 
 
@@ -62,8 +62,8 @@ def _record_loop(
     name: str, inputs: Sequence[Value], cls: Any, attributes: dict[str, Any]
 ) -> list[Any]:
     arrays = [cls._wrap(value) for value in inputs]
-    found = invoke(find(name), arrays, attributes)
-    return found if isinstance(found, list) else [found]
+    results = invoke(find(name), arrays, attributes)
+    return results if isinstance(results, list) else [results]
 
 
 def foreach(body: Callable[..., Any], data: Any, init_states: Any) -> tuple[Any, Any]:
@@ -97,8 +97,8 @@ def foreach(body: Callable[..., Any], data: Any, init_states: Any) -> tuple[Any,
     out_shape: Any = None
     with drawing_apart(slices[0].context):
         for i in range(length):
-            found = body(_nested([each[i] for each in slices], data_shape), current)
-            out, current = checked_pair("foreach", "body", found, BODY)
+            result = body(_nested([each[i] for each in slices], data_shape), current)
+            out, current = checked_pair("foreach", "body", result, BODY)
             leaves, out_shape = _flat(out, "foreach: an output of body")
             collected.append(leaves)
     stack = find("stack")
@@ -131,9 +131,9 @@ def _traced_foreach(
         "remain_locs": tuple(place for place, _ in outside),
     }
     inputs = [each._read() for each in (*slices, *states)] + [value for _, value in outside]
-    found = _record_loop("_foreach", inputs, cls, attributes)
+    results = _record_loop("_foreach", inputs, cls, attributes)
     split = len(outputs)
-    return _nested(found[:split], out_shape), _nested(found[split:], after_shape)
+    return _nested(results[:split], out_shape), _nested(results[split:], after_shape)
 
 
 def _item_spec(each: NDArray) -> Spec:
@@ -249,8 +249,8 @@ def _traced_while(
         "func_var_locs": tuple(step_trace.places(step)),
     }
     inputs = [each._read() for each in variables] + test_read + step_read
-    found = _record_loop("_while_loop", inputs, cls, attributes)
-    return _nested(found[:split], out_shape), _nested(found[split:], after_shape)
+    results = _record_loop("_while_loop", inputs, cls, attributes)
+    return _nested(results[:split], out_shape), _nested(results[split:], after_shape)
 
 
 def cond(pred: Any, then_func: Callable[[], Any], else_func: Callable[[], Any]) -> Any:

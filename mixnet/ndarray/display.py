@@ -58,13 +58,13 @@ def as_bundle(self: NDArray, include: Any = None, exclude: Any = None) -> dict[s
 
 def _forms(array: NDArray) -> dict[str, Any]:
     """The forms of :data:`FORMS`; one that fails is left out with a warning, as no display may end a cell."""
-    found: dict[str, Any] = {}
+    forms: dict[str, Any] = {}
     for form in FORMS:
         try:
-            found.update(form(array) or {})
+            forms.update(form(array) or {})
         except Exception as error:
             warnings.warn(f"An array is shown without its {form.__name__}: {error}", stacklevel=2)
-    return found
+    return forms
 
 
 def _in_notebook() -> bool:

@@ -143,11 +143,11 @@ def _host_index(each: Any) -> Any:
         return _plain_slice(each) if isinstance(each, slice) else each
     if isinstance(each, NDArray):
         return _read_mask(each) if each._spec.dtype == np.bool_ else each
-    found = np.asarray(each)
-    if found.dtype == bool:
-        return found
-    if found.dtype.kind in "iu" or found.size == 0:
-        return found.astype(np.int64)
+    values = np.asarray(each)
+    if values.dtype == bool:
+        return values
+    if values.dtype.kind in "iu" or values.size == 0:
+        return values.astype(np.int64)
     raise IndexingError(
         f"indices are integers, slices, None, '...' and arrays of integers or booleans; got {each!r:.60}"
     )
@@ -219,12 +219,12 @@ def getitem(self: NDArray, key: Any) -> Any:
     key, truths = _without_truths(given)
     if truths:  # each is a new first axis, of the one element or of none
         if isinstance(given, tuple) and _is_truth(given[0]):  # what follows reads the new axis
-            found = self[None] if truths[0] else self[None][:0]
-            return found[given[1:]] if given[1:] else found
-        found = self[key] if key else self
+            view = self[None] if truths[0] else self[None][:0]
+            return view[given[1:]] if given[1:] else view
+        view = self[key] if key else self
         for truth in truths:
-            found = found[None] if truth else found[None][:0]
-        return found
+            view = view[None] if truth else view[None][:0]
+        return view
     parts = _expand(key, self.shape)
     if not _is_basic(parts):
         pattern, values = _advanced(self, parts)
@@ -367,13 +367,13 @@ def _stored(self: NDArray, value: Any, shape: tuple[int, ...]) -> Any:
     """The value, on this array's context, in ``shape``."""
     if isinstance(value, NDArray) and value.context is not self.context:
         value = value.as_in_context(self.context)
-    found = as_value(value, self._spec)
-    if found.spec.shape == shape:
-        return found
-    _check_fits(found.spec.shape, shape)
+    value_in_store = as_value(value, self._spec)
+    if value_in_store.spec.shape == shape:
+        return value_in_store
+    _check_fits(value_in_store.spec.shape, shape)
     op = find("_broadcast_cast")
     statics, _ = op.bind({"shape": shape, "dtype": self._spec.dtype.name})
-    return record(op, statics, (), (found,))[0]
+    return record(op, statics, (), (value_in_store,))[0]
 
 
 def _check_fits(given: tuple[int, ...], wanted: tuple[int, ...]) -> None:

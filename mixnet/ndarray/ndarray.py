@@ -475,15 +475,15 @@ class NDArray:
         return int(self.asscalar())
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
-        found = self.asnumpy()
-        return found if dtype is None else found.astype(dtype, copy=False)
+        values = self.asnumpy()
+        return values if dtype is None else values.astype(dtype, copy=False)
 
     def __jax_array__(self) -> jax.Array:
         value = self._read()
         value.shared = True  # JAX may keep the buffer: never donate it
-        found = array_of(value)
+        array = array_of(value)
         with jax.enable_x64(True):  # what was computed on the host is an array of NumPy
-            return found if isinstance(found, jax.Array) else jax.numpy.asarray(found)
+            return array if isinstance(array, jax.Array) else jax.numpy.asarray(array)
 
     def __dlpack__(self, **kwargs: Any) -> Any:
         return self.__jax_array__().__dlpack__(**kwargs)

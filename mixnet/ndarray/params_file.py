@@ -226,10 +226,10 @@ class Reader:
 
     def count(self, what: str, least: int) -> int:
         """A count of things of at least ``least`` bytes each: more cannot follow than fit."""
-        (found,) = self.take("Q", what)
-        if found * least > self.content.size - self.at:
-            raise self.corrupted(f"{what} is {found}, more than can follow")
-        return found
+        (count,) = self.take("Q", what)
+        if count * least > self.content.size - self.at:
+            raise self.corrupted(f"{what} is {count}, more than can follow")
+        return count
 
     def text(self) -> str:
         """A length and so many bytes of UTF-8."""

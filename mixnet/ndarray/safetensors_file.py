@@ -105,12 +105,12 @@ def arrays_of(content: FileBytes | MemoryBytes) -> dict[str, NDArray]:
         _Entry(content, name, value, start) for name, value in header.items() if name != _METADATA
     ]
     _check_places(content, entries, content.size - start)
-    found = {}
+    arrays = {}
     for each in entries:
         data = aligned_empty(each.shape, each.dtype)
         content.read_into(start + each.begin, data)
-        found[each.name] = NDArray._wrap(adopt(data, cpu()))
-    return found
+        arrays[each.name] = NDArray._wrap(adopt(data, cpu()))
+    return arrays
 
 
 def _damaged(content: FileBytes | MemoryBytes, what: str) -> FileFormatError:

@@ -108,16 +108,16 @@ def _values(data: Any, context: Context, dtype: Any) -> NDArray:
     if isinstance(data, NDArray):
         made = data.as_in_context(context)
         return made.copy() if dtype is None else made.astype(dtype)
-    found = np.asarray(data)
-    kind = as_dtype(dtype) if dtype is not None else found.dtype
+    values = np.asarray(data)
+    kind = as_dtype(dtype) if dtype is not None else values.dtype
     if dtype is None and not isinstance(data, np.ndarray):
         kind = as_dtype(None)
-    return NDArray._wrap(from_host(found.astype(kind), context))
+    return NDArray._wrap(from_host(values.astype(kind), context))
 
 
 def _host(values: Any) -> np.ndarray:
-    found = values.asnumpy() if isinstance(values, NDArray) else np.asarray(values)
-    return found.astype(np.int64)
+    on_host = values.asnumpy() if isinstance(values, NDArray) else np.asarray(values)
+    return on_host.astype(np.int64)
 
 
 def csr_matrix(
@@ -139,11 +139,11 @@ def csr_matrix(
     if isinstance(arg1, tuple):
         return _csr_of_parts(arg1, shape, context, dtype)
     if isinstance(arg1, CSRNDArray) or _is_matrix(arg1):
-        found = array(arg1, context, dtype)
+        matrix = array(arg1, context, dtype)
     else:
-        found = _of_dense("csr_matrix", arg1, context, dtype).tostype("csr")
-    _check_shape("csr_matrix", found, shape)
-    return found
+        matrix = _of_dense("csr_matrix", arg1, context, dtype).tostype("csr")
+    _check_shape("csr_matrix", matrix, shape)
+    return matrix
 
 
 def _of_dense(name: str, source: Any, context: Context, dtype: Any) -> NDArray:
@@ -252,14 +252,14 @@ def row_sparse_array(
     if isinstance(arg1, tuple):
         return _rows_of_parts(arg1, shape, context, dtype)
     if isinstance(arg1, RowSparseNDArray):
-        found = array(arg1, context, dtype)
+        result = array(arg1, context, dtype)
     else:
         dense = _of_dense("row_sparse_array", arg1, context, dtype)
         if not dense.shape:
             raise ShapeError("row_sparse_array: a number has no rows; give an array.")
-        found = dense.tostype("row_sparse")
-    _check_shape("row_sparse_array", found, shape)
-    return found
+        result = dense.tostype("row_sparse")
+    _check_shape("row_sparse_array", result, shape)
+    return result
 
 
 def _rows_of_parts(
@@ -296,10 +296,10 @@ def cast_storage(
     data: NDArray, stype: str, out: Any = None, name: Any = None, **kwargs: Any
 ) -> Any:
     """The array in a storage type: ``'default'``, ``'row_sparse'`` or ``'csr'``."""
-    found = data.tostype(stype)
+    result = data.tostype(stype)
     if out is None:
-        return found
-    out[:] = found
+        return result
+    out[:] = result
     return out
 
 

@@ -490,8 +490,8 @@ class RowSparseNDArray(BaseSparseNDArray):
 
     @classmethod
     def _from_dense(cls, dense: NDArray) -> RowSparseNDArray:
-        found = dense.asnumpy()
-        rows = np.nonzero(found.reshape(found.shape[0], -1).any(1))[0]
+        values = dense.asnumpy()
+        rows = np.nonzero(values.reshape(values.shape[0], -1).any(1))[0]
         return cls._rows_of(dense, rows)
 
     @classmethod
@@ -555,8 +555,8 @@ class RowSparseNDArray(BaseSparseNDArray):
         (indices,) = args or kwargs.values()
         if not isinstance(indices, NDArray):
             return self._retained(indices)
-        found: RowSparseNDArray = invoke(find("_sparse_retain"), (self, indices), {})
-        return found
+        retained: RowSparseNDArray = invoke(find("_sparse_retain"), (self, indices), {})
+        return retained
 
     def _retained(self, indices: Any) -> RowSparseNDArray:
         wanted = indices.asnumpy() if isinstance(indices, NDArray) else np.asarray(indices)

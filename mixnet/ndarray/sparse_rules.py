@@ -50,13 +50,13 @@ def run(op: Op, arrays: Sequence[Any], attributes: dict[str, Any], out: Any = No
             f"one of a dense array."
         )
     if state.recording and any(each._is_sparse and each._is_taped() for each in arrays):
-        found = _recorded(op, arrays, attributes, stype)
+        answer = _recorded(op, arrays, attributes, stype)
     else:
-        found = _computed(op, arrays, attributes, stype)
+        answer = _computed(op, arrays, attributes, stype)
     if out is None:
-        return found
+        return answer
     targets = out if isinstance(out, (list, tuple)) else [out]
-    results = found if isinstance(found, list) else [found]
+    results = answer if isinstance(answer, list) else [answer]
     for target, result in zip(targets, results, strict=True):
         if target is not result:
             _put(target, result)
@@ -82,25 +82,25 @@ def _recorded(op: Op, arrays: Sequence[Any], attributes: dict[str, Any], stype: 
             _warn(op, arrays)
         return dense
     with RecordingScope(False, None):
-        found = _computed(op, arrays, attributes, stype)
-    found._variable = dense._read()
-    return found
+        result = _computed(op, arrays, attributes, stype)
+    result._variable = dense._read()
+    return result
 
 
 def _computed(op: Op, arrays: Sequence[Any], attributes: dict[str, Any], stype: str | None) -> Any:
-    found = NotImplemented
+    result = NotImplemented
     if stype is not None or op.storage is None:
         kernel = RULES.get(op.name)
         if kernel is None and op.storage is not None and op.storage.on_stored:
             kernel = _keep_zero
-        found = NotImplemented if kernel is None else kernel(op, arrays, attributes)
-    if found is NotImplemented:
-        found = _on_dense_copies(op, arrays, attributes)
+        result = NotImplemented if kernel is None else kernel(op, arrays, attributes)
+    if result is NotImplemented:
+        result = _on_dense_copies(op, arrays, attributes)
         if stype is None:
             _warn(op, arrays)
-    if stype is None or isinstance(found, list) or found.stype == stype:
-        return found
-    return (found._dense() if found._is_sparse else found).tostype(stype)
+    if stype is None or isinstance(result, list) or result.stype == stype:
+        return result
+    return (result._dense() if result._is_sparse else result).tostype(stype)
 
 
 def _put(target: Any, result: Any) -> None:
@@ -130,13 +130,13 @@ def _warn(op: Op, arrays: Sequence[Any]) -> None:
 
 def _on_dense_copies(op: Op, arrays: Sequence[Any], attributes: dict[str, Any]) -> Any:
     dense = [_plain(each) for each in arrays]
-    found = invoke(op, dense, dict(attributes))
+    result = invoke(op, dense, dict(attributes))
     names = op.argument_names(op.bind(attributes)[0]) if op.states else ()
     for name in op.states:  # states were written to the copies
         i = names.index(name)
         if arrays[i]._is_sparse:
             arrays[i][:] = dense[i]
-    return found
+    return result
 
 
 def rule(*names: str) -> Callable[[Rule], Rule]:
@@ -269,21 +269,21 @@ def _dot(op: Op, arrays: Sequence[Any], attributes: dict[str, Any]) -> Any:
                 f"dot: {left.shape} and {right.shape} do not fit: {inner} is not {other}."
             )
         dense = _plain(right)
-        found = _csr_times(left, dense, first)
+        product = _csr_times(left, dense, first)
         if first and wanted != "default" and right.ndim > 1:
             rows = np.unique(left._aux[1].asnumpy())
-            return RowSparseNDArray._rows_of(found, rows)
-        return found
+            return RowSparseNDArray._rows_of(product, rows)
+        return product
     if left.stype == "default" and isinstance(right, CSRNDArray) and not first:
         inner, other = left.shape[-1], right.shape[1 if second else 0]
         if inner != other:
             raise ShapeError(
                 f"dot: {left.shape} and {right.shape} do not fit: {inner} is not {other}."
             )
-        found = invoke(find("transpose"), (
+        product = invoke(find("transpose"), (
             _csr_times(right, invoke(find("transpose"), (left,), {}), not second),
         ), {})  # fmt: skip
-        return found if wanted == "default" else CSRNDArray._from_dense(found)
+        return product if wanted == "default" else CSRNDArray._from_dense(product)
     return NotImplemented
 
 
@@ -425,8 +425,8 @@ def _embedding(op: Op, arrays: Sequence[Any], attributes: dict[str, Any]) -> Any
     if weight._is_variable():
         return invoke(op, (data, _plain(weight)), attributes)
     rows = data.asnumpy().astype(np.int64)
-    found = weight._rows_at(rows.reshape(-1))
-    return found.reshape((*rows.shape, *weight.shape[1:]))
+    rows_of_weight = weight._rows_at(rows.reshape(-1))
+    return rows_of_weight.reshape((*rows.shape, *weight.shape[1:]))
 
 
 # Updates that MXNet makes on the rows of a row_sparse gradient alone.

@@ -91,8 +91,8 @@ def full(
     _check_order("full", order)
     if isinstance(fill_value, NDArray):
         made: Any = fill_value if dtype is None else fill_value.astype(dtype)
-        found = call("_npi_broadcast_to", made, shape=_shape(shape))
-        return found if out is None else call("_np_copy", found, out=out)
+        result = call("_npi_broadcast_to", made, shape=_shape(shape))
+        return result if out is None else call("_np_copy", result, out=out)
     if dtype is None:
         dtype = onp.bool_ if isinstance(fill_value, (bool, onp.bool_)) else onp.float32
     attributes = {

@@ -96,8 +96,8 @@ NAMES = [
 
 
 def _count_nonzero(a: Any, axis: Any = None, **kwargs: Any) -> Any:
-    found = onp.count_nonzero(a, axis, **kwargs)
-    return int(found) if isinstance(found, onp.generic) else found
+    count = onp.count_nonzero(a, axis, **kwargs)
+    return int(count) if isinstance(count, onp.generic) else count
 
 
 # What newer versions of NumPy have not, or give in another class.

@@ -70,10 +70,10 @@ def _matrix_norm(x: Any, ord: Any, axes: tuple[int, ...], keepdims: bool) -> Any
     order = [i for i in range(ndim) if i not in (row, column)]
     values = svd(shape.transpose(x, [*order, row, column]))[1]
     combine: Any = {2: reduce.max, -2: reduce.min, "nuc": reduce.sum}[ord]
-    found = combine(values, -1)
+    norms = combine(values, -1)
     for each in sorted((row, column)) if keepdims else ():
-        found = shape.expand_dims(found, each)
-    return found
+        norms = shape.expand_dims(norms, each)
+    return norms
 
 
 def svd(a: Any) -> Any:

@@ -39,8 +39,8 @@ def nonzero(a: Any) -> tuple[Any, ...]:
     An array without axes counts as one of a single element.
     """
     a = a.reshape(1) if a.shape == () else a
-    found = call("_npx_nonzero", a)
-    return tuple(found[:, i] for i in range(found.shape[1]))
+    places = call("_npx_nonzero", a)
+    return tuple(places[:, i] for i in range(places.shape[1]))
 
 
 def argwhere(a: Any) -> Any:
@@ -69,7 +69,7 @@ def unique(
         return_counts: how often each occurs.
         axis: compare slices along it.
     """
-    found = call(
+    results = call(
         "_npi_unique",
         ar,
         return_index=return_index,
@@ -77,7 +77,7 @@ def unique(
         return_counts=return_counts,
         axis=axis,
     )
-    return tuple(found) if isinstance(found, list) else found
+    return tuple(results) if isinstance(results, list) else results
 
 
 def take(a: Any, indices: Any, axis: Any = None, mode: str = "raise", out: Any = None) -> Any:

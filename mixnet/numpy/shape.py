@@ -123,18 +123,20 @@ def _cut(ary: Any, parts: Any, axis: int) -> list[Any]:
     if whole and isinstance(ary, NDArray) and not ary.shape[axis]:
         return [ary[:] for _ in range(int(parts))]  # of no elements any part has none
     if whole:
-        found = call("_npi_split", ary, indices=(), axis=axis, sections=int(parts))
+        pieces = call("_npi_split", ary, indices=(), axis=axis, sections=int(parts))
     elif not hasattr(ary, "shape"):  # a symbol: its extent is not known yet
-        found = call("_npi_split", ary, indices=(0, *map(int, parts)), axis=axis)
+        pieces = call("_npi_split", ary, indices=(0, *map(int, parts)), axis=axis)
     else:
         # Indices beyond the end leave empty parts, as NumPy has it.
         extent = ary.shape[axis]
         starts = [0, *(min(max(int(i) + (extent if i < 0 else 0), 0), extent) for i in parts)]
         if sorted(starts) != starts:
             return [_slice(ary, a, b, axis) for a, b in itertools.pairwise([*starts, extent])]
-        found = call("_npi_split", ary, indices=tuple(starts), axis=axis)
+        pieces = call("_npi_split", ary, indices=tuple(starts), axis=axis)
     return (
-        list(found) if isinstance(found, (list, tuple)) or not hasattr(found, "shape") else [found]
+        list(pieces)
+        if isinstance(pieces, (list, tuple)) or not hasattr(pieces, "shape")
+        else [pieces]
     )
 
 
@@ -268,8 +270,8 @@ def diagonal(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
 
 def _atleast(ndim: int) -> Any:
     def atleast(*arys: Any) -> Any:
-        found = call(f"_np_atleast_{ndim}d", *[as_array(each) for each in arys])
-        return found
+        results = call(f"_np_atleast_{ndim}d", *[as_array(each) for each in arys])
+        return results
 
     atleast.__name__ = atleast.__qualname__ = f"atleast_{ndim}d"
     atleast.__doc__ = f"Arrays with at least {ndim} axes: one, or a list of several."
@@ -328,14 +330,14 @@ def unravel_index(indices: Any, shape: Any, order: str = "C") -> tuple[Any, ...]
     shape = (shape,) if isinstance(shape, (int, onp.integer)) else tuple(shape)
     if not is_array(indices):
         return onp.unravel_index(indices, shape)
-    found = call("_unravel_index", indices, shape=shape)
-    return tuple(found[i] for i in range(len(shape)))
+    indices_of_axes = call("_unravel_index", indices, shape=shape)
+    return tuple(indices_of_axes[i] for i in range(len(shape)))
 
 
 def diag_indices_from(arr: Any) -> tuple[Any, ...]:
     """The indices of the main diagonal, an array for each axis."""
-    found = call("_npi_diag_indices_from", arr)
-    return tuple(found[i] for i in range(arr.ndim))
+    indices = call("_npi_diag_indices_from", arr)
+    return tuple(indices[i] for i in range(arr.ndim))
 
 
 def may_share_memory(a: Any, b: Any, max_work: Any = None) -> bool:

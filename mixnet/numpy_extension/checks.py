@@ -19,7 +19,7 @@ def constraint_check(input: Any, msg: str = "Constraint violated.", **kwargs: An
     Raises:
         ValueError: an element is false; of a graph, whoever reads its results gets it.
     """
-    found = call("_npx_constraint_check", input, msg=msg)
-    if isinstance(found, NDArray) and not is_tracing():
-        found.wait_to_read()
-    return found
+    holds = call("_npx_constraint_check", input, msg=msg)
+    if isinstance(holds, NDArray) and not is_tracing():
+        holds.wait_to_read()
+    return holds

@@ -32,10 +32,10 @@ def save(file: str, arr: Any) -> None:
 
 def load(file: str) -> Any:
     """The arrays of a file that ``save`` wrote: a list, or a dict where they have names."""
-    found = load_file(str(file))
-    if isinstance(found, dict):
-        return {name: _as_np(each) for name, each in found.items()}
-    return [_as_np(each) for each in found]
+    arrays = load_file(str(file))
+    if isinstance(arrays, dict):
+        return {name: _as_np(each) for name, each in arrays.items()}
+    return [_as_np(each) for each in arrays]
 
 
 def _as_np(array: NDArray) -> Any:

@@ -100,10 +100,10 @@ def with_gradients(
         cotangents = tuple(
             _as_cotangent(given.get(i), output) for i, output in zip(headed, primal, strict=True)
         )
-        found = dict(zip(real, pull(cotangents), strict=True))
+        gradients = dict(zip(real, pull(cotangents), strict=True))
         return tuple(
-            to_dtype(found[i], inputs[i].dtype)
-            if i in found
+            to_dtype(gradients[i], inputs[i].dtype)
+            if i in gradients
             else jnp.zeros(inputs[i].shape, inputs[i].dtype)
             for i in asked
         )

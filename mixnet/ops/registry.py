@@ -396,18 +396,18 @@ class Op(Operator):
 
     def keywords(self, statics: Statics, scalars: Arrays = ()) -> dict[str, Any]:
         """The function's keyword arguments (``key`` left out) from a bound call."""
-        found = dict(zip(self._order, statics, strict=False))
+        keywords = dict(zip(self._order, statics, strict=False))
         if self.dynamic:
             pending = iter(scalars)
             for name in self.dynamic:
-                mark = found[name]
+                mark = keywords[name]
                 if mark is ONE:
-                    found[name] = next(pending, mark)
+                    keywords[name] = next(pending, mark)
                 elif type(mark) is Dynamic:
-                    found[name] = tuple(itertools.islice(pending, mark))
+                    keywords[name] = tuple(itertools.islice(pending, mark))
         if self.takes_training:
-            found[TRAINING] = statics[len(self._order)]
-        return found
+            keywords[TRAINING] = statics[len(self._order)]
+        return keywords
 
     def awaits_values(self, statics: Statics) -> bool:
         """Whether the shape of the result depends on values that have not been read."""
@@ -415,10 +415,10 @@ class Op(Operator):
 
     def rebind(self, statics: Statics, **changes: Any) -> Statics:
         """The bound attributes with some of them changed."""
-        found = list(statics)
+        bound = list(statics)
         for name, value in changes.items():
-            found[self._order.index(name)] = value
-        return tuple(found)
+            bound[self._order.index(name)] = value
+        return tuple(bound)
 
     def _ask(self, rule: Any, statics: Statics, count: int) -> int:
         if not callable(rule):
@@ -565,16 +565,16 @@ class Op(Operator):
             key = None
         if self._gradient is None:
             return self._call(statics, arrays, scalars, key)
-        found = self._apply_with_gradient(statics, tuple(arrays), tuple(scalars), key)
-        return (*found, *found) if self.keeps_outputs else found
+        outputs = self._apply_with_gradient(statics, tuple(arrays), tuple(scalars), key)
+        return (*outputs, *outputs) if self.keeps_outputs else outputs
 
     def gradient_of_call(
         self, statics: Statics, heads: Arrays, outputs: Arrays, arrays: Arrays
     ) -> tuple[Any, ...]:
         """Gradients of the arrays of a call whose outputs are known, None where there is none."""
         assert self._gradient is not None
-        found = self._gradient(tuple(heads), tuple(outputs), *arrays, **self.keywords(statics))
-        return (*found, *[None] * (len(arrays) - len(found)))
+        gradients = self._gradient(tuple(heads), tuple(outputs), *arrays, **self.keywords(statics))
+        return (*gradients, *[None] * (len(arrays) - len(gradients)))
 
     def _call(self, statics: Statics, arrays: Arrays, scalars: Arrays, key: Any) -> tuple:
         keywords = self.keywords(statics, scalars)
@@ -594,15 +594,15 @@ class Op(Operator):
             )
         if self.takes_key:
             keywords[STREAM if self.takes_stream else KEY] = key
-        found = self.function(*self._place(statics, arrays), **keywords)
-        return tuple(found) if isinstance(found, (tuple, list)) else (found,)
+        outputs = self.function(*self._place(statics, arrays), **keywords)
+        return tuple(outputs) if isinstance(outputs, (tuple, list)) else (outputs,)
 
     def _check_dtypes(self, arrays: Arrays) -> None:
-        found = list(dict.fromkeys(each.dtype.name for each in arrays if each is not None))
-        if len(found) > 1:
+        dtypes = list(dict.fromkeys(each.dtype.name for each in arrays if each is not None))
+        if len(dtypes) > 1:
             raise DTypeError(
-                f"{self.title}: the arrays are {' and '.join(found)}; all must have one dtype. Cast "
-                f"those that differ with astype({found[0]!r})."
+                f"{self.title}: the arrays are {' and '.join(dtypes)}; all must have one dtype. Cast "
+                f"those that differ with astype({dtypes[0]!r})."
             )
 
     def _check_axes(self, known: Mapping[str, Any], ndim: int) -> None:
@@ -638,14 +638,14 @@ class Op(Operator):
                 keywords[STREAM if self.takes_stream else KEY] = key
             one = len(outputs) == 1
             placed = self._place(statics, arrays)
-            found = rule(
+            gradients = rule(
                 heads[0] if one else heads, outputs[0] if one else outputs, *placed, **keywords
             )
-            found = found if isinstance(found, (tuple, list)) else (found,)
+            gradients = gradients if isinstance(gradients, (tuple, list)) else (gradients,)
             if len(placed) != len(arrays):
-                found = [g for g, a in zip(found, placed, strict=False) if a is not None]
-            found = [*found, *[None] * (len(arrays) - len(found))]
-            grads = tuple(_cotangent(g, a) for g, a in zip(found, arrays, strict=True))
+                gradients = [g for g, a in zip(gradients, placed, strict=False) if a is not None]
+            gradients = [*gradients, *[None] * (len(arrays) - len(gradients))]
+            grads = tuple(_cotangent(g, a) for g, a in zip(gradients, arrays, strict=True))
             return grads, tuple(_cotangent(None, s) for s in scalars), _cotangent(None, key)
 
         run = jax.custom_vjp(forward)
@@ -659,17 +659,17 @@ class Op(Operator):
         kind = inspect.Parameter
         if self.variadic:
             after: Any = kind.KEYWORD_ONLY
-            found = [kind(name, kind.POSITIONAL_ONLY) for name in self.arrays]
-            found.append(kind(self.variadic, kind.VAR_POSITIONAL))
+            parameters = [kind(name, kind.POSITIONAL_ONLY) for name in self.arrays]
+            parameters.append(kind(self.variadic, kind.VAR_POSITIONAL))
         else:
             # A required attribute may follow an optional array, so every parameter has a default.
             after = kind.POSITIONAL_OR_KEYWORD
-            found = [kind(name, after, default=None) for name in self.arrays]
+            parameters = [kind(name, after, default=None) for name in self.arrays]
         for each in self.attributes.values():
-            found.append(kind(each.name, after, default=each.default))
+            parameters.append(kind(each.name, after, default=each.default))
         for more in ("name", "attr", "out") if symbols else ("out", "name"):
-            found.append(kind(more, after, default=None))
-        return inspect.Signature([*found, kind("kwargs", kind.VAR_KEYWORD)])
+            parameters.append(kind(more, after, default=None))
+        return inspect.Signature([*parameters, kind("kwargs", kind.VAR_KEYWORD)])
 
     def signature_text(self) -> str:
         """``FullyConnected(data, weight, bias, num_hidden, no_bias=False, flatten=True)``."""

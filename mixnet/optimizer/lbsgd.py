@@ -99,11 +99,11 @@ class LBSGD(Optimizer):
         before = self.cumgrads.get(index)
         if before is None or before["num_cums"] <= 0:
             # A copy: what is kept must not change with the next backward.
-            found = {"cum_grad": grad.copy(), "num_cums": self.init_updates + 1}
+            state = {"cum_grad": grad.copy(), "num_cums": self.init_updates + 1}
         else:
-            found = {"cum_grad": before["cum_grad"] + grad, "num_cums": before["num_cums"] + 1}
-        self.cumgrads[index] = found
-        return found
+            state = {"cum_grad": before["cum_grad"] + grad, "num_cums": before["num_cums"] + 1}
+        self.cumgrads[index] = state
+        return state
 
     def update(self, index: Any, weight: NDArray, grad: NDArray, state: Any) -> None:
         """Gather a gradient; every ``batch_scale``-th time make a step."""

@@ -268,15 +268,15 @@ class _Reading:
         self._states: dict[int, dict[str, Any]] = {}  # and the attributes that they will have
 
     def run(self) -> Any:
-        found = self._machine.run()
+        result = self._machine.run()
         if self._bare:
             raise _broken("an array has no content")
-        complete = self._objects_in(found)
+        complete = self._objects_in(result)
         # Only now: a class of the program may do what it likes with them, in the order of the file.
         for key, state in self._states.items():
             if key in complete:
                 _set_state(self._objects[key], state)
-        return found
+        return result
 
     def _call(self, name: Name, arguments: tuple[Any, ...], budget: Budget) -> Any:
         if name in _ARRAY_CLASSES:

@@ -69,12 +69,12 @@ def _merged(before: Graph, gone: list[str], new: dict[str, Node]) -> dict[str, s
         if name in new:
             stands.setdefault(numbers[node], name)
     by_name = {name: node for node, name in before.names.items()}
-    found = {}
+    merged = {}
     for name in gone:
         into = stands.get(numbers[by_name[name]])
         if into is not None:
-            found[name] = into
-    return found
+            merged[name] = into
+    return merged
 
 
 def _operation(node: Node) -> str:
@@ -96,7 +96,7 @@ def _rewired(
         name = merged.get(name, name)
         return f"{name}[{entry.index}]" if entry.index else name
 
-    found = []
+    rewired = []
     for name, node in old.items():
         if name not in new or node.is_variable:
             continue
@@ -104,5 +104,5 @@ def _rewired(
         now = [text(after, entry) for entry in new[name].inputs]
         # An input that a block stood for is one of the block's nodes now: no news.
         if was != now and not any(entry.split("[")[0] in expanded for entry in was):
-            found.append({"name": name, "before": was, "after": now})
-    return found
+            rewired.append({"name": name, "before": was, "after": now})
+    return rewired

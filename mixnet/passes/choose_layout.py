@@ -148,10 +148,10 @@ def _operator(node: Node) -> Any:
 def _keywords(node: Node) -> dict[str, Any]:
     """Attributes of a node's operator, or of the one whose gradient it is."""
     op = _operator(node)
-    found: dict[str, Any] = op.keywords(
+    keywords: dict[str, Any] = op.keywords(
         node.statics[0] if isinstance(node.op, BackwardOp) else node.statics
     )
-    return found
+    return keywords
 
 
 def _is_last(layout: str | None) -> bool:
@@ -197,10 +197,10 @@ class _Rewrite:
             self.made[Entry(node, i)] = image
 
     def _outputs(self, node: Node) -> list[Entry]:
-        found: list[Entry] = []
-        while Entry(node, len(found)) in self.specs:
-            found.append(Entry(node, len(found)))
-        return found
+        outputs: list[Entry] = []
+        while Entry(node, len(outputs)) in self.specs:
+            outputs.append(Entry(node, len(outputs)))
+        return outputs
 
     def _rewritten(self, node: Node) -> list[Image] | None:
         """Images of the node's outputs, None to leave it as it is."""
@@ -378,11 +378,11 @@ class _Rewrite:
             "as_floats": known["enable_float_output"],
         }
         lowered = _lowered(integers.CONVOLUTION, inputs, attributes, node)
-        found = [Image(last=Entry(lowered))]
+        lowered_images = [Image(last=Entry(lowered))]
         if not known["enable_float_output"]:
-            found += [Image(Entry(lowered, 1)), Image(Entry(lowered, 2))]
+            lowered_images += [Image(Entry(lowered, 1)), Image(Entry(lowered, 2))]
         states = [self.made[given[n]] for n in ("mean", "var") if n in given]
-        return found + states
+        return lowered_images + states
 
     def _pooling_of_integers(self, node: Node, known: dict[str, Any]) -> list[Image] | None:
         data, low, high = node.inputs

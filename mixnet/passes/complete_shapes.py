@@ -26,10 +26,10 @@ def complete_shapes(graph: Graph, shapes: Mapping[str, Any]) -> Graph:
     open_ones = {node for node in graph.nodes if not node.is_variable and _is_open(node)}
     if not open_ones or is_np_shape():
         return graph
-    found = infer(graph, shapes).shapes
+    shapes_inferred = infer(graph, shapes).shapes
 
     def change(node: Node, inputs: tuple[Entry, ...]) -> Node:
-        shape = found.get(Entry(node)) if node in open_ones else None
+        shape = shapes_inferred.get(Entry(node)) if node in open_ones else None
         if not is_known(shape):
             return node.replaced(inputs)
         attributes = {**attributes_of(node), "shape": shape}

@@ -171,23 +171,23 @@ def differentiate(
             pending.setdefault(source.node, {}).setdefault(source.index, []).append(
                 Entry(made, output)
             )
-    found: list[Any] = [gradients.get(entry) for entry in variables]
+    results: list[Any] = [gradients.get(entry) for entry in variables]
     for i, entry in enumerate(variables):
         if by_rows.get(entry):
-            found[i] = Rows(tuple(by_rows[entry]))
-    return found
+            results[i] = Rows(tuple(by_rows[entry]))
+    return results
 
 
 def _only_by_rows(
     order: Sequence[Node], needed: set[Node], wanted: Collection[Entry]
 ) -> dict[Entry, list[tuple[Entry, Entry]]]:
     """The entries that only operators with a row gradient read, each with no parts yet."""
-    found: dict[Entry, list[tuple[Entry, Entry]]] = {entry: [] for entry in wanted}
+    rows_of: dict[Entry, list[tuple[Entry, Entry]]] = {entry: [] for entry in wanted}
     for node in order:
         for i, entry in enumerate(node.inputs):
-            if entry in found and node in needed and not node.op.names_rows(i):
-                del found[entry]
-    return found
+            if entry in rows_of and node in needed and not node.op.names_rows(i):
+                del rows_of[entry]
+    return rows_of
 
 
 def reads_by_rows(nodes: Sequence[Node], entry: Entry) -> bool:

@@ -42,14 +42,14 @@ class Facts:
         only when the graph has something that it could change.
         """
         assert self.inputs is not None, "the shapes of the inputs are not known"
-        found: dict[Entry, Known] = {
+        known_specs: dict[Entry, Known] = {
             Entry(node): spec for node, spec in zip(graph.inputs, self.inputs, strict=True)
         }
         for node in graph.nodes:
             if node.is_variable:
                 continue
-            given: Any = tuple(found[entry] for entry in node.inputs)
+            given: Any = tuple(known_specs[entry] for entry in node.inputs)
             specs = evaluate(node.op, node.statics, given, len(node.scalars))
             for i, spec in enumerate(specs):
-                found[Entry(node, i)] = spec
-        return found
+                known_specs[Entry(node, i)] = spec
+        return known_specs

@@ -182,14 +182,14 @@ def _value(
         return _cast(arrays[0], np.dtype(op.keywords(node.statics)["dtype"]))
     if name in _WHOLE and all(each.dtype.kind in "iu" for each in arrays):
         with np.errstate(over="ignore"):
-            found = _WHOLE[name](*arrays)
-        return found if found.dtype == arrays[0].dtype == arrays[1].dtype else None
+            value = _WHOLE[name](*arrays)
+        return value if value.dtype == arrays[0].dtype == arrays[1].dtype else None
     return None
 
 
 def _cast(array: np.ndarray, dtype: np.dtype) -> np.ndarray | None:
     """The array in another dtype, if that is told by its numbers alone."""
     with np.errstate(all="ignore"):
-        found = array.astype(dtype)
-        exact = bool((found.astype(array.dtype) == array).all())
-    return found if exact else None
+        value = array.astype(dtype)
+        exact = bool((value.astype(array.dtype) == array).all())
+    return value if exact else None

@@ -280,9 +280,9 @@ class Inference:
             inner = Inference(
                 body.graph, known, None, self.default_dtype, zero_is_known=not self._least
             )
-            found = inner.run().shapes
+            shapes = inner.run().shapes
             for variable, place in zip(body.graph.inputs, places, strict=True):
-                shape = found.get(Entry(variable))
+                shape = shapes.get(Entry(variable))
                 if shape is not None:
                     whole = (self._unknown, *shape) if place.sliced else shape
                     self._set(node.inputs[place.number], whole, node)

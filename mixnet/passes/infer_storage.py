@@ -17,15 +17,15 @@ def infer_storage(graph: Graph, variables: Mapping[str, str]) -> dict[Entry, str
         graph: what is computed.
         variables: storage types by name; those left out are dense.
     """
-    found: dict[Entry, str] = {}
+    stypes: dict[Entry, str] = {}
     for node in graph.nodes:
         if node.op is None:
             stype = variables.get(node.name, DENSE)
         else:
-            stype = _output(node, [found.get(each, DENSE) for each in node.inputs])
+            stype = _output(node, [stypes.get(each, DENSE) for each in node.inputs])
         if stype != DENSE:
-            found[Entry(node)] = stype
-    return found
+            stypes[Entry(node)] = stype
+    return stypes
 
 
 def infer_gradient_storage(graph: Graph, known: Mapping[Entry, str]) -> dict[str, str]:

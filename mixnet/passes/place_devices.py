@@ -74,14 +74,14 @@ class Placement:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data: the graph as ``Graph.to_dict`` has it with ``device`` and ``part`` by node."""
-        found = self.graph.to_dict()
+        data = self.graph.to_dict()
         part = _part_of(self.graph, self.places)
         order = {key: i for i, key in enumerate(_in_order(part.values()))}
-        for row, node in zip(found["nodes"], self.graph.nodes, strict=True):
+        for row, node in zip(data["nodes"], self.graph.nodes, strict=True):
             row["device"] = str(self.places[node])
             row["part"] = order[part[node]] if node in part else None
-        found["parts"] = [str(each.context) for each in self.parts]
-        return found
+        data["parts"] = [str(each.context) for each in self.parts]
+        return data
 
 
 def place_devices(

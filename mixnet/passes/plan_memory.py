@@ -185,7 +185,7 @@ def _place(storages: list[Storage], conflicts: list[list[int]], bound: int) -> i
 
 def _dependencies(storages: list[Storage], unordered: list[list[int]]) -> list[tuple[int, int]]:
     """Which steps wait for which others only because their storages overlap."""
-    found: dict[tuple[int, int], None] = {}
+    pairs: dict[tuple[int, int], None] = {}
     for storage in storages:
         for other in (storages[number] for number in unordered[storage.number]):
             overlap = (
@@ -196,6 +196,6 @@ def _dependencies(storages: list[Storage], unordered: list[list[int]]) -> list[t
                 late = other.users & ~storage.before
                 while late:
                     low = late & -late
-                    found[low.bit_length() - 1, storage.first] = None
+                    pairs[low.bit_length() - 1, storage.first] = None
                     late ^= low
-    return list(found)
+    return list(pairs)

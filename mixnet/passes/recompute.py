@@ -142,11 +142,11 @@ def _crossing(nodes: Sequence[Node]) -> set[Node]:
 
 def _cuts(open_at: Sequence[int], length: int) -> list[int]:
     """About every ``length`` nodes the place that the fewest results cross."""
-    found = []
+    cuts = []
     for target in range(length, len(open_at) - 1, length):
         near = range(target - length // 2, min(target + (length + 1) // 2, len(open_at) - 1))
-        found.append(min(near, key=lambda i: (open_at[i], abs(i - target))))
-    return found
+        cuts.append(min(near, key=lambda i: (open_at[i], abs(i - target))))
+    return cuts
 
 
 class Recomputation:

@@ -125,7 +125,7 @@ def conflicts(storages: list[Storage], steps: int, in_order: bool) -> list[list[
         in_order: two storages conflict that the schedule needs at once. Else those too that steps
             need which could run at the same time: then sharing takes no parallelism away.
     """
-    found: list[list[int]] = [[] for _ in storages]
+    result: list[list[int]] = [[] for _ in storages]
     using: list[list[int]] = [[] for _ in range(steps)]
     ending: list[list[int]] = [[] for _ in range(steps)]
     alive: dict[int, None] = {}
@@ -142,11 +142,11 @@ def conflicts(storages: list[Storage], steps: int, in_order: bool) -> list[list[
             for step in _bits(storage.users):
                 using[step].append(storage.number)
         for number in clash:
-            found[storage.number].append(number)
-            found[number].append(storage.number)
+            result[storage.number].append(number)
+            result[number].append(storage.number)
         alive[storage.number] = None
         ending[storage.last].append(storage.number)
-    return found
+    return result
 
 
 def _bits(number: int) -> Iterator[int]:

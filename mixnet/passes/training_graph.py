@@ -42,9 +42,9 @@ def training_graph(
     starts = tuple(Node(None, name=f"gradient of output {i}") for i in range(len(outputs)))
     variables = [Entry(node) for node in wanted]
     again = recomputation_of(graph, recompute)
-    found = differentiate(outputs, [Entry(start) for start in starts], variables, (), again)
+    gradients = differentiate(outputs, [Entry(start) for start in starts], variables, (), again)
     heads, sums, added_to = list(graph.heads), [], []
-    for node, gradient in zip(wanted, found, strict=True):
+    for node, gradient in zip(wanted, gradients, strict=True):
         if gradient is None:
             gradient = Entry(
                 Node(find("zeros_like"), (), (), (Entry(node),), f"{node.name}_no_gradient")

@@ -91,8 +91,8 @@ def known_as(file: str) -> str:
     if "ipykernel_" not in file:
         return file
     found = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
-    told = None if found is None else found.compile.format_code_name(file)
-    return told[1] if told else "a cell"
+    title = None if found is None else found.compile.format_code_name(file)
+    return title[1] if title else "a cell"
 
 
 def user_line() -> str | None:

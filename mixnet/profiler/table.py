@@ -32,10 +32,10 @@ def aggregate(rows: Sequence[Row], events: Sequence[Row]) -> dict[str, dict[str,
         events: of the session.
     """
     compiling = _Intervals(e for e in events if e["kind"] == "compile")
-    found: dict[str, dict[str, dict[str, list[float]]]] = {}
+    domains: dict[str, dict[str, dict[str, list[float]]]] = {}
 
     def add(quantity: str, category: str, name: str, value: float) -> None:
-        names = found.setdefault(quantity, {}).setdefault(category, {})
+        names = domains.setdefault(quantity, {}).setdefault(category, {})
         names.setdefault(name, []).append(value / _SCALES[quantity])
 
     for row in rows:
@@ -56,16 +56,16 @@ def aggregate(rows: Sequence[Row], events: Sequence[Row]) -> dict[str, dict[str,
             category: {name: _statistics(quantity, values) for name, values in names.items()}
             for category, names in categories.items()
         }
-        for quantity, categories in found.items()
+        for quantity, categories in domains.items()
     }
 
 
 def _statistics(quantity: str, values: Sequence[float]) -> dict[str, Any]:
-    found: dict[str, Any] = {"Count": len(values)}
+    statistics: dict[str, Any] = {"Count": len(values)}
     if quantity == "Time":
-        found["Total"] = sum(values)
-    found |= {"Min": min(values), "Max": max(values), "Avg": sum(values) / len(values)}
-    return found
+        statistics["Total"] = sum(values)
+    statistics |= {"Min": min(values), "Max": max(values), "Avg": sum(values) / len(values)}
+    return statistics
 
 
 class _Intervals:

@@ -74,7 +74,7 @@ class FusedRNNCell(BaseRNNCell):
 
     def _parts(self, units: int) -> list[tuple[str, tuple[int, ...]]]:
         """Name and shape of each gate's arrays in the parameter vector, in order."""
-        found = []
+        parts = []
         layout = part_shapes(
             units, self._num_hidden, self._num_layers, self._bidirectional, self._mode, None
         )
@@ -82,8 +82,8 @@ class FusedRNNCell(BaseRNNCell):
             kind = "bias" if part.endswith("bias") else "weight"
             start = f"{self._prefix}{self._directions[direction]}{layer}_{part[:3]}"
             for gate in self._gate_names:
-                found.append((f"{start}{gate}_{kind}", (self._num_hidden, *shape[1:])))
-        return found
+                parts.append((f"{start}{gate}_{kind}", (self._num_hidden, *shape[1:])))
+        return parts
 
     def unpack_weights(self, args: dict[str, Any]) -> dict[str, Any]:
         """Arrays by name with the parameter vector taken apart, a part for each gate.

@@ -83,12 +83,12 @@ def scope_in(op_name: str, scopes: Collection[str]) -> str | None:
 
 def nodes_of(instructions: Iterable[Instruction], scopes: Collection[str]) -> tuple[str, ...]:
     """The scopes that instructions came of, each once, in order."""
-    found: dict[str, None] = {}
+    names: dict[str, None] = {}
     for each in instructions:
         scope = scope_in(each.op_name, scopes) if each.op_name else None
         if scope is not None and each.opcode not in ("parameter", "constant"):
-            found[scope] = None
-    return tuple(found)
+            names[scope] = None
+    return tuple(names)
 
 
 def groups(program: Program, scopes: Collection[str]) -> list[Group]:
@@ -99,7 +99,7 @@ def groups(program: Program, scopes: Collection[str]) -> list[Group]:
         scopes: of the graph's nodes, see ``mixnet.runtime.compile.lower.scopes``.
     """
     scopes = frozenset(scopes)
-    found: list[Group] = []
+    result: list[Group] = []
     made_by: dict[str, int] = {}  # name of an instruction -> number of its group
     # (computation, number of the group that runs it): a stack, since loops nest.
     pending: deque[tuple[str, int | None]] = deque([(program.entry, None)])
@@ -123,9 +123,9 @@ def groups(program: Program, scopes: Collection[str]) -> list[Group]:
                 inferred = bool(nodes)
             operands = {operand: program.instructions[operand] for operand in each.operands}
             sources = _sources(each, program)
-            number = len(found)
+            number = len(result)
             made_by[each.name] = number
-            found.append(
+            result.append(
                 Group(
                     number,
                     kind,
@@ -143,12 +143,12 @@ def groups(program: Program, scopes: Collection[str]) -> list[Group]:
             )
             if kind in ("loop", "branch", "call"):
                 pending += [(called, number) for called in each.calls]
-    return found
+    return result
 
 
 def _sources(instruction: Instruction, program: Program) -> list[Instruction]:
     """What computes the operands, seen through views; parameters where nothing does."""
-    found: dict[str, Instruction] = {}
+    sources: dict[str, Instruction] = {}
     stack = list(reversed(instruction.operands))
     seen = set(stack)
     while stack:
@@ -158,8 +158,8 @@ def _sources(instruction: Instruction, program: Program) -> list[Instruction]:
             seen.update(new)
             stack += new
         else:
-            found[each.name] = each
-    return list(found.values())
+            sources[each.name] = each
+    return list(sources.values())
 
 
 def _users(rows: list[Instruction]) -> dict[str, list[Instruction]]:
@@ -234,7 +234,7 @@ def _behind(instruction: Instruction, users: dict[str, list[Instruction]]) -> It
 
 
 def _before(instruction: Instruction, program: Program) -> Iterable[Instruction]:
-    found = []
+    instructions = []
     for name in instruction.operands:
         operand = program.instructions[name]
         # Through the views that only name what was made before them.
@@ -242,5 +242,5 @@ def _before(instruction: Instruction, program: Program) -> Iterable[Instruction]
             if operand.op_name:
                 break
             operand = program.instructions[operand.operands[0]]
-        found += [*program.inside(operand), operand]
-    return found
+        instructions += [*program.inside(operand), operand]
+    return instructions

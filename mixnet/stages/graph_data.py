@@ -28,13 +28,13 @@ def specs_of(graph: Graph, inputs: Sequence[Known]) -> dict[Entry, Known]:
         graph: any graph.
         inputs: shape and dtype of each of its inputs.
     """
-    found: dict[Entry, Known] = {
+    specs: dict[Entry, Known] = {
         Entry(node): spec for node, spec in zip(graph.inputs, inputs, strict=True)
     }
     for node in graph.nodes:
         if node.is_variable:
             continue
-        given = tuple(found[entry] for entry in node.inputs)
+        given = tuple(specs[entry] for entry in node.inputs)
         inner = node.op.graph
         if inner is not None:
             known = specs_of(inner, given)
@@ -43,8 +43,8 @@ def specs_of(graph: Graph, inputs: Sequence[Known]) -> dict[Entry, Known]:
             keyless = node.op.takes_key and given[-1:] != (_KEY,)  # before keys are assigned
             given, scalars = (*given, _KEY) if keyless else given, len(node.scalars) + keyless
             outputs = evaluate(node.op, node.statics, given, scalars)
-        found.update({Entry(node, i): spec for i, spec in enumerate(outputs)})
-    return found
+        specs.update({Entry(node, i): spec for i, spec in enumerate(outputs)})
+    return specs
 
 
 def part_of(node: Node) -> str:
@@ -61,11 +61,11 @@ def attributes_of(node: Node) -> dict[str, str]:
     """The attributes that are set, as text; ``(input)`` for numbers that are inputs and not known here."""
     if node.op is None or not node.statics:
         return {}
-    found = {}
+    attributes = {}
     for name, value in node.op.keywords(node.statics, node.scalars).items():
         if value is not None and value != ():
-            found[name] = _attribute_text(value)
-    return found
+            attributes[name] = _attribute_text(value)
+    return attributes
 
 
 def _attribute_text(value: Any) -> str:
@@ -113,9 +113,9 @@ def graph_data(graph: Graph, specs: dict[Entry, Known] | None = None) -> dict[st
 
 
 def _outputs(node: Node, specs: dict[Entry, Known]) -> list[dict[str, Any]]:
-    found: list[dict[str, Any]] = []
-    while (entry := Entry(node, len(found))) in specs:
+    outputs: list[dict[str, Any]] = []
+    while (entry := Entry(node, len(outputs))) in specs:
         shape, dtype = specs[entry]
         size = math.prod(shape) * np.dtype(dtype).itemsize
-        found.append({"shape": list(shape), "dtype": np.dtype(dtype).name, "bytes": size})
-    return found
+        outputs.append({"shape": list(shape), "dtype": np.dtype(dtype).name, "bytes": size})
+    return outputs

@@ -88,24 +88,24 @@ class Program:
     @cached_property
     def within(self) -> dict[str, str]:
         """The instruction that runs a computation, by the computation's name."""
-        found: dict[str, str] = {}
+        names: dict[str, str] = {}
         for each in self.instructions.values():
             for name in each.calls:
-                found.setdefault(name, each.name)
-        return found
+                names.setdefault(name, each.name)
+        return names
 
     def inside(self, instruction: Instruction) -> list[Instruction]:
         """The instructions of all computations that one runs, however deep."""
-        found: list[Instruction] = []
+        instructions: list[Instruction] = []
         stack, seen = list(instruction.calls), set(instruction.calls)
         while stack:
             rows = self.computations.get(stack.pop(), [])
-            found += rows
+            instructions += rows
             for each in rows:
                 new = [name for name in each.calls if name not in seen]
                 seen.update(new)
                 stack += new
-        return found
+        return instructions
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data.
@@ -161,9 +161,9 @@ def parse(text: str) -> Program:
         elif line.startswith("}"):
             current = ""
         elif current:
-            found = _INSTRUCTION.match(line)
-            if found is not None:
-                program.computations[current].append(_instruction(found, current))
+            match = _INSTRUCTION.match(line)
+            if match is not None:
+                program.computations[current].append(_instruction(match, current))
     if not program.entry:
         raise ValueError("This is no HLO text: it has no ENTRY computation.")
     return program
@@ -215,15 +215,15 @@ def _closing(text: str, depth: int) -> int:
 
 
 def _fusion_target(text: str) -> str:
-    found = re.search(r'"fusion_config":\{"kind":"([^"]*)"', text)
-    return found.group(1) if found else ""
+    match = re.search(r'"fusion_config":\{"kind":"([^"]*)"', text)
+    return match.group(1) if match else ""
 
 
 def _quoted(text: str, key: str) -> str:
-    found = re.search(rf'\b{key}="((?:[^"\\]|\\.)*)"', text)
-    return found.group(1) if found else ""
+    match = re.search(rf'\b{key}="((?:[^"\\]|\\.)*)"', text)
+    return match.group(1) if match else ""
 
 
 def _word(text: str, key: str) -> str:
-    found = re.search(rf"\b{key}=(\w+)", text)
-    return found.group(1) if found else ""
+    match = re.search(rf"\b{key}=(\w+)", text)
+    return match.group(1) if match else ""

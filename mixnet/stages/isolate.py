@@ -75,16 +75,16 @@ class HeldSegment(Segment):
 
     def _held_below(self) -> list[HeldSegment]:
         """Held segments that this one reads from, directly or not; those that read come last."""
-        found: dict[HeldSegment, None] = {}
+        segments: dict[HeldSegment, None] = {}
         stack: list[HeldSegment] = [self]
         while stack:
             for value in list(stack.pop().leaf_slots):
                 below = value.segment
                 if isinstance(below, HeldSegment) and not below.finished:
-                    found.pop(below, None)  # later in the list: it is needed earlier
-                    found[below] = None
+                    segments.pop(below, None)  # later in the list: it is needed earlier
+                    segments[below] = None
                     stack.append(below)
-        return list(reversed(found))
+        return list(reversed(segments))
 
 
 class Isolation:

@@ -150,10 +150,10 @@ def compile_program(recording: Recording, run: bool) -> Program:
     program.stablehlo, lines = _stablehlo(with_locations, set(names.values()))
     parsed = hlo.parse(program.hlo)
     program.instructions = parsed.to_dict()
-    found = groups(parsed, names.values())
-    program.groups = _named(found, graph, names)
+    fused = groups(parsed, names.values())
+    program.groups = _named(fused, graph, names)
     equations = _equations(traced.jaxpr, set(names.values()))
-    program.links = _links(graph, names, equations, lines, parsed, found)
+    program.links = _links(graph, names, equations, lines, parsed, fused)
     of_scope = _equation_lines(program.jaxpr, traced.jaxpr, set(names.values()))
     for link, scope in zip(program.links, names.values(), strict=True):
         link["jaxpr_lines"] = of_scope.get(scope, [])
@@ -201,28 +201,28 @@ def _run(compiled: Any, arguments: list[Any]) -> tuple[float, float]:
 
 
 def _memory(compiled: Any) -> dict[str, int]:
-    found = compiled.memory_analysis()
-    if found is None:
+    analysis = compiled.memory_analysis()
+    if analysis is None:
         return {}
     return {
-        "arguments": found.argument_size_in_bytes,
-        "outputs": found.output_size_in_bytes,
-        "temporaries": found.temp_size_in_bytes,
+        "arguments": analysis.argument_size_in_bytes,
+        "outputs": analysis.output_size_in_bytes,
+        "temporaries": analysis.temp_size_in_bytes,
     }
 
 
 def _cost(compiled: Any) -> dict[str, float]:
-    found = compiled.cost_analysis() or {}
+    analysis = compiled.cost_analysis() or {}
     return {
-        name: float(found[key])
+        name: float(analysis[key])
         for name, key in (("flops", "flops"), ("bytes", "bytes accessed"))
-        if key in found
+        if key in analysis
     }
 
 
 def _steps(recording: Recording, leaves: list[Known]) -> list[dict[str, Any]]:
     first = recording.inputs
-    found: list[dict[str, Any]] = []
+    steps: list[dict[str, Any]] = []
     before: Step | None = None
     for step in recording.steps:
         inputs = leaves
@@ -232,7 +232,7 @@ def _steps(recording: Recording, leaves: list[Known]) -> list[dict[str, Any]]:
         specs = specs_of(step.graph, inputs) if known else None
         same_list = before is not None and before.purpose == step.purpose
         difference = changes(before.graph, step.graph) if before and same_list else None
-        found.append(
+        steps.append(
             {
                 "purpose": step.purpose,
                 "pass": step.name,
@@ -242,16 +242,16 @@ def _steps(recording: Recording, leaves: list[Known]) -> list[dict[str, Any]]:
             }
         )
         before = step
-    return found
+    return steps
 
 
 def _stablehlo(text: str, names: set[str]) -> tuple[str, dict[str, list[int]]]:
     """The text without locations, and the numbers of the lines (from 1) that came of each node."""
     places = {}
     for line in text.splitlines():
-        found = _LOCATION.match(line)
-        if found:
-            places[found.group(1)] = scope_in(found.group(2), names)
+        match = _LOCATION.match(line)
+        if match:
+            places[match.group(1)] = scope_in(match.group(2), names)
     kept: list[str] = []
     lines: dict[str, list[int]] = {}
     for line in text.splitlines():
@@ -267,7 +267,7 @@ def _stablehlo(text: str, names: set[str]) -> tuple[str, dict[str, list[int]]]:
 
 def _equations(jaxpr: Any, names: set[str]) -> dict[str, list[str]]:
     """The primitives that each node became, by its scope; those that nothing reads left out."""
-    found: dict[str, list[str]] = {}
+    equations: dict[str, list[str]] = {}
     needed = {var for var in jaxpr.jaxpr.outvars if not hasattr(var, "val")}
     for equation in reversed(jaxpr.jaxpr.eqns):
         if not equation.effects and not any(var in needed for var in equation.outvars):
@@ -275,8 +275,8 @@ def _equations(jaxpr: Any, names: set[str]) -> dict[str, list[str]]:
         needed.update(var for var in equation.invars if not hasattr(var, "val"))
         scope = scope_in(str(equation.source_info.name_stack), names)
         if scope is not None:
-            found.setdefault(scope, []).insert(0, equation.primitive.name)
-    return found
+            equations.setdefault(scope, []).insert(0, equation.primitive.name)
+    return equations
 
 
 def _equation_lines(text: str, jaxpr: Any, names: set[str]) -> dict[str, list[int]]:
@@ -300,12 +300,12 @@ def _equation_lines(text: str, jaxpr: Any, names: set[str]) -> dict[str, list[in
             starts.append(number)
     if not end or len(starts) != len(jaxpr.jaxpr.eqns):
         return {}
-    found: dict[str, list[int]] = {}
+    lines_of: dict[str, list[int]] = {}
     for equation, first, after in zip(jaxpr.jaxpr.eqns, starts, [*starts[1:], end], strict=True):
         scope = scope_in(str(equation.source_info.name_stack), names)
         if scope is not None:
-            found.setdefault(scope, []).extend(range(first, after))
-    return found
+            lines_of.setdefault(scope, []).extend(range(first, after))
+    return lines_of
 
 
 def _named(found: list[Group], graph: Graph, scope_of: dict[Node, str]) -> list[dict[str, Any]]:

@@ -356,9 +356,9 @@ def of_symbol(symbol: Symbol, given: Mapping[str, Any], training: bool, context:
     shapes = {n: each.shape if n in arrays else tuple(each) for n, each in given.items()}
     dtypes = {name: each._spec.dtype for name, each in arrays.items()}
     start = time.perf_counter()
-    found = infer(symbol.graph, shapes, dtypes, np.dtype("float32"))
+    inferred = infer(symbol.graph, shapes, dtypes, np.dtype("float32"))
     variables = {node.name: Entry(node) for node in symbol.graph.nodes if node.is_variable}
-    unknown = [n for n in (*names, *states) if not is_known(found.shapes.get(variables[n]))]
+    unknown = [n for n in (*names, *states) if not is_known(inferred.shapes.get(variables[n]))]
     if unknown:
         raise ShapeError(
             f"stages: the shapes of {', '.join(unknown)} do not follow from "
@@ -377,8 +377,8 @@ def of_symbol(symbol: Symbol, given: Mapping[str, Any], training: bool, context:
             value = arrays[name]._read()
         else:
             entry = variables[name]
-            dtype = found.dtypes.get(entry) or np.dtype("float32")
-            value = from_host(np.zeros(found.shapes[entry], dtype), context)
+            dtype = inferred.dtypes.get(entry) or np.dtype("float32")
+            value = from_host(np.zeros(inferred.shapes[entry], dtype), context)
         values.append(value)
         wanted = training and name not in given and name in names
         marks.append(Mark(NDArray._wrap(value), "write") if wanted else None)
@@ -444,12 +444,12 @@ def of_function(
 
 def parameter_names(block: Block) -> dict[int, str]:
     """Names of a block's parameters by the ids of their values now."""
-    found = {}
+    names = {}
     for each in block.collect_params().values():
         for data in each._arrays.values():
             if not data._is_sparse:
-                found[id(data._read())] = each.name
-    return found
+                names[id(data._read())] = each.name
+    return names
 
 
 def _reachable_names(function: Callable[..., Any]) -> dict[int, str]:
@@ -458,13 +458,13 @@ def _reachable_names(function: Callable[..., Any]) -> dict[int, str]:
         used = inspect.getclosurevars(function)
     except TypeError:
         return {}
-    found: dict[int, str] = {}
+    names: dict[int, str] = {}
     for name, each in {**used.globals, **used.nonlocals}.items():
         if isinstance(each, Block):
-            found.update(parameter_names(each))
+            names.update(parameter_names(each))
         elif isinstance(each, NDArray) and not each._is_sparse:
-            found[id(each._read())] = name
-    return found
+            names[id(each._read())] = name
+    return names
 
 
 def _argument_names(

@@ -65,7 +65,7 @@ class Stages:
             line: number from 1; also that where a layer was made.
             file: path, or its end; any by default.
         """
-        found = []
+        rows = []
         for program in self.programs:
             for link in program.links:
                 lines = [link["source"], *link["also"]]
@@ -75,8 +75,8 @@ class Stages:
                     for source in lines
                     if source is not None
                 ):
-                    found.append(link)
-        return found
+                    rows.append(link)
+        return rows
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data of everything; ``json.dumps`` takes it."""
@@ -152,7 +152,7 @@ def stages(
         known = target._heads[0].node
         given = inputs_by_name("stages", inputs, named)
         training = bool(state.training) if train is None else bool(train)
-        found = of_symbol(target, given, training, ctx or current_context())
+        result = of_symbol(target, given, training, ctx or current_context())
     elif isinstance(target, HybridBlock):
         if named:
             raise AttributeTypeError(
@@ -160,20 +160,20 @@ def stages(
             )
         known = target
         training = bool(state.training) if train is None else bool(train)
-        found = of_block(target, inputs, training, loss, boundary)
+        result = of_block(target, inputs, training, loss, boundary)
     elif callable(target):
         known = _code(target)
         names = parameter_names(target) if isinstance(target, Block) else {}
         name = target.name if isinstance(target, Block) else _name(target)
-        found = of_function(target, name, inputs, named, train, boundary, names)
+        result = of_function(target, name, inputs, named, train, boundary, names)
     else:
         raise AttributeTypeError(
             f"stages: {type(target).__name__} is no network, symbol or function. Pass a "
             f"HybridBlock, a Symbol, or a function of NDArrays, and the inputs behind it."
         )
-    reasons = _reasons(known, found, loss)
-    programs = [compile_program(each, run) for each in found.programs]
-    return Stages(found, programs, _source(target, programs), reasons)
+    reasons = _reasons(known, result, loss)
+    programs = [compile_program(each, run) for each in result.programs]
+    return Stages(result, programs, _source(target, programs), reasons)
 
 
 def _reasons(known: Any, found: Found, loss: Any) -> list[str]:

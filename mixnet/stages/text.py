@@ -25,10 +25,10 @@ def program_lines(program: Program) -> list[str]:
     for step in program.steps:
         operations = sum(node["op"] is not None for node in step["graph"]["nodes"])
         title = f"{step['purpose']}: {step['pass']}"
-        told = changes_text(step["changes"]) if step["changes"] is not None else "recorded"
+        note = changes_text(step["changes"]) if step["changes"] is not None else "recorded"
         if step["pass"] == "recorded":
-            told = ""
-        lines.append(_cut(f"  {title:<28}{operations:>5} operations  {told}".rstrip()))
+            note = ""
+        lines.append(_cut(f"  {title:<28}{operations:>5} operations  {note}".rstrip()))
     lines.append("  operation -> line, groups")
     for link in program.links:
         source = link["source"]
@@ -52,32 +52,32 @@ def program_lines(program: Program) -> list[str]:
             f"    and {hidden} copies of inputs or of numbers, and groups inside of loops and calls"
         )
     if program.memory:
-        told = ", ".join(f"{name} {size_text(value)}" for name, value in program.memory.items())
-        lines.append(f"  memory (XLA): {told}")
+        note = ", ".join(f"{name} {size_text(value)}" for name, value in program.memory.items())
+        lines.append(f"  memory (XLA): {note}")
     if program.memory_plan is not None:
         lines.append(f"  memory (plan): {size_text(program.memory_plan['total_bytes'])}")
-    told = ", ".join(
+    note = ", ".join(
         f"{name} {'not run' if value is None else time_text(value)}"
         for name, value in program.times.items()
     )
-    lines.append(f"  times: {told}")
+    lines.append(f"  times: {note}")
     return lines
 
 
 def changes_text(changes: dict[str, list[Any]]) -> str:
     """What a pass changed, in one line."""
-    told = []
+    parts = []
     for kind in ("expanded", "merged"):
         for each in changes[kind]:
             into = each["into"] if kind == "merged" else f"{len(each['into'])} nodes"
-            told.append(f"{kind} {each['name']} into {into}")
+            parts.append(f"{kind} {each['name']} into {into}")
     for kind in ("added", "removed"):
         if changes[kind]:
-            told.append(f"{kind} {', '.join(changes[kind])}")
+            parts.append(f"{kind} {', '.join(changes[kind])}")
     for kind in ("changed", "rewired"):
         if changes[kind]:
-            told.append(f"{kind} {', '.join(each['name'] for each in changes[kind])}")
-    return "; ".join(told) or "nothing changed"
+            parts.append(f"{kind} {', '.join(each['name'] for each in changes[kind])}")
+    return "; ".join(parts) or "nothing changed"
 
 
 def _cut(line: str) -> str:

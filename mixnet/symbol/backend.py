@@ -121,12 +121,12 @@ class _Runner:
         if self._call is None:
             self._call = self.backend.compile(self.symbol, self.arrays, self.options)
         expected = self.structs(arrays)
-        found = self._call(*[np.asarray(each) for each in arrays])
-        if len(found) != self.count:
+        results = self._call(*[np.asarray(each) for each in arrays])
+        if len(results) != self.count:
             raise MXNetError(
-                f"{type(self.backend).__name__}: a part has {self.count} outputs; what compile() made gave {len(found)}."
+                f"{type(self.backend).__name__}: a part has {self.count} outputs; what compile() made gave {len(results)}."
             )
-        return [np.asarray(each, s.dtype) for each, s in zip(found, expected, strict=True)]
+        return [np.asarray(each, s.dtype) for each, s in zip(results, expected, strict=True)]
 
 
 def _node_of(backend: Backend, whole: Symbol, part: Part, arrays: Any, options: Any) -> Node:

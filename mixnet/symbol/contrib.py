@@ -43,9 +43,9 @@ def _flat(symbols: Any, what: str) -> tuple[list[Symbol], Any]:
     leaves: list[Symbol] = []
     shape = []
     for each in symbols:
-        found, nested = _flat(each, what)
-        leaves += found
-        shape.append((len(found), nested))
+        flat, nested = _flat(each, what)
+        leaves += flat
+        shape.append((len(flat), nested))
     return leaves, shape
 
 
@@ -187,8 +187,8 @@ def foreach(
     }
     inputs = [each._entry() for each in (*slices, *states)]
     inputs += [made.captured[each] for each in rest]
-    found = list(_node("_foreach", [made], inputs, attributes))
-    return _nested(found[:split], out_shape), _nested(found[split:], after_shape)
+    results = list(_node("_foreach", [made], inputs, attributes))
+    return _nested(results[:split], out_shape), _nested(results[split:], after_shape)
 
 
 def _check_read(body: _Body, names: Sequence[str], given: Sequence[Any]) -> None:
@@ -283,8 +283,8 @@ def while_loop(
         "func_input_locs": [order.index(node.name) for node in loop.inputs],
         "func_var_locs": loop.places(names),
     }
-    found = list(_node("_while_loop", [condition, loop], inputs, attributes))
-    return _nested(found[:split], out_shape), _nested(found[split:], shape)
+    results = list(_node("_while_loop", [condition, loop], inputs, attributes))
+    return _nested(results[:split], out_shape), _nested(results[split:], shape)
 
 
 def cond(
@@ -335,8 +335,8 @@ def cond(
         "then_input_locs": places(yes),
         "else_input_locs": places(no),
     }
-    found = _node("_cond", [test, yes, no], list(captured.values()), attributes)
-    return _nested(list(found), shapes[0][1])
+    results = _node("_cond", [test, yes, no], list(captured.values()), attributes)
+    return _nested(list(results), shapes[0][1])
 
 
 def isnan(data: Symbol) -> Symbol:

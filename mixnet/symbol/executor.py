@@ -166,8 +166,8 @@ class Executor:
         self._output_dict: dict[str, NDArray] = {}
         self._merges: bool = config.get("MXNET_ELIMINATE_COMMON_EXPR")
         arrays = {**self._arg_dict, **self._aux_dict}
-        found = infer_storage(symbol.graph, {name: array.stype for name, array in arrays.items()})
-        self._storage = [found.get(head, "default") for head in symbol.graph.heads]
+        stypes = infer_storage(symbol.graph, {name: array.stype for name, array in arrays.items()})
+        self._storage = [stypes.get(head, "default") for head in symbol.graph.heads]
         self._is_cut = bool(self._groups) or is_cut(symbol.graph)
         if self._groups:
             self.placed_graph(False)  # a group without a device is an error here
@@ -450,13 +450,13 @@ class Executor:
     def _watched_gradients(self) -> tuple[GraphOp, list[Entry]]:
         graph = unplaced_graph(self._symbol, True)
         starts = [Node(None, name=f"{name}_grad") for name in self._symbol.list_outputs()]
-        found = differentiate(
+        differentiated = differentiate(
             graph.heads[: graph.num_outputs],
             [Entry(node) for node in starts],
             [Entry(node) for node in graph.inputs[: len(self._arg_dict)]],
         )
         known = {*graph.nodes, *starts}
-        reached = topological(entry.node for entry in found if entry is not None)
+        reached = topological(entry.node for entry in differentiated if entry is not None)
         entries = [
             Entry(node, i)
             for node in reached
@@ -720,8 +720,8 @@ def simple_bind(
             )
         )
     dtypes = {name: as_dtype(dtype) for name, dtype in (type_dict or {}).items()}
-    found = infer(self.graph, kwargs, dtypes)
-    by_node = {node.name: found.dtypes.get(Entry(node)) for node in self.graph.nodes}
+    inferred = infer(self.graph, kwargs, dtypes)
+    by_node = {node.name: inferred.dtypes.get(Entry(node)) for node in self.graph.nodes}
     requests = requests_by_name(names, grad_req)
     groups = _groups("simple_bind", group2ctx)
     group = {node.name: group_of(node) for node in self.graph.nodes if node.is_variable}

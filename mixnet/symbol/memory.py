@@ -68,13 +68,13 @@ def plan_of(
     wanted = {name: each for name, each in requests.items() if each != "null"}
     if training is None:
         training = bool(wanted)
-    found = infer(set_training(symbol.graph, training), shapes, dtypes, np.dtype("float32"))
+    inferred = infer(set_training(symbol.graph, training), shapes, dtypes, np.dtype("float32"))
     by_name: dict[str, Known] = {KEY_NAME: KEY_SPEC}
     unknown = []
     for node in symbol.graph.nodes:
         if node.is_variable:
-            shape: Any = found.shapes.get(Entry(node))
-            by_name[node.name] = (shape, found.dtypes.get(Entry(node)) or np.dtype("float32"))
+            shape: Any = inferred.shapes.get(Entry(node))
+            by_name[node.name] = (shape, inferred.dtypes.get(Entry(node)) or np.dtype("float32"))
             if not is_known(shape):
                 unknown.append(node.name)
     if unknown:

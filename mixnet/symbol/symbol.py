@@ -85,14 +85,14 @@ class Symbol:
 
     def _state_variables(self) -> dict[Node, None]:
         """Variables that operators write, in order."""
-        found: dict[Node, None] = {}
+        variables: dict[Node, None] = {}
         for node in self.graph.nodes:
             if node.op is not None and node.op.states:
                 written = node.op.written(node.statics, len(node.inputs))
                 for place, entry in enumerate(node.inputs):
                     if place in written and entry.node.is_variable:
-                        found[entry.node] = None
-        return found
+                        variables[entry.node] = None
+        return variables
 
     def _arguments(self) -> list[Node]:
         states = self._state_variables()
@@ -257,11 +257,11 @@ class Symbol:
         Under numpy shapes, which may be ``()`` and have extents 0, unknown is None and -1.
         """
         shapes = self._shapes_of(args, kwargs)
-        found = self._inferred(shapes).shapes
+        shapes_inferred = self._inferred(shapes).shapes
         unknown = None if is_np_shape() else ()
 
         def shape_of(entry: Entry) -> Any:
-            return found.get(entry, unknown)
+            return shapes_inferred.get(entry, unknown)
 
         return (
             [shape_of(Entry(node)) for node in self._arguments()],
@@ -294,10 +294,10 @@ class Symbol:
         """As ``infer_type``, with None where a dtype does not follow from what is given."""
         given = dict(zip(self.list_arguments(), args, strict=False)) | kwargs
         dtypes = {k: as_dtype(v) for k, v in given.items() if v is not None}
-        found = self._inferred({}, dtypes).dtypes
+        dtypes_inferred = self._inferred({}, dtypes).dtypes
 
         def type_of(entry: Entry) -> Any:
-            return found[entry].type if entry in found else None
+            return dtypes_inferred[entry].type if entry in dtypes_inferred else None
 
         return (
             [type_of(Entry(node)) for node in self._arguments()],
@@ -309,18 +309,18 @@ class Symbol:
         """Dtypes of arguments, outputs and auxiliary states from those of some arguments."""
         given = dict(zip(self.list_arguments(), args, strict=False)) | kwargs
         dtypes = {k: as_dtype(v) for k, v in given.items() if v is not None}
-        found = self._inferred({}, dtypes).dtypes
+        dtypes_inferred = self._inferred({}, dtypes).dtypes
         if not dtypes:
-            found = {}
+            dtypes_inferred = {}
         groups = (
             [Entry(node) for node in self._arguments()],
             list(self._heads),
             [Entry(node) for node in self._state_variables()],
         )
-        if any(entry not in found for entry in (*groups[0], *groups[1])):
+        if any(entry not in dtypes_inferred for entry in (*groups[0], *groups[1])):
             return None, None, None
         arguments, outputs, states = (
-            [found[e].type for e in group if e in found] for group in groups
+            [dtypes_inferred[e].type for e in group if e in dtypes_inferred] for group in groups
         )
         return arguments, outputs, states
 
@@ -431,12 +431,12 @@ class Symbol:
                 raise MXNetError(f"gradient: no argument {name!r}; there are {', '.join(by_name)}.")
         starts = [Entry(Node(None, name=f"{name}_grad")) for name in self.list_outputs()]
         variables = [Entry(by_name[name]) for name in names]
-        found = differentiate(self._heads, starts, variables)
+        gradients = differentiate(self._heads, starts, variables)
         zeros = find("zeros_like")
         return Symbol(
             [
                 entry or Entry(Node(zeros, (), (), (variable,), f"{variable.node.name}_no_grad"))
-                for entry, variable in zip(found, variables, strict=True)
+                for entry, variable in zip(gradients, variables, strict=True)
             ]
         )
 
@@ -645,12 +645,12 @@ def _fitted(kind: str | None, rule: Precision, entries: list[Entry]) -> list[Ent
         return [Entry(node, i) for i in range(len(entries))]
     op, dtype = find("amp_cast"), rule.target(kind, ()).name
     statics, scalars = op.bind({"dtype": dtype})
-    found = []
+    fitted = []
     for entry in entries:
         name = current_names().get(None, "amp_cast")
         attrs = {"dtype": dtype, **node_attributes()}
-        found.append(Entry(Node(op, statics, scalars, (entry,), name, attrs)))
-    return found
+        fitted.append(Entry(Node(op, statics, scalars, (entry,), name, attrs)))
+    return fitted
 
 
 def _own_variable(op: Op, name: str, parameter: str, attrs: Mapping[str, str]) -> Node:

@@ -139,7 +139,7 @@ def numeric_grad(
         return np.sum([each.asnumpy().astype(np.float64).sum() for each in executor.outputs])
 
     values = {name: np.array(_asnumpy(each)) for name, each in location.items()}
-    found = {}
+    gradients = {}
     for name, value in values.items():
         if value.dtype.kind != "f":
             continue
@@ -154,8 +154,8 @@ def numeric_grad(
             gradient[index] = (sums[0] - sums[1]) / eps
             value[index] = kept
         put(name, value)
-        found[name] = gradient
-    return found
+        gradients[name] = gradient
+    return gradients
 
 
 _REQUESTS = ("write", "add", "null")
@@ -252,8 +252,8 @@ def check_numeric_gradient(
             "add": lambda name=name: numeric[name],
             "null": lambda name=name: before[name],
         }[request]()
-        found = symbolic[name] - before[name] if request == "add" else symbolic[name]
-        assert_almost_equal(expected, found, rtol, atol, names)
+        actual = symbolic[name] - before[name] if request == "add" else symbolic[name]
+        assert_almost_equal(expected, actual, rtol, atol, names)
 
 
 def _weighted(part: Symbol, weight: Symbol, sym: Symbol) -> Symbol:
@@ -311,8 +311,8 @@ def check_symbolic_forward(
 
 def _as(value: Any, dtype: Any) -> np.ndarray:
     """A value as it is when it is an array, numbers and lists in the dtype of the check."""
-    found = _asnumpy(value)
-    return found if dtype == "asnumpy" or found.dtype.kind != "f" else found.astype(dtype)
+    array = _asnumpy(value)
+    return array if dtype == "asnumpy" or array.dtype.kind != "f" else array.astype(dtype)
 
 
 def check_symbolic_backward(
@@ -383,20 +383,20 @@ def check_symbolic_backward(
     )
     executor.forward(is_train=True)
     executor.backward(_heads(sym, out_grads, executor, ctx, dtype))
-    found = {name: executor.grad_dict[name] for name in gradients}
+    actual = {name: executor.grad_dict[name] for name in gradients}
     for name, expect in wanted.items():
         request = requests[name]
         if request == "null":
             assert_almost_equal(
-                before[name], found[name], rtol, atol, (f"EXPECTED_{name}", f"BACKWARD_{name}"),
+                before[name], actual[name], rtol, atol, (f"EXPECTED_{name}", f"BACKWARD_{name}"),
                 equal_nan=equal_nan,
             )  # fmt: skip
             continue
-        value = found[name].asnumpy()
+        value = actual[name].asnumpy()
         value = value - before[name] if request == "add" else value
         labels = (f"EXPECTED_{name}", f"BACKWARD_{name}")
         assert_almost_equal(_as(expect, dtype), value, rtol, atol, labels, equal_nan=equal_nan)
-    return found
+    return actual
 
 
 def _heads(sym: Symbol, out_grads: Any, executor: Executor, ctx: Context, dtype: Any) -> Any:
@@ -531,8 +531,8 @@ def check_consistency(
     for number, executor in enumerate(executors):
         if number == finest and ground_truth is None:
             continue
-        found = {**executor.output_dict, **(_gradients(executor) if backward else {})}
-        for name, value in found.items():
+        results = {**executor.output_dict, **(_gradients(executor) if backward else {})}
+        for name, value in results.items():
             expect = truth[name]
             try:
                 tolerances = get_tols(value, expect.astype(value.dtype), rtol, atol)
@@ -626,7 +626,7 @@ def same_symbol_structure(sym1: Symbol, sym2: Symbol) -> bool:
     """Whether two symbols are the same operators joined the same way; names and attributes aside."""
 
     def structure(sym: Symbol) -> list[Any]:
-        found = json.loads(sym.tojson())
-        return [(node["op"], [each[:2] for each in node["inputs"]]) for node in found["nodes"]]
+        data = json.loads(sym.tojson())
+        return [(node["op"], [each[:2] for each in node["inputs"]]) for node in data["nodes"]]
 
     return structure(sym1) == structure(sym2)

@@ -28,19 +28,19 @@ def same(a: Any, b: Any) -> bool:
 def _violations(a: Any, b: Any, rtol: float, atol: float, equal_nan: bool = False) -> np.ndarray:
     """Difference over tolerance, an element; above 1 is too far, NaN where one of both is."""
     with np.errstate(invalid="ignore", over="ignore"):
-        found = np.abs(np.subtract(a, b, dtype=np.result_type(a, b, np.float16)))
-        found = found / (atol + rtol * np.abs(b) + _TINY)
+        violations = np.abs(np.subtract(a, b, dtype=np.result_type(a, b, np.float16)))
+        violations = violations / (atol + rtol * np.abs(b) + _TINY)
     equal = np.equal(a, b)
     if equal_nan:
         equal = equal | (np.isnan(a) & np.isnan(b))
-    return np.where(equal, 0, found)
+    return np.where(equal, 0, violations)
 
 
 def _find_max_violation(a: Any, b: Any, rtol: float, atol: float) -> tuple[tuple[int, ...], float]:
     """Where two arrays differ most for a tolerance: the index, and difference over tolerance."""
-    found = _violations(a, b, rtol, atol)
-    index = tuple(int(each) for each in np.unravel_index(np.argmax(found), found.shape))
-    return index, found[index]
+    violations = _violations(a, b, rtol, atol)
+    index = tuple(int(each) for each in np.unravel_index(np.argmax(violations), violations.shape))
+    return index, violations[index]
 
 
 def locationError(
@@ -131,17 +131,17 @@ def assert_almost_equal(
         return
     if np.allclose(a, b, rtol=rtol, atol=atol, equal_nan=equal_nan):
         return
-    found = _violations(a, b, rtol, atol, equal_nan)
-    worst = np.nanmax(found) if not np.isnan(found).any() else np.nan
+    violations = _violations(a, b, rtol, atol, equal_nan)
+    worst = np.nanmax(violations) if not np.isnan(violations).any() else np.nan
     text = f"Error {worst:f} exceeds tolerance rtol={rtol:e}, atol={atol:e}"
     if np.ndim(a) == 0 or np.ndim(b) == 0:
         raise AssertionError(_message(a, b, text + ".\n"))
     left, right = np.broadcast_arrays(a, b)
-    order, more = _worst_places(found, mismatches[1])
+    order, more = _worst_places(violations, mismatches[1])
     print(f"\n*** Maximum errors for vector of size {left.size}:  rtol={rtol}, atol={atol}\n")
     for number, index in enumerate(order[: mismatches[0]][: mismatches[1] or None], 1):
         where = locationError(left, right, index, names)
-        print(f"{number:3d}: Error {found[index]:f}  {where}")
+        print(f"{number:3d}: Error {violations[index]:f}  {where}")
     share = 100 * len(order) / left.size
     text += f" (mismatch {'at least ' if more else ''}{share:f}%).\n"
     text += locationError(left, right, order[0], names, maxError=True)
@@ -279,11 +279,11 @@ def collapse_sum_like(a: Any, shape: Sequence[int]) -> Any:
 
 def assign_each(the_input: np.ndarray, function: Any) -> np.ndarray:
     """A function of one number applied to each element; a copy where it is None."""
-    found = np.array(the_input)
+    result = np.array(the_input)
     if function is not None:
-        for index in np.ndindex(found.shape):
-            found[index] = function(found[index])
-    return found
+        for index in np.ndindex(result.shape):
+            result[index] = function(result[index])
+    return result
 
 
 def assign_each2(input1: np.ndarray, input2: np.ndarray, function: Any) -> np.ndarray:
@@ -293,8 +293,8 @@ def assign_each2(input1: np.ndarray, input2: np.ndarray, function: Any) -> np.nd
         AssertionError: the shapes differ.
     """
     assert input1.shape == input2.shape, f"{input1.shape} and {input2.shape} differ."
-    found = np.array(input1)
+    result = np.array(input1)
     if function is not None:
-        for index in np.ndindex(found.shape):
-            found[index] = function(input1[index], input2[index])
-    return found
+        for index in np.ndindex(result.shape):
+            result[index] = function(input1[index], input2[index])
+    return result

@@ -13,8 +13,8 @@ Generator = Callable[[int], Any]
 
 
 def _drawn(generator: Generator, count: int) -> np.ndarray:
-    found = generator(count)
-    return np.array(found.asnumpy() if isinstance(found, NDArray) else found)
+    samples = generator(count)
+    return np.array(samples.asnumpy() if isinstance(samples, NDArray) else samples)
 
 
 def gen_buckets_probs_with_ppf(
@@ -49,9 +49,9 @@ def mean_check(generator: Generator, mu: float, sigma: float, nsamples: int = 10
         sigma: standard deviation of the distribution.
         nsamples: how many are drawn.
     """
-    found = _drawn(generator, nsamples).mean()
+    mean = _drawn(generator, nsamples).mean()
     error = sigma / np.sqrt(nsamples)
-    return bool(mu - 3 * error < found < mu + 3 * error)
+    return bool(mu - 3 * error < mean < mu + 3 * error)
 
 
 def var_check(generator: Generator, sigma: float, nsamples: int = 1000000) -> bool:
@@ -62,10 +62,10 @@ def var_check(generator: Generator, sigma: float, nsamples: int = 1000000) -> bo
         sigma: expected standard deviation; the error is that of a normal distribution.
         nsamples: how many are drawn.
     """
-    found = _drawn(generator, nsamples).var(ddof=1)
+    variance = _drawn(generator, nsamples).var(ddof=1)
     expected = sigma**2
     error = np.sqrt(2 * sigma**4 / (nsamples - 1))
-    return bool(expected - 3 * error < found < expected + 3 * error)
+    return bool(expected - 3 * error < variance < expected + 3 * error)
 
 
 def chi_square_check(
@@ -93,15 +93,17 @@ def chi_square_check(
     if isinstance(buckets[0], (list, tuple)):
         edges = [buckets[0][0], *[high for _, high in buckets]]
         places = np.searchsorted(edges, samples, side="right") - 1
-        found = np.bincount(places[(places >= 0) & (places < len(buckets))], minlength=len(buckets))
+        counts = np.bincount(
+            places[(places >= 0) & (places < len(buckets))], minlength=len(buckets)
+        )
     else:
-        found = np.array([np.count_nonzero(samples == each) for each in buckets])
+        counts = np.array([np.count_nonzero(samples == each) for each in buckets])
     # The test wants equal sums: what whole numbers leave of the expected counts is spread again.
     weights = np.array(expected, np.float64)
     total = weights.sum()
-    scaled = weights * (found.sum() / total) if total else weights
-    _, probability = scipy.stats.chisquare(f_obs=found, f_exp=scaled)
-    return float(probability), found, expected
+    scaled = weights * (counts.sum() / total) if total else weights
+    _, probability = scipy.stats.chisquare(f_obs=counts, f_exp=scaled)
+    return float(probability), counts, expected
 
 
 def verify_generator(
@@ -130,12 +132,12 @@ def verify_generator(
     Raises:
         AssertionError: fewer tests passed.
     """
-    found = [chi_square_check(generator, buckets, probs, nsamples) for _ in range(nrepeat)]
-    chances = [each[0] for each in found]
+    checks = [chi_square_check(generator, buckets, probs, nsamples) for _ in range(nrepeat)]
+    chances = [each[0] for each in checks]
     passed = sum(each > alpha for each in chances)
     if passed < nrepeat * success_rate:
         raise AssertionError(
-            f"Generator test fails, Chi-square p={chances}, obs_freq={[e[1] for e in found]}, "
-            f"expected_freq={[e[2] for e in found]}.\nbuckets={buckets}, probs={probs}"
+            f"Generator test fails, Chi-square p={chances}, obs_freq={[e[1] for e in checks]}, "
+            f"expected_freq={[e[2] for e in checks]}.\nbuckets={buckets}, probs={probs}"
         )
     return chances

@@ -259,15 +259,15 @@ def main(argv: Sequence[str] | None = None) -> int:
         make_lists(args)
         return 0
     folder, name = os.path.split(args.prefix)
-    found = [
+    lists = [
         os.path.join(folder, each)
         for each in sorted(os.listdir(folder) if os.path.isdir(folder) else [])
         if each.startswith(name) and each.endswith(".lst")
     ]
-    if not found:
+    if not lists:
         print("Did not find and list file with prefix", args.prefix)
         return 1
-    for each in found:
+    for each in lists:
         make_records(args, each)
     return 0
 

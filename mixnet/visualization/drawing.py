@@ -116,8 +116,8 @@ def _box(node: Node, x: float, y: float, is_gradient: bool, shapes: Mapping[Entr
     fill = "#eee" if node.op is None else _COLOURS.get(kind, "#f5f5f5")
     stroke = "#c0504d" if is_gradient else "#555"
     parameters = [e for e in node.inputs[1:] if e.node.is_variable]
-    told = [f"{e.node.name} {'×'.join(map(str, shapes[e]))}" for e in parameters if shapes.get(e)]
-    title = html.escape("\n".join([node.name, kind, *told]))
+    lines = [f"{e.node.name} {'×'.join(map(str, shapes[e]))}" for e in parameters if shapes.get(e)]
+    title = html.escape("\n".join([node.name, kind, *lines]))
     label, below = html.escape(_short(node.name)), html.escape(_short(kind))
     return (
         f'<g><title>{title}</title><rect x="{x:.0f}" y="{y:.0f}" width="{_WIDTH}" '

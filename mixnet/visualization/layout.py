@@ -113,7 +113,7 @@ def _turned(count: int, edges: Sequence[tuple[int, int]]) -> list[bool]:
     out: list[list[int]] = [[] for _ in range(count)]
     for number, (a, _) in enumerate(edges):
         out[a].append(number)
-    found = [a == b for a, b in edges]
+    is_turned = [a == b for a, b in edges]
     state = [0] * count
     for root in range(count):
         if state[root]:
@@ -128,11 +128,11 @@ def _turned(count: int, edges: Sequence[tuple[int, int]]) -> list[bool]:
             stack.append((node, at + 1))
             below = edges[out[node][at]][1]
             if state[below] == 1:
-                found[out[node][at]] = True
+                is_turned[out[node][at]] = True
             elif not state[below]:
                 state[below] = 1
                 stack.append((below, 0))
-    return found
+    return is_turned
 
 
 def _ranks(count: int, edges: Sequence[tuple[int, int]]) -> list[int]:

@@ -128,10 +128,10 @@ def plot_network(
 
 def _dtypes(symbol: Symbol, given: Mapping[str, Any]) -> dict[Entry, str]:
     internals = symbol.get_internals()
-    _, found, _ = internals.infer_type(**given)
-    if found is None:
+    _, dtypes, _ = internals.infer_type(**given)
+    if dtypes is None:
         raise ShapeError("Input type is incomplete")
-    pairs = zip(internals._heads, found, strict=True)
+    pairs = zip(internals._heads, dtypes, strict=True)
     return {entry: getattr(dtype, "__name__", str(dtype)) for entry, dtype in pairs}
 
 

@@ -22,7 +22,7 @@ def table(symbol: Symbol, shapes: Mapping[str, Any]) -> list[dict[str, Any]]:
     Raises:
         ShapeError: the shapes do not fit.
     """
-    found = infer(symbol.graph, shapes).shapes
+    inferred = infer(symbol.graph, shapes).shapes
     seen: set[Node] = set()
     rows = []
     for node in symbol.graph.nodes:
@@ -34,10 +34,10 @@ def table(symbol: Symbol, shapes: Mapping[str, Any]) -> list[dict[str, Any]]:
             if fresh and entry.node not in seen and not entry.node.name.endswith("label"):
                 seen.add(entry.node)
                 size = 1
-                for extent in found[entry]:
+                for extent in inferred[entry]:
                     size *= extent
                 count += size
-        output = found.get(Entry(node), ())
+        output = inferred.get(Entry(node), ())
         rows.append({"name": node.name, "op": node.op.name, "output": output, "parameters": count})
     return rows
 
@@ -57,13 +57,13 @@ def shapes_of(symbol: Symbol, given: Mapping[str, Any]) -> Mapping[Entry, Any]:
             f"shape is a dict from names of inputs to shapes, as {{'data': (1, 10)}}, not {given!r:.60}."
         )
     symbol._shapes_of((), given)  # raises for a name that is not there
-    found = infer(symbol.graph, given).shapes
-    unknown = [n.name for n in symbol.graph.nodes if not is_known(found.get(Entry(n)))]
+    shapes = infer(symbol.graph, given).shapes
+    unknown = [n.name for n in symbol.graph.nodes if not is_known(shapes.get(Entry(n)))]
     if unknown:
         raise ShapeError(
             f"Input shape is incomplete: nothing says the shape of {', '.join(unknown[:6])}."
         )
-    return found
+    return shapes
 
 
 def _filters(node: Node, fed: int) -> int:

@@ -160,10 +160,10 @@ def _picture(data: Any) -> np.ndarray:
 
 
 def _filters(weight: Any) -> np.ndarray:
-    found = _numbers("weight", weight)
-    if found.ndim != 4 or found.shape[2] != found.shape[3] or found.shape[2] > 7:
-        raise ShapeError(f"weight: expected (filters, channels, k, k), k up to 7, got {found.shape}.")  # fmt: skip
-    return found
+    values = _numbers("weight", weight)
+    if values.ndim != 4 or values.shape[2] != values.shape[3] or values.shape[2] > 7:
+        raise ShapeError(f"weight: expected (filters, channels, k, k), k up to 7, got {values.shape}.")  # fmt: skip
+    return values
 
 
 def _tokens(data: Any, words: Any) -> dict[str, Any]:
@@ -262,11 +262,11 @@ def filter_of(name: str, size: int) -> np.ndarray:
     if name in ("upright edges", "level edges"):
         along = j if name == "upright edges" else i
         return (np.ones((1, 1)) if size == 1 else (along - middle) / size).astype(np.float32)
-    found = np.full((size, size), 1 / size**2)
+    values = np.full((size, size), 1 / size**2)
     if name == "sharpen":
-        found = -found
-        found[math.floor(middle), math.floor(middle)] += 2
-    return found.astype(np.float32)
+        values = -values
+        values[math.floor(middle), math.floor(middle)] += 2
+    return values.astype(np.float32)
 
 
 # ---- the numbers, by mixnet's operators ---------------------------------------------------------

@@ -16,14 +16,14 @@ STRONG = [("#1f6fb4", "#79b8f0"), ("#b35c00", "#f0a860"), ("#2f7d32", "#7fcf83")
 
 def _style() -> str:
     def rules(theme: int) -> str:
-        found = []
+        lines = []
         for name, colours in INK.items():
-            found.append(f".f-{name}{{fill:{colours[theme]}}}.s-{name}{{stroke:{colours[theme]}}}")
+            lines.append(f".f-{name}{{fill:{colours[theme]}}}.s-{name}{{stroke:{colours[theme]}}}")
         for i, colours in enumerate(CATEGORIES):
-            found.append(f".c{i}{{fill:{colours[theme]}}}")
+            lines.append(f".c{i}{{fill:{colours[theme]}}}")
         for i, colours in enumerate(STRONG):
-            found.append(f".k{i}{{stroke:{colours[theme]}}}.m{i}{{fill:{colours[theme]}}}")
-        return "".join(found)
+            lines.append(f".k{i}{{stroke:{colours[theme]}}}.m{i}{{fill:{colours[theme]}}}")
+        return "".join(lines)
 
     return f"<style>{rules(0)}@media(prefers-color-scheme:dark){{{rules(1)}}}</style>"
 

@@ -191,10 +191,10 @@ class LossScaler:
         if not flags:
             return array(np.ones(1, np.float32))
         first = flags[0].context
-        found: NDArray = flags[0]
+        finite: NDArray = flags[0]
         for each in flags[1:]:
-            found = found * each.as_in_context(first)
-        return found
+            finite = finite * each.as_in_context(first)
+        return finite
 
     def _adjust(self, finite: NDArray) -> None:
         numbers = {"length": float(self._scale_seq_len), "greatest": self._max_loss_scale}

@@ -151,7 +151,7 @@ class Block:
             select: regular expression that names match from their beginning.
         """
         self._check_container_with_block()
-        found = ParameterDict(self._params.prefix)
+        parameters = ParameterDict(self._params.prefix)
         try:
             pattern = re.compile(select or "")
         except re.error as error:
@@ -160,10 +160,10 @@ class Block:
             ) from None
         own = ParameterDict()
         own._params.update((n, p) for n, p in self._params.items() if pattern.match(n))
-        found.update(own)
+        parameters.update(own)
         for child in self._children.values():
-            found.update(child.collect_params(select=select))
-        return found
+            parameters.update(child.collect_params(select=select))
+        return parameters
 
     def _check_container_with_block(self) -> None:
         children = set(self._children.values())
@@ -192,22 +192,22 @@ class Block:
 
     def _walk(self) -> list[Block]:
         """It and all blocks below it, each once."""
-        found: dict[Block, None] = {}
+        blocks: dict[Block, None] = {}
         waiting: list[Block] = [self]
         while waiting:
             block = waiting.pop()
-            if block not in found:
-                found[block] = None
+            if block not in blocks:
+                blocks[block] = None
                 waiting += reversed(block._children.values())
-        return list(found)
+        return list(blocks)
 
     def _collect_params_with_prefix(self, prefix: str = "") -> dict[str, Parameter]:
         """Parameters by their place in the structure, as ``features.0.weight``."""
         dot = prefix + "." if prefix else ""
-        found = {dot + name: each for name, each in self._reg_params.items()}
+        parameters = {dot + name: each for name, each in self._reg_params.items()}
         for name, child in self._children.items():
-            found.update(child._collect_params_with_prefix(dot + name))
-        return found
+            parameters.update(child._collect_params_with_prefix(dot + name))
+        return parameters
 
     def initialize(
         self,

@@ -92,16 +92,16 @@ class Composed(Program):
         shapes = {name: each._shape for name, each in parameters.items()}
         shapes.update({n: s.shape for n, s in zip(composition.names, specs, strict=True)})
         whole = Symbol(complete_shapes(composition.symbol.graph, shapes).heads)
-        found = unplaced_graph(whole, training)
+        unplaced = unplaced_graph(whole, training)
         data: dict[str, Node] = {name: Node(None, name=name) for name in composition.names}
-        by_name = {node.name: node for node in found.inputs}
+        by_name = {node.name: node for node in unplaced.inputs}
         data.update({name: by_name[name] for name in data if name in by_name})
-        learned = [node for node in found.inputs if node.name not in data]
+        learned = [node for node in unplaced.inputs if node.name not in data]
         inputs = (*data.values(), *learned)
         places = {node: i for i, node in enumerate(inputs)}
-        states = tuple(places[found.inputs[i]] for i in found.states)
+        states = tuple(places[unplaced.inputs[i]] for i in unplaced.states)
         self.parameters = [parameters[node.name] for node in learned]
-        graph = Graph(found.heads, inputs, found.num_outputs, states)
+        graph = Graph(unplaced.heads, inputs, unplaced.num_outputs, states)
         self.is_cut = is_cut(graph)
         # parts have keys of their own
         self.graph = graph if self.is_cut else assign_keys(graph, composition.drawing, training)

@@ -331,8 +331,8 @@ class HybridBlock(Block):
             calls[key] = (CachedOp(symbol), composition, arrays)
         call, composition, arrays = calls[key]
         given = {**arrays, **dict(zip(composition.names, leaves, strict=True))}
-        found = call(*[given[name] for name in call.handle.list_inputs()])
-        outputs = found if isinstance(found, list) else [found]
+        results = call(*[given[name] for name in call.handle.list_inputs()])
+        outputs = results if isinstance(results, list) else [results]
         return unflatten(iter(outputs), composition.outputs)
 
     def _call_by_operator(
@@ -347,10 +347,10 @@ class HybridBlock(Block):
 
     def _program(self, leaves: Sequence[NDArray], structure: Any) -> tuple[Program, Runnable]:
         key = self._key(leaves, structure)
-        found = self._cache.get(key)
-        if found is None:
-            found = self._cache[key] = self._compile(leaves, structure)
-        return found
+        program = self._cache.get(key)
+        if program is None:
+            program = self._cache[key] = self._compile(leaves, structure)
+        return program
 
     @staticmethod
     def _key(leaves: Sequence[NDArray], structure: Any) -> Any:
@@ -438,20 +438,20 @@ class HybridBlock(Block):
         return parameters
 
     def _parameters_of(self, composition: Composition) -> dict[str, Parameter]:
-        found = {each.name: each for each in self.collect_params().values()}
+        parameters = {each.name: each for each in self.collect_params().values()}
         for block in self._walk():
-            found.update({each.name: each for each in block._reg_params.values()})
+            parameters.update({each.name: each for each in block._reg_params.values()})
         names = composition.symbol.list_inputs()
-        return {name: found[name] for name in names if name in found}
+        return {name: parameters[name] for name in names if name in parameters}
 
     @staticmethod
     def _take_shapes(
         composition: Composition, specs: Sequence[Spec], parameters: dict[str, Parameter]
     ) -> None:
-        found = composition.infer(specs, parameters).shapes
+        shapes = composition.infer(specs, parameters).shapes
         entries = entries_by_name(composition.symbol)
         for name, each in parameters.items():
-            shape = found.get(entries[name])
+            shape = shapes.get(entries[name])
             if shape is not None and is_known(shape) and not is_known(each._shape):
                 each.shape = shape
 
@@ -528,11 +528,11 @@ class HybridBlock(Block):
         leaves, structure = flatten(args)
         composition = self._composed(structure, len(leaves))
         specs = [leaf._spec for leaf in leaves]
-        found = composition.infer(specs, {}).dtypes
+        dtypes = composition.infer(specs, {}).dtypes
         entries = entries_by_name(composition.symbol)
         for name, each in self._parameters_of(composition).items():
-            if entries[name] in found:
-                each.cast(found[entries[name]].type)
+            if entries[name] in dtypes:
+                each.cast(dtypes[entries[name]].type)
 
     def _composed(self, structure: Any, count: int) -> Composition:
         """The block on symbols; errors of its code are raised."""

@@ -30,19 +30,19 @@ def save_model(block: Block, prefix: str) -> None:
         return named[id(each)]
 
     def described(each: Block) -> dict[str, Any]:
-        found: dict[str, Any] = {"orig_name": each.name}
+        description: dict[str, Any] = {"orig_name": each.name}
         graph = getattr(each, "_cached_graph", ())
         if graph:
-            found["in_format"], found["out_format"] = each._formats  # type: ignore[attr-defined]
-            found["inputs"] = [variable.tojson() for variable in graph[0]]
-            found["symbol"] = graph[1].tojson()
-            found["hybridized"] = True
+            description["in_format"], description["out_format"] = each._formats  # type: ignore[attr-defined]
+            description["inputs"] = [variable.tojson() for variable in graph[0]]
+            description["symbol"] = graph[1].tojson()
+            description["hybridized"] = True
         else:
-            found["hybridized"] = False
-        found["children"] = {child.name: name for name, child in each._children.items()}
+            description["hybridized"] = False
+        description["children"] = {child.name: name for name, child in each._children.items()}
         for child in each._children.values():
-            found[unique(child)] = described(child)
-        return found
+            description[unique(child)] = described(child)
+        return description
 
     model = {unique(block): described(block)}
     write_whole(f"{prefix}-model.json", json.dumps(model).encode())

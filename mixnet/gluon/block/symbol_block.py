@@ -83,9 +83,9 @@ class SymbolBlock(HybridBlock):
     def _dtypes(self, names: list[str]) -> dict[str, Any]:
         """Dtypes of variables that the symbol's attributes say or imply."""
         graph = self._symbol.graph
-        found = infer(graph, {}, {}, default_dtype=None).dtypes if names else {}
+        dtypes = infer(graph, {}, {}, default_dtype=None).dtypes if names else {}
         entries = {node.name: Entry(node) for node in graph.nodes if node.is_variable}
-        return {n: found[entries[n]].type for n in names if n in entries and entries[n] in found}
+        return {n: dtypes[entries[n]].type for n in names if n in entries and entries[n] in dtypes}
 
     def __repr__(self) -> str:
         variables, symbol = self._inputs, self._symbol
@@ -172,10 +172,10 @@ class SymbolBlock(HybridBlock):
         waiting = [each for each in self._params.values() if not each._arrays]
         if waiting:
             shapes = {name: array.shape for name, array in given.items()}
-            found = infer(self._symbol.graph, shapes).shapes
+            inferred = infer(self._symbol.graph, shapes).shapes
             for node in self._symbol.graph.nodes:
                 if node.is_variable and node.name in self._params:
-                    each, shape = self._params[node.name], found.get(Entry(node))
+                    each, shape = self._params[node.name], inferred.get(Entry(node))
                     if shape is not None and is_known(shape) and not is_known(each._shape):
                         each.shape = shape
             for each in waiting:

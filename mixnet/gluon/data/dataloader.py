@@ -87,15 +87,15 @@ def _batchify(data: Any, context: Context) -> Any:
         if all(type(x) is np.ndarray and (x.shape, x.dtype) == (shape, dtype) for x in data):
             return _array(_stacked(data), context)
     try:
-        found = np.asarray(data)
+        batch = np.asarray(data)
     except ValueError:
         raise _ragged(*dict.fromkeys(_shape_of(each) for each in data)) from None
-    if found.dtype.kind not in "fiub":
+    if batch.dtype.kind not in "fiub":
         raise AttributeTypeError(
             f"Samples with parts of type {type(first).__name__} do not stack to an array; give "
             f"the DataLoader a batchify_fn that says what a batch of them is."
         )
-    return _array(found, context)
+    return _array(batch, context)
 
 
 def _where(samples: NDArray, context: Context) -> Context:

@@ -125,10 +125,10 @@ class _LazyTransformDataset(Dataset):
         inner = fn._fn if isinstance(fn, _TransformFirstClosure) else fn
         if not takes_batches(inner):
             return None
-        found = rows_of(self._data, indices)
-        if found is None or (len(found) > 1 and not first):
+        rows = rows_of(self._data, indices)
+        if rows is None or (len(rows) > 1 and not first):
             return None
-        return [inner(found[0]), *found[1:]]
+        return [inner(rows[0]), *rows[1:]]
 
     def __len__(self) -> int:
         return len(self._data)
@@ -236,16 +236,16 @@ def rows_of(dataset: Any, indices: Sequence[int]) -> list[Any] | None:
 
 
 def _rows(parts: Sequence[Any], indices: Sequence[int]) -> list[Any] | None:
-    found: list[Any] = []
+    rows: list[Any] = []
     for each in parts:
         if isinstance(each, NDArray) and not each._is_sparse:
             pixels = np.asarray(each._array("dataset"))[np.asarray(indices)]
-            found.append(type(each)._wrap(host_value(pixels, each.context)))
+            rows.append(type(each)._wrap(host_value(pixels, each.context)))
         elif type(each) is np.ndarray and each.dtype.kind in "fiub":
-            found.append(each[np.asarray(indices)])
+            rows.append(each[np.asarray(indices)])
         else:
             return None
-    return found
+    return rows
 
 
 def _part(part: Any, idx: Any) -> Any:

@@ -78,17 +78,17 @@ class Slot:
 
     def store(self, arrays: list[np.ndarray]) -> list[int]:
         """Put arrays into this memory, those that are not there yet; where they are."""
-        found = [self.place(each) for each in arrays]
+        placed = [self.place(each) for each in arrays]
         missing = sum(
             each.nbytes + ALIGNMENT
-            for each, place in zip(arrays, found, strict=True)
+            for each, place in zip(arrays, placed, strict=True)
             if place is None
         )
         if missing and self._used + missing > self.capacity:
             # What is there already is seen under other addresses, and stays where it is.
             self.grow(self._used + missing)
         places = []
-        for each, place in zip(arrays, found, strict=True):
+        for each, place in zip(arrays, placed, strict=True):
             if place is None:
                 place = self._used
                 target = self.empty(each.shape, each.dtype)

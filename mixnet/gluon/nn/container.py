@@ -30,16 +30,16 @@ class _Row:
     def __getitem__(self, key: Any) -> Any:
         blocks = list(self._children.values())
         try:
-            found = blocks[key]
+            selected = blocks[key]
         except (IndexError, TypeError):
             raise IndexingError(
                 f"{type(self).__name__} has {len(blocks)} block(s); {key!r} is none of their numbers."
             ) from None
         if not isinstance(key, slice):
-            return found
+            return selected
         row = type(self)(prefix=self._prefix)  # type: ignore[attr-defined, call-arg]
         with row.name_scope():  # type: ignore[attr-defined]
-            row.add(*found)
+            row.add(*selected)
         return row
 
     def __repr__(self) -> str:

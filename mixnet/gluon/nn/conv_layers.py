@@ -41,5 +41,5 @@ def _infer_weight_shape(
         kwargs: the operator's attributes.
     """
     made = getattr(symbol, op_name)(symbol.var("data", shape=tuple(data_shape)), **kwargs)
-    found: list[tuple[int, ...]] = made.infer_shape_partial()[0]
-    return found
+    shapes: list[tuple[int, ...]] = made.infer_shape_partial()[0]
+    return shapes

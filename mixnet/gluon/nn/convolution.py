@@ -22,10 +22,10 @@ def sizes(given: Size, count: int, name: str = "kernel_size") -> tuple[int, ...]
     Raises:
         CheckError: neither one number nor ``count``; it is an AssertionError too.
     """
-    found = (given,) * count if isinstance(given, (int, np.integer)) else tuple(given)
-    if len(found) != count:
+    values = (given,) * count if isinstance(given, (int, np.integer)) else tuple(given)
+    if len(values) != count:
         raise CheckError(f"{name} is one number or {count}, not {given}.")
-    return found
+    return values
 
 
 def check_layout(owner: str, layout: str, allowed: tuple[str, ...]) -> None:

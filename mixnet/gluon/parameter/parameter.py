@@ -492,10 +492,10 @@ class Parameter:
         self._check()
         if self._stype != "default":
             rows = array(np.arange((self._shape or (0,))[0]), dtype="int64")
-            found = next(iter(self._arrays.values())).copyto(cpu())
+            whole = next(iter(self._arrays.values())).copyto(cpu())
             if self._trainer:
-                self._trainer._row_sparse_pull(self, found, rows, full_idx=True)
-            return found
+                self._trainer._row_sparse_pull(self, whole, rows, full_idx=True)
+            return whole
         with RecordingScope(False, None):
             values = list(self._arrays.values())
             if len(values) == 1:

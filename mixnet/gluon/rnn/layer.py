@@ -160,12 +160,12 @@ class _RNNLayer(HybridBlock):
     def _collect_params_with_prefix(self, prefix: str = "") -> dict[str, Parameter]:
         """Parameters named as those of a stack of cells, which is how files name them."""
         dot = prefix + "." if prefix else ""
-        found = {}
+        parameters = {}
         for name, each in self._reg_params.items():
             side, _, kind = name.partition("_")
             cell = f"{side[0]}_cell." if self._dir == 2 else ""
-            found[f"{dot}_unfused.{side[1:]}.{cell}{kind}"] = each
-        return found
+            parameters[f"{dot}_unfused.{side[1:]}.{cell}{kind}"] = each
+        return parameters
 
     def state_info(self, batch_size: int = 0) -> list[dict[str, Any]]:
         """Shape, layout and dtype of each state."""

@@ -11,8 +11,8 @@ from mixnet.ops.registry import op
 
 
 def _all_finite(arrays: Any) -> Any:
-    found = [jnp.all(jnp.isfinite(each)) for each in arrays]
-    return jnp.all(jnp.stack(found)).astype(jnp.float32).reshape(1)
+    finite = [jnp.all(jnp.isfinite(each)) for each in arrays]
+    return jnp.all(jnp.stack(finite)).astype(jnp.float32).reshape(1)
 
 
 @op("all_finite", differentiable=False)

@@ -87,8 +87,8 @@ def unique(
     Source: MXNet operator ``_npi_unique``.
     """
     count = _known("unique", size)
-    found = jnp.unique(data, True, True, True, axis, size=count)
-    values, first, inverse, counts = found
+    results = jnp.unique(data, True, True, True, axis, size=count)
+    values, first, inverse, counts = results
     extras = [(return_index, first), (return_inverse, inverse), (return_counts, counts)]
     kept = [each.reshape(-1).astype(jnp.int64) for asked, each in extras if asked]
     return (values, *kept)

@@ -88,8 +88,8 @@ def foreach(
 
     def step(carried: Any, item: Any) -> Any:
         number, slices = item
-        found = body.run(place(slices, carried), advanced(own, draws * number), training)
-        return _as_declared(found[num_out_data:], carried), found[:num_out_data]
+        results = body.run(place(slices, carried), advanced(own, draws * number), training)
+        return _as_declared(results[num_out_data:], carried), results[:num_out_data]
 
     length = sliced[0].shape[0]
     last, stacked = loops.scan(step, states, (jnp.arange(length), list(sliced)))
@@ -143,18 +143,18 @@ def while_loop(
 
     def holds(values: list[Any], number: Any) -> Any:
         place = advanced(own, (tests + steps) * number)
-        found = condition.run([values[i] for i in cond_input_locs], place, training)
-        return found[0].reshape(()) != 0
+        truth = condition.run([values[i] for i in cond_input_locs], place, training)
+        return truth[0].reshape(()) != 0
 
     def run(values: list[Any], number: Any) -> tuple[list[Any], list[Any]]:
         placed = [values[i] for i in func_input_locs]
         place = advanced(own, (tests + steps) * number + tests)
-        found = body.run(placed, place, training)
+        results = body.run(placed, place, training)
         after = list(values)
         old = [values[i] for i in which]
-        for i, new in zip(which, _as_declared(found[num_out_data:], old), strict=True):
+        for i, new in zip(which, _as_declared(results[num_out_data:], old), strict=True):
             after[i] = new
-        return after, found[:num_out_data]
+        return after, results[:num_out_data]
 
     rows = jax.eval_shape(lambda: run(list(data), 0)[1])
 

@@ -40,12 +40,14 @@ def batch_norm_gradient(
     normal = (x - mean.reshape(shape)) * scale.reshape(shape)
     total, product = jnp.sum(g, others), jnp.sum(g * normal, others)
     none = jnp.zeros_like(total)
-    found = {1: none if fix_gamma else product, 2: total, 3: none, 4: none}
+    gradients = {1: none if fix_gamma else product, 2: total, 3: none, 4: none}
     if 0 in wanted:
         factor = scale if fix_gamma else scale * gamma
         inner = g - (total / count).reshape(shape) - normal * (product / count).reshape(shape)
-        found[0] = (inner * factor.reshape(shape)).astype(data.dtype)
-    return tuple(found[i] if i in (0, 3, 4) else found[i].astype(gamma.dtype) for i in wanted)
+        gradients[0] = (inner * factor.reshape(shape)).astype(data.dtype)
+    return tuple(
+        gradients[i] if i in (0, 3, 4) else gradients[i].astype(gamma.dtype) for i in wanted
+    )
 
 
 def fold(weight: Any, gamma: Any, beta: Any, mean: Any, var: Any, *bias: Any, eps: float,

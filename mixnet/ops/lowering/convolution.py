@@ -106,11 +106,11 @@ def data_gradient(
             head, weight, extents=extents, stride=stride, dilate=dilate, pads=pads, groups=groups
         )
     shape = (head.shape[0], *extents, weight.shape[1])
-    (found,) = jax.linear_transpose(
+    (gradient,) = jax.linear_transpose(
         lambda data: _xla(data, weight, stride, dilate, pads),
         jax.ShapeDtypeStruct(shape, head.dtype),
     )(head)
-    return found
+    return gradient
 
 
 def fits_phases(
@@ -195,15 +195,15 @@ def phases(
         after = extent - out - before + dilate * (kernel - 1)
         return [(slice(None, None, -1), (before, after), extent)]
     length = -(-extent // stride)
-    found = []
+    result = []
     for residue in range(stride):
         first = (residue + pad) % stride
         count = max(0, -(-(kernel - first) // stride))
         shift = (residue + pad - first) // stride
         last = first + stride * (count - 1)
         taps = slice(last, first - 1 if first else None, -stride) if count else slice(0, 0)
-        found.append((taps, (count - 1 - shift, length + shift - out), length))
-    return found
+        result.append((taps, (count - 1 - shift, length + shift - out), length))
+    return result
 
 
 def _interleave(parts: Sequence[Any], axis: int) -> Any:
@@ -250,10 +250,10 @@ def weight_gradient(
             pad, dilate, kernel, stride, head.shape[1:3], data.shape[1:3], strict=True
         )
     ]
-    found = lax.conv_general_dilated(
+    gradient = lax.conv_general_dilated(
         by_channel, by_place, dilate, widths, None, stride, dimension_numbers=ORDER_IN_PLACE
     )
-    return jnp.transpose(found, (3, 0, 1, 2))
+    return jnp.transpose(gradient, (3, 0, 1, 2))
 
 
 def weight_gradient_method(
@@ -294,7 +294,7 @@ def _gradient_by_products(
     if any(pad):
         data = jnp.pad(data, ((0, 0), *((p, p) for p in pad), (0, 0)))
     reach = [s * (o - 1) + 1 for s, o in zip(stride, head.shape[1:3], strict=True)]
-    found = []
+    products = []
     for i in range(kernel[0]):
         for j in range(kernel[1]):
             top, left = i * dilate[0], j * dilate[1]
@@ -304,8 +304,8 @@ def _gradient_by_products(
                 left : left + reach[1] : stride[1],
             ]
             rows = met.reshape(-1, groups, channels // groups)
-            found.append(_products_of_groups(head_rows, rows))
-    return jnp.stack(found, -1).reshape(filters, channels // groups, *kernel)
+            products.append(_products_of_groups(head_rows, rows))
+    return jnp.stack(products, -1).reshape(filters, channels // groups, *kernel)
 
 
 def _products_of_groups(one: Any, other: Any) -> Any:

@@ -40,8 +40,8 @@ class Lowering(Operator):
 
     def apply(self, statics: Any, arrays: Sequence[Any], scalars: Sequence[Any] = ()) -> tuple:
         """What the function returns, as a tuple."""
-        found = self.function(*arrays, **dict(statics))
-        return tuple(found) if isinstance(found, (tuple, list)) else (found,)
+        result = self.function(*arrays, **dict(statics))
+        return tuple(result) if isinstance(result, (tuple, list)) else (result,)
 
     def __repr__(self) -> str:
         return f"<lowering {self.name!r}>"

@@ -140,12 +140,12 @@ def trial() -> bool:
         if fused:
             expected = jax.nn.relu(expected + bias)
             operands, fusions = (bias,), ("BIAS", "RELU")
-        found = jax.jit(
+        result = jax.jit(
             lambda *arrays, s=stride, p=pads, d=dilate, g=groups, f=fusions: convolution(
                 *arrays, stride=s, pads=p, dilate=d, groups=g, fusions=f
             )
         )(data, weight, *operands)
-        if found.shape != expected.shape or not np.allclose(found, expected, atol=1e-4):
+        if result.shape != expected.shape or not np.allclose(result, expected, atol=1e-4):
             return False
     return _integers_too(random)
 
@@ -157,10 +157,10 @@ def _integers_too(random: np.random.Generator) -> bool:
         jnp.asarray(data, np.float32), jnp.asarray(weight, np.float32), (2, 1), ((1, 1), (0, 2)),
         dimension_numbers=("NHWC", "OIHW", "NHWC"),
     )  # fmt: skip
-    found = jax.jit(lambda *arrays: convolution(*arrays, stride=(2, 1), pads=((1, 1), (0, 2))))(
+    result = jax.jit(lambda *arrays: convolution(*arrays, stride=(2, 1), pads=((1, 1), (0, 2))))(
         data, weight
     )
-    return found.shape == expected.shape and bool((np.asarray(found) == expected).all())
+    return result.shape == expected.shape and bool((np.asarray(result) == expected).all())
 
 
 _known: dict[str, bool] = {}
@@ -190,16 +190,16 @@ def _remembered(name: str, folder: Path | None) -> bool:
     try:
         return bool(json.loads(file.read_text())["available"]) if file else try_apart()
     except (OSError, ValueError, KeyError, TypeError):
-        found = try_apart()
+        works = try_apart()
     assert file is not None
     try:
         file.parent.mkdir(parents=True, exist_ok=True)
         partial = file.with_suffix(f".{os.getpid()}")
-        partial.write_text(json.dumps({"available": found}))
+        partial.write_text(json.dumps({"available": works}))
         partial.replace(file)
     except OSError:  # a cache that cannot be written is no cache
         pass
-    return found
+    return works
 
 
 def try_apart() -> bool:

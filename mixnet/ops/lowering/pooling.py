@@ -176,17 +176,17 @@ def _alike(
     before, after = width
     starts = [i * stride - before for i in range((extent + before + after - kernel) // stride + 1)]
     inside = [tuple(t for t in range(kernel) if 0 <= start + t < extent) for start in starts]
-    found = []
+    groups = []
     for places, group in itertools.groupby(range(len(starts)), key=lambda i: inside[i]):
         first, *rest = group
         reach = len(rest) * stride + 1
-        found.append(
+        groups.append(
             (
                 1 + len(rest),
                 {t: slice(starts[first] + t, starts[first] + t + reach, stride) for t in places},
             )
         )
-    return found
+    return groups
 
 
 def _winner(taps: Taps, shape: tuple[int, ...]) -> Any:

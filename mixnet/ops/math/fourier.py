@@ -28,8 +28,8 @@ def fft(data, *, compute_size: Positive = 128):
     _two_or_four("_contrib_fft", data.shape)
     # XLA transforms single and double precision.
     wide = data if data.dtype == jnp.float64 else data.astype(jnp.float32)
-    found = jnp.fft.fft(wide, axis=-1)
-    pairs = jnp.stack([found.real, found.imag], -1)
+    spectrum = jnp.fft.fft(wide, axis=-1)
+    pairs = jnp.stack([spectrum.real, spectrum.imag], -1)
     return pairs.reshape(*data.shape[:-1], -1).astype(data.dtype)
 
 
@@ -54,8 +54,8 @@ def ifft(data, *, compute_size: Positive = 128):
         raise ShapeError(f"_contrib_ifft: the last axis of data {data.shape} must be even: pairs.")
     wide = data if data.dtype == jnp.float64 else data.astype(jnp.float32)
     pairs = wide.reshape(*data.shape[:-1], -1, 2)
-    found = jnp.fft.ifft(pairs[..., 0] + 1j * pairs[..., 1], axis=-1, norm="forward")
-    return found.real.astype(data.dtype)
+    values = jnp.fft.ifft(pairs[..., 0] + 1j * pairs[..., 1], axis=-1, norm="forward")
+    return values.real.astype(data.dtype)
 
 
 def _two_or_four(operator: str, shape: tuple[int, ...]) -> None:

@@ -24,12 +24,12 @@ def axes_of(name: str, ndim: int, axis: Any, exclude: bool = False) -> tuple[int
         AxisError: an axis is given twice.
     """
     given = tuple(range(ndim)) if axis is None or axis == () else axis
-    found = tuple(sorted({each % ndim for each in given})) if ndim else ()
-    if ndim and len(found) < len(given):
+    axes_reduced = tuple(sorted({each % ndim for each in given})) if ndim else ()
+    if ndim and len(axes_reduced) < len(given):
         raise AxisError(f"{name}: axes {given} name an axis of {ndim} twice.")
     if exclude and axis not in (None, ()):
-        found = tuple(i for i in range(ndim) if i not in found)
-    return found
+        axes_reduced = tuple(i for i in range(ndim) if i not in axes_reduced)
+    return axes_reduced
 
 
 def _declare(name: str, function: Callable[..., Any], text: str, aliases: list[str]) -> Op:
@@ -150,13 +150,13 @@ def moments(data, *, axes: Axes | None = None, keepdims: bool = False):
 def _declare_position(name: str, function: Callable[..., Any], text: str) -> Op:
     def position(data, *, axis: Axis | None = None, keepdims: bool = False):
         if axis is None:
-            found = function(data.reshape(-1), 0).reshape((1,) * (data.ndim if keepdims else 1))
+            places = function(data.reshape(-1), 0).reshape((1,) * (data.ndim if keepdims else 1))
         else:
             (axis,) = axes_of(name, data.ndim, (axis,))
-            found = function(data, axis)
-            found = jnp.expand_dims(found, axis) if keepdims else found
-            found = found.reshape((1,)) if found.ndim == 0 else found
-        return found.astype(data.dtype)
+            places = function(data, axis)
+            places = jnp.expand_dims(places, axis) if keepdims else places
+            places = places.reshape((1,)) if places.ndim == 0 else places
+        return places.astype(data.dtype)
 
     position.__doc__ = f"{text}\n\nReturns:\n    dtype of ``data``.\n\nSource: MXNet ``{name}``."
     return op(name, booleans=False, method=True, differentiable=False, flops=1)(position)

@@ -19,7 +19,7 @@ def _columns(data: Any, kernel: Any, stride: Any, dilate: Any, pad: Any) -> Any:
     steps, dilates = spatial("stride", stride, axes, 1), spatial("dilate", dilate, axes, 1)
     pads: Pads = [(p, p) for p in spatial("pad", pad, axes, 0)]
     data, pads = padded_for_gradient(data, range(2, 2 + axes), kernel, steps, pads, dilates)
-    found = jax.lax.conv_general_dilated_patches(
+    patches = jax.lax.conv_general_dilated_patches(
         data,
         kernel,
         steps,
@@ -27,7 +27,7 @@ def _columns(data: Any, kernel: Any, stride: Any, dilate: Any, pad: Any) -> Any:
         rhs_dilation=dilates,
         precision=jax.lax.Precision.HIGHEST,
     )
-    return found.reshape(*found.shape[:2], -1)
+    return patches.reshape(*patches.shape[:2], -1)
 
 
 @op("im2col")

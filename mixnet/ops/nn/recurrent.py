@@ -123,8 +123,8 @@ def _layer(settings: _Settings, *arrays: Any) -> tuple[Any, Any, Any]:
 
 
 def _layer_forward(settings: _Settings, *arrays: Any) -> tuple[Any, Any]:
-    *found, begun = _scan(settings, *arrays)
-    return tuple(found), (arrays, begun)
+    *results, begun = _scan(settings, *arrays)
+    return tuple(results), (arrays, begun)
 
 
 def _layer_backward(settings: _Settings, kept: Any, heads: Any) -> tuple[Any, ...]:

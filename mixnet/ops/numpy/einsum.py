@@ -26,13 +26,13 @@ def einsum_problem(subscripts: str, shapes: Sequence[tuple[int, ...]]) -> str | 
         )
     extents: dict[str, tuple[int, int]] = {}
     for number, (term, shape) in enumerate(zip(terms, shapes, strict=True)):
-        found = _labels_of_axes(term, len(shape))
-        if found is None:
+        labels = _labels_of_axes(term, len(shape))
+        if labels is None:
             return (
                 f"term {number}, {term!r}, names {len(term.replace('...', ''))} axes, array {number} has "
                 f"{len(shape)}; name each axis once, or put '...' for those that are kept"
             )
-        for label, extent in found:
+        for label, extent in labels:
             known, at = extents.setdefault(label, (shape[extent], number))
             if 1 not in (known, shape[extent]) and known != shape[extent]:
                 return (

@@ -89,12 +89,12 @@ def _array_inputs(names: Sequence[str]) -> Callable[..., tuple[str, ...]]:
 def _parameters(name: str, given: dict[str, Any], inputs: Sequence[Any]) -> list[Any]:
     """The parameters in order: numbers as they are, the others from the inputs."""
     arrays = iter([each for each in inputs if each is not None])
-    found = [next(arrays, None) if each is None else each for each in given.values()]
-    if any(each is None for each in found) or next(arrays, None) is not None:
+    values = [next(arrays, None) if each is None else each for each in given.values()]
+    if any(each is None for each in values) or next(arrays, None) is not None:
         raise AttributeTypeError(
             f"{name}: give each of {', '.join(given)} either as a number or as an array."
         )
-    return found
+    return values
 
 
 def _full_shape(name: str, size: Any, parameters: Sequence[Any], batch: bool) -> tuple[int, ...]:
@@ -135,9 +135,9 @@ def _declare(
 
     def drawn(*inputs: Any, size: Any, ctx: str, key: Any, dtype: Any = None, **given: Any) -> Any:
         dtype = floating(name, dtype)
-        found = [parameter(each, dtype) for each in _parameters(name, given, inputs)]
-        shape = _full_shape(name, size, found, batch)
-        return draw(key, shape, working_dtype(dtype), *found).astype(dtype)
+        values = [parameter(each, dtype) for each in _parameters(name, given, inputs)]
+        shape = _full_shape(name, size, values, batch)
+        return draw(key, shape, working_dtype(dtype), *values).astype(dtype)
 
     numbers = [
         attribute(each, kind | None, inspect.Parameter.empty if of is ... else of)

@@ -26,10 +26,10 @@ def numpy_axes(name: str, ndim: int, axis: Any) -> tuple[int, ...]:
     if axis is None or (not ndim and tuple(axis) in ((0,), (-1,))):  # NumPy takes these as well
         return tuple(range(ndim))
     AxisOf().check(name, "axis", tuple(axis), ndim)
-    found = tuple(each % ndim for each in axis)
-    if len(set(found)) != len(found):
+    axes = tuple(each % ndim for each in axis)
+    if len(set(axes)) != len(axes):
         raise AxisError(f"{name}: axis={tuple(axis)} has an axis twice.")
-    return found
+    return axes
 
 
 def _is_float(array: Any) -> bool:
@@ -84,8 +84,8 @@ def prod(
     """
     axes = numpy_axes("prod", a.ndim, axis)
     wanted = _summed_dtype(a, dtype)
-    found = jnp.prod(a, axes, dtype=_inner_dtype(a, wanted), keepdims=keepdims)
-    return to_dtype(found, wanted) * _start(initial, 1, wanted)
+    product = jnp.prod(a, axes, dtype=_inner_dtype(a, wanted), keepdims=keepdims)
+    return to_dtype(product, wanted) * _start(initial, 1, wanted)
 
 
 def _declare_extreme(name: str, function: Any, meet: Any, text: str) -> None:
@@ -101,8 +101,8 @@ def _declare_extreme(name: str, function: Any, meet: Any, text: str) -> None:
                     f"{name}: an array of shape {a.shape} has no elements along axes {axes}."
                 )
             return jnp.full(function(a, axes, keepdims=keepdims, initial=0).shape, initial, a.dtype)
-        found = choose(a, axes, keepdims)
-        return found if initial is None else meet(found, jnp.asarray(initial, a.dtype))
+        result = choose(a, axes, keepdims)
+        return result if initial is None else meet(result, jnp.asarray(initial, a.dtype))
 
     extreme.__doc__ = (
         f"{text} Along axes, all by default.\n\nSource: MXNet operator ``_np_{name}``."
@@ -185,8 +185,8 @@ def _declare_spread(name: str, finish: Any, text: str) -> None:
         axes = numpy_axes(name, a.ndim, axis)
         wanted = jnp.dtype(dtype or a.dtype)
         inner = wanted if jnp.issubdtype(wanted, jnp.floating) else jnp.dtype("float64")
-        found = finish(_variance(a.astype(inner), axes, ddof, keepdims))
-        return to_dtype(found, wanted)
+        result = finish(_variance(a.astype(inner), axes, ddof, keepdims))
+        return to_dtype(result, wanted)
 
     spread.__doc__ = (
         f"{text} Along axes, all by default; the sum is divided by the count less ``ddof``. "
@@ -235,9 +235,9 @@ def average(
     """
     axes = numpy_axes("average", a.ndim, axis)
     if not weighted:
-        found = _plain_mean(a, axes)
+        mean = _plain_mean(a, axes)
         count = math.prod(a.shape[each] for each in axes)
-        return found, jnp.full(found.shape, count, found.dtype)
+        return mean, jnp.full(mean.shape, count, mean.dtype)
     if weights.shape != a.shape:
         if weights.ndim != 1 or len(axes) != 1 or weights.shape[0] != a.shape[axes[0]]:
             raise ShapeError(
@@ -251,8 +251,8 @@ def average(
     else:
         weights = weights.astype(a.dtype)
         total = jnp.sum(weights, axes, dtype=a.dtype)
-    found = jnp.sum(a * weights, axes, dtype=a.dtype)
-    return (quotient(found, total) if _is_float(a) else jax.lax.div(found, total)), total
+    mean = jnp.sum(a * weights, axes, dtype=a.dtype)
+    return (quotient(mean, total) if _is_float(a) else jax.lax.div(mean, total)), total
 
 
 def _plain_mean(a: Any, axes: tuple[int, ...]) -> Any:

@@ -81,13 +81,13 @@ def calibrate_entropy(hist, hist_edges, *, num_quantized_bins: Positive = 255):
         number = filled[last] - filled[first]
         level = jnp.where(number > 0, (totals[last] - totals[first]) / jnp.maximum(number, 1), 0)
         group = jnp.clip((places - start) // merged, 0, num_quantized_bins - 1)
-        told = jnp.where(inside & (cut != 0), level[group], 0)
-        one, two = _smoothed(cut, inside), _smoothed(told, inside)
-        found = jnp.sum(jnp.where(inside, one * jnp.log(one / two), 0))
-        return jnp.where(jnp.isfinite(found), found, jnp.finfo(jnp.float32).max), stop
+        levels = jnp.where(inside & (cut != 0), level[group], 0)
+        one, two = _smoothed(cut, inside), _smoothed(levels, inside)
+        total = jnp.sum(jnp.where(inside, one * jnp.log(one / two), 0))
+        return jnp.where(jnp.isfinite(total), total, jnp.finfo(jnp.float32).max), stop
 
     reaches = jnp.arange(num_quantized_bins // 2, bins // 2 + 1)
-    found, stops = loops.map_rows(divergence, reaches, batch_size=32)
-    best = jnp.argmin(found)
+    divergences, stops = loops.map_rows(divergence, reaches, batch_size=32)
+    best = jnp.argmin(divergences)
     threshold = hist_edges[stops[best]]
-    return tuple(each.astype(jnp.float32).reshape((1,)) for each in (threshold, found[best]))
+    return tuple(each.astype(jnp.float32).reshape((1,)) for each in (threshold, divergences[best]))

@@ -359,8 +359,8 @@ def quantized_embedding(
     Source: MXNet operator ``_contrib_quantized_embedding``.
     """
     check_whole("quantized_embedding", weight=weight)
-    found = embedding.function(data, weight, input_dim=input_dim, output_dim=output_dim)
-    return found, *_ends(min_weight, max_weight)
+    rows = embedding.function(data, weight, input_dim=input_dim, output_dim=output_dim)
+    return rows, *_ends(min_weight, max_weight)
 
 
 @quantized_embedding.infer_inputs
@@ -462,8 +462,8 @@ def quantized_elemwise_add(
     given = given_range(min_calib_range, max_calib_range)
     if given:
         dtype = _common(lhs, rhs)
-        found = clipped(jnp.round(total * ratio(STEPS[dtype], farthest(*given))), dtype)
-        return found, *_ends(*given)
+        result = clipped(jnp.round(total * ratio(STEPS[dtype], farthest(*given))), dtype)
+        return result, *_ends(*given)
     end = farthest(lhs_min, lhs_max) + farthest(rhs_min, rhs_max)
     return _as_int32(jnp.round(total * ratio(INT32_STEPS, end))), *_ends(-end, end)
 
@@ -582,8 +582,8 @@ def quantized_batch_norm(
     factor = factor * jax.lax.rsqrt(1 + jnp.asarray(eps, factor.dtype))
     steps = ratio(STEPS["int8"], farthest(*given))
     out = data * (factor * _scale(data, min_data, max_data) * steps).reshape(shape)
-    found = clipped(jnp.round(out + (shift * steps).reshape(shape)), "int8")
-    return found, *_ends(*given), moving_mean, moving_var
+    result = clipped(jnp.round(out + (shift * steps).reshape(shape)), "int8")
+    return result, *_ends(*given), moving_mean, moving_var
 
 
 @quantized_batch_norm.infer_inputs

@@ -113,8 +113,8 @@ def quantize(data, min_range, max_range, *, out_type: Literal["int8", "uint8"] =
     """
     check_range("quantize", min_range, max_range)
     end = farthest(min_range, max_range)
-    found = _rounded(data, LIMITS[out_type][1], end, out_type)
-    return found, *_range_of(out_type, min_range, max_range, end)
+    result = _rounded(data, LIMITS[out_type][1], end, out_type)
+    return result, *_range_of(out_type, min_range, max_range, end)
 
 
 @op(
@@ -153,8 +153,8 @@ def quantize_v2(
         dtype = "uint8" if given and (min_calib_range or 0) >= 0 else "int8"
     low, high = given or (data.min(), data.max())
     end = farthest(low, high)
-    found = _rounded(data, STEPS[dtype], end, dtype)
-    return found, *_range_of(dtype, low, high, end)
+    result = _rounded(data, STEPS[dtype], end, dtype)
+    return result, *_range_of(dtype, low, high, end)
 
 
 @op(
@@ -181,8 +181,8 @@ def quantize_asym(
     extent = high - low
     scale = jnp.where(extent > 0, 255 / jnp.where(extent > 0, extent, 1), 1).astype(jnp.float32)
     shift = 255 - high * scale
-    found = jnp.clip(jnp.floor(data * scale + shift + 0.5), 0, 255).astype(jnp.uint8)
-    return found, scale.reshape((1,)), shift.astype(jnp.float32).reshape((1,))
+    result = jnp.clip(jnp.floor(data * scale + shift + 0.5), 0, 255).astype(jnp.uint8)
+    return result, scale.reshape((1,)), shift.astype(jnp.float32).reshape((1,))
 
 
 @op("_contrib_dequantize", differentiable=False, dtypes=with_ranges("float32"))
@@ -250,8 +250,8 @@ def requantize(
         dtype = "uint8" if given and (min_calib_range or 0) >= 0 else "int8"
     values = data.astype(jnp.float32) * (farthest(min_range, max_range) / INT32_STEPS)
     end = farthest(*given) if given else jnp.abs(values).max()
-    found = _rounded(values, LIMITS[dtype][1], end, dtype)
-    return found, *_range_of(dtype, 0 * end, end, end)
+    result = _rounded(values, LIMITS[dtype][1], end, dtype)
+    return result, *_range_of(dtype, 0 * end, end, end)
 
 
 for _operator in (quantize, dequantize, requantize):

@@ -103,9 +103,9 @@ def _declare(distribution: str) -> None:
         placed = _placed(name, sample, parameters, event)
         if dtype == jnp.float16:
             sample, *placed = (each.astype(jnp.float32) for each in (sample, *placed))
-        found = logarithm(sample, *placed)
-        found = (found if is_log else jnp.exp(found)).astype(dtype)
-        return found.reshape(found.shape or (1,))
+        result = logarithm(sample, *placed)
+        result = (result if is_log else jnp.exp(result)).astype(dtype)
+        return result.reshape(result.shape or (1,))
 
     text = (
         f"{logarithm.__doc__}\n\n"

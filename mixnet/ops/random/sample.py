@@ -318,17 +318,17 @@ def sample_unique_zipfian(*, range_max: Positive, shape: Extents = (), key):
             return state[1] < count
 
         def draw(state: Any) -> Any:
-            found, number, tries = state
+            drawn, number, tries = state
             share = jax.random.uniform(jax.random.fold_in(key, tries), (), jnp.float64)
             value = jnp.floor(jnp.exp(share * jnp.log(range_max + 1.0))).astype(jnp.int64) - 1
             value = jnp.clip(value, 0, range_max - 1)
-            new = ~jnp.any(found == value)
-            found = found.at[number].set(jnp.where(new, value, found[number]))
-            return found, number + new, tries + 1
+            new = ~jnp.any(drawn == value)
+            drawn = drawn.at[number].set(jnp.where(new, value, drawn[number]))
+            return drawn, number + new, tries + 1
 
         start = (jnp.full((count,), -1, jnp.int64), jnp.int64(0), jnp.int64(0))
-        found, _, tries = loops.while_loop(missing, draw, start)
-        return found, tries
+        drawn, _, tries = loops.while_loop(missing, draw, start)
+        return drawn, tries
 
     return jax.vmap(row)(jax.random.split(key, rows))
 

@@ -30,12 +30,12 @@ def check_arguments(init: Callable[..., None]) -> Callable[..., None]:
     @functools.cache  # names in annotations are known once the module is there
     def attributes() -> dict[str, Attribute]:
         hints = typing.get_type_hints(init, include_extras=True)
-        found = {}
+        values = {}
         for name, each in signature.parameters.items():
             default = REQUIRED if each.default is each.empty else each.default
             if name in hints and typing.get_origin(_core(hints[name])) is typing.Annotated:
-                found[name] = attribute(name, hints[name], default)
-        return found
+                values[name] = attribute(name, hints[name], default)
+        return values
 
     @functools.wraps(init)
     def checking(self: Any, *args: Any, **kwargs: Any) -> None:

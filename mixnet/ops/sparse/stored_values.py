@@ -97,8 +97,8 @@ def square_sum(data, *, axis: Axes | None = None, keepdims: bool = False, exclud
     """
     if exclude:
         raise AttributeValueError("_square_sum: exclude=True is not kept; name the axis.")
-    found = jnp.sum(data * data, axis, keepdims=keepdims)
-    return found.reshape((1,)) if found.ndim == 0 else found
+    total = jnp.sum(data * data, axis, keepdims=keepdims)
+    return total.reshape((1,)) if total.ndim == 0 else total
 
 
 @op("_scatter_plus_scalar")

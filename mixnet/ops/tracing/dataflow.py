@@ -117,10 +117,10 @@ class Program:
         values = {**self.constants, **dict(zip(self.inputs, arrays, strict=True))}
         for step in self.steps:
             params = step.primitive.get_bind_params(step.params)
-            found = step.primitive.bind(*[values[i] for i in step.inputs], **params)
+            results = step.primitive.bind(*[values[i] for i in step.inputs], **params)
             if not step.primitive.multiple_results:
-                found = (found,)
-            values.update(zip(step.outputs, found, strict=True))
+                results = (results,)
+            values.update(zip(step.outputs, results, strict=True))
         return tuple(values[i] for i in self.outputs)
 
     @cached_property
@@ -132,11 +132,11 @@ class Program:
     @cached_property
     def same_elements(self) -> dict[int, int]:
         """Outputs that are an input in this or another shape: place of each -> place of the input."""
-        found = {value: place for place, value in enumerate(self.inputs)}
+        places = {value: place for place, value in enumerate(self.inputs)}
         for step in self.steps:
-            if self._keeps(step) and step.inputs[0] in found:
-                found[step.outputs[0]] = found[step.inputs[0]]
-        return {i: found[value] for i, value in enumerate(self.outputs) if value in found}
+            if self._keeps(step) and step.inputs[0] in places:
+                places[step.outputs[0]] = places[step.inputs[0]]
+        return {i: places[value] for i, value in enumerate(self.outputs) if value in places}
 
     @cached_property
     def elementwise(self) -> list[frozenset[int]]:

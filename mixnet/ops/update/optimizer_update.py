@@ -24,10 +24,10 @@ def prepared(
 
     It is clipped to ±``clip_gradient`` unless that is negative or None.
     """
-    found = gradient.astype(weight.dtype) * as_kind(rescale_grad, weight)
+    prepared_gradient = gradient.astype(weight.dtype) * as_kind(rescale_grad, weight)
     if wd is not None:
-        found = found + as_kind(wd, weight) * weight
-    return _clipped(found, clip_gradient)
+        prepared_gradient = prepared_gradient + as_kind(wd, weight) * weight
+    return _clipped(prepared_gradient, clip_gradient)
 
 
 def _clipped(array: Any, limit: Any) -> Any:

@@ -37,11 +37,11 @@ def mixed_precision(name: str, rule: Op, writes_weight: bool = True, listed: boo
         placed = dict(zip(arrays, given, strict=True))
         weight = placed["weight"]
         placed["weight"] = placed["weight32"]
-        found = rule.function(*[placed[each] for each in rule.arrays], **attributes)
+        results = rule.function(*[placed[each] for each in rule.arrays], **attributes)
         if not writes_weight:
-            return found
-        found = found if isinstance(found, tuple) else (found,)
-        return (found[0].astype(weight.dtype), *found[1:], found[0])
+            return results
+        results = results if isinstance(results, tuple) else (results,)
+        return (results[0].astype(weight.dtype), *results[1:], results[0])
 
     text = _text(rule, " with a float32 copy of the weight, ``weight32``")
     present(update, name, text, [*map(array, arrays), *parameters_of(rule)])
@@ -128,10 +128,10 @@ def _update_all(
     for i in range(number):
         numbers = {each: values[i] for each, values in lists.items()}
         arrays = data[i * len(own) : (i + 1) * len(own)]
-        found = rule.function(*arrays, *shared, **numbers, **attributes)
-        found = found if isinstance(found, tuple) else (found,)
-        weights.append(found[0])
-        states += found[1:]
+        results = rule.function(*arrays, *shared, **numbers, **attributes)
+        results = results if isinstance(results, tuple) else (results,)
+        weights.append(results[0])
+        states += results[1:]
     return (*weights, *states)
 
 

@@ -221,8 +221,8 @@ def bipartite_matching(data, *, is_ascend: bool = False, threshold: float, topk:
     least = -threshold if is_ascend else threshold
 
     def pair(scores: Any) -> Any:
-        found = match(scores, least, most)
-        return [each.astype(data.dtype) for each in found]
+        pairs = match(scores, least, most)
+        return [each.astype(data.dtype) for each in pairs]
 
     of_rows, of_columns = jax.vmap(pair)(goodness)
     head = data.shape[:-2]

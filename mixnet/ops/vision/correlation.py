@@ -83,5 +83,5 @@ def correlation(
         return jax.lax.reduce_window(alike.sum(1), np.zeros((), alike.dtype), jax.lax.add, *window)
 
     grid = jnp.stack(jnp.meshgrid(steps, steps, indexing="ij"), -1).reshape(-1, 2)
-    found = loops.map_rows(displaced, grid)
-    return jnp.moveaxis(found, 0, 1) / (kernel_size**2 * channels)
+    products = loops.map_rows(displaced, grid)
+    return jnp.moveaxis(products, 0, 1) / (kernel_size**2 * channels)

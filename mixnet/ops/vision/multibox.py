@@ -232,7 +232,7 @@ def multibox_detection(
 
     def picture(scores: Any, given: Any) -> Any:
         best = scores[1:].max(0)
-        found = best >= threshold
+        is_object = best >= threshold
         scaled = given.reshape(-1, 4) * jnp.array(variances, given.dtype)
         boxes = to_corners(placed(to_centers(anchor[0]), scaled))
         if clip:
@@ -240,14 +240,14 @@ def multibox_detection(
         classes = scores[1:].argmax(0).astype(scores.dtype)
         rows = jnp.concatenate([classes[:, None], best[:, None], boxes], -1)
         # Rows that are not among the best keep the order of the anchors, in MXNet.
-        front = jnp.argsort(~found)
-        plain = jnp.where(found[front, None], rows[front], -1)
+        front = jnp.argsort(~is_object)
+        plain = jnp.where(is_object[front, None], rows[front], -1)
         if not 0 < nms_threshold <= 1:
             return plain
-        order = jnp.argsort(jnp.where(found, -best, jnp.inf))
+        order = jnp.argsort(jnp.where(is_object, -best, jnp.inf))
         near = jnp.arange(count) < looked
-        rows = jnp.where(near[:, None], jnp.where(found[order, None], rows[order], -1), plain)
-        stay = survivors(near & found[order], clashes, rows)
+        rows = jnp.where(near[:, None], jnp.where(is_object[order, None], rows[order], -1), plain)
+        stay = survivors(near & is_object[order], clashes, rows)
         return rows.at[:, 0].set(jnp.where(stay, rows[:, 0], -1))
 
     return jax.vmap(picture)(cls_prob, loc_pred)

@@ -195,5 +195,5 @@ def deformable_position_sensitive_pooling(
         shape = output_dim, pooled_size, pooled_size
         return mean.reshape(shape), jnp.broadcast_to(count, mean.shape).reshape(shape)
 
-    found, counts = jax.vmap(pool)(jax.lax.stop_gradient(rois), trans)
-    return found, jax.lax.stop_gradient(counts)
+    pooled, counts = jax.vmap(pool)(jax.lax.stop_gradient(rois), trans)
+    return pooled, jax.lax.stop_gradient(counts)

@@ -24,15 +24,15 @@ def _outputs(output_score: bool) -> int:
 def _anchors(stride: int, scales: Any, ratios: Any) -> np.ndarray:
     """Corners of the anchors of the first element, all scales of a ratio after each other."""
     area, middle = stride * stride, (stride - 1) / 2
-    found = []
+    anchors = []
     for ratio in ratios:
         # Sides are whole numbers of pixels before they are scaled.
         width = np.floor(np.sqrt(np.floor(area / ratio)) + 0.5)
         height = np.floor(width * ratio + 0.5)
         for scale in scales:
             x, y = (width * scale - 1) / 2, (height * scale - 1) / 2
-            found.append([middle - x, middle - y, middle + x, middle + y])
-    return np.array(found)
+            anchors.append([middle - x, middle - y, middle + x, middle + y])
+    return np.array(anchors)
 
 
 def _moved(anchors: Any, deltas: Any) -> Any:

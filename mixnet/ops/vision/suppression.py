@@ -128,15 +128,15 @@ def box_nms(
 
     batch = data.reshape(-1, count, width)
     places, taken = jax.vmap(chosen)(jax.lax.stop_gradient(batch))
-    found = jnp.take_along_axis(batch, places[..., None], 1)
+    sorted_rows = jnp.take_along_axis(batch, places[..., None], 1)
     if in_format != out_format:
         convert = to_centers if out_format == "center" else to_corners
         # MXNet's gradient passes the numbers of a box as they are, whatever their form.
-        moved = jax.lax.stop_gradient(convert(found[..., box]) - found[..., box])
-        found = found.at[..., box].add(moved)
-    found = jnp.where(taken[..., None], found, -1)
+        moved = jax.lax.stop_gradient(convert(sorted_rows[..., box]) - sorted_rows[..., box])
+        sorted_rows = sorted_rows.at[..., box].add(moved)
+    sorted_rows = jnp.where(taken[..., None], sorted_rows, -1)
     rest = ((0, 0), (0, count - looked), (0, 0))
-    return jnp.pad(found, rest, constant_values=-1).reshape(data.shape)
+    return jnp.pad(sorted_rows, rest, constant_values=-1).reshape(data.shape)
 
 
 def _check_places(data: Any, coord_start: int, score_index: int, id_index: int) -> None:

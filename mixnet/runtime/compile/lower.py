@@ -16,7 +16,7 @@ from mixnet.passes.differentiate import BackwardOp
 
 def scopes(graph: Graph) -> dict[Node, str]:
     """The name of every operation in a compiled program: no two are equal, none has a slash."""
-    found: dict[Node, str] = {}
+    names: dict[Node, str] = {}
     taken: set[str] = set()
     for node, name in graph.names.items():
         if node.is_variable:
@@ -26,8 +26,8 @@ def scopes(graph: Graph) -> dict[Node, str]:
         while scope in taken:
             scope, number = f"{plain}_{number}", number + 1
         taken.add(scope)
-        found[node] = scope
-    return found
+        names[node] = scope
+    return names
 
 
 def lower(graph: Graph) -> Callable[[Sequence[Any], Any], list[Any]]:
@@ -64,8 +64,8 @@ def lower(graph: Graph) -> Callable[[Sequence[Any], Any], list[Any]]:
                     _, headed, wanted = statics
                     results.append(pulls[source](inputs[: len(headed)], headed, wanted))
                 elif kept is not None:
-                    found, pulls[len(results)] = with_gradients(op, statics, given, inputs, *kept)
-                    results.append(found)
+                    outputs, pulls[len(results)] = with_gradients(op, statics, given, inputs, *kept)
+                    results.append(outputs)
                 else:
                     results.append(op.apply(statics, inputs, given))
         return [results[i][j] for i, j in heads]
@@ -76,7 +76,7 @@ def lower(graph: Graph) -> Callable[[Sequence[Any], Any], list[Any]]:
 def _forward_of(graph: Graph) -> dict[Node, Node]:
     """The operation of which a node is the gradient, where the graph has it before that node."""
     seen: dict[Any, Node] = {}
-    found: dict[Node, Node] = {}
+    forward_of: dict[Node, Node] = {}
     for node in graph.nodes:
         if node.is_variable:
             continue
@@ -84,10 +84,12 @@ def _forward_of(graph: Graph) -> dict[Node, Node]:
             statics, headed, _ = node.statics
             key = _expression(node.op.forward, statics, node.scalars, node.inputs[len(headed) :])
             forward = seen.get(key)
-            if forward is not None and forward not in found:  # not of a gradient that is read so
-                found[node] = forward
+            if (
+                forward is not None and forward not in forward_of
+            ):  # not of a gradient that is read so
+                forward_of[node] = forward
         seen.setdefault(_expression(node.op, node.statics, node.scalars, node.inputs), node)
-    return found
+    return forward_of
 
 
 def _expression(op: Any, statics: Any, scalars: Any, inputs: Any) -> Any:

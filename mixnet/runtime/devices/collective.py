@@ -60,13 +60,13 @@ def all_reduce(groups: Sequence[Sequence[Value]], priority: int = 0, name: str =
         priority: of the task; later buckets run after earlier ones.
         name: shown in timelines.
     """
-    found: Groups = [[] for _ in groups]
+    sums: Groups = [[] for _ in groups]
     for number, bucket in enumerate(_buckets(groups)):
         values = [groups[place] for place in bucket]
         made = run_on_mesh(_sum, values, priority - number, name or "all-reduce")
         for place, each in zip(bucket, made, strict=True):
-            found[place] = each
-    return found
+            sums[place] = each
+    return sums
 
 
 def run_on_mesh(
@@ -129,12 +129,12 @@ def on_mesh(exchange: Exchange, rows: list[list[Any]], devices: tuple[Any, ...])
     results = _program(exchange, devices)(*whole)
     if waits:
         jax.block_until_ready(results)
-    found = []
+    arrays_on_mesh = []
     for row, result in zip(rows, results, strict=True):
         by_device = {shard.device: shard.data for shard in result.addressable_shards}
         parts = [by_device[device] for device in devices]
-        found.append(parts if row[0].ndim else [each.reshape(()) for each in parts])
-    return found
+        arrays_on_mesh.append(parts if row[0].ndim else [each.reshape(()) for each in parts])
+    return arrays_on_mesh
 
 
 @lru_cache(maxsize=64)
@@ -163,21 +163,21 @@ def _program_on_one(exchange: Exchange) -> Any:
 
 def _sum(arrays: Sequence[Any]) -> tuple[Any, ...]:
     """Sums over the devices; small arrays of one dtype travel as one."""
-    found: list[Any] = [None] * len(arrays)
+    sums: list[Any] = [None] * len(arrays)
     small: dict[Any, list[int]] = {}
     for i, each in enumerate(arrays):
         if each.size * each.dtype.itemsize < _SMALL_BYTES:
             small.setdefault(each.dtype, []).append(i)
         else:
-            found[i] = jax.lax.psum(each, AXIS)
+            sums[i] = jax.lax.psum(each, AXIS)
     for places in small.values():
         total = jax.lax.psum(jnp.concatenate([arrays[i].ravel() for i in places]), AXIS)
         start = 0
         for i in places:
             end = start + arrays[i].size
-            found[i] = total[start:end].reshape(arrays[i].shape)
+            sums[i] = total[start:end].reshape(arrays[i].shape)
             start = end
-    return tuple(found)
+    return tuple(sums)
 
 
 def gather(array: Any) -> Any:
@@ -187,24 +187,24 @@ def gather(array: Any) -> Any:
 
 def _buckets(groups: Sequence[Sequence[Value]]) -> list[list[int]]:
     """Numbers of groups that share a program: of the same contexts, together not too large."""
-    found: list[list[int]] = []
+    buckets: list[list[int]] = []
     open_buckets: dict[tuple[Context, ...], tuple[list[int], int]] = {}
     for place, group in enumerate(groups):
         contexts = tuple(value.spec.context for value in group)
         bucket, nbytes = open_buckets.get(contexts, ([], 0))
         if not bucket or nbytes + group[0].spec.nbytes > BUCKET_BYTES:
             bucket, nbytes = [], 0
-            found.append(bucket)
+            buckets.append(bucket)
         bucket.append(place)
         open_buckets[contexts] = bucket, nbytes + group[0].spec.nbytes
-    return found
+    return buckets
 
 
 def sum_on_host(
     groups: Sequence[Sequence[Value]], context: Context, priority: int = 0
 ) -> list[Value]:
     """The sum of each group, added on the host in the order given, on a CPU context."""
-    found = []
+    sums = []
     for group in groups:
         first = group[0].spec
         spec = Spec.of(first.shape, first.dtype, context)
@@ -214,8 +214,8 @@ def sum_on_host(
             with jax.enable_x64(True):
                 return [jax.device_put(np.asarray(total), device)]
 
-        found += later("sum on the host", group, (spec,), work, "communication", priority, "sum")
-    return found
+        sums += later("sum on the host", group, (spec,), work, "communication", priority, "sum")
+    return sums
 
 
 def broadcast(
@@ -228,16 +228,16 @@ def broadcast(
         targets: for each value the contexts that want it.
         priority: of the task.
     """
-    found: list[list[Any]] = [[None] * len(contexts) for contexts in targets]
+    copies: list[list[Any]] = [[None] * len(contexts) for contexts in targets]
     wanted: list[tuple[int, int]] = []
     for i, (value, contexts) in enumerate(zip(values, targets, strict=True)):
         for k, context in enumerate(contexts):
             if context is value.spec.context:
-                found[i][k] = value
+                copies[i][k] = value
             else:
                 wanted.append((i, k))
     if not wanted:
-        return found
+        return copies
     numbers = list(dict.fromkeys(i for i, _ in wanted))
     place = {number: at for at, number in enumerate(numbers)}
     specs = [Spec.of(values[i].spec.shape, values[i].spec.dtype, targets[i][k]) for i, k in wanted]
@@ -252,5 +252,5 @@ def broadcast(
     )
     for (i, k), value, device in zip(wanted, made, devices, strict=True):
         value.shared = values[i].spec.context.device is device  # one buffer, two values
-        found[i][k] = value
-    return found
+        copies[i][k] = value
+    return copies

@@ -171,11 +171,11 @@ class _Writer:
             return self._write_graph(op, inputs, scalars)
         if specs is None:
             known = tuple([self.specs[i] for i in inputs])
-            found: list[Known] = evaluate(op, statics, known, len(scalars))
+            results: list[Known] = evaluate(op, statics, known, len(scalars))
         else:
-            found = [(spec.shape, spec.dtype) for spec in specs]
+            results = [(spec.shape, spec.dtype) for spec in specs]
         start = len(self.specs)
-        self.specs += found
+        self.specs += results
         outputs = range(start, len(self.specs))
         self.operations.append(_Operation(op, statics, inputs, scalars, outputs))
         return outputs

@@ -198,19 +198,19 @@ def _compile(graph: Graph, key: Any, source: Source) -> Callable[..., Any]:
     _, _, donated, context, _ = key
     specs = source.specs
     # What a program takes over it takes over at once: it stays whole.
-    found = None if donated else prepared.cut(graph)
-    if found is None:
+    split = None if donated else prepared.cut(graph)
+    if split is None:
         return _program(graph, source.scalars, specs, context, donated)
-    given = [specs[i] for i in found.places]
-    first = lower(found.first)
+    given = [specs[i] for i in split.places]
+    first = lower(split.first)
     with jax.enable_x64(True):
         structs: Any = jax.eval_shape(lambda *arrays: first(arrays, ()), *[s.struct for s in given])
     made = [Spec.of(each.shape, each.dtype, context) for each in structs]
-    which = found.key, tuple(given)
+    which = split.key, tuple(given)
     if which not in _preparations:
-        _preparations[which] = prepared.Preparation(_program(found.first, 0, given, context))
-    rest = _program(found.rest, source.scalars, [*specs, *made], context)
-    return prepared.Prepared(_preparations[which], rest, found.places)
+        _preparations[which] = prepared.Preparation(_program(split.first, 0, given, context))
+    rest = _program(split.rest, source.scalars, [*specs, *made], context)
+    return prepared.Prepared(_preparations[which], rest, split.places)
 
 
 def _program(

@@ -37,12 +37,12 @@ def to_host(value: Value, reason: str) -> np.ndarray:
     array = array_of(value, reason)
     if not timeline.on:
         return read(array)
-    found: list[np.ndarray] = []
+    arrays: list[np.ndarray] = []
     reads = () if value.var is None else (value.var,)
     current.engine.push_sync(
-        lambda: found.append(read(array)), reads, (), f"copy:{value.spec.context}", name=reason
+        lambda: arrays.append(read(array)), reads, (), f"copy:{value.spec.context}", name=reason
     )
-    return found[0]
+    return arrays[0]
 
 
 class RecordedCopy(CrossDeviceCopy):
@@ -62,9 +62,9 @@ def copy_across(value: Value, context: Context) -> Value:
     The gradient of a copy is the copy of the gradient back.
     """
     if is_on_host():
-        found = copied(value, context)
-        if found is not None:
-            return found
+        result = copied(value, context)
+        if result is not None:
+            return result
     made = _start(value, context)
     if state.recording and value.node is not None:
         statics = (value.spec.context, context)

@@ -55,19 +55,19 @@ class HostRun:
             if op.takes_key:
                 *given, stream = arrays
                 keywords = op.keywords(statics, scalars[:-1])
-                found = rule(
+                results = rule(
                     *given, key=fold_in(stream[:2], int(stream[2]) + int(scalars[-1])), **keywords
                 )
             else:
-                found = rule(*arrays, **op.keywords(statics, scalars))
-            if found is not NotImplemented:
-                outputs = found if isinstance(found, tuple) else (found,)
+                results = rule(*arrays, **op.keywords(statics, scalars))
+            if results is not NotImplemented:
+                outputs = results if isinstance(results, tuple) else (results,)
                 return [host_value(each, where) for each in outputs]
         program = _program(op, statics, len(scalars), values)
         if program is None:
             return self._elsewhere(op, statics, scalars, values, context)
-        found = program(*arrays, *[np.float64(each) for each in scalars])
-        return [host_value(each, where) for each in found]
+        results = program(*arrays, *[np.float64(each) for each in scalars])
+        return [host_value(each, where) for each in results]
 
     def array(self, value: Value) -> np.ndarray:
         """The content of a value as a NumPy array, which nobody may write to."""

@@ -430,11 +430,11 @@ class _Program:
                     each = [part.reshape(1) for part in each]
                 wholes.append(team.whole(struct, each))
             results = team.call(self.call, self._numbers(segments[0].scalars), wholes)
-            found: list[list[Any]] = [[] for _ in segments]
+            outputs: list[list[Any]] = [[] for _ in segments]
             for slot, whole in zip(self.slots, results, strict=True):
-                for own, part in zip(found, team.parts(whole), strict=True):
+                for own, part in zip(outputs, team.parts(whole), strict=True):
                     own.append(part if self.specs[slot].shape else part.reshape(()))
-        return found
+        return outputs
 
     def _numbers(self, scalars: Sequence[float]) -> Any:
         """The numbers on all devices; they seldom change from step to step."""

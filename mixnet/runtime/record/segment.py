@@ -375,22 +375,22 @@ class Segment:
         name = f"segment of {len(program)} operations"
         if timeline.on:
             kinds = Counter(item[0].op.name for item in program)
-            told = [k if n == 1 else f"{n} x {k}" for k, n in kinds.items()]
-            rest = ["..."] if len(told) > KINDS_TOLD else []
-            name = f"{name}: {', '.join(told[:KINDS_TOLD] + rest)}"
+            counts_by_kind = [k if n == 1 else f"{n} x {k}" for k, n in kinds.items()]
+            rest = ["..."] if len(counts_by_kind) > KINDS_TOLD else []
+            name = f"{name}: {', '.join(counts_by_kind[:KINDS_TOLD] + rest)}"
         return name
 
     def _reads(self) -> list[Var]:
         """Variables of the leaves that are not computed yet; of all leaves while traced."""
-        found = []
+        reads = []
         for value in self.leaves:
             if value.array is None:
                 segment = value.segment  # None: computed between the two questions
                 if segment is not None:
-                    found.append(segment.var)
+                    reads.append(segment.var)
             elif timeline.on and value.var is not None:
-                found.append(value.var)
-        return found
+                reads.append(value.var)
+        return reads
 
     def _alive(self) -> tuple[int, ...]:
         """Slots of the outputs that somebody holds; the others are forgotten."""
@@ -441,8 +441,8 @@ class Segment:
             for i in donated:  # what the program has not taken over is there still
                 if self.leaves[i].array is None and not arrays[i].is_deleted():
                     self.leaves[i].array = arrays[i]
-            told = explained_shortage(explained(error), self.context, self.source)
-            raise told from told.__cause__
+            explained_error = explained_shortage(explained(error), self.context, self.source)
+            raise explained_error from explained_error.__cause__
         (results,) = self.results
         if logs:
             note_results(self, slots, results, [arrays[i] for i in donated])
@@ -541,15 +541,15 @@ class Segment:
 
     def _unheld(self) -> list[int]:
         """Numbers of leaves that only this segment holds: nobody can ask for them any more."""
-        found = []
+        unheld = []
         for i, value in enumerate(self.leaves):
             if (
                 value.spec.nbytes >= _donate_bytes
                 and not value.shared
                 and sys.getrefcount(value) <= _REFERENCES_OF_UNHELD
             ):
-                found.append(i)
-        return found
+                unheld.append(i)
+        return unheld
 
     def _donated(
         self, program: tuple[Any, ...], slots: tuple[int, ...], unheld: Sequence[int]

@@ -86,8 +86,8 @@ class BodyTrace(Trace):
         ``first`` on.
         """
         arguments = {node: i for i, node in enumerate(self.placeholders)}
-        found = []
+        sources = []
         for node in body.graph.inputs:
-            found.append(arguments.get(node, first))
+            sources.append(arguments.get(node, first))
             first += node not in arguments
-        return found
+        return sources

@@ -155,11 +155,11 @@ class GraphOp(Operator):
         variables = [Entry(self.graph.inputs[i]) for i in wanted]
         heads = [self.graph.heads[i] for i in headed]
         again = recompute(self.graph, self.recompute)
-        found = differentiate(heads, [Entry(n) for n in starts], variables, (), again, passed)
+        gradients = differentiate(heads, [Entry(n) for n in starts], variables, (), again, passed)
         zeros = find("zeros_like")
         entries = [
             entry or Entry(Node(zeros, (), (), (variable,), "no_gradient"))
-            for entry, variable in zip(found, variables, strict=True)
+            for entry, variable in zip(gradients, variables, strict=True)
         ]
         return entries, starts
 
@@ -170,8 +170,8 @@ class GraphOp(Operator):
         variables = [Entry(self.graph.inputs[i]) for i in wanted]
         heads = [self.graph.heads[i] for i in headed]
         again = recompute(self.graph, self.recompute)
-        found = differentiate(heads, [Entry(n) for n in starts], variables, variables, again)
-        parts = [each.parts if isinstance(each, Rows) else () for each in found]
+        gradients = differentiate(heads, [Entry(n) for n in starts], variables, variables, again)
+        parts = [each.parts if isinstance(each, Rows) else () for each in gradients]
         entries = [entry for each in parts for pair in each for entry in pair]
         return entries, starts, [len(each) for each in parts]
 
@@ -430,11 +430,11 @@ def _key(graph: Graph, name: str, recompute: str | None) -> Any:
         for node in number:
             inputs = tuple((number[entry.node], entry.index) for entry in node.inputs)
             # As text too: 1, 1.0 and True are equal, and 0.0 and -0.0.
-            told = repr((node.statics, node.scalars))
+            description = repr((node.statics, node.scalars))
             row = (
                 node.op,
                 node.statics,
-                told,
+                description,
                 inputs,
                 node.name,
                 tuple(sorted(node.attrs.items())),

@@ -51,28 +51,28 @@ class TraceKey:
         """Why a graph that was traced for ``before`` does not do; empty if it does."""
         if before is None:
             return ["first trace"]
-        found = []
+        reasons = []
         if len(before.inputs) != len(self.inputs):
-            found.append(f"number of inputs: {len(before.inputs)} -> {len(self.inputs)}")
+            reasons.append(f"number of inputs: {len(before.inputs)} -> {len(self.inputs)}")
         else:
             for name, old, new in zip(self._names(), before.inputs, self.inputs, strict=True):
-                found += _differences(name, old, new)
+                reasons += _differences(name, old, new)
         if before.arguments != self.arguments:
-            found.append(f"arguments: {before.arguments} -> {self.arguments}")
+            reasons.append(f"arguments: {before.arguments} -> {self.arguments}")
         if before.training != self.training:
-            found.append(f"train mode: {before.training} -> {self.training}")
+            reasons.append(f"train mode: {before.training} -> {self.training}")
         for name in [*self.parameters, *(n for n in before.parameters if n not in self.parameters)]:
             was, now = before.parameters.get(name), self.parameters.get(name)
             if was is None:
-                found.append(f"parameter {name}: new")
+                reasons.append(f"parameter {name}: new")
             elif now is None:
-                found.append(f"parameter {name}: no longer there")
+                reasons.append(f"parameter {name}: no longer there")
             else:
-                found += _differences(f"parameter {name}", was, now)
+                reasons += _differences(f"parameter {name}", was, now)
         if before.structure and self.structure and before.structure != self.structure:
-            if not found:
-                found.append("the operations recorded are others")
-        return found
+            if not reasons:
+                reasons.append("the operations recorded are others")
+        return reasons
 
 
 def _plain(spec: Spec) -> dict[str, Any]:

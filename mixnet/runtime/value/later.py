@@ -158,15 +158,15 @@ def variables_of(values: Sequence[Value], reason: str) -> list[Var]:
         values: computed, or pending: these are handed over now.
         reason: why, counted.
     """
-    found = []
+    variables = []
     for value in values:
         segment = value.segment
         if value.array is None and segment is not None:
             segment.finish(reason, wait=False)
-            found.append(segment.var)
+            variables.append(segment.var)
         elif timeline.on and value.var is not None:
-            found.append(value.var)
-    return found
+            variables.append(value.var)
+    return variables
 
 
 def arrays_of(values: Sequence[Value], name: str) -> list[Any]:
@@ -175,8 +175,8 @@ def arrays_of(values: Sequence[Value], name: str) -> list[Any]:
     Raises:
         BaseException: what kept one of them from being computed.
     """
-    found = [value.array for value in values]
-    for value, array in zip(values, found, strict=True):
+    arrays = [value.array for value in values]
+    for value, array in zip(values, arrays, strict=True):
         if array is None and value.segment is not None:  # it alone of its segment failed
             raise value.segment.var.error or RuntimeError(f"{name}: a source has no content")
-    return found
+    return arrays

@@ -33,7 +33,7 @@ def live_bytes(ctx: Context | None = None) -> int:
 
 def _buffers(device: Any) -> list[tuple[jax.Array, int]]:
     """Live arrays with the bytes that they have on a device (on all if it is None)."""
-    found = []
+    buffers = []
     seen: set[int] = set()
     for array in jax.live_arrays():
         if array.is_deleted():
@@ -45,8 +45,8 @@ def _buffers(device: Any) -> list[tuple[jax.Array, int]]:
             seen.add(pointer)
         shards = [s for s in array.addressable_shards if device is None or s.device == device]
         if shards:
-            found.append((array, sum(shard.data.nbytes for shard in shards)))
-    return found
+            buffers.append((array, sum(shard.data.nbytes for shard in shards)))
+    return buffers
 
 
 @dataclass
@@ -157,13 +157,13 @@ class MemoryLog:
             at: seconds since the start; now by default.
             ctx: on which context; any by default.
         """
-        found = [
+        alive = [
             each
             for each in self.allocations
             if (ctx is None or each.context == str(ctx))
             and (each.died is None if at is None else _lives(each, at))
         ]
-        return sorted(found, key=lambda each: (-each.bytes, each.id))
+        return sorted(alive, key=lambda each: (-each.bytes, each.id))
 
     def timeline(self, ctx: Context | None = None) -> list[tuple[float, int]]:
         """Pairs of seconds since the start and the bytes alive from then on."""
@@ -270,8 +270,8 @@ def explained_shortage(error: Exception, context: Context, line: str | None) -> 
     rows = []
     for array, size in arrays[:SHOWN]:
         record = known.get(id(array))
-        told = f"{size_text(size)} {array.dtype}{list(array.shape)}"
-        rows.append(f"  {record or told}")
+        description = f"{size_text(size)} {array.dtype}{list(array.shape)}"
+        rows.append(f"  {record or description}")
     total = sum(size for _, size in arrays)
     advice = (
         ""

@@ -23,11 +23,11 @@ _lock = locks.make("custom operator")
 
 def turns_of(keys: Sequence[Hashable]) -> tuple[Var, ...]:
     """The variables of shared objects, which are there as long as somebody holds them."""
-    found = []
+    turns = []
     for key in keys:
         with _lock:
             turn = _turns.get(key)
             if turn is None:
                 turn = _turns[key] = _Turn(f"operator {key}")
-        found.append(turn)
-    return tuple(found)
+        turns.append(turn)
+    return tuple(turns)

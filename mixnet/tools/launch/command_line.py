@@ -136,13 +136,13 @@ def _processes(plan: Plan, given: argparse.Namespace) -> list:
 
 
 def _pairs(option: str, texts: Sequence[str]) -> dict[str, str]:
-    found = {}
+    pairs = {}
     for text in texts:
         name, colon, value = text.partition(":")
         if not (colon and name):
             raise LaunchError(f"{option} {text}: NAME:VALUE is expected, as OMP_NUM_THREADS:3.")
-        found[name] = value
-    return found
+        pairs[name] = value
+    return pairs
 
 
 def _run(command: Sequence[str]) -> None:

@@ -54,7 +54,7 @@ def over_ssh(host: str, script: str) -> tuple[str, ...]:
 def _ssh(plan: Plan) -> list[Process]:
     if not plan.hosts:
         raise LaunchError("--launcher ssh needs the machines' names: -H hostfile, one a line.")
-    found = []
+    commands = []
     for role, count in (("server", plan.servers), ("worker", plan.workers)):
         for i in range(count):
             env = {**plan.passed_on(), **plan.variables(role, i)}
@@ -62,10 +62,10 @@ def _ssh(plan: Plan) -> list[Process]:
             script = _watched(plan, env)
             command = over_ssh(plan.host(i), script)
             is_worker = role == "worker"
-            found.append(
+            commands.append(
                 Process(name, command, {}, is_worker, plan.host(i), True, comes_back=not is_worker)
             )
-    return found
+    return commands
 
 
 def _watched(plan: Plan, env: Mapping[str, str]) -> str:
@@ -225,9 +225,9 @@ def copying(plan: Plan) -> list[tuple[str, ...]]:
     if not plan.folder or plan.launcher not in ("ssh", "mpi"):
         return []
     here = f"{Path.cwd()}/"
-    found: list[tuple[str, ...]] = []
+    commands: list[tuple[str, ...]] = []
     for host in dict.fromkeys(plan.hosts):
         name, _, port = host.partition(":")
         shell = shlex.join((*SSH, *(("-p", port) if port else ())))
-        found.append(("rsync", "-az", "-e", shell, here, f"{name}:{plan.folder}/"))
-    return found
+        commands.append(("rsync", "-az", "-e", shell, here, f"{name}:{plan.folder}/"))
+    return commands

@@ -88,7 +88,7 @@ class Plan:
 
     def variables(self, role: str, rank: int | None = None) -> dict[str, str]:
         """What a process is told of the job."""
-        found = {
+        variables = {
             "DMLC_ROLE": role,
             "DMLC_PS_ROOT_URI": self.root,
             "DMLC_PS_ROOT_PORT": str(self.port),
@@ -97,13 +97,13 @@ class Plan:
             **self.for_all,
         }
         if role == "worker":
-            found.update(self.for_workers)
+            variables.update(self.for_workers)
             if rank is not None:
-                found["DMLC_WORKER_ID"] = str(rank)
+                variables["DMLC_WORKER_ID"] = str(rank)
         elif role == "server":
-            found.update(self.for_servers)
-            found["DMLC_SERVER_ID"] = str(rank)
-        return found
+            variables.update(self.for_servers)
+            variables["DMLC_SERVER_ID"] = str(rank)
+        return variables
 
     def passed_on(self) -> dict[str, str]:
         """Variables of this process that go to other machines."""

@@ -50,7 +50,7 @@ def _problem(plan: Plan, host: str) -> str:
     look = shlex.join([_python(plan.command), "-c", _look(plan)])
     script = f"{exports(plan.passed_on())} {look}"
     try:
-        found = subprocess.run(
+        probe = subprocess.run(
             over_ssh(host, script),
             capture_output=True,
             text=True,
@@ -59,7 +59,7 @@ def _problem(plan: Plan, host: str) -> str:
         )
     except (OSError, subprocess.TimeoutExpired) as error:
         return f"  {host}: ssh does not answer: {error}."
-    return _judged(host, plan, found.returncode, found.stdout, found.stderr)
+    return _judged(host, plan, probe.returncode, probe.stdout, probe.stderr)
 
 
 def _look(plan: Plan) -> str:

@@ -14,10 +14,10 @@ _DASHES = ("", "7 3", "2 2", "9 3 2 3")
 
 def groups(payload: dict[str, Any]) -> list[tuple[str, list[dict[str, Any]]]]:
     """Curves that are drawn together: ``training accuracy`` with ``validation accuracy``."""
-    found: dict[str, list[dict[str, Any]]] = {}
+    rows: dict[str, list[dict[str, Any]]] = {}
     for series in payload["series"]:
-        found.setdefault(series["group"], []).append(series)
-    return list(found.items())
+        rows.setdefault(series["group"], []).append(series)
+    return list(rows.items())
 
 
 def picture(payload: dict[str, Any], label: str) -> str:

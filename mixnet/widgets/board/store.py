@@ -168,12 +168,12 @@ def _drawn(
     wait: bool,
 ) -> dict[int, dict[str, Any]]:
     """What is sent of histograms or images, by their numbers; those that are pending come later."""
-    found = {}
+    drawn = {}
     for name, step, array, place in entries:
         if place in known:
-            found[place] = known[place]
+            drawn[place] = known[place]
         elif not isinstance(array, NDArray):
-            found[place] = make(name, step, array)
+            drawn[place] = make(name, step, array)
         elif wait or ready([array]):
-            found[place] = make(name, step, array.asnumpy())
-    return found
+            drawn[place] = make(name, step, array.asnumpy())
+    return drawn

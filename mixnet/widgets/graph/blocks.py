@@ -80,7 +80,7 @@ def labels_of(
 
     Names are given by class and number (``dense1_fwd``); a reader knows the attribute, ``self.out``.
     """
-    found: dict[str, str] = {}
+    labels: dict[str, str] = {}
     for row, block in zip(rows, of, strict=True):
         depth = 0
         while block >= 0:
@@ -90,8 +90,8 @@ def labels_of(
         if not inner or not prefix or not row["name"].startswith(prefix):
             continue
         tail = re.sub(r"^fwd(_|$)", "", row["name"].removeprefix(prefix))
-        found[str(row["id"])] = ".".join([*inner, *filter(None, [tail.strip("_")])])
-    return found
+        labels[str(row["id"])] = ".".join([*inner, *filter(None, [tail.strip("_")])])
+    return labels
 
 
 def _prefix(kinds: Mapping[Path, tuple[str, str]], path: Path) -> str:
@@ -148,7 +148,7 @@ def _folds(
             and (at := box(row["path"])) in siblings
         ):
             siblings[at].append((row["id"], None))
-    found: dict[Path, tuple[Path, str, int, str]] = {}
+    folds: dict[Path, tuple[Path, str, int, str]] = {}
     for parent, children in siblings.items():
         run: list[Path] = []
         before: Any = None
@@ -159,12 +159,12 @@ def _folds(
                 if len(run) >= FOLD:
                     stem = _stem([each[-1] for each in run])
                     label = (parent, stem, len(run), "/".join(run[0]))
-                    found.update(dict.fromkeys(run, label))
+                    folds.update(dict.fromkeys(run, label))
                 run = []
             if path is not None:
                 run.append(path)
             before = same
-    return found
+    return folds
 
 
 def _plain(look: Any) -> Any:

@@ -101,9 +101,9 @@ class Calls:
         """The same function, its output noted."""
 
         def run(*arguments: Any) -> Any:
-            found = forward(*arguments)
-            self.note(found)
-            return found
+            result = forward(*arguments)
+            self.note(result)
+            return result
 
         return run
 
@@ -112,10 +112,10 @@ class Calls:
         path = (block.name,)
         self.kinds[path] = (type(block).__name__, block.prefix)
         self._stack.append(path)
-        found = block(*inputs)
+        result = block(*inputs)
         self._stack.pop()
-        self._note(found, path, set(_nodes(list(inputs))))
-        return found
+        self._note(result, path, set(_nodes(list(inputs))))
+        return result
 
     def outside(self, loss: Any, *inputs: Any) -> Any:
         """The loss, outside of the network."""

@@ -30,7 +30,7 @@ def difference(before: Pictured, after: Pictured) -> tuple[Pictured, dict[str, l
     names = [row["name"] for row in before.rows]
     for row in rows[len(after.rows) :]:
         row["inputs"] = [[number[names[i]], port] for i, port in row["inputs"]]
-    change, told = [], []
+    change, notes = [], []
     inside = {name for parts in expanded.values() for name in parts}
     for row in rows:
         status, text = SAME, ""
@@ -53,14 +53,14 @@ def difference(before: Pictured, after: Pictured) -> tuple[Pictured, dict[str, l
             if row["op"] is not None and was != now and not any(each.split("[")[0] in expanded for each in was):  # fmt: skip
                 status, text = REWIRED, f"reads {', '.join(now)}; read {', '.join(was)}"
         change.append(status)
-        told.append(text)
+        notes.append(text)
     made = Pictured(
         f"{before.title} → {after.title}", "difference", rows, after.heads, {**before.blocks, **after.blocks},
         data=before.data | after.data,
     )  # fmt: skip
     counts = [f"{change.count(k)} {word}" for k, word in _WORDS.items() if k in change]
     made.notes.append(", ".join(counts) or "Nothing changed.")
-    return made, {"change": change, "told": told}
+    return made, {"change": change, "told": notes}
 
 
 _WORDS = {ADDED: "added", REMOVED: "removed", CHANGED: "changed", REWIRED: "with other inputs",
@@ -77,12 +77,12 @@ def _text(row: Row) -> str:
 
 
 def _inputs(row: Row, rows: Sequence[Row], merged: Mapping[str, str]) -> list[str]:
-    found = []
+    differences = []
     for number, port in row["inputs"]:
         name = rows[number]["name"]
         name = merged.get(name, name)
-        found.append(f"{name}[{port}]" if port else name)
-    return found
+        differences.append(f"{name}[{port}]" if port else name)
+    return differences
 
 
 def _merged(before: Sequence[Row], after: Sequence[Row], new: Mapping[str, Row]) -> dict[str, str]:
@@ -109,12 +109,12 @@ def _merged(before: Sequence[Row], after: Sequence[Row], new: Mapping[str, Row])
 
 def _expanded(old: Mapping[str, Row], new: Mapping[str, Row]) -> dict[str, list[str]]:
     """Nodes that gave way to the graph they stood for: ``net`` to ``net/dense0`` and others."""
-    found: dict[str, list[str]] = {}
+    expanded: dict[str, list[str]] = {}
     for name in new:
         at = name.rfind("/")
         while name not in old and at > 0:
             if name[:at] in old and name[:at] not in new:
-                found.setdefault(name[:at], []).append(name)
+                expanded.setdefault(name[:at], []).append(name)
                 break
             at = name.rfind("/", 0, at)
-    return found
+    return expanded

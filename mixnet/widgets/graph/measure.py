@@ -56,7 +56,7 @@ def _times(graph: Graph, inputs: Sequence[Known]) -> dict[str, float]:
     """Seconds of each operation; equal operations on equal shapes run once."""
     specs = specs_of(graph, inputs)
     known: dict[Any, float] = {}
-    found: dict[str, float] = {}
+    times: dict[str, float] = {}
     with jax.enable_x64(True):
         for node in graph.nodes:
             if node.is_variable or getattr(node.op, "calls_python", False):
@@ -65,8 +65,8 @@ def _times(graph: Graph, inputs: Sequence[Known]) -> dict[str, float]:
             key = (node.op, node.statics, given)
             if key not in known:
                 known[key] = _time(node, given)
-            found[graph.names[node]] = known[key]
-    return found
+            times[graph.names[node]] = known[key]
+    return times
 
 
 def _time(node: Node, given: Sequence[Known]) -> float:
@@ -89,11 +89,13 @@ def _time(node: Node, given: Sequence[Known]) -> float:
 
 def _storages(graph: Graph, inputs: Sequence[Known]) -> dict[str, str]:
     plan = plan_memory(graph, inputs)
-    found: dict[str, str] = {}
+    storages: dict[str, str] = {}
     for array in plan.arrays:
         if array.index == 0:
-            found[array.node] = array.kind if array.storage is None else f"storage {array.storage}"
-    return found
+            storages[array.node] = (
+                array.kind if array.storage is None else f"storage {array.storage}"
+            )
+    return storages
 
 
 def _groups(graph: Graph, inputs: Sequence[Known]) -> dict[str, str]:
@@ -110,11 +112,11 @@ def _groups(graph: Graph, inputs: Sequence[Known]) -> dict[str, str]:
         text = jitted.lower(*structs).compile().as_text() or ""
     names = scopes(graph)
     back = {scope: graph.names[node] for node, scope in names.items()}
-    found: dict[str, str] = {}
+    group_of: dict[str, str] = {}
     for each in groups(hlo.parse(text), names.values()):
         for scope in each.nodes:
-            found[back[scope]] = f"{each.kind} {each.id}"
-    return found
+            group_of[back[scope]] = f"{each.kind} {each.id}"
+    return group_of
 
 
 def _with_numbers(graph: Graph) -> Graph:

@@ -89,17 +89,17 @@ class _Struct(NDArray):
 
 
 def _as_structs(inputs: Sequence[Any]) -> tuple[Any, ...]:
-    found = []
+    structs = []
     for each in inputs:
         is_shape = isinstance(each, tuple) and all(isinstance(n, int) for n in each) and each
-        found.append(_Struct(each, "float32") if is_shape else each)
-    leaves, _ = flatten(tuple(found))
+        structs.append(_Struct(each, "float32") if is_shape else each)
+    leaves, _ = flatten(tuple(structs))
     if not leaves:
         given = ", ".join(type(each).__name__ for each in inputs) or "nothing"
         raise AttributeTypeError(
             f"GraphView: a block takes NDArrays, or shapes such as (1, 3, 224, 224), not {given}."
         )
-    return tuple(found)
+    return tuple(structs)
 
 
 def _traced(

@@ -64,8 +64,8 @@ def payload_of(made: Pictured) -> dict[str, Any]:
         columns["flops"].append(_flops(row, shapes))
         columns["device"].append(strings(str(row["device"])))
         source = row["source"]
-        told = None if source is None else [strings(known_as(source["file"])), source["line"], strings(source["text"])]  # fmt: skip
-        columns["source"].append(-1 if told is None else sources(told))
+        location = None if source is None else [strings(known_as(source["file"])), source["line"], strings(source["text"])]  # fmt: skip
+        columns["source"].append(-1 if location is None else sources(location))
         counts.append(len(row["inputs"]))
         for number, port in row["inputs"]:
             origins.append(row["id"] - number)

@@ -80,11 +80,17 @@ def picture(payload: Mapping[str, Any], summary: str, opened: Sequence[int] | No
         if kind == "both":
             drawn.add(f'<g transform="translate(5 0)"><path class="k1" fill="none" d="{curve(path[::-1])}" marker-end="url(#tip)"/></g>')  # fmt: skip
     for key, face, (x, y), (width, height) in zip(boxes, faces, laid.corners, sizes, strict=True):
-        title, second, style, told = face
+        title, second, style, tooltip = face
         if key < 0:
             drawn.rect(x + 4, y - 4, width, height, "f-box s-line")
         drawn.rect(
-            x, y, width, height, style, told, 0 if key < 0 else 19 if read.ops[key] is None else 3
+            x,
+            y,
+            width,
+            height,
+            style,
+            tooltip,
+            0 if key < 0 else 19 if read.ops[key] is None else 3,
         )
         drawn.text(x + width / 2, y + 16, title, "f-fg", 12, "middle", bold=True)
         drawn.text(x + width / 2, y + 31, second, "f-fg", 11, "middle")
@@ -108,8 +114,8 @@ def _face(read: Reader, key: int) -> tuple[str, str, str, str]:
             mark = f"{CHANGES[change[key]]} {mark}"
         style = "f-box" if op is None else f"c{payload['categories'][op]}"
         style += " s-hot" if key == error else " s-line"
-        told = f"{name}\n{op or 'input'} {shape}"
-        return short(title, 26), mark + short((op or shape or "input"), 28), style, told
+        tooltip = f"{name}\n{op or 'input'} {shape}"
+        return short(title, 26), mark + short((op or shape or "input"), 28), style, tooltip
     block = ~key
     label, repeat = payload["blocks"]["label"][block], payload["blocks"]["repeat"][block]
     inside = [i for i in range(len(read.names)) if read.outermost(i) == block]
@@ -123,6 +129,6 @@ def _face(read: Reader, key: int) -> tuple[str, str, str, str]:
         tally = {mark: sum(CHANGES[change[i]] == mark for i in inside) for mark in CHANGES[1:]}
         second = " ".join(f"{mark}{times}" for mark, times in tally.items() if times) or second
     bad = error in inside
-    told = f"{read.path(block) or label}\n{second}\nparameters {size_text(weights)}"
+    tooltip = f"{read.path(block) or label}\n{second}\nparameters {size_text(weights)}"
     title = ("✗ " if bad else "") + short(label, 24) + (f" ×{repeat}" if repeat else "")
-    return title, second, "f-box s-hot" if bad else "f-box s-line", told
+    return title, second, "f-box s-hot" if bad else "f-box s-line", tooltip

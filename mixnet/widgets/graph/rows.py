@@ -61,11 +61,11 @@ def of_step(step: Mapping[str, Any]) -> Pictured:
 
 def specs_of(graph: Graph, inputs: Sequence[Known]) -> dict[Entry, Known]:
     """Shape and dtype of every entry; of gradients by the rule that they are shaped as what they are of."""
-    found: dict[Entry, Known] = dict(zip(map(Entry, graph.inputs), inputs, strict=True))
+    specs: dict[Entry, Known] = dict(zip(map(Entry, graph.inputs), inputs, strict=True))
     for node in graph.nodes:
         if node.is_variable:
             continue
-        given = tuple(found[entry] for entry in node.inputs)
+        given = tuple(specs[entry] for entry in node.inputs)
         inner = getattr(node.op, "graph", None)
         rule = getattr(node.op, "output_specs", None)
         if inner is not None:
@@ -77,8 +77,8 @@ def specs_of(graph: Graph, inputs: Sequence[Known]) -> dict[Entry, Known]:
             keyless = node.op.takes_key and given[-1:] != (KEY_SPEC,)
             given, scalars = (*given, KEY_SPEC) if keyless else given, len(node.scalars) + keyless
             outputs = evaluate(node.op, node.statics, given, scalars)
-        found.update({Entry(node, i): spec for i, spec in enumerate(outputs)})
-    return found
+        specs.update({Entry(node, i): spec for i, spec in enumerate(outputs)})
+    return specs
 
 
 def twin(name: str) -> str:
@@ -122,7 +122,7 @@ def prefix_paths(rows: Sequence[Mapping[str, Any]]) -> dict[str, Path]:
         for depth in range(1, len(tokens) + 1):
             prefix = tuple(tokens[:depth])
             count[prefix] = count.get(prefix, 0) + 1
-    found: dict[str, Path] = {}
+    paths: dict[str, Path] = {}
     for name, tokens in parts.items():
         path: list[str] = []
         waiting: list[str] = []
@@ -135,14 +135,14 @@ def prefix_paths(rows: Sequence[Mapping[str, Any]]) -> dict[str, Path]:
             if here < above:  # a prefix that all share is no block of its own
                 path.append("_".join(waiting))
                 waiting, above = [], here
-        found[name] = tuple(path)
+        paths[name] = tuple(path)
     by_name = {row["id"]: row["name"] for row in rows}
     for row in rows:  # variables stand with who reads them first; gradients with their operation
         if row["op"] is None:
             continue
-        own = found.get(row["name"]) or found.get(twin(row["name"])) or ()
-        found.setdefault(row["name"], own)
+        own = paths.get(row["name"]) or paths.get(twin(row["name"])) or ()
+        paths.setdefault(row["name"], own)
         for place, (number, _) in enumerate(row["inputs"]):
             if place and rows[number]["op"] is None:
-                found.setdefault(by_name[number], own)
-    return found
+                paths.setdefault(by_name[number], own)
+    return paths

@@ -71,25 +71,25 @@ def composed(
 ) -> Pictured:
     """Rows of a symbol: forward with what can be inferred, or forward and backward."""
     graph = symbol.graph
-    found = _Watched(graph, shapes, dtypes, np.dtype("float32"))
+    inferred = _Watched(graph, shapes, dtypes, np.dtype("float32"))
     failed: ShapeError | None = None
     try:
-        found.run()
+        inferred.run()
     except ShapeError as error:
         failed = error
     except Exception as error:  # a rule that stumbles over such a shape
         failed = ShapeError(f"{type(error).__name__}: {error}")
     variables = {node.name: Entry(node) for node in graph.nodes if node.is_variable}
-    complete = failed is None and all(is_known(found.shapes.get(e)) for e in variables.values())
+    complete = failed is None and all(is_known(inferred.shapes.get(e)) for e in variables.values())
 
     def known(name: str) -> Known:
         if name == KEY_NAME:
             return KEY_SPEC
-        dtype = found.dtypes.get(variables[name]) or np.dtype("float32")
-        return found.shapes[variables[name]], dtype
+        dtype = inferred.dtypes.get(variables[name]) or np.dtype("float32")
+        return inferred.shapes[variables[name]], dtype
 
     if complete:
-        all_shapes = {name: found.shapes[entry] for name, entry in variables.items()}
+        all_shapes = {name: inferred.shapes[entry] for name, entry in variables.items()}
         symbol = Symbol(complete_shapes(graph, all_shapes).heads)
     if complete or (train and failed is None):
         run = assign_keys(unplaced_graph(symbol, train))
@@ -103,17 +103,17 @@ def composed(
         made.graph, made.inputs = run, inputs
     else:
         specs = {
-            entry: (tuple(shape), found.dtypes.get(entry) or np.dtype("float32"))
-            for entry, shape in found.shapes.items()
+            entry: (tuple(shape), inferred.dtypes.get(entry) or np.dtype("float32"))
+            for entry, shape in inferred.shapes.items()
             if is_known(shape)
         }
         made = rows_of(graph, specs, title, kind)
     if failed is not None:
-        place = None if found.at is None else graph.names.get(found.at)
+        place = None if inferred.at is None else graph.names.get(inferred.at)
         at = next((row["id"] for row in made.rows if row["name"] == place), None)
         made.error = {"node": at, "text": str(failed).strip()}
     elif not complete and shapes:
-        missing = [n for n, entry in variables.items() if not is_known(found.shapes.get(entry))]
+        missing = [n for n, entry in variables.items() if not is_known(inferred.shapes.get(entry))]
         made.notes.append(f"Nothing says the shape of {', '.join(missing[:6])}.")
     return made
 

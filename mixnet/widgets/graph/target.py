@@ -100,18 +100,18 @@ def _of_call(
             )
     failed: list[ShapeError] = []
     try:
-        found = of_function(function, title, inputs, named, train or None, boundary, names)
+        network = of_function(function, title, inputs, named, train or None, boundary, names)
     except ShapeError:
         # Again, to see how far it comes: the error's frames hold the arrays that were there.
         try:
             guarded = _guarded(function, failed)
-            found = of_function(guarded, title, inputs, named, train or None, boundary, names)
+            network = of_function(guarded, title, inputs, named, train or None, boundary, names)
         except AttributeTypeError:  # nothing had been recorded yet
             empty = Pictured(title, "function", [], [])
             empty.error = _error(failed)
             return empty
     parts = []
-    for program in found.programs:
+    for program in network.programs:
         graph = program.steps[0].graph
         if any(getattr(node.op, "graph", None) is not None for node in graph.nodes):
             graph = pipeline.inline(graph, pipeline.Facts())

@@ -46,12 +46,12 @@ def source_text(payload: dict[str, Any], graph: dict[str, Any], number: int) -> 
 def lives(graph: dict[str, Any], plan: dict[str, Any]) -> list[tuple[float, float]]:
     """Begin and end of every storage."""
     columns = graph["arrays"]
-    found: list[tuple[float, float]] = [(float("inf"), 0.0)] * len(plan["size"])
+    ranges: list[tuple[float, float]] = [(float("inf"), 0.0)] * len(plan["size"])
     for storage, begin, end in zip(plan["storage"], columns["begin"], columns["end"], strict=True):
         if storage >= 0:
-            low, high = found[storage]
-            found[storage] = min(low, begin), max(high, end)
-    return found
+            low, high = ranges[storage]
+            ranges[storage] = min(low, begin), max(high, end)
+    return ranges
 
 
 def alive_at(graph: dict[str, Any], plan: dict[str, Any], at: float) -> list[int]:
@@ -87,7 +87,7 @@ def boxes(graph: dict[str, Any], plan: dict[str, Any]) -> list[tuple[int, float,
     for number, storage in enumerate(plan["storage"]):
         if storage >= 0:
             in_storage.setdefault(storage, []).append(number)
-    found = []
+    rows = []
     for storage, numbers in in_storage.items():
         numbers.sort(key=lambda n: columns["begin"][n])
         for number, after in zip(numbers, [*numbers[1:], None], strict=True):
@@ -95,8 +95,8 @@ def boxes(graph: dict[str, Any], plan: dict[str, Any]) -> list[tuple[int, float,
             if after is not None:
                 end = min(end, max(columns["begin"][after], columns["begin"][number]))
             offset = plan["offset"][storage]
-            found.append((number, columns["begin"][number], end, offset, columns["bytes"][number]))
-    return found
+            rows.append((number, columns["begin"][number], end, offset, columns["bytes"][number]))
+    return rows
 
 
 def picture(payload: dict[str, Any], plan: dict[str, Any], label: str) -> str:
@@ -137,8 +137,8 @@ def _strip(svg: Svg, payload: dict[str, Any], plans: list[Any], chosen: Any) -> 
             12,
             bold=True,
         )
-        told = than(none, each["total"]) if i else "every array for itself"
-        svg.text(x + 4, floor + 30, told, "f-dim", 11)
+        note = than(none, each["total"]) if i else "every array for itself"
+        svg.text(x + 4, floor + 30, note, "f-dim", 11)
     if check["xla"] is not None:
         x, high = 10 + len(plans) * width, check["xla"] * scale
         svg.add(
@@ -170,9 +170,9 @@ def _fill(
     Returns:
         How many are not drawn, beyond the ``most`` largest.
     """
-    found = sorted(boxes(graph, plan), key=lambda box: -(box[2] - box[1]) * box[4])
+    ordered = sorted(boxes(graph, plan), key=lambda box: -(box[2] - box[1]) * box[4])
     paths: dict[str, list[str]] = {}
-    for number, begin, end, offset, size in found[:most]:
+    for number, begin, end, offset, size in ordered[:most]:
         wide, high = max((end - begin) * kx, 0.5), size * ky
         if high >= 0.3:
             corner = f"M{x + begin * kx:.1f},{floor - offset * ky:.1f}"
@@ -181,7 +181,7 @@ def _fill(
     for kind, parts in paths.items():
         colour = KINDS[kind][0]
         svg.add(f'<path class="c{colour} k{colour}" stroke-width=".5" d="{"".join(parts)}"/>')
-    return max(len(found) - most, 0)
+    return max(len(ordered) - most, 0)
 
 
 def _main(
@@ -198,8 +198,8 @@ def _main(
     svg.rect(corner, y, width, height, "f-bg s-line")
     left_out = _fill(svg, graph, plan, x, floor, kx, ky)
     if left_out:
-        told = f"the {MOST:,} largest of {MOST + left_out:,} boxes"
-        svg.text(corner + width, y - 16, told, "f-dim", 11, "end")
+        note = f"the {MOST:,} largest of {MOST + left_out:,} boxes"
+        svg.text(corner + width, y - 16, note, "f-dim", 11, "end")
     for region in graph["regions"]:
         left = x + region["begin"] * kx
         svg.text(left + 2, floor + 14, region["name"], "f-dim", 11)

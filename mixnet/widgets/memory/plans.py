@@ -277,15 +277,15 @@ def _by_xla(plan: MemoryPlan, wanted: bool | None) -> dict[str, Any]:
     structs = [jax.ShapeDtypeStruct(each.shape, each.dtype) for each in inputs]
     with jax.enable_x64(True):
         compiled = jax.jit(lower(graph)).lower(structs).compile()
-    found = compiled.memory_analysis()
-    if found is None:
+    analysis = compiled.memory_analysis()
+    if analysis is None:
         return {"xla": None, "note": "XLA tells no figures on this device"}
     outputs = sum(each.nbytes for each in plan.arrays if each.kind == "output")
-    temporaries = int(found.temp_size_in_bytes)
+    temporaries = int(analysis.temp_size_in_bytes)
     return {
         "xla": temporaries + outputs,
         "xla_temp": temporaries,
-        "xla_args": int(found.argument_size_in_bytes),
+        "xla_args": int(analysis.argument_size_in_bytes),
         "outputs": outputs,
         "platform": jax.default_backend(),
         "note": "XLA's own: temporaries and outputs of the compiled program, in its order, after fusion",

@@ -108,9 +108,9 @@ class MemoryView(View):
             )
             return f"live memory, {'; '.join(peaks)}"
         totals = self.totals
-        told = ", ".join(f"{name} {size_text(size)}" for name, size in totals.items())
+        text = ", ".join(f"{name} {size_text(size)}" for name, size in totals.items())
         way = "training" if p["train"] else "prediction"
-        return f"memory plans of {p['name']}, {way}: {told}; both take {than(totals['none'], totals['both'])}"
+        return f"memory plans of {p['name']}, {way}: {text}; both take {than(totals['none'], totals['both'])}"
 
     def table(self) -> tuple[list[str], Iterable[Iterable[Any]]]:
         return self._alive_table() if self.payload["unit"] != "step" else self._plan_table()

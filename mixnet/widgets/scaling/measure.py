@@ -76,12 +76,12 @@ def measure_scaling(
     points = [
         {
             "n": int(n),
-            "thr": n * batch / statistics.median(found),
-            "lo": n * batch / max(found),
-            "hi": n * batch / min(found),
+            "thr": n * batch / statistics.median(seconds_a_step),
+            "lo": n * batch / max(seconds_a_step),
+            "hi": n * batch / min(seconds_a_step),
             "repeat": repeats,
         }
-        for n, found in sorted(seconds.items())
+        for n, seconds_a_step in sorted(seconds.items())
     ]
     origin = "real devices" if kind == "gpu" else "simulated host devices"
     run = {

@@ -126,22 +126,22 @@ class ScalingView(View):
         return made
 
     def summary(self) -> str:
-        told = []
+        parts = []
         for run in self.payload["runs"]:
             first, last = run["points"][0], run["points"][-1]
             share = last["thr"] / last["n"] / (first["thr"] / first["n"])
-            told.append(
+            parts.append(
                 f"{run['label']} ({run['origin']}): {digits_text(last['thr'])} samples/s on {last['n']} devices, "
                 f"{share:.0%} of ideal"
             )
         model = self.model
         if model is not None and model.get("error") is not None:
             name = "model" if "calibrated" in model else "fit"
-            told.append(f"the {name} is off by at most {model['error']:.1%}")
-        if model is not None and not told:
+            parts.append(f"the {name} is off by at most {model['error']:.1%}")
+        if model is not None and not parts:
             share = throughput(model, 16) / 16 / throughput(model, 1)
-            told.append(f"{model_text(model)}; on 16 devices {share:.0%} of ideal")
-        return "; ".join(told).replace("\n", " ")
+            parts.append(f"{model_text(model)}; on 16 devices {share:.0%} of ideal")
+        return "; ".join(parts).replace("\n", " ")
 
     def table(self) -> tuple[list[str], list[list[Any]]]:
         rows: list[list[Any]] = []

@@ -189,14 +189,14 @@ def stands_for(program: Program, number: dict[str, int]) -> list[dict[str, list[
     A node that a pass has taken out stands for nothing, unless the pass says what became of it, or
     new nodes carry its name (``pool0_backward_gradient`` in place of ``pool0_backward``).
     """
-    found: list[dict[str, list[int]]] = [{name: [n] for name, n in number.items()}]
+    rows: list[dict[str, list[int]]] = [{name: [n] for name, n in number.items()}]
     steps = program.steps
     for before, after in zip(reversed(steps[:-1]), reversed(steps[1:]), strict=True):
-        later = found[0]
+        later = rows[0]
         changed = after["changes"]
         names = [row["name"] for row in before["graph"]["nodes"]]
         if changed is None:
-            found.insert(0, _across(names, found))
+            rows.insert(0, _across(names, rows))
             continue
         merged = {each["name"]: [each["into"]] for each in changed["merged"]}
         expanded = {each["name"]: each["into"] for each in changed["expanded"]}
@@ -207,8 +207,8 @@ def stands_for(program: Program, number: dict[str, int]) -> list[dict[str, list[
             if into is None:
                 into = [new for new in added if _is_in(name, new) or new.startswith(f"{name}_")]
             here[name] = sorted({n for each in into for n in later.get(each, ())})
-        found.insert(0, here)
-    return found
+        rows.insert(0, here)
+    return rows
 
 
 def _is_in(name: str, fused: str) -> bool:
@@ -233,9 +233,9 @@ def _thing(
     row: dict[str, Any], link: dict[str, Any] | None, table: Table, files: list[str]
 ) -> dict[str, Any]:
     """A node of the last graph: what a selection is made of."""
-    found: dict[str, Any] = {"name": row["name"], "part": row["part"], "op": table[row["op"] or ""]}
+    data: dict[str, Any] = {"name": row["name"], "part": row["part"], "op": table[row["op"] or ""]}
     if link is None:
-        return found
+        return data
     lines: list[list[int]] = []
     for first in [link["source"], *link["also"]]:
         source = first
@@ -245,11 +245,11 @@ def _thing(
                 if place not in lines:
                     lines.append(place)
             source = source["layer"]
-    found["lines"] = lines
-    found["groups"] = link["groups"]
+    data["lines"] = lines
+    data["groups"] = link["groups"]
     if link["vanished"]:
-        found["vanished"] = table[link["vanished"]]
-    return found
+        data["vanished"] = table[link["vanished"]]
+    return data
 
 
 def _record(
@@ -348,7 +348,7 @@ def _text(name: str, lines: list[str], at: dict[int, list[int]], most: int) -> d
 
 def _pairs(at: dict[int, list[int]], most: int) -> list[list[int]]:
     """Lines of each number as runs: ``[number, first, last, first, last, ...]``."""
-    found = []
+    pairs = []
     for number, lines in at.items():
         runs: list[int] = []
         for line in sorted({line for line in lines if line <= most}):
@@ -357,8 +357,8 @@ def _pairs(at: dict[int, list[int]], most: int) -> list[list[int]]:
             else:
                 runs += [line, line]
         if runs:
-            found.append([number, *runs])
-    return found
+            pairs.append([number, *runs])
+    return pairs
 
 
 def _hlo(text: str) -> tuple[list[str], dict[str, int]]:
@@ -379,15 +379,15 @@ def _hlo(text: str) -> tuple[list[str], dict[str, int]]:
         lines += [*part, ""] if part else []
     at: dict[str, int] = {}
     for n, line in enumerate(lines, 1):
-        found = _INSTRUCTION.match(line)
-        if found:
-            at.setdefault(found[1], n)
+        match = _INSTRUCTION.match(line)
+        if match:
+            at.setdefault(match[1], n)
     return lines[:-1], at
 
 
 def _parameters(lines: list[str], inputs: list[int]) -> dict[int, list[int]]:
     """The lines of the entry's parameters by input: the program's numbers are its first parameter."""
-    found: dict[int, list[int]] = {}
+    places: dict[int, list[int]] = {}
     entry = False
     for n, line in enumerate(lines, 1):
         if line.startswith("ENTRY"):
@@ -396,14 +396,14 @@ def _parameters(lines: list[str], inputs: list[int]) -> dict[int, list[int]]:
             break
         elif entry and (number := re.search(r" parameter\((\d+)\)", line)):
             if 1 <= int(number[1]) <= len(inputs):
-                found[inputs[int(number[1]) - 1]] = [n]
-    return found
+                places[inputs[int(number[1]) - 1]] = [n]
+    return places
 
 
 def _without_metadata(line: str) -> str:
     """A line without the braces that only say where it comes from, or how a library shall do it."""
-    while found := _METADATA.search(line):
-        depth, end = 1, found.end()
+    while match := _METADATA.search(line):
+        depth, end = 1, match.end()
         quoted = False
         while end < len(line) and depth:
             character = line[end]
@@ -412,7 +412,7 @@ def _without_metadata(line: str) -> str:
             elif not quoted:
                 depth += (character == "{") - (character == "}")
             end += 1
-        line = line[: found.start()] + line[end:]
+        line = line[: match.start()] + line[end:]
     return line
 
 
@@ -421,7 +421,7 @@ def _known(instructions: list[str], lines: dict[str, int]) -> list[int]:
 
 
 def _group(row: dict[str, Any], number: dict[str, int], lines: dict[str, int]) -> dict[str, Any]:
-    found = {
+    data = {
         "line": lines.get(row["hlo_name"], 0),
         "kind": row["kind"],
         "name": row["target"] or row["hlo_name"],
@@ -432,10 +432,10 @@ def _group(row: dict[str, Any], number: dict[str, int], lines: dict[str, int]) -
         "inputs": row["inputs"],
     }
     if row["inferred"]:
-        found["inferred"] = True
+        data["inferred"] = True
     if row["parent"] is not None:
-        found["parent"] = row["parent"]
-    return found
+        data["parent"] = row["parent"]
+    return data
 
 
 def _say_what(stages: list[dict[str, Any]], program: Program, groups: list[dict[str, Any]]) -> None:

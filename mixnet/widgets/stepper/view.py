@@ -86,13 +86,13 @@ class HybridizeStepper(View):
             MXNetError: there is none of such a name.
         """
         things = self.payload["programs"][self.state.get("program", 0)]["things"]
-        found = [n for n, each in enumerate(things) if each["name"].endswith(names)]
-        if not found:
+        numbers = [n for n, each in enumerate(things) if each["name"].endswith(names)]
+        if not numbers:
             raise MXNetError(
                 f"no operation is called {', '.join(names)}; there are "
                 f"{', '.join(each['name'] for each in things if 'lines' in each)}."
             )
-        self.choose(things=found)
+        self.choose(things=numbers)
 
     def summary(self) -> str:
         p = self.payload
@@ -149,12 +149,12 @@ def _entries(target: Any) -> list[dict[str, Any]]:
     """What a block has compiled so far, oldest first, and why each of them."""
     if not isinstance(target, HybridBlock):
         return []
-    found: list[dict[str, Any]] = []
+    rows: list[dict[str, Any]] = []
     before = None
     for key in target.trace_keys():
-        found.append({"key": key_text(key.to_dict()), "reasons": key.reasons(before)})
+        rows.append({"key": key_text(key.to_dict()), "reasons": key.reasons(before)})
         before = key
-    return found
+    return rows
 
 
 @cell_magic("stages")

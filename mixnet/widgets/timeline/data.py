@@ -90,12 +90,12 @@ def columns(rows: Iterable[Row], name: str, first: int, most: int) -> Run:
 
 def _lanes(rows: list[Row]) -> list[dict[str, Any]]:
     """Threads: those of the program first, then the workers by kind."""
-    found: dict[str, int] = {}
+    lanes: dict[str, int] = {}
     for row in rows:
         worker = row["thread"].startswith("mixnet ")
         kind = kind_of(row["thread"].removeprefix("mixnet ").split(" ")[0]) if worker else -1
-        found.setdefault(row["thread"], kind)
-    ordered = sorted(found.items(), key=lambda item: (item[1], item[0]))
+        lanes.setdefault(row["thread"], kind)
+    ordered = sorted(lanes.items(), key=lambda item: (item[1], item[0]))
     kinds = {-1: "program", **dict(enumerate(KINDS))}
     return [{"name": name, "kind": kinds[kind], "depth": 1, "seats": 0} for name, kind in ordered]
 

@@ -82,8 +82,8 @@ def _bars(svg: Svg, run: Run, lane: int, y: float, scale: float) -> None:
         name, failed = strings[ops["name"][i]], ops["error"][i] >= 0
         top = y + ops["depth"][i] * BAR
         style = f"c{ops['kind'][i]} {'s-hot' if i in path or failed else 's-line'}"
-        told = f"{name}: {time_text(ops['ran'][i] / 1e9)} ({KINDS[ops['kind'][i]]})"
-        svg.rect(start, top, width, BAR - 3, style, told)
+        tooltip = f"{name}: {time_text(ops['ran'][i] / 1e9)} ({KINDS[ops['kind'][i]]})"
+        svg.rect(start, top, width, BAR - 3, style, tooltip)
         if width > 16:
             text = f"{'! ' if failed else ''}{LETTERS[ops['kind'][i]]} {name}"
             room = int((width - 5) / 5.6)

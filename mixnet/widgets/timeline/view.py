@@ -125,19 +125,19 @@ class EngineTimeline(View):
         return operations(self.payload["runs"][run], [index])[0]
 
     def summary(self) -> str:
-        told = []
+        parts = []
         for run in self.payload["runs"]:
             ops = run["ops"]
             shown = len(ops["name"])
             some = "" if shown == run["of"] else f" (shown: {shown:,} from number {run['first']:,})"
             longest = sum(ops["ran"][i] for i in run["chain"])
-            told.append(
+            parts.append(
                 f"{run['name']}: {_many(run['of'], 'operation')}{some} on {_many(len(run['lanes']), 'thread')} in "
                 f"{time_text(run['span'] / 1e9)}, longest chain {time_text(longest / 1e9)}"
                 if run["of"]
                 else f"{run['name']}: nothing was pushed"
             )
-        return "; ".join(told)
+        return "; ".join(parts)
 
     def table(self) -> tuple[list[str], Iterable[list[Any]]]:
         header = ["engine", "operation", "thread", "pushed", "queued", "waited", "ran", "reads", "writes",
@@ -197,15 +197,15 @@ def engine_name() -> str:
 
 
 def _checked(rows: Iterable[Row]) -> list[Row]:
-    found = list(rows)
-    for row in found:
+    checked = list(rows)
+    for row in checked:
         missing = [key for key in _NEEDED if not isinstance(row, dict) or key not in row]
         if missing:
             raise AttributeTypeError(
                 f"rows: expected rows of mx.engine.timeline.to_dict()['rows'], got {row!r:.80} without "
                 f"{', '.join(missing)}."
             )
-    return [{"number": i, "priority": 0, **row} for i, row in enumerate(found)]
+    return [{"number": i, "priority": 0, **row} for i, row in enumerate(checked)]
 
 
 @cell_magic("timeline")

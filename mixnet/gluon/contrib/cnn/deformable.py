@@ -201,8 +201,8 @@ class ModulatedDeformableConvolution(_Deformable):
         deformable_conv_bias: Any = None,
     ) -> Any:
         """The convolution, then the activation."""
-        found = self._offsets(F, x, offset_weight, offset_bias)
-        offset = F.slice_axis(found, axis=1, begin=0, end=self.offset_split_index)
-        mask = F.slice_axis(found, axis=1, begin=self.offset_split_index, end=None)
+        offsets = self._offsets(F, x, offset_weight, offset_bias)
+        offset = F.slice_axis(offsets, axis=1, begin=0, end=self.offset_split_index)
+        mask = F.slice_axis(offsets, axis=1, begin=self.offset_split_index, end=None)
         mask = F.sigmoid(mask) * 2
         return self._deformed(F, (x, offset, mask, deformable_conv_weight), deformable_conv_bias)

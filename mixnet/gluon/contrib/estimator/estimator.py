@@ -109,13 +109,15 @@ class Estimator:
                     stacklevel=3,
                 )
             return [gpu(0)] if num_gpus() else [cpu()]
-        found = [context] if isinstance(context, Context) else context
-        if not isinstance(found, list) or not all(isinstance(each, Context) for each in found):
+        contexts = [context] if isinstance(context, Context) else context
+        if not isinstance(contexts, list) or not all(
+            isinstance(each, Context) for each in contexts
+        ):
             raise AttributeValueError(
                 f"context must be a context or a list of contexts, as mx.cpu() or [mx.gpu(0), "
                 f"mx.gpu(1)], not {context!r}."
             )
-        return found
+        return contexts
 
     @staticmethod
     def _check_batch_processor(batch_processor: Any) -> Any:
@@ -207,13 +209,13 @@ class Estimator:
             handlers.append(MetricHandler(metrics=self.val_metrics))
         if not any(isinstance(each, LoggingHandler) for each in handlers):
             handlers.append(LoggingHandler(metrics=self.val_metrics))
-        told = _Told(self, handlers)
-        told.epoch_begin()
+        handlers_by_kind = _HandlersByKind(self, handlers)
+        handlers_by_kind.epoch_begin()
         for batch in val_data:
-            told.batch_begin(batch=batch)
+            handlers_by_kind.batch_begin(batch=batch)
             _, label, pred, loss = self.batch_processor.evaluate_batch(self, batch, batch_axis)
-            told.batch_end(batch=batch, pred=pred, label=label, loss=loss)
-        told.epoch_end()
+            handlers_by_kind.batch_end(batch=batch, pred=pred, label=label, loss=loss)
+        handlers_by_kind.epoch_end()
 
     def fit(
         self,
@@ -244,23 +246,23 @@ class Estimator:
                 "fit trains for a number of epochs or of batches: give one of both."
             )
         self.max_epoch, self.max_batch, self.batch_axis = epochs, batches, batch_axis
-        told = _Told(self, self._prepare_default_handlers(val_data, event_handlers))
-        told.train_begin()
+        handlers_by_kind = _HandlersByKind(self, self._prepare_default_handlers(val_data, event_handlers))
+        handlers_by_kind.train_begin()
         while True:
-            told.epoch_begin()
+            handlers_by_kind.epoch_begin()
             for batch in train_data:
-                told.batch_begin(batch=batch)
+                handlers_by_kind.batch_begin(batch=batch)
                 _, label, pred, loss = self.batch_processor.fit_batch(self, batch, batch_axis)
-                if told.batch_end(batch=batch, pred=pred, label=label, loss=loss):
+                if handlers_by_kind.batch_end(batch=batch, pred=pred, label=label, loss=loss):
                     break
-            if told.epoch_end():
+            if handlers_by_kind.epoch_end():
                 break
-        told.train_end()
+        handlers_by_kind.train_end()
 
     def _categorize_handlers(self, event_handlers: Any) -> tuple[list[Any], ...]:
         """The handlers of each event, those of lower priority first: six lists, from the begin of
         training to its end."""
-        return tuple(_Told(self, event_handlers).of_kinds.values())
+        return tuple(_HandlersByKind(self, event_handlers).of_kinds.values())
 
     def _prepare_default_handlers(self, val_data: Any, event_handlers: Any) -> list[Any]:
         """The handlers that ``fit`` runs with, those of lower priority first."""
@@ -294,7 +296,7 @@ def _priority(handler: Any) -> float:
     return getattr(handler, "priority", 0)  # type: ignore[no-any-return]
 
 
-class _Told:
+class _HandlersByKind:
     """Handlers by event, those of lower priority first."""
 
     def __init__(self, estimator: Estimator, handlers: Iterable[Any]):
@@ -319,12 +321,12 @@ class _Told:
 
     def batch_end(self, **facts: Any) -> bool:
         # All are told, also after one that wants to stop.
-        found = [each.batch_end(self._estimator, **facts) for each in self.of_kinds[BatchEnd]]
-        return any(found)
+        answers = [each.batch_end(self._estimator, **facts) for each in self.of_kinds[BatchEnd]]
+        return any(answers)
 
     def epoch_end(self) -> bool:
-        found = [each.epoch_end(self._estimator) for each in self.of_kinds[EpochEnd]]
-        return any(found)
+        answers = [each.epoch_end(self._estimator) for each in self.of_kinds[EpochEnd]]
+        return any(answers)
 
     def train_end(self) -> None:
         for each in self.of_kinds[TrainEnd]:

@@ -17,13 +17,13 @@ def _check_metrics(metrics: Any) -> list[EvalMetric]:
     """
     if isinstance(metrics, EvalMetric):
         return [metrics]
-    found = list(metrics) if isinstance(metrics, Iterable) else [metrics]
-    if isinstance(metrics, str) or not all(isinstance(each, EvalMetric) for each in found):
+    checked = list(metrics) if isinstance(metrics, Iterable) else [metrics]
+    if isinstance(metrics, str) or not all(isinstance(each, EvalMetric) for each in checked):
         raise AttributeValueError(
             f"metrics must be a metric or a list of metrics, as mx.metric.Accuracy() makes, not "
             f"{metrics!r}."
         )
-    return found
+    return checked
 
 
 def _check_handlers(handlers: Any, kind: type) -> list[Any]:
@@ -34,12 +34,12 @@ def _check_handlers(handlers: Any, kind: type) -> list[Any]:
     """
     if handlers is None:
         return []
-    found = [handlers] if isinstance(handlers, kind) else list(handlers)
-    if not all(isinstance(each, kind) for each in found):
+    checked = [handlers] if isinstance(handlers, kind) else list(handlers)
+    if not all(isinstance(each, kind) for each in checked):
         raise AttributeValueError(
             f"handlers must be an EventHandler or a list of EventHandler, not {handlers!r}."
         )
-    return found
+    return checked
 
 
 def _suggest_metric_for_loss(loss: Any) -> EvalMetric | None:

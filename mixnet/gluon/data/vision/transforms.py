@@ -44,9 +44,9 @@ class _OnHost:
         if not isinstance(x, NDArray) or x.context.device_type == "gpu" or elsewhere:
             return call(x, *args)
         with on_host():
-            found = call(x, *args)
-        put_on_device(found)
-        return found
+            result = call(x, *args)
+        put_on_device(result)
+        return result
 
 
 class Compose(_OnHost, Sequential):

@@ -62,10 +62,10 @@ def _while(
             going = test(*of_test, *carried)[0]
             if not going.any():
                 return carried
-            found = body(*of_body, *carried)
+            results = body(*of_body, *carried)
             if going.ndim:  # several loops side by side: those that have ended stay as they are
-                found = _where_going(going, found, carried)
-            carried = found
+                results = _where_going(going, results, carried)
+            carried = results
 
     return _result(run, equation)
 
@@ -90,9 +90,9 @@ def _scan(equation: Any, jaxpr: Any, length: int, reverse: bool, **_: Any) -> Ru
         rows = arrays[num_consts + num_carry :]
         made = [np.empty(shape, dtype) for shape, dtype in stacked]
         for i in reversed(range(length)) if reverse else range(length):
-            found = body(*constants, *carried, *[each[i, ...] for each in rows])
-            carried = found[:num_carry]
-            for each, value in zip(made, found[num_carry:], strict=True):
+            results = body(*constants, *carried, *[each[i, ...] for each in rows])
+            carried = results[:num_carry]
+            for each, value in zip(made, results[num_carry:], strict=True):
                 each[i] = value
         return [*carried, *made]
 

@@ -39,8 +39,8 @@ def _to_whole(dtype: Any, before: Any) -> Run:
         x = x.astype(kind, copy=False)
         if low <= x.min() and x.max() <= high:
             return x.astype(dtype)
-        found = np.clip(np.where(np.isnan(x), 0, x), low, high).astype(dtype)
-        return np.where(x > high, limits.max, found).astype(dtype, copy=False)
+        result = np.clip(np.where(np.isnan(x), 0, x), low, high).astype(dtype)
+        return np.where(x > high, limits.max, result).astype(dtype, copy=False)
 
     return run
 

@@ -58,9 +58,9 @@ def _convolution(
             x = x.reshape(groups, -1, *x.shape[1:])
         else:
             x = x.reshape(x.shape[0], groups, -1, *x.shape[2:]).swapaxes(0, 1)
-        found = convolve(x, w)  # (groups, batch, filters, *places)
-        found = found[0] if groups == 1 else found.swapaxes(0, 1).reshape(shape)
-        return found.transpose(back).astype(dtype, copy=False)
+        result = convolve(x, w)  # (groups, batch, filters, *places)
+        result = result[0] if groups == 1 else result.swapaxes(0, 1).reshape(shape)
+        return result.transpose(back).astype(dtype, copy=False)
 
     return run
 
@@ -119,18 +119,18 @@ class _Convolution:
         each = groups * features * size * count
         if count < size and batch * each > _CHUNK:
             parts = list(_slices(features, _CHUNK // max(1, batch * each // features)))
-            found = 0
+            total = 0
             for part in parts:
-                found = found + _product(windows[:, :, part], w[:, :, part], x.strides)
-            return found
+                total = total + _product(windows[:, :, part], w[:, :, part], x.strides)
+            return total
         if batch * each <= _CHUNK or batch == 1:
             return _product(windows, w, x.strides)
         made = None
         for part in _slices(batch, _CHUNK // each):
-            found = _product(windows[:, part], w, x.strides)
+            total = _product(windows[:, part], w, x.strides)
             if made is None:
-                made = np.empty_like(found, shape=(groups, batch, filters, *self.places))
-            made[:, part] = found
+                made = np.empty_like(total, shape=(groups, batch, filters, *self.places))
+            made[:, part] = total
         return made
 
     def _by_taps(self, x: Any, w: Any) -> Any:
@@ -204,12 +204,12 @@ class _Convolution:
         if last:
             kernel = kernel.transpose(0, 2, 3, 1).reshape(groups, features, -1)
             rows = np.moveaxis(x, 2, -1).reshape(groups, -1, features)
-            found = matmul(rows, kernel).reshape(groups, batch, *extents, taps, filters)
-            return [np.moveaxis(found[..., i, :], -1, 2) for i in order]
+            products = matmul(rows, kernel).reshape(groups, batch, *extents, taps, filters)
+            return [np.moveaxis(products[..., i, :], -1, 2) for i in order]
         kernel = kernel.transpose(0, 2, 1, 3).reshape(groups, 1, features, -1).swapaxes(2, 3)
         columns = x.reshape(groups, batch, features, -1)
-        found = matmul(kernel, columns).reshape(groups, batch, filters, taps, *extents)
-        return [found[:, :, :, i] for i in order]
+        products = matmul(kernel, columns).reshape(groups, batch, filters, taps, *extents)
+        return [products[:, :, :, i] for i in order]
 
     def _reached(
         self, tap: Sequence[int], extents: Sequence[int]
@@ -270,21 +270,21 @@ def _product(windows: Any, w: Any, strides: Sequence[int]) -> Any:
     columns = (groups, filters, features * size)
     if closest == 0:  # the batch
         matrix = windows.transpose(0, 2, *k, *p, 1).reshape(groups, features * size, -1)
-        found = matmul(w.reshape(columns), matrix)
-        return np.moveaxis(found.reshape(groups, filters, *places, batch), -1, 1)
+        product = matmul(w.reshape(columns), matrix)
+        return np.moveaxis(product.reshape(groups, filters, *places, batch), -1, 1)
     if closest == 1:  # features
         matrix = windows.transpose(0, 1, *p, *k, 2).reshape(groups, -1, size * features)
         kernel = np.moveaxis(w, 2, -1).reshape(groups, filters, -1)
-        found = matmul(matrix, kernel.swapaxes(1, 2))
-        return np.moveaxis(found.reshape(groups, batch, *places, filters), -1, 2)
+        product = matmul(matrix, kernel.swapaxes(1, 2))
+        return np.moveaxis(product.reshape(groups, batch, *places, filters), -1, 2)
     if size == 1 or places[-1] >= taps[-1]:
         if size == 1 and batch > 1:  # nothing is copied where data has no gaps
             matrix = windows.reshape(groups, batch, features, count)
-            found = matmul(w.reshape(groups, 1, filters, features), matrix)
-            return found.reshape(groups, batch, filters, *places)
+            product = matmul(w.reshape(groups, 1, filters, features), matrix)
+            return product.reshape(groups, batch, filters, *places)
         matrix = windows.transpose(0, 2, *k, 1, *p).reshape(groups, features * size, -1)
-        found = matmul(w.reshape(columns), matrix)
-        return found.reshape(groups, filters, batch, *places).swapaxes(1, 2)
+        product = matmul(w.reshape(columns), matrix)
+        return product.reshape(groups, filters, batch, *places).swapaxes(1, 2)
     matrix = windows.transpose(0, 1, *p, 2, *k).reshape(groups, -1, features * size)
-    found = matmul(matrix, w.reshape(columns).swapaxes(1, 2))
-    return np.moveaxis(found.reshape(groups, batch, *places, filters), -1, 2)
+    product = matmul(matrix, w.reshape(columns).swapaxes(1, 2))
+    return np.moveaxis(product.reshape(groups, batch, *places, filters), -1, 2)

@@ -93,12 +93,12 @@ def _pow(equation: Any, **_: Any) -> Run:
 def _whole_power(x: Any, y: Any) -> Any:
     # NumPy refuses negative exponents of whole numbers; XLA squares and multiplies by the bits.
     x, y = np.broadcast_arrays(x, y)
-    found = np.ones(x.shape, x.dtype)
+    result = np.ones(x.shape, x.dtype)
     factor, left = x, y.astype(f"u{y.dtype.itemsize}")
     while left.any():
-        found = np.where(left & 1, found * factor, found)
+        result = np.where(left & 1, result * factor, result)
         factor, left = factor * factor, left >> 1
-    return np.where(y < 0, np.where(x == 1, 1, np.where(x == -1, found, 0)), found)
+    return np.where(y < 0, np.where(x == 1, 1, np.where(x == -1, result, 0)), result)
 
 
 @rule("integer_pow")
@@ -109,16 +109,16 @@ def _integer_pow(equation: Any, y: int, **_: Any) -> Run:
     one = np.ones((), dtype)
 
     def run(x: Any) -> Any:
-        found, factor, left = None, x, abs(y)
+        result, factor, left = None, x, abs(y)
         while left:
             if left & 1:
-                found = factor if found is None else found * factor
+                result = factor if result is None else result * factor
             left >>= 1
             if left:
                 factor = factor * factor
-        if found is None:
+        if result is None:
             return np.ones(np.shape(x), dtype)
-        return np.divide(one, found) if y < 0 else found
+        return np.divide(one, result) if y < 0 else result
 
     return run
 
@@ -167,9 +167,9 @@ def _reduce_precision(equation: Any, exponent_bits: int, mantissa_bits: int, **_
     least = ml_dtypes.finfo(kind).smallest_normal.astype(dtype)
 
     def run(x: Any) -> Any:
-        found = x.astype(kind).astype(dtype)
+        result = x.astype(kind).astype(dtype)
         # What has no full mantissa any more is 0.
-        return np.where(np.abs(found) < least, np.copysign(dtype.type(0), found), found)
+        return np.where(np.abs(result) < least, np.copysign(dtype.type(0), result), result)
 
     return run
 

@@ -60,19 +60,19 @@ def _gather(
         if len(heads) == 1 and not batched and heads[0].dtype.kind == "i":
             moved = x.transpose(_first(front, x.ndim)) if indexed[0] else x
             if heads[0].ndim == 0 and 0 <= heads[0] <= limits[0]:
-                found = moved[int(heads[0])]
+                result = moved[int(heads[0])]
             else:
-                found = moved.take(heads[0], 0, mode="clip")
+                result = moved.take(heads[0], 0, mode="clip")
         else:
             starts = [_clipped(head, limit) for head, limit in zip(heads, limits, strict=True)]
             along = [_along(axis, indices.shape[:-1]) for axis in sources]
             key = (*along, *starts)
             moved = x.transpose(_first(front, x.ndim))
-            found = moved[key] if key else moved
+            result = moved[key] if key else moved
         if inside is not None and not inside.all():
-            ends = (1,) * (found.ndim - inside.ndim)
-            found = np.where(inside.reshape(inside.shape + ends), found, fill)
-        return found.transpose(order).reshape(shape)
+            ends = (1,) * (result.ndim - inside.ndim)
+            result = np.where(inside.reshape(inside.shape + ends), result, fill)
+        return result.transpose(order).reshape(shape)
 
     return run
 

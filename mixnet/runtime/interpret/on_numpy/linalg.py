@@ -52,8 +52,8 @@ def _eigh(equation: Any, lower: bool, subset_by_index: Any = None, **_: Any) -> 
     def run(x: Any) -> Any:
         if not np.isfinite(x).all():
             return [np.full_like(x, np.nan), np.full_like(x[..., 0], np.nan)]
-        found = np.linalg.eigh(x, "L" if lower else "U")
-        return [found.eigenvectors, found.eigenvalues]
+        result = np.linalg.eigh(x, "L" if lower else "U")
+        return [result.eigenvectors, result.eigenvalues]
 
     return run
 
@@ -67,11 +67,11 @@ def _eig(
     dtype = equation.outvars[0].aval.dtype
 
     def run(x: Any) -> Any:
-        found = np.linalg.eig(x)
-        values = found.eigenvalues.astype(dtype, copy=False)
+        result = np.linalg.eig(x)
+        values = result.eigenvalues.astype(dtype, copy=False)
         if not compute_right_eigenvectors:
             return values
-        return [values, found.eigenvectors.astype(dtype, copy=False)]
+        return [values, result.eigenvectors.astype(dtype, copy=False)]
 
     return run
 
@@ -86,8 +86,8 @@ def _svd(
         return lambda x: np.linalg.svd(x, compute_uv=False)
 
     def run(x: Any) -> Any:
-        found = np.linalg.svd(x, full_matrices)
-        return [found.S, found.U, found.Vh]
+        result = np.linalg.svd(x, full_matrices)
+        return [result.S, result.U, result.Vh]
 
     return run
 

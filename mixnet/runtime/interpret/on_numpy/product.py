@@ -38,8 +38,8 @@ def matmul(x: Any, y: Any) -> Any:
     if not x.size or not y.size:
         return np.matmul(x, y)
     if _largest(x) * _largest(y) * x.shape[-1] < _EXACT:
-        found = multiplied(x.astype(np.float64), y.astype(np.float64))
-        return found.astype(np.int64).astype(x.dtype)
+        result = multiplied(x.astype(np.float64), y.astype(np.float64))
+        return result.astype(np.int64).astype(x.dtype)
     return np.matmul(x, y)
 
 

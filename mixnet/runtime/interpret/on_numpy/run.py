@@ -134,7 +134,7 @@ class _Flat:
             if not wanted.isdisjoint(each[2]):
                 wanted.update(each[1])
                 live.append(each)
-        found: list[Step] = []
+        steps: list[Step] = []
         known = self.known
         for equation, read, written in reversed(live):
             read = [known.get(i, i) for i in read]
@@ -145,8 +145,8 @@ class _Flat:
             if max(read, default=-1) < 0 and _is_small(name, equation):
                 self._fold(run, read, written)
             else:
-                found.append((run, read, written))
-        return found
+                steps.append((run, read, written))
+        return steps
 
     def _fold(self, run: Callable[..., Any], read: Sequence[int], written: Sequence[int]) -> None:
         results = quietly(run, *[self.constants[-1 - i] for i in read])
@@ -198,11 +198,11 @@ def _runner(
         slots = template.copy()
         slots[:count] = arrays
         for function, single, several, to, dead in ways:
-            found = function(slots[single]) if several is None else function(*several(slots))
+            result = function(slots[single]) if several is None else function(*several(slots))
             if to.__class__ is int:
-                slots[to] = found
+                slots[to] = result
             else:
-                for where, each in zip(to, found, strict=True):
+                for where, each in zip(to, result, strict=True):
                     slots[where] = each
             for where in dead:
                 slots[where] = None
@@ -239,7 +239,7 @@ def _one(
 def _ways(steps: Sequence[Step], outputs: Sequence[int]) -> list[tuple[Any, ...]]:
     """Each step with how its inputs are read, where results go, and what nobody reads after it."""
     needed = set(outputs)
-    found: list[tuple[Any, ...]] = []
+    ways: list[tuple[Any, ...]] = []
     for function, read, written in reversed(steps):
         dead = [i for i in {*read, *written} if i >= 0 and i not in needed]
         needed.update(dead)
@@ -249,9 +249,9 @@ def _ways(steps: Sequence[Step], outputs: Sequence[int]) -> list[tuple[Any, ...]
         elif len(read) > 1:
             several = itemgetter(*read)
         to = written[0] if len(written) == 1 else written
-        found.append((function, read[0] if read else 0, several, to, dead))
-    found.reverse()
-    return found
+        ways.append((function, read[0] if read else 0, several, to, dead))
+    ways.reverse()
+    return ways
 
 
 def _nothing(slots: Any) -> tuple[()]:

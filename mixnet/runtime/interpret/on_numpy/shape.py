@@ -61,11 +61,11 @@ def _slice(equation: Any, start_indices: Any, limit_indices: Any, strides: Any, 
 
 def window(starts: Sequence[Any], sizes: Sequence[int], shape: Sequence[int]) -> tuple[Any, ...]:
     """Slices of ``sizes`` at ``starts``, moved inside as XLA does."""
-    found = []
+    axes = []
     for start, size, extent in zip(starts, sizes, shape, strict=False):
         begin = min(max(int(start), 0), extent - size)
-        found.append(slice(begin, begin + size))
-    return tuple(found)
+        axes.append(slice(begin, begin + size))
+    return tuple(axes)
 
 
 @rule("dynamic_slice")
