@@ -246,7 +246,9 @@ class Estimator:
                 "fit trains for a number of epochs or of batches: give one of both."
             )
         self.max_epoch, self.max_batch, self.batch_axis = epochs, batches, batch_axis
-        handlers_by_kind = _HandlersByKind(self, self._prepare_default_handlers(val_data, event_handlers))
+        handlers_by_kind = _HandlersByKind(
+            self, self._prepare_default_handlers(val_data, event_handlers)
+        )
         handlers_by_kind.train_begin()
         while True:
             handlers_by_kind.epoch_begin()
