@@ -41,6 +41,7 @@ class Operator:
     differentiable: bool = False
     passes_gradient: bool = False
     takes_key: bool = False
+    draws_apart: bool = False
     takes_training: bool = False
     calls_python: bool = False
     keeps_outputs: bool = False

@@ -87,6 +87,8 @@ class Op(Operator):
             therefore run one after the other; None where a call has its own.
         draws: how many numbers of the stream a call takes, or whether it takes one: a function of the
             attributes. By default every call of an operator with a key takes one.
+        draws_apart: for operators that draw again until a number fits: whether every element has tries of its own, so
+            that rounding in one of them changes no other.
         keeps_outputs: whether its gradient reads the outputs of the very call, and never calls
             again. They come once more behind the outputs and states, for backward to find them.
         flops: floating point operations for each element of the first input, 0 for what only moves or names
@@ -124,6 +126,7 @@ class Op(Operator):
         calls_python: bool = False,
         shares: Callable[..., Any] | None = None,
         draws: Callable[..., int] | None = None,
+        draws_apart: bool = False,
         keeps_outputs: bool = False,
         flops: int | None = None,
         precision: Literal["low", "full", "widest"] | None = None,
@@ -152,6 +155,7 @@ class Op(Operator):
         self.calls_python = calls_python
         self._shares = shares
         self._share_names = () if shares is None else tuple(inspect.signature(shares).parameters)
+        self.draws_apart = draws_apart
         self.keeps_outputs = keeps_outputs
         self.flops = flops
         self.precision = precision

@@ -151,7 +151,7 @@ def _declare(
     # MXNet keeps the standard draw as a hidden second output, and numbers the names then.
     outputs = ("output0",) if differentiable and name != "_npi_gamma" else ("output",)
     op(name, arguments=_array_inputs(list(parameters)), output_names=outputs,
-       differentiable=differentiable)(drawn)  # fmt: skip
+       differentiable=differentiable, draws_apart=True)(drawn)  # fmt: skip
 
 
 _ENDS: dict[str, Any] = {"low": (Scalar, ...), "high": (Scalar, ...)}

@@ -17,6 +17,7 @@ import jax.numpy as jnp
 from mixnet.base import AttributeValueError, DTypeError, ShapeError
 from mixnet.ops.control import loops
 from mixnet.ops.derive import array, attribute, present
+from mixnet.ops.random import rejection
 from mixnet.ops.registry import op
 from mixnet.ops.schema.attributes import (
     DType,
@@ -51,7 +52,7 @@ def normal(key: Any, shape: Any, dtype: Any, loc: Any, scale: Any) -> Any:
 
 def gamma(key: Any, shape: Any, dtype: Any, alpha: Any, beta: Any) -> Any:
     """Gamma numbers of shape ``alpha`` and scale ``beta``."""
-    return beta * jax.random.gamma(key, jnp.broadcast_to(alpha, shape), shape, dtype)
+    return beta * rejection.standard_gamma(key, alpha, shape, dtype)
 
 
 def exponential(key: Any, shape: Any, dtype: Any, lam: Any) -> Any:
@@ -61,7 +62,7 @@ def exponential(key: Any, shape: Any, dtype: Any, lam: Any) -> Any:
 
 def poisson(key: Any, shape: Any, dtype: Any, lam: Any) -> Any:
     """Poisson numbers of mean ``lam``."""
-    return jax.random.poisson(key, jnp.broadcast_to(lam, shape), shape).astype(dtype)
+    return rejection.poisson(key, lam, shape, dtype)
 
 
 def negative_binomial(key: Any, shape: Any, dtype: Any, k: Any, p: Any) -> Any:
@@ -197,14 +198,15 @@ def _declare(name: str, distribution: Distribution) -> None:
     present(draw, random, text, [*numbers, shape, attribute("ctx", str, ""), dtype, _KEY])
     check = distribution.check
     aliases = [f"random_{name}", *filter(None, [distribution.alias])]
-    op(random, aliases=aliases, check=check(random), differentiable=False)(draw)
+    common: dict[str, Any] = {"differentiable": False, "draws_apart": True}
+    op(random, aliases=aliases, check=check(random), **common)(draw)
     present(draw_like, like, f"{text[:-1]}, in the shape and dtype of ``data``.",
             [array("data"), *numbers, _KEY])  # fmt: skip
-    op(like, check=check(like), differentiable=False)(draw_like)
+    op(like, check=check(like), **common)(draw_like)
     arrays = [array(each) for each in distribution.arrays or names]
     present(draw_each, sample, f"{text[:-1]}: ``shape`` of them for each element of the parameters.",
             [*arrays, shape, dtype, _KEY])  # fmt: skip
-    op(sample, aliases=[f"sample_{name}"], differentiable=False)(draw_each)
+    op(sample, aliases=[f"sample_{name}"], **common)(draw_each)
 
 
 for _name, _distribution in DISTRIBUTIONS.items():

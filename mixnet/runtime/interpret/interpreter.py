@@ -245,7 +245,7 @@ def runner_of(
                 jaxpr = traced(op, statics, inputs, scalars)
                 names = {each.primitive.name for each in jaxpr.jaxpr.eqns}
                 # Numbers are thrown away and drawn again until they fit: the last bit of one decides on others.
-                rejects = op.takes_key and "while" in names
+                rejects = op.takes_key and "while" in names and not op.draws_apart
                 if rejects or not names.isdisjoint(_AMBIGUOUS):
                     raise on_numpy.NoRuleError("what must not depend on the last bit")
                 found = Runner(on_numpy.closed(jaxpr), on_numpy.work(jaxpr))
