@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import mixnet as mx
+from mixnet.ops.registry import OPERATORS
 from mixnet.runtime.interpret import on_numpy
 from mixnet.runtime.record.host import on_host
 from tests.parity.test_operators import CASES, CLOSE, _registered, _stored, _tuples
@@ -95,17 +96,29 @@ def test_functions_agree_with_jax(function) -> None:
     np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-6)
 
 
-def test_what_numpy_cannot_do_runs_on_the_device_unless_there_is_none() -> None:
+@pytest.fixture
+def gamma_of_jax():
+    """An operator with a primitive that has no rule for NumPy."""
+
+    @mx.ops.register("gamma_of_jax", differentiable=False)
+    def draw(data, *, key):
+        return jax.random.gamma(key, data)
+
+    yield draw
+    del OPERATORS["gamma_of_jax"]
+
+
+def test_what_numpy_cannot_do_runs_on_the_device_unless_there_is_none(gamma_of_jax) -> None:
     x = mx.nd.ones((2, 2))
     mx.random.seed(3)
-    there = mx.nd._sample_unique_zipfian(range_max=9, shape=(2, 2))[0].asnumpy()
+    there = mx.nd.gamma_of_jax(x).asnumpy()
     mx.random.seed(3)
     with on_host():
-        made = mx.nd._sample_unique_zipfian(range_max=9, shape=(2, 2))[0]
+        made = mx.nd.gamma_of_jax(x)
         np.testing.assert_array_equal((made + 1).asnumpy(), there + 1)
     np.testing.assert_array_equal((made * 2).asnumpy(), there * 2)
-    with on_host(alone=True), pytest.raises(mx.MXNetError, match="zipfian needs a device"):
-        mx.nd._sample_unique_zipfian(range_max=9, shape=(2, 2))[0]
+    with on_host(alone=True), pytest.raises(mx.MXNetError, match="gamma_of_jax needs a device"):
+        mx.nd.gamma_of_jax(x)
     with on_host(alone=True), pytest.raises(mx.MXNetError, match="cannot put an array on gpu"):
         x.as_in_context(mx.gpu(0))
 
