@@ -51,6 +51,7 @@ from mixnet.legacy import api as api
 from mixnet.legacy import error as error
 from mixnet.legacy import log as log
 from mixnet.legacy import paths as paths
+from mixnet.legacy.as_mxnet import as_mxnet as as_mxnet
 from mixnet.process import interpreter as _interpreter
 from mixnet.process import interrupt as _interrupt
 from mixnet.process.lazy import submodules as _submodules

@@ -23,7 +23,7 @@ LAYERS = [
     {"initializer", "lr_scheduler", "metric", "operator", "recordio", "io"}, {"optimizer", "image"}, {"kvstore"}, {"export"}, {"onnx"},
     {"gluon"}, {"horovod", "visualization", "profiler", "stages", "notebook"},
     {"legacy"}, {"checkpoint"}, {"callback", "monitor", "model", "module", "rnn"},
-    {"contrib"}, {"widgets"}, {"tools"}, {"test_utils"},
+    {"contrib"}, {"widgets"}, {"tools"}, {"test_utils"}, {"__main__"},
 ]  # fmt: skip
 # `mx.io.ImageRecordIter` is an image thing under an io name: found on first use.
 EXCEPTIONS = {"io/__init__.py": {"image"}}

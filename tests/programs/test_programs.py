@@ -38,13 +38,15 @@ def as_a_program(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[No
         logging.root.manager.disable,
         logging.root.handlers[:],
     )
-    monkeypatch.setitem(sys.modules, "mxnet", mx)
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    monkeypatch.setattr(sys, "meta_path", list(sys.meta_path))
+    mx.as_mxnet()
     monkeypatch.chdir(tmp_path)
     numbers = np.random.get_state()
     with mx.name.NameManager(), warnings.catch_warnings():
         yield
     np.random.set_state(numbers)
-    for name in [each for each in sys.modules if each.startswith("mxnet.")]:
+    for name in [each for each in sys.modules if each.partition(".")[0] == "mxnet"]:
         del sys.modules[name]
     logging.disable(disabled)
     logging.root.setLevel(level)

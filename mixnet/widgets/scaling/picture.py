@@ -23,6 +23,7 @@ ROW = 20  # pixels of a bar
 
 
 def digits_text(value: float) -> str:
+    """A number to three digits, thousands in full."""
     return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.3g}"
 
 
@@ -96,6 +97,7 @@ def _mark(svg: Svg, origin: str, x: float, y: float, colour: int, title: str | N
 
 
 def legend(svg: Svg, payload: dict[str, Any], x: float, y: float) -> None:
+    """A row for each run: its mark, batch and where its points come from."""
     for i, run in enumerate(payload["runs"]):
         _mark(svg, run["origin"], x + 5, y - 4, i)
         text = f"{run['label']}, batch {digits_text(run['batch'])}: {run['origin']}"

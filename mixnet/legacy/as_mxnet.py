@@ -1,0 +1,69 @@
+"""``mxnet`` as a name of mixnet: programs that say ``import mxnet`` run as they are."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from importlib.abc import Loader, MetaPathFinder
+from importlib.machinery import ModuleSpec
+from pathlib import Path
+from types import ModuleType
+
+NAME = "mxnet"
+STAND_IN = str(Path(__file__).with_name("stand_in"))
+"""A folder for the path of modules, where processes find mixnet under the name ``mxnet``."""
+
+
+class _Alias(MetaPathFinder, Loader):
+    """Imports ``mxnet.path`` as the module ``path`` of the package: the same object, never a second copy."""
+
+    def __init__(self, package: str):
+        self.package = package
+
+    def find_spec(self, fullname: str, path: object, target: object = None) -> ModuleSpec | None:
+        if not fullname.startswith(f"{NAME}."):
+            return None
+        own = f"{self.package}{fullname.removeprefix(NAME)}"
+        try:
+            module = importlib.import_module(own)
+        except ModuleNotFoundError as error:
+            if error.name != own:  # something else that the module needs is missing
+                raise
+            return None
+        return ModuleSpec(fullname, self, loader_state=(module, module.__spec__))
+
+    def create_module(self, spec: ModuleSpec) -> ModuleType:
+        return spec.loader_state[0]
+
+    def exec_module(self, module: ModuleType) -> None:
+        spec = module.__spec__  # the import has put that of the alias in place of the module's own
+        if spec is not None and spec.loader is self:
+            module.__spec__ = spec.loader_state[1]
+
+
+def as_mxnet() -> None:
+    """Make ``import mxnet``, and imports of all its modules, give mixnet: in this process and those it forks or spawns.
+
+    Programs, libraries and pickles written for MXNet then need no change. ``python -m mixnet program.py`` does this for
+    a program from outside.
+
+    Raises:
+        ImportError: the real MXNet has been imported already.
+    """
+    package = __name__.partition(".")[0]
+    present = sys.modules.get(NAME)
+    own = sys.modules[package]
+    if present is not None and present is not own:
+        file = getattr(present, "__file__", None)
+        if file is None or not file.startswith(STAND_IN):
+            raise ImportError(
+                f"as_mxnet: {NAME} is imported already, from {file}, and its arrays are not mixnet's. Call "
+                f"as_mxnet() before anything imports {NAME}, in a new process."
+            )
+    sys.modules[NAME] = own
+    if not any(isinstance(each, _Alias) for each in sys.meta_path):
+        sys.meta_path.insert(0, _Alias(package))
+    if STAND_IN not in sys.path:
+        sys.path.insert(
+            0, STAND_IN
+        )  # multiprocessing hands the path on to processes that it spawns

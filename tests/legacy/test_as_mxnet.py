@@ -1,0 +1,130 @@
+"""Programs written for MXNet run as they are, with one copy of every module."""
+
+from __future__ import annotations
+
+import os
+import pickle
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import mixnet
+from mixnet.legacy import as_mxnet as alias
+
+PROGRAM = """
+import sys
+import mxnet as mx
+import mxnet.executor_manager
+from mxnet.gluon.block import HybridBlock
+from mxnet.gluon.model_zoo import vision
+import mixnet
+
+
+def child(queue):
+    import mxnet
+    queue.put(mxnet.nd.ones(2).asnumpy().tolist())
+
+
+if __name__ == "__main__":
+    import multiprocessing
+    import subprocess
+
+    assert mx is mixnet and vision is mixnet.gluon.model_zoo.vision
+    assert HybridBlock is mixnet.gluon.HybridBlock
+    spawn = multiprocessing.get_context("spawn")
+    queue = spawn.Queue()
+    process = spawn.Process(target=child, args=(queue,))
+    process.start()
+    print(sys.argv[1:], __file__, queue.get())
+    process.join()
+    code = "import mxnet.gluon; print(mxnet.__name__)"
+    print(subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stdout.strip())
+"""
+ROOT = str(Path(mixnet.__file__).parents[1])
+
+
+def run(*arguments: str, **variables: str) -> subprocess.CompletedProcess[str]:
+    paths = [ROOT, variables.pop("PYTHONPATH", ""), os.environ.get("PYTHONPATH", "")]
+    environment = {**os.environ, **variables, "PYTHONPATH": os.pathsep.join(filter(None, paths))}
+    return subprocess.run(
+        [sys.executable, *arguments], capture_output=True, text=True, env=environment, timeout=120
+    )
+
+
+@pytest.fixture
+def named() -> Iterator[None]:
+    """The name in this process, and no trace of it afterwards."""
+    path, finders = list(sys.path), list(sys.meta_path)
+    alias.as_mxnet()
+    yield
+    sys.path[:], sys.meta_path[:] = path, finders
+    for name in [each for each in sys.modules if each.partition(".")[0] == "mxnet"]:
+        del sys.modules[name]
+
+
+def test_a_program_runs_as_it_is(tmp_path: Path) -> None:
+    program = tmp_path / "old.py"
+    program.write_text(PROGRAM)
+    ran = run("-m", "mixnet", str(program), "--epochs", "3")
+    assert ran.returncode == 0, ran.stderr
+    assert ran.stdout.splitlines() == [f"['--epochs', '3'] {program} [1.0, 1.0]", "mixnet"]
+
+
+def test_the_folder_does_the_same_from_the_outside() -> None:
+    ran = run("-c", "import mxnet.gluon.nn as nn; print(nn.__name__)", PYTHONPATH=alias.STAND_IN)
+    assert ran.stdout == "mixnet.gluon.nn\n", ran.stderr
+
+
+def test_modules_are_mixnets_own(named: None) -> None:
+    import mxnet
+    import mxnet.gluon.block
+    import mxnet.ndarray.gen_op
+    from mxnet.gluon.nn import Dense
+
+    assert mxnet is mixnet and mxnet.gluon.block is mixnet.gluon.block
+    assert Dense is mixnet.gluon.nn.Dense
+    assert mxnet.gluon.block.__spec__.name == "mixnet.gluon.block"
+    assert sys.modules["mxnet.ndarray.gen_op"] is mixnet.ndarray.op
+    alias.as_mxnet()  # once more changes nothing
+    assert sum(isinstance(each, alias._Alias) for each in sys.meta_path) == 1
+
+
+def test_pickles_of_mxnet_find_their_classes(named: None) -> None:
+    assert pickle.loads(b"cmxnet.gluon.loss\nL2Loss\n.") is mixnet.gluon.loss.L2Loss
+
+
+def test_what_mxnet_does_not_have_is_not_there(named: None) -> None:
+    with pytest.raises(ModuleNotFoundError, match=r"No module named 'mxnet\.nothing'"):
+        import mxnet.nothing  # noqa: F401
+
+
+def test_the_real_one_must_not_be_there(monkeypatch: pytest.MonkeyPatch) -> None:
+    real = type(sys)("mxnet")
+    real.__file__ = "/somewhere/mxnet/__init__.py"
+    monkeypatch.setitem(sys.modules, "mxnet", real)
+    with pytest.raises(ImportError, match="imported already, from /somewhere/mxnet"):
+        alias.as_mxnet()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "text"),
+    [(["nowhere.py"], 2, "there is no program 'nowhere.py'"), (["-c"], 2, "needs a module or code"),
+     ([], 2, "usage: python -m mixnet"), (["--help"], 0, "usage: python -m mixnet")],
+)  # fmt: skip
+def test_the_command_line(arguments, code, text, capsys) -> None:
+    from mixnet.__main__ import main
+
+    assert main(arguments) == code
+    printed = capsys.readouterr()
+    assert text in printed.out + printed.err
+
+
+def test_code_and_modules(tmp_path: Path) -> None:
+    (tmp_path / "package.py").write_text("import sys, mxnet; print(mxnet.__name__, sys.argv[1:])")
+    code = "import mxnet, sys; print(mxnet.__name__, sys.argv)"
+    assert run("-m", "mixnet", "-c", code, "x").stdout == "mixnet ['-c', 'x']\n"
+    ran = run("-m", "mixnet", "-m", "package", "y", PYTHONPATH=str(tmp_path))
+    assert ran.stdout == "mixnet ['y']\n", ran.stderr
