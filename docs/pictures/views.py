@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +24,6 @@ from mixnet.widgets import (
     ScalingView,
     TrainingBoard,
     View,
-    measure_scaling,
 )
 
 FOLDER = Path(__file__).parent / "views"
@@ -150,23 +148,13 @@ def array() -> View:
 
 
 def scaling() -> View:
-    def make_step(devices: list[mx.Context]) -> Callable[[], None]:
-        net = nn.Dense(10, in_units=64)
-        net.initialize(ctx=devices)
-        trainer = gluon.Trainer(net.collect_params(), "sgd", kvstore="device")
-        parts = [nd.ones((256, 64), ctx=device) for device in devices]
-
-        def step() -> None:
-            with autograd.record():
-                losses = [net(part) for part in parts]
-            autograd.backward(losses)
-            trainer.step(256 * len(devices))
-
-        return step
-
-    return ScalingView(
-        measure_scaling(make_step, devices=(1, 2, 4), batch=256, gradient_bytes=2600)
+    net = nn.HybridSequential()
+    net.add(nn.Dense(256, activation="relu", in_units=64), nn.Dense(10))
+    net.initialize()
+    measured = mx.distributed.measure(
+        net, nd.ones((32, 64)), (1, 2, 3, 4), device_seconds=0.02, label="perceptron"
     )
+    return ScalingView(measured)
 
 
 VIEWS = (look, graph, difference, stepper, memory, timeline, board, explorer, array, scaling)

@@ -12,12 +12,14 @@ import textwrap
 import time
 from pathlib import Path
 
+import jax
 import numpy as np
 import pytest
 
 import mixnet as mx
 from mixnet.gluon import data
 from mixnet.gluon.data.vision import transforms
+from mixnet.ops.registry import OPERATORS
 
 ROOT = Path(__file__).parents[3]
 WAYS = [{}, {"num_workers": 2, "thread_pool": True}, {"num_workers": 2}]
@@ -231,15 +233,22 @@ def test_a_worker_that_takes_too_long(way: dict, children) -> None:
 
 
 def test_what_needs_a_device_says_so_in_a_worker() -> None:
-    def draw(x: mx.nd.NDArray) -> mx.nd.NDArray:  # NumPy's gamma numbers would be others
-        return x.sum() + 0 * mx.nd.random.gamma(2, 1, shape=(1,))
+    @mx.ops.register("gamma_in_a_loader", differentiable=False)
+    def gamma(data, *, key):  # a primitive that has no rule for NumPy
+        return jax.random.gamma(key, data, dtype=data.dtype)
+
+    def draw(x: mx.nd.NDArray) -> mx.nd.NDArray:
+        return x.sum() + 0 * mx.nd.gamma_in_a_loader(mx.nd.ones((1,)))
 
     images = data.SimpleDataset([mx.nd.ones((1, 1, 2, 2))]).transform(draw)
-    with pytest.raises(mx.MXNetError, match="thread_pool=True"):
-        list(data.DataLoader(images, 1, num_workers=1))
-    for way in WAYS[:2]:
-        (batch,) = data.DataLoader(images, 1, **way)
-        assert batch.asnumpy().ravel() == [4]
+    try:
+        with pytest.raises(mx.MXNetError, match="thread_pool=True"):
+            list(data.DataLoader(images, 1, num_workers=1))
+        for way in WAYS[:2]:
+            (batch,) = data.DataLoader(images, 1, **way)
+            assert batch.asnumpy().ravel() == [4]
+    finally:
+        del OPERATORS["gamma_in_a_loader"]
 
 
 def test_workers_end_with_their_loader(children) -> None:

@@ -102,7 +102,7 @@ def gamma_of_jax():
 
     @mx.ops.register("gamma_of_jax", differentiable=False)
     def draw(data, *, key):
-        return jax.random.gamma(key, data)
+        return jax.random.gamma(key, data, dtype=data.dtype)
 
     yield draw
     del OPERATORS["gamma_of_jax"]
