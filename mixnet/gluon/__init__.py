@@ -1,10 +1,9 @@
 """``mx.gluon``: networks as Python classes, imperative or compiled."""
 
+from typing import TYPE_CHECKING
+
 from mixnet.gluon import block as block
-from mixnet.gluon import contrib as contrib
-from mixnet.gluon import data as data
 from mixnet.gluon import loss as loss
-from mixnet.gluon import model_zoo as model_zoo
 from mixnet.gluon import nn as nn
 from mixnet.gluon import parameter as parameter
 from mixnet.gluon import rnn as rnn
@@ -19,3 +18,14 @@ from mixnet.gluon.parameter import Parameter as Parameter
 from mixnet.gluon.parameter import ParameterDict as ParameterDict
 from mixnet.gluon.parameter import tensor_types as tensor_types
 from mixnet.gluon.trainer import Trainer as Trainer
+from mixnet.process.lazy import submodules as _submodules
+
+if TYPE_CHECKING:
+    from mixnet.gluon import contrib as contrib
+    from mixnet.gluon import data as data
+    from mixnet.gluon import model_zoo as model_zoo
+
+# Two thirds of the time that loading all of this takes.
+__getattr__, __dir__ = _submodules(
+    __name__, {each: f".{each}" for each in ("contrib", "data", "model_zoo")}, globals()
+)
