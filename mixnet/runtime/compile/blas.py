@@ -7,6 +7,7 @@ product waits for it: on two cores, beside a compiler, it takes five times as lo
 from __future__ import annotations
 
 import ctypes
+import os
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -46,8 +47,13 @@ class _OneThread:
             if self._scopes == 0:
                 functions[1](self._before)
 
+    def forget_others(self) -> None:
+        """In a forked process the threads whose scopes are open are not there, and none will end them."""
+        self._scopes = 0
+
 
 _one_thread = _OneThread()
+os.register_at_fork(after_in_child=_one_thread.forget_others)
 
 
 def on_one_thread() -> _OneThread:

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from mixnet.process.interrupt import Deferred
 from mixnet.runtime.compile.blas import on_one_thread
 from mixnet.runtime.interpret.on_numpy.table import Run, rule, wide
 
@@ -22,7 +23,7 @@ finished wait for the others at full speed, milliseconds where a core is busy, a
 def multiplied(x: Any, y: Any) -> Any:
     """``np.matmul``; small products on one thread."""
     if _ALONE < x.shape[-2] * x.shape[-1] * y.shape[-1] < _SHARED:
-        with on_one_thread():
+        with Deferred(), on_one_thread():  # an interrupt must not leave BLAS on one thread
             return np.matmul(x, y)
     return np.matmul(x, y)
 
