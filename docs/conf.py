@@ -18,7 +18,7 @@ project = "mixnet"
 copyright = "the mixnet contributors"
 version = release = mixnet.__version__.partition("mixnet.")[2]
 
-extensions = ["myst_nb", "mixnet.widgets.sphinx", "files_directive", "check_offline"]
+extensions = ["myst_nb", "mixnet.widgets.sphinx", "files_directive", "live_views", "check_offline"]
 source_suffix = {".md": "myst-nb", ".ipynb": "myst-nb"}
 exclude_patterns = ["**.ipynb_checkpoints"]
 nitpicky = False

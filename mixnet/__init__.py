@@ -116,6 +116,7 @@ if _typing.TYPE_CHECKING:  # the same for editors and type checkers
     from mixnet.legacy import torch as torch
     from mixnet.legacy import tvmop as tvmop
     from mixnet.widgets.look import Look as look
+    from mixnet.widgets.why.ask import why as why
 
 # What a program does not use is not loaded.
 _LATER = (
@@ -132,6 +133,7 @@ _SHORT = {
     "mon": "monitor",
     "th": "legacy.torch",
     "viz": "visualization",
+    "why": "widgets.why",
 }
 __getattr__, __dir__ = _submodules(
     __name__,

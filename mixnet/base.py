@@ -197,7 +197,7 @@ def checked_count(name: str, value: Any) -> int:
     if not isinstance(value, (int, np.integer)):
         raise AttributeTypeError(f"{name} is a whole number, not {value!r:.60}.")
     if value < 1:
-        raise AttributeValueError(f"{name} is {value}; it must be 1 at least.")
+        raise AttributeValueError(f"{name} is {value}; it must be at least 1.")
     return int(value)
 
 
@@ -232,7 +232,7 @@ def checked_shape(name: str, shape: Any) -> tuple[int, ...]:
         return tuple([int(extent) for extent in shape])
     except (TypeError, ValueError):
         raise AttributeTypeError(
-            f"{name}: a shape is a tuple of whole numbers, as (2, 3), not {shape!r:.80}."
+            f"{name}: a shape is a tuple of whole numbers, such as (2, 3), not {shape!r:.80}."
         ) from None
 
 
@@ -524,7 +524,9 @@ def check_call(ret: int) -> None:
 
 def get_last_ffi_error() -> MXNetError:
     """The error of the last C function that failed: there is no text of one below mixnet."""
-    return MXNetError("A C function returned an error. mixnet calls none: it is not mixnet's.")
+    return MXNetError(
+        "A C function returned an error. mixnet calls no C functions, so it comes from other code."
+    )
 
 
 def add_fileline_to_docstring(module: Any, incursive: bool = True) -> None:
@@ -536,7 +538,7 @@ class _NoLibrary:
 
     def __getattr__(self, name: str) -> Any:
         raise AttributeError(
-            f"mx.base._LIB.{name} is not part of mixnet: there is no C library below it, see "
+            f"mx.base._LIB.{name} is not part of mixnet: it has no C library, see "
             f"docs/from-mxnet.md."
         )
 

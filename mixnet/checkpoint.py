@@ -80,7 +80,7 @@ def split_parameters(found: Any, fname: str) -> tuple[Arrays, Arrays, list[str]]
         kind, colon, name = key.partition(":")
         if not colon:
             raise FileFormatError(
-                f"{fname} is no checkpoint: {key!r} does not begin with 'arg:' or 'aux:'. Files of "
+                f"{fname} is not a checkpoint: {key!r} does not begin with 'arg:' or 'aux:'. Files of "
                 f"save_parameters() are read with Block.load_parameters()."
             )
         if kind in kinds:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from contextlib import suppress
 from typing import Any
 
 import jax
@@ -42,14 +43,14 @@ class Context:
             key = (device_type, int(device_id))
         except (TypeError, ValueError):
             raise ContextError(
-                f"The number of a device is a whole number, not {device_id!r:.60}; take mx.cpu(0)."
+                f"The number of a device is a whole number, not {device_id!r:.60}; use mx.cpu(0)."
             ) from None
         # Contexts are interned: comparing devices on the hot path is comparing identities.
         if key in cls._made:
             return cls._made[key]
         if device_type not in cls.devstr2type:
             raise _UnknownDeviceError(
-                f"Unknown device type {device_type!r}; take one of {', '.join(cls.devstr2type)}."
+                f"Unknown device type {device_type!r}; use one of {', '.join(cls.devstr2type)}."
             )
         if device_id < 0:
             raise ContextError(f"Device number {device_id} is negative; devices count from 0.")
@@ -181,7 +182,7 @@ def as_context(given: Any) -> Context:
     if isinstance(given, str):
         name, _, number = given.rstrip(")").partition("(")
         return Context(name, int(number) if number.isdigit() else 0)
-    raise ContextError(f"ctx={given!r:.60} is not a context; take mx.cpu(), mx.gpu(0), ...")
+    raise ContextError(f"ctx={given!r:.60} is not a context; use mx.cpu(), mx.gpu(0), ...")
 
 
 def set_default(context: Context) -> None:
@@ -201,10 +202,21 @@ def set_cpu_devices(count: int) -> None:
         have = len(jax.local_devices(backend="cpu"))
         if have != count:
             raise ContextError(
-                f"{count} CPU devices were asked for, but JAX runs with {have} already. Set "
-                f"MIXNET_CPU_DEVICES={count} before the program starts."
+                f"{count} CPU devices were requested, but JAX already runs with {have}. "
+                f"Set MIXNET_CPU_DEVICES={count} before the program starts."
             ) from None
 
 
+def _run_in_calling_thread() -> None:
+    """Let a program on a CPU run in the thread that calls it.
+
+    XLA would hand it to a thread of its own. That sleeps by then, and waking it takes longer than a program of
+    small arrays runs; the engine has workers for what nobody waits for. It has no effect once JAX has started.
+    """
+    with suppress(AttributeError):  # a JAX without that switch
+        jax.config.update("jax_cpu_enable_async_dispatch", False)
+
+
+_run_in_calling_thread()
 if config.get("MIXNET_CPU_DEVICES"):
     set_cpu_devices(config.get("MIXNET_CPU_DEVICES"))

@@ -58,7 +58,7 @@ def as_dtype(dtype: Any) -> np.dtype:
         CODES[found]
     except (KeyError, TypeError, ValueError, SyntaxError):  # NumPy's texts of structures
         raise DTypeError(
-            f"{dtype!r} is not a data type of arrays; take one of {', '.join(BY_NAME)}."
+            f"{dtype!r} is not a data type of arrays; use one of {', '.join(BY_NAME)}."
         ) from None
     with contextlib.suppress(TypeError):
         _known[dtype] = found
@@ -75,7 +75,7 @@ def as_numbers(source: Any, dtype: np.dtype | None = None) -> np.ndarray:
         ValueError: a text is not a number, or the lists have different lengths.
     """
     if source is None:
-        raise TypeError("None is no array.")
+        raise TypeError("None is not an array.")
     data = np.asarray(source)
     if data.dtype.kind in "fiub" or data.dtype == bfloat16:
         return data if dtype is None else data.astype(dtype)

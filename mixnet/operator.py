@@ -33,7 +33,7 @@ class CustomOp:
 
     def forward(
         self,
-        is_train: bool,
+        is_train: int,
         req: Sequence[str],
         in_data: Sequence[NDArray],
         out_data: Sequence[NDArray],
@@ -86,7 +86,7 @@ class CustomOpProp:
 
     def infer_shape(self, in_shape: list[Any]) -> tuple[Any, ...]:
         """Shapes of inputs, outputs and states; by default outputs are as the first input."""
-        return in_shape, [in_shape[0]] * len(self.list_outputs()), []
+        return in_shape, (in_shape[0],) * len(self.list_outputs()), ()
 
     def infer_type(self, in_type: list[Any]) -> tuple[Any, ...]:
         """Dtypes of inputs, outputs and states; by default all are as the first input."""
@@ -179,6 +179,19 @@ class PropRunner:
         dtypes = self.prop.infer_type([np.dtype(each.dtype).type for each in inputs])[1]
         return [tuple(each) for each in shapes], [as_dtype(each) for each in dtypes]
 
+    def dtypes(self, known: Sequence[Any]) -> tuple[list[Any], list[Any]]:
+        """Dtypes of arguments and states, and of outputs, from those that are known; None for unknown ones."""
+        if type(self.prop).infer_type is CustomOpProp.infer_type:
+            return [], []  # all are alike, as of any operator
+        given = [None if each is None else each.type for each in known[: len(self.arguments)]]
+        inferred = self.prop.infer_type(given)
+        states = inferred[2] if len(inferred) > 2 else [None] * len(self.states)
+
+        def as_known(types: Sequence[Any]) -> list[Any]:
+            return [None if each is None else as_dtype(each) for each in types]
+
+        return as_known([*inferred[0], *states]), as_known(inferred[1])
+
     def _operator(self, instance: int, inputs: Sequence[np.ndarray]) -> CustomOp:
         shapes = [list(each.shape) for each in inputs]
         dtypes = [CODES[each.dtype] for each in inputs]
@@ -205,7 +218,10 @@ class PropRunner:
             outputs = [zeros(s, _HOST, d) for s, d in zip(shapes, dtypes, strict=True)]
             kept = _arrays(states)
             operator = self._operator(instance, inputs)
-            operator.forward(training, ["write"] * len(outputs), _arrays(inputs), outputs, kept)
+            # an int, as the C interface passes it
+            operator.forward(
+                int(training), ["write"] * len(outputs), _arrays(inputs), outputs, kept
+            )
             ticket = next(self._tickets) % _WRAP
             waiting = self._waiting[training]
             with self._lock:
@@ -286,7 +302,7 @@ class PythonOp:
 
     def get_symbol(self, *args: Any, **kwargs: Any) -> Any:
         """The operator applied to symbols."""
-        raise NotDefinedError(f"{type(self).__name__} defines no get_symbol.")
+        raise NotDefinedError(f"{type(self).__name__} does not define get_symbol.")
 
     def forward(self, in_data: Any, out_data: Any) -> None:
         """Write the outputs to ``out_data``; the first input by default."""

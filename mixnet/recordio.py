@@ -147,7 +147,7 @@ class MXRecordIO:
     def open(self) -> None:
         """Open the file, at its start."""
         if self.flag not in ("r", "w"):
-            raise AttributeValueError(f"Invalid flag {self.flag}; take 'r' or 'w'.")
+            raise AttributeValueError(f"Invalid flag {self.flag}; use 'r' or 'w'.")
         self.writable = self.flag == "w"
         try:
             # A writer has no buffer: a forked process would write its copy of it a second time.
@@ -427,7 +427,7 @@ def pack_img(header: Any, img: Any, quality: int = 95, img_fmt: str = ".jpg") ->
         done = False
     if not done:
         raise MXNetError(
-            f"pack_img: OpenCV could not encode an image of shape {np.shape(pixels)} as {img_fmt!r}; take '.jpg' or '.png'."
+            f"pack_img: OpenCV could not encode an image of shape {np.shape(pixels)} as {img_fmt!r}; use '.jpg' or '.png'."
         )
     return pack(header, encoded.tobytes())
 

@@ -80,7 +80,7 @@ def _parsed(text: str, nickname: str) -> tuple[str, dict[str, Any]]:
     except (LookupError, TypeError, ValueError, RecursionError):
         pass
     raise CheckError(
-        f"{nickname}: {text!r:.100} is no JSON of a name and a dict of arguments, such as "
+        f"{nickname}: {text!r:.100} is not JSON of a name and a dict of arguments, such as "
         f'["name", {{"argument": 1}}].'
     )
 

@@ -61,6 +61,7 @@ def _seeds():
     yield
     mx.nd.waitall()  # what a test leaves running, or failing, is its own
     assert not mx.autograd.is_recording(), "a test left a recording scope open"
+    mx.engine.set_bulk_size(0)
     _forget_programs()
 
 

@@ -42,8 +42,8 @@ def test_a_call_before_first_use_gives_several_cpu_devices() -> None:
     )
     assert run(code).splitlines() == [
         "[0, 1, 0, 1, 0]",
-        "3 CPU devices were asked for, but JAX runs with 2 already. Set MIXNET_CPU_DEVICES=3 before "
-        "the program starts.",
+        "3 CPU devices were requested, but JAX already runs with 2. "
+        "Set MIXNET_CPU_DEVICES=3 before the program starts.",
     ]
 
 
@@ -63,3 +63,14 @@ def test_without_a_gpu() -> None:
     ):
         with pytest.raises(mx.MXNetError, match=r"gpu\(0\) does not exist.*Use mx.cpu\(\)"):
             use()
+
+
+def test_a_program_on_a_cpu_has_run_when_its_call_returns() -> None:
+    code = """
+import jax, jax.numpy as jnp
+matrix = jnp.ones((1500, 1500))
+product = jax.jit(jnp.dot)
+product(matrix, matrix).block_until_ready()
+print(product(matrix, matrix).is_ready())
+"""
+    assert run(code) == "True"

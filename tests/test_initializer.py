@@ -191,3 +191,13 @@ def test_numpy_arrays_are_given_to_users_code() -> None:
         found = abs(layer.weight.data().asnumpy())
     assert ((found >= 5) | (found == 0)).all() and found.any()
     assert math.isfinite(found.max())
+
+
+@pytest.mark.parametrize("name", ["a_running_var", "a_running_mean", "a_weight_quantize"])
+def test_plain_strings_say_less_than_descriptions(name: str) -> None:
+    """Which names say something: MXNet 1.9.1."""
+    array = mx.nd.zeros((2, 2))
+    with pytest.warns(DeprecationWarning), pytest.raises(ValueError, match="Nothing says how"):
+        mx.init.One()(name, array)
+    mx.init.One()(mx.init.InitDesc(name), array)
+    assert (array.asnumpy() != 0).any() == (not name.endswith("mean"))

@@ -101,7 +101,7 @@ def test_statistics_of_ones_own() -> None:
     module.install_monitor(bad)
     bad.tic()
     module.forward(next(train))
-    with pytest.raises(AssertionError, match=r"stat_func gave 3\.0 for fc2_weight"):
+    with pytest.raises(AssertionError, match=r"stat_func returned 3\.0 for fc2_weight"):
         bad.toc()
 
 

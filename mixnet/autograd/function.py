@@ -8,7 +8,7 @@ from typing import Any
 from mixnet.autograd.scope import RecordingScope
 from mixnet.base import AttributeTypeError, CheckError, GradientError
 from mixnet.graph.node import Entry, Node
-from mixnet.ops.operator import Operator
+from mixnet.ops.operator import Operator, Statics
 from mixnet.runtime.value.state import state
 from mixnet.runtime.value.value import Value
 
@@ -25,7 +25,7 @@ class _FunctionOp(Operator):
         self.name = type(function).__name__
         self.outputs = [(each._wrap, each.shape, each._zeros_like) for each in outputs]
 
-    def num_outputs(self, statics: Any = (), num_inputs: int = 0) -> int:
+    def num_outputs(self, statics: Statics = (), num_inputs: int = 0) -> int:
         return len(self.outputs)
 
     def backward_node(self, node: Node, heads: Sequence[Any], wanted: Sequence[int]) -> Node:
@@ -42,7 +42,7 @@ class _FunctionBackward(Operator):
         self.forward = forward
         self.name = f"_backward_{forward.name}"
 
-    def run_values(self, statics: Any, values: Sequence[Value]) -> list[Value]:
+    def run_values(self, statics: Statics, values: Sequence[Value]) -> list[Value]:
         headed, wanted = statics
         given = dict(zip(headed, values, strict=True))
         heads = [
@@ -88,7 +88,7 @@ class Function:
         for each in outputs:
             if not hasattr(each, "_read"):
                 raise AttributeTypeError(
-                    f"{type(self).__name__}.forward returned {each!r:.60}, which is no array; return "
+                    f"{type(self).__name__}.forward returned {each!r:.60}, which is not an array; return "
                     f"one array or several."
                 )
         values = tuple(each._read() for each in inputs)

@@ -31,8 +31,12 @@ class _Exit:
 class _Left:
     """Restores, when it is forgotten, what has not been restored."""
 
+    # Of one that an interrupt left half made: there is nothing to restore.
+    _before: Before = []
+    _depth = 0
+
     def __init__(self, before: Before):
-        self._before, self._depth = before, len(before)
+        self._depth, self._before = len(before), before
 
     def __del__(self) -> None:
         while len(self._before) > self._depth:
@@ -54,7 +58,7 @@ def _restore(
 
 
 class RecordingScope:
-    """Sets recording and training for a ``with`` block or a decorated function; None leaves it.
+    """Sets recording and training for a ``with`` block or a decorated function; None leaves it unchanged.
 
     In a task of asyncio it is for that task alone, also where the block awaits and others run.
     """
@@ -89,12 +93,12 @@ class RecordingScope:
 
 
 def record(train_mode: bool = True) -> RecordingScope:
-    """Scope in which operations are kept, so that ``backward`` can follow."""
+    """Scope in which operations are recorded, so that ``backward`` can differentiate them."""
     return RecordingScope(True, train_mode)
 
 
 def pause(train_mode: bool = False) -> RecordingScope:
-    """Scope in which operations are not kept."""
+    """Scope in which operations are not recorded."""
     return RecordingScope(False, train_mode)
 
 
@@ -109,7 +113,7 @@ def predict_mode() -> RecordingScope:
 
 
 def is_recording() -> bool:
-    """Whether operations are being kept."""
+    """Whether operations are being recorded."""
     return bool(state.recording)
 
 
@@ -119,10 +123,10 @@ def is_training() -> bool:
 
 
 def set_recording(is_recording: bool) -> bool:
-    """Turn recording on or off; returns what it was."""
+    """Turn recording on or off; returns the previous setting."""
     return bool(write(state, "recording", bool(is_recording)))
 
 
 def set_training(train_mode: bool) -> bool:
-    """Turn training behaviour on or off; returns what it was."""
+    """Turn training behaviour on or off; returns the previous setting."""
     return bool(write(state, "training", bool(train_mode)))

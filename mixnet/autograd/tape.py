@@ -7,10 +7,11 @@ Handles are arrays of any face: what is used of one is ``_read()``, its value, `
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
+from mixnet.autograd import plan as plans
 from mixnet.autograd.scope import RecordingScope
 from mixnet.base import CheckError, GradientError, NotAnArrayError
 from mixnet.graph.node import Entry, Node, topological
@@ -34,7 +35,7 @@ class _RequestError(GradientError, KeyError):
 
 
 class Mark:
-    """A variable: where its gradient goes (``gradient``, a handle) and how (``request``).
+    """A variable: where its gradient is written (``gradient``, a handle) and how (``request``).
 
     ``fresh`` says that backward has written the gradient since somebody last used it up.
     """
@@ -49,7 +50,7 @@ class Mark:
         self.fresh = False
 
     def on(self, value: Value) -> None:
-        """Make ``value`` a variable of the tape. Each version of the array is one of its own.
+        """Make ``value`` a variable of the tape. Each version of the array is a separate variable.
 
         Where no gradient is asked for it stays a constant.
         """
@@ -62,9 +63,15 @@ class Mark:
                 None, self, name="variable"
             )  # last: whoever finds a node finds its index
 
+    def owns(self, value: Value) -> bool:
+        """Whether ``value`` is a version of this variable only; a value on no tape becomes one."""
+        if value.node is None:
+            self.on(value)
+        return value.node is not None and value.node.statics is self
+
 
 def mark_variables(variables: Any, gradients: Any, grad_reqs: Any = "write") -> None:
-    """Give arrays the arrays that backward writes their gradients to.
+    """Set the arrays to which backward writes the gradients of ``variables``.
 
     Args:
         variables: an array or a list.
@@ -97,9 +104,11 @@ def backward(
     wanted = [node for node in marked if node.statics.request != "null"]
     by_rows = [Entry(n) for n in wanted if n.statics.gradient.stype == "row_sparse"]
     with RecordingScope(False, None):
-        gradients = tape.gradients(
-            _head_values(heads, head_grads), [Entry(node) for node in wanted], row_sparse=by_rows
-        )
+        starts = _head_values(heads, head_grads)
+        gradients: list[Any] | None = tape.planned(starts, wanted)
+        if gradients is None:
+            entries = [Entry(node) for node in wanted]
+            gradients = tape.gradients(starts, entries, row_sparse=by_rows)
         totals: dict[Mark, Value] = {}
         reached: set[Mark] = set()
         unreached: list[Mark] = []  # on the tape, but behind operators that pass no gradient on
@@ -167,7 +176,7 @@ def grad(
         value = variable._read()
         if value.node is None or value.node not in tape.positions:
             raise GradientError(
-                f"Variable {i} of grad() took no part in computing the heads while recording. "
+                f"Variable {i} of grad() was not used to compute the heads while recording. "
                 f"Call attach_grad() on it before autograd.record(), and use it inside."
             )
         entries.append(Entry(value.node, value.index))
@@ -211,6 +220,40 @@ class Tape:
                 f"retain_graph=True to the earlier one to differentiate the graph again."
             )
 
+    def planned(
+        self, head_gradients: Sequence[Value], wanted: Sequence[Node]
+    ) -> list[Value | None] | None:
+        """``gradients`` of variables, recorded like those of an earlier tape of the same structure.
+
+        What has to be derived for every call anew, as gradients by rows and those written in Python, is left to
+        ``gradients``: then this is None, and nothing was recorded.
+        """
+        if state.trace is not None or any(node.statics.gradient._is_sparse for node in wanted):
+            return None
+        nodes = self.nodes
+        key = plans.structure(nodes, self.positions, self.heads, head_gradients, wanted)
+        if key is None:
+            return None
+        plan = plans.known(key)
+        if plan is None:
+            starts = [Node(None, name="head gradient") for _ in head_gradients]
+            entries = [Entry(node) for node in wanted]
+            passed: list[Node] = []
+            found = differentiate(
+                self.heads, [Entry(node) for node in starts], entries, passed=passed
+            )
+            have = {entry for node in nodes if node.op is not None for entry in _kept_by(node)}
+            order = _order(found, {*have, *[Entry(node) for node in starts]})
+            made = plans.make(nodes, starts, head_gradients, found, passed, order, _kept_by)
+            if made is None:
+                return None
+            plan, values = made
+            plans.keep(key, plan, len(nodes))
+        else:
+            values = plan.run(nodes, head_gradients)
+        move_all([nodes[number] for number in plan.passed])
+        return values
+
     def gradients(
         self,
         head_gradients: Sequence[Value],
@@ -231,18 +274,7 @@ class Tape:
         for node in self.nodes:
             if node.op is None:
                 continue
-            known.update(zip(node.inputs, node.values, strict=False))
-            first_residual = len(node.values) - len(node.inputs)
-            if first_residual:
-                keeps = node.op.keeps_outputs
-                states = (
-                    first_residual - node.op.num_outputs(node.statics)
-                    if keeps
-                    else (len(node.op.states))
-                )
-                count = node.op.num_outputs(node.statics) + states
-                for i, value in enumerate(node.values[len(node.inputs) :]):
-                    known[Entry(node, count + i)] = value
+            known.update(zip(_kept_by(node), node.values, strict=True))
         for node, value in zip(starts, head_gradients, strict=True):
             known[Entry(node)] = value
         rows = {i: each for i, each in enumerate(entries) if isinstance(each, Rows)}
@@ -265,8 +297,19 @@ class Tape:
         """
         for node in self.nodes:
             if node.op is not None:
-                node.op, node.statics, node.values, node.inputs = None, _FREED, None, ()
+                node.op, node.statics, node.values, node.inputs = None, _FREED, None, ()  # type: ignore[assignment]
                 node.moves = ()
+
+
+def _kept_by(node: Node) -> list[Entry]:
+    """The entries whose values a node of a tape keeps: its inputs, and the residuals among its outputs."""
+    entries = list(node.inputs)
+    residuals = len(node.values) - len(entries)
+    if residuals:
+        outputs = node.op.num_outputs(node.statics)
+        first = residuals if node.op.keeps_outputs else outputs + len(node.op.states)
+        entries += [Entry(node, first + i) for i in range(residuals)]
+    return entries
 
 
 def _evaluate(
@@ -274,6 +317,14 @@ def _evaluate(
 ) -> list[Value | None]:
     """Record the operations that ``entries`` need beyond what is known."""
     entries = list(entries)
+    for node in _order(entries, known):
+        _run_node(node, known, keep)
+    return [None if entry is None else known[entry] for entry in entries]
+
+
+def _order(entries: Sequence[Entry | None], known: Collection[Entry]) -> list[Node]:
+    """The nodes that ``entries`` need in addition to the known ones, inputs before their users."""
+    order: list[Node] = []
     done = {entry.node for entry in known}
     stack = [entry.node for entry in reversed(entries) if entry is not None]
     while stack:
@@ -283,10 +334,10 @@ def _evaluate(
             stack.pop()
             if node not in done:
                 done.add(node)
-                _run_node(node, known, keep)
+                order.append(node)
         else:
             stack.extend(missing)
-    return [None if entry is None else known[entry] for entry in entries]
+    return order
 
 
 def _run_node(node: Node, known: dict[Entry, Value], keep: bool) -> None:
@@ -314,7 +365,7 @@ def _head_values(heads: Sequence[Any], head_grads: Any) -> list[Value]:
         spec = head._read().spec
         if gradient is None:
             ones = find("_ones")
-            statics, _ = ones.bind({"shape": spec.shape, "dtype": spec.dtype.name})
+            statics, _ = ones.bind({"shape": spec.shape, "dtype": spec.dtype})
             values += record_operation(ones, statics, (), (), spec.context)
             continue
         values.append(_in_shape(gradient._read(), spec.shape))
@@ -333,7 +384,7 @@ def _in_shape(gradient: Value, shape: tuple[int, ...]) -> Value:
     if math.prod(given) != math.prod(shape):
         raise GradientError(
             f"A head gradient has shape {given}, its head {shape}; give it the head's shape, or "
-            f"one with as many elements."
+            f"one with the same number of elements."
         )
     reshape = find("_np_reshape")
     statics, _ = reshape.bind({"newshape": shape})

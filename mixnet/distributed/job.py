@@ -88,7 +88,7 @@ def _number(env: Mapping[str, str], name: str, least: int = 0) -> int:
     text = env.get(name)
     if text is None:
         raise JobError(
-            f"The environment speaks of a job, but {name} is missing. Start the processes with "
+            f"The environment describes a job, but {name} is missing. Start the processes with "
             f"mixnet-launch, or set DMLC_ROLE, DMLC_PS_ROOT_URI, DMLC_PS_ROOT_PORT, DMLC_NUM_WORKER, "
             f"DMLC_NUM_SERVER and DMLC_WORKER_ID."
         )
@@ -102,7 +102,7 @@ def _of_dmlc(env: Mapping[str, str]) -> Job | None:
         return None
     role = env.get("DMLC_ROLE", "worker")
     if role not in ("worker", "server", "scheduler"):
-        raise JobError(f"DMLC_ROLE={role!r}: take worker, server or scheduler.")
+        raise JobError(f"DMLC_ROLE={role!r}: use worker, server or scheduler.")
     root = env.get("DMLC_PS_ROOT_URI")
     if not root:
         raise JobError(

@@ -239,7 +239,7 @@ def _run(count: int, folder: str, timeout: float) -> dict[str, Any]:
         job.terminate()  # the launcher ends what it started
         out, _ = job.communicate()
         raise MeasureError(
-            f"measure: {count} workers had not ended after {timeout:g} s. Take fewer steps, or a larger "
+            f"measure: {count} workers had not ended after {timeout:g} s. Use fewer steps, or a larger "
             f"timeout. They printed:\n{_end_of(out)}"
         ) from None
     except BaseException:

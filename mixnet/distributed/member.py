@@ -89,7 +89,7 @@ class Member:
             raise JobError(message["refused"])
         if "begin" not in message:
             raise JobError(
-                f"The scheduler at {self.job.root}:{self.job.port} has ended, or is none of mixnet's, before "
+                f"The scheduler at {self.job.root}:{self.job.port} has ended, or is not a mixnet scheduler, before "
                 f"the job began. Look at what it printed."
             )
         return message["begin"]  # type: ignore[no-any-return]
@@ -183,7 +183,8 @@ def _connected(job: Job, seconds: float) -> socket.socket:
             return socket.create_connection((job.root, job.port), 5)
         except socket.gaierror as error:
             raise JobError(
-                f"DMLC_PS_ROOT_URI={job.root}: this machine, {platform.node()}, knows no address of that name "
+                f"DMLC_PS_ROOT_URI={job.root}: this machine, {platform.node()}, cannot resolve "
+                f"that name "
                 f"({error.strerror}). Give an IP address, or enter the name in /etc/hosts or the DNS."
             ) from None
         except OSError as error:
@@ -191,8 +192,8 @@ def _connected(job: Job, seconds: float) -> socket.socket:
                 who = f"rank {job.rank}" if job.rank is not None else f"this {job.role}"
                 raise JobError(
                     f"{who} on {platform.node()} cannot reach the scheduler at {job.root}:{job.port} for "
-                    f"{seconds:g} s: {error.strerror or error}. Does it run, and does a firewall let the port "
-                    f"through? MIXNET_JOIN_SECONDS says how long to try."
+                    f"{seconds:g} s: {error.strerror or error}. Is it running, and does the "
+                    f"firewall allow the port? MIXNET_JOIN_SECONDS says how long to try."
                 ) from None
             time.sleep(0.1)
 

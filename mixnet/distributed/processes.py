@@ -510,9 +510,9 @@ def world() -> World:
         job = find_job()
         if job is None:
             raise JobError(
-                "This process belongs to no job of several. Start it with mixnet-launch -n 2 python "
+                "This process is not part of a job. Start it with mixnet-launch -n 2 python "
                 "train.py, with mpirun or srun, or set DMLC_ROLE, DMLC_PS_ROOT_URI, DMLC_PS_ROOT_PORT, "
-                "DMLC_NUM_WORKER and DMLC_WORKER_ID; or take 'device', for the devices of one process."
+                "DMLC_NUM_WORKER and DMLC_WORKER_ID; or use 'device', for the devices of one process."
             )
         hook = sys.excepthook = _Hook()
         atexit.register(_end, hook, os.getpid())
@@ -561,7 +561,8 @@ def _after_fork() -> None:
     for made in _worlds:
         made.member.forget()
         made.broken = MXNetError(
-            "Stores of a job belong to the process that made them, not to one that it forked."
+            "Stores of a job belong to the process that created them and cannot be used in a "
+            "forked one."
         )
 
 

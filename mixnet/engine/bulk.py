@@ -44,7 +44,7 @@ def _tell() -> None:
 
 
 def set_bulk_size(size: int) -> int:
-    """Set the bulk size of this thread; what was recorded before runs.
+    """Set the bulk size of this thread; operations recorded before run first.
 
     Args:
         size: operations; 0 for the default (``MXNET_EXEC_BULK_EXEC_MAX_NODE_TRAIN``), 1 runs each
@@ -65,12 +65,12 @@ def set_bulk_size(size: int) -> int:
 def _check(size: Any) -> None:
     if not isinstance(size, int) or isinstance(size, bool) or size < 0:
         raise AttributeValueError(
-            f"set_bulk_size({size!r}): a size is an integer from 0 up; 0 means the default."
+            f"set_bulk_size({size!r}): the size is an integer of 0 or more; 0 means the default."
         )
 
 
 class bulk:
-    """``with mx.engine.bulk(size):`` operations run in groups of ``size``; the rest at the end.
+    """``with mx.engine.bulk(size):`` operations run in groups of ``size``, and the remaining ones at the end.
 
     A task of asyncio that enters it sets the size for itself.
 

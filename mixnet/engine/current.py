@@ -32,7 +32,7 @@ def make(kind: str) -> Engine:
     if kind == "ThreadedEnginePerDevice":
         return ThreadedEngine(workers)
     raise AttributeValueError(
-        f"MXNET_ENGINE_TYPE={kind!r} is no engine; take NaiveEngine, ThreadedEngine or "
+        f"MXNET_ENGINE_TYPE={kind!r} is not an engine; use NaiveEngine, ThreadedEngine or "
         f"ThreadedEnginePerDevice."
     )
 
@@ -64,7 +64,7 @@ def on_switch(listener: Callable[[bool], None]) -> Callable[[bool], None]:
 
 @contextmanager
 def using(kind: str) -> Iterator[Engine]:
-    """``with mx.engine.using("NaiveEngine"):`` another engine for a while, in all threads.
+    """``with mx.engine.using("NaiveEngine"):`` use another engine inside the scope, in all threads.
 
     What the engine before had to do is done first.
     """

@@ -55,7 +55,7 @@ class Engine(ABC):
         source: str | None = None,
         resumable: bool = False,
     ) -> None:
-        """Hand over ``work``; returns at once or after it has run, as the engine does.
+        """Schedule ``work``; returns at once or after it has run, depending on the engine.
 
         An exception of ``work`` is kept by the variables it writes and raised at their waiters.
 
@@ -89,7 +89,7 @@ class Engine(ABC):
         name: str = "",
         asked: Callable[[float], object] = lambda seconds: None,
     ) -> None:
-        """Hand over work that ends later than its function: when it calls ``done``, on any thread.
+        """Schedule work that ends after its function has returned: when it calls ``done``, on any thread.
 
         Until then it holds its variables, and no worker.
 
@@ -203,7 +203,7 @@ class Engine(ABC):
 
     @abstractmethod
     def wait_for_all(self) -> None:
-        """Return when everything pushed so far has finished.
+        """Return when everything pushed so far has finished, and what that has pushed.
 
         Raises:
             BaseException: the first error that no waiter has seen yet.
@@ -211,10 +211,10 @@ class Engine(ABC):
 
     @abstractmethod
     def stop(self) -> None:
-        """Finish what was pushed and end the workers; they start again with the next push."""
+        """Finish pushed work and end the workers; they start again with the next push."""
 
     def delete_variable(self, var: Var) -> None:
-        """Forget a variable once all that was pushed on it has finished.
+        """Forget a variable once all work pushed on it has finished.
 
         Using it afterwards is an error.
         """
@@ -253,7 +253,7 @@ class Engine(ABC):
     def _check_resource(self, resource: str, name: str) -> None:
         if resource.partition(":")[0] not in RESOURCES:
             raise MXNetError(
-                f"{name or 'push'}: there is no resource {resource!r}; take one of "
+                f"{name or 'push'}: there is no resource {resource!r}; use one of "
                 f"{', '.join(RESOURCES)}."
             )
         self._known.add(resource)

@@ -36,8 +36,8 @@ class NaiveEngine(Engine):
                 self._complete(
                     task,
                     MXNetError(
-                        f"{task.name or 'work'} has not ended when its function returned, and the naive "
-                        f"engine waits for nothing. Take the ThreadedEngine."
+                        f"{task.name or 'work'} had not ended when its function returned, and "
+                        f"the naive engine does not wait. Use the ThreadedEngine."
                     ),
                 )
         finally:

@@ -33,7 +33,7 @@ class Pool:
 
 
 class ThreadedEngine(Engine):
-    """Runs work on threads as soon as the variables allow; readers side by side, writers alone.
+    """Runs work on threads as soon as the variables allow: readers in parallel, writers alone.
 
     Somebody who waits does not sleep while there is something to run on the way to what it waits
     for: the waiting thread takes such tasks itself. So nothing switches threads on the path of a
@@ -342,14 +342,18 @@ class ThreadedEngine(Engine):
 
     def _wait_quietly(self) -> None:
         mine = self._running()
-        with self._lock:
-            rest = {task for task in self._pending if task not in mine}
+        rest: set[Task] = set()
 
         def left() -> set[Task]:
             rest.difference_update([task for task in rest if task.state is State.DONE])
             return rest
 
-        self._wait(lambda: not left(), left)
+        # Twice, since what runs may push more, as operators in Python do. Not until nothing is left: another
+        # thread may push for ever.
+        for _ in range(2):
+            with self._lock:
+                rest.update(task for task in self._pending if task not in mine)
+            self._wait(lambda: not left(), left)
 
     def _wait(self, until: Callable[[], bool], blockers: Callable[[], Iterable[Task]]) -> None:
         """Return when ``until()``; run what is ready on the way there. Without the lock; both are asked with it."""
@@ -420,8 +424,8 @@ class ThreadedEngine(Engine):
                 return task
             if task in mine:
                 raise MXNetError(
-                    f"{task.name or 'work'} waits for what can only run after itself. Read the "
-                    f"variable's content before pushing, or wait outside of the work."
+                    f"{task.name or 'work'} waits for work that can only run after it. Read the "
+                    f"variable's content before pushing, or wait outside the work."
                 )
             if task.missing:
                 stack += self._before(task)
@@ -443,7 +447,7 @@ class ThreadedEngine(Engine):
     # ---- the end --------------------------------------------------------------------------------
 
     def stop(self) -> None:
-        """Finish what was pushed and end the workers; they start again with the next push."""
+        """Finish pushed work and end the workers; they start again with the next push."""
         self._wait_quietly()
         with self._lock:
             self._stopping = True
@@ -522,8 +526,8 @@ def _give_up(tasks: Iterable[Task]) -> None:
             var.writing = False
             var.version += 1
             var.error = MXNetError(
-                f"{task.name or 'work'} was under way when process {os.getpid()} was forked: its result is "
-                f"in the parent only. Wait for it there before the fork."
+                f"{task.name or 'work'} was in progress when process {os.getpid()} was forked: "
+                f"its result exists only in the parent. Wait for it there before the fork."
             )
 
 

@@ -15,7 +15,7 @@ now = time.perf_counter_ns
 
 
 class Timeline:
-    """Rows of what ran while ``on``; plain data.
+    """Rows of the work that ran while ``on``; plain data.
 
     A row has ``name``, ``resource``, ``priority``, ``thread``, the times ``pushed``, ``ready``,
     ``started`` and ``ended`` (nanoseconds of one clock), ``reads`` and ``writes`` (pairs of a
@@ -38,11 +38,11 @@ class Timeline:
         self._here = threading.local()
 
     def start(self) -> None:
-        """Keep a row for everything that is pushed from now on."""
+        """Record a row for everything pushed from now on."""
         self.on = True
 
     def stop(self) -> None:
-        """Keep no more rows; those there are stay."""
+        """Stop recording rows; existing rows are kept."""
         self.on = False
 
     def clear(self) -> None:

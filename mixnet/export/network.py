@@ -153,7 +153,8 @@ def refusal(node: Node, format_name: str, why: str) -> MXNetError:
     source = getattr(node, "source", None)
     line = f" It was made in {source}." if source is not None else ""
     return MXNetError(
-        f"Operator {node.op.name} of node {node.name!r} has no form in {format_name}: {why}{line}"
+        f"Operator {node.op.name} of node {node.name!r} cannot be expressed in {format_name}: "
+        f"{why}{line}"
     )
 
 
@@ -161,7 +162,8 @@ def _path(caller: str, name: str, value: Any) -> str:
     if isinstance(value, (str, os.PathLike)):
         return os.fspath(value)
     raise AttributeTypeError(
-        f"{caller}: {name}={value!r:.60} is neither a symbol and its arrays nor paths of their files."
+        f"{caller}: {name}={value!r:.60} is neither a symbol with its arrays nor the paths of "
+        f"their files."
     )
 
 
@@ -172,7 +174,7 @@ def _arrays(caller: str, params: Any) -> dict[str, np.ndarray]:
     if not isinstance(params, Mapping):
         params = load_arrays(_path(caller, "params", params))
         if not isinstance(params, Mapping):
-            raise AttributeValueError(f"{caller}: the file of params has arrays without names.")
+            raise AttributeValueError(f"{caller}: the params file has arrays without names.")
     arrays = {}
     for name, array in params.items():
         array = array.data() if hasattr(array, "list_ctx") else array  # a parameter of Gluon
@@ -226,9 +228,9 @@ def _opened(caller: str, inputs: Sequence[Input], shapes: Any) -> list[Input]:
         len(s) != len(i.shape) for s, i in zip(shapes, inputs, strict=False)
     ):
         raise ShapeError(
-            f"{caller}: dynamic_input_shapes={shapes} does not go with the inputs "
+            f"{caller}: dynamic_input_shapes={shapes} does not match the inputs "
             f"{', '.join(f'{each.name}{each.shape}' for each in inputs)}. Give each of their shapes, with None "
-            f"or a name for an extent that stays open."
+            f"or a name for a dynamic dimension."
         )
     return [Input(i.name, tuple(s), i.dtype) for i, s in zip(inputs, shapes, strict=True)]
 

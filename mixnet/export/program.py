@@ -120,7 +120,8 @@ def _without_gradient(function: Callable[..., Any], path: str) -> Callable[..., 
 
     def backward(_: None, heads: Any) -> Any:
         raise GradientError(
-            f"{path} was written without its gradient, so there is none through it. Export it again, with "
+            f"{path} was exported without its gradient, so it cannot be differentiated. Export "
+            f"it again, with "
             f"gradients=True."
         )
 

@@ -142,7 +142,8 @@ def _results(node: Node, values: dict[Entry, Any]) -> Sequence[Any]:
         raise refusal(
             node,
             "StableHLO",
-            f"{line.rstrip('.')}. If a shape is open that it must know, export with that extent fixed.",
+            f"{line.rstrip('.')}. If it needs a dimension that is dynamic, export with that "
+            f"dimension fixed.",
         ) from None
 
 
@@ -194,7 +195,7 @@ def _exported(
         line = next(iter(str(error).splitlines()), type(error).__name__)
         raise MXNetError(
             f"This network cannot be exported as StableHLO for {', '.join(platforms)}: {line} Name fewer "
-            f"platforms, or fix the extents that are open."
+            f"platforms, or fix the dynamic dimensions."
         ) from None
 
 

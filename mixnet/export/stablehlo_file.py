@@ -52,7 +52,7 @@ def read_program(path: str | os.PathLike[str]) -> tuple[Any, str]:
         head, content = content[:_MOVED], content[_MOVED:]
         if head != _head(content):
             raise FileFormatError(
-                f"{name} is truncated or damaged: its content does not have the checksum that stands at its "
+                f"{name} is truncated or damaged: its content does not match the checksum at its "
                 f"beginning. Copy or export it again."
             )
         program = _deserialized(content, name)
@@ -101,12 +101,12 @@ def _check_in_another_process(content: bytes, name: str) -> None:
     if run.stdout.strip() != b"good":
         lines = run.stderr.decode(errors="replace").strip().splitlines()
         raise _not_readable(
-            name, lines[-1][:200] if lines else f"reading it ends with {run.returncode}"
+            name, lines[-1][:200] if lines else f"reading it exits with {run.returncode}"
         )
 
 
 def _not_readable(name: str, why: str) -> FileFormatError:
     return FileFormatError(
-        f"{name} is no StableHLO program that JAX's export wrote, is damaged, or of a version that this JAX "
-        f"does not read: {why}."
+        f"{name} is not a StableHLO program written by JAX's export, is damaged, or has a "
+        f"version that this JAX does not read: {why}."
     )

@@ -48,8 +48,8 @@ def decode(content: Any, mode: int, what: str = "Decoding failed", needed: bool 
         width, height, most = named
         if width * height > max(SMALL, most * data.size):
             raise FileFormatError(
-                f"{what}: the image names a size of {width} x {height} pixels, which {data.size} "
-                f"bytes cannot hold; it is damaged or made up."
+                f"{what}: the image claims a size of {width} x {height} pixels, which {data.size} "
+                f"bytes cannot hold; it is damaged or forged."
             )
         allowed = config.get("MIXNET_IMAGE_MEGAPIXELS")
         if width * height > max(allowed * 1e6, PHOTOGRAPH * data.size):
@@ -64,7 +64,7 @@ def decode(content: Any, mode: int, what: str = "Decoding failed", needed: bool 
         reason = " ".join(str(error).split())
         raise FileFormatError(f"{what}: OpenCV does not decode the image: {reason}") from None
     if pixels is None and needed:
-        raise FileFormatError(f"{what}: {data.size} bytes are no image that OpenCV reads.")
+        raise FileFormatError(f"{what}: {data.size} bytes are not an image that OpenCV can read.")
     return pixels
 
 

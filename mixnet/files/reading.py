@@ -54,8 +54,8 @@ def text_of(path: str | os.PathLike[str]) -> str:
         return content.decode()
     except UnicodeDecodeError as error:
         raise FileFormatError(
-            f"{os.fspath(path)}: byte {error.start} is {content[error.start]:#04x}, where text in "
-            f"UTF-8 cannot go on. Take a text file, or save it as UTF-8."
+            f"{os.fspath(path)}: byte {error.start} is {content[error.start]:#04x}, which is not "
+            f"valid UTF-8. Use a text file, or save it as UTF-8."
         ) from None
 
 
@@ -82,7 +82,8 @@ def lines_of(
                 yield number, line
         except UnicodeError as error:
             raise FileFormatError(
-                f"{os.fspath(path)}, line {number}: this is no text in {encoding} ({error}). Take a "
+                f"{os.fspath(path)}, line {number}: this is not text in {encoding} ({error}). "
+                f"Use a "
                 f"text file, or save it as {encoding}."
             ) from None
         except (EOFError, zlib.error, OSError) as error:
@@ -92,7 +93,7 @@ def lines_of(
 def unpacking(path: str | os.PathLike[str], error: Exception) -> FileFormatError:
     """The error for a packed file that cannot be unpacked."""
     return FileFormatError(
-        f"{os.fspath(path)}: the packed content is damaged: {error}. Copy or download it again."
+        f"{os.fspath(path)}: the compressed content is damaged: {error}. Copy or download it again."
     )
 
 
@@ -166,8 +167,8 @@ class FileBytes:
             count = os.preadv(self._number, [room], offset)
             if not count:
                 raise FileFormatError(
-                    f"{self.name} has ended before byte {offset}, where {len(room)} more are "
-                    f"wanted.{self.change()}"
+                    f"{self.name} ends before byte {offset}, where {len(room)} more bytes "
+                    f"are expected.{self.change()}"
                 )
             room, offset = room[count:], offset + count
 

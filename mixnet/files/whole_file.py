@@ -38,7 +38,7 @@ def write_whole(fname: str | os.PathLike[str], content: bytes | Iterable[bytes])
     path = Path(os.path.realpath(fname))  # through links, and not in place of them
     if not path.parent.is_dir():
         raise MissingFileError(
-            fname, f"it cannot be written, folder {str(path.parent)!r} does not exist"
+            fname, f"it cannot be written, because folder {str(path.parent)!r} does not exist"
         )
     with _named(fname, _NOT_WRITTEN):
         mode = _mode(fname)

@@ -80,7 +80,7 @@ def _reshape_like(F: Any, x: Any, y: Any) -> Any:
             f"an NDArray is needed, not {x!r:.60}; make one with mx.nd.array(...)"
         )
     if isinstance(x, NDArray) and isinstance(y, NDArray) and x.size != y.size:
-        raise ShapeError(f"shapes {x.shape} and {y.shape} must hold as many numbers")
+        raise ShapeError(f"shapes {x.shape} and {y.shape} must have the same number of elements")
     return F.reshape_like(x, y)
 
 

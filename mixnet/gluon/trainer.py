@@ -98,7 +98,7 @@ class Trainer:
         else:
             if not isinstance(given, (Mapping, type(None))):
                 raise AttributeTypeError(
-                    f"Trainer: optimizer_params is a dict, as {{'learning_rate': 0.1}}, not {given!r:.60}."
+                    f"Trainer: optimizer_params is a dict, such as {{'learning_rate': 0.1}}, not {given!r:.60}."
                 )
             self._optimizer = create_optimizer(optimizer, param_dict=numbered, **(given or {}))
         self._updaters: list[Updater] = [get_updater(self._optimizer) for _ in self._contexts]
@@ -138,8 +138,9 @@ class Trainer:
             if on_store is False:
                 raise AttributeValueError(
                     f"Please set update_on_kvstore=True when training in async mode: the servers of a store of type "
-                    f"{store.type!r} keep the weights and update them as gradients come, no sum of all workers goes "
-                    f"back. Leave update_on_kvstore out, or take 'dist_sync'."
+                    f"{store.type!r} hold the weights and update them as gradients arrive; they "
+                    f"return no sum over all workers. Leave update_on_kvstore out, or use "
+                    f"'dist_sync'."
                 )
             on_store = True
         capable = store.is_capable(KVStoreBase.OPTIMIZER)
@@ -147,7 +148,8 @@ class Trainer:
             on_store = capable and self._is_better_on_store(wanted)
         if on_store and not capable:
             raise AttributeValueError(
-                f"update_on_kvstore=True, but a store of type {store.type!r} keeps no optimizer."
+                f"update_on_kvstore=True, but a store of type {store.type!r} does not hold an "
+                f"optimizer."
             )
         if self._contains_sparse_weight and not on_store:
             raise AttributeValueError(
@@ -242,11 +244,11 @@ class Trainer:
 
     @property
     def learning_rate(self) -> float:
-        """The learning rate now."""
+        """The current learning rate."""
         return self.optimizer.learning_rate
 
     def set_learning_rate(self, lr: float) -> None:
-        """Change the learning rate; nothing is compiled anew."""
+        """Change the learning rate; this does not recompile anything."""
         self.optimizer.set_learning_rate(lr)
 
     def step(self, batch_size: int, ignore_stale_grad: bool = False) -> None:
@@ -282,7 +284,7 @@ class Trainer:
         learned = list(self._learned())
         if not ignore_stale_grad:
             for _, each in learned:
-                self._check_fresh(each)
+                self._check_fresh(each, _arrays(each))
         arrays = [_arrays(each) for _, each in learned]
         gradients = [[data.grad for data in row] for row in arrays]
         with RecordingScope(False, None):
@@ -363,18 +365,18 @@ class Trainer:
         updates: list[list[tuple[int, Any, Any]]] = [[] for _ in self._updaters]
         with RecordingScope(False, None):
             for i, each in self._learned():
+                arrays = _arrays(each)
                 if not ignore_stale_grad:
-                    self._check_fresh(each)
+                    self._check_fresh(each, arrays)
                 if on_store:
                     continue
-                for update, data in zip(updates, _arrays(each), strict=True):
-                    if not ignore_stale_grad or _mark_used(data):
+                for update, data in zip(updates, arrays, strict=True):
+                    if _mark_used(data) or not ignore_stale_grad:
                         update.append((i, data.grad, data))
-                        _mark_used(data)
             if on_store:
                 learned = [(i, each) for i, each in self._learned() if each._stype == "default"]
-                arrays = [_arrays(each) for _, each in learned]
-                self._on_store("pull", [i for i, _ in learned], arrays)
+                pulled = [_arrays(each) for _, each in learned]
+                self._on_store("pull", [i for i, _ in learned], pulled)
             elif self._amp_loss_scaler is not None:
                 self._amp_loss_scaler.update(self._updaters, updates)
             else:
@@ -385,8 +387,8 @@ class Trainer:
         flush("Trainer.step")
 
     @staticmethod
-    def _check_fresh(parameter: Parameter) -> None:
-        for data in _arrays(parameter):
+    def _check_fresh(parameter: Parameter, arrays: list[NDArray]) -> None:
+        for data in arrays:
             mark = data._link.mark if data._link is not None else None
             if mark is not None and not mark.fresh:
                 raise UserWarning(
@@ -411,7 +413,7 @@ class Trainer:
             write_whole(fname, self._updaters[0].get_states(dump_optimizer=True))
 
     def load_states(self, fname: str) -> None:
-        """Read the optimizer with its states from a file that ``save_states`` wrote, here or in MXNet.
+        """Read the optimizer with its states from a file written by ``save_states``, here or in MXNet.
 
         The optimizer of the file takes the place of this one.
 

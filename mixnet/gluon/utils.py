@@ -40,7 +40,7 @@ __all__ = [
 def split_data(
     data: NDArray, num_slice: int, batch_axis: int = 0, even_split: bool = True
 ) -> list[NDArray]:
-    """The batch cut into ``num_slice`` parts; the first ones have a sample more if need be.
+    """Split a batch into ``num_slice`` parts; the first ones may have one sample more.
 
     Args:
         data: any shape.
@@ -55,7 +55,7 @@ def split_data(
     if even_split and size % num_slice:
         raise AttributeValueError(
             f"split_data: {size} samples (axis {batch_axis} of {data.shape}) do not divide into "
-            f"{num_slice} parts. Take a batch size that does, or pass even_split=False."
+            f"{num_slice} parts. Use a batch size that does, or pass even_split=False."
         )
     each, extra = divmod(size, num_slice)
     bounds = np.cumsum([0] + [each + 1] * extra + [each] * (num_slice - extra)).tolist()
@@ -68,7 +68,7 @@ def split_data(
 def split_and_load(
     data: Any, ctx_list: Sequence[Context], batch_axis: int = 0, even_split: bool = True
 ) -> list[NDArray]:
-    """The batch cut into one part for each context, on that context.
+    """Split a batch into one part for each context, and move it there.
 
     Args:
         data: an array or numbers.
@@ -81,7 +81,7 @@ def split_and_load(
     """
     if not isinstance(ctx_list, (list, tuple)):
         raise AttributeTypeError(
-            f"split_and_load: ctx_list is a list of contexts, as [mx.cpu()], not {ctx_list!r:.60}."
+            f"split_and_load: ctx_list is a list of contexts, such as [mx.cpu()], not {ctx_list!r:.60}."
         )
     if not isinstance(data, NDArray):
         make: Any = np_array if is_np_array() else array
@@ -95,7 +95,7 @@ def split_and_load(
 def clip_global_norm(
     arrays: Sequence[NDArray], max_norm: float, check_isfinite: bool = True
 ) -> Any:
-    """Scale arrays in place so that their Euclidean norm together is at most ``max_norm``.
+    """Scale arrays in place so that their joint Euclidean norm is at most ``max_norm``.
 
     Args:
         arrays: gradients.
@@ -110,7 +110,7 @@ def clip_global_norm(
         UserWarning: as a warning, that the norm is not finite.
     """
     if len(arrays) == 0:
-        raise CheckError("clip_global_norm takes a list of arrays that is not empty.")
+        raise CheckError("clip_global_norm takes a non-empty list of arrays.")
     context = arrays[0].context
     total: Any = sum(((each.as_in_context(context) ** 2).sum() for each in arrays), 0.0)
     norm = total.sqrt()
@@ -119,7 +119,7 @@ def clip_global_norm(
         value = np.float32(norm.asnumpy().reshape(-1)[0])
         if not np.isfinite(value):
             warnings.warn(
-                "nan or inf is among the gradients: what clip_global_norm leaves is undefined.",
+                "the gradients contain nan or inf: the result of clip_global_norm is undefined.",
                 stacklevel=2,
             )
     scale = (max_norm / (norm + 1e-8)).clip(0.0, 1.0)
@@ -129,7 +129,7 @@ def clip_global_norm(
 
 
 def shape_is_known(shape: Any) -> bool:
-    """Whether a shape has no unknown extents: 0, or under NumPy's rules -1.
+    """Whether a shape has no unknown dimensions: 0, or -1 under NumPy's rules.
 
     Raises:
         CheckError: an extent is negative and is not NumPy's unknown.
@@ -156,7 +156,7 @@ class HookHandle:
         self._id: int | None = None
 
     def attach(self, hooks_dict: Any, hook: Callable[..., Any]) -> None:
-        """Put a hook into an ordered dict of hooks.
+        """Add a hook to an ordered dict of hooks.
 
         Args:
             hooks_dict: an ``OrderedDict``.
@@ -166,7 +166,7 @@ class HookHandle:
             CheckError: the handle holds a hook already.
         """
         if self._hooks_dict_ref:
-            raise CheckError("This handle holds a hook already; make another HookHandle.")
+            raise CheckError("This handle already holds a hook; make another HookHandle.")
         self._id = id(hook)
         hooks_dict[self._id] = hook
         self._hooks_dict_ref = weakref.ref(hooks_dict)
@@ -206,7 +206,7 @@ def check_sha1(filename: str, sha1_hash: str) -> bool:
 
 
 def replace_file(src: str, dst: str) -> None:
-    """Rename a file in one step; what was at ``dst`` is gone."""
+    """Rename a file atomically, replacing ``dst``."""
     os.replace(src, dst)
 
 
@@ -222,7 +222,7 @@ def download(
     retries: int = 5,
     verify_ssl: bool = True,
 ) -> str:
-    """The file of a URL, downloaded unless it is there.
+    """Download a file unless it already exists; returns its path.
 
     A download that breaks off is resumed: what came lies beside the file as ``NAME.part``. The file
     appears when it is whole and, if there is a hash, right.
@@ -259,7 +259,8 @@ def download(
         raise CheckError("download: retries is a number of attempts, at least 0.")
     if not verify_ssl:
         warnings.warn(
-            "verify_ssl=False: the server's certificate is not checked, anybody may be answering.",
+            "verify_ssl=False: the server's certificate is not checked, so any server could be "
+            "answering.",
             stacklevel=2,
         )
     if not overwrite and os.path.exists(path) and (not sha1_hash or check_sha1(path, sha1_hash)):
@@ -275,16 +276,16 @@ def download(
             if sha1_hash and not check_sha1(part, sha1_hash):
                 os.unlink(part)
                 raise OSError(
-                    f"the content has another SHA-1 than {sha1_hash}: the file there is another "
-                    f"one, or the download was damaged"
+                    f"the content does not have the SHA-1 {sha1_hash}: the server has a different "
+                    f"file, or the download was damaged"
                 )
             replace_file(part, path)
             return path
         except (OSError, urllib.error.URLError) as error:
             if attempt == attempts:
                 raise DownloadError(
-                    f"download: {url} cannot be had: {error}. Download it by other means and put "
-                    f"it at {os.path.abspath(path)}."
+                    f"download: {url} cannot be had: {error}. Download it another way and put it "
+                    f"at {os.path.abspath(path)}."
                 ) from error
             left = attempts - attempt
             print(

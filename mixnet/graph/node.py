@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
+from mixnet.ops.operator import Operator
 from mixnet.process.source import Source, are_lines_kept, notebook_shell, user_source
 
 
@@ -35,14 +36,16 @@ class Node:
         attrs: attributes as text, as a symbol file has them; user attributes too.
         values: a tape keeps the values of the outputs here until backward has used them.
 
-    ``source``, the user's line that made the node, is set only where somebody asked for lines; ``moves``
-    only on a tape, where states wait for backward, see :mod:`mixnet.runtime.record.moving`; ``order`` on random
+    ``source``, the user's line that made the node, is set only where somebody asked for lines; ``call``, as what
+    it was recorded, only on a tape; ``moves`` also, where states wait for backward, see
+    :mod:`mixnet.runtime.record.moving`; ``order`` on random
     operators of symbols and of bodies of loops: they draw in this order, see :mod:`mixnet.graph.draws`.
     """
 
     __slots__ = (
         "__weakref__",
         "attrs",
+        "call",
         "inputs",
         "moves",
         "name",
@@ -54,13 +57,15 @@ class Node:
         "values",
     )
 
+    op: Operator  # None for a variable, which is told by ``is_variable``
     source: Source
+    call: Any
     moves: Any
     order: int
 
     def __init__(
         self,
-        op: Any,
+        op: Operator | None,
         statics: Any = (),
         scalars: tuple[float, ...] = (),
         inputs: tuple[Entry, ...] = (),
@@ -68,7 +73,7 @@ class Node:
         attrs: Mapping[str, str] | None = None,
         values: Any = None,
     ):
-        self.op = op
+        self.op = op  # type: ignore[assignment]
         self.statics = statics
         self.scalars = scalars
         self.inputs = inputs

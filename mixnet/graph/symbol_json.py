@@ -110,11 +110,11 @@ def parse(text: str, name: str, kind: str) -> Any:
         return json.loads(text)
     except json.JSONDecodeError as error:
         raise FileFormatError(
-            f"{name} is no whole {kind[2:]}: {error.msg} at line {error.lineno}, column "
+            f"{name} is not a complete {kind[2:]}: {error.msg} at line {error.lineno}, column "
             f"{error.colno}. Save it again."
         ) from None
     except (ValueError, RecursionError, MemoryError) as error:  # numbers of thousands of digits
-        raise FileFormatError(f"{name} is no {kind[2:]}: {error}.") from None
+        raise FileFormatError(f"{name} is not {kind}: {error}.") from None
 
 
 def from_json(text: str, name: str = "the text") -> Graph:
@@ -126,7 +126,7 @@ def from_json(text: str, name: str = "the text") -> Graph:
     """
     data = parse(text, name, "a symbol file")
     if not isinstance(data, dict) or not isinstance(data.get("nodes"), list):
-        raise FileFormatError(f"{name} is JSON, but no symbol file: it has no list 'nodes'.")
+        raise FileFormatError(f"{name} is JSON, but not a symbol file: it has no list 'nodes'.")
     try:
         return _Reader(name).graph(data)
     except RecursionError:
@@ -155,7 +155,7 @@ class _Reader:
     def field(self, row: Any, key: str, kind: type, kind_name: str, default: Any = None) -> Any:
         """A part of a JSON object, of the right kind."""
         if not isinstance(row, dict):
-            raise self.wrong(f"{row!r:.60} is no JSON object")
+            raise self.wrong(f"{row!r:.60} is not a JSON object")
         value = row.get(key, default)
         if not isinstance(value, kind):
             raise self.wrong(f"{key!r} is not {kind_name}, but {value!r:.60}")
@@ -200,7 +200,7 @@ class _Reader:
         places = self.field(data, "arg_nodes", list, "a list")
         inputs = tuple(nodes[self.number(each, len(nodes))] for each in places)
         if any(not node.is_variable for node in inputs) or len(set(inputs)) < len(inputs):
-            raise self.wrong("they are not variables, each one once")
+            raise self.wrong("they are not distinct variables")
         if not set(graph.inputs) <= set(inputs):
             raise self.wrong("variables are missing")
         self.place = before
@@ -209,7 +209,7 @@ class _Reader:
     def number(self, value: Any, end: int) -> int:
         """A whole number from 0 to ``end`` - 1."""
         if type(value) is not int or not 0 <= value < end:
-            raise self.wrong(f"{value!r:.60} is no number from 0 to {end - 1}")
+            raise self.wrong(f"{value!r:.60} is not a number from 0 to {end - 1}")
         return value
 
     def entry(self, value: Any, nodes: list[Node]) -> Entry:

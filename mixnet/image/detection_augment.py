@@ -16,6 +16,8 @@ import numpy as np
 
 from mixnet.base import AttributeTypeError, AttributeValueError, CheckError, NotDefinedError
 from mixnet.image.augment import (
+    IMAGENET_MEAN,
+    IMAGENET_STD,
     Augmenter,
     CastAug,
     ForceResizeAug,
@@ -439,5 +441,6 @@ def CreateDetAugmenter(
         chain.append(DetRandomSelectAug([pad], 1 - rand_pad))
     size = (data_shape[2], data_shape[1])
     plain: list[Augmenter] = [ForceResizeAug(size, inter_method), CastAug()]
+    mean, std = (IMAGENET_MEAN if mean is True else mean), (IMAGENET_STD if std is True else std)
     plain += _colour_chain(brightness, contrast, saturation, hue, pca_noise, rand_gray, mean, std)
     return chain + [DetBorrowAug(each) for each in plain]

@@ -105,7 +105,7 @@ class ImageDetIter(ImageIter):
         widths = widths_of(raw)
         if widths is None:
             raise MXNetError(
-                f"Label shape {raw.shape} inconsistent with annotation width {raw[1]:g}, behind a "
+                f"Label shape {raw.shape} inconsistent with annotation width {raw[1]:g}, after a "
                 f"header of width {raw[0]:g}."
             )
         header, width = widths
@@ -183,7 +183,7 @@ class ImageDetIter(ImageIter):
         image, label = self.augmentation_transform(image, label)
         kept = (label[:, 0] >= 0) & (label[:, 3] > label[:, 1]) & (label[:, 4] > label[:, 2])
         if label.ndim != 2 or not kept.any():
-            warnings.warn(f"Image {place} has no valid object, left out.", stacklevel=5)
+            warnings.warn(f"Image {place} has no valid object and is skipped.", stacklevel=5)
             return None
         return image, label[kept]
 

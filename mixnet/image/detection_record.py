@@ -362,7 +362,7 @@ class DetectionSource(RecordSource):
         widths = widths_of(raw)
         if widths is None:
             raise ShapeError(
-                f"{self.records.path}: the label of image {header.id} is no list of boxes (header "
+                f"{self.records.path}: the label of image {header.id} is not a list of boxes (header "
                 f"width, object width, ..., class, left, top, right, bottom, ...): {raw.size} "
                 f"number(s)."
             )

@@ -105,7 +105,7 @@ def resize(pixels: np.ndarray, width: int, height: int, interp: int) -> np.ndarr
         raise ShapeError(f"An image of {width} x {height} pixels cannot be made.")
     if pixels.dtype.name not in _RESIZABLE:
         raise DTypeError(
-            f"Images of {pixels.dtype.name} are not resized; take one of {', '.join(_RESIZABLE)}."
+            f"Images of {pixels.dtype.name} are not resized; use one of {', '.join(_RESIZABLE)}."
         )
     try:
         with _portable(cv2, interp):

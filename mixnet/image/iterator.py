@@ -8,7 +8,7 @@ import random
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from numbers import Number
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 
@@ -77,8 +77,8 @@ def image_lines(path: str) -> Iterator[tuple[int, np.ndarray, str]]:
             yield int(parts[0]), np.array(parts[1:-1], np.float32), parts[-1]
         except ValueError:
             raise FileFormatError(
-                f"{path}, line {place}: takes a number, labels and a file name with tabs in "
-                f"between, not {line.rstrip()!r:.100}."
+                f"{path}, line {place}: expected an index, labels and a file name separated by "
+                f"tabs, not {line.rstrip()!r:.100}."
             ) from None
 
 
@@ -231,11 +231,11 @@ class ImageIter(DataIter):
         if self.seq is None:
             record = self.imgrec.read()
             if record is None:
-                raise StopIteration
+                self._stop()
             header, content = unpack(record)
             return header.label, content
         if self.cur >= len(self.seq):
-            raise StopIteration
+            self._stop()
         key = self.seq[self.cur]
         self.cur += 1
         if self.imgrec is None:
@@ -244,6 +244,12 @@ class ImageIter(DataIter):
             return label, self.read_image(name)
         header, content = unpack(self.imgrec.read_idx(key))
         return header.label if self.imglist is None else self.imglist[key][0], content
+
+    def _stop(self) -> NoReturn:
+        """End the samples; reading then starts again with the first ones, except with ``discard``."""
+        if self.last_batch_handle != "discard":
+            self._rewind()
+        raise StopIteration
 
     def _place(self) -> str:
         """Which sample was read last, for messages."""
@@ -298,12 +304,14 @@ class ImageIter(DataIter):
     def _read(self, data: np.ndarray, label: np.ndarray, begin: int) -> int:
         """Fill a batch from place ``begin`` on; returns how far the samples went."""
         fast = self._in_numpy()
-        while begin < self.batch_size:
+        at_end = False
+        while begin < self.batch_size and not at_end:
             samples = []
             for _ in range(begin, self.batch_size):
                 try:
                     sample = self.next_sample()
                 except StopIteration:
+                    at_end = True
                     break
                 samples.append((*sample, self._place()))
             if not samples:
@@ -369,13 +377,13 @@ class ImageIter(DataIter):
         pad = self.batch_size - begin if begin else 0
         filled = self._read(data, label, begin)
         if filled < self.batch_size:
-            self._ended = True
             if filled == 0 or self.last_batch_handle == "discard":
                 raise StopIteration
             if self.last_batch_handle == "roll_over" and rest is None:
                 self._rest = data[:filled].copy(), label[:filled].copy()
                 raise StopIteration
             pad = self.batch_size - filled
+            self._ended = self.last_batch_handle == "pad"
             self._fill(data, label, filled)
         return DataBatch([given_away(data)], [given_away(label)], pad=pad)
 

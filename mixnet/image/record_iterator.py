@@ -198,7 +198,7 @@ class RecordSource(BatchSource):
         if self.skipped > self._told:
             self._told = self.skipped
             warnings.warn(
-                f"{self.records.path}: {self.skipped} record(s) left out so far.", stacklevel=4
+                f"{self.records.path}: {self.skipped} record(s) skipped so far.", stacklevel=4
             )
         return to_array(data), to_array(label)
 
@@ -285,7 +285,7 @@ def _image_iterator(name: str, kind: str | None, args: Any, kwargs: dict[str, An
     given = ImageRecordParameters(name, args, kwargs)
     dtype = np.dtype(kind or given.dtype or "float32")
     if dtype.name not in ("float32", "uint8", "int8"):
-        raise MXNetError(f"unknown dtype for {name}: {dtype.name}; take float32, uint8 or int8.")
+        raise MXNetError(f"unknown dtype for {name}: {dtype.name}; use float32, uint8 or int8.")
     return MXDataIter(ImageSource(given, name, dtype), **names)
 
 

@@ -110,7 +110,7 @@ def scale_down(src_size: Size, size: Size) -> Size:
         w, h = size
     except TypeError:
         raise AttributeTypeError(
-            f"A size is (width, height), as (224, 224), not {size!r:.60}."
+            f"A size is (width, height), such as (224, 224), not {size!r:.60}."
         ) from None
     sw, sh = src_size
     if sh < h:

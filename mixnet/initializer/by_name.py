@@ -47,13 +47,13 @@ class Load:
                 raise CheckError(
                     f"mx.init.Load: {name} has shape {arr.shape}, the loaded one {found.shape}."
                 )
-            arr[:] = found
+            arr._write_all(found)  # which may be of the other face
             if self.verbose:
                 logging.info("Initialized %s by loading", name)
             return
         if self.default_init is None:
             raise CheckError(
-                f"mx.init.Load: there is no {name} among what was loaded; give default_init for "
+                f"mx.init.Load: there is no {name} among the loaded arrays; give default_init for "
                 f"such names."
             )
         self.default_init(name, arr)
@@ -87,6 +87,6 @@ class Mixed:
                 initializer(name, arr)
                 return
         raise AttributeValueError(
-            f'mx.init.Mixed: no pattern matches {name}. Let ".*" be the last, with an initializer '
-            f"for the rest."
+            f'mx.init.Mixed: no pattern matches {name}. Add ".*" as the last pattern, with an '
+            f"initializer for the rest."
         )

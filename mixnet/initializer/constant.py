@@ -62,7 +62,7 @@ class Constant(Initializer):
         return json.dumps(["constant", {"value": value}])
 
     def _init_weight(self, desc: str, arr: NDArray) -> None:
-        arr[:] = self.value
+        arr._write_all(self.value)  # an array may be of the other face
 
 
 @register

@@ -58,6 +58,10 @@ _BY_ENDING = (
 )
 
 
+# Endings that say nothing in a plain string, as in MXNet; ``InitDesc`` knows them.
+_NOT_IN_STRINGS = ("running_mean", "running_var", "weight_quantize", "bias_quantize")
+
+
 class Initializer:
     """Base of initializers: called with a name and an array, it fills the array.
 
@@ -126,7 +130,7 @@ class Initializer:
                 raise
             except (LookupError, TypeError, ValueError) as error:
                 raise AttributeValueError(
-                    f"Parameter {str(desc)!r}: its attribute __init__={own!r:.80} makes no "
+                    f"Parameter {str(desc)!r}: its attribute __init__={own!r:.80} is not a valid "
                     f"initializer: {error}"
                 ) from error
             getattr(made, "_init_weight", made)(desc, arr)
@@ -146,7 +150,7 @@ class Initializer:
                 arr[:] = [1.0, 0, 0, 0, 1.0, 0]
                 return name
         for ending, method in _BY_ENDING:
-            if name.endswith(ending):
+            if name.endswith(ending) and not (legacy and ending in _NOT_IN_STRINGS):
                 getattr(self, method)(name, arr)
                 return ending
         self._init_default(name, arr)

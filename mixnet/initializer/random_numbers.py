@@ -15,12 +15,12 @@ from mixnet.ndarray.ndarray import NDArray
 
 def uniform(low: float, high: float, arr: NDArray) -> None:
     """Fill an array with uniform numbers in [low, high)."""
-    arr[:] = random.uniform(low, high, arr.shape, ctx=arr.context)
+    arr._write_all(random.uniform(low, high, arr.shape, ctx=arr.context))
 
 
 def normal(sigma: float, arr: NDArray) -> None:
     """Fill an array with normal numbers of mean 0 and standard deviation ``sigma``."""
-    arr[:] = random.normal(0, sigma, arr.shape, ctx=arr.context)
+    arr._write_all(random.normal(0, sigma, arr.shape, ctx=arr.context))
 
 
 @register
@@ -77,7 +77,7 @@ class Orthogonal(Initializer):
             drawn = random.normal(0.0, 1.0, (rows, columns), ctx=arr.context)
         left, _, right = np.linalg.svd(drawn.asnumpy(), full_matrices=False)
         taken = left if left.shape == (rows, columns) else right
-        arr[:] = array(self.scale * taken.reshape(arr.shape), arr.context)
+        arr._write_all(array(self.scale * taken.reshape(arr.shape), arr.context))
 
 
 @register

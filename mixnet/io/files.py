@@ -252,14 +252,6 @@ class SparseLines:
         places = np.arange(starts[-1]) + np.repeat(self.starts[numbers] - starts[:-1], lengths)
         return self.values[places], self.columns[places], starts
 
-    def dense(self, width: int) -> np.ndarray:
-        """All lines as ``(lines, width)``."""
-        rows = np.zeros((len(self.labels), width), np.float32)
-        rows[np.repeat(np.arange(len(self.labels)), np.diff(self.starts)), self.columns] = (
-            self.values
-        )
-        return rows
-
 
 class _LibSVM(Rows):
     def __init__(self, given: LibSVMParameters):
@@ -277,16 +269,16 @@ class _LibSVM(Rows):
         )
         self._lines = SparseLines(given.data_libsvm, given.data_shape[0])
         size = len(self._lines.labels)
-        self._labels = self._lines.labels.reshape(-1)
+        self._label_lines = None
         if given.label_libsvm != "NULL":
-            width = int(np.prod(given.label_shape, dtype=np.int64))
-            read = SparseLines(given.label_libsvm, width).dense(width)
-            if len(read) < size:
+            self._width = int(np.prod(given.label_shape, dtype=np.int64))
+            self._label_lines = SparseLines(given.label_libsvm, self._width)
+            count = len(self._label_lines.labels)
+            if count < size:
                 raise ShapeError(
                     f"LibSVMIter: {given.data_libsvm} has {size} rows, {given.label_libsvm} "
-                    f"has {len(read)}."
+                    f"has {count}."
                 )
-            self._labels = read.reshape(-1, *labels)
         self._first, end = part_of(size, given.num_parts, given.part_index, self.name)
         self.count = end - self._first
 
@@ -299,8 +291,9 @@ class _LibSVM(Rows):
     def finish(self, room: Any, samples: Sequence[int]) -> tuple[Any, Any]:
         numbers = np.asarray(samples) + self._first
         data = csr_matrix(self._lines.rows(numbers), self.data[0])
-
-        return data, array(self._labels[numbers])
+        if self._label_lines is None:
+            return data, array(self._lines.labels[numbers])
+        return data, csr_matrix(self._label_lines.rows(numbers), (len(numbers), self._width))
 
 
 def LibSVMIter(*args: Any, **kwargs: Any) -> MXDataIter:

@@ -196,7 +196,7 @@ class MXDataIter(DataIter):
         if not isinstance(handle, BatchSource):
             raise MXNetError(
                 f"MXDataIter takes a mixnet.io.loader.BatchSource, not {type(handle).__name__}: "
-                f"there are no C handles here."
+                f"mixnet has no C handles."
             )
         super().__init__(handle.batch_size)
         self.handle = handle

@@ -15,7 +15,7 @@ from mixnet.io.iterator import DataIter
 def _check_iterator(title: str, given: Any) -> None:
     if not hasattr(given, "provide_data"):
         raise AttributeTypeError(
-            f"{title} takes an iterator of batches, as mx.io.NDArrayIter(...), not {given!r:.60}."
+            f"{title} takes an iterator of batches, such as mx.io.NDArrayIter(...), not {given!r:.60}."
         )
 
 

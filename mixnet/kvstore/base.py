@@ -23,7 +23,7 @@ class KVStoreBase:
     kv_registry: ClassVar[dict[str, type[KVStoreBase]]] = {}
 
     def broadcast(self, key: Any, value: Any, out: Any, priority: int = 0) -> None:
-        """Give ``value`` of the first worker to ``out``, on every worker and device.
+        """Copy ``value`` of the first worker to ``out``, on every worker and device.
 
         Args:
             key: a string or an integer, or a list.
@@ -50,11 +50,11 @@ class KVStoreBase:
 
     @staticmethod
     def is_capable(capability: str) -> bool:
-        """Whether the store can do something: ``KVStoreBase.OPTIMIZER`` is keeping an optimizer."""
+        """Whether the store can do something: ``KVStoreBase.OPTIMIZER`` means holding an optimizer."""
         raise _left_out(KVStoreBase, "is_capable")
 
     def save_optimizer_states(self, fname: str, dump_optimizer: bool = False) -> None:
-        """Write the optimizer's states to a file, with ``dump_optimizer`` the optimizer too."""
+        """Write the optimizer's states to a file; with ``dump_optimizer``, the optimizer too."""
         raise _left_out(type(self), "save_optimizer_states")
 
     def load_optimizer_states(self, fname: str) -> None:
@@ -63,7 +63,7 @@ class KVStoreBase:
 
     @property
     def type(self) -> str:
-        """The name that the store was made by."""
+        """The name under which the store was created."""
         raise _left_out(type(self), "type")
 
     @property
@@ -78,7 +78,7 @@ class KVStoreBase:
 
     @staticmethod
     def register(klass: Any) -> Any:
-        """Make a class known to ``mx.kv.create`` by its name in lower case."""
+        """Register a class with ``mx.kv.create`` under its name in lower case."""
         KVStoreBase.kv_registry[klass.__name__.lower()] = klass
         return klass
 
@@ -88,11 +88,11 @@ def _left_out(klass: type, name: str) -> NotDefinedError:
 
 
 class WithoutOptimizer(KVStoreBase):
-    """Base of stores that keep no values, and so no optimizer."""
+    """Base of stores that hold no values, and so no optimizer."""
 
     @staticmethod
     def is_capable(capability: str) -> bool:
-        """Whether the store can do something: it keeps no optimizer.
+        """Whether the store can do something: it does not hold an optimizer.
 
         Raises:
             ValueError: nobody knows such a capability.
@@ -107,7 +107,7 @@ class WithoutOptimizer(KVStoreBase):
         Raises:
             NotImplementedError: always.
         """
-        raise self._no_optimizer("update outside of the store")
+        raise self._no_optimizer("update outside the store")
 
     def save_optimizer_states(self, fname: str, dump_optimizer: bool = False) -> None:
         """Not for this store.
@@ -126,12 +126,12 @@ class WithoutOptimizer(KVStoreBase):
         raise self._no_optimizer("nothing could take states")
 
     def _no_optimizer(self, rest: str) -> NotDefinedError:
-        return NotDefinedError(f"The store {self.type!r} keeps no optimizer: {rest}.")
+        return NotDefinedError(f"The store {self.type!r} does not hold an optimizer: {rest}.")
 
 
 @KVStoreBase.register
 class TestStore(WithoutOptimizer):
-    """The least that a store can be: sums and copies, no stored values. For tests and as a pattern."""
+    """A minimal store: sums and copies, no stored values. For tests and as a template."""
 
     __test__ = False  # to pytest: this is no test
 

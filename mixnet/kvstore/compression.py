@@ -190,7 +190,7 @@ def compression(parameters: Mapping[str, Any]) -> Compression:
         rank = parameters.get("rank", 4)
         if isinstance(rank, bool) or not str(rank).isdigit() or int(rank) < 1:
             raise AttributeValueError(
-                f"rank={rank!r}: PowerSGD takes a whole number of columns from 1, as {{'type': 'powersgd', 'rank': 4}}."
+                f"rank={rank!r}: PowerSGD takes a whole number of columns from 1, such as {{'type': 'powersgd', 'rank': 4}}."
             )
         return PowerSGD(int(rank))
     threshold = float(parameters.get("threshold", 0.5))
@@ -198,7 +198,7 @@ def compression(parameters: Mapping[str, Any]) -> Compression:
         return OneBit(threshold)
     if kind != "2bit":
         raise AttributeValueError(
-            f"Unknown type for gradient compression {kind}; take {{'type': '2bit'}}, '1bit', 'fp16', 'bf16' "
+            f"Unknown type for gradient compression {kind}; use {{'type': '2bit'}}, '1bit', 'fp16', 'bf16' "
             f"or 'powersgd'."
         )
     if not threshold > 0:

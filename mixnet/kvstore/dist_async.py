@@ -208,7 +208,8 @@ class AsyncStore(InJob, LocalStore):
             made = dumps(updater.optimizer if is_ours else updater)  # type: ignore[attr-defined]
         except Exception as error:
             raise MXNetError(
-                f"The updater {updater!r:.60} cannot travel to the servers: {error}. Define it in a module that "
+                f"The updater {updater!r:.60} cannot be sent to the servers: {error}. Define it "
+                f"in a module that "
                 f"they can import, or install cloudpickle: pip install mixnet[async]."
             ) from None
         content = (self._updater_turn, made)
@@ -232,7 +233,8 @@ class AsyncStore(InJob, LocalStore):
         """
         if isinstance(how, PowerSGD):
             raise AttributeValueError(
-                "PowerSGD sums what workers send, and servers take the gradient of one worker after the other. Take "
+                "PowerSGD sums the gradients of all workers, but servers apply them one by one. "
+                "Use "
                 "'2bit', '1bit', 'fp16' or 'bf16' with 'dist_async', or PowerSGD with 'dist_sync'."
             )
         self._how = how

@@ -55,12 +55,13 @@ def read(path: str) -> bytes:
             content = file.read(2 * _BYTES + 1)
     except OSError as error:
         raise JobError(
-            f"The key of the job, {path}, cannot be read: {error.strerror}. Workers and servers prove themselves "
-            f"by it: MIXNET_SERVER_FOLDER has to name a folder that all machines of the job share."
+            f"The key of the job, {path}, cannot be read: {error.strerror}. Workers and servers "
+            f"use it to authenticate: MIXNET_SERVER_FOLDER has to name a folder that all "
+            f"machines of the job share."
         ) from None
     if about.st_uid != os.getuid() or stat.S_IMODE(about.st_mode) & 0o077 or len(content) < _BYTES:
         raise JobError(
-            f"{path} is no key of a job: it has to belong to this user alone (mode 0600), with {2 * _BYTES} "
+            f"{path} is not a key of a job: it has to belong to this user alone (mode 0600), with {2 * _BYTES} "
             f"characters in it."
         )
     return content

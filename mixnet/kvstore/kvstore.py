@@ -22,7 +22,7 @@ from mixnet.optimizer.updater import states_of
 
 
 class KVStore(KVStoreBase):
-    """A store of values by key. ``mx.kv.create`` makes one.
+    """A store of values by key; create one with ``mx.kv.create``.
 
     Keys are strings or integers, of one kind in a store. Methods take a key, or a list of keys with
     as many values; a value is an array, or a list of arrays on several devices. Nothing waits for
@@ -44,7 +44,7 @@ class KVStore(KVStoreBase):
 
     @staticmethod
     def is_capable(capability: str) -> bool:
-        """Whether the store can do something: it can keep an optimizer.
+        """Whether the store can do something: it can hold an optimizer.
 
         Raises:
             MXNetError: nobody knows such a capability.
@@ -57,7 +57,7 @@ class KVStore(KVStoreBase):
 
     @property
     def type(self) -> str:
-        """The name that the store was made by."""
+        """The name under which the store was created."""
         return self._type
 
     @property
@@ -73,7 +73,7 @@ class KVStore(KVStoreBase):
     # ---- values ---------------------------------------------------------------------------------
 
     def init(self, key: Any, value: Any) -> None:
-        """Store the first value of keys.
+        """Store the initial values of keys.
 
         Args:
             key: a key or a list.
@@ -153,7 +153,7 @@ class KVStore(KVStoreBase):
         self.handle.step(_groups(keys, gradients), _groups(keys, out))
 
     def broadcast(self, key: Any, value: Any, out: Any, priority: int = 0) -> None:
-        """Store the first value of keys, and copy it to ``out``.
+        """Store the initial values of keys, and copy them to ``out``.
 
         Args:
             key: a key or a list.
@@ -202,7 +202,7 @@ class KVStore(KVStoreBase):
     # ---- how values are changed -----------------------------------------------------------------
 
     def set_gradient_compression(self, compression_params: Mapping[str, Any]) -> None:
-        """Send what is pushed compressed: ``{'type': '2bit', 'threshold': 0.5}``.
+        """Compress pushed gradients: ``{'type': '2bit', 'threshold': 0.5}``.
 
         Each device sends less than the gradient, and keeps the difference for the next push.
 
@@ -221,7 +221,7 @@ class KVStore(KVStoreBase):
         self.handle.compress(compression(compression_params))
 
     def set_optimizer(self, optimizer: Any) -> None:
-        """Change the stored values with an optimizer, by the gradients that are pushed.
+        """Update the stored values with an optimizer when gradients are pushed.
 
         Raises:
             TypeError: it is no optimizer.
@@ -241,7 +241,7 @@ class KVStore(KVStoreBase):
     set_updater = _set_updater
 
     def save_optimizer_states(self, fname: str, dump_optimizer: bool = False) -> None:
-        """Write the states of the optimizer to a file, with ``dump_optimizer`` the optimizer too."""
+        """Write the states of the optimizer to a file; with ``dump_optimizer``, the optimizer too."""
         if self._updater is None:
             raise CheckError("Cannot save states: set_optimizer was not called")
         self.handle.settle()

@@ -11,7 +11,7 @@ from mixnet.kvstore.base import create as create
 
 
 class KVStoreServer:
-    """A process that keeps the values of a ``dist_*`` store.
+    """A process that holds the values of a ``dist_*`` store.
 
     Args:
         kvstore: the store that it serves.

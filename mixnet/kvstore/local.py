@@ -19,7 +19,7 @@ Updater = Callable[[Any, NDArray, NDArray], None]
 
 
 class LocalStore:
-    """Values by key. A push merges arrays of several devices, a pull hands the stored value out.
+    """Values by key. A push merges arrays of several devices; a pull returns the stored value.
 
     Nothing waits here: sums and copies are tasks of the engine, what an updater computes is recorded.
     Stores of other kinds change :meth:`merge`, :meth:`sum` and :meth:`home`.
@@ -157,7 +157,7 @@ class LocalStore:
             MXNetError: what is merged on the host is not sent.
         """
         raise MXNetError(
-            "Gradient compression is not supported for this type of kvstore; take 'device'."
+            "Gradient compression is not supported for this type of kvstore; use 'device'."
         )
 
     def barrier(self) -> None:

@@ -76,7 +76,8 @@ class Servers:
                 raise member.lost
             if time.monotonic() > end:
                 raise JobError(
-                    f"After {seconds:g} s server {', '.join(map(str, missing))} of {self.count} had not come. "
+                    f"After {seconds:g} s server {', '.join(map(str, missing))} of {self.count} "
+                    f"had not joined. "
                     f"mixnet-launch -s {self.count} starts them; by hand: a process with DMLC_ROLE=server each, "
                     f"that imports mixnet. Look at what they printed."
                 )
@@ -93,7 +94,8 @@ class Servers:
             deliver_challenge(connection, self._key)
         except AuthenticationError:
             raise JobError(
-                f"What listens at {address[0]}:{address[1]} in the place of server {number} does not know the "
+                f"The process that listens at {address[0]}:{address[1]} in place of server "
+                f"{number} does not know the "
                 f"key of this job."
             ) from None
         return connection

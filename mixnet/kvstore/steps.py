@@ -129,8 +129,10 @@ class StepsInOne:
                 self._copies.pop(old, None)
             for key, value in zip(groups, stored, strict=True):
                 made = value._read()
-                for out, each in zip(outs[key], (made, *self._copies[made]), strict=True):
-                    out._share(each)
+                first, *others = outs[key]
+                first._share(made)
+                for out, each in zip(others, self._copies[made], strict=True):
+                    out._write(out._fitted(each))  # which no other array holds
             del made, each, before, old
         finally:
             step.hand_over()

@@ -33,7 +33,8 @@ class CustomMetric(EvalMetric):
     ):
         if not callable(feval):
             raise AttributeTypeError(
-                f"A metric is made of a function of labels and predictions, not of {feval!r:.60}."
+                f"A metric is created from a function of labels and predictions, not from "
+                f"{feval!r:.60}."
             )
         if name is None:
             name = feval.__name__

@@ -270,7 +270,8 @@ def pairs(labels: Any, preds: Any) -> list[tuple[NDArray, NDArray]]:
     labels, preds = check_label_shapes(labels, preds, wrap=True)
     if len(labels) != len(preds):
         raise AttributeValueError(
-            f"{len(labels)} array(s) of labels do not go with {len(preds)} of predictions; give lists "
+            f"{len(labels)} array(s) of labels do not match {len(preds)} of predictions; give "
+            f"lists "
             f"of arrays, of one length."
         )
     return [(as_array(a), as_array(b)) for a, b in zip(labels, preds, strict=True)]

@@ -129,10 +129,10 @@ class FeedForward(BASE_ESTIMATOR):
         names, states = self.symbol.list_arguments(), self.symbol.list_auxiliary_states()
         arg_shapes, _, aux_shapes = self.symbol.infer_shape(**shapes)
         if arg_shapes is None:
-            raise CheckError(f"The shapes of all arguments do not follow from {shapes}.")
+            raise CheckError(f"The shapes of all arguments cannot be inferred from {shapes}.")
         arg_types, _, aux_types = self.symbol.infer_type(**types)
         if arg_types is None:
-            raise CheckError(f"The dtypes of all arguments do not follow from {types}.")
+            raise CheckError(f"The dtypes of all arguments cannot be inferred from {types}.")
         inputs_too = dict(zip(names, zip(arg_shapes, arg_types, strict=True), strict=True))
         wanted = {name: each for name, each in inputs_too.items() if name not in shapes}
         extra = dict(zip(states, zip(aux_shapes, aux_types, strict=True), strict=True))
@@ -286,8 +286,7 @@ class FeedForward(BASE_ESTIMATOR):
         Returns:
             The value; for several metrics a list.
         """
-        if not isinstance(eval_metric, metric.EvalMetric):
-            eval_metric = metric.create(eval_metric)
+        eval_metric = metric.create(eval_metric)
         X = self._init_iter(X, None, is_train=False)
         if reset:
             X.reset()
@@ -353,22 +352,14 @@ class FeedForward(BASE_ESTIMATOR):
         self.kwargs["sym"] = self.symbol
         inputs = [*data.provide_data, *data.provide_label]
         arg_names, param_names, aux_names = self._init_params(inputs)
-        if not isinstance(eval_metric, metric.EvalMetric):
-            eval_metric = metric.create(eval_metric)
+        eval_metric = metric.create(eval_metric)
         count = len(self.ctx)
         store, on_store = _create_kvstore(kvstore, count, self.arg_params)
         copies = 1 if on_store else count
         self.kwargs["param_idx2name"] = {
             i * copies + k: name for i, name in enumerate(param_names) for k in range(copies)
         }
-        optimizer = self.optimizer
-        if isinstance(optimizer, str):
-            batch_size = data.batch_size
-            if store and "dist" in store.type and "_async" not in store.type:
-                batch_size *= store.num_workers
-            optimizer = opt.create(optimizer, rescale_grad=1.0 / batch_size, **self.kwargs)
-        elif isinstance(optimizer, opt.Optimizer) and not optimizer.idx2name:
-            optimizer.idx2name = dict(self.kwargs["param_idx2name"])
+        optimizer = self._optimizer_for(data.batch_size, store)
         logger = logging if logger is None else logger
         manager = DataParallelExecutorManager(
             symbol=self.symbol,
@@ -408,6 +399,17 @@ class FeedForward(BASE_ESTIMATOR):
             logger, monitor, eval_end_callback, eval_batch_end_callback,
         )  # fmt: skip
         self._pred_exec = None  # its parameters are old
+
+    def _optimizer_for(self, batch_size: int, store: Any) -> Any:
+        """The optimizer; if given by name, it averages over the batches of all workers that step together."""
+        optimizer = self.optimizer
+        if isinstance(optimizer, str):
+            if store and "dist" in store.type and "_async" not in store.type:
+                batch_size *= store.num_workers
+            return opt.create(optimizer, rescale_grad=1.0 / batch_size, **self.kwargs)
+        if isinstance(optimizer, opt.Optimizer) and not optimizer.idx2name:
+            optimizer.idx2name = dict(self.kwargs["param_idx2name"])
+        return optimizer
 
     def _train(
         self,

@@ -36,8 +36,8 @@ def _check_input_names(symbol: Any, names: Sequence[str], typename: str, throw: 
     """
     if not hasattr(symbol, "list_arguments"):
         raise AttributeTypeError(
-            f"A module is made of a symbol, not of {type(symbol).__name__}; of a gluon block make one "
-            f"by calling it with mx.sym.var('data')."
+            f"A module is created from a symbol, not from {type(symbol).__name__}; for a gluon "
+            f"block, create one by calling it with mx.sym.var('data')."
         )
     arguments = symbol.list_arguments()
     for name in names:
@@ -82,7 +82,7 @@ def _described(given: Any, called: str = "data_shapes") -> list[DataDesc]:
         return [each if isinstance(each, DataDesc) else DataDesc(*each) for each in given]
     except TypeError:
         raise AttributeTypeError(
-            f"{called} is a list of names and shapes, as [('data', (32, 10))], not {given!r:.80}."
+            f"{called} is a list of names and shapes, such as [('data', (32, 10))], not {given!r:.80}."
         ) from None
 
 
@@ -109,6 +109,13 @@ def _parse_data_desc(
 
 def _without_padding(outputs: Sequence[NDArray], pad: int | None) -> list[NDArray]:
     return [each[: each.shape[0] - (pad or 0)] for each in outputs]
+
+
+def _call_each(callbacks: Any, *args: Any) -> None:
+    """Call a function, or each function of a list; None calls nothing."""
+    if callbacks is not None:
+        for callback in _as_list(callbacks):
+            callback(*args)
 
 
 class BaseModule:
@@ -169,8 +176,7 @@ class BaseModule:
         require(self, "binded", "params_initialized")
         if reset:
             eval_data.reset()
-        if not isinstance(eval_metric, metric.EvalMetric):
-            eval_metric = metric.create(eval_metric)
+        eval_metric = metric.create(eval_metric)
         eval_metric.reset()
         actual_num_batch = 0
         for nbatch, eval_batch in enumerate(eval_data):
@@ -180,18 +186,12 @@ class BaseModule:
             self.forward(eval_batch, is_train=False)
             self._update_metric(eval_metric, eval_batch)
             if batch_end_callback is not None:
-                batch_end_params = BatchEndParam(
-                    epoch=epoch, nbatch=nbatch, eval_metric=eval_metric, locals=locals()
-                )
-                for callback in _as_list(batch_end_callback):
-                    callback(batch_end_params)
+                batch_end_params = BatchEndParam(epoch, nbatch, eval_metric, locals())
+                _call_each(batch_end_callback, batch_end_params)
             actual_num_batch += 1
         if score_end_callback:
-            params = BatchEndParam(
-                epoch=epoch, nbatch=actual_num_batch, eval_metric=eval_metric, locals=locals()
-            )
-            for callback in _as_list(score_end_callback):
-                callback(params)
+            params = BatchEndParam(epoch, actual_num_batch, eval_metric, locals())
+            _call_each(score_end_callback, params)
         return eval_metric.get_name_value()
 
     def _update_metric(self, eval_metric: Any, batch: Any) -> None:
@@ -333,19 +333,7 @@ class BaseModule:
         """
         if num_epoch is None:
             raise CheckError("fit: please specify number of epochs, num_epoch=...")
-        if not hasattr(train_data, "provide_data"):
-            raise AttributeTypeError(
-                f"fit: train_data must be an iterator of batches, as mx.io.NDArrayIter(data, label, "
-                f"batch_size), not {type(train_data).__name__}."
-            )
-        self.bind(
-            data_shapes=train_data.provide_data,
-            label_shapes=train_data.provide_label,
-            for_training=True,
-            force_rebind=force_rebind,
-        )
-        if monitor is not None:
-            self.install_monitor(monitor)
+        self._bind_for_training(train_data, force_rebind, monitor)
         self.init_params(
             initializer=initializer,
             arg_params=arg_params,
@@ -356,8 +344,7 @@ class BaseModule:
         self.init_optimizer(kvstore=kvstore, optimizer=optimizer, optimizer_params=optimizer_params)
         if validation_metric is None:
             validation_metric = eval_metric
-        if not isinstance(eval_metric, metric.EvalMetric):
-            eval_metric = metric.create(eval_metric)
+        eval_metric = metric.create(eval_metric)
 
         # Callbacks read the local variables by these names.
         for epoch in range(begin_epoch, num_epoch):
@@ -386,22 +373,16 @@ class BaseModule:
                 if end_of_batch:
                     eval_name_vals = self._metric_of_epoch(eval_metric)
                 if batch_end_callback is not None:
-                    batch_end_params = BatchEndParam(
-                        epoch=epoch, nbatch=nbatch, eval_metric=eval_metric, locals=locals()
-                    )
-                    for callback in _as_list(batch_end_callback):
-                        callback(batch_end_params)
+                    batch_end_params = BatchEndParam(epoch, nbatch, eval_metric, locals())
+                    _call_each(batch_end_callback, batch_end_params)
                 nbatch += 1
-            for name, val in eval_name_vals:
-                self.logger.info("Epoch[%d] Train-%s=%f", epoch, name, val)
+            self._log("Epoch[%d] Train-%s=%f", epoch, eval_name_vals)
             toc = time.time()
             self.logger.info("Epoch[%d] Time cost=%.3f", epoch, (toc - tic))
             # Devices may differ in their states, as moving means: from here on all have the average.
             arg_params, aux_params = self.get_params()
             self.set_params(arg_params, aux_params)
-            if epoch_end_callback is not None:
-                for callback in _as_list(epoch_end_callback):
-                    callback(epoch, self.symbol, arg_params, aux_params)
+            _call_each(epoch_end_callback, epoch, self.symbol, arg_params, aux_params)
             if eval_data is not None:
                 res = self.score(
                     eval_data,
@@ -410,9 +391,32 @@ class BaseModule:
                     batch_end_callback=eval_batch_end_callback,
                     epoch=epoch,
                 )
-                for name, val in res:
-                    self.logger.info("Epoch[%d] Validation-%s=%f", epoch, name, val)
+                self._log("Epoch[%d] Validation-%s=%f", epoch, res)
             train_data.reset()
+
+    def _bind_for_training(self, train_data: Any, force_rebind: bool, monitor: Any) -> None:
+        """Bind to the shapes of an iterator.
+
+        Raises:
+            TypeError: ``train_data`` is no iterator of batches.
+        """
+        if not hasattr(train_data, "provide_data"):
+            raise AttributeTypeError(
+                f"fit: train_data must be an iterator of batches, such as mx.io.NDArrayIter(data, label, "
+                f"batch_size), not {type(train_data).__name__}."
+            )
+        self.bind(
+            data_shapes=train_data.provide_data,
+            label_shapes=train_data.provide_label,
+            for_training=True,
+            force_rebind=force_rebind,
+        )
+        if monitor is not None:
+            self.install_monitor(monitor)
+
+    def _log(self, text: str, epoch: int, values: Any) -> None:
+        for name, value in values:
+            self.logger.info(text, epoch, name, value)
 
     def _begin_epoch(self, epoch: int, train_data: Any) -> None:
         """What comes before the batches of an epoch."""

@@ -410,7 +410,7 @@ class DataParallelExecutorGroup:
         known |= {_name(each): tuple(each[1]) for each in self.label_shapes or ()}
         _, shapes, _ = self.symbol.infer_shape(**known)
         if shapes is None:
-            raise MXNetError(f"The shapes of the outputs do not follow from {known}.")
+            raise MXNetError(f"The shapes of the outputs cannot be inferred from {known}.")
         return list(zip(self.output_names, shapes, strict=True))
 
     def get_outputs(

@@ -263,7 +263,7 @@ class Module(BaseModule):
         """
         if not callable(initializer):
             raise AttributeTypeError(
-                f"init_params: initializer must be one, as mx.init.Xavier(), not {initializer!r}."
+                f"init_params: initializer must be one, such as mx.init.Xavier(), not {initializer!r}."
             )
         try:
             initializer(desc, array)
@@ -519,7 +519,7 @@ class Module(BaseModule):
         first = data_batch[0] if isinstance(data_batch, list) else data_batch
         if not isinstance(getattr(first, "data", None), (list, tuple)):
             raise AttributeTypeError(
-                f"Module.forward takes a batch, as mx.io.DataBatch([data], [label]), not "
+                f"Module.forward takes a batch, such as mx.io.DataBatch([data], [label]), not "
                 f"{type(first).__name__}."
             )
         count = len(data_batch) if isinstance(data_batch, list) else 1

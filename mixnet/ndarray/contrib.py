@@ -164,7 +164,7 @@ def while_loop(
         ValueError: no ``max_iterations``, or no loop variables.
     """
     if max_iterations is None:
-        raise AttributeValueError("while_loop: give max_iterations; the outputs have so many rows.")
+        raise AttributeValueError("while_loop: pass max_iterations, the rows of the outputs.")
     checked_function("while_loop", "cond", cond, "def cond(*loop_vars)")
     checked_function("while_loop", "func", func, "def func(*loop_vars)")
     max_iterations = checked_turns("while_loop", max_iterations)
@@ -198,8 +198,8 @@ def while_loop(
 
 def _is_true(found: Any, what: str) -> bool:
     if isinstance(found, NDArray) and found.size != 1:
-        raise ShapeError(f"{what} has shape {found.shape}; it is one number, 0 or not.")
-    return bool(found.asscalar() if isinstance(found, NDArray) else found)
+        raise ShapeError(f"{what} has shape {found.shape}; it must be one number, 0 or not.")
+    return bool(found.item() if isinstance(found, NDArray) else found)
 
 
 def _padded(rows: list[Any], count: int) -> Any:

@@ -69,7 +69,7 @@ def _filled(op: str, shape: Shape, ctx: Context | None, dtype: Any, **more: Any)
     extents = [shape] if isinstance(shape, (int, np.integer)) else shape
     if isinstance(extents, (tuple, list, np.ndarray)) and 0 in extents and not is_np_shape():
         raise ShapeError(
-            f"{op.strip('_')}: shape {shape} has no elements, which mx.nd does not hold."
+            f"{op.strip('_')}: shape {shape} has no elements, which mx.nd does not support."
         )
     attributes = {"shape": shape, "dtype": as_dtype(dtype).name, "ctx": ctx, **more}
     return invoke(find(op), (), attributes, out)
@@ -107,7 +107,7 @@ def full(
 def empty(
     shape: Shape, ctx: Context | None = None, dtype: Any = None, stype: Any = None
 ) -> NDArray:
-    """An array whose content you will write; it holds zeros until then."""
+    """An array to be filled later; until then it holds zeros."""
     return zeros(shape, ctx, dtype, stype)
 
 
@@ -120,7 +120,7 @@ def arange(
     ctx: Context | None = None,
     dtype: Any = np.float32,
 ) -> NDArray:
-    """Numbers from ``start`` (0 if it stands alone) up to ``stop``, ``repeat`` times each."""
+    """Numbers from ``start`` (0 if only one bound is given) up to ``stop``, ``repeat`` times each."""
     attributes = {"start": start, "stop": stop, "step": step, "repeat": repeat}
     if stop is None:
         attributes |= {"start": 0.0, "stop": start}
@@ -135,7 +135,7 @@ def linspace(
     ctx: Context | None = None,
     dtype: Any = np.float32,
 ) -> NDArray:
-    """``num`` numbers at equal distances from ``start`` to ``stop``."""
+    """``num`` evenly spaced numbers from ``start`` to ``stop``."""
     attributes = {"start": start, "stop": stop, "num": num, "endpoint": endpoint}
     return invoke(find("_linspace"), (), {**attributes, "dtype": as_dtype(dtype).name, "ctx": ctx})
 
@@ -206,15 +206,15 @@ def to_dlpack_for_read(data: NDArray) -> Any:
 
 
 def moveaxis(tensor: NDArray, source: Any, destination: Any) -> NDArray:
-    """The array with axes moved, as ``numpy.moveaxis``."""
+    """The array with axes moved, like ``numpy.moveaxis``."""
     # NumPy moves the axes of a probe whose extents tell the axes apart.
     probe = np.broadcast_to(np.bool_(True), tuple(range(1, tensor.ndim + 1)))
     try:
         moved = [extent - 1 for extent in np.moveaxis(probe, source, destination).shape]
     except (ValueError, TypeError):
         raise IndexingError(
-            f"moveaxis: source={source!r} and destination={destination!r} are no axes of an array of "
-            f"shape {tensor.shape}; give as many of the one as of the other."
+            f"moveaxis: source={source!r} and destination={destination!r} are not axes of an array of "
+            f"shape {tensor.shape}; give the same number of each."
         ) from None
     return invoke(find("transpose"), (tensor,), {"axes": tuple(moved)})
 
@@ -225,7 +225,7 @@ def concatenate(arrays: list[NDArray], axis: int = 0, always_copy: bool = True) 
 
 
 def waitall() -> None:
-    """Return when everything recorded or pushed has run, by whatever thread.
+    """Wait until everything recorded or pushed by any thread has run.
 
     Raises:
         BaseException: the first error of an operation that no waiter was told of yet.
@@ -234,7 +234,7 @@ def waitall() -> None:
 
 
 def to_dlpack_for_write(data: NDArray) -> Any:
-    """A DLPack capsule of the array's buffer; what is written to it the array does not see."""
+    """A DLPack capsule of the array's buffer; the array does not see writes to it."""
     return data.__dlpack__()
 
 
@@ -254,5 +254,5 @@ def histogram(a: NDArray, bins: Any = 10, range: Any = None) -> Any:
     if isinstance(bins, NDArray):
         return invoke(find("_histogram"), (a, bins), {})
     if range is None:
-        range = (float(a.min().asscalar()), float(a.max().asscalar()))
+        range = (float(a.min().item()), float(a.max().item()))
     return invoke(find("_histogram"), (a,), {"bin_cnt": int(bins), "range": tuple(range)})

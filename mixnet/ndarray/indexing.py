@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from mixnet.base import IndexingError, MXNetError, ShapeError, TraceError
+from mixnet.base import AttributeTypeError, IndexingError, MXNetError, ShapeError, TraceError
 from mixnet.ndarray.invoke import invoke
 from mixnet.ndarray.ndarray import NDArray, as_value, on_host, reshaped
 from mixnet.ops.registry import find
@@ -275,13 +275,26 @@ def setitem(self: NDArray, key: Any, value: Any) -> None:
     Raises:
         IndexError: an index is out of bounds, or there are too many.
         ShapeError: ``value`` does not broadcast to the selected shape.
+        TypeError: ``value`` is an array of the other face: of ``mx.np`` for ``mx.nd``, or the other way round.
     """
+    if isinstance(value, NDArray) and value._is_numpys is not self._is_numpys:
+        raise _other_face(self)
     if key is Ellipsis or (isinstance(key, slice) and key == slice(None)):
         self._write_all(value)
         return
     if isinstance(value, NDArray):
         self._check_part(value._read())
     change(lambda attempt: _write_part(self, key, value, attempt))
+
+
+def _other_face(target: NDArray) -> AttributeTypeError:
+    if target._is_numpys:
+        return AttributeTypeError(
+            "Cannot assign an mx.nd array to an mx.np array; use value.as_np_ndarray()."
+        )
+    return AttributeTypeError(
+        "Cannot assign an mx.np array to an mx.nd array; use value.as_nd_ndarray()."
+    )
 
 
 def _write_part(self: NDArray, key: Any, value: Any, attempt: Change) -> None:
@@ -445,5 +458,4 @@ def install(cls: Any) -> None:
     cls._write_all = _write_all
     cls._index_shape = staticmethod(lambda shape: shape or (1,))
     cls._basic_indexing_slice_is_contiguous = staticmethod(is_contiguous)
-    cls._holds_empty = False  # whether shapes may have no elements
     cls._check_broadcast = lambda self, shape: _check_fits(shape, self.shape)

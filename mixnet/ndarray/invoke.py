@@ -9,6 +9,7 @@ from typing import Any
 from mixnet.base import AttributeTypeError, DTypeError, NotAnArrayError, ShapeError
 from mixnet.context import Context, as_context, current_context
 from mixnet.ndarray.ndarray import NDArray, on_host
+from mixnet.ops.operator import Statics
 from mixnet.ops.registry import Op
 from mixnet.runtime.record.keys import next_draw
 from mixnet.runtime.record.measure import measured_size
@@ -68,13 +69,13 @@ def invoke(
 def _run(
     op: Op,
     arrays: Sequence[NDArray],
-    statics: Any,
+    statics: Statics,
     scalars: tuple[float, ...],
     context: Context | None,
     cls: type[NDArray],
 ) -> tuple[Any, tuple[Value, ...], list[Value]]:
     """The results as arrays of their own, the values that were read, and those of all outputs."""
-    values = tuple([each._read() for each in arrays])
+    values = tuple([each._value if each._link is None else each._read() for each in arrays])
     if precision.rule is not None:
         values = fitted(op, statics, values)
     if arrays:
@@ -88,7 +89,7 @@ def _run(
     if op.takes_key and not arrays:
         context = None
     outputs = record(op, statics, scalars, values, context)
-    count = op.num_visible(statics, len(arrays))
+    count = 1 if len(outputs) == 1 else op.num_visible(statics, len(arrays))
     if count == 1:
         return cls._wrap(outputs[0]), values, outputs
     return [cls._wrap(value) for value in outputs[:count]], values, outputs
@@ -97,7 +98,7 @@ def _run(
 def _run_and_write(
     op: Op,
     arrays: Sequence[NDArray],
-    statics: Any,
+    statics: Statics,
     scalars: tuple[float, ...],
     context: Context | None,
     out: Any,
@@ -115,8 +116,10 @@ def _run_and_write(
             if place < len(arrays):  # else recording it says which one is missing
                 attempt.reads(arrays[place])
         for target in targets:
-            if any(target is array for array in arrays):
-                attempt.reads(target)
+            for array in arrays:
+                if target is array:
+                    attempt.reads(target)
+                    break
     results, values, outputs = _run(op, arrays, statics, scalars, context, cls)
     if changed:
         kept = op.kept(statics)
@@ -124,10 +127,14 @@ def _run_and_write(
             move(arrays[place], values[place], outputs[index], kept, attempt)
     if out is None:
         return results
-    outputs = outputs[: op.num_visible(statics, len(arrays))]
+    if len(outputs) > 1:
+        outputs = outputs[: op.num_visible(statics, len(arrays))]
     if len(targets) != len(outputs):
         raise ShapeError(f"{op.name}: out has {len(targets)} array(s), outputs are {len(outputs)}.")
     for target, value in zip(targets, outputs, strict=True):
+        if target._spec is value.spec:
+            attempt.write(target, value)
+            continue
         if target.shape != value.spec.shape:
             raise ShapeError(
                 f"{op.name}: out has shape {target.shape}, the output is {value.spec.shape}."
@@ -135,7 +142,7 @@ def _run_and_write(
         if target.dtype != value.spec.dtype:
             raise DTypeError(
                 f"{op.title}: out is {target._spec.dtype.name}, the output {value.spec.dtype.name}; "
-                f"both must have one dtype. Leave out= away and cast the result with astype()."
+                f"both must have the same dtype. Omit out= and cast the result with astype()."
             )
         attempt.write(target, target._fitted(value))
     return out
@@ -199,27 +206,42 @@ def make_function(
         array_class: what it takes and makes: arrays of ``mx.nd`` or of ``mx.np``; None for both.
     """
     arrays_first = len(op.arrays)
+    names = frozenset(op.arrays)
+    fewest = max((i + 1 for i, n in enumerate(op.arrays) if n not in op.optional_arrays), default=0)
     made_class = array_class or NDArray
     order = tuple(op.attributes)
+
+    def by_name(args: tuple[Any, ...], attributes: dict[str, Any]) -> list[NDArray]:
+        """The arrays of a call that passes some by name or omits some."""
+        arrays = []
+        given = dict(zip(op.arrays, args, strict=False))
+        for key in op.arrays:
+            if key in attributes:
+                given[key] = attributes.pop(key)
+        for key, value in given.items():
+            if isinstance(value, NDArray):
+                arrays.append(value)
+            elif value is not None:
+                raise _not_an_array(op, key, value)
+            elif key not in op.optional_arrays and not _left_out(op, key, attributes):
+                raise _missing(op, key)
+        for key in op.arrays[len(given) :]:
+            if key not in given and key not in op.optional_arrays:
+                raise _missing(op, key)
+        return arrays
 
     def function(*args: Any, out: Any = None, **attributes: Any) -> Any:
         attributes.pop("name", None)  # names are a symbol's
         arrays: list[NDArray] = []
         if op.variadic is None:
-            given = dict(zip(op.arrays, args, strict=False))
-            for key in op.arrays:
-                if key in attributes:
-                    given[key] = attributes.pop(key)
-            for key, value in given.items():
-                if isinstance(value, NDArray):
-                    arrays.append(value)
-                elif value is not None:
-                    raise _not_an_array(op, key, value)
-                elif key not in op.optional_arrays and not _left_out(op, key, attributes):
-                    raise _missing(op, key)
-            for key in op.arrays[len(given) :]:
-                if key not in given and key not in op.optional_arrays:
-                    raise _missing(op, key)
+            given = args[:arrays_first]
+            for each in given:
+                if not isinstance(each, NDArray):
+                    break
+                arrays.append(each)
+            in_place = fewest <= len(arrays) == len(given)
+            if not in_place or not names.isdisjoint(attributes):
+                arrays = by_name(args, attributes)
             args = args[arrays_first:]
         else:
             attributes.pop(op.num_args or "", None)

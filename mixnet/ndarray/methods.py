@@ -10,12 +10,13 @@ import numpy as np
 from mixnet.base import AttributeTypeError, AttributeValueError, ShapeError, checked_shape
 from mixnet.ndarray.invoke import check_face, invoke, make_function
 from mixnet.ndarray.ndarray import NDArray
+from mixnet.ops.operator import Statics
 from mixnet.ops.registry import OPERATORS, Op, find
 from mixnet.runtime.value.call import make_call
 from mixnet.runtime.value.value import Spec
 
 
-def output_spec(op: Op, statics: Any, spec: Spec) -> Spec:
+def output_spec(op: Op, statics: Statics, spec: Spec) -> Spec:
     """Shape and dtype of the output of a unary operator, without recording it."""
     call = op.calls.get((statics, (spec,), None)) or make_call(op, statics, (spec,), 0, None)
     return call.outputs[0]

@@ -79,7 +79,13 @@ class Link:
         self.detached = False
 
 
-class NDArray:
+if TYPE_CHECKING:
+    from mixnet.ndarray.installed import Installed
+else:
+    Installed = object  # operators.py, methods.py, indexing.py and display.py install what it lists
+
+
+class NDArray(Installed):
     """An n-dimensional array on a device, computed when its value is needed.
 
     Make one with ``mx.nd.array``, ``mx.nd.zeros`` and the like.
@@ -90,43 +96,16 @@ class NDArray:
     __hash__ = object.__hash__  # handles are compared by value, but hashed by identity
     _is_sparse = False
     _is_numpys = False
+    _holds_empty = False  # whether shapes may have no elements
 
     _link: Link | None
     _value: Value
 
-    if TYPE_CHECKING:
-        # Installed by operators.py, indexing.py and methods.py; here for readers and type checkers.
-        def __add__(self, other: Any) -> Self: ...
-        def __sub__(self, other: Any) -> Self: ...
-        def __mul__(self, other: Any) -> Self: ...
-        def __truediv__(self, other: Any) -> Self: ...
-        def __mod__(self, other: Any) -> Self: ...
-        def __pow__(self, other: Any) -> Self: ...
-        def __radd__(self, other: Any) -> Self: ...
-        def __rsub__(self, other: Any) -> Self: ...
-        def __rmul__(self, other: Any) -> Self: ...
-        def __rtruediv__(self, other: Any) -> Self: ...
-        def __rmod__(self, other: Any) -> Self: ...
-        def __rpow__(self, other: Any) -> Self: ...
-        def __iadd__(self, other: Any) -> Self: ...
-        def __isub__(self, other: Any) -> Self: ...
-        def __imul__(self, other: Any) -> Self: ...
-        def __itruediv__(self, other: Any) -> Self: ...
-        def __imod__(self, other: Any) -> Self: ...
-        def __lt__(self, other: Any) -> Self: ...
-        def __le__(self, other: Any) -> Self: ...
-        def __gt__(self, other: Any) -> Self: ...
-        def __ge__(self, other: Any) -> Self: ...
-        def __neg__(self) -> Self: ...
-        def __abs__(self) -> Self: ...
-        def __getitem__(self, key: Any) -> Self: ...
-        def __setitem__(self, key: Any, value: Any) -> None: ...
-        def __getattr__(self, name: str) -> Any: ...
-
     def __init__(self, handle: Any = None, writable: bool = True):
         if not isinstance(handle, Value):
             raise MXNetError(
-                "NDArray is not made by its class; use mx.nd.array(source), mx.nd.zeros(shape), ..."
+                "NDArray is not created through its class; use mx.nd.array(source), "
+                "mx.nd.zeros(shape), ..."
             )
         self._value = handle
         self._link = None
@@ -297,8 +276,17 @@ class NDArray:
         self._write(value)
 
     def _share(self, value: Value) -> None:
-        """``_store``, and hold the value itself: the store, which holds it too, knows it again."""
-        self._write(self._fitted(value))
+        """``_store``; the first variable that gets a value holds the value itself, which its store then recognises.
+
+        Another array would be that variable too: it gets an alias.
+        """
+        value = self._fitted(value)
+        if value is self._value:
+            return
+        mark = None if self._link is None else self._link.mark
+        if mark is None or not mark.owns(value):
+            value = value.alias()
+        self._write(value)
 
     def _fitted(self, value: Value) -> Value:
         """A value of the same number of elements per axis, on this array's context, in its shape and dtype."""
@@ -376,7 +364,7 @@ class NDArray:
         return None if mark is None or mark.request == "null" else mark.gradient
 
     def attach_grad(self, grad_req: str = "write", stype: str | None = None) -> None:
-        """Make this a variable: backward leaves its gradient in ``grad``.
+        """Make this a variable: backward writes its gradient to ``grad``.
 
         Args:
             grad_req: ``'write'`` replaces the gradient, ``'add'`` adds to it, ``'null'`` has none.
@@ -405,7 +393,7 @@ class NDArray:
         run_backward([self], None if out_grad is None else [out_grad], retain_graph, train_mode)
 
     def detach(self) -> Self:
-        """The same storage, outside of the tape: a constant to autograd."""
+        """The same storage, outside the tape: a constant for autograd."""
         return self._view(0, self.shape, detached=True)
 
     def _zeros_as(self, stype: str) -> Any:
@@ -413,7 +401,7 @@ class NDArray:
         raise NotImplementedError
 
     def tostype(self, stype: str) -> Any:
-        """The array in a storage type; ``mixnet.ndarray.sparse`` installs it."""
+        """The array converted to a storage type; ``mixnet.ndarray.sparse`` installs this method."""
         raise NotImplementedError
 
     def _zeros_like(self) -> Self:
@@ -428,7 +416,7 @@ class NDArray:
         return array_of(self._read(), reason)
 
     def wait_to_read(self) -> None:
-        """Return when the value is computed; raises what went wrong in computing it."""
+        """Wait until the value is computed; raises the error if the computation failed."""
         copies.wait(self._array("wait_to_read"))
 
     wait_to_write = wait_to_read
@@ -438,6 +426,17 @@ class NDArray:
         return to_host(self._read(), "asnumpy")
 
     def asscalar(self) -> Any:
+        """The only element of an array of one axis, as a NumPy scalar.
+
+        With more axes it is a NumPy array of the same shape, as MXNet has it; ``item()`` is always the scalar.
+
+        Raises:
+            ShapeError: the array has another number of elements.
+        """
+        element = self.item()
+        return element if len(self.shape) < 2 else element.reshape(self.shape)
+
+    def item(self) -> Any:
         """The only element, as a NumPy scalar.
 
         Raises:
@@ -445,11 +444,9 @@ class NDArray:
         """
         if self.size != 1:
             raise ShapeError(
-                f"float(), int() and asscalar() take an array of one element; this has shape {self.shape}."
+                f"float(), int(), item() and asscalar() need an array with one element; this one has shape {self.shape}."
             )
         return self.asnumpy().reshape(())[()]
-
-    item = asscalar
 
     def __bool__(self) -> bool:
         if self.size == 0:  # as an empty list
@@ -459,20 +456,20 @@ class NDArray:
                 f"The truth value of an array of shape {self.shape} is ambiguous; use an array of "
                 f"one element, or asnumpy().any() or .all()."
             )
-        return bool(self.asscalar())
+        return bool(self.item())
 
     def __float__(self) -> float:
-        return float(self.asscalar())
+        return float(self.item())
 
     def __int__(self) -> int:
-        return int(self.asscalar())
+        return int(self.item())
 
     def __index__(self) -> int:
         if self._spec.dtype.kind not in "iu":
             raise AttributeTypeError(
-                f"An array of {self._spec.dtype.name} is no index; take an integer one."
+                f"An array of {self._spec.dtype.name} is not an index; use an integer one."
             )
-        return int(self.asscalar())
+        return int(self.item())
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
         values = self.asnumpy()
@@ -550,7 +547,7 @@ class NDArray:
     as_in_ctx = to_device = as_in_context
 
     def astype(self, dtype: Any, copy: bool = True) -> Self:
-        """The array in another dtype; itself if ``copy`` is false and it has that dtype."""
+        """The array in another dtype; the array itself if ``copy`` is false and it already has that dtype."""
         wanted = as_dtype(dtype)
         if not copy and wanted == self._spec.dtype:
             return self
@@ -563,7 +560,7 @@ class NDArray:
         return self
 
     def as_np_ndarray(self) -> Any:
-        """An ``mx.np`` array on the same storage; :mod:`mixnet.numpy` installs it."""
+        """An ``mx.np`` array on the same storage; :mod:`mixnet.numpy` installs this method."""
         raise NotImplementedError
 
     def to_dict(self) -> dict[str, Any]:
@@ -581,7 +578,7 @@ def _in_a_graph() -> GradientError:
     return GradientError(
         "Assigning to an array that is already in a computational graph, or to a part of an array from one "
         "that is (+=, -=, x[i]=, out=, ...), while recording would make its gradient wrong. Call "
-        "backward() first, write outside of autograd.record(), or make a new array: y = y + 1."
+        "backward() first, write outside autograd.record(), or make a new array: y = y + 1."
     )
 
 

@@ -12,6 +12,7 @@ import numpy as np
 from mixnet.base import NotAnArrayError
 from mixnet.ndarray.invoke import check_face, invoke
 from mixnet.ndarray.ndarray import NDArray
+from mixnet.ops.operator import Statics
 from mixnet.ops.registry import Op, find
 from mixnet.runtime.record.precision import current as precision
 from mixnet.runtime.record.precision import fitted, on_change
@@ -112,7 +113,7 @@ class Binary:
         by_specs: dict[Any, Any] = {}  # spec, spec -> call
         on_change(by_specs.clear)
 
-        def find_call(op: Op, statics: Any, specs: tuple[Any, ...], scalars: int) -> Any:
+        def find_call(op: Op, statics: Statics, specs: tuple[Any, ...], scalars: int) -> Any:
             known = op.calls.get((statics, specs, None))
             return known or make_call(op, statics, specs, scalars, None)
 

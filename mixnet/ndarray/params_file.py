@@ -142,7 +142,7 @@ def _shape_bytes(shape: tuple[int, ...]) -> bytes:
 
 
 def load(fname: str | os.PathLike[str]) -> Any:
-    """Arrays of a ``.params`` or safetensors file, told by its content: a dict if it has names, else a list.
+    """Load arrays from a ``.params`` or safetensors file: a dict if the arrays have names, else a list.
 
     Raises:
         MissingFileError: there is no such file.
@@ -158,7 +158,7 @@ def _load(fname: str | os.PathLike[str]) -> Any:
 
 
 def load_frombuffer(buf: Any, name: str = "the buffer") -> Any:
-    """Arrays of the content of a ``.params`` or safetensors file.
+    """Load arrays from the content of a ``.params`` or safetensors file.
 
     Raises:
         AttributeTypeError: it holds no bytes.
@@ -179,7 +179,7 @@ def _arrays(content: FileBytes | MemoryBytes) -> Any:
     magic, _ = reader.take("QQ", "the header")
     if magic != _FILE_MAGIC:
         raise FileFormatError(
-            f"{name} is no .params file: it starts with {magic:#x}, not {_FILE_MAGIC:#x}. Take a "
+            f"{name} is not a .params file: it starts with {magic:#x}, not {_FILE_MAGIC:#x}. Use a "
             f"file written by mx.nd.save, save_parameters, save_checkpoint or export, or a safetensors file."
         )
     count = reader.count("number of arrays", 4)

@@ -115,7 +115,7 @@ def arrays_of(content: FileBytes | MemoryBytes) -> dict[str, NDArray]:
 
 def _damaged(content: FileBytes | MemoryBytes, what: str) -> FileFormatError:
     return FileFormatError(
-        f"{content.name} is no intact safetensors file: {what}. Copy or save it again."
+        f"{content.name} is not an intact safetensors file: {what}. Copy or save it again."
     )
 
 
@@ -151,7 +151,7 @@ class _Entry:
         try:
             code, shape, (begin, end) = value["dtype"], value["shape"], value["data_offsets"]
         except (TypeError, KeyError, ValueError):
-            raise _damaged(content, f"{what} has not dtype, shape and data_offsets") from None
+            raise _damaged(content, f"{what} does not have dtype, shape and data_offsets") from None
         numbers = [*shape, begin, end] if isinstance(shape, list) else [None]
         if not all(type(n) is int and 0 <= n < 1 << 63 for n in numbers) or len(shape) > _MOST_AXES:
             raise _damaged(

@@ -59,9 +59,9 @@ def zeros(
 
 
 def empty(stype: str, shape: Any, ctx: Context | None = None, dtype: Any = None) -> Any:
-    """A sparse array in which nothing is stored yet."""
+    """A sparse array without stored values."""
     if stype not in ("csr", "row_sparse"):
-        raise AttributeValueError(f"unknown storage type: {stype!r}; take 'csr' or 'row_sparse'.")
+        raise AttributeValueError(f"unknown storage type: {stype!r}; use 'csr' or 'row_sparse'.")
     return zeros(stype, shape, ctx, dtype)
 
 
@@ -149,9 +149,11 @@ def csr_matrix(
 def _of_dense(name: str, source: Any, context: Context, dtype: Any) -> NDArray:
     """A dense array of numbers, in the dtype of the source where that has one."""
     if isinstance(source, BaseSparseNDArray):
-        raise AttributeValueError(f"{name}: a {source.stype} array is not converted; take tostype.")
+        raise AttributeValueError(f"{name}: a {source.stype} array is not converted; use tostype.")
     if hasattr(source, "tocsr"):
-        raise AttributeTypeError(f"{name}: a {type(source).__name__} is none of csr; take tocsr().")
+        raise AttributeTypeError(
+            f"{name}: a {type(source).__name__} is not in csr format; use tocsr()."
+        )
     if source is None:
         raise AttributeValueError(f"{name}: the source is None; give data or a shape.")
     if dtype is None and isinstance(source, np.ndarray) and source.dtype.kind == "b":
@@ -203,7 +205,7 @@ def _csr_of_parts(parts: tuple[Any, ...], shape: Any, context: Context, dtype: A
 def _check_stored(name: str, places: np.ndarray) -> None:
     if not len(places):
         raise AttributeValueError(
-            f"{name}: no element is stored, and no shape follows from that; give shape=."
+            f"{name}: there are no stored elements to infer a shape from; give shape=."
         )
 
 
@@ -220,9 +222,7 @@ def _from_coordinates(
         _check_stored("csr_matrix", row)
         shape = (int(row.max()) + 1, int(column.max()) + 1)
     if len(row) and (row.max() >= shape[0] or column.max() >= shape[1]):
-        raise AttributeValueError(
-            f"csr_matrix: a position lies outside of the shape {tuple(shape)}."
-        )
+        raise AttributeValueError(f"csr_matrix: a position lies outside the shape {tuple(shape)}.")
     values = data.asnumpy() if isinstance(data, NDArray) else np.asarray(data)
     places, first = np.unique(row * shape[1] + column, return_inverse=True)
     total = np.zeros(len(places), values.dtype)
@@ -323,7 +323,7 @@ def _tostype(self: NDArray, stype: str) -> Any:
             made._variable = value
         return made
     raise AttributeValueError(
-        f"unknown storage type: {stype!r}; take 'default', 'row_sparse' or 'csr'."
+        f"unknown storage type: {stype!r}; use 'default', 'row_sparse' or 'csr'."
     )
 
 

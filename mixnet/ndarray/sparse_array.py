@@ -131,13 +131,17 @@ class BaseSparseNDArray(NDArray):
         return len(self._aux)
 
     @property
+    def _aux_types(self) -> list[Any]:
+        return [each.dtype for each in self._aux]
+
+    @property
     def size(self) -> int:
         """Not there: MXNet does not say whether stored elements are meant.
 
         Raises:
             NotImplementedError: always; take ``shape``, or ``data.size``.
         """
-        raise NotDefinedError("A sparse array has no size; take its shape, or data.size.")
+        raise NotDefinedError("A sparse array has no size; use its shape, or data.size.")
 
     def asscalar(self) -> Any:
         """Not there: take ``asnumpy()``.
@@ -145,10 +149,12 @@ class BaseSparseNDArray(NDArray):
         Raises:
             NotImplementedError: always.
         """
-        raise NotDefinedError("A sparse array is not taken for a number; take asnumpy().item().")
+        raise NotDefinedError(
+            "A sparse array cannot be converted to a number; use asnumpy().item()."
+        )
 
     def __float__(self) -> float:
-        raise AttributeTypeError(f"A {self.stype} array is not a number; take asnumpy().item().")
+        raise AttributeTypeError(f"A {self.stype} array is not a number; use asnumpy().item().")
 
     __int__ = __index__ = __float__  # type: ignore[assignment]
 
@@ -240,7 +246,8 @@ class BaseSparseNDArray(NDArray):
     def __setitem__(self, key: Any, value: Any) -> None:
         if not (isinstance(key, slice) and key == slice(None)):
             raise AttributeKindError(
-                f"A {self.stype} array is assigned as a whole, array[:] = value, not at {key!r}."
+                f"A {self.stype} array can only be assigned as a whole, array[:] = value, not at "
+                f"{key!r}."
             )
         if isinstance(value, BaseSparseNDArray):
             if value is not self:
@@ -250,12 +257,15 @@ class BaseSparseNDArray(NDArray):
             value = self._filled_with(value)
         elif not isinstance(value, (NDArray, np.ndarray)):
             raise AttributeTypeError(
-                f"A {self.stype} array is assigned an array of MXNet or NumPy, not a "
+                f"A {self.stype} array can only be assigned an NDArray or a NumPy array, not a "
                 f"{type(value).__name__}. Make one with mx.nd.array(...)."
             )
         if value.shape != self.shape:
             raise ShapeError(f"A value of shape {value.shape} is assigned to shape {self.shape}.")
         self._write(dense_array(value, self.context, self.dtype)._read())
+
+    def _write_all(self, value: Any) -> None:
+        self[:] = value
 
     def _filled_with(self, number: Any) -> np.ndarray:
         return np.full(self.shape, number)
@@ -364,7 +374,8 @@ class CSRNDArray(BaseSparseNDArray):
 
     def _filled_with(self, number: Any) -> np.ndarray:
         raise AttributeValueError(
-            f"A csr array does not take the number {number} for all its elements; take zeros, or a "
+            f"A csr array cannot be filled with the number {number} for all its elements; use "
+            f"zeros, or a "
             f"dense array."
         )
 
@@ -547,7 +558,7 @@ class RowSparseNDArray(BaseSparseNDArray):
         if isinstance(key, slice) and key == slice(None):
             return self
         raise AttributeValueError(
-            "A row_sparse array is indexed by [:] alone; take retain() for rows."
+            "A row_sparse array is indexed by [:] alone; use retain() for rows."
         )
 
     def retain(self, *args: Any, **kwargs: Any) -> RowSparseNDArray:
@@ -605,5 +616,5 @@ def zeros_of(stype: str, shape: Any, context: Context, dtype: Any) -> Any:
         data = NDArray._wrap(from_host(np.zeros((0, *shape[1:]), kind), context))
         return RowSparseNDArray._make(data, (host_indices(np.zeros(0), context),), shape)
     raise AttributeValueError(
-        f"unknown storage type: {stype!r}; take 'default', 'row_sparse' or 'csr'."
+        f"unknown storage type: {stype!r}; use 'default', 'row_sparse' or 'csr'."
     )

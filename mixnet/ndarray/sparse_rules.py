@@ -11,7 +11,7 @@ import numpy as np
 
 from mixnet import config
 from mixnet.autograd.scope import RecordingScope
-from mixnet.base import AttributeTypeError, ShapeError
+from mixnet.base import AttributeTypeError, DTypeError, ShapeError
 from mixnet.ndarray import invoke as invoke_module
 from mixnet.ndarray.invoke import invoke
 from mixnet.ndarray.ndarray import NDArray
@@ -122,7 +122,7 @@ def _warn(op: Op, arrays: Sequence[Any]) -> None:
     _told.add((op.name, stypes))
     _log.warning(
         "%s has no rule for inputs of storage types %s: it runs on dense copies. "
-        "MXNET_STORAGE_FALLBACK_LOG_VERBOSE=0 leaves this out.",
+        "MXNET_STORAGE_FALLBACK_LOG_VERBOSE=0 turns this message off.",
         op.name,
         stypes,
     )
@@ -131,9 +131,7 @@ def _warn(op: Op, arrays: Sequence[Any]) -> None:
 def _on_dense_copies(op: Op, arrays: Sequence[Any], attributes: dict[str, Any]) -> Any:
     dense = [_plain(each) for each in arrays]
     result = invoke(op, dense, dict(attributes))
-    names = op.argument_names(op.bind(attributes)[0]) if op.states else ()
-    for name in op.states:  # states were written to the copies
-        i = names.index(name)
+    for i in op.written(op.bind(attributes)[0], len(arrays)):  # states were written to the copies
         if arrays[i]._is_sparse:
             arrays[i][:] = dense[i]
     return result
@@ -262,6 +260,11 @@ def _dot(op: Op, arrays: Sequence[Any], attributes: dict[str, Any]) -> Any:
     left, right = arrays
     first, second = attributes.get("transpose_a", False), attributes.get("transpose_b", False)
     wanted = attributes.get("forward_stype")
+    if left.dtype != right.dtype:
+        raise DTypeError(
+            f"dot: the left array is {left._spec.dtype.name}, the right one {right._spec.dtype.name}; both must "
+            f"have the same dtype. Cast one: rhs.astype({left._spec.dtype.name!r})."
+        )
     if isinstance(left, CSRNDArray) and right.stype in ("default", "row_sparse") and not second:
         inner, other = left.shape[0 if first else 1], right.shape[0]
         if inner != other:
@@ -365,7 +368,7 @@ def _concat(op: Op, arrays: Sequence[Any], attributes: dict[str, Any]) -> Any:
     if not _same_kind(arrays, CSRNDArray) or attributes.get("dim", 1) != 0:
         return NotImplemented
     if len({each.shape[1] for each in arrays}) > 1:
-        raise ShapeError(f"concat: {[each.shape for each in arrays]} have other columns.")
+        raise ShapeError(f"concat: {[each.shape for each in arrays]} differ in columns.")
     data = invoke(op, [each._data for each in arrays], {"dim": 0})
     counts = np.concatenate([np.diff(each._aux[0].asnumpy()) for each in arrays])
     columns = np.concatenate([each._aux[1].asnumpy() for each in arrays])

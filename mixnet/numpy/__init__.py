@@ -127,7 +127,7 @@ from mixnet.numpy.shape import vstack as vstack
 globals().update(_FALLBACK)
 globals().update(_ELEMENTWISE)
 
-bool = _onp.bool_
+bool = bool
 bool_ = _onp.bool_
 float16 = _onp.float16
 float32 = _onp.float32

@@ -21,7 +21,7 @@ from mixnet.numpy.ndarray import ndarray
 
 def _check_order(name: str, order: str) -> None:
     if order not in ("C", "K", "A"):
-        raise NotDefinedError(f"{name}: order={order!r} is not kept here; only 'C' is.")
+        raise NotDefinedError(f"{name}: order={order!r} is not supported; only 'C' is.")
 
 
 def array(object: Any, dtype: Any = None, ctx: Any = None) -> ndarray:
@@ -162,7 +162,7 @@ def linspace(
 ) -> Any:
     """``num`` numbers at equal distances from ``start`` to ``stop``, and the distance if asked."""
     if axis != 0:
-        raise NotDefinedError("linspace: axis other than 0 is not kept here.")
+        raise NotDefinedError("linspace: axis other than 0 is not supported.")
     attributes = {"start": float(start), "stop": float(stop), "num": num, "endpoint": endpoint}
     made = call("_linspace", **attributes, dtype=name_of(dtype or onp.float32), ctx=ctx)
     if not retstep:
@@ -182,7 +182,7 @@ def logspace(
 ) -> Any:
     """``num`` powers of ``base``, the exponents at equal distances."""
     if axis != 0:
-        raise NotDefinedError("logspace: axis other than 0 is not kept here.")
+        raise NotDefinedError("logspace: axis other than 0 is not supported.")
     attributes = {"start": float(start), "stop": float(stop), "num": num, "endpoint": endpoint}
     name = name_of(dtype or onp.float32)
     return call("_npi_logspace", **attributes, base=float(base), dtype=name, ctx=ctx)

@@ -147,7 +147,7 @@ def on_host(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
     def run(*args: Any, **kwargs: Any) -> Any:
         if is_recording() and (_on_tape(args) or _on_tape(list(kwargs.values()))):
             raise GradientError(
-                f"mx.np.{name} is computed by NumPy and has no gradient. Call it outside of "
+                f"mx.np.{name} is computed by NumPy and has no gradient. Call it outside "
                 f"autograd.record(), or on x.detach()."
             )
         host = {key: _to_host(value) for key, value in kwargs.items()}

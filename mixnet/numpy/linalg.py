@@ -50,7 +50,7 @@ def _vector_norm(x: Any, ord: Any, axes: tuple[int, ...], keepdims: bool) -> Any
     if ord in (-onp.inf, "-inf"):
         return reduce.min(size, axes, keepdims)
     if isinstance(ord, str):
-        raise AttributeValueError(f"norm: ord={ord!r} is no norm of vectors; take a number.")
+        raise AttributeValueError(f"norm: ord={ord!r} is not a norm of vectors; use a number.")
     if ord == 0:
         return reduce.sum((x != 0).astype(x.dtype), axes, keepdims=keepdims)
     return reduce.sum(size ** float(ord), axes, keepdims=keepdims) ** (1.0 / float(ord))
@@ -65,7 +65,7 @@ def _matrix_norm(x: Any, ord: Any, axes: tuple[int, ...], keepdims: bool) -> Any
         return best(sums, (row, column), keepdims)
     if ord not in (2, -2, "nuc"):
         raise AttributeValueError(
-            f"norm: ord={ord!r} is no norm of matrices; take 1, 2, inf, 'fro', 'nuc'."
+            f"norm: ord={ord!r} is not a norm of matrices; use 1, 2, inf, 'fro', 'nuc'."
         )
     order = [i for i in range(ndim) if i not in (row, column)]
     values = svd(shape.transpose(x, [*order, row, column]))[1]
@@ -98,7 +98,7 @@ def det(a: Any) -> Any:
 
 def slogdet(a: Any) -> Any:
     """Sign of the determinant, and the logarithm of its absolute value."""
-    return tuple(call("_npi_slogdet", a))
+    return list(call("_npi_slogdet", a))
 
 
 def solve(a: Any, b: Any) -> Any:
@@ -154,7 +154,7 @@ def multi_dot(arrays: Any, *, out: Any = None) -> Any:
         ValueError: fewer than two arrays.
     """
     if len(arrays) < 2:
-        raise AttributeValueError("multi_dot takes two arrays at least.")
+        raise AttributeValueError("multi_dot takes at least two arrays.")
     letters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
     if len(arrays) > len(letters) - 2:
         made = arrays[0]

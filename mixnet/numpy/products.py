@@ -58,7 +58,7 @@ def tensordot(a: Any, b: Any, axes: Any = 2) -> Any:
         raise AttributeValueError(f"tensordot: axes={axes!r} must be a number or a pair.")
     left, right = (tuple(as_axes(each)) for each in axes)
     if len(left) != len(right):
-        raise AttributeValueError(f"tensordot: {left} and {right} are not as many axes.")
+        raise AttributeValueError(f"tensordot: {left} and {right} must be the same number of axes.")
     return call(
         "_npi_tensordot",
         a,

@@ -248,7 +248,7 @@ def multivariate_normal(
 ) -> Any:
     """Normal vectors with mean ``(..., n)`` and covariance ``(..., n, n)``."""
     if check_valid is not None or tol is not None:
-        raise NotDefinedError("multivariate_normal: check_valid and tol are not kept.")
+        raise NotDefinedError("multivariate_normal: check_valid and tol are not supported.")
     mean, cov = as_array(mean), as_array(cov)
     if not mean.ndim or cov.ndim < 2 or {*cov.shape[-2:], mean.shape[-1]} != {cov.shape[-1]}:
         raise ShapeError(

@@ -185,7 +185,7 @@ def percentile(
 ) -> Any:
     """The ``q``-th percentiles, from 0 to 100, along axes."""
     if overwrite_input is not None:
-        raise NotDefinedError("percentile: overwrite_input is not kept; leave it out.")
+        raise NotDefinedError("percentile: overwrite_input is not supported; leave it out.")
     given = {"axis": as_axes(axis), "interpolation": interpolation, "keepdims": keepdims}
     if isinstance(q, NUMBERS):
         return call("_npi_percentile", a, out=out, q_scalar=float(q), **given)
@@ -224,7 +224,7 @@ def histogram(
         NotImplementedError: a number of bins without ``range``, or normed, weights, density.
     """
     if normed or weights is not None or density:
-        raise NotDefinedError("histogram: normed, weights and density are not kept here.")
+        raise NotDefinedError("histogram: normed, weights and density are not supported.")
     if is_array(bins):
         return call("_histogram", a, bins)
     if range is None:

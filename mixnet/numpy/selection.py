@@ -93,7 +93,7 @@ def take(a: Any, indices: Any, axis: Any = None, mode: str = "raise", out: Any =
         IndexError: an index is out of bounds with mode 'raise'.
     """
     if mode not in ("wrap", "clip", "raise"):
-        raise NotDefinedError(f"take: mode={mode!r} is none of 'clip', 'wrap', 'raise'.")
+        raise NotDefinedError(f"take: mode={mode!r} is not one of 'clip', 'wrap', 'raise'.")
     places = as_array(onp.asarray(indices) if not is_array(indices) else indices, a)
     if mode == "raise" and hasattr(places, "asnumpy"):
         AxisOf().check("take", "axis", axis, a.ndim)
@@ -117,14 +117,14 @@ def take(a: Any, indices: Any, axis: Any = None, mode: str = "raise", out: Any =
 def sort(a: Any, axis: Any = -1, kind: Any = None, order: Any = None) -> Any:
     """In rising order along ``axis``; the flattened array where it is None."""
     if order is not None:
-        raise NotDefinedError("sort: order is for structured arrays, which are not kept.")
+        raise NotDefinedError("sort: order is for structured arrays, which are not supported.")
     return call("sort", a, axis=axis)
 
 
 def argsort(a: Any, axis: Any = -1, kind: Any = None, order: Any = None) -> Any:
     """The positions that sort the array along ``axis``; int64."""
     if order is not None:
-        raise NotDefinedError("argsort: order is for structured arrays, which are not kept.")
+        raise NotDefinedError("argsort: order is for structured arrays, which are not supported.")
     return call("argsort", a, axis=axis, is_ascend=True, dtype="int64")
 
 

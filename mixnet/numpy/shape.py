@@ -298,7 +298,7 @@ def pad(x: Any, pad_width: Any = None, mode: str = "constant", **kwargs: Any) ->
     """
     modes = ("constant", "edge", "reflect", "symmetric", "maximum", "minimum")
     if mode not in modes:
-        raise AttributeValueError(f"pad: mode={mode!r} is none of {', '.join(modes)}.")
+        raise AttributeValueError(f"pad: mode={mode!r} is not one of {', '.join(modes)}.")
     given = onp.asarray(pad_width)
     if given.dtype.kind not in "iu":
         raise AttributeTypeError("pad: pad_width must hold whole numbers.")

@@ -26,10 +26,10 @@ def read_model(path: str | os.PathLike[str]) -> Any:
         if type(error).__name__ != "DecodeError":
             raise
         raise FileFormatError(
-            f"{os.fspath(path)} is no ONNX file, or it is damaged: {error}."
+            f"{os.fspath(path)} is not an ONNX file, or it is damaged: {error}."
         ) from None
     if not model.HasField("graph"):
-        raise FileFormatError(f"{os.fspath(path)} is no ONNX file: it has no graph.")
+        raise FileFormatError(f"{os.fspath(path)} is not an ONNX file: it has no graph.")
     return model
 
 

@@ -24,7 +24,7 @@ def onnx_package() -> Any:
         import onnx.numpy_helper
     except ImportError as error:
         raise MXNetError(
-            f"ONNX files need the package onnx, which is not there ({error}). Install it with "
+            f"ONNX files need the package onnx, which is not installed ({error}). Install it with "
             f"pip install 'mixnet[onnx]'."
         ) from None
     return onnx

@@ -39,7 +39,8 @@ def runtime_package() -> Any:
         import onnxruntime
     except ImportError as error:
         raise MXNetError(
-            f"The backend ONNXRuntime needs the package onnxruntime, which is not there ({error}). Install it with "
+            f"The backend ONNXRuntime needs the package onnxruntime, which is not installed "
+            f"({error}). Install it with "
             f"pip install 'mixnet[onnxruntime]'."
         ) from None
     return onnxruntime
@@ -120,7 +121,8 @@ class TensorRT(ONNXRuntime):
         listed = super().providers()
         if self.preferred[0] not in listed:
             raise MXNetError(
-                "The backend TensorRT needs onnxruntime-gpu with TensorRT's libraries, which are not there. Take "
+                "The backend TensorRT needs onnxruntime-gpu with TensorRT's libraries, which are "
+                "not installed. Use "
                 "backend='ONNXRuntime', or 'XLA'."
             )
         settings = {"trt_fp16_enable": get_use_fp16()}

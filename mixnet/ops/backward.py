@@ -15,13 +15,14 @@ from mixnet.ops.derive import array, parameters_of, present
 from mixnet.ops.math.elementwise import quadratic, to_dtype
 from mixnet.ops.math.gradient import gradient_multiplier
 from mixnet.ops.math.hawkes import hawkesll
+from mixnet.ops.operator import Statics
 from mixnet.ops.registry import Op, op
 from mixnet.ops.schema.attributes import ONE
 
 
 def gradients(
     forward: Any,
-    statics: Any,
+    statics: Statics,
     scalars: Sequence[Any],
     heads: Sequence[Any],
     headed: Sequence[int],
@@ -47,7 +48,7 @@ def gradients(
 
 def with_gradients(
     forward: Any,
-    statics: Any,
+    statics: Statics,
     scalars: Sequence[Any],
     inputs: Sequence[Any],
     headed: Sequence[int],

@@ -38,7 +38,7 @@ class Namespace:
 
     def __init__(self, title: str, make: Callable[[Op, str], Any], prefix: str = ""):
         self.title, self.make, self.prefix = title, make, prefix
-        self._made: dict[Any, Any] = {}
+        self._made: dict[str, tuple[Any, Any]] = {}  # by name: operator and function
 
     def function(self, name: str) -> Any:
         """The function of an operator.
@@ -58,10 +58,11 @@ class Namespace:
                 )
             hint = did_you_mean(name, self.names()) or f" dir({self.title}) lists them."
             raise UnknownAttributeError(f"{self.title} has no operator {name!r}.{hint}")
-        # Looked up by the operator, so that one registered anew is found.
-        if (op, name) not in self._made:
-            self._made[op, name] = self.make(op, name)
-        return self._made[op, name]
+        # Looked up with the operator, so that one registered anew is found.
+        made = self._made.get(name)
+        if made is None or made[0] is not op:
+            made = self._made[name] = (op, self.make(op, name))
+        return made[1]
 
     def names(self) -> list[str]:
         """Names of the operators here; without a prefix the public ones."""

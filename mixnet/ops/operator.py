@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Callable, Mapping, Sequence, Set
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from mixnet.ops.schema.dtypes import SAME, Dtypes
+from mixnet.ops.schema.rewrites import NOTHING, Rewrites
 
 if TYPE_CHECKING:
     from mixnet.ops.schema.attributes import Attribute
@@ -32,15 +33,20 @@ class Operator:
     """
 
     name: str
+    title: str
+    """The name without a prefix, as users write it; for operators of the registry."""
     arrays: tuple[str, ...] = ()
     attributes: Mapping[str, Attribute] = {}
     states: tuple[str, ...] = ()
+    optional_arrays: Set[str] = frozenset()
     variadic: str | None = None
     num_args: str | None = "num_args"
 
     differentiable: bool = False
     passes_gradient: bool = False
     takes_key: bool = False
+    key: int | None = None
+    """Index of the random stream among the inputs, for an operator that stands for a graph."""
     draws_apart: bool = False
     takes_training: bool = False
     calls_python: bool = False
@@ -60,11 +66,15 @@ class Operator:
     row_gradient: Any = None
     storage: Storage | None = None
     dtypes: Dtypes = SAME
+    rewrites: Rewrites = NOTHING
     flops: int | None = None
     """Floating point operations for each element of the first input; None for one for each element written."""
     flops_rule: FlopsRule | None = None
     precision: str | None = None
     """What it wants its inputs in under mixed precision: ``low``, ``full``, ``widest``; None for what comes."""
+    layout_axis: str | None = None
+    any_layout: bool = False
+    recomputed: Literal["yes", "asked", "never"] = "yes"
     over_devices: OverDevices | None = None
     bodies: Callable[..., list[tuple[Any, list[Any]]]] | None = None
 
@@ -82,6 +92,16 @@ class Operator:
     def run_values(self, statics: Any, values: Sequence[Any]) -> list[Any] | None:
         """Outputs of a call that runs between programs; None for what is recorded as others are."""
         return None
+
+    # ---- attributes ------------------------------------------------------------------------------
+
+    def bind(self, given: Mapping[str, Any], training: bool = False) -> tuple[Statics, tuple]:
+        """Checked attributes: the static ones in order, and the numbers that are inputs."""
+        raise NotImplementedError(f"{self!r} takes no attributes by name.")
+
+    def rebind(self, statics: Statics, **changes: Any) -> Statics:
+        """The bound attributes with some of them changed."""
+        raise NotImplementedError(f"{self!r} takes no attributes by name.")
 
     # ---- facts about a call ---------------------------------------------------------------------
 
@@ -112,6 +132,12 @@ class Operator:
     def infer_input_shapes(self, statics: Any, shapes: Mapping[str, Any]) -> dict[str, Any]:
         """Shapes of parameters that follow from the known ones."""
         return {}
+
+    def inferred_dtypes(
+        self, statics: Any, dtypes: Sequence[Any]
+    ) -> tuple[Sequence[Any], Sequence[Any]]:
+        """Dtypes of inputs and outputs that a rule of its own gives, see ``Op.infer_dtypes``; nothing without one."""
+        return (), ()
 
     def written(self, statics: Any, num_inputs: int) -> dict[int, int]:
         """Inputs that a call writes: place of each -> index of the output with its new value."""

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from typing import Any
 
 import numpy as np
 
 from mixnet.base import MXNetError, ShapeError
-from mixnet.ops.operator import Operator
+from mixnet.ops.operator import Operator, Statics
 from mixnet.ops.registry import Op
 from mixnet.ops.schema.attributes import Dynamic
 
@@ -61,7 +60,7 @@ def is_own(op: Operator) -> bool:
 
 def explain(
     op: Operator,
-    statics: Any,
+    statics: Statics,
     shapes: Sequence[Shape],
     dtypes: Sequence[np.dtype],
     error: Exception,
@@ -93,7 +92,7 @@ def explain(
     )
 
 
-def _given(op: Op, statics: Any) -> list[str]:
+def _given(op: Op, statics: Statics) -> list[str]:
     """The attributes of a call that are not the default ones."""
     known = op.keywords(statics)
     return [
@@ -103,7 +102,7 @@ def _given(op: Op, statics: Any) -> list[str]:
     ]
 
 
-def reason(op: Operator, statics: Any, shapes: Sequence[Shape | None], error: Exception) -> str:
+def reason(op: Operator, statics: Statics, shapes: Sequence[Shape | None], error: Exception) -> str:
     """Why it failed, without a full stop; nothing if that cannot be said in the caller's words.
 
     Args: as of :func:`explain`.
@@ -121,7 +120,7 @@ def reason(op: Operator, statics: Any, shapes: Sequence[Shape | None], error: Ex
     return _no_axis(op, statics, shapes) if isinstance(op, Op) else ""
 
 
-def _no_axis(op: Op, statics: Any, shapes: Sequence[Shape | None]) -> str:
+def _no_axis(op: Op, statics: Statics, shapes: Sequence[Shape | None]) -> str:
     """An axis of the attributes that the first input does not have."""
     if not shapes or shapes[0] is None:
         return ""
@@ -134,7 +133,7 @@ def _no_axis(op: Op, statics: Any, shapes: Sequence[Shape | None]) -> str:
     return ""
 
 
-def _misfit(op: Op, statics: Any, shapes: Sequence[Shape | None], text: str) -> str:
+def _misfit(op: Op, statics: Statics, shapes: Sequence[Shape | None], text: str) -> str:
     """The first input that is left out, or has another shape than follows from the first one."""
     names = op.argument_names(statics)
     if op.variadic:

@@ -27,6 +27,7 @@ from mixnet.ops.schema.attributes import (
 )
 from mixnet.ops.schema.dtypes import SAME, Dtypes
 from mixnet.ops.schema.over_devices import Exchange, OverDevices
+from mixnet.ops.schema.rewrites import NOTHING, Rewrites
 from mixnet.ops.schema.storage import Storage
 from mixnet.ops.schema.stream import advanced, key_at
 
@@ -96,6 +97,14 @@ class Op(Operator):
         precision: what it wants its floating-point inputs in under mixed precision: ``low`` for half
             precision, ``full`` for float32, ``widest`` for the widest among them; None for what comes.
         dtypes: which arrays and outputs have a dtype of their own; by default all share one.
+        rewrites: what a call amounts to, for passes that simplify graphs and fold constants.
+        layout_axis: attribute with the axis of channels, for an operator that computes in any layout if that names
+            another axis.
+        any_layout: whether it computes images with channels last as well, and nothing beside them depends on the
+            layout. Passes find that out by themselves where the function works element by element.
+        recomputed: whether backward computes results again rather than keep them, where memory is to be saved:
+            ``asked`` where that is expensive, and done only if ``force_mirroring`` asks for it; ``never`` where a second
+            call may differ.
         initializers: how parameters start that a symbol makes by itself, as ``Initializer.dumps``
             says it, where that does not follow from their names.
     """
@@ -131,6 +140,10 @@ class Op(Operator):
         flops: int | None = None,
         precision: Literal["low", "full", "widest"] | None = None,
         dtypes: Dtypes = SAME,
+        rewrites: Rewrites = NOTHING,
+        layout_axis: str | None = None,
+        any_layout: bool = False,
+        recomputed: Literal["yes", "asked", "never"] = "yes",
         initializers: Mapping[str, str] | None = None,
     ):
         super().__init__()
@@ -141,7 +154,9 @@ class Op(Operator):
         self._states = states if callable(states) else None
         self._moves = moves
         self._kept = kept
-        self._known_moves: dict[Any, bool] = {}  # asking costs more than recording an operation
+        self._known_changes: dict[
+            Any, dict[int, int]
+        ] = {}  # asking costs more than recording an operation
         self.states: tuple[str, ...] = () if callable(states) else tuple(states)
         self._name_outputs = output_names if callable(output_names) else None
         self._output_names = () if callable(output_names) else tuple(output_names)
@@ -160,6 +175,10 @@ class Op(Operator):
         self.flops = flops
         self.precision = precision
         self.dtypes = dtypes
+        self.rewrites = rewrites
+        self.layout_axis = layout_axis
+        self.any_layout = any_layout
+        self.recomputed = recomputed
         self.initializers = dict(initializers or {})
         self._outputs, self._visible, self._arguments = outputs, visible, arguments
         self._check = check
@@ -167,6 +186,7 @@ class Op(Operator):
         self._draw_names = () if draws is None else tuple(inspect.signature(draws).parameters)
         self._known_draws: dict[Any, int] = {}
         self._infer_inputs: Callable[..., Mapping[str, Any]] | None = None
+        self._infer_dtypes: Callable[..., tuple[Sequence[Any], Sequence[Any]]] | None = None
         self._gradient: Callable[..., Any] | None = None
         self.output_specs: Callable[[Statics, Sequence[Any]], list[Any]] | None = None
         self.measure: Callable[[Mapping[str, Any], Mapping[str, Any]], int] | None = None
@@ -186,14 +206,14 @@ class Op(Operator):
         hints = typing.get_type_hints(self.function, include_extras=True)
         arrays, self.variadic, attributes = [], None, {}
         self.takes_key = self.takes_stream = self.takes_training = False
-        self.optional_arrays = set()
+        optional_arrays = set()
         for each in inspect.signature(self.function).parameters.values():
             if each.kind is each.VAR_POSITIONAL:
                 self.variadic = each.name
             elif each.kind is not each.KEYWORD_ONLY:
                 arrays.append(each.name)
                 if each.default is None:
-                    self.optional_arrays.add(each.name)
+                    optional_arrays.add(each.name)
             elif each.name == KEY and each.annotation in (each.empty, Any, "Any"):
                 self.takes_key = True
             elif each.name == STREAM:
@@ -204,11 +224,16 @@ class Op(Operator):
                 default = REQUIRED if each.default is each.empty else each.default
                 hint = hints.get(each.name, Any if default in (REQUIRED, None) else type(default))
                 attributes[each.name] = attribute(each.name, hint, default)
+        self.optional_arrays = frozenset(optional_arrays)
         self.arrays: tuple[str, ...] = tuple(arrays)
         self.attributes: dict[str, Attribute] = attributes
         self.dynamic = tuple(a.name for a in attributes.values() if a.dynamic)
         self._axes = tuple((a.name, a.axis) for a in attributes.values() if a.axis is not None)
         self._order = tuple(attributes)
+        # The numbers that are inputs: names, defaults and limits.
+        self._numbers = tuple(
+            (a.name, a.default, a.limits) for a in attributes.values() if a.dynamic
+        )
 
     # ---- what is declared beside the function -------------------------------------------------
 
@@ -224,6 +249,30 @@ class Op(Operator):
         self._infer_all = any(each.kind is each.VAR_KEYWORD for each in parameters.values())
         self._infer_names = tuple(name for name in parameters if name != "shapes")
         return rule
+
+    def infer_dtypes(
+        self, rule: Callable[..., tuple[Sequence[Any], Sequence[Any]]]
+    ) -> Callable[..., Any]:
+        """Decorator: dtypes of inputs and outputs that follow otherwise than ``dtypes`` can say.
+
+        The rule gets the dtype of every input, None where it is not known, and the attributes; it returns those of
+        the inputs and those of the outputs, None where it does not know them either.
+        """
+        self._infer_dtypes = rule
+        return rule
+
+    def inferred_dtypes(
+        self, statics: Statics, dtypes: Sequence[Any]
+    ) -> tuple[Sequence[Any], Sequence[Any]]:
+        """What ``infer_dtypes`` says of inputs and outputs; nothing without such a rule.
+
+        Args:
+            statics: bound attributes.
+            dtypes: of the inputs, None where they are not known.
+        """
+        if self._infer_dtypes is None:
+            return (), ()
+        return self._infer_dtypes(dtypes, **self.keywords(statics))
 
     def infer_outputs(self, rule: Callable[..., list[Any]]) -> Callable[..., Any]:
         """Decorator: shape and dtype of every output, where that is said quicker than traced.
@@ -352,11 +401,17 @@ class Op(Operator):
             AttributeTypeError: unknown or missing name.
             AttributeValueError: a value that the attribute cannot have.
         """
+        key: Any = (training, *given, *given.values())
         try:
-            key = (training, *given, *given.values())
-            if not self.dynamic and key in self._bound:
-                return self._bound[key], ()
-        except TypeError:  # a list or an array as a value
+            if not self.dynamic:
+                if key in self._bound:
+                    return self._bound[key], ()
+            elif self._check is None:
+                key, scalars_given = self._without_numbers(given, training)
+                known = self._bound.get(key)
+                if known is not None:
+                    return known, scalars_given
+        except (TypeError, OverflowError):  # a list or an array as a value; a number without end
             key = None
         for name in given:
             if name not in self.attributes:
@@ -388,9 +443,33 @@ class Op(Operator):
         if self.takes_training:
             statics.append(training)
         bound = tuple(statics)
-        if key is not None and not self.dynamic:
+        if key is not None and (not self.dynamic or self._check is None):
             self._bound[key] = bound
         return bound, tuple(scalars)
+
+    def _without_numbers(self, given: Mapping[str, Any], training: bool) -> tuple[Any, tuple]:
+        """The cache key of the static attributes, and the numbers that are inputs; the key is None unless
+        all numbers are given as numbers of Python, in their ranges.
+        """
+        scalars = []
+        for name, default, limits in self._numbers:
+            value = given.get(name, default)
+            kind = type(value)
+            if kind is not float and kind is not int:
+                if value is None and name not in given:
+                    continue
+                return None, ()
+            value = float(value)
+            for limit in limits:
+                if not limit.allows(value):
+                    return None, ()
+            scalars.append(value)
+        rest = [
+            each
+            for name, value in given.items()
+            for each in ((name,) if name in self.dynamic else (name, value))
+        ]
+        return (training, *rest), tuple(scalars)
 
     def _unknown(self, name: str) -> AttributeTypeError:
         hint = did_you_mean(name, [*self.attributes, *self.arrays])
@@ -425,8 +504,8 @@ class Op(Operator):
         return tuple(bound)
 
     def _ask(self, rule: Any, statics: Statics, count: int) -> int:
-        if not callable(rule):
-            return int(rule)
+        if type(rule) is int:
+            return rule
         names = inspect.signature(rule).parameters
         known = self.keywords(statics)
         if self.variadic and self.num_args:
@@ -488,16 +567,16 @@ class Op(Operator):
 
     def changed(self, statics: Statics, num_inputs: int) -> dict[int, int]:
         """Those of the ``written`` inputs that this call gives another value."""
-        if self._moves is not None:
-            moves = self._known_moves.get(statics)
-            if moves is None:
+        found = self._known_changes.get((statics, num_inputs))
+        if found is None:
+            found = self.written(statics, num_inputs)
+            if self._moves is not None:
                 known = self.keywords(statics)
                 names = inspect.signature(self._moves).parameters
-                moves = self._moves(**{name: known[name] for name in names})
-                self._known_moves[statics] = moves
-            if not moves:
-                return {}
-        return self.written(statics, num_inputs)
+                if not self._moves(**{name: known[name] for name in names}):
+                    found = {}
+            self._known_changes[statics, num_inputs] = found
+        return found
 
     def kept(self, statics: Statics) -> float | None:
         """Share of a state that stays when backward moves it; None if the call writes its states."""
@@ -588,12 +667,12 @@ class Op(Operator):
             self._check_dtypes(arrays)
         if self.floats and arrays[0].dtype.kind in "biu":
             raise DTypeError(
-                f"{self.title}: {self.arrays[0]} is {arrays[0].dtype.name}; it must be of floating point "
-                f"numbers. Cast it with astype('float32')."
+                f"{self.title}: {self.arrays[0]} is {arrays[0].dtype.name}; it must be floating "
+                f"point. Cast it with astype('float32')."
             )
         if not self.booleans and arrays[0].dtype == np.bool_:
             raise DTypeError(
-                f"{self.title} takes numbers, not booleans; cast with astype(), or take mx.np, whose arrays "
+                f"{self.title} takes numbers, not booleans; cast with astype(), or use mx.np, whose arrays "
                 f"compute with both."
             )
         if self.takes_key:
@@ -605,7 +684,8 @@ class Op(Operator):
         dtypes = list(dict.fromkeys(each.dtype.name for each in arrays if each is not None))
         if len(dtypes) > 1:
             raise DTypeError(
-                f"{self.title}: the arrays are {' and '.join(dtypes)}; all must have one dtype. Cast "
+                f"{self.title}: the arrays are {' and '.join(dtypes)}; all must have the same "
+                f"dtype. Cast "
                 f"those that differ with astype({dtypes[0]!r})."
             )
 

@@ -207,7 +207,7 @@ class Optimizer:
                     factors[name] = float(text)
             except ValueError:
                 raise AttributeValueError(
-                    f"Variable {name!r}: its attribute {attribute}={text!r:.80} is no number."
+                    f"Variable {name!r}: its attribute {attribute}={text!r:.80} is not a number."
                 ) from None
         return factors
 

@@ -111,13 +111,11 @@ class Machine:
             elif name in _WORK:
                 _WORK[name](self, argument)
             elif name in _OUTSIDE:
-                raise FileFormatError(
-                    "The optimizer states refer to something outside of the file."
-                )
+                raise FileFormatError("The optimizer states refer to something outside the file.")
             else:
                 raise FileFormatError(
                     f"The pickle holds the instruction {name}, which files of optimizer states do not "
-                    f"have: reading stopped before anything of it ran."
+                    f"have: reading stopped before any of it ran."
                 )
         return self._stack.pop()
 

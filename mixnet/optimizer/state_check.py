@@ -55,12 +55,12 @@ def checked(found: Any, optimizer: Optimizer, weights: Weights) -> tuple[Any, Op
         states, optimizer = found
         if not isinstance(optimizer, Optimizer):
             raise FileFormatError(
-                f"Beside the states stands a {type(optimizer).__name__}, not an optimizer."
+                f"The file has, in place of an optimizer, a {type(optimizer).__name__}."
             )
         _check_optimizer(optimizer)
     if not isinstance(states, dict):
         raise FileFormatError(
-            f"These are no optimizer states but a {type(states).__name__}; take a file written by "
+            f"These are not optimizer states but a {type(states).__name__}; use a file written by "
             f"save_states, save_optimizer_states or Updater.get_states."
         )
     for key in states:
@@ -247,9 +247,9 @@ def _warn_of_others(states: dict[Any, Any], weights: Weights) -> None:
     if states and weights and not any(key in weights for key in states):
         warnings.warn(
             f"None of the {len(states)} states is used: the file has them for "
-            f"{_listed(states)}, the parameters here are {_listed(weights)}. Where a KVStore updates "
-            f"the parameters of a Module they have names, else numbers: load with the kvstore and as "
-            f"many contexts as were there when the states were saved.",
+            f"{_listed(states)}, the parameters here are {_listed(weights)}. If a KVStore "
+            f"updates the parameters of a Module, they have names, otherwise numbers: load with "
+            f"the same kvstore and number of contexts as when the states were saved.",
             stacklevel=2,
         )
 

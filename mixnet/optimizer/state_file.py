@@ -115,7 +115,7 @@ def _raw(content: Any) -> bytes:
     if isinstance(content, str):
         return content.encode("latin1")
     if not isinstance(content, (bytes, bytearray)):
-        raise _broken(f"a {type(content).__name__} stands where bytes belong")
+        raise _broken(f"a {type(content).__name__} is in place of bytes")
     return bytes(content)
 
 
@@ -123,7 +123,7 @@ def _dtype(code: Any, *_: Any) -> np.dtype:
     if code == Name("ml_dtypes", "bfloat16"):
         return bfloat16
     if not isinstance(code, str) or code not in _DTYPES:
-        raise _broken(f"{_shown(code)} is no dtype of numbers")
+        raise _broken(f"{_shown(code)} is not a dtype of numbers")
     return _DTYPES[code]
 
 
@@ -136,7 +136,7 @@ def _array_content(dtype: Any, shape: Any, content: Any) -> bytes:
         or len(shape) > _MOST_AXES
         or not all(type(each) is int and 0 <= each < 1 << 48 for each in shape)
     ):
-        raise _broken("the shape of an array is no tuple of extents")
+        raise _broken("the shape of an array is not a tuple of extents")
     raw = _raw(content)
     if math.prod(shape) * dtype.itemsize != len(raw):
         raise _broken(f"an array of {dtype.name} and shape {shape} comes with {len(raw)} bytes")
@@ -150,7 +150,7 @@ def _scalar(dtype: Any, content: Any) -> Any:
 def _reconstruct(kind: Any, shape: Any, code: Any) -> np.ndarray:
     """An array whose state follows."""
     if kind != Name("numpy", "ndarray"):
-        raise _broken(f"{_shown(kind)} is no array of NumPy")
+        raise _broken(f"{_shown(kind)} is not an array of NumPy")
     return np.empty(0, np.uint8)
 
 
@@ -203,7 +203,7 @@ def _ordered(pairs: Any = ()) -> OrderedDict[Any, Any]:
 def _listed(items: Any) -> Any:
     """A list or tuple, whose size is known; a range has no end."""
     if type(items) not in (list, tuple):
-        raise _broken(f"a {type(items).__name__} stands where a list belongs")
+        raise _broken(f"a {type(items).__name__} is in place of a list")
     return items
 
 
@@ -307,8 +307,9 @@ class _Reading:
         known = (_FUNCTIONS, _ARGUMENTS, _ARRAY_CLASSES, self._classes, _NEW)
         if not any(name in each for each in known):
             raise FileFormatError(
-                f"The optimizer states ask for {name!s:.200}, which such files do not hold: reading "
-                f"stopped before anything of it ran. If it is an optimizer or a scheduler of your "
+                f"The optimizer states refer to {name!s:.200}, which such files do not hold: "
+                f"reading stopped before any of it ran. If it is an optimizer or a scheduler of "
+                f"your "
                 f"own, define its class first, under this name."
             )
 
@@ -336,7 +337,7 @@ class _Reading:
             raise FileFormatError("The optimizer states change a class; reading stopped before.")
         elif self._bare.pop(id(item), None) is None:
             raise _broken(
-                f"the file changes a {type(item).__name__}, which is no object of its own"
+                f"the file changes a {type(item).__name__}, which is not an object of its own"
             )
         elif isinstance(item, np.ndarray):
             array: Any = item
@@ -383,7 +384,7 @@ class _Reading:
             elif type(value) in (list, tuple):
                 levels.append(iter(value))
             elif isinstance(value, Name):
-                raise _broken(f"{_shown(value)} stands where a value belongs")
+                raise _broken(f"{_shown(value)} is in place of a value")
         return seen
 
     def _attributes(self, item: Any) -> Collection[Any]:
@@ -391,7 +392,7 @@ class _Reading:
         klass, state = type(item), self._states.get(id(item), {})
         for name in state:
             if not isinstance(name, str) or callable(getattr(klass, name, None)):
-                raise _broken(f"{_shown(name)} is no attribute of {klass.__name__}")
+                raise _broken(f"{_shown(name)} is not an attribute of {klass.__name__}")
         return state.values()
 
 
@@ -444,6 +445,6 @@ def loads(content: bytes) -> Any:
         raise
     except Exception as error:
         raise FileFormatError(
-            f"These {len(content)} bytes are no optimizer states, or what is left of some; take a file "
+            f"These {len(content)} bytes are not optimizer states, or are truncated; use a file "
             f"written by save_states, save_optimizer_states or Updater.get_states."
         ) from error

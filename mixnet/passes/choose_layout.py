@@ -19,31 +19,28 @@ import numpy as np
 from mixnet import config
 from mixnet.graph.graph import Graph
 from mixnet.graph.node import Entry, Node
-from mixnet.ops.lowering import batch_norm, convolution, grouped, integers, onednn, pooling
+from mixnet.ops.lowering import (
+    batch_norm,
+    convolution,
+    grouped,
+    integers,
+    onednn,
+    pooling,
+    volumes,
+)
 from mixnet.ops.lowering.activation import RELU_GRADIENT
 from mixnet.ops.lowering.lowering import Lowering
+from mixnet.ops.nn.convolution import pads_to_reach
 from mixnet.ops.nn.pooling import window_widths
+from mixnet.ops.operator import Statics
 from mixnet.ops.quantized.fused import body_order, parts_of
 from mixnet.ops.registry import find
 from mixnet.ops.tracing.any_layout import takes_any_layout
 from mixnet.passes.differentiate import BackwardOp
 from mixnet.passes.facts import Facts, Known
 
-# Operators that name the axis of channels, and the attribute that does.
-NAMING_AXIS = {"BatchNorm": "axis", "Concat": "dim", "_contrib_BatchNormWithReLU": "axis"}
-# The same on integers: arrays beside images are ends of ranges.
-ON_INTEGERS = frozenset(
-    [
-        "_contrib_quantize_v2",
-        "_contrib_dequantize",
-        "_contrib_requantize",
-        "_contrib_quantized_act",
-        "_contrib_quantized_elemwise_add",
-        "_contrib_quantized_elemwise_mul",
-    ]
-)
 FUSED = "_sg_mkldnn_conv"
-_CONVOLUTIONS = ("Convolution", FUSED)
+_CONVOLUTIONS = ("Convolution", "Deconvolution", FUSED)
 _TO_LAST, _TO_FIRST = (0, 2, 3, 1), (0, 3, 1, 2)
 _DIRECT = ("NCHW", None)
 
@@ -128,6 +125,8 @@ def multiplications(graph: Graph, specs: Mapping[Entry, Known]) -> int:
             result, (data, weight), times = node.inputs[0], node.inputs[1:3], len(node.statics[2])
         else:
             result, (data, weight), times = Entry(node), node.inputs[:2], 1
+        if _operator(node).name == "Deconvolution":
+            result, data = data, result
         channels = specs[data][0][-1 if _is_last(known["layout"]) else 1]
         times *= grouped.work_factor(channels, known["num_group"])
         total += times * math.prod(specs[result][0]) * math.prod(specs[weight][0][1:])
@@ -209,15 +208,17 @@ class _Rewrite:
         backward = isinstance(node.op, BackwardOp)
         if op.name == "Convolution":
             rule = self._convolution_gradients if backward else self._convolution
+        elif op.name == "Deconvolution":
+            rule = self._deconvolution_gradients if backward else self._deconvolution
         elif op.name == FUSED:
             rule = self._fused_integers
         elif not any(self.made[e].computed_last for e in node.inputs):
             return None
         elif op.name == "Pooling":
             rule = self._pooling_gradient if backward else self._pooling
-        elif op.name in NAMING_AXIS:
+        elif op.layout_axis is not None:
             rule = self._naming_axis
-        elif op.name in ON_INTEGERS:
+        elif op.any_layout and not backward:
             return self._same(node, node.statics)
         elif op.name == "_contrib_quantized_pooling":
             rule = self._pooling_of_integers
@@ -234,31 +235,40 @@ class _Rewrite:
 
     def _plan(self, data: Entry, weight: Entry, known: dict[str, Any]) -> dict[str, Any] | None:
         """Attributes of a convolution's lowerings, and who computes; None for one left as it is."""
+        if len(known["kernel"]) != 2 or known["layout"] not in _DIRECT:
+            return None
+        return self._window(data, weight, known)
+
+    def _window(self, data: Entry, weight: Entry, known: dict[str, Any]) -> dict[str, Any] | None:
+        """Attributes of the window, and the method; None unless all dtypes are one float type."""
         dtypes = {self.specs[data][1], self.specs[weight][1]}
-        if len(known["kernel"]) != 2 or known["layout"] not in _DIRECT or len(dtypes) > 1:
-            return None
         dtype = dtypes.pop()
-        if dtype.kind != "f":
+        if dtypes or dtype.kind != "f":
             return None
+        axes = len(known["kernel"])
         plan = {
-            "stride": known["stride"] or (1, 1),
-            "dilate": known["dilate"] or (1, 1),
-            "pad": known["pad"] or (0, 0),
+            "stride": known["stride"] or (1,) * axes,
+            "dilate": known["dilate"] or (1,) * axes,
+            "pad": known["pad"] or (0,) * axes,
             "groups": known["num_group"],
         }
-        channels = self._shape(data)[1]
+        stride, dilate, pad = (plan[name][-2:] for name in ("stride", "dilate", "pad"))
+        channels = self._shape(data)[-1 if _is_last(known["layout"]) else 1]
         each = channels // plan["groups"]
-        if self.with_onednn and dtype == np.float32 and onednn.computes(each, plan["stride"]):
+        if self.with_onednn and dtype == np.float32 and onednn.computes(each, stride):
             return {**plan, "method": "onednn"}
         if plan["groups"] > 1:
-            return {**plan, "method": "grouped"}
-        pointwise = known["kernel"] == (1, 1) and plan["pad"] == (0, 0)
+            long = convolution.takes_columns(stride, dilate)
+            return {**plan, "method": "columns" if long else "grouped"}
+        pointwise = known["kernel"][-2:] == (1, 1) and pad == (0, 0)
         return {**plan, "method": "dot" if pointwise else "xla"}
 
     def _convolution(self, node: Node, known: dict[str, Any]) -> list[Image] | None:
         data, weight, *bias = node.inputs
         plan = self._plan(data, weight, known)
         if plan is None:
+            if len(known["kernel"]) == 3:
+                return self._volumes(node, known, node.inputs, ())
             return self._grouped(grouped.CONVOLUTION, node, known, node.inputs, {})
         inputs = [self.made[data].last, *[self.made[each].first for each in (weight, *bias)]]
         plan["fusions"] = ("BIAS",) if bias else ()
@@ -271,19 +281,42 @@ class _Rewrite:
         head, data, weight, *_ = node.inputs
         plan = self._plan(data, weight, known)
         if plan is None:
-            inputs = (head, data, weight)
-            return self._grouped(grouped.GRADIENTS, node, known, inputs, {"wanted": wanted})
-        given = self.made[head].last
-        images = []
-        for position in wanted:
-            if position == 0:
-                images.append(self._data_gradient(node, given, known, plan))
-            elif position == 1:
-                images.append(self._weight_gradient(node, given, known, plan))
-            else:
-                made = _lowered(convolution.BIAS_GRADIENT, (given,), {}, node)
-                images.append(Image(Entry(made)))
-        return images
+            arrays = (head, data, weight)
+            if len(known["kernel"]) == 3:
+                return self._volumes(node, known, arrays, wanted)
+            return self._grouped(grouped.GRADIENTS, node, known, arrays, {"wanted": wanted})
+        attributes = self._as_data_gradient(plan, known["kernel"], self._shape(data)[2:])
+        inputs = (self.made[head].last, self.made[weight].first)
+        return [
+            _image(convolution.DATA_GRADIENT, inputs, attributes, node)
+            if position == 0
+            else self._gradient_of_parameter(position, node, known, plan, head, data)
+            for position in wanted
+        ]
+
+    def _gradient_of_parameter(
+        self,
+        position: int,
+        node: Node,
+        known: dict[str, Any],
+        plan: dict[str, Any],
+        result: Entry,
+        data: Entry,
+    ) -> Image:
+        """The gradient of the weight (1) or the bias (2) of the convolution from ``data`` to ``result``."""
+        if position == 2:
+            head = self.made[node.inputs[0]].last
+            return Image(Entry(_lowered(convolution.BIAS_GRADIENT, (head,), {}, node)))
+        method = convolution.weight_gradient_method(
+            plan["method"],
+            plan,
+            self._shape(node.inputs[2]),
+            self._shape(data)[0],
+            self.made[data].computed_last,
+        )
+        attributes = {**plan, "kernel": known["kernel"], "method": method}
+        inputs = (self.made[result].last, self.made[data].last)
+        return Image(Entry(_lowered(convolution.WEIGHT_GRADIENT, inputs, attributes, node)))
 
     def _grouped(
         self,
@@ -293,7 +326,7 @@ class _Rewrite:
         inputs: Sequence[Entry],
         more: dict[str, Any],
     ) -> list[Image] | None:
-        """Channels in groups in one or three dimensions, or last: computed by themselves."""
+        """Grouped channels in one dimension, or channels last: each has its own lowering."""
         dtypes = {self.specs[each][1] for each in inputs}
         if known["num_group"] == 1 or len(dtypes) > 1 or dtypes.pop().kind != "f":
             return None
@@ -310,36 +343,85 @@ class _Rewrite:
         count = len(more["wanted"]) if more else 1
         return [Image(Entry(made, i)) for i in range(count)]
 
-    def _data_gradient(
-        self, node: Node, head: Entry, known: dict[str, Any], plan: dict[str, Any]
-    ) -> Image:
-        data, weight = node.inputs[1], node.inputs[2]
-        _, _, *extents = self._shape(data)
-        method = plan["method"]
-        if method == "onednn" and not convolution.fits_phases(
-            known["kernel"], extents, plan["stride"], plan["dilate"], plan["pad"]
-        ):
-            method = "xla" if plan["groups"] == 1 else "grouped"
-        attributes = {**plan, "extents": tuple(extents), "method": method}
-        inputs = (head, self.made[weight].first)
-        return _image(convolution.DATA_GRADIENT, inputs, attributes, node)
+    def _volumes(
+        self, node: Node, known: dict[str, Any], inputs: Sequence[Entry], wanted: Sequence[int]
+    ) -> list[Image] | None:
+        """A convolution with three spatial axes, or its gradients: it has its own lowering."""
+        data, weight = inputs[1:3] if wanted else inputs[:2]
+        plan = self._window(data, weight, known)
+        if plan is None or known["kernel"][0] > volumes.MOST_STEPS:
+            return None
+        last = _is_last(known["layout"])
+        method = plan.pop("method")
+        attributes: dict[str, Any] = {**plan, "channels_last": last}
+        if wanted:
+            window = {name: each if name == "groups" else each[1:] for name, each in plan.items()}
+            window["kernel"] = known["kernel"][1:]
+            batch, *extents, channels = self._shape(data)
+            if not last:
+                batch, channels, *extents = self._shape(data)
+            attributes["wanted"] = wanted
+            attributes["data_method"] = convolution.data_gradient_method(
+                method, window, extents[1:]
+            )
+            each = (known["num_filter"], channels // plan["groups"], *window["kernel"])
+            attributes["weight_method"] = convolution.weight_gradient_method(
+                method, window, each, batch
+            )
+        else:
+            attributes["method"] = method
+        op = volumes.GRADIENTS if wanted else volumes.CONVOLUTION
+        made = _lowered(op, tuple(self.made[each].first for each in inputs), attributes, node)
+        return [Image(Entry(made, i)) for i in range(max(1, len(wanted)))]
 
-    def _weight_gradient(
-        self, node: Node, head: Entry, known: dict[str, Any], plan: dict[str, Any]
-    ) -> Image:
-        data, weight = node.inputs[1:3]
-        method = convolution.weight_gradient_method(
-            self._shape(weight),
-            plan["groups"],
-            self._shape(data)[0],
-            plan["stride"],
-            # XLA takes data that lies with channels first as it is; oneDNN's way copies it twice.
-            plan["method"] == "onednn" and self.made[data].computed_last,
+    def _as_data_gradient(
+        self, plan: dict[str, Any], kernel: Sequence[int], extents: Sequence[int]
+    ) -> dict[str, Any]:
+        """The attributes of the gradient of a convolution's data with these extents."""
+        method = convolution.data_gradient_method(
+            plan["method"], {**plan, "kernel": kernel}, extents
         )
-        attributes = {**plan, "kernel": known["kernel"], "method": method}
-        inputs = (head, self.made[data].last)
-        made = _lowered(convolution.WEIGHT_GRADIENT, inputs, attributes, node)
-        return Image(Entry(made))
+        return {**plan, "extents": tuple(extents), "method": method}
+
+    # ---- transposed convolution: of a convolution the gradient of the data ----------------------
+
+    def _deconvolution(self, node: Node, known: dict[str, Any]) -> list[Image] | None:
+        data, weight, *bias = node.inputs
+        plan = self._plan_of_transposed(Entry(node), data, weight, known)
+        if plan is None:
+            return None
+        attributes = self._as_data_gradient(plan, known["kernel"], self._shape(Entry(node))[2:])
+        inputs = [self.made[data].last, *[self.made[each].first for each in (weight, *bias)]]
+        return [_image(convolution.DECONVOLUTION, inputs, attributes, node)]
+
+    def _deconvolution_gradients(self, node: Node, known: dict[str, Any]) -> list[Image] | None:
+        _, headed, wanted = node.statics
+        if headed != (0,):
+            return None
+        head, data, weight, *_ = node.inputs
+        plan = self._plan_of_transposed(head, data, weight, known)
+        if plan is None:
+            return None
+        # Data and result of the convolution are exchanged: what the head is there, the data is here.
+        inputs = (self.made[head].last, self.made[weight].first)
+        return [
+            _image(convolution.CONVOLUTION, inputs, plan, node)
+            if position == 0
+            else self._gradient_of_parameter(position, node, known, plan, data, head)
+            for position in wanted
+        ]
+
+    def _plan_of_transposed(
+        self, result: Entry, data: Entry, weight: Entry, known: dict[str, Any]
+    ) -> dict[str, Any] | None:
+        """The plan of the convolution whose data corresponds to the result of a transposed one."""
+        pad = known["pad"]
+        if any(known["target_shape"]):
+            pad, _ = pads_to_reach(
+                self._shape(data)[2:], known["kernel"], known["stride"], known["dilate"],
+                known["target_shape"],
+            )  # fmt: skip
+        return self._plan(result, weight, {**known, "pad": pad})
 
     # ---- integers -----------------------------------------------------------------------------
 
@@ -439,7 +521,7 @@ class _Rewrite:
     def _naming_axis(self, node: Node, known: dict[str, Any]) -> list[Image] | None:
         """Normalization and joining: the same operator on another axis."""
         op = _operator(node)
-        name = NAMING_AXIS[op.name]
+        name = op.layout_axis
         if known[name] not in (1, -3):
             return None
         backward = isinstance(node.op, BackwardOp)
@@ -484,7 +566,7 @@ class _Rewrite:
         fused = self._fused(node)
         return [fused] if fused is not None else self._same(node, node.statics)
 
-    def _same(self, node: Node, statics: Any) -> list[Image]:
+    def _same(self, node: Node, statics: Statics) -> list[Image]:
         """The operator itself on images with channels last."""
         inputs = tuple(
             self.made[e].last if len(self._shape(e)) == 4 else self.made[e].first

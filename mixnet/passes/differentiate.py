@@ -9,7 +9,7 @@ import jax.numpy as jnp
 
 from mixnet.graph.node import Entry, Node, topological
 from mixnet.ops.backward import gradients
-from mixnet.ops.operator import Operator
+from mixnet.ops.operator import Operator, Statics
 from mixnet.ops.registry import Op, find
 
 
@@ -40,24 +40,24 @@ class BackwardOp(Operator):
     def __init__(self, forward: Operator):
         """Nothing: it may have been made before."""
 
-    def num_outputs(self, statics: Any = (), num_inputs: int = 0) -> int:
+    def num_outputs(self, statics: Statics = (), num_inputs: int = 0) -> int:
         """One for each input asked for."""
         return len(statics[2])
 
-    def output_specs(self, statics: Any, inputs: Sequence[Any]) -> list[Any]:
+    def output_specs(self, statics: Statics, inputs: Sequence[Any]) -> list[Any]:
         """Shape and dtype of every gradient: those of the input that it is the gradient of."""
         _, headed, wanted = statics
         return [inputs[len(headed) + i] for i in wanted]
 
-    def shared(self, statics: Any) -> tuple[Any, ...]:
+    def shared(self, statics: Statics) -> tuple[Any, ...]:
         """What the forward calls share."""
         return self.forward.shared(statics[0])
 
-    def keywords(self, statics: Any, scalars: Any = ()) -> dict[str, Any]:
+    def keywords(self, statics: Statics, scalars: Any = ()) -> dict[str, Any]:
         """The forward operator's attributes."""
         return self.forward.keywords(statics[0], scalars)
 
-    def apply(self, statics: Any, arrays: Sequence[Any], scalars: Sequence[Any] = ()) -> tuple:
+    def apply(self, statics: Statics, arrays: Sequence[Any], scalars: Sequence[Any] = ()) -> tuple:
         """Gradients of the inputs asked for, in their order."""
         forward_statics, headed, wanted = statics
         heads, inputs = arrays[: len(headed)], arrays[len(headed) :]
@@ -77,7 +77,7 @@ class KeptBackwardOp(BackwardOp):
 
     _made: dict[Any, BackwardOp] = {}
 
-    def apply(self, statics: Any, arrays: Sequence[Any], scalars: Sequence[Any] = ()) -> tuple:
+    def apply(self, statics: Statics, arrays: Sequence[Any], scalars: Sequence[Any] = ()) -> tuple:
         """Gradients of the inputs asked for, in their order."""
         forward_statics, headed, wanted = statics
         count = self.forward.num_residuals(forward_statics)

@@ -20,6 +20,17 @@ def infer_node_dtypes(
         names: the array parameter of each input; may be shorter.
         dtypes: known dtypes; none is changed.
     """
+    known = [dtypes.get(entry) for entry in node.inputs]
+    if any(dtype is not None for dtype in known):
+        of_inputs, of_outputs = node.op.inferred_dtypes(node.statics, known)
+        outputs = [Entry(node, i) for i in range(len(of_outputs))]
+        for entry, dtype in zip(
+            (*node.inputs[: len(of_inputs)], *outputs), (*of_inputs, *of_outputs), strict=True
+        ):
+            if dtype is not None:
+                dtypes.setdefault(entry, dtype)
+        if of_inputs:
+            return
     rule = node.op.dtypes
     attributes = node.op.keywords(node.statics)
     own = rule.of_inputs(names, len(node.inputs))

@@ -12,6 +12,7 @@ from mixnet.base import DTypeError, MXNetError, ShapeError, checked_shape
 from mixnet.dtype import as_dtype
 from mixnet.graph.graph import Graph
 from mixnet.graph.node import Entry, Node
+from mixnet.ops.operator import Operator, Statics
 from mixnet.ops.reason import is_own, reason
 from mixnet.ops.registry import Op
 from mixnet.ops.schema.attributes import numbers
@@ -269,6 +270,7 @@ class Inference:
 
     def _into_bodies(self, node: Node) -> None:
         """Shapes of what a loop or branch reads, from those of the inputs of its bodies."""
+        assert node.op.bodies is not None
         for body, places in node.op.bodies(**node.op.keywords(node.statics)):
             known: dict[str, Any] = {}
             for variable, place in zip(body.graph.inputs, places, strict=True):
@@ -470,7 +472,9 @@ class Inference:
 _known: dict[Any, list[tuple[Shape, np.dtype]]] = {}
 
 
-def evaluate(op: Any, statics: Any, inputs: Any, scalars: int) -> list[tuple[Shape, np.dtype]]:
+def evaluate(
+    op: Operator, statics: Statics, inputs: Any, scalars: int
+) -> list[tuple[Shape, np.dtype]]:
     """Output shapes and dtypes: by the operator's rule, or by abstract evaluation, remembered."""
     if op.output_specs is not None:
         return list(op.output_specs(statics, inputs))
@@ -502,7 +506,7 @@ def _declared_shape(node: Node) -> Shape:
             raise ValueError
     except (ValueError, AttributeError, TypeError):
         raise ShapeError(
-            f"Variable {node.name!r}: its attribute __shape__={text!r:.80} is no shape, such as "
+            f"Variable {node.name!r}: its attribute __shape__={text!r:.80} is not a shape, such as "
             f"(2, 3), with 0 or -1 for an extent that is not known."
         ) from None
     return shape

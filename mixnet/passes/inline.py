@@ -7,7 +7,7 @@ from typing import Any
 
 from mixnet.graph.graph import Graph
 from mixnet.graph.node import Entry, Node
-from mixnet.ops.operator import Operator
+from mixnet.ops.operator import Operator, Statics
 from mixnet.ops.schema.stream import advanced
 from mixnet.passes.facts import Facts
 
@@ -17,7 +17,7 @@ class Advance(Operator):
 
     name = "_advance_stream"
 
-    def apply(self, statics: Any, arrays: Sequence[Any], scalars: Sequence[Any] = ()) -> tuple:
+    def apply(self, statics: Statics, arrays: Sequence[Any], scalars: Sequence[Any] = ()) -> tuple:
         return (advanced(arrays[0], scalars[-1]),)
 
 

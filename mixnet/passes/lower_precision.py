@@ -10,7 +10,7 @@ import numpy as np
 from mixnet.dtype import as_dtype
 from mixnet.graph.graph import Graph
 from mixnet.graph.node import Entry, Node
-from mixnet.ops.operator import Operator
+from mixnet.ops.operator import Operator, Statics
 from mixnet.ops.registry import OPERATORS, find
 
 LOW, FULL, WIDEST = "low", "full", "widest"
@@ -59,7 +59,7 @@ class Precision:
                 conditions = self._conditions.setdefault(OPERATORS[name], [])
                 conditions.append((attribute, frozenset(values)))
 
-    def kind(self, op: Operator, statics: Any) -> str | None:
+    def kind(self, op: Operator, statics: Statics) -> str | None:
         """What an operator with these attributes wants: ``LOW``, ``FULL``, ``WIDEST`` or None."""
         conditions = self._conditions.get(op)
         if conditions is not None:

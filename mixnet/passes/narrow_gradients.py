@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 from mixnet.graph.graph import Graph
 from mixnet.graph.node import Entry, Node
 from mixnet.ops.backward import with_gradients
-from mixnet.ops.operator import Operator
+from mixnet.ops.operator import Operator, Statics
 from mixnet.ops.tracing.dataflow import Known, Program, trace
 from mixnet.passes.differentiate import BackwardOp
 
@@ -42,15 +42,15 @@ class NarrowBackwardOp(Operator):
         self.name = f"_backward_{forward.name}"
         self.forward, self.program = forward, program
 
-    def num_outputs(self, statics: Any = (), num_inputs: int = 0) -> int:
+    def num_outputs(self, statics: Statics = (), num_inputs: int = 0) -> int:
         """One for every input whose gradient is asked for."""
         return len(self.program.outputs)
 
-    def output_specs(self, statics: Any, inputs: Sequence[Known]) -> list[Known]:
+    def output_specs(self, statics: Statics, inputs: Sequence[Known]) -> list[Known]:
         """Shape and dtype of every gradient."""
         return [self.program.specs[value] for value in self.program.outputs]
 
-    def apply(self, statics: Any, arrays: Sequence[Any], scalars: Sequence[Any] = ()) -> tuple:
+    def apply(self, statics: Statics, arrays: Sequence[Any], scalars: Sequence[Any] = ()) -> tuple:
         """The gradients."""
         return self.program.run([*arrays, *scalars])
 
@@ -61,7 +61,7 @@ class NarrowBackwardOp(Operator):
 class _Gradient:
     """The gradient of an operator with certain inputs, and the two ways to compute it."""
 
-    def __init__(self, forward: Any, statics: Any, inputs: Sequence[Known], scalars: int):
+    def __init__(self, forward: Any, statics: Statics, inputs: Sequence[Known], scalars: int):
         forward_statics, headed, wanted = statics
         count = len(headed)
 

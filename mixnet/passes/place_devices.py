@@ -13,7 +13,7 @@ from mixnet.base import MXNetError
 from mixnet.context import Context
 from mixnet.graph.graph import Graph
 from mixnet.graph.node import Entry, Node
-from mixnet.ops.operator import Operator
+from mixnet.ops.operator import Operator, Statics
 from mixnet.ops.registry import Op
 
 
@@ -23,11 +23,11 @@ class CrossDeviceCopy(Operator):
     name = "_CrossDeviceCopy"
     differentiable = True
 
-    def keywords(self, statics: Any, scalars: Any = ()) -> dict[str, Any]:
+    def keywords(self, statics: Statics, scalars: Any = ()) -> dict[str, Any]:
         """Names of both devices."""
         return {"source": str(statics[0]), "target": str(statics[1])}
 
-    def apply(self, statics: Any, arrays: Sequence[Any], scalars: Sequence[Any] = ()) -> tuple:
+    def apply(self, statics: Statics, arrays: Sequence[Any], scalars: Sequence[Any] = ()) -> tuple:
         """The value: within one program there is one device."""
         return (arrays[0],)
 

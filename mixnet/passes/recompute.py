@@ -13,14 +13,9 @@ from mixnet import config
 from mixnet.base import AttributeValueError
 from mixnet.graph.graph import Graph
 from mixnet.graph.node import Entry, Node
-from mixnet.ops.operator import Operator
+from mixnet.ops.operator import Operator, Statics
 
 MODES = ("mirror", "sublinear")
-
-# What MXNet 1.9.1 never computes twice: asked of it, operator by operator.
-_KEPT_BY_MIRROR = ("Concat", "Convolution", "Dropout", "FullyConnected", "SoftmaxOutput")
-# Not even where an attribute asks for it; an operator of the user may do more than compute.
-_NEVER_TWICE = ("Custom", "Dropout")
 
 
 class After(Operator):
@@ -37,11 +32,13 @@ class After(Operator):
     differentiable = True
     arrays = ("data", "gradient")
 
-    def dataflow(self, statics: Any, arrays: Sequence[Any], scalars: Sequence[Any] = ()) -> tuple:
+    def dataflow(
+        self, statics: Statics, arrays: Sequence[Any], scalars: Sequence[Any] = ()
+    ) -> tuple:
         """What is computed; ``apply`` says also when."""
         return (arrays[0],)
 
-    def apply(self, statics: Any, arrays: Sequence[Any], scalars: Sequence[Any] = ()) -> tuple:
+    def apply(self, statics: Statics, arrays: Sequence[Any], scalars: Sequence[Any] = ()) -> tuple:
         """``data``, every bit of it."""
         return (jax.lax.platform_dependent(*arrays, cpu=_depend, default=_barrier),)
 
@@ -73,7 +70,7 @@ def check_mode(mode: Any) -> None:
     """
     if mode is not None and mode not in MODES:
         raise AttributeValueError(
-            f"recompute={mode!r}: take 'mirror' (all but convolutions, matrix products and joins is "
+            f"recompute={mode!r}: use 'mirror' (all but convolutions, matrix products and joins is "
             f"computed again), 'sublinear' (about as many activations are kept as the square root "
             f"of the number of operations), or None."
         )
@@ -99,10 +96,10 @@ def kept_nodes(graph: Graph, mode: str | None) -> set[Node]:
     if mode == "sublinear":
         kept = _crossing(nodes)
     elif mode == "mirror":
-        kept = {n for n in nodes if n.op.name in _KEPT_BY_MIRROR and not _is_forced(n)}
+        kept = {n for n in nodes if n.op.recomputed != "yes" and not _is_forced(n)}
     else:
         kept = {node for node in nodes if not _is_forced(node)}
-    return kept | {node for node in nodes if node.op.name in _NEVER_TWICE}
+    return kept | {node for node in nodes if node.op.recomputed == "never"}
 
 
 def _is_forced(node: Node) -> bool:

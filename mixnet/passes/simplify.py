@@ -2,46 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from mixnet.graph.graph import Graph
 from mixnet.graph.node import Entry, Node, ScalarSlot
-from mixnet.ops.registry import find
+from mixnet.ops.schema.attributes import to_text
+from mixnet.ops.schema.rewrites import ask, names
 from mixnet.passes.facts import Facts, Known
 
-# What a rule gives: the entry that has the same value, a node to take instead, or None.
-Found = Entry | Node | None
-
-_IDENTITIES = ("_copy", "_np_copy")
-# The data, whose gradient is another one: nothing but the data once that gradient has been made.
-_GRADIENT_RULES = ("BlockGrad", "MakeLoss", "make_loss", "_contrib_gradientmultiplier")
-_RESHAPES = ("Reshape", "_np_reshape", "_npx_reshape")
-_KEEP_ELEMENTS = (*_RESHAPES, "Flatten", "expand_dims", "squeeze", "_np_squeeze")
-_TRANSPOSES = ("transpose", "_np_transpose")
-# Their result has the dtype of their first input.
-_KEEP_DTYPE = frozenset(
-    (
-        *_KEEP_ELEMENTS,
-        *_TRANSPOSES,
-        *_IDENTITIES,
-        *_GRADIENT_RULES,
-        "SwapAxis",
-        "Activation",
-        "Convolution",
-        "Dropout",
-        "FullyConnected",
-        "Pooling",
-        "elemwise_add",
-        "elemwise_mul",
-        "elemwise_sub",
-        "relu",
-        "slice",
-        "slice_axis",
-    )
-)
 _LOOK_BACK = 16  # operations that are searched for a dtype: bounded, so that the pass is linear
 
 
@@ -56,11 +27,9 @@ def simplify(graph: Graph, facts: Facts | None = None) -> Graph:
     inputs = facts.known_inputs(graph) if facts is not None else {}
 
     def change(node: Node, entries: tuple[Entry, ...]) -> Node | tuple[Entry, ...]:
-        rule = _RULES.get(node.op.name)
-        found = rule(node, entries, inputs) if rule is not None else None
-        if found is None:
-            return node.replaced(entries)
-        return found if isinstance(found, Node) else (found,)
+        if _is_unchanged(node, entries, inputs):
+            return entries[:1]
+        return _combined(node, entries) or _reshaped(node, entries) or node.replaced(entries)
 
     return graph.rebuild(change)
 
@@ -70,122 +39,57 @@ def drop_gradient_rules(graph: Graph, facts: Facts | None = None) -> Graph:
 
     For graphs that nobody differentiates any more.
     """
-    if not any(node.op is not None and node.op.name in _GRADIENT_RULES for node in graph.nodes):
+    if not any(node.op is not None and node.op.rewrites.only_gradient for node in graph.nodes):
         return graph
 
     def change(node: Node, entries: tuple[Entry, ...]) -> Node | tuple[Entry, ...]:
-        return entries[:1] if node.op.name in _GRADIENT_RULES else node.replaced(entries)
+        return entries[:1] if node.op.rewrites.only_gradient else node.replaced(entries)
 
     return graph.rebuild(change)
 
 
 def _attributes(node: Node) -> dict[str, Any]:
-    return node.op.keywords(node.statics)
+    """Attributes by name; a number that is an input of the program is unknown: None."""
+    scalars = [None if type(number) is ScalarSlot else number for number in node.scalars]
+    return node.op.keywords(node.statics, scalars)
 
 
-def _identity(node: Node, entries: Sequence[Entry], inputs: Mapping[Node, Known]) -> Found:
-    return entries[0]
+def _is_unchanged(node: Node, entries: Sequence[Entry], inputs: Mapping[Node, Known]) -> bool:
+    """Whether the node returns its first input unchanged."""
+    rule = node.op.rewrites.unchanged
+    if rule is None:
+        return False
+    known = {**_attributes(node), "count": len(entries)}
+    if "given" in (names(rule) or ()):
+        known["given"] = known_dtype(entries[0], inputs)
+    return bool(ask(rule, known))
 
 
-def _dropout(node: Node, entries: Sequence[Entry], inputs: Mapping[Node, Known]) -> Found:
-    given = _attributes(node)
-    drops = given["p"] > 0 and (given["training"] or given["mode"] == "always")
-    return None if drops else entries[0]
+def _combined(node: Node, entries: Sequence[Entry]) -> Node | tuple[Entry, ...] | None:
+    """One node for this one and the one before it; None if both are needed."""
+    rule, before = node.op.rewrites.combined, entries[0].node if entries else node
+    if rule is None or before.is_variable or before.op.rewrites.combined is not rule:
+        return None
+    attributes = rule(_attributes(before), _attributes(node))
+    if not attributes:
+        return None if attributes is None else before.inputs[:1]
+    attrs = {name: to_text(value) for name, value in attributes.items()}
+    return Node(node.op, node.op.bind(attributes)[0], (), before.inputs, node.name, attrs)
 
 
-def _join(node: Node, entries: Sequence[Entry], inputs: Mapping[Node, Known]) -> Found:
-    return entries[0] if len(entries) == 1 else None
-
-
-def _split(node: Node, entries: Sequence[Entry], inputs: Mapping[Node, Known]) -> Found:
-    given = _attributes(node)
-    return entries[0] if given["num_outputs"] == 1 and not given["squeeze_axis"] else None
-
-
-def _cast(node: Node, entries: Sequence[Entry], inputs: Mapping[Node, Known]) -> Found:
-    dtype = known_dtype(entries[0], inputs)
-    wanted = np.dtype(_attributes(node)["dtype"])
-    return entries[0] if dtype is not None and dtype == wanted else None  # None == float64 in NumPy
-
-
-def _scalar(number: float) -> Callable[..., Found]:
-    def rule(node: Node, entries: Sequence[Entry], inputs: Mapping[Node, Known]) -> Found:
-        (given,) = node.scalars
-        if type(given) is ScalarSlot or given != number:
-            return None
-        dtype = known_dtype(entries[0], inputs)  # booleans would become integers
-        return entries[0] if dtype is not None and dtype.kind != "b" else None
-
-    return rule
-
-
-def _reshape(node: Node, entries: Sequence[Entry], inputs: Mapping[Node, Known]) -> Found:
+def _reshaped(node: Node, entries: Sequence[Entry]) -> Node | None:
+    """The node applied before other changes of the shape; None if its shape refers to theirs."""
+    rule = node.op.rewrites.sets_shape
+    if rule is None:
+        return None
     source = entries[0]
     for _ in range(_LOOK_BACK):
-        if source.node.is_variable or source.node.op.name not in _KEEP_ELEMENTS:
+        if source.node.is_variable or not source.node.op.rewrites.keeps_order:
             break
         source = source.node.inputs[0]
-    if source == entries[0]:
-        return None
-    given = _attributes(node)
-    codes = given["newshape"] if "newshape" in given else given["shape"]
-    # Other codes than -1 speak of the axes that the reshape in between has made.
-    if not codes or any(code < 1 and code != -1 for code in codes):
+    if source == entries[0] or not ask(rule, _attributes(node)):
         return None
     return node.replaced((source,))
-
-
-def _transpose(node: Node, entries: Sequence[Entry], inputs: Mapping[Node, Known]) -> Found:
-    axes = _axes(node)
-    if axes and axes == tuple(range(len(axes))):
-        return entries[0]
-    before = entries[0].node
-    if before.is_variable or before.op.name not in _TRANSPOSES:
-        return None
-    first = _axes(before)
-    ndim = len(axes or first)
-    if not ndim:
-        return before.inputs[0]  # reversed twice
-    first, axes = (each or tuple(reversed(range(ndim))) for each in (first, axes))
-    both = tuple(first[axis] for axis in axes)
-    if both == tuple(range(ndim)):
-        return before.inputs[0]
-    op = find("transpose")
-    attrs = {"axes": str(both)}
-    return Node(op, op.bind({"axes": both})[0], (), before.inputs, node.name, attrs)
-
-
-def _axes(node: Node) -> tuple[int, ...]:
-    axes = _attributes(node)["axes"] or ()
-    return tuple(axis % len(axes) for axis in axes)
-
-
-def _swap(node: Node, entries: Sequence[Entry], inputs: Mapping[Node, Known]) -> Found:
-    before = entries[0].node
-    given = _attributes(node)
-    if given["dim1"] == given["dim2"]:
-        return entries[0]
-    if before.is_variable or before.op.name != "SwapAxis":
-        return None
-    other = _attributes(before)
-    same = {given["dim1"], given["dim2"]} == {other["dim1"], other["dim2"]}
-    return before.inputs[0] if same else None
-
-
-_RULES: dict[str, Callable[..., Found]] = {
-    **dict.fromkeys(_IDENTITIES, _identity),
-    **dict.fromkeys(_RESHAPES, _reshape),
-    **dict.fromkeys(_TRANSPOSES, _transpose),
-    "Cast": _cast,
-    "Concat": _join,
-    "Dropout": _dropout,
-    "SliceChannel": _split,
-    "SwapAxis": _swap,
-    "_div_scalar": _scalar(1.0),
-    "_minus_scalar": _scalar(0.0),
-    "_mul_scalar": _scalar(1.0),
-    "add_n": _join,
-}
 
 
 def known_dtype(entry: Entry, inputs: Mapping[Node, Known]) -> np.dtype | None:
@@ -201,7 +105,7 @@ def known_dtype(entry: Entry, inputs: Mapping[Node, Known]) -> np.dtype | None:
             return inputs[node][1] if node in inputs else None
         if node.op.name == "Cast":
             return np.dtype(_attributes(node)["dtype"])
-        if node.op.name not in _KEEP_DTYPE or entry.index:
+        if not node.op.rewrites.keeps_dtype or entry.index:
             return None
         entry = node.inputs[0]
     return None

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+
+from mixnet.private_jax.equation import Equation
 
 
-def line_of(equation: Any, is_wanted: Callable[[str], bool]) -> tuple[str, int, str] | None:
+def line_of(equation: Equation, is_wanted: Callable[[str], bool]) -> tuple[str, int, str] | None:
     """File, line and function of the innermost frame of an equation's traceback whose file is wanted; None for none."""
     trace = getattr(getattr(equation, "source_info", None), "traceback", None)
     for frame in getattr(trace, "frames", ()):

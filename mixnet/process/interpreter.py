@@ -19,5 +19,5 @@ def check() -> None:
         raise ImportError(
             "mixnet does not run on Python without the global interpreter lock: arrays could be reused while "
             "another thread reads them. Start Python with PYTHON_GIL=1 in the environment, or with -X gil=1, or "
-            "take a Python that is not free-threaded."
+            "use a Python that is not free-threaded."
         )

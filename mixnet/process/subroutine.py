@@ -20,7 +20,9 @@ def checked_function(owner: str, name: str, given: Any, example: str) -> Any:
         AttributeTypeError: it cannot be called.
     """
     if not callable(given):
-        raise AttributeTypeError(f"{owner}: {name} is a function, as {example}, not {given!r:.60}.")
+        raise AttributeTypeError(
+            f"{owner}: {name} is a function, such as {example}, not {given!r:.60}."
+        )
     return given
 
 

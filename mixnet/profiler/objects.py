@@ -195,7 +195,7 @@ class Marker:
 def _checked(domain: Domain, owner: object) -> Domain:
     if not isinstance(domain, Domain):
         raise AttributeTypeError(
-            f"{type(owner).__name__}: the domain {domain!r} is no mx.profiler.Domain; make one with "
+            f"{type(owner).__name__}: the domain {domain!r} is not an mx.profiler.Domain; make one with "
             f"mx.profiler.Domain('name')."
         )
     return domain

@@ -39,7 +39,7 @@ def dump_all(store: Any, filename: str | None = None, finished: bool = True) -> 
     world = getattr(getattr(store, "handle", None), "world", None)
     if not isinstance(world, World):
         raise AttributeTypeError(
-            f"dump_all takes a store of several processes, as mx.kv.create('dist_sync'), not {store!r:.60}; of one "
+            f"dump_all takes a store of several processes, such as mx.kv.create('dist_sync'), not {store!r:.60}; of one "
             f"process mx.profiler.dump() writes the profile."
         )
     if finished and session.running:

@@ -103,7 +103,7 @@ def parse(given: dict[str, Any]) -> Settings:
     for name, value in given.items():
         if name not in _PARSERS:
             raise AttributeTypeError(
-                f"set_config has no argument {name!r}; take one of {', '.join(_PARSERS)}."
+                f"set_config has no argument {name!r}; use one of {', '.join(_PARSERS)}."
             )
         try:
             parsed[name] = _PARSERS[name](value)
@@ -130,5 +130,5 @@ def check_process(function: str, process: Any) -> None:
     if process == "server":
         raise AttributeValueError(
             f"{function}(profile_process='server'): servers are not steered from here; call "
-            f"mx.profiler in the server's own program, and take 'worker' for this process."
+            f"mx.profiler in the server's own program, and use 'worker' for this process."
         )

@@ -136,8 +136,8 @@ class BaseRNNCell:
     def _check_alone(self) -> None:
         if self._modified:
             raise CheckError(
-                f"{type(self).__name__} {self._prefix!r} is within a modifier cell (as ZoneoutCell) "
-                f"and cannot be called itself any more. Call the modifier cell."
+                f"{type(self).__name__} {self._prefix!r} is inside a modifier cell (such as "
+                f"ZoneoutCell) and can no longer be called directly. Call the modifier cell."
             )
 
     def unpack_weights(self, args: dict[str, Any]) -> dict[str, Any]:

@@ -168,7 +168,7 @@ class FusedRNNCell(BaseRNNCell):
     def unfuse(self) -> SequentialRNNCell:
         """The same network of cells, which ``unpack_weights`` here and ``pack_weights`` there fill."""
         if self._mode not in GATES:
-            raise MXNetError(f"mode={self._mode!r} is none of {', '.join(GATES)}.")
+            raise MXNetError(f"mode={self._mode!r} is not one of {', '.join(GATES)}.")
 
         def cell(prefix: str) -> BaseRNNCell:
             if self._mode == "lstm":

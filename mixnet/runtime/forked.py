@@ -32,8 +32,9 @@ _immortal: list[Any] = []
 
 def _refusal(what: str) -> MXNetError:
     return MXNetError(
-        f"Process {os.getpid()} was forked from one that has computed with mixnet: XLA's threads are not in it, "
-        f"so it cannot {what}. Start it with multiprocessing.get_context('spawn') or "
+        f"Process {os.getpid()} was forked from one that has computed with mixnet: it has none "
+        f"of XLA's threads, so it cannot {what}. Start it with "
+        f"multiprocessing.get_context('spawn') or "
         f"'forkserver', or fork before the first computation. Arrays that were computed before can be "
         f"read here, with asnumpy(), and computed with in NumPy."
     )

@@ -165,7 +165,7 @@ def parse(text: str) -> Program:
             if match is not None:
                 program.computations[current].append(_instruction(match, current))
     if not program.entry:
-        raise ValueError("This is no HLO text: it has no ENTRY computation.")
+        raise ValueError("This is not HLO text: it has no ENTRY computation.")
     return program
 
 

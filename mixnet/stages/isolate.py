@@ -165,7 +165,7 @@ def isolated() -> Iterator[Isolation]:
         TraceError: a graph is being traced.
     """
     if state.trace is not None:
-        raise TraceError("What a trace records cannot be looked at from inside of it.")
+        raise TraceError("A trace cannot be inspected from inside it.")
     before = state.segment, state.segments, state.isolation
     isolation = Isolation()
     state.segment, state.segments, state.isolation = None, Segments(), isolation

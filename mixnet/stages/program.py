@@ -89,7 +89,7 @@ class Program:
         for each in self.links:
             if each["node"] == node:
                 return each
-        raise KeyError(f"{node!r} is none of {', '.join(each['node'] for each in self.links)}")
+        raise KeyError(f"{node!r} is not one of {', '.join(each['node'] for each in self.links)}")
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data: all fields by name."""

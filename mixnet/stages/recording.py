@@ -361,7 +361,7 @@ def of_symbol(symbol: Symbol, given: Mapping[str, Any], training: bool, context:
     unknown = [n for n in (*names, *states) if not is_known(inferred.shapes.get(variables[n]))]
     if unknown:
         raise ShapeError(
-            f"stages: the shapes of {', '.join(unknown)} do not follow from "
+            f"stages: the shapes of {', '.join(unknown)} cannot be inferred from "
             f"{', '.join(given) or 'nothing'}; give them by name, as data=(32, 10)."
         )
     steps: list[Step] = []
@@ -417,7 +417,7 @@ def of_function(
     if not recorded:
         raise AttributeTypeError(
             f"stages: {name} recorded no operation on NDArrays whose result is alive at the end. "
-            f"Let it return, or write into an array, what it computes."
+            f"Return its result, or write it into an array."
         )
     names = {**_reachable_names(function), **known_names}
     titles = _argument_names(function, arrays, keywords, len(leaves))

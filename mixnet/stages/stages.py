@@ -168,8 +168,8 @@ def stages(
         result = of_function(target, name, inputs, named, train, boundary, names)
     else:
         raise AttributeTypeError(
-            f"stages: {type(target).__name__} is no network, symbol or function. Pass a "
-            f"HybridBlock, a Symbol, or a function of NDArrays, and the inputs behind it."
+            f"stages: {type(target).__name__} is not a network, symbol or function. Pass a "
+            f"HybridBlock, a Symbol, or a function of NDArrays, followed by its inputs."
         )
     reasons = _reasons(known, result, loss)
     programs = [compile_program(each, run) for each in result.programs]

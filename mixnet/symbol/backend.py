@@ -70,7 +70,7 @@ class Backend:
             options: what the user gave.
         """
         raise NotImplementedError(
-            f"{type(self).__name__} defines no compile(symbol, arrays, options)."
+            f"{type(self).__name__} does not define compile(symbol, arrays, options)."
         )
 
 
@@ -193,7 +193,7 @@ def register_backend(name: str, backend: Backend) -> None:
     """
     if not isinstance(backend, Backend):
         raise AttributeTypeError(
-            f"register_backend: {backend!r:.60} is no Backend; derive its class from mx.library.Backend."
+            f"register_backend: {backend!r:.60} is not a Backend; derive its class from mx.library.Backend."
         )
     _BACKENDS[name] = backend
 

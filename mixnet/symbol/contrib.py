@@ -225,7 +225,7 @@ def while_loop(
         ValueError: no ``max_iterations``, or no loop variables.
     """
     if max_iterations is None:
-        raise AttributeValueError("while_loop: give max_iterations; the outputs have so many rows.")
+        raise AttributeValueError("while_loop: pass max_iterations, the rows of the outputs.")
     checked_function("while_loop", "cond", cond, "def cond(*loop_vars)")
     checked_function("while_loop", "func", func, "def func(*loop_vars)")
     max_iterations = checked_turns("while_loop", max_iterations)
@@ -271,10 +271,11 @@ def while_loop(
                 f"while_loop: func does not read the loop variable {each.name!r}; leave it out of "
                 f"loop_vars, or return it as it is."
             )
-    inputs = [each._entry() for each in variables]
-    captured = {**condition.captured, **loop.captured}
-    order = [*names, *captured]
-    inputs += list(captured.values())
+    entries = dict(zip(names, (each._entry() for each in variables), strict=True))
+    entries |= condition.captured | loop.captured
+    # As the bodies name them: list_arguments() of the loop is in this order.
+    order = list(dict.fromkeys(node.name for node in (*condition.inputs, *loop.inputs)))
+    inputs = [entries[each] for each in order]
     attributes = {
         "num_outputs": split + len(variables),
         "num_out_data": split,

@@ -52,7 +52,7 @@ def linspace(
     name: str | None = None,
     dtype: Any = None,
 ) -> Symbol:
-    """A symbol of ``num`` numbers at equal distances from ``start`` to ``stop``."""
+    """A symbol of ``num`` evenly spaced numbers from ``start`` to ``stop``."""
     given = {"start": start, "stop": stop, "num": num, "endpoint": endpoint, "name": name}
     return apply("_linspace", **given, dtype=as_dtype(dtype).name)
 

@@ -125,7 +125,7 @@ class Bound(NamedTuple):
 
 
 class Executor:
-    """A bound symbol. Make one with ``symbol.bind`` or ``symbol.simple_bind``.
+    """A bound symbol; create one with ``symbol.bind`` or ``symbol.simple_bind``.
 
     ``arg_dict``, ``grad_dict`` and ``aux_dict`` hold its arrays by name; ``outputs`` those of the
     last ``forward``.
@@ -230,7 +230,7 @@ class Executor:
         return dict(zip(self._symbol.list_outputs(), self.outputs, strict=True))
 
     def get_optimized_symbol(self) -> Symbol:
-        """The symbol that is bound, its equal expressions merged as the setting said when it was.
+        """The bound symbol, with equal expressions merged if the setting was on when it was bound.
 
         What further passes and XLA make of it is below symbols, in its stages.
         """
@@ -354,7 +354,7 @@ class Executor:
         return list(before.values())
 
     def release(self) -> None:
-        """Drop what ``backward`` needs, now rather than at the next ``forward``."""
+        """Free the values that ``backward`` needs now, not only at the next ``forward``."""
         self._recorded = []
 
     def _feed(self, name: str, array: Any) -> None:
@@ -372,7 +372,7 @@ class Executor:
                 f"forward: {name} has shape {array.shape}, it was bound with {target.shape}. Use "
                 f"executor.reshape({name}={array.shape}) for another shape."
             )
-        target[:] = array
+        target._write_all(array)
 
     def backward(self, out_grads: Any = None, is_train: bool = True) -> None:
         """Gradients of the arguments, written or added to ``grad_dict`` as requested.
@@ -569,7 +569,7 @@ def bind(
     group2ctx: Any = None,
     shared_exec: Any = None,
 ) -> Executor:
-    """An executor over arrays that you give.
+    """Create an executor over the given arrays.
 
     Args:
         ctx: device.
@@ -682,7 +682,7 @@ def simple_bind(
     shared_buffer: Any = None,
     **kwargs: Any,
 ) -> Executor:
-    """An executor over arrays of zeros made for the shapes that follow from ``kwargs``.
+    """Create an executor over zero arrays, with shapes inferred from ``kwargs``.
 
     Args:
         ctx: device.
@@ -711,7 +711,7 @@ def simple_bind(
         partial, _, _ = self.infer_shape_partial(**kwargs)
         unknown = [n for n, s in zip(names, partial, strict=True) if not s or 0 in s]
         raise ShapeError(
-            f"simple_bind: the shapes of {', '.join(unknown) or 'some outputs'} do not follow from "
+            f"simple_bind: the shapes of {', '.join(unknown) or 'some outputs'} cannot be inferred from "
             f"{', '.join(kwargs) or 'nothing'}; give them by name."
             + "".join(
                 f" {name}={given[name]!r} was not read: the symbol has no such variable."

@@ -31,7 +31,7 @@ def memory_plan(
     type_dict: Mapping[str, Any] | None = None,
     **shapes: Any,
 ) -> MemoryPlan:
-    """What memory the symbol takes and where in it each array lies; nothing is run or allocated.
+    """How much memory the symbol takes and where each array is placed; nothing is run or allocated.
 
     Args:
         grad_req: ``null``: prediction. ``write`` or ``add``, for all, a list in order, or a dict by
@@ -49,7 +49,9 @@ def memory_plan(
         ShapeError: the shapes given do not determine all others, or do not fit.
     """
     requests = requests_by_name(self.list_arguments(), grad_req)
-    self._shapes_of((), shapes)  # a name that the symbol does not have is an error
+    self._given(
+        "infer_shape", "shapes", (), shapes
+    )  # a name that the symbol does not have is an error
     dtypes = {name: as_dtype(dtype) for name, dtype in (type_dict or {}).items()}
     return plan_of(self, requests, shapes, dtypes, inplace, co_share, recompute)
 
@@ -79,7 +81,7 @@ def plan_of(
                 unknown.append(node.name)
     if unknown:
         raise ShapeError(
-            f"memory_plan: the shapes of {', '.join(unknown)} do not follow from "
+            f"memory_plan: the shapes of {', '.join(unknown)} cannot be inferred from "
             f"{', '.join(shapes) or 'nothing'}; give them by name."
         )
     known_shapes = {name: shape for name, (shape, _) in by_name.items()}

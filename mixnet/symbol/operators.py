@@ -57,7 +57,8 @@ def _number(value: Any) -> Any:
         return value
     if getattr(value, "size", 1) != 1:
         raise AttributeTypeError(
-            f"A Symbol goes with Symbols and numbers, not with {type(value).__name__} of shape "
+            f"A Symbol can be combined with Symbols and numbers, not with {type(value).__name__} "
+            f"of shape "
             f"{value.shape}. Make a variable with mx.sym.Variable(name), and bind the array to it."
         )
     return value.item()
@@ -133,7 +134,7 @@ def _broadcast_like(self: Symbol, *args: Any, **kwargs: Any) -> Symbol:
 def split_v2(
     ary: Symbol, indices_or_sections: Any, axis: int = 0, squeeze_axis: bool = False
 ) -> Symbol:
-    """Cut along ``axis`` into equal parts, or before each of several indices."""
+    """Split along ``axis`` into equal parts, or before each of several indices."""
     if isinstance(indices_or_sections, int):
         given: dict[str, Any] = {"indices": (), "sections": indices_or_sections}
     elif isinstance(indices_or_sections, (tuple, list)):
@@ -146,7 +147,7 @@ def split_v2(
 
 
 def _split_method(self: Symbol, *args: Any, **kwargs: Any) -> Symbol:
-    """Cut along ``axis`` into equal parts, or before each of several indices."""
+    """Split along ``axis`` into equal parts, or before each of several indices."""
     return split_v2(self, *args, **kwargs)
 
 

@@ -13,6 +13,10 @@ from mixnet.symbol.symbol import Symbol, compose, make_function
 def _call(op: str, symbols: Sequence[Symbol], attributes: dict[str, Any]) -> Symbol:
     attributes.pop("out", None)
     attributes.pop("ctx", None)  # a symbol runs where it is bound
+    if not attributes.get("dtype"):
+        attributes.pop("dtype", None)  # not asked for: the node of a file does not say it
+    if symbols and not attributes.get("shape"):
+        attributes.pop("shape", None)
     name, attr = attributes.pop("name", None), attributes.pop("attr", None)
     found = find(op)
     return compose(found, op, dict(zip(found.arrays, symbols, strict=True)), attributes, name, attr)

@@ -77,7 +77,7 @@ def get_symbol(x: Any) -> Symbol:
         if node.op is None:
             made[node] = Node(None, name=named("var"))
         elif not isinstance(node.op, Op):
-            raise GradientError(f"get_symbol: {node.op!r} stands in no symbol file.")
+            raise GradientError(f"get_symbol: {node.op!r} cannot be stored in a symbol file.")
         else:
             inputs = tuple(Entry(made[entry.node], entry.index) for entry in node.inputs)
             name = named(node.op.name.strip("_").lower())

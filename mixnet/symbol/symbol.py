@@ -33,6 +33,7 @@ from mixnet.passes.differentiate import differentiate
 from mixnet.passes.infer_shape import Inference, infer
 from mixnet.passes.lower_precision import WIDEST, Precision, remove_casts
 from mixnet.runtime.record.precision import current as precision
+from mixnet.symbol.attribute_order import listed
 from mixnet.util import is_np_shape
 
 
@@ -103,7 +104,7 @@ class Symbol:
         return [node.name for node in self._arguments()]
 
     def list_auxiliary_states(self) -> list[str]:
-        """Names of the variables that operators write, as BatchNorm's moving mean."""
+        """Names of the variables that operators write, such as BatchNorm's moving mean."""
         return [node.name for node in self._state_variables()]
 
     def list_inputs(self) -> list[str]:
@@ -192,6 +193,10 @@ class Symbol:
     def __call__(self, *args: Symbol, name: str | None = None, **kwargs: Symbol) -> Symbol:
         """The same graph with symbols in place of variables, by position or by name."""
         variables = [n for n in self.graph.nodes if n.is_variable]
+        if args and kwargs:
+            raise AttributeTypeError(
+                "compose: give the symbols in the order of list_inputs(), or by name, not both."
+            )
         for value in (*args, *kwargs.values()):
             if not isinstance(value, Symbol):
                 raise AttributeTypeError(f"Compose expects symbols, not {value!r}.")
@@ -226,37 +231,40 @@ class Symbol:
     def _entry(self) -> Entry:
         if len(self._heads) != 1:
             raise MXNetError(
-                f"A symbol with {len(self._heads)} outputs stands where one is needed; pick one "
+                f"A symbol with {len(self._heads)} outputs is used where one is needed; pick one "
                 f"with symbol[i]: {', '.join(self.list_outputs()[:6])}."
             )
         return self._heads[0]
 
     # ---- inference ----------------------------------------------------------------------------
 
-    def _shapes_of(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> dict[str, Any]:
+    def _given(
+        self, method: str, what: str, args: Sequence[Any], kwargs: Mapping[str, Any]
+    ) -> dict[str, Any]:
+        """Known facts about variables, by name, from positional or keyword arguments."""
         if args and kwargs:
             raise AttributeValueError(
-                "infer_shape: give the shapes in the order of list_arguments(), or by name, not both."
+                f"{method}: pass the {what} in the order of list_arguments() or by name, not both."
             )
-        shapes = {k: v for k, v in zip(self.list_arguments(), args, strict=False) if v is not None}
         known = {*self.list_arguments(), *self.list_auxiliary_states()}
         for key in kwargs:
             if key not in known:
                 raise AttributeTypeError(
-                    f"infer_shape: there is no variable {key!r}; the symbol has "
+                    f"{method}: there is no variable {key!r}; the symbol has "
                     f"{', '.join(sorted(known))}.{did_you_mean(key, known)}"
                 )
-        return {**shapes, **{k: v for k, v in kwargs.items() if v is not None}}
+        given = {**dict(zip(self.list_arguments(), args, strict=False)), **kwargs}
+        return {name: value for name, value in given.items() if value is not None}
 
     def _inferred(self, shapes: Mapping[str, Any], dtypes: Any = None) -> Inference:
         return infer(self.graph, shapes, dtypes, zero_is_known=is_np_shape())
 
     def infer_shape_partial(self, *args: Any, **kwargs: Any) -> tuple[list, list, list]:
-        """As ``infer_shape``, with ``()`` and 0 where something stays unknown.
+        """Like ``infer_shape``, with ``()`` and 0 for unknown shapes and dimensions.
 
         Under numpy shapes, which may be ``()`` and have extents 0, unknown is None and -1.
         """
-        shapes = self._shapes_of(args, kwargs)
+        shapes = self._given("infer_shape", "shapes", args, kwargs)
         shapes_inferred = self._inferred(shapes).shapes
         unknown = None if is_np_shape() else ()
 
@@ -290,10 +298,13 @@ class Symbol:
                 return None, None, None
         return arguments, outputs, states
 
+    def _dtypes_of(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> dict[str, Any]:
+        given = self._given("infer_type", "dtypes", args, kwargs)
+        return {name: as_dtype(dtype) for name, dtype in given.items()}
+
     def infer_type_partial(self, *args: Any, **kwargs: Any) -> tuple[Any, Any, Any]:
-        """As ``infer_type``, with None where a dtype does not follow from what is given."""
-        given = dict(zip(self.list_arguments(), args, strict=False)) | kwargs
-        dtypes = {k: as_dtype(v) for k, v in given.items() if v is not None}
+        """Like ``infer_type``, with None for dtypes that cannot be inferred."""
+        dtypes = self._dtypes_of(args, kwargs)
         dtypes_inferred = self._inferred({}, dtypes).dtypes
 
         def type_of(entry: Entry) -> Any:
@@ -307,8 +318,7 @@ class Symbol:
 
     def infer_type(self, *args: Any, **kwargs: Any) -> tuple[Any, Any, Any]:
         """Dtypes of arguments, outputs and auxiliary states from those of some arguments."""
-        given = dict(zip(self.list_arguments(), args, strict=False)) | kwargs
-        dtypes = {k: as_dtype(v) for k, v in given.items() if v is not None}
+        dtypes = self._dtypes_of(args, kwargs)
         dtypes_inferred = self._inferred({}, dtypes).dtypes
         if not dtypes:
             dtypes_inferred = {}
@@ -331,7 +341,7 @@ class Symbol:
         return to_json(remove_casts(self.graph) if remove_amp_cast else self.graph)
 
     def save(self, fname: str | os.PathLike[str], remove_amp_cast: bool = True) -> None:
-        """Write a symbol file; it is complete or not there."""
+        """Write a symbol file atomically."""
         write_whole(fname, self.tojson(remove_amp_cast).encode())
 
     def debug_str(self) -> str:
@@ -379,7 +389,7 @@ class Symbol:
         skip_infer: bool = False,
         **kwargs: Any,
     ) -> Symbol:
-        """The symbol with parts that a backend computes; for prediction.
+        """The symbol with parts computed by a backend, for prediction.
 
         Args:
             backend: ``XLA``, which returns the symbol as it is and optimizes when a program is compiled, as do MXNet's own
@@ -402,7 +412,7 @@ class Symbol:
         return optimized(self, backend, args, aux, ctx, kwargs)
 
     def get_backend_symbol(self, backend: str) -> Symbol:
-        """The symbol with parts that a backend computes, without parameters; see :meth:`optimize_for`."""
+        """The symbol with parts computed by a backend, without parameters; see :meth:`optimize_for`."""
         return self.optimize_for(backend)
 
     def __copy__(self) -> Symbol:
@@ -445,8 +455,14 @@ class Symbol:
 
 
 def _with_plain(attrs: Mapping[str, str]) -> dict[str, str]:
-    plain = {name: attrs[f"__{name}__"] for name in HIDDEN if f"__{name}__" in attrs}
-    return {**attrs, **plain}
+    """Attributes as MXNet lists them: its own ones under both of their names."""
+    both: dict[str, str] = {}
+    for key in listed(attrs):
+        both[key] = attrs[key]
+        plain = key.strip("_")
+        if plain in HIDDEN and key == hidden(plain):
+            both[plain] = attrs[key]
+    return both
 
 
 def output_name(entry: Entry) -> str:
@@ -461,9 +477,6 @@ def output_name(entry: Entry) -> str:
     if count == 1:
         return f"{node.name}_{names[0]}"
     return f"{node.name}_{names[0].removesuffix('0')}{entry.index}"
-
-
-_STORAGE_TYPES = {"default": 0, "row_sparse": 1, "csr": 2}
 
 
 def Variable(
@@ -505,12 +518,10 @@ def Variable(
             raise AttributeValueError(
                 f"Variable {name!r}: stype={stype!r} is not one of {', '.join(STORAGE)}."
             )
-        attrs["__storage_type__"] = str(STORAGE[stype])
     for key, value in (
         ("shape", shape if shape is None or isinstance(shape, int) else tuple(shape)),
         ("lr_mult", lr_mult),
         ("wd_mult", wd_mult),
-        ("storage_type", None if stype is None else _STORAGE_TYPES[stype]),
     ):
         if value is not None:
             attrs[f"__{key}__"] = to_text(value)
@@ -550,7 +561,7 @@ def Group(symbols: Sequence[Symbol], create_fn: Any = Symbol) -> Symbol:
 
 
 def load(fname: str | os.PathLike[str]) -> Symbol:
-    """The symbol of a file.
+    """Load a symbol from a file.
 
     Raises:
         FileFormatError: it is truncated, corrupted or no symbol file.
@@ -560,7 +571,7 @@ def load(fname: str | os.PathLike[str]) -> Symbol:
 
 
 def load_json(json_str: str) -> Symbol:
-    """The symbol of the text of a symbol file."""
+    """Load a symbol from the text of a symbol file."""
     if not isinstance(json_str, str):
         raise AttributeTypeError(f"load_json takes text, not {type(json_str).__name__}.")
     return Symbol(from_json(json_str).heads)
@@ -586,10 +597,9 @@ def compose(
     """
     own = {
         k: v
-        for k, v in attributes.items()
-        if k in op.attributes
-        and v is not _Null
-        and (v is not None or op.attributes[k].required or op.attributes[k].optional)
+        for k, declared in op.attributes.items()
+        if (v := attributes.get(k, _Null)) is not _Null
+        and (v is not None or declared.required or declared.optional)
     }
     unknown = [k for k in attributes if k not in op.attributes and not _is_user(k)]
     if unknown:
@@ -603,9 +613,8 @@ def compose(
                 f"{op.name}: attribute {key!r} of the user must be named as '__{key}__', so that it "
                 f"is not taken for one of the operator's."
             )
-    attrs = {k: to_text(v) for k, v in own.items()}
     said = node_attributes({**(attr or {}), **users})
-    attrs.update(said)
+    attrs = {**said, **{k: to_text(v) for k, v in own.items() if k not in said}}
     if op.variadic:
         assert not isinstance(inputs, Mapping)
         entries = [entry for each in inputs for entry in each._heads]

@@ -54,15 +54,13 @@ def shapes_of(symbol: Symbol, given: Mapping[str, Any]) -> Mapping[Entry, Any]:
     """
     if not isinstance(given, Mapping):
         raise AttributeTypeError(
-            f"shape is a dict from names of inputs to shapes, as {{'data': (1, 10)}}, not {given!r:.60}."
+            f"shape is a dict from names of inputs to shapes, such as {{'data': (1, 10)}}, not {given!r:.60}."
         )
-    symbol._shapes_of((), given)  # raises for a name that is not there
+    symbol._given("infer_shape", "shapes", (), given)  # raises for a name that is not there
     shapes = infer(symbol.graph, given).shapes
     unknown = [n.name for n in symbol.graph.nodes if not is_known(shapes.get(Entry(n)))]
     if unknown:
-        raise ShapeError(
-            f"Input shape is incomplete: nothing says the shape of {', '.join(unknown[:6])}."
-        )
+        raise ShapeError(f"Input shape is incomplete: give the shape of {', '.join(unknown[:6])}.")
     return shapes
 
 

@@ -10,6 +10,7 @@ import numpy as np
 from mixnet.base import AttributeTypeError
 from mixnet.ndarray import display
 from mixnet.ndarray.ndarray import NDArray
+from mixnet.units import digits
 from mixnet.widgets import live
 from mixnet.widgets.svg import Svg
 from mixnet.widgets.view import View
@@ -53,7 +54,7 @@ class ArrayView(View):
         p = self.payload
         size = "×".join(map(str, p["shape"])) or "scalar"
         text = f"array {size}, {p['dtype']} on {p['context']}, {p['state']}"
-        return text if p["low"] is None else f"{text}, {p['low']:.4g} … {p['high']:.4g}"
+        return text if p["low"] is None else f"{text}, {digits(p['low'])} … {digits(p['high'])}"
 
     def table(self) -> tuple[list[str], list[list[Any]]]:
         p = self.payload
@@ -159,7 +160,7 @@ def _value(payload: dict[str, Any], cell: int) -> str:
     if cell == 255:
         return "not finite"
     low, high = payload["low"], payload["high"]
-    return f"{low + (high - low) * cell / 254:.4g}"
+    return digits(low + (high - low) * cell / 254)
 
 
 def _colour(cell: int) -> tuple[int, int, int]:

@@ -12,6 +12,7 @@ from typing import Any, ClassVar
 from mixnet.base import AttributeValueError, MXNetError
 from mixnet.widgets import live, page
 from mixnet.widgets.sight import plain, sight
+from mixnet.widgets.why.question import answered
 
 _VIEWS: dict[str, type[View]] = {}
 
@@ -46,13 +47,13 @@ class View(ABC):
         self._watchers: list[Callable[[dict[str, Any]], None]] = []
 
     def _with_facts(self, payload: dict[str, Any]) -> dict[str, Any]:
-        """The payload with what every one says of its view: its schema, and what to look at first."""
+        """The payload with its common entries: the schema, what to look at first, and answers."""
         first = {"sight": sight(self.sight)} if self.sight else {}
-        return {"schema": self.schema, **first, **payload}
+        return answered({"schema": self.schema, **first, **payload})
 
     @staticmethod
     def of(payload: dict[str, Any], state: dict[str, Any] | None = None) -> View:
-        """The view of a stored payload, told by its schema.
+        """The view of a stored payload, selected by its schema.
 
         Raises:
             AttributeValueError: no view has this schema.
@@ -97,7 +98,7 @@ class View(ABC):
 
     @property
     def state(self) -> dict[str, Any]:
-        """What the reader chose: selection, open parts, sliders. Assign a dict to change it."""
+        """The reader's choices: selection, open parts, sliders. Assign a dict to change them."""
         return dict(self._state if self._live is None else self._live.state)
 
     @state.setter
@@ -145,8 +146,9 @@ class View(ABC):
 
     def _html(self, place: str | None) -> str:
         table = page.table_html(*self.table())
+        first = plain(self.payload.get("sight", {}).get("text", ""))
         return page.figure(
-            self.bundle, self.payload, self.state, self.svg(), self.summary(), table, place, plain(self.sight)
+            self.bundle, self.payload, self.state, self.svg(), self.summary(), table, place, first
         )  # fmt: skip
 
     def to_dict(self) -> dict[str, Any]:
@@ -154,20 +156,20 @@ class View(ABC):
         return self.payload
 
     def to_json(self, path: str | os.PathLike[str] | None = None) -> str:
-        """The payload as JSON; written to ``path`` if there is one."""
+        """The payload as JSON; written to ``path`` if given."""
         text = json.dumps(self.payload, separators=(",", ":"), allow_nan=False)
         return _written(path, text)
 
     def to_svg(self, path: str | os.PathLike[str] | None = None) -> str:
-        """The picture as SVG; written to ``path`` if there is one."""
+        """The picture as SVG; written to ``path`` if given."""
         return _written(path, self.svg())
 
     def to_html(self, path: str | os.PathLike[str] | None = None) -> str:
-        """A page that needs neither kernel nor network, and stays interactive; written to ``path`` if there is one."""
+        """A page that needs neither kernel nor network, and stays interactive; written to ``path`` if given."""
         return _written(path, page.page(self.summary(), self.html()))
 
     def to_png(self, path: str | os.PathLike[str] | None = None, scale: float = 2.0) -> bytes:
-        """The picture as PNG, ``scale`` pixels for each pixel of the SVG; written to ``path`` if there is one.
+        """The picture as PNG, ``scale`` pixels for each pixel of the SVG; written to ``path`` if given.
 
         Raises:
             MXNetError: resvg_py is not installed.

@@ -7,6 +7,7 @@ import pytest
 
 import mixnet as mx
 from mixnet import autograd, nd
+from mixnet.autograd.scope import _Left
 
 
 def variable(*values: float):
@@ -433,5 +434,12 @@ def test_a_function_is_called_once_and_returns_arrays() -> None:
     function(data)
     with pytest.raises(AssertionError, match="can be called once"):
         function(data)
-    with pytest.raises(TypeError, match="forward returned 3, which is no array"):
+    with pytest.raises(TypeError, match="forward returned 3, which is not an array"):
         _Counted(1, output=3)(data)
+
+
+def test_a_scope_that_an_interrupt_left_half_made_restores_nothing(monkeypatch) -> None:
+    reported: list[object] = []
+    monkeypatch.setattr("sys.unraisablehook", reported.append)
+    _Left.__new__(_Left)  # forgotten at once
+    assert reported == []

@@ -9,11 +9,19 @@ import mixnet as mx
 from tests.benchmarks.timing import interleaved
 
 OPERATIONS = 100
+WARMUP = 2000  # runs after which the program is the compiled one
 
 
 def main() -> None:
-    """Print microseconds an operation and the ratios."""
-    data = np.ones((4, 4), np.float32)
+    """Print microseconds an operation and the ratios, for small arrays and for very small ones."""
+    for size in (4, 32):
+        measure(size)
+
+
+def measure(size: int) -> None:
+    """The chain on square arrays of that extent."""
+    data = np.ones((size, size), np.float32)
+    chain = f"chain of {OPERATIONS}, {size}x{size}"
     ours, jaxs = mx.nd.array(data), jnp.asarray(data)
 
     def mixnet_chain() -> None:
@@ -45,7 +53,8 @@ def main() -> None:
     except ImportError:
         print("(PyTorch is not installed: pip install torch for its column)")
     else:
-        theirs = torch.ones(4, 4)
+        torch.set_num_threads(1)
+        theirs = torch.ones(size, size)
 
         def torch_chain() -> None:
             x = theirs
@@ -54,11 +63,11 @@ def main() -> None:
                 x = x + theirs
 
         contenders["torch eager"] = torch_chain
-    found = interleaved(contenders, repeats=200, warmup=20)
+    found = interleaved(contenders, repeats=400, warmup=WARMUP)
     for name, seconds in found.items():
-        print(f"chain of {OPERATIONS}: {name:12} {seconds / OPERATIONS * 1e6:6.2f} us an operation")
+        print(f"{chain}: {name:12} {seconds / OPERATIONS * 1e6:6.2f} us an operation")
     for name in list(found)[1:]:
-        print(f"chain of {OPERATIONS}: {name} / mixnet = {found[name] / found['mixnet']:.2f}")
+        print(f"{chain}: {name} / mixnet = {found[name] / found['mixnet']:.2f}")
 
 
 if __name__ == "__main__":

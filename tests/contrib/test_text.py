@@ -52,7 +52,7 @@ def test_from_tokens_to_numbers_and_back() -> None:
     vocabulary = text.vocab.Vocabulary(COUNTER)
     assert vocabulary.to_indices("c") == 2 and vocabulary.to_indices(["c", "zz"]) == [2, 0]
     assert vocabulary.to_tokens(0) == "<unk>" and vocabulary.to_tokens([1, 2]) == ["a", "c"]
-    with pytest.raises(ValueError, match="100 is no number of a token"):
+    with pytest.raises(ValueError, match="100 is not the index of a token"):
         vocabulary.to_tokens([1, 100])
 
 
@@ -98,7 +98,7 @@ def test_vectors_of_a_file(files: Path) -> None:
     with pytest.warns(UserWarning) as told:
         skipped = text.embedding.CustomEmbedding(str(files / "header"))
     assert len(told) == 2 and "looks like a header" in str(told[0].message)
-    assert "a has a vector already" in str(told[1].message)
+    assert "a already has a vector" in str(told[1].message)
     assert skipped.idx_to_vec.asnumpy().tolist() == [[0, 0], [1, 2], [1, 2]]
 
 
@@ -156,7 +156,7 @@ def test_embeddings_by_name(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> 
     assert where.endswith("gluon/embeddings/fasttext/wiki.simple.zip")
     monkeypatch.setenv("MXNET_GLUON_REPO", (tmp_path / "none").as_uri())
     monkeypatch.setattr("time.sleep", lambda seconds: None)
-    with pytest.raises(mx.MXNetError, match="Get it by another way"):
+    with pytest.raises(mx.MXNetError, match="Download it another way"):
         text.embedding.GloVe("glove.6B.50d.txt", str(tmp_path))
 
 
@@ -166,5 +166,5 @@ def test_lines_that_are_no_vectors(tmp_path: Path, line: str) -> None:
     with pytest.raises(mx.base.FileFormatError, match=r"Line 2 of .*bad"):
         text.embedding.CustomEmbedding(str(tmp_path / "bad"))
     (tmp_path / "bad").write_bytes(b"a 1 2\n\xff 1 2\n")
-    with pytest.raises(mx.base.FileFormatError, match="bad, line 2: this is no text in utf8"):
+    with pytest.raises(mx.base.FileFormatError, match="bad, line 2: this is not text in utf8"):
         text.embedding.CustomEmbedding(str(tmp_path / "bad"))

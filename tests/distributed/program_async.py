@@ -113,7 +113,7 @@ def compressed() -> None:
     except ValueError as error:
         assert "PowerSGD with 'dist_sync'" in str(error)
     else:
-        raise AssertionError("servers take no sums")
+        raise AssertionError("PowerSGD was accepted")
 
 
 def training() -> None:
@@ -140,7 +140,7 @@ def training() -> None:
     except ValueError as error:
         assert "update_on_kvstore=True when training in async mode" in str(error)
     else:
-        raise AssertionError("servers keep the weights")
+        raise AssertionError("servers hold the weights")
 
 
 def module() -> None:

@@ -54,6 +54,20 @@ def test_notebooks_are_brought_in_frozen_with_their_links(tmp_path: Path) -> Non
     assert not (target / "99_gone.ipynb").exists()
 
 
+def test_pages_of_notebooks_stand_in_the_order_of_reading(tmp_path: Path) -> None:
+    nbformat = pytest.importorskip("nbformat", reason="pip install '.[lab]'")
+    from bring_notebooks import bring
+
+    source, target = tmp_path / "notebooks", tmp_path / "docs"
+    source.mkdir()
+    for name in ("00_a", "01_b", "02_c", "03_d"):
+        text = "[c](02_c.ipynb) [gone](09_gone.ipynb) [b](01_b.ipynb)" if name == "00_a" else name
+        cells = [nbformat.v4.new_markdown_cell(text)]
+        nbformat.write(nbformat.v4.new_notebook(cells=cells), source / f"{name}.ipynb")
+    assert bring(source, target) == ["00_a", "02_c", "01_b", "03_d"]
+    assert "00_a\n02_c\n01_b\n03_d\n" in (target / "index.md").read_text()
+
+
 @pytest.mark.parametrize(
     ("html", "bad"),
     [
@@ -77,3 +91,25 @@ def test_what_would_be_fetched_is_found(html: str, bad: bool) -> None:
 def test_links_outside_of_the_site_point_to_files(name: str) -> None:
     links = _LINK.findall((ROOT / name).read_text())
     assert [link for link in links if not (ROOT / name).parent.joinpath(link).exists()] == []
+
+
+def test_views_that_pages_ask_for_are_there() -> None:
+    import views
+    from live_views import asked_in
+
+    known = {make.__name__ for make in (*views.VIEWS, *views.MORE)}
+    asked = {
+        name: page.name
+        for page in (ROOT / "docs").rglob("*.md")
+        for name in asked_in(page.read_text(encoding="utf-8"))
+    }
+    assert asked and {name: page for name, page in asked.items() if name not in known} == {}
+
+
+def test_a_view_that_is_not_there_is_an_error(tmp_path: Path) -> None:
+    pytest.importorskip("sphinx", reason="pip install '.[docs]'")
+    from live_views import make
+    from sphinx.errors import ExtensionError
+
+    with pytest.raises(ExtensionError, match="no view chess; there are look, "):
+        make(["chess"], tmp_path)

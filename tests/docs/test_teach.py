@@ -56,12 +56,21 @@ def test_pictures_of_the_gallery_are_those_that_its_script_draws() -> None:
         assert not re.search(r"/(tmp|home|root|work)/", text)
 
 
-def test_lessons_that_the_gallery_names_use_the_view() -> None:
+def test_lessons_and_pages_that_the_gallery_names_use_the_view() -> None:
+    from live_views import asked_in
+
     for section in re.split(r"^## ", GALLERY, flags=re.MULTILINE)[1:]:
         call = re.match(r"[\w.]+", section)
         assert call is not None
         lessons = re.findall(r"\(notebooks/(\w+\.ipynb)\)", section)
-        assert lessons, call[0]
+        shown = set(re.findall(r"pictures/views/(\w+)\.svg", section))
+        pages = re.findall(r"\(concepts/([\w-]+\.md)\)", section.partition("Live in")[2])
+        assert lessons or pages, call[0]
+        for page in pages:
+            text = (ROOT / "docs" / "concepts" / page).read_text(encoding="utf-8")
+            assert any(each.startswith(tuple(shown)) for each in asked_in(text)), (
+                f"{page} has no such view"
+            )
         # What a notebook shows for an array needs no call.
         calls = {"ArrayView": "nd.", "Look": "mx.look("}.get(call[0], call[0])
         for lesson in lessons:

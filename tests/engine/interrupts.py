@@ -20,6 +20,9 @@ from mixnet.engine import ThreadedEngine, Var
 from mixnet.runtime.record.record import flush
 from tests.line_interrupts import interrupted as at_line
 
+# Interrupts hit finalizers, too, which can only report them.
+pytestmark = pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+
 
 def interrupted(at: int, folders: tuple[str, ...], work: Callable[[], object]) -> bool:
     """Run ``work`` with an interrupt at the ``at``-th point in code of these folders; whether it came.

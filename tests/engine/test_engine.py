@@ -146,6 +146,19 @@ def test_a_reader_after_a_queued_writer_waits_for_it(threaded: ThreadedEngine) -
     assert order == ["first reader", "writer", "second reader"]
 
 
+def test_waiting_for_all_waits_for_what_running_work_pushes(threaded: ThreadedEngine) -> None:
+    started, done = threading.Event(), []
+
+    def outer() -> None:
+        started.wait(20)
+        threaded.push(lambda: (time.sleep(0.05), done.append("inner")), (), (Var(),))
+
+    threaded.push(outer, (), (Var(),))
+    threading.Timer(0.05, started.set).start()
+    threaded.wait_for_all()
+    assert done == ["inner"]
+
+
 def test_priorities_decide_among_what_is_ready() -> None:
     engine = ThreadedEngine({"compute": 1})
     gate, started, order = threading.Event(), threading.Event(), []
@@ -202,7 +215,7 @@ def test_waiting_for_oneself_is_an_error_not_a_hang(threaded: ThreadedEngine) ->
         threaded.push(lambda: None, (a,), (b,), name="after")
         threaded.wait_for_var(b)
 
-    with pytest.raises(MXNetError, match="what can only run after itself"):
+    with pytest.raises(MXNetError, match="work that can only run after it"):
         threaded.push_sync(work, (), (a,), name="before")
     with pytest.raises(MXNetError):  # a failed, so b did
         threaded.wait_for_var(b)
@@ -211,7 +224,7 @@ def test_waiting_for_oneself_is_an_error_not_a_hang(threaded: ThreadedEngine) ->
 
 def test_a_push_in_work_that_waits_for_the_work_is_an_error(threaded: ThreadedEngine) -> None:
     a = Var("a")
-    with pytest.raises(MXNetError, match="after itself"):
+    with pytest.raises(MXNetError, match="after it"):
         threaded.push_sync(lambda: threaded.push_sync(lambda: None, (), (a,)), (), (a,), name="x")
     a.error = None
     threaded.push_sync(lambda: None, (), (a,))  # the order is intact
@@ -298,7 +311,7 @@ def test_a_deleted_variable_is_refused(engine: Engine) -> None:
 
 
 def test_an_unknown_resource_is_refused(engine: Engine) -> None:
-    with pytest.raises(MXNetError, match="no resource 'disk'; take one of compute, copy"):
+    with pytest.raises(MXNetError, match="no resource 'disk'; use one of compute, copy"):
         engine.push(lambda: None, resource="disk")
 
 
@@ -498,7 +511,7 @@ def test_the_naive_engine_does_not_wait_for_a_later_end() -> None:
     engine.push_async(lambda done: done(None), (), (var,))
     assert var.version == 1 and var.error is None
     engine.push_async(lambda done: None, (), (var,), name="never")
-    with pytest.raises(MXNetError, match=r"never has not ended.*Take the ThreadedEngine"):
+    with pytest.raises(MXNetError, match=r"never had not ended.*Use the ThreadedEngine"):
         engine.wait_for_var(var)
 
 

@@ -258,13 +258,13 @@ def test_an_operator_that_the_page_does_not_have(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("shape", "options", "message"),
     [
-        ((1, 7), {}, r"is no picture.*draw=\(height, width\)"),
-        ((1, 7), {"draw": (2, 3)}, "has not the numbers"),
+        ((1, 7), {}, r"is not a picture.*draw=\(height, width\)"),
+        ((1, 7), {"draw": (2, 3)}, "does not have as many numbers"),
         ((1, 1, 2000, 2), {}, "1024 pixels"),
         ((1, 1, 2, 2), {"labels": ["a"]}, "labels has 1 names, but the network has 3 outputs"),
-        ((1, 1, 2, 2), {"std": 0}, "not above 0"),
+        ((1, 1, 2, 2), {"std": 0}, "only numbers above 0"),
         ((1, 1, 2, 2), {"mean": [1, 2]}, "one for each of 1 channels"),
-        ((1, 1, 2, 2), {"fill": 0}, "fill=0 is no share of a side; give a number above 0"),
+        ((1, 1, 2, 2), {"fill": 0}, "fill=0 is not a fraction of a side; give a number above 0"),
         (
             (1, 1, 2, 2),
             {"examples": np.zeros((3, 5))},

@@ -247,7 +247,7 @@ def test_parameters_go_out_and_in_again(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("names", "message"),
     [
-        ({"(": "x"}, r"'\(' is no regular expression"),
+        ({"(": "x"}, r"'\(' is not a regular expression"),
         ({"words": r"\7"}, "cannot replace"),
         ({"^.*$": "one"}, "both become 'one'"),
         ("bert", "neither a dict"),

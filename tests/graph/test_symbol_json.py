@@ -36,19 +36,19 @@ def at(node: int, **fields: Any) -> Callable[[dict[str, Any]], None]:
 CASES = {
     "name": (at(0, name=[1]), r"node 0: 'name' is not text, but \[1\]"),
     "op": (at(3, op=None), "node 3: 'op' is not text, but None"),
-    "node": (lambda whole: whole["nodes"].insert(2, 7), "node 2: 7 is no JSON object"),
+    "node": (lambda whole: whole["nodes"].insert(2, 7), "node 2: 7 is not a JSON object"),
     "inputs": (at(3, inputs={}), r"node 3 \(FullyConnected 'dense'\): 'inputs' is not a list"),
     "entry": (at(4, inputs=[[3]]), r"'split'\): an entry is \[node, output, version\], not \[3\]"),
-    "far": (at(3, inputs=[[9, 0, 0]] * 3), r"9 is no number from 0 to 2"),
-    "itself": (at(3, inputs=[[3, 0, 0]] * 3), r"3 is no number from 0 to 2"),
-    "negative": (at(3, inputs=[[-1, 0, 0]] * 3), r"-1 is no number from 0 to 2"),
-    "fraction": (at(3, inputs=[[0.5, 0, 0]] * 3), r"0.5 is no number"),
-    "output": (at(5, inputs=[[4, 2, 0], [4, 1, 0]]), r"2 is no number from 0 to 1"),
+    "far": (at(3, inputs=[[9, 0, 0]] * 3), r"9 is not a number from 0 to 2"),
+    "itself": (at(3, inputs=[[3, 0, 0]] * 3), r"3 is not a number from 0 to 2"),
+    "negative": (at(3, inputs=[[-1, 0, 0]] * 3), r"-1 is not a number from 0 to 2"),
+    "fraction": (at(3, inputs=[[0.5, 0, 0]] * 3), r"0.5 is not a number"),
+    "output": (at(5, inputs=[[4, 2, 0], [4, 1, 0]]), r"2 is not a number from 0 to 1"),
     "attributes": (at(3, attrs=["a"]), "'attrs' is not a JSON object"),
     "value": (at(3, attrs={"num_hidden": 4}), "attribute 'num_hidden' is not text, but 4"),
     "heads": (lambda whole: whole.pop("heads"), "the heads: 'heads' is not a list"),
     "no heads": (lambda whole: whole.update(heads=[]), "the heads: there are none"),
-    "far head": (lambda whole: whole.update(heads=[[60, 0, 0]]), "60 is no number from 0 to 5"),
+    "far head": (lambda whole: whole.update(heads=[[60, 0, 0]]), "60 is not a number from 0 to 5"),
     "fed variable": (at(1, inputs=[[0, 0, 0]]), "a variable has no inputs"),
     "few": (at(3, inputs=[[0, 0, 0]]), "'dense': FullyConnected takes data, weight, bias; the file gives it 1"),
     "many": (at(4, inputs=[[3, 0, 0]] * 2), "'split': SliceChannel takes data; the file gives it 2"),
@@ -96,7 +96,7 @@ def test_factors_and_initializers_of_variables() -> None:
         label_names=None,
     )
     module.bind(data_shapes=[("data", (2, 3))])
-    with pytest.raises(MXNetError, match=r"no JSON of a name and a dict of arguments"):
+    with pytest.raises(MXNetError, match=r"not JSON of a name and a dict of arguments"):
         module.init_params()
     with pytest.raises(MXNetError, match="Variable 'dense_weight': its attribute __lr_mult__='x'"):
         mx.optimizer.SGD(sym=module.symbol, param_idx2name={0: "dense_weight"})
@@ -123,7 +123,7 @@ def test_deep_nesting() -> None:
 def test_bodies_of_loops() -> None:
     whole = json.loads((FIXTURES / "foreach-symbol.json").read_text())
     for places, message in (
-        ([99], "no number from 0"),
+        ([99], "not a number from 0"),
         ([], "variables are missing"),
         (3, "not a list"),
     ):
@@ -139,5 +139,5 @@ def test_text_that_is_none(tmp_path: Path) -> None:
     with pytest.raises(FileFormatError, match=r"a.json: byte 11 is 0xff"):
         mx.sym.load(tmp_path / "a.json")
     (tmp_path / "b.json").write_text('{"nodes": [' + "9" * 5000 + "]}")
-    with pytest.raises(FileFormatError, match=r"b.json is no symbol file: Exceeds the limit"):
+    with pytest.raises(FileFormatError, match=r"b.json is not a symbol file: Exceeds the limit"):
         mx.sym.load(tmp_path / "b.json")

@@ -137,6 +137,24 @@ def test_image_det_iter(five: dict[str, Any], source: str) -> None:
     assert first_values(rolling) == [([40, 0], 1), ([10, 20], 0), ([30, 40], 0)]
 
 
+@pytest.mark.parametrize("source", ["records", "indexed", "files", "list"])
+def test_a_loop_over_whole_batches_can_be_run_again(five: dict[str, Any], source: str) -> None:
+    """As in MXNet, which begins again where the last sample came with the last place of a batch."""
+    iterator = image.ImageDetIter(5, (3, 24, 20), **five[source])
+    whole = [([0, 10, 20, 30, 40], 0)]
+    assert first_values(iterator) == first_values(iterator) == whole
+    assert len(list(iterator.draw_next())) == 5
+    dropping = image.ImageDetIter(5, (3, 24, 20), last_batch_handle="discard", **five[source])
+    assert first_values(dropping) == whole
+    if source != "records":
+        assert first_values(dropping) == []
+
+
+def test_means_of_imagenet_are_dumped_as_they_are_written() -> None:
+    last = image.CreateDetAugmenter((3, 8, 8), mean=True, std=True)[-1]
+    assert '"mean": [123.68, 116.28, 103.53], "std": [58.395, 57.12, 57.375]' in str(last.dumps())
+
+
 def test_room_for_objects(five: dict[str, Any]) -> None:
     iterator = image.ImageDetIter(2, (3, 24, 20), **five["records"])
     iterator.reshape((3, 30, 30), (4, 5))
@@ -261,7 +279,7 @@ def test_random_detection_records() -> None:
 
 def test_records_without_boxes() -> None:
     path = str(FIXTURES / "augment.rec")
-    with warnings.catch_warnings(), pytest.raises(mx.MXNetError, match="is no list of boxes"):
+    with warnings.catch_warnings(), pytest.raises(mx.MXNetError, match="is not a list of boxes"):
         detection(path_imgrec=path)
 
 
@@ -272,5 +290,5 @@ def test_records_whose_labels_are_no_boxes(tmp_path: Path, start: float) -> None
     label = [start, 5, 0, 0.1, 0.1, 0.9, 0.9]
     writer.write(mx.recordio.pack_img((0, label, 4, 0), np.zeros((8, 8, 3), np.uint8)))
     writer.close()
-    with pytest.raises(mx.MXNetError, match=r"a.rec: the label of image 4 is no list of boxes"):
+    with pytest.raises(mx.MXNetError, match=r"a.rec: the label of image 4 is not a list of boxes"):
         detection(path_imgrec=path)

@@ -202,7 +202,7 @@ def test_damaged_files(ten: dict[str, Any], tmp_path: Path) -> None:
     iterator.next(), iterator.next()
     with pytest.raises(mx.base.FileFormatError, match="cut off"):
         iterator.next()
-    with pytest.warns(UserWarning, match=r"1 record\(s\) left out"):
+    with pytest.warns(UserWarning, match=r"1 record\(s\) skipped"):
         junk = ImageRecordIter(
             **{**ten, **write_records(tmp_path, 10, junk=2, name="j")}, corrupt="skip"
         )
@@ -226,7 +226,7 @@ def test_records_that_are_none_are_left_out_if_asked(ten: dict[str, Any]) -> Non
     with pytest.raises(mx.base.FileFormatError, match=f"no record at byte {offset}"):
         ImageRecordIter(**ten).next()
     iterator = ImageRecordIter(**ten, corrupt="skip", round_batch=False)
-    with pytest.warns(UserWarning, match=r"1 record\(s\) left out"):
+    with pytest.warns(UserWarning, match=r"1 record\(s\) skipped"):
         batches = [(each.label[0].asnumpy().tolist(), each.pad) for each in iterator]
     assert batches == [([0, 1, 2, 4], 0), ([5, 6, 7, 8], 0), ([9, 0, 0, 0], 3)]
     assert iterator.handle.skipped == 1

@@ -210,7 +210,7 @@ def test_kinds() -> None:
     assert mx.kv.create().type == "local"
     assert isinstance(mx.kv.create("teststore"), mx.kvstore.base.TestStore)
     assert mx.kv.create("nccl").get_num_dead_node(4) == 0
-    with pytest.raises(mx.MXNetError, match=r"belongs to no job"):
+    with pytest.raises(mx.MXNetError, match=r"is not part of a job"):
         mx.kv.create("dist_async")
     with pytest.raises(TypeError, match="must be a string"):
         mx.kv.create(3)  # type: ignore[arg-type]
@@ -354,3 +354,43 @@ def test_nothing_waits_in_the_caller() -> None:
     assert values[0].to_dict()["state"] == "pending"
     gate.set()
     assert values[1].asnumpy().tolist() == [7, 7]
+
+
+@pytest.mark.parametrize("kind", ["local", "device"])
+def test_pulled_arrays_are_variables_of_their_own(kind: str) -> None:
+    """One value in two arrays must not make both the same variable."""
+    store = mx.kv.create(kind)
+    store.init("w", nd.array([1.0, 2, 3]))
+    first, second, constant = nd.zeros(3), nd.zeros(3), nd.zeros(3)
+    first.attach_grad()
+    for out in (first, second, constant):
+        store.pull("w", out=out)
+    second.attach_grad()
+    with mx.autograd.record():
+        loss = (first * second * second * constant).sum()
+    loss.backward()
+    assert first.grad.asnumpy().tolist() == [1, 8, 27]
+    assert second.grad.asnumpy().tolist() == [2, 16, 54]
+    assert constant.grad is None
+    first[0] = 7
+    assert second.asnumpy().tolist() == constant.asnumpy().tolist() == [1, 2, 3]
+
+
+@pytest.mark.parametrize("kind", ["local", "device"])
+@pytest.mark.parametrize("one_call", [False, True])
+def test_pushed_arrays_are_variables_of_their_own(kind: str, one_call: bool) -> None:
+    store = mx.kv.create(kind)
+    store.init("w", nd.zeros(3))
+    pushed, pulled = nd.array([3.0, 4, 5]), nd.zeros(3)
+    if one_call:
+        store.pushpull("w", pushed, out=pulled)
+    else:
+        store.push("w", pushed)
+        store.pull("w", out=pulled)
+    pushed.attach_grad()
+    pulled.attach_grad()
+    with mx.autograd.record():
+        loss = (pulled * pushed * pushed).sum()
+    loss.backward()
+    assert pulled.grad.asnumpy().tolist() == [9, 16, 25]
+    assert pushed.grad.asnumpy().tolist() == [18, 32, 50]

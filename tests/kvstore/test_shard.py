@@ -184,7 +184,7 @@ def test_the_key_of_a_job(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
     path = job_key.make()
     assert path.stat().st_mode & 0o777 == 0o600 and len(job_key.read(str(path))) == 64
     path.chmod(0o644)
-    with pytest.raises(JobError, match=r"is no key of a job.*0600"):
+    with pytest.raises(JobError, match=r"is not a key of a job.*0600"):
         job_key.read(str(path))
     with pytest.raises(JobError, match=r"cannot be read.*MIXNET_SERVER_FOLDER"):
         job_key.read(str(tmp_path / "none"))

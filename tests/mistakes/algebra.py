@@ -86,7 +86,7 @@ MISTAKES = [
         + "nd.contrib.quantized_concat(q, q[:, :2], one, one, one, one, dim=0, num_args=2)",
         ShapeError,
         "[(2, 3), (2, 2)]",
-        "along axis 0",
+        "axis 0",
     ),
     mistake(
         _QUANTIZED + "nd.contrib.quantized_concat(q, q, one, one, one, one, dim=7, num_args=2)",

@@ -67,7 +67,7 @@ MISTAKES = [
     mistake("nn.Conv2D(4, 3, layout='NHCW')", AssertionError, "'NHCW'", "NHWC"),
     mistake("nn.Dropout('a')", TypeError, "'a'", "a number"),
     mistake("nn.HybridLambda(lambda x: x)(x)", AttributeTypeError, "(x)", "called with F"),
-    mistake("nn.Lambda('foo')", CheckError, "'foo'", "no operator"),
+    mistake("nn.Lambda('foo')", CheckError, "'foo'", "not an operator"),
     mistake("nn.Sequential().add(3)", AttributeValueError, "3", "blocks", "gluon.Block"),
     mistake("nn.HybridSequential().add(3)", ValueError, "3", "blocks", "gluon.Block"),
     mistake("nn.HybridSequential().add('relu')", ValueError, "'relu'", "HybridLambda"),
@@ -210,5 +210,5 @@ MISTAKES = [
         "gluon.utils.split_and_load(x, [mx.cpu(0)] * 3)", ValueError, "3 parts", "even_split=False"
     ),
     mistake("gluon.utils.split_and_load(3, mx.cpu())", TypeError, "cpu(0)", "list of contexts"),
-    mistake("gluon.utils.clip_global_norm([], 1)", AssertionError, "list", "not empty"),
+    mistake("gluon.utils.clip_global_norm([], 1)", AssertionError, "list", "non-empty"),
 ]

@@ -78,7 +78,7 @@ MISTAKES = [
     ),
     # ---- images
     mistake("image.imread('nothing.jpg')", MXNetError, "'nothing.jpg'", "o such file"),
-    mistake("image.imdecode(b'abc')", MXNetError, "3 bytes", "no image"),
+    mistake("image.imdecode(b'abc')", MXNetError, "3 bytes", "not an image"),
     mistake("image.imdecode('abc')", ValueError, "str", "bytes"),
     mistake("image.imresize(x, 4, 4)", ShapeError, "(2, 3)", "(height, width, channels)"),
     mistake(
@@ -117,7 +117,7 @@ MISTAKES = [
     ),
     mistake("transforms.Compose(3)", TypeError, "3", "list of transforms"),
     mistake("transforms.Compose([3])", TypeError, "[3]", "list of transforms"),
-    mistake("transforms.Cast('foo')(x)", DTypeError, "'foo'", "take one of float32"),
+    mistake("transforms.Cast('foo')(x)", DTypeError, "'foo'", "use one of float32"),
     # ---- datasets
     mistake("ArrayDataset(x, y)", AssertionError, "4", "2 samples"),
     mistake("ArrayDataset()", AssertionError, "ArrayDataset", "at least one array"),

@@ -104,7 +104,7 @@ MISTAKES = [
         "nd.contrib.while_loop(lambda a: a.sum() < 9, lambda a: (a, a), x, 0)",
         AttributeValueError,
         "max_iterations is 0",
-        "1 at least",
+        "at least 1",
     ),
     mistake(
         _SYMBOLS + "sym.contrib.while_loop(lambda a: a, lambda a: a, a, 3)",

@@ -69,7 +69,7 @@ MISTAKES = [
     mistake("nd.elemwise_add(x, y)", ShapeError, "(4, 5)", "broadcast_"),
     mistake("nd.concat(x, y)", ShapeError, "(4, 5)", "axis 1"),
     mistake("nd.concat()", ShapeError, "()", "at least one array"),
-    mistake("nd.stack(x, y)", ShapeError, "(4, 5)", "must be one"),
+    mistake("nd.stack(x, y)", ShapeError, "(4, 5)", "must be equal"),
     mistake("nd.split(x, num_outputs=2)", ShapeError, "2 equal parts", "extent 3"),
     mistake("nd.reshape_like(x, y)", ShapeError, "(4, 5)", "(2, 3) has 6 elements"),
     mistake(
@@ -78,7 +78,7 @@ MISTAKES = [
         "(4, 5)",
         "only axes of extent 1 are repeated",
     ),
-    mistake("nd.where(x, y, x)", ShapeError, "(4, 5)", "one shape"),
+    mistake("nd.where(x, y, x)", ShapeError, "(4, 5)", "same shape"),
     mistake("nd.pick(x, nd.ones(5))", ShapeError, "(5,)", "(2,)"),
     mistake("nd.batch_take(x, nd.ones(3))", ShapeError, "float32[3]", "do not fit"),
     mistake("nd.softmax_cross_entropy(x, nd.ones(3))", ShapeError, "label: float32[3]"),

@@ -114,7 +114,7 @@ MISTAKES = [
     # ---- files and pictures
     mistake("sym.load('nothing.json')", (MissingFileError, OSError), "nothing.json", "o such file"),
     mistake("sym.load_json('abc')", FileFormatError, "line 1", "Save it again"),
-    mistake("sym.load_json('{}')", FileFormatError, "'nodes'", "no symbol file"),
+    mistake("sym.load_json('{}')", FileFormatError, "'nodes'", "not a symbol file"),
     mistake("mx.viz.print_summary(mlp(), shape=(2, 3))", TypeError, "(2, 3)", "{'data': (1, 10)}"),
     mistake("mx.viz.plot_network(3)", TypeError, "int", "a Symbol"),
     # ---- scopes

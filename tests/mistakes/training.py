@@ -84,7 +84,7 @@ MISTAKES = [
         (ShapeError, ValueError),
         "label: (4, 5)",
         "pred: (2, 3)",
-        "as many numbers",
+        "same number of elements",
     ),
     mistake("loss.L1Loss()(x, nd.ones((2, 4)))", ShapeError, "label: (2, 4)", "L1Loss"),
     mistake(

@@ -137,7 +137,7 @@ def test_making_them() -> None:
         assert empty.stype == stype and empty.dtype == np.float64
         np.testing.assert_array_equal(empty.asnumpy(), np.zeros((2, 3)))
         np.testing.assert_array_equal(nd.zeros((2, 3), stype=stype).asnumpy(), np.zeros((2, 3)))
-    with pytest.raises(ValueError, match="outside of the shape"):
+    with pytest.raises(ValueError, match="outside the shape"):
         nd.sparse.csr_matrix(([1], ([5], [0])), shape=(2, 3))
     with pytest.raises(mx.MXNetError, match="is a matrix"):
         nd.zeros((2, 3, 4)).tostype("csr")

@@ -103,7 +103,7 @@ def test_the_command_writes_a_table(
     table = tmp_path / "points.csv"
     assert grade.main([str(path), "--csv", str(table)]) == 0
     assert "03_a.ipynb: 1 of 2 points" in capsys.readouterr().out
-    rows = list(csv.DictReader(table.open(encoding="utf-8")))
+    rows = list(csv.DictReader(table.read_text(encoding="utf-8").splitlines()))
     assert [row["points"] for row in rows] == ["1", "0"]
     assert rows[0]["exercise"] == "number 0" and rows[0]["notebook"] == str(path)
 

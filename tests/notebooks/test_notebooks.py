@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+import itertools
 import json
 import re
 import shutil
@@ -56,6 +57,18 @@ def test_they_are_numbered() -> None:
     numbers = [int(path.name[:2]) for path in NOTEBOOKS]
     assert numbers == list(range(len(numbers)))
     assert all(re.fullmatch(r"\d\d_[a-z_]+", path.stem) for path in NOTEBOOKS)
+
+
+def test_the_tour_the_guide_and_the_lessons_agree_on_the_order_of_reading() -> None:
+    names = [path.name for path in NOTEBOOKS]
+    listed = re.findall(r"^\| \[\w+\]\((\w+\.ipynb)\)", load(NOTEBOOKS[0]).cells[-1].source, re.M)
+    order = [names[0], *listed]
+    assert sorted(order) == names
+    guide = (FOLDER.parent / "docs" / "teach.md").read_text(encoding="utf-8")
+    assert re.findall(r"^### \[.+\]\(notebooks/(\w+\.ipynb)\)$", guide, re.M) == order
+    for name, after in itertools.pairwise(order[1:]):
+        last = load(FOLDER / name).cells[-1].source
+        assert f"**Next:** [{after}]({after})" in last, name
 
 
 @every

@@ -130,7 +130,7 @@ def test_mistakes_name_what_was_given_and_the_way_out(tmp_path: Path) -> None:
         read(tmp_path / "none.onnx")
     text = tmp_path / "text.onnx"
     text.write_text("this is no model")
-    with pytest.raises(FileFormatError, match="no ONNX file"):
+    with pytest.raises(FileFormatError, match="not an ONNX file"):
         read(text)
     node = make("NonMaxSuppression", ["x", "x"], ["y"], name="boxes")
     with pytest.raises(MXNetError, match="NonMaxSuppression of node 'boxes' cannot be read yet"):
@@ -146,7 +146,7 @@ def test_mistakes_name_what_was_given_and_the_way_out(tmp_path: Path) -> None:
         FileFormatError, match=r"'first' .Relu. reads 'z', which no node before it makes"
     ):
         read(saved(model_of(cycle, {"x": [1]}, ["y"]), tmp_path / "c.onnx"))
-    with pytest.raises(MXNetError, match="linear_before_reset=0 is not part of mixnet"):
+    with pytest.raises(MXNetError, match="linear_before_reset=0 is not supported"):
         gru = make("GRU", ["x", "w", "r"], ["y"], hidden_size=1)
         read(
             saved(
@@ -172,5 +172,5 @@ def test_parameters_outside_of_the_folder_are_not_read(location: str, tmp_path: 
     model.graph.initializer[0].external_data[0].value = location.format(
         absolute=tmp_path / "secret.data"
     )
-    with pytest.raises(FileFormatError, match="outside of the model's folder"):
+    with pytest.raises(FileFormatError, match="outside the model's folder"):
         mx.contrib.onnx.import_model(saved(model, path))

@@ -1,14 +1,25 @@
 """A new operator says all that there is to know about it: no other file names it."""
 
+import ast
+from pathlib import Path
+
 import jax.numpy as jnp
 import numpy as np
 import pytest
 
 import mixnet as mx
+from mixnet.graph.graph import Graph
+from mixnet.graph.node import Entry, Node
 from mixnet.ops.registry import OPERATORS
 from mixnet.ops.schema.dtypes import Dtypes
+from mixnet.ops.schema.rewrites import Rewrites, whole
 from mixnet.ops.tracing.any_layout import takes_any_layout
+from mixnet.passes.choose_layout import choose_layout
+from mixnet.passes.facts import Facts
+from mixnet.passes.fold_constants import fold_constants
 from mixnet.passes.lower_precision import Precision
+from mixnet.passes.recompute import kept_nodes
+from mixnet.passes.simplify import drop_gradient_rules, simplify
 from mixnet.stages.flops import flops
 
 
@@ -72,3 +83,149 @@ def test_dtypes():
         assert arguments == [None, np.int32] and outputs == [np.int64]
     finally:
         del OPERATORS["chosen_line"]
+
+
+def declare(name, function, **declared):
+    """An operator that is gone after the test: the fixture below sees to it."""
+    return mx.ops.register(name, **declared)(function)
+
+
+@pytest.fixture(autouse=True)
+def operators_of_the_library():
+    before = dict(OPERATORS)
+    yield
+    OPERATORS.clear()
+    OPERATORS.update(before)
+
+
+def apply(op, *inputs, **attributes):
+    return Entry(Node(op, *op.bind(attributes), inputs, op.name))
+
+
+def names(graph):
+    return [node.op.name for node in graph.nodes if not node.is_variable]
+
+
+def test_a_call_that_changes_nothing():
+    def turned(data, *, times: int = 0):
+        return jnp.roll(data, times)
+
+    def both(first, then):
+        times = first["times"] + then["times"]
+        return {"times": times} if times else {}
+
+    op = declare(
+        "turned_by",
+        turned,
+        rewrites=Rewrites(unchanged=lambda *, times: times == 0, combined=both),
+    )
+    x = Entry(Node(None, name="x"))
+    assert names(simplify(Graph((apply(op, x, times=0),)))) == []
+    assert names(simplify(Graph((apply(op, apply(op, x, times=2), times=-2),)))) == []
+    graph = simplify(Graph((apply(op, apply(op, x, times=2), times=3),)))
+    assert names(graph) == ["turned_by"]
+    assert op.keywords(graph.heads[0].node.statics) == {"times": 5}
+    assert names(simplify(Graph((apply(op, x, times=1),)))) == ["turned_by"]
+
+
+def test_a_call_that_only_has_another_gradient():
+    op = declare("same_but_slow", lambda data: data, rewrites=Rewrites(only_gradient=True))
+    graph = Graph((apply(op, Entry(Node(None, name="x"))),))
+    assert names(simplify(graph)) == ["same_but_slow"]  # it still has to be differentiated
+    assert names(drop_gradient_rules(graph)) == []
+
+
+def test_shapes_that_follow_one_another():
+    def in_rows(data, *, rows: int):
+        return data.reshape(rows, -1)
+
+    op = declare(
+        "in_rows", in_rows, rewrites=Rewrites(keeps_order=True, sets_shape=lambda *, rows: rows > 0)
+    )
+    x = Entry(Node(None, name="x"))
+    graph = simplify(Graph((apply(op, apply(op, x, rows=2), rows=3),)))
+    assert names(graph) == ["in_rows"] and graph.heads[0].node.inputs[0].node.is_variable
+    assert len(names(simplify(Graph((apply(op, apply(op, x, rows=2), rows=-1),))))) == 2
+
+
+def test_a_cast_to_the_dtype_that_is_kept():
+    op = declare("halved", lambda data: data / 2, rewrites=Rewrites(keeps_dtype=True))
+    x = Node(None, name="x")
+    graph = Graph((apply(OPERATORS["Cast"], apply(op, Entry(x)), dtype="float16"),))
+    facts = Facts(inputs=[((2, 3), np.dtype("float16"))])
+    assert names(simplify(graph, facts)) == ["halved"]
+    other = Facts(inputs=[((2, 3), np.dtype("float32"))])
+    assert names(simplify(graph, other)) == ["halved", "Cast"]
+
+
+def test_constants():
+    op = declare(
+        "sum_of_two", lambda left, right: left + right, rewrites=Rewrites(constant=whole(np.add))
+    )
+    for dtype, folded in (("int32", ["_constant"]), ("float32", ["_ones", "sum_of_two"])):
+        ones = apply(OPERATORS["_ones"], shape=(2,), dtype=dtype)
+        assert names(fold_constants(Graph((apply(op, ones, ones),)))) == folded
+    facts = Facts(inputs=[((2, 3), np.dtype("float32"))])
+    x = Entry(Node(None, name="x"))
+    axes = declare(
+        "number_of_axes",
+        lambda data: jnp.asarray([data.ndim]),
+        rewrites=Rewrites(described=lambda shape, dtype: np.array([len(shape)])),
+    )
+    graph = fold_constants(Graph((apply(axes, x),)), facts)
+    assert graph.heads[0].node.op.name == "_constant"
+    nothing = declare("nothing_like", lambda data: data * 0, rewrites=Rewrites(made_like="_zeros"))
+    assert names(fold_constants(Graph((apply(nothing, x),)), facts)) == ["_zeros"]
+
+
+def test_recomputation():
+    x = Entry(Node(None, name="x"))
+    for recomputed, kept in (("yes", 0), ("asked", 1), ("never", 1)):
+        op = declare("dear", jnp.sin, recomputed=recomputed)
+        node = apply(op, x).node
+        assert len(kept_nodes(Graph((Entry(node),)), "mirror")) == kept
+        forced = Node(op, (), (), (x,), "dear", {"__force_mirroring__": "1"})
+        kept_anyway = kept_nodes(Graph((Entry(forced),)), "mirror")
+        assert len(kept_anyway) == (recomputed == "never")
+
+
+@pytest.mark.parametrize("declared", [{"layout_axis": "axis"}, {"any_layout": True}])
+def test_layouts_that_are_declared(monkeypatch, declared):
+    """Sorting along an axis is no work on single elements, so that what follows from the function is not enough."""
+    monkeypatch.setenv("MIXNET_LAYOUT", "xla")
+    op = declare("in_order", _in_order, **declared)
+    x, weight = (Entry(Node(None, name=name)) for name in ("x", "weight"))
+    image = apply(OPERATORS["Convolution"], x, weight, kernel=(3, 3), num_filter=4, no_bias=True)
+    graph = Graph((apply(op, image, axis=1),))
+    float32 = np.dtype("float32")
+    facts = Facts(inputs=[((2, 3, 8, 8), float32), ((4, 3, 3, 3), float32)])
+    (node,) = [node for node in choose_layout(graph, facts).nodes if node.op is op]
+    assert op.keywords(node.statics)["axis"] == (3 if "layout_axis" in declared else 1)
+    assert node.inputs[0].node.op.name != "transpose"  # it reads what the convolution computed
+
+
+def _in_order(data, *, axis: int = 1):
+    return jnp.sort(data, axis)
+
+
+# Passes that are about certain operators, and say so.
+ABOUT_OPERATORS = {
+    "complete_shapes": "constants whose shape may be left open",
+    "choose_layout": "sums that a convolution can take in",
+    "fuse_layers": "what MXNet's fused operators are made of",
+    "infer_shape": "what the shape of a result says of the inputs",
+    "lower_precision": "the casts that the pass itself makes",
+    "quantize_layers": "which operator stands for which on integers",
+    "quantize_weights": "layers that can read integers",
+}
+
+
+def test_passes_have_no_tables_of_operators():
+    tables = set()
+    for path in Path(mx.__file__).parent.joinpath("passes").glob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text())):
+            parts = getattr(node, "elts", None) or getattr(node, "keys", ())
+            words = [each.value for each in parts if isinstance(each, ast.Constant)]
+            if sum(isinstance(word, str) and word in OPERATORS for word in words) >= 2:
+                tables.add(path.stem)
+    assert tables == set(ABOUT_OPERATORS)

@@ -243,3 +243,130 @@ def test_the_nearest_of_two_that_are_as_near_is_the_upper_one(
         quantiles[0],
         quantiles[0] + 1,
     ]
+
+
+@pytest.mark.parametrize("shape", [(1,), (1, 1), (1, 1, 1)])
+def test_asscalar_of_more_axes_keeps_them(shape: tuple[int, ...]) -> None:
+    found = nd.ones(shape).asscalar()
+    assert onp.shape(found) == (() if len(shape) == 1 else shape)
+    assert isinstance(nd.ones(shape).item(), onp.float32)
+
+
+def test_arrays_of_one_face_are_not_assigned_to_those_of_the_other() -> None:
+    ours, theirs = mx.np.zeros((2, 3)), nd.zeros((2, 3))
+    for key in (slice(None), 0, (slice(None), 1), (0, 1)):
+        part = ours[key]
+        with pytest.raises(TypeError, match=r"value\.as_np_ndarray\(\)"):
+            ours[key] = part.as_nd_ndarray()
+        with pytest.raises(TypeError, match=r"value\.as_nd_ndarray\(\)"):
+            theirs[key] = part
+    with pytest.raises(TypeError, match=r"value\.as_np_ndarray\(\)"):
+        ours[ours < 1] = nd.ones(1)
+    ours[0] = nd.array([1, 2, 3]).as_np_ndarray()
+    assert ours.asnumpy().tolist() == [[1, 2, 3], [0, 0, 0]]
+
+
+def test_parameters_take_arrays_of_both_faces(numpy_rules: None) -> None:
+    parameter = gluon.Parameter("w", shape=(2,))
+    parameter.initialize(mx.init.Constant(nd.array([1, 2])))
+    assert parameter.data().asnumpy().tolist() == [1, 2]
+    parameter.set_data(nd.array([3, 4]))
+    assert parameter.data().asnumpy().tolist() == [3, 4]
+
+
+def test_composition_takes_symbols_by_position_or_by_name() -> None:
+    net = mx.sym.exp(mx.sym.var("a"))
+    with pytest.raises(TypeError, match="by name, not both"):
+        net(mx.sym.var("x"), a=mx.sym.var("x"))
+
+
+def test_dtypes_of_variables_that_are_not_there() -> None:
+    net = mx.sym.exp(mx.sym.var("a"))
+    for infer in (net.infer_type, net.infer_type_partial):
+        with pytest.raises(mx.MXNetError, match="there is no variable 'b'"):
+            infer(b="float32")
+
+
+def test_arguments_of_a_loop_stand_as_its_bodies_name_them() -> None:
+    """MXNet 1.9.1 lists them so."""
+    weight = mx.sym.var("w")
+    rows, values = mx.sym.contrib.while_loop(
+        lambda i, s: mx.sym.sum(i) < 5,
+        lambda i, s: (i * weight, [i + 1, s + i * weight]),
+        [mx.sym.var("i"), mx.sym.var("s")],
+        max_iterations=4,
+    )
+    loop = mx.sym.Group([rows, *values])
+    assert loop.list_arguments() == ["i", "w", "s"]
+    given = {"i": nd.array([2.0]), "s": nd.array([1.0]), "w": nd.array([3.0])}
+    gradients = {name: nd.zeros(1) for name in given}
+    executor = loop.bind(mx.cpu(), given, gradients)
+    outputs = executor.forward(is_train=True)
+    assert [each.asnumpy().ravel()[:3].tolist() for each in outputs] == [[6, 9, 12], [5], [28]]
+    executor.backward([nd.ones_like(each) for each in outputs])
+    assert {name: each.asscalar() for name, each in gradients.items()} == {"i": 19, "w": 18, "s": 1}
+
+
+def test_products_of_sparse_arrays_have_one_dtype() -> None:
+    csr = nd.array([[1, 0], [0, 2]], dtype="float64").tostype("csr")
+    for left, right in ((csr, nd.ones((2, 2))), (nd.ones((2, 2)), csr)):
+        with pytest.raises(mx.MXNetError, match="both must have the same dtype"):
+            nd.dot(left, right)
+    assert nd.dot(csr, nd.ones((2, 2), dtype="float64")).asnumpy().tolist() == [[1, 1], [2, 2]]
+
+
+def test_lamb_on_a_sparse_weight() -> None:
+    """Values: MXNet 1.9.1, which runs on dense copies."""
+    updater = mx.optimizer.get_updater(mx.optimizer.create("lamb", learning_rate=0.1, wd=0.01))
+    weight = nd.ones((4, 2)).tostype("row_sparse")
+    gradient = nd.sparse.row_sparse_array(([[1.0, 2], [3, 4]], [0, 2]), shape=(4, 2))
+    for _ in range(2):
+        updater(0, gradient, weight)
+    assert weight.stype == "row_sparse"
+    row, other = [0.7269] * 2, [0.9973] * 2
+    onp.testing.assert_allclose(weight.asnumpy(), [row, other, row, other], atol=1e-4)
+
+
+def test_sign_and_logarithm_of_a_determinant_are_a_list() -> None:
+    found = mx.np.linalg.slogdet(mx.np.eye(2))
+    assert isinstance(found, list) and [float(each) for each in found] == [1, 0]
+
+
+def test_positions_of_sparse_values_have_types() -> None:
+    assert nd.sparse.zeros("csr", (2, 2))._aux_types == [onp.int64, onp.int64]
+    assert nd.sparse.zeros("row_sparse", (2, 2))._aux_types == [onp.int64]
+
+
+def test_random_symbols_say_what_was_asked_for() -> None:
+    random, a, b = mx.sym.random, mx.sym.var("a"), mx.sym.var("b")
+    assert random.uniform(shape=(2, 3)).list_attr() == {"low": "0", "high": "1", "shape": "(2, 3)"}
+    assert random.normal(0, 1, shape=2, dtype="float64").list_attr()["dtype"] == "float64"
+    assert random.uniform(a, b).list_attr() == {}
+    assert random.multinomial(a).list_attr() == {"dtype": "int32", "get_prob": "True"}
+
+
+def test_bool_of_np_is_that_of_python() -> None:
+    assert mx.np.bool is bool and mx.np.bool_ is onp.bool_
+
+
+def test_custom_operators_say_their_dtypes() -> None:
+    class Prop(mx.operator.CustomOpProp):
+        def list_arguments(self) -> list[str]:
+            return ["a", "b"]
+
+        def list_outputs(self) -> list[str]:
+            return ["u", "v"]
+
+        def list_auxiliary_states(self) -> list[str]:
+            return ["c"]
+
+        def infer_type(self, in_type: list[Any]) -> tuple[Any, ...]:
+            return [in_type[0], onp.int32], [in_type[0], onp.int8], [onp.float64]
+
+    mx.operator.register("says_dtypes")(Prop)
+    both = mx.sym.Custom(a=mx.sym.var("p"), b=mx.sym.var("q"), op_type="says_dtypes")
+    double, states = onp.float64, [onp.float64]
+    assert both.infer_type(p="float64") == ([double, onp.int32], [double, onp.int8], states)
+    assert (both[1] + 1).infer_type(p="float16")[1] == [onp.int8]
+    assert both.infer_type(q="int32") == (None, None, None)
+    assert both.infer_type_partial(q="int32") == ([None, onp.int32], [None, onp.int8], states)

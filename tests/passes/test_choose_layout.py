@@ -231,6 +231,69 @@ def test_groups_in_one_dimension_keep_their_layout() -> None:
     assert names(graph) == ["Convolution_grouped", "Convolution_grouped_gradients"]
 
 
+@pytest.mark.parametrize(
+    ("groups", "attributes"),
+    [
+        (1, {"kernel": (4, 4), "stride": (2, 2), "pad": (1, 1)}),
+        (2, {"kernel": (3, 2), "stride": (2, 3), "adj": (1, 2)}),
+        (4, {"kernel": (16, 16), "stride": (8, 8), "pad": (4, 4)}),
+        (1, {"kernel": (5, 9), "stride": (1, 5), "pad": (2, 1), "target_shape": (6, 26)}),
+        (2, {"kernel": (3, 3), "dilate": (2, 2), "pad": (3, 3)}),
+        (1, {"kernel": (2, 2), "pad": (2, 2)}),  # padding beyond the kernel's reach
+    ],
+)
+def test_transposed_convolutions_and_their_gradients(groups, attributes) -> None:
+    net = Net()
+    x = net.convolution(net.variable(2, 3, 8, 7), 3, 4)
+    inputs = [x, net.variable(4, 8 // groups, *attributes["kernel"]), net.variable(8)]
+    y = apply("Deconvolution", *inputs, num_filter=8, num_group=groups, no_bias=False, **attributes)
+    graph = check(net, apply("relu", y))
+    made = names(graph)
+    assert "Deconvolution" not in made and "_backward_Deconvolution" not in made
+    assert "Deconvolution_channels_last" in made
+    # Only the data that comes in, the result that goes out and the gradients of both are transposed.
+    assert made.count("transpose") == 4
+
+
+@pytest.mark.parametrize("layout_of_data", ["NCDHW", "NDHWC"])
+@pytest.mark.parametrize(
+    ("groups", "attributes"),
+    [
+        (1, {"kernel": (3, 3, 3), "pad": (1, 1, 1)}),
+        (2, {"kernel": (2, 3, 1), "stride": (2, 1, 2), "dilate": (2, 1, 1)}),
+        (1, {"kernel": (3, 2, 3), "stride": (3, 2, 1), "pad": (2, 0, 1)}),
+        (1, {"kernel": (1, 1, 1), "stride": (2, 2, 2)}),
+        (4, {"kernel": (2, 4, 4), "stride": (1, 4, 4)}),
+    ],
+)
+def test_three_dimensions_are_sums_over_images(groups, attributes, layout_of_data) -> None:
+    net = Net()
+    first = layout_of_data == "NCDHW"
+    x = net.variable(*((2, 4, 6, 8, 9) if first else (2, 6, 8, 9, 4)))
+    kernel = attributes["kernel"]
+    w = net.variable(*((8, 4 // groups, *kernel) if first else (8, *kernel, 4 // groups)))
+    y = apply(
+        "Convolution", x, w, net.variable(8), num_filter=8, num_group=groups,
+        layout=layout_of_data, **attributes,
+    )  # fmt: skip
+    graph = check(net, y)
+    assert names(graph) == ["Convolution_volumes", "Convolution_volumes_gradients"]
+
+
+def test_a_deep_kernel_stays_one_convolution() -> None:
+    net = Net()
+    x, w = net.variable(1, 2, 12, 3, 3), net.variable(2, 2, 9, 3, 3)
+    y = apply("Convolution", x, w, kernel=(9, 3, 3), num_filter=2, no_bias=True)
+    assert names(check(net, y, gradients=False)) == ["Convolution"]
+
+
+def test_multiplications_of_transposed_convolutions_are_those_of_the_data() -> None:
+    net = Net()
+    x, w = net.variable(2, 8, 5, 5), net.variable(8, 6, 4, 4)
+    y = apply("Deconvolution", x, w, kernel=(4, 4), stride=(2, 2), num_filter=6)
+    assert multiplications(*_with_specs(net, y)) == 2 * 8 * 25 * 6 * 16
+
+
 def test_groups_count_as_much_as_xla_needs_for_them() -> None:
     net = Net()
     dense = net.convolution(net.variable(2, 8, 5, 5), 8, 8, pad=(1, 1))

@@ -11,11 +11,12 @@ import mixnet as mx
 from mixnet.graph.graph import Graph
 from mixnet.graph.node import Entry, Node, ScalarSlot
 from mixnet.ops import find
+from mixnet.ops.schema.rewrites import MAX_BYTES
 from mixnet.ops.schema.stream import STREAM_SPEC
 from mixnet.passes import pipeline
 from mixnet.passes.eliminate_common import eliminate_common
 from mixnet.passes.facts import Facts
-from mixnet.passes.fold_constants import MAX_BYTES, fold_constants
+from mixnet.passes.fold_constants import fold_constants
 from mixnet.runtime.compile.lower import lower
 from tests.passes.programs import SHAPE, apply, gradients, graphs, same_bits, values
 

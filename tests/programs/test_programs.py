@@ -2,17 +2,11 @@
 
 from __future__ import annotations
 
-import logging
 import runpy
-import sys
 import warnings
-from collections.abc import Iterator
-from pathlib import Path
 
-import numpy as np
 import pytest
 
-import mixnet as mx
 from tests.benchmarks.whole_programs import PROGRAMS, differences, names, stored
 
 QUICK = (
@@ -28,29 +22,6 @@ QUICK = (
     "symbol_anatomy",
     "text_cnn",
 )
-
-
-@pytest.fixture
-def as_a_program(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[None]:
-    """A process of a user, as far as one can be had here: the name mxnet, an empty folder."""
-    level, disabled, handlers = (
-        logging.root.level,
-        logging.root.manager.disable,
-        logging.root.handlers[:],
-    )
-    monkeypatch.setattr(sys, "path", list(sys.path))
-    monkeypatch.setattr(sys, "meta_path", list(sys.meta_path))
-    mx.as_mxnet()
-    monkeypatch.chdir(tmp_path)
-    numbers = np.random.get_state()
-    with mx.name.NameManager(), warnings.catch_warnings():
-        yield
-    np.random.set_state(numbers)
-    for name in [each for each in sys.modules if each.partition(".")[0] == "mxnet"]:
-        del sys.modules[name]
-    logging.disable(disabled)
-    logging.root.setLevel(level)
-    logging.root.handlers[:] = handlers
 
 
 @pytest.mark.parametrize("name", QUICK)

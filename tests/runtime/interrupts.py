@@ -18,6 +18,9 @@ import mixnet as mx
 from mixnet import autograd, gluon, nd
 from tests.line_interrupts import interrupted
 
+# An interrupt in a finalizer cannot be raised; Python tells of it, and goes on.
+pytestmark = pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+
 RECORDING = ("/mixnet/runtime/", "/mixnet/ndarray/", "/mixnet/engine/", "/mixnet/autograd/")
 VALUES = np.array([8.0, 15.0, 25.0], "float32")
 

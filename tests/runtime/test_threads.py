@@ -131,7 +131,9 @@ def test_bulk_runs_in_groups_and_the_rest_at_the_end() -> None:
     assert mx.runtime.counters()["operations"] == 10
     assert mx.engine.set_bulk_size(7) == 0
     assert mx.engine.set_bulk_size(0) == 7
-    with pytest.raises(ValueError, match=r"set_bulk_size\(-1\): a size is an integer from 0 up"):
+    with pytest.raises(
+        ValueError, match=r"set_bulk_size\(-1\): the size is an integer of 0 or more"
+    ):
         mx.engine.set_bulk_size(-1)
 
 
@@ -274,7 +276,7 @@ def test_the_naive_engine_runs_each_operation_at_once() -> None:
     y = nd.ones((2,)) + 1
     assert y._value.array is None
     with (
-        pytest.raises(ValueError, match="'Fast' is no engine; take NaiveEngine"),
+        pytest.raises(ValueError, match="'Fast' is not an engine; use NaiveEngine"),
         mx.engine.using("Fast"),
     ):
         pass
@@ -401,7 +403,7 @@ def test_an_operation_that_waits_for_itself_is_an_error() -> None:
     started = threading.Event()
     holder.append(nd.Custom(nd.ones((2,)), op_type="reads_its_result"))
     started.set()
-    with pytest.raises(mx.MXNetError, match="waits for what can only run after itself"):
+    with pytest.raises(mx.MXNetError, match="waits for work that can only run after it"):
         holder[0].asnumpy()
 
 

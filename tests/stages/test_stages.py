@@ -663,7 +663,7 @@ def test_errors_name_what_was_given() -> None:
     net = DenseRelu()
     net.initialize()
     x = nd.ones((2, 3))
-    with pytest.raises(AttributeTypeError, match="int is no network"):
+    with pytest.raises(AttributeTypeError, match="int is not a network"):
         mx.stages(3, x)
     with pytest.raises(AttributeTypeError, match="ndarray where it takes NDArrays"):
         mx.stages(net, np.ones((2, 3)))

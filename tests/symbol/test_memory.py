@@ -87,7 +87,7 @@ def test_a_gradient_that_is_added_needs_room_for_what_is_added() -> None:
 
 def test_errors() -> None:
     net = hidden(mx.sym.Variable("x"), "a")
-    with pytest.raises(ShapeError, match=r"shapes of x, a_weight do not follow from nothing"):
+    with pytest.raises(ShapeError, match=r"shapes of x, a_weight cannot be inferred from nothing"):
         net.memory_plan()
     with pytest.raises(AttributeTypeError, match=r"no variable 'y'"):
         net.memory_plan(y=(2, 2))

@@ -149,7 +149,7 @@ def test_gradient_graph_is_a_symbol() -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("{", "no whole symbol file"),
+        ("{", "not a complete symbol file"),
         ("[]", "no list 'nodes'"),
         ('{"nodes": [{"op": "null"}]}', "corrupted: node 0"),
         ('{"nodes": [{"op": "Nothing", "name": "a", "inputs": []}], "heads": []}', "'Nothing'"),

@@ -56,6 +56,13 @@ def graph(page: Any, view: Any) -> None:
     page.keyboard.press("/")
 
 
+def asked(pane: Any, question: str) -> str:
+    """Click the button of a question; the answer."""
+    button = pane.locator(".mx-why summary", has_text=question).first
+    button.click()
+    return button.locator("..").inner_text()
+
+
 @steps(plan="none", one=True)
 def memory(page: Any, view: Any) -> None:
     view.locator('[data-plan="none"]').click()
@@ -72,6 +79,7 @@ def memory(page: Any, view: Any) -> None:
     page.keyboard.press("/")
     page.keyboard.type("fc2_backward")
     assert ": fc2_backward" in view.locator(".mx-line").inner_text()
+    assert "step" in asked(view.locator(".mx-side"), "Why is it kept?")
     page.keyboard.press("Escape")
 
 
@@ -88,10 +96,12 @@ def timeline(page: Any, view: Any) -> None:
     page.keyboard.press("ArrowDown")
     page.keyboard.press("Enter")
     assert "thread" in view.locator(".mx-side").inner_text().lower()
+    assert "waited" in asked(view.locator(".mx-side"), "Why did it wait?")
 
 
 @steps(stage=...)
 def stepper(page: Any, view: Any) -> None:
+    assert "This call" in asked(view.locator(".mx-side"), "Why was it compiled?")
     tabs = view.get_by_role("tab")
     tabs.nth(2).click()
     assert tabs.nth(2).get_attribute("aria-selected") == "true"
@@ -153,8 +163,24 @@ def look(page: Any, view: Any) -> None:
     large.click()
     assert view.get_by_label("open all blocks").is_visible()
     large.click()
+    assert "It waited" in asked(numbers, "Why did it wait?")
     view.get_by_role("button", name="peak", exact=True).first.click()
     assert "(docs/concepts/glossary.md)" in view.locator(".mx-meaning").first.inner_text()
+
+
+@steps(node=...)
+def playground(page: Any, view: Any) -> None:
+    bar = view.locator(".mx-play")
+    assert "3 steps" in bar.inner_text() and "not finite, first in first" in bar.inner_text()
+    assert bar.locator("svg polyline").count() == 1
+    source = view.get_by_role("listbox", name="source lines")
+    source.get_by_text("x = self.first(x)").click()
+    assert "NaN" in view.locator('[data-pane="numbers"]').inner_text()
+    train = bar.get_by_label("1 step: train")
+    if train.count():  # Python answers
+        train.click()
+        bar.locator("output", has_text="4 steps").wait_for(timeout=20_000)
+        assert "not finite" not in bar.inner_text()
 
 
 @steps(y="efficiency", sliders={"overlap": 0.05})
@@ -203,3 +229,98 @@ def explorer(page: Any, view: Any) -> None:
     view.get_by_label("pad").focus()
     page.keyboard.press("ArrowRight")
     assert "8 + 2·2 − 3" in view.locator(".mx-side").inner_text()
+
+
+@steps(place=..., selected=0)
+def puzzle(page: Any, view: Any) -> None:
+    boxes, line, score = (
+        view.locator("[data-item]"),
+        view.locator(".mx-line"),
+        view.locator(".mx-mine"),
+    )
+    # By keys: the highest box down, into a conflict, and out of it.
+    boxes.nth(7).focus()
+    page.keyboard.press("Home")
+    assert "last at 0 B" in line.inner_text() and "conflict" not in line.inner_text()
+    page.keyboard.press("ArrowUp")
+    assert "last at 123 kB" in line.inner_text()
+    boxes.nth(1).focus()
+    page.keyboard.press("ArrowDown")
+    assert (
+        "first and wide share bytes, and both are needed at step 2."
+        in view.locator(".mx-side").inner_text()
+    )
+    assert "does not count yet" in score.inner_text() and view.locator(".mx-wrong").count() == 2
+    page.keyboard.press("u")
+    assert view.locator(".mx-wrong").count() == 0
+    # By the mouse: the next one down to the floor, which is free at its steps.
+    drag(page, boxes.nth(6), 0, 300)
+    assert "joined at" in line.inner_text()
+    before = score.inner_text()
+    view.get_by_label("show", exact=True).select_option("mixnet")
+    assert "no answer is better" in score.inner_text() != before
+    view.get_by_label("start again (r)").click()
+    assert "229 kB" in score.inner_text()
+    boxes.nth(0).click()
+    assert "steps 1 to 5" in view.locator(".mx-side").inner_text()
+
+
+@steps(place=..., selected=10)
+def puzzle_tasks(page: Any, view: Any) -> None:
+    boxes, line, score = (
+        view.locator("[data-item]"),
+        view.locator(".mx-line"),
+        view.locator(".mx-mine"),
+    )
+    boxes.nth(5).focus()
+    page.keyboard.press("ArrowDown")
+    assert "read 2 on thread 2 at 13" in line.inner_text()
+    page.keyboard.press("Home")
+    assert "read 2 on thread 2 at 0" in line.inner_text()
+    boxes.nth(8).focus()
+    page.keyboard.press("ArrowLeft")
+    page.keyboard.press("ArrowLeft")
+    assert "update 2 reads gradients, which step 2 writes" in view.locator(".mx-side").inner_text()
+    assert view.locator(".mx-before").count() > 0, "what it waits for is marked"
+    page.keyboard.press("u")
+    page.keyboard.press("u")
+    view.get_by_label("show", exact=True).select_option("engine")
+    assert "no answer is better" in score.inner_text()
+    drag(page, boxes.nth(10), 0, -64)
+    assert "log 2 on thread 1" in line.inner_text()
+
+
+@steps(place=[0, 1, 1, 2, 3, 4, 5, 5], selected=...)
+def puzzle_fusion(page: Any, view: Any) -> None:
+    boxes, score = view.locator("[data-item]"), view.locator(".mx-mine")
+    label = boxes.evaluate_all("(all) => all.map((each) => each.title)")
+    at = {text.split(":")[0]: i for i, text in enumerate(label)}
+    onto(page, boxes.nth(at["keep"]), boxes.nth(at["open"]))
+    assert "keep joins open" in view.locator(".mx-line").inner_text()
+    # By keys, and by a button: a library call in company, and out again.
+    boxes.nth(at["gate"]).focus()
+    page.keyboard.press("ArrowDown")
+    assert "gate is a library call: it runs alone." in view.locator(".mx-side").inner_text()
+    page.keyboard.press("Delete")
+    assert "conflict" not in score.inner_text()
+    boxes.nth(at["take"]).click()
+    view.get_by_role("button", name="(state)").click()
+    assert "runs with" in view.locator(".mx-side").inner_text()
+
+
+def drag(page: Any, box: Any, right: float, down: float) -> None:
+    """Drag an element by so many pixels."""
+    page.wait_for_timeout(200)  # until it has come to rest
+    area = box.bounding_box()
+    x, y = area["x"] + area["width"] / 2, area["y"] + area["height"] / 2
+    page.mouse.move(x, y)
+    page.mouse.down()
+    page.mouse.move(x + right, y + down, steps=8)
+    page.mouse.up()
+
+
+def onto(page: Any, box: Any, other: Any) -> None:
+    """Drag an element onto another."""
+    page.wait_for_timeout(200)
+    from_, to = box.bounding_box(), other.bounding_box()
+    drag(page, box, to["x"] - from_["x"], to["y"] - from_["y"])

@@ -56,3 +56,43 @@ def test_a_view_in_a_sphinx_page(watched: Watched, page: Path) -> None:
     assert watched.outside == []
     assert watched.errors == []
     assert watched.axe(".mx") == []  # last: it reads style sheets, which files may not
+
+
+@pytest.fixture
+def puzzle(tmp_path: Path) -> Path:
+    """A built page that asks for a live view."""
+    for module in ("sphinx", "myst_nb", "furo"):
+        pytest.importorskip(module, reason="pip install 'mixnet[docs]'")
+    text = "# A page\n\n```{view} puzzle_memory_to_solve\nTry [it](https://example.org).\n```\n"
+    (tmp_path / "index.md").write_text(text)
+    conf = CONF.replace('"]\n', '", "live_views"]\nsource_suffix = {".md": "myst-nb"}\n', 1)
+    (tmp_path / "conf.py").write_text(
+        f"import sys\nsys.path.insert(0, {str(ROOT / 'docs')!r})\n{conf}"
+    )
+    command = [
+        sys.executable,
+        "-m",
+        "sphinx",
+        "-W",
+        "-q",
+        "-b",
+        "html",
+        str(tmp_path),
+        str(tmp_path / "out"),
+    ]
+    found = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert found.returncode == 0, found.stderr
+    return tmp_path / "out" / "index.html"
+
+
+def test_a_page_asks_for_a_view_and_it_is_live(watched: Watched, puzzle: Path) -> None:
+    page = watched.page
+    page.goto(puzzle.as_uri())
+    page.wait_for_selector('.mx-static[data-ready="true"]')
+    assert page.get_by_role("link", name="it", exact=True).count() == 1, (
+        "its caption is text of the page"
+    )
+    page.locator("[data-item]").nth(7).press("Home")
+    assert "last at 0 B" in page.locator(".mx-line").inner_text()
+    assert watched.outside == [] and watched.errors == []
+    assert watched.axe(".mx") == []  # last: it reads style sheets, which files may not

@@ -15,6 +15,8 @@ from mixnet.widgets import (
     Look,
     MemoryView,
     OpExplorer,
+    Playground,
+    Puzzle,
     ScalingView,
     TrainingBoard,
     View,
@@ -51,6 +53,18 @@ def graph() -> View:
                 )
             net.add(part)
     return GraphView(net, (4, 6), train=True)
+
+
+@example
+def playground() -> View:
+    """A network after three steps, with a poisoned input."""
+    mx.random.seed(1)
+    net = TwoLayers()
+    net.initialize(mx.init.Xavier())
+    view = Playground(net, mx.nd.ones((4, 3)), mx.nd.zeros((4,)))
+    view.step(3)
+    view.poison()
+    return view
 
 
 def small_symbol() -> mx.sym.Symbol:
@@ -176,3 +190,21 @@ def board() -> View:
 def explorer() -> View:
     """A convolution of two channels."""
     return OpExplorer("convolution", channels=2, pad=1)
+
+
+@example
+def puzzle() -> View:
+    """Memory of three branches."""
+    return Puzzle("memory")
+
+
+@example
+def puzzle_tasks() -> View:
+    """Two batches on two threads."""
+    return Puzzle("tasks")
+
+
+@example
+def puzzle_fusion() -> View:
+    """A gate."""
+    return Puzzle("fusion")

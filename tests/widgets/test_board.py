@@ -195,7 +195,7 @@ def test_stop_leaves_the_loop() -> None:
     board.start(endless)
     until(lambda: board.payload["step"] > 3)
     assert board.running and board.status == "run"
-    with pytest.raises(mx.MXNetError, match="training already"):
+    with pytest.raises(mx.MXNetError, match="already training"):
         board.start(endless)
     board.stop()
     assert board.wait(PATIENCE) and not board.running
@@ -364,7 +364,7 @@ def test_stored_boards_can_be_looked_at() -> None:
     stored = View.of(board.payload)
     assert stored.summary() == board.summary() and stored.status == "done"
     for call in (lambda: stored.log(a=2), stored.pause, stored.stop):
-        with pytest.raises(mx.MXNetError, match="was stored"):
+        with pytest.raises(mx.MXNetError, match="was loaded"):
             call()
     stored.message({"do": "pause"})  # from a page that is still open
     assert stored.status == "done"

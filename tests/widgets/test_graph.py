@@ -264,7 +264,7 @@ def test_open_shapes_are_no_error() -> None:
 @pytest.mark.parametrize(
     ("target", "inputs", "named", "told"),
     [
-        (3, (), {}, "int is no graph. Pass a Symbol"),
+        (3, (), {}, "int is not a graph. Pass a Symbol"),
         (small_net(), (), {}, "net was given no input"),
         (small_net(), (3,), {}, "takes NDArrays, or shapes"),
         (small_net(), ((3, 6),), {"data": (3, 6)}, "by position"),
@@ -394,7 +394,7 @@ def test_a_function_whose_shapes_do_not_fit_is_drawn_up_to_there() -> None:
     view = GraphView(step, mx.nd.ones((2, 4)))
     assert "relu" in Reader(view.payload).ops
     text = view.payload["error"]["text"]
-    assert "must have one extent" in text and "return mx.nd.dot(y, mx.nd.ones((9, 9)))" in text
+    assert "must have the same extent" in text and "return mx.nd.dot(y, mx.nd.ones((9, 9)))" in text
     assert view.summary().endswith("shapes do not fit")
 
     def at_once(x):

@@ -316,16 +316,6 @@ def test_what_is_not_taken(tmp_path: Path) -> None:
         Look(tmp_path / "bad.json")
 
 
-def test_a_torch_module_names_the_way_in(monkeypatch: pytest.MonkeyPatch) -> None:
-    class Module:
-        pass
-
-    fake = type("torch", (), {"nn": type("nn", (), {"Module": Module})})
-    monkeypatch.setitem(__import__("sys").modules, "torch", fake)
-    with pytest.raises(AttributeTypeError, match=r"torch\.onnx\.export.*pip install torch onnx"):
-        Look(Module())
-
-
 def test_shapes_that_do_not_fit_leave_the_graph() -> None:
     net = nn.HybridSequential()
     net.add(nn.Dense(4, in_units=3), nn.Dense(2, in_units=5))

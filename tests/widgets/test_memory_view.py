@@ -192,13 +192,13 @@ def test_errors_say_the_way_out(monkeypatch: pytest.MonkeyPatch) -> None:
         MemoryView(lambda x: x)
     with pytest.raises(AttributeTypeError, match=r"by position, not data by name"):
         MemoryView(network(), data=(1, 1, 12, 12))
-    with pytest.raises(AttributeTypeError, match=r"was given NDArray\..*the label behind"):
+    with pytest.raises(AttributeTypeError, match=r"was given NDArray\..*the label if"):
         MemoryView(network(), mx.nd.zeros((2, 1, 12, 12)), loss=mx.gluon.loss.L2Loss())
     with pytest.raises(AttributeTypeError, match=r"shapes by name, as data="):
         MemoryView(small_symbol(), mx.nd.zeros((8, 12)))
     with pytest.raises(mx.MXNetError, match="no variable 'dat'"):
         MemoryView(small_symbol(), dat=(8, 12))
-    with pytest.raises(AttributeTypeError, match="data is a shape or an array, not int"):
+    with pytest.raises(AttributeTypeError, match="data must be a shape or an array, not int"):
         MemoryView(small_symbol(), data=8)
     with pytest.raises(AttributeTypeError, match=r"does not take 1 input.*begin_state\(\)"):
         MemoryView(mx.gluon.rnn.LSTM(4), mx.nd.zeros((5, 2, 3)))

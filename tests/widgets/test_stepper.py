@@ -208,11 +208,12 @@ def test_cache_and_why_it_was_traced_again() -> None:
 
 def lenet_step() -> HybridizeStepper:
     net = nn.HybridSequential()
-    net.add(
-        nn.Conv2D(6, 5, activation="tanh"), nn.AvgPool2D(), nn.Conv2D(16, 5, activation="tanh"),
-        nn.AvgPool2D(), nn.Flatten(), nn.Dense(120, activation="tanh"),
-        nn.Dense(84, activation="tanh"), nn.Dense(10),
-    )  # fmt: skip
+    with mx.name.NameManager():  # numbers of blocks begin with 0
+        net.add(
+            nn.Conv2D(6, 5, activation="tanh"), nn.AvgPool2D(), nn.Conv2D(16, 5, activation="tanh"),
+            nn.AvgPool2D(), nn.Flatten(), nn.Dense(120, activation="tanh"),
+            nn.Dense(84, activation="tanh"), nn.Dense(10),
+        )  # fmt: skip
     net.initialize()
     net.hybridize()
     x, y = nd.random.uniform(shape=(16, 1, 28, 28)), nd.zeros((16,))

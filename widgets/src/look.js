@@ -7,6 +7,7 @@ import graphView from "./graph.js";
 import { aliveAt, arrayOf, chosen, index, label, rowOfArray, rowsOf } from "./look/model.js";
 import { ofAll, ofRow } from "./look/numbers.js";
 import { part } from "./look/part.js";
+import { playground } from "./look/play.js";
 import memoryView from "./memory.js";
 import { dedented } from "./stepper/model.js";
 import { drawRow } from "./stepper/rows.js";
@@ -49,7 +50,8 @@ export default view("Look", (ctx) => {
     boxes[name] = { large, element: h("section", { class: "mx-part", "data-pane": name, "aria-label": title }, h("h2", null, h("span", null, title), large), bodies[name]) };
     return boxes[name].element;
   }));
-  ctx.stage.append(grid);
+  const play_ = playground(ctx);
+  ctx.stage.append(play_.element, grid);
   const source = lines(ctx, { label: "source lines", pick: (i) => sourceRows[i].kind === "source" && choose({ line: [sourceRows[i].file, sourceRows[i].line] }) });
   const runs = lines(ctx, { label: "pieces that run", pick: (i) => runRows[i].kind === "group" && choose({ piece: i }) });
   bodies.source.append(source.element);
@@ -68,12 +70,21 @@ export default view("Look", (ctx) => {
   ctx.keys([["[ ]", "one step back, forward"], ["space", "play, pause"], ["click, Enter", "choose: all panes follow"], ["⤢", "a pane large, with its own tools and keys"], ["Esc", "select nothing"]]);
 
   function build() {
+    const before = x.p.graph.names;
     x = index(ctx.payload);
     const { graph, memory, engine } = ctx.payload;
+    const tasks = engine && { ...engine, runs: engine.runs.map((run) => ({ ...run, strings: run.strings.map(called) })) };
+    play_.update();
+    shown = {};
+    if (parts.graph && JSON.stringify(before) === JSON.stringify(graph.names)) {
+      parts.graph.renew(graph); // the same network with other numbers
+      if (engine) parts.engine?.renew(tasks);
+      return;
+    }
     for (const each of Object.values(parts)) each.close();
     parts = {};
     for (const name of ["graph", "memory", "engine"]) bodies[name].replaceChildren();
-    parts.graph = part(graphView, bodies.graph, graph, { selected: null }, (before, after) => {
+    parts.graph = part(graphView, bodies.graph, graph, { selected: null, ...(graph.facts.values && { overlay: "values" }) }, (before, after) => {
       if (after.selected === before.selected) return;
       if (after.selected === null) choose({ node: null });
       else if (x.byName.has(after.selected)) choose({ node: x.byName.get(after.selected) });
@@ -88,19 +99,18 @@ export default view("Look", (ctx) => {
       });
     }
     if (engine) {
-      parts.engine = part(timelineView, bodies.engine, { runs: engine.runs.map((run) => ({ ...run, strings: run.strings.map(called) })) }, { selected: null, hops: 1, critical: false, replay: null, query: "" }, (before, after) => {
+      parts.engine = part(timelineView, bodies.engine, tasks, { selected: null, hops: 1, critical: false, replay: null, query: "" }, (before, after) => {
         if (JSON.stringify(after.selected) !== JSON.stringify(before.selected)) choose({ node: after.selected ? x.tasks[after.selected[1]] : null });
       });
     }
     for (const [name, text] of Object.entries(ctx.payload.missing)) bodies[name].prepend(h("p", { class: "mx-empty" }, text));
     sourceRows = ctx.payload.source.flatMap(({ file, lines: text }, n) => [{ kind: "file", text: file }, ...dedented(text).map(([line, words]) => ({ kind: "source", file: n, line, text: words }))]);
-    if (!sourceRows.length) sourceRows = [{ kind: "note", text: "No lines are known: this came from a file." }];
+    if (!sourceRows.length) sourceRows = [{ kind: "note", text: "No lines of yours are known." }];
     runRows = ctx.payload.pieces.map((group) => ({ kind: "group", group, names: group.rows.map((row) => label(x, row)) }));
     runs.element.hidden = !runRows.length;
     source.element.style.setProperty("--mx-high", `${24 + 20 * sourceRows.length}px`);
     runs.element.style.setProperty("--mx-high", `${24 + 20 * runRows.length}px`);
     slider.max = Math.max(x.steps.length - 1, 0);
-    shown = {};
   }
   // Names of operations as the program has them.
   const called = (name) => ctx.payload.labels[name] ?? name;

@@ -3,6 +3,7 @@ import { button, freshId, h } from "./core/dom.js";
 import { bytes as size, count, seconds, ticks } from "./core/format.js";
 import { surface } from "./core/surface.js";
 import { view } from "./core/view.js";
+import { why } from "./core/why.js";
 import { MOST, colours, drawBoxes, pictureOf, scales } from "./memory/boxes.js";
 import { KINDS, aliveAt, coShared, levelAt, nameOf, prepare, samePlace, sourceOf, stairs, than } from "./memory/plan.js";
 
@@ -424,6 +425,7 @@ export default view("MemoryView", (ctx) => {
     ];
     return [
       h("h2", null, nameOf(graph, number)),
+      ...why(ctx.payload, `${plan.graph}/${number}`),
       facts(rows),
       ...listed("takes over, in place (—)", inPlace.filter(([, b]) => b === number).map(([a]) => a)),
       ...listed("is taken over, in place (—)", inPlace.filter(([a]) => a === number).map(([, b]) => b)),

@@ -2,6 +2,7 @@
 import { button, h, s, select, slider, tableOf } from "./core/dom.js";
 import { bytes, digits, percent, seconds, ticks } from "./core/format.js";
 import { view } from "./core/view.js";
+import { why } from "./core/why.js";
 import { epoch, sized, stepParts, throughput, whatIf } from "./scaling/model.js";
 
 const W = 720, H = 360, LEFT = 66, RIGHT = 14, TOP = 16, BOTTOM = 40;
@@ -239,7 +240,7 @@ export default view("ScalingView", (ctx) => {
       }),
     );
     points.hidden = !rows.length;
-    points.lastChild.replaceChildren(tableOf(["program", "how", "devices", "samples/s", "slowest … fastest", "repeats", "sent by each", "model", "error", "use"], rows));
+    points.lastChild.replaceChildren(tableOf(["program", "how", "devices", "samples/s", "slowest … fastest", "repeats", "sent by each", "model", "error", "use"], rows), ...ctx.payload.runs.flatMap((run, r) => run.points.flatMap((p, i) => why(ctx.payload, `${r}/${i}`, `${run.label}, ${p.n} devices`))));
     const quality = model && model.error !== null && model.error !== undefined ? ` · off by at most ${percent(model.error)}${model.r2 === null || model.r2 === undefined ? "" : `, r² ${digits(model.r2)}`}` : "";
     note.textContent = `${ctx.payload.note}${quality}`;
   }

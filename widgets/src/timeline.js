@@ -3,6 +3,7 @@ import { button, freshId, h, slider } from "./core/dom.js";
 import { seconds, short, ticks } from "./core/format.js";
 import { surface } from "./core/surface.js";
 import { view } from "./core/view.js";
+import { why } from "./core/why.js";
 import { EVENTS, adjacency, criticalPath, edges, endOf, events, heldBy, lastEvent, neighbourhood, startOf } from "./timeline/graph.js";
 import { AXIS, BAR, firstAfter, layout, visible } from "./timeline/layout.js";
 
@@ -374,12 +375,13 @@ export default view("EngineTimeline", (ctx) => {
     };
     const section = (title, mode) => (uses(mode).length ? [h("h3", null, title), h("ul", { class: "mx-uses" }, uses(mode).map(row))] : []);
     const held = heldBy(run, found, by, i);
-    const why = held >= 0 ? `for ${short(variable(r, found.via[held]), 30)}` : "";
-    const facts = [["pushed", time(ops.pushed[i])], ["queued", `${time(ops.queued[i])} ${why}`], ["waited", `${time(ops.waited[i])} for a thread`], ["ran", time(ops.ran[i])],
+    const cause = held >= 0 ? `for ${short(variable(r, found.via[held]), 30)}` : "";
+    const facts = [["pushed", time(ops.pushed[i])], ["queued", `${time(ops.queued[i])} ${cause}`], ["waited", `${time(ops.waited[i])} for a thread`], ["ran", time(ops.ran[i])],
       ["thread", run.lanes[ops.lane[i]].name], ["resource", text(r, "resource", i)], ["priority", ops.priority[i]], ["line", text(r, "source", i)], ["engine", run.name]];
     ctx.side.replaceChildren(
       button("← all", "← all operations", () => ctx.choose({ selected: null })),
       h("h2", null, text(r, "name", i)),
+      ...why(ctx.payload, `${r}/${i}`),
       h("table", null, h("tbody", null, facts.filter(([, value]) => value !== "").map(([name, value]) => h("tr", null, h("th", { scope: "row" }, name), h("td", null, String(value)))))),
       ...(ops.error[i] >= 0 ? [h("p", { class: "mx-error" }, `! ${text(r, "error", i)}`)] : []),
       ...section("reads", 0), ...section("writes", 1),

@@ -40,7 +40,7 @@ def _is_half(target_dtype: Any) -> bool:
     """
     half = target_dtype in ("float16", np.float16)
     if not (half or _is_bfloat16(target_dtype)):
-        raise CheckError(f"not supported type: {target_dtype}; take 'float16' or 'bfloat16'")
+        raise CheckError(f"not supported type: {target_dtype}; use 'float16' or 'bfloat16'")
     return half
 
 
@@ -93,7 +93,7 @@ def _precision(target_dtype: Any, low: Names, full: Names, conditional: Conditio
         list_fp32_ops(target_dtype) if full is None else full,
         list_widest_type_cast(target_dtype),
         list_conditional_fp32_ops(target_dtype) if conditional is None else conditional,
-        list_lp16_fp32_ops(target_dtype),
+        symbol_fp16.NAMES,  # what is taken off a list takes what comes, whatever it declares
     )
 
 
@@ -161,7 +161,9 @@ def _as_trainer(given: Any) -> Trainer:
 def _scaler(trainer: Trainer) -> LossScaler:
     found = trainer._amp_loss_scaler
     if found is None:
-        raise MXNetError("The Trainer scales no loss yet: call amp.init_trainer(trainer) first.")
+        raise MXNetError(
+            "The Trainer does not scale the loss yet: call amp.init_trainer(trainer) first."
+        )
     return found
 
 
@@ -263,7 +265,7 @@ def convert_symbol(
     _check_dtype(target_dtype)
     for each in (target_dtype_ops, fp32_ops):
         if each is not None and not isinstance(each, list):
-            raise CheckError("operators are given as a list of names")
+            raise CheckError("give the operators as a list of names")
     _check_lists(target_dtype, target_dtype_ops, fp32_ops, conditional_fp32_ops)
     excluded = [] if excluded_sym_names is None else excluded_sym_names
     if not isinstance(excluded, list):

@@ -143,7 +143,7 @@ def entropy_threshold(counts: np.ndarray, edges: np.ndarray, levels: int) -> flo
     threshold, _ = contrib.calibrate_entropy(
         array(counts, dtype="float32"), array(edges, dtype="float32"), num_quantized_bins=levels
     )
-    return float(threshold.asscalar())
+    return float(threshold.item())
 
 
 def combine_histogram(

@@ -79,6 +79,6 @@ def measure(
             break
     if not count:
         raise AttributeValueError(
-            "calib_data gives no examples; give an iterator or DataLoader with some."
+            "calib_data contains no examples; give an iterator or DataLoader with some."
         )
     return count

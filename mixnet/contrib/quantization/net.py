@@ -135,11 +135,12 @@ def _first_inputs(calib_data: Any, data_shapes: Any, ctx: Context) -> list[NDArr
         return [zeros(shape, ctx=ctx) for shape in shapes]
     if calib_data is None:
         raise AttributeValueError(
-            "quantize_net_v2: give data_shapes, the shapes of the inputs, where there is no calib_data."
+            "quantize_net_v2: give data_shapes, the shapes of the inputs, if there is no "
+            "calib_data."
         )
     first = next(batches(calib_data), None)
     if first is None:
-        raise AttributeValueError("quantize_net_v2: calib_data gives no examples.")
+        raise AttributeValueError("quantize_net_v2: calib_data contains no examples.")
     return first
 
 

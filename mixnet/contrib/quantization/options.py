@@ -24,7 +24,7 @@ def check(name: str, ctx: Any, **options: str) -> None:
         AttributeTypeError: ``ctx`` is no device.
     """
     if not isinstance(ctx, Context):
-        raise AttributeTypeError(f"{name}: ctx is one device, as mx.cpu(), not {ctx!r:.60}.")
+        raise AttributeTypeError(f"{name}: ctx is one device, such as mx.cpu(), not {ctx!r:.60}.")
     for key, value in options.items():
         choices = _CHOICES[key]
         if value not in choices:
@@ -48,7 +48,8 @@ def check_mode(name: str, calib_mode: Any, has_data: bool, collector: Any = None
     if calib_mode != "none" and not has_data:
         raise AttributeValueError(
             f"{name}: calib_data must be provided when calib_mode={calib_mode}: an iterator or DataLoader of "
-            f"examples, a few hundred. With calib_mode='none' ranges are found anew for each batch."
+            f"examples, a few hundred. With calib_mode='none' the ranges are computed again for "
+            f"each batch."
         )
     if calib_mode == "custom" and collector is None:
         raise AttributeValueError(

@@ -53,7 +53,7 @@ def quantize_weights(
             f"quantize_weights: network is a HybridBlock, not {type(network).__name__}."
         )
     if bits not in MOST:
-        raise AttributeValueError(f"quantize_weights: bits={bits!r:.60}; a number has 8 or 4.")
+        raise AttributeValueError(f"quantize_weights: bits={bits!r:.60} is not 8 or 4.")
     traced, prefixed = network._symbol_and_arrays()
     arrays = {
         name.partition(":")[2]: each for name, each in prefixed.items()

@@ -72,7 +72,7 @@ def get_pretrained_file_names(embedding_name: str | None = None) -> Any:
         }
     if embedding_name not in known:
         raise UnknownNameError(
-            f"There is no embedding {embedding_name!r}; take one of {', '.join(sorted(known))}."
+            f"There is no embedding {embedding_name!r}; use one of {', '.join(sorted(known))}."
         )
     return list(known[embedding_name].pretrained_file_name_sha1)
 
@@ -153,8 +153,7 @@ class _TokenEmbedding(vocab.Vocabulary):
             token, *texts = line.rstrip().split(elem_delim)
             if not texts:
                 raise VectorLineError(
-                    f"Line {number} of {path} has no numbers; is {elem_delim!r} what stands "
-                    f"between them?"
+                    f"Line {number} of {path} has no numbers; is {elem_delim!r} the delimiter?"
                 )
             try:
                 vector = np.array([float(each) for each in texts], np.float32)
@@ -166,13 +165,13 @@ class _TokenEmbedding(vocab.Vocabulary):
             is_unknown = token == self.unknown_token
             if (is_unknown and unknown is not None) or token in taken:
                 warnings.warn(
-                    f"Line {number} of {path}: {token} has a vector already; this one is left out.",
+                    f"Line {number} of {path}: {token} already has a vector; this one is ignored.",
                     stacklevel=4,
                 )
             elif len(vector) == 1:
                 warnings.warn(
-                    f"Line {number} of {path}: {token} with the one number {vector[0]} looks like "
-                    f"a header; it is left out.",
+                    f"Line {number} of {path}: {token} with the one number {vector[0]} looks "
+                    f"like a header and is skipped.",
                     stacklevel=4,
                 )
             else:

@@ -108,16 +108,17 @@ def _picture(shape: tuple[int, ...], draw: bool | Sequence[int]) -> tuple[int, i
         picture = (1, int(draw[0]), int(draw[1]))
     else:
         raise ShapeError(
-            f"export_page: an input of shape {shape} is no picture. It can be (batch, 1 or 3, height, width); or give "
-            f"draw=(height, width) for an input of so many numbers."
+            f"export_page: an input of shape {shape} is not a picture. It can be (batch, 1 or 3, height, width); or give "
+            f"draw=(height, width) for a flat input of that size."
         )
     if int(np.prod(picture)) != int(np.prod(shape[1:])):
         raise ShapeError(
-            f"export_page: a picture of {picture[1]} times {picture[2]} has not the numbers of an input of shape {shape}."
+            f"export_page: a picture of {picture[1]} times {picture[2]} does not have as many "
+            f"numbers as an input of shape {shape}."
         )
     if max(picture[1:]) > _MOST_PICTURE:
         raise ShapeError(
-            f"export_page: a picture may have {_MOST_PICTURE} pixels a side, not {picture}."
+            f"export_page: a picture may have {_MOST_PICTURE} pixels per side, not {picture}."
         )
     return picture
 
@@ -142,7 +143,7 @@ def _numbers(name: str, value: Any, channels: int) -> list[float]:
         ) from None
     if name == "std" and not (numbers > 0).all():
         raise AttributeValueError(
-            f"export_page: std={value!r:.60} has numbers that are not above 0."
+            f"export_page: std={value!r:.60} must contain only numbers above 0."
         )
     return [float(each) for each in numbers]
 
@@ -150,7 +151,8 @@ def _numbers(name: str, value: Any, channels: int) -> list[float]:
 def _fill(fill: Any) -> float:
     if not isinstance(fill, (int, float)) or not 0 < fill <= 1:
         raise AttributeValueError(
-            f"export_page: fill={fill!r:.60} is no share of a side; give a number above 0 and at most 1."
+            f"export_page: fill={fill!r:.60} is not a fraction of a side; give a number above 0 "
+            f"and at most 1."
         )
     return float(fill)
 

@@ -20,6 +20,7 @@ from mixnet.export.network import (
 from mixnet.export.trace import CALLERS, called, traced
 from mixnet.graph.graph import Graph
 from mixnet.graph.node import Entry, Node
+from mixnet.private_jax.equation import Equation
 from mixnet.private_jax.jaxprs import ClosedJaxpr, Literal
 
 FORMAT_NAME = "a page"
@@ -146,7 +147,7 @@ class Program:
             numbers.update(zip(equation.outvars, results, strict=True))
         return [number(each) for each in jaxpr.outvars]
 
-    def _equation(self, equation: Any, inputs: list[int]) -> list[int]:
+    def _equation(self, equation: Equation, inputs: list[int]) -> list[int]:
         name = equation.primitive.name
         if name in CALLERS:
             return self.run(called(equation), inputs)
@@ -169,7 +170,7 @@ class Program:
         self._steps.append([step, inputs, outputs] + ([] if parameters is None else [parameters]))
         return outputs
 
-    def _computed_ahead(self, equation: Any, inputs: list[int]) -> list[int] | None:
+    def _computed_ahead(self, equation: Equation, inputs: list[int]) -> list[int] | None:
         """Results of constants alone, where they take no more room than the constants."""
         if any(each not in self.known for each in inputs):
             return None
@@ -291,59 +292,59 @@ _PLAIN = [
 
 
 @parameters_of(*_PLAIN)
-def _(program: Program, equation: Any) -> None:
+def _(program: Program, equation: Equation) -> None:
     return None
 
 
 @parameters_of("and", "or", "xor")
-def _(program: Program, equation: Any) -> None:
+def _(program: Program, equation: Equation) -> None:
     if np.dtype(equation.invars[0].aval.dtype) != np.bool_:
         raise NoRule("it computes with the bits of numbers")
 
 
 @parameters_of("integer_pow")
-def _(program: Program, equation: Any) -> dict[str, Any]:
+def _(program: Program, equation: Equation) -> dict[str, Any]:
     return {"y": int(equation.params["y"])}
 
 
 @parameters_of("round")
-def _(program: Program, equation: Any) -> dict[str, Any]:
+def _(program: Program, equation: Equation) -> dict[str, Any]:
     return {"even": int(equation.params["rounding_method"]) == 1}
 
 
 @parameters_of("transpose")
-def _(program: Program, equation: Any) -> dict[str, Any]:
+def _(program: Program, equation: Equation) -> dict[str, Any]:
     return {"order": list(equation.params["permutation"])}
 
 
 @parameters_of("broadcast_in_dim")
-def _(program: Program, equation: Any) -> dict[str, Any]:
+def _(program: Program, equation: Equation) -> dict[str, Any]:
     return {"axes": list(equation.params["broadcast_dimensions"])}
 
 
 @parameters_of("concatenate")
-def _(program: Program, equation: Any) -> dict[str, Any]:
+def _(program: Program, equation: Equation) -> dict[str, Any]:
     return {"axis": equation.params["dimension"]}
 
 
 @parameters_of("split")
-def _(program: Program, equation: Any) -> dict[str, Any]:
+def _(program: Program, equation: Equation) -> dict[str, Any]:
     return {"axis": equation.params["axis"], "sizes": list(equation.params["sizes"])}
 
 
 @parameters_of("slice")
-def _(program: Program, equation: Any) -> dict[str, Any]:
+def _(program: Program, equation: Equation) -> dict[str, Any]:
     start = list(equation.params["start_indices"])
     return {"start": start, "steps": list(equation.params["strides"] or [1] * len(start))}
 
 
 @parameters_of("rev")
-def _(program: Program, equation: Any) -> dict[str, Any]:
+def _(program: Program, equation: Equation) -> dict[str, Any]:
     return {"axes": list(equation.params["dimensions"])}
 
 
 @parameters_of("pad")
-def _(program: Program, equation: Any) -> dict[str, Any]:
+def _(program: Program, equation: Equation) -> dict[str, Any]:
     return {"padding": [list(each) for each in equation.params["padding_config"]]}
 
 
@@ -357,20 +358,20 @@ def _(program: Program, equation: Any) -> dict[str, Any]:
     "argmax",
     "argmin",
 )
-def _(program: Program, equation: Any) -> dict[str, Any]:
+def _(program: Program, equation: Equation) -> dict[str, Any]:
     return {"axes": list(equation.params["axes"])}
 
 
 @parameters_of("cumsum", "cumprod", "cummax", "cummin")
-def _(program: Program, equation: Any) -> dict[str, Any]:
+def _(program: Program, equation: Equation) -> dict[str, Any]:
     return {"axis": equation.params["axis"], "reverse": bool(equation.params["reverse"])}
 
 
 @parameters_of("reduce_window_sum", "reduce_window_max", "reduce_window_min")
-def _(program: Program, equation: Any) -> dict[str, Any]:
+def _(program: Program, equation: Equation) -> dict[str, Any]:
     params = equation.params
     if any(each != 1 for each in params["base_dilation"]):
-        raise NoRule("its windows run over spread data")
+        raise NoRule("its windows run over dilated data")
     return {
         "window": list(params["window_dimensions"]),
         "strides": list(params["window_strides"]),
@@ -380,16 +381,16 @@ def _(program: Program, equation: Any) -> dict[str, Any]:
 
 
 @parameters_of("dot_general")
-def _(program: Program, equation: Any) -> dict[str, Any]:
+def _(program: Program, equation: Equation) -> dict[str, Any]:
     contract, batch = equation.params["dimension_numbers"]
     return {"contract": [list(each) for each in contract], "batch": [list(each) for each in batch]}
 
 
 @parameters_of("conv_general_dilated")
-def _(program: Program, equation: Any) -> dict[str, Any]:
+def _(program: Program, equation: Equation) -> dict[str, Any]:
     params = equation.params
     if params["batch_group_count"] != 1:
-        raise NoRule("it is a convolution in groups of the batch")
+        raise NoRule("it is a convolution with batch groups")
     if len(params["window_strides"]) not in (1, 2):
         raise NoRule(f"it is a convolution over {len(params['window_strides'])} axes, not 1 or 2")
     lhs, rhs, out = params["dimension_numbers"]
@@ -406,7 +407,7 @@ def _(program: Program, equation: Any) -> dict[str, Any]:
 
 
 @parameters_of("gather")
-def _(program: Program, equation: Any) -> dict[str, Any]:
+def _(program: Program, equation: Equation) -> dict[str, Any]:
     params, numbers = equation.params, equation.params["dimension_numbers"]
     mode = str(params["mode"]).lower()
     fill = params["fill_value"]
@@ -425,12 +426,12 @@ def _(program: Program, equation: Any) -> dict[str, Any]:
 
 
 @parameters_of("dynamic_slice")
-def _(program: Program, equation: Any) -> dict[str, Any]:
+def _(program: Program, equation: Equation) -> dict[str, Any]:
     return {"sizes": list(equation.params["slice_sizes"])}
 
 
 @parameters_of("scan")
-def _(program: Program, equation: Any) -> dict[str, Any]:
+def _(program: Program, equation: Equation) -> dict[str, Any]:
     params = equation.params
     return {
         "constants": params["num_consts"],

@@ -53,7 +53,7 @@ def refused(
     called = ", ".join(each.name for each in inputs)
     if isinstance(function, functools.partial) and not inputs:
         return AttributeTypeError(
-            f"{title} takes no inputs beside F: define hybrid_forward(self, F, x), not "
+            f"{title} takes no inputs besides F: define hybrid_forward(self, F, x), not "
             f"hybrid_forward(self, x)."
         )
     return AttributeTypeError(

@@ -86,21 +86,22 @@ class Block:
         if isinstance(value, (Parameter, Block)) and "_forward_pre_hooks" not in self.__dict__:
             title = type(self).__name__
             raise UnknownAttributeError(
-                f"{title}.{name} is set before the block is there: call super().__init__() first in "
+                f"{title}.{name} is set before the block is initialized: call super().__init__() "
+                f"first in "
                 f"{title}.__init__."
             )
         if isinstance(before, (Parameter, Block)) and not isinstance(value, type(before)):
             raise AttributeTypeError(
                 f"{type(self).__name__}.{name} is a {type(before)}; it cannot become a "
-                f"{type(value)}. Take another name, or make a new {type(self).__name__}."
+                f"{type(value)}. Use another name, or make a new {type(self).__name__}."
             )
         if isinstance(value, Block):
             self.register_child(value, name)
         elif isinstance(value, Parameter):
             if name in self._reg_params:
                 raise CheckError(
-                    f"{type(self).__name__}.{name} is a parameter already. To share parameters "
-                    f"give a block the other's: params=other.params."
+                    f"{type(self).__name__}.{name} is already a parameter. To share parameters, "
+                    f"pass params=other.params."
                 )
             self._reg_params[name] = value
         super().__setattr__(name, value)
@@ -156,7 +157,7 @@ class Block:
             pattern = re.compile(select or "")
         except re.error as error:
             raise AttributeValueError(
-                f"collect_params: {select!r} is no regular expression: {error}. '.*weight' is one."
+                f"collect_params: {select!r} is not a regular expression: {error}. '.*weight' is one."
             ) from None
         own = ParameterDict()
         own._params.update((n, p) for n, p in self._params.items() if pattern.match(n))
@@ -184,7 +185,7 @@ class Block:
             ):
                 warnings.warn(
                     f'"{type(self).__name__}.{name}" is an unregistered container with Blocks: '
-                    f"Blocks in a list, tuple or dict are no children, and their parameters are "
+                    f"Blocks in a list, tuple or dict are not children, and their parameters are "
                     f"not found. Call register_child() for each, or put them into nn.Sequential or "
                     f"nn.HybridSequential.",
                     stacklevel=3,
@@ -246,7 +247,7 @@ class Block:
         return self
 
     def hybridize(self, active: bool = True, **kwargs: Any) -> None:
-        """Hybridize the children that can be.
+        """Hybridize all hybridizable children.
 
         Args:
             active: whether to.
@@ -260,7 +261,7 @@ class Block:
     def save_parameters(
         self, filename: str, deduplicate: bool = False, wait: bool = True
     ) -> Saving | None:
-        """Write the values to a ``.params`` or safetensors file, named by their place in the structure.
+        """Write the values to a ``.params`` or safetensors file, named by their position in the structure.
 
         Args:
             filename: path, which ends in ``.safetensors`` for such a file; the file is complete or not there.
@@ -283,7 +284,7 @@ class Block:
         dtype_source: str = "current",
         names: Names | None = None,
     ) -> None:
-        """Read values that ``save_parameters``, ``export`` or ``ParameterDict.save`` wrote, or a safetensors file.
+        """Read values written by ``save_parameters``, ``export`` or ``ParameterDict.save``, or a safetensors file.
 
         The format is told by the file's content. Nothing changes unless all fit.
 
@@ -330,7 +331,7 @@ class Block:
         )
 
     def save_params(self, filename: str) -> None:
-        """As ``collect_params().save``; :meth:`save_parameters` is its successor."""
+        """Like ``collect_params().save``; deprecated, use :meth:`save_parameters`."""
         warnings.warn(
             "save_params is deprecated: call save_parameters, or export for a SymbolBlock.",
             stacklevel=2,
@@ -344,7 +345,7 @@ class Block:
         allow_missing: bool = False,
         ignore_extra: bool = False,
     ) -> None:
-        """As :meth:`load_parameters`, which is its successor."""
+        """Like :meth:`load_parameters`; deprecated, use that."""
         warnings.warn("load_params is deprecated: call load_parameters.", stacklevel=2)
         self.load_parameters(filename, ctx, allow_missing, ignore_extra)
 
@@ -357,7 +358,7 @@ class Block:
         save_model(self, prefix)
 
     def load(self, prefix: str) -> None:
-        """Read what :meth:`save` wrote into a network that was made in the same way.
+        """Read files written by :meth:`save` into a network that was built in the same way.
 
         Args:
             prefix: start of both paths.

@@ -99,7 +99,7 @@ class HybridBlock(Block):
             self._clear_cached_op()
 
     def register_child(self, block: Block, name: str | None = None) -> None:
-        """Make a block a child, under ``name`` or its number.
+        """Add a child block, under ``name`` or its index.
 
         Raises:
             ValueError: it cannot be hybridized.
@@ -125,7 +125,7 @@ class HybridBlock(Block):
         backward_bulk_size: int | None = None,
         **kwargs: Any,
     ) -> None:
-        """Run as a compiled graph from now on, or no longer; the children too.
+        """Turn running as a compiled graph on or off, for the children too.
 
         A compiled graph has static memory and shapes in any case: the arguments below are MXNet's,
         taken and kept.
@@ -161,8 +161,8 @@ class HybridBlock(Block):
             self._clear_cached_op()
         if active and (self._forward_hooks or self._forward_pre_hooks):
             warnings.warn(
-                f'"{self}" is hybridized while it has hooks: as a child of a hybridized block it '
-                f"runs once, when the graph is made, and its hooks too.",
+                f'"{self}" has hooks while it is hybridized: as a child of a hybridized block, it and '
+                f"its hooks run only once, when the graph is created.",
                 stacklevel=2,
             )
         super().hybridize(
@@ -188,7 +188,7 @@ class HybridBlock(Block):
         backward_bulk_size: int | None = None,
         **kwargs: Any,
     ) -> None:
-        """Hybridize, and make the graph for these inputs without running it.
+        """Hybridize, and create the graph for these inputs without running it.
 
         Args:
             x: first input.
@@ -201,7 +201,7 @@ class HybridBlock(Block):
         """
         if not backend:
             raise AttributeValueError(
-                'optimize_for takes backend="NAME"; call hybridize() where there is none.'
+                'optimize_for takes backend="NAME"; without a backend, call hybridize().'
             )
         self.hybridize(
             True,
@@ -286,7 +286,8 @@ class HybridBlock(Block):
     def _call_graph(self, leaves: Sequence[NDArray], structure: Any) -> Any:
         if len(leaves) > 1 and len({leaf.context for leaf in leaves}) > 1:
             raise AttributeValueError(
-                f"{self.name}: the inputs of a hybridized block are on one context; these are on "
+                f"{self.name}: all inputs of a hybridized block must be on one context; these "
+                f"are on "
                 f"{sorted({str(leaf.context) for leaf in leaves})}. Move them: "
                 f"x.as_in_context(ctx)."
             )
@@ -367,7 +368,7 @@ class HybridBlock(Block):
         return self._active and (tuple(specs), _hashable(structure), training) in self._cache
 
     def trace_keys(self) -> list[TraceKey]:
-        """What each of its compiled graphs was made for, oldest first; empty before the first call."""
+        """The inputs that each compiled graph was created for, oldest first; empty before the first call."""
         return [program.key for program, _ in self._cache.values()]
 
     def _compile(self, leaves: Sequence[NDArray], structure: Any) -> tuple[Program, Runnable]:
@@ -430,7 +431,7 @@ class HybridBlock(Block):
             for each in parameters.values():
                 if each._deferred_init and not is_known(each._shape):
                     raise AttributeValueError(
-                        f"The shape {each._shape} of parameter {each.name!r} does not follow from the "
+                        f"The shape {each._shape} of parameter {each.name!r} cannot be inferred from the "
                         f"shapes of the inputs, so its deferred initialization fails. Give the layer "
                         f"its input size (in_units, in_channels)."
                     )
@@ -551,7 +552,7 @@ class HybridBlock(Block):
         co_share: bool = True,
         recompute: bool | str = False,
     ) -> MemoryPlan:
-        """What memory a call takes and where in it each array lies; nothing is run or allocated.
+        """How much memory a call takes and where each array is placed; nothing is run or allocated.
 
         Args:
             inputs: arrays of the shapes and dtypes of a call; their values are not read.
@@ -597,8 +598,8 @@ class HybridBlock(Block):
             return self._cached_graph[1]
         elif not self._cache:
             raise MXNetError(
-                "The network has not been traced yet: call hybridize(), then the network once "
-                "with data."
+                "The network has not been traced yet: call hybridize(), then call the network "
+                "once with data."
             )
         else:
             specs, structure, _ = next(iter(self._cache))
@@ -652,7 +653,7 @@ class HybridBlock(Block):
         return symbol_file, params_file
 
     def export_page(self, path: str, **options: Any) -> str:
-        """Write one HTML file that runs the network in a browser, without server and network.
+        """Write one HTML file that runs the network in a browser, without a server or a network connection.
 
         A person draws or drops a picture, and sees the prediction, the graph and what each layer computes.
 
@@ -790,7 +791,7 @@ def _first(block: Block, args: Any) -> Any:
         raise AttributeValueError(not_arrays(block, args))
     if len({isinstance(leaf, Symbol) for leaf in leaves}) > 1:
         raise AttributeValueError(
-            "A HybridBlock takes NDArrays or Symbols, not both at a time. Make variables of the "
+            "A HybridBlock takes NDArrays or Symbols, not both at once. Make variables of the "
             "arrays with mx.sym.var, or bind the symbols first."
         )
     return leaves[0]

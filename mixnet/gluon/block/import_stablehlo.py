@@ -40,7 +40,7 @@ def import_stablehlo(
     ctx: Any = None,
     params: str | os.PathLike[str] | None = None,
 ) -> SymbolBlock:
-    """A block from a file of ``export(format="stablehlo")`` or of ``jax.export``.
+    """Create a block from a file written by ``export(format="stablehlo")`` or ``jax.export``.
 
     It predicts; and trains on where the program has its gradient and takes its parameters (``parameters="beside"``).
 

@@ -71,7 +71,7 @@ def load_model(block: Block, prefix: str) -> None:
     path = f"{prefix}-model.json"
     whole = parse(text_of(path), path, "a file of Block.save")
     if not isinstance(whole, dict) or len(whole) != 1:
-        raise FileFormatError(f"{path} is JSON, but no file of Block.save: it has no block.")
+        raise FileFormatError(f"{path} is JSON, but not a file of Block.save: it has no block.")
     (described,) = whole.values()
     names: list[tuple[Block, str]] = []
     places: dict[str, str] = {}  # parameter of the file -> parameter of the block
@@ -85,7 +85,7 @@ def load_model(block: Block, prefix: str) -> None:
         if len(parts) != len(children):
             raise CheckError(
                 f"{prefix}-model.json: {data['orig_name']} has {len(parts)} children, "
-                f"{each.name} has {len(children)}. Make the network as it was when it was saved."
+                f"{each.name} has {len(children)}. Build the network as it was when it was saved."
             )
         keys = list(dict(data.get("children") or {}).values())
         keys = keys if len(keys) == len(children) else list(each._children)

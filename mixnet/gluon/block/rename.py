@@ -63,7 +63,7 @@ def _by_patterns(names: Mapping[str, str | None]) -> Callable[[str], str | None]
             rules.append((re.compile(pattern), replacement))
         except (re.error, TypeError) as error:
             raise AttributeValueError(
-                f"names: {pattern!r} is no regular expression: {error}."
+                f"names: {pattern!r} is not a regular expression: {error}."
             ) from None
 
     def rename(name: str) -> str | None:

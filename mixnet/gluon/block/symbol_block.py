@@ -51,7 +51,7 @@ class SymbolBlock(HybridBlock):
         for each in variables:
             if len(each) != 1 or not each._heads[0].node.is_variable:
                 raise CheckError(
-                    f"SymbolBlock: an input is a variable, as mx.sym.var('data'); {each!r} is the "
+                    f"SymbolBlock: an input is a variable, such as mx.sym.var('data'); {each!r} is the "
                     f"output of operators."
                 )
         self._symbol = heads[0] if len(heads) == 1 else sym.Group(heads, type(heads[0]))
@@ -100,7 +100,7 @@ class SymbolBlock(HybridBlock):
         allow_missing: bool = False,
         ignore_extra: bool = False,
     ) -> SymbolBlock:
-        """The network that ``export`` wrote.
+        """Load a network written by ``export``.
 
         Args:
             symbol_file: path of the symbol.

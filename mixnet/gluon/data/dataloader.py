@@ -93,7 +93,7 @@ def _batchify(data: Any, context: Context) -> Any:
     if batch.dtype.kind not in "fiub":
         raise AttributeTypeError(
             f"Samples with parts of type {type(first).__name__} do not stack to an array; give "
-            f"the DataLoader a batchify_fn that says what a batch of them is."
+            f"the DataLoader a batchify_fn that builds a batch from them."
         )
     return _array(batch, context)
 
@@ -202,8 +202,8 @@ class _ThreadWorkers:
             if job.done() and job.exception() is error:
                 raise  # the dataset's own
             raise multiprocessing.TimeoutError(
-                f"A thread of a DataLoader took more than {timeout} seconds for a batch. If that "
-                f"is how long its samples take, give the DataLoader a larger timeout."
+                f"A thread of a DataLoader took more than {timeout} seconds for a batch. If its "
+                f"samples really take that long, give the DataLoader a larger timeout."
             ) from None
 
     def forget(self, jobs: Sequence[Future[Any]]) -> None:

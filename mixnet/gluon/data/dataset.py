@@ -86,7 +86,8 @@ class SimpleDataset(Dataset):
     def __init__(self, data: Any):
         if not (hasattr(data, "__len__") and hasattr(data, "__getitem__")):
             raise AttributeTypeError(
-                f"SimpleDataset takes a list, or what has a length and an index, not {data!r:.60}."
+                f"SimpleDataset takes a list, or an object with a length and indexing, not "
+                f"{data!r:.60}."
             )
         self._data = data
 

@@ -27,8 +27,8 @@ def fetch(root: str, name: str, sha1: str, url: str) -> str:
         utils.download(url, path=path, overwrite=bool(wrong), sha1_hash=sha1)
     except Exception as error:
         raise MXNetError(
-            f"{name} could not be downloaded from {url}: {error}.{wrong} Get it by another way and "
-            f"put it at {path}; MXNET_GLUON_REPO names another server."
+            f"{name} could not be downloaded from {url}: {error}.{wrong} Download it another way "
+            f"and put it at {path}; MXNET_GLUON_REPO names another server."
         ) from error
     return path
 

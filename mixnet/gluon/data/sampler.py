@@ -114,5 +114,5 @@ class BatchSampler(Sampler):
 
     def _unknown(self) -> AttributeValueError:
         return AttributeValueError(
-            f"last_batch={self._last_batch!r} is none of 'keep', 'discard' and 'rollover'."
+            f"last_batch={self._last_batch!r} is not one of 'keep', 'discard' and 'rollover'."
         )

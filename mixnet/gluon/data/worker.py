@@ -279,8 +279,8 @@ class Workers:
             left = end - time.monotonic()
             if left <= 0 or not self._receive(left):
                 raise multiprocessing.TimeoutError(
-                    f"A DataLoader worker took more than {timeout} seconds for a batch. If that "
-                    f"is how long its samples take, give the DataLoader a larger timeout or more "
+                    f"A DataLoader worker took more than {timeout} seconds for a batch. If its "
+                    f"samples really take that long, give the DataLoader a larger timeout or more "
                     f"workers."
                 )
         return self._open(job)
@@ -337,8 +337,9 @@ class Workers:
             if -code == signal.SIGKILL:
                 how += ", which the system sends when memory runs out"
         raise MXNetError(
-            f"{process.name} (process {process.pid}) died of {how}. The batch that it was making "
-            f"is lost. num_workers=0 makes samples in this process, where the reason can be seen."
+            f"{process.name} (process {process.pid}) died of {how}. The batch that it was "
+            f"preparing is lost. Use num_workers=0 to prepare samples in this process and see "
+            f"the reason."
         )
 
     def _drop(self, job: int) -> None:

@@ -107,17 +107,19 @@ def get_model_file(name: str, root: str = FOLDER) -> str:
         with zipfile.ZipFile(archive) as packed:
             packed.extract(path.name, path.parent)
     except OSError as error:
-        raise ConnectionError(f"The parameters of {name} cannot be had. {by_hand}") from error
+        raise ConnectionError(
+            f"The parameters of {name} could not be downloaded. {by_hand}"
+        ) from error
     except (KeyError, zipfile.BadZipFile) as error:
         raise AttributeValueError(
-            f"{url} is no archive with {path.name} in it. {by_hand}"
+            f"{url} is not an archive with {path.name} in it. {by_hand}"
         ) from error
     finally:
         archive.unlink(missing_ok=True)
     if check_sha1(str(path), expected):
         return str(path)
     raise AttributeValueError(
-        f"{path} has another hash than {expected}: the file is damaged. {by_hand}"
+        f"{path} does not have the hash {expected}: the file is damaged. {by_hand}"
     )
 
 

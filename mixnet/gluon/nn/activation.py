@@ -42,7 +42,7 @@ class LeakyReLU(HybridBlock):
 
     def __init__(self, alpha: float, **kwargs: Any):
         if alpha < 0:
-            raise CheckError(f"LeakyReLU: alpha={alpha} is a slope, 0 at least.")
+            raise CheckError(f"LeakyReLU: alpha={alpha} is a slope and must be at least 0.")
         super().__init__(**kwargs)
         self._alpha = alpha
 

@@ -33,7 +33,7 @@ class _Row:
             selected = blocks[key]
         except (IndexError, TypeError):
             raise IndexingError(
-                f"{type(self).__name__} has {len(blocks)} block(s); {key!r} is none of their numbers."
+                f"{type(self).__name__} has {len(blocks)} block(s); {key!r} is not one of their numbers."
             ) from None
         if not isinstance(key, slice):
             return selected
@@ -48,7 +48,7 @@ class _Row:
 
 
 class Sequential(_Row, Block):
-    """Blocks in a row: each works on the output of the one before.
+    """Blocks in sequence: each works on the output of the previous one.
 
     Args:
         prefix: text before the names of its parameters.
@@ -65,7 +65,7 @@ class Sequential(_Row, Block):
         return x
 
     def hybridize(self, active: bool = True, **kwargs: Any) -> None:
-        """Hybridize the children that can be.
+        """Hybridize all hybridizable children.
 
         Args:
             active: whether to.
@@ -81,7 +81,7 @@ class Sequential(_Row, Block):
 
 
 class HybridSequential(_Row, HybridBlock):
-    """Hybrid blocks in a row: each works on the output of the one before.
+    """Hybrid blocks in sequence: each works on the output of the previous one.
 
     Args:
         prefix: text before the names of its parameters.

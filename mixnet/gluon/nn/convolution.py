@@ -31,7 +31,7 @@ def sizes(given: Size, count: int, name: str = "kernel_size") -> tuple[int, ...]
 def check_layout(owner: str, layout: str, allowed: tuple[str, ...]) -> None:
     """Raise CheckError unless a layout is one of those allowed."""
     if layout not in allowed:
-        raise CheckError(f"{owner}: layout={layout!r} is none of {', '.join(allowed)}.")
+        raise CheckError(f"{owner}: layout={layout!r} is not one of {', '.join(allowed)}.")
 
 
 def weight_shape(

@@ -83,7 +83,7 @@ class Dense(HybridBlock):
 
 
 class Flatten(HybridBlock):
-    """All axes of a sample joined."""
+    """Flattens each sample to one axis."""
 
     def __init__(self, **kwargs: Any):
         super().__init__(**kwargs)

@@ -11,7 +11,7 @@ from mixnet.ops.schema.attributes import Positive
 
 
 class Embedding(HybridBlock):
-    """Rows of a learned table at whole numbers.
+    """Looks up rows of a learned table by integer indices.
 
     Args:
         input_dim: rows.

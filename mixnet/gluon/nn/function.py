@@ -23,7 +23,7 @@ def _name(given: Any, namespaces: Any) -> str:
         for namespace in namespaces:
             if not hasattr(namespace, given):
                 raise CheckError(
-                    f"{given!r} is no operator of {namespace.__name__}; see its dir()."
+                    f"{given!r} is not an operator of {namespace.__name__}; see its dir()."
                 )
         return given
     if not callable(given):

@@ -9,7 +9,7 @@ from mixnet.gluon.block import HybridBlock
 
 
 class ReflectionPad2D(HybridBlock):
-    """Images ``(batch, channels, height, width)`` enlarged by their reflection at the border.
+    """Images ``(batch, channels, height, width)`` padded with their reflection at the border.
 
     Args:
         padding: rows and columns at each side, or the eight numbers of ``mx.nd.pad``.

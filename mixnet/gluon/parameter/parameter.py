@@ -35,12 +35,12 @@ _STORAGE = ("default", "row_sparse", "csr")
 
 @set_module("mixnet.gluon.parameter")
 class DeferredInitializationError(MXNetError):
-    """A parameter waits for its shape, which follows from the first data."""
+    """A parameter is not initialized yet: its shape follows from the first data."""
 
 
 @set_module("mixnet.gluon.parameter")
 class Parameter:
-    """A learned array: its value on every context, its gradient, how it starts.
+    """A learned array: its value on every context, its gradient, and its initializer.
 
     Args:
         name: unique in a network.
@@ -86,7 +86,7 @@ class Parameter:
         for label, given in (("stype", stype), ("grad_stype", grad_stype)):
             if given not in _STORAGE:
                 raise CheckError(
-                    f"Parameter {name}: {label}={given!r} is none of the storage types "
+                    f"Parameter {name}: {label}={given!r} is not one of the storage types "
                     f"{', '.join(_STORAGE)}."
                 )
         self._stype = stype
@@ -117,7 +117,7 @@ class Parameter:
 
     @property
     def shape(self) -> Any:
-        """Shape; 0 for extents that are not known yet, by NumPy's rules -1.
+        """Shape; 0 for unknown dimensions, or -1 under NumPy's rules.
 
         Raises:
             CheckError: on setting, it contradicts what is known already.
@@ -142,7 +142,7 @@ class Parameter:
 
     @property
     def dtype(self) -> Any:
-        """Its dtype, as it was given; setting it casts value and gradient."""
+        """The dtype as it was given; setting it casts value and gradient."""
         return self._dtype
 
     @dtype.setter
@@ -178,8 +178,8 @@ class Parameter:
     def _set_trainer(self, trainer: Any) -> None:
         if self._stype != "default" and self._trainer and trainer and self._trainer is not trainer:
             raise MXNetError(
-                f"Parameter '{self.name}' is {self._stype} and has a Trainer already, which holds "
-                f"its rows; it cannot have two."
+                f"Parameter '{self.name}' is {self._stype} and already has a Trainer, which "
+                f"holds its rows; it cannot have two."
             )
         self._trainer = trainer
 
@@ -192,7 +192,7 @@ class Parameter:
         default_init: Any = initializer.Uniform(),
         force_reinit: bool = False,
     ) -> None:
-        """Make the arrays on ``ctx``, now or, if the shape is unknown, with the first data.
+        """Create the arrays on ``ctx``: now or, if the shape is unknown, with the first data.
 
         Args:
             init: initializer of this parameter, by default its own, then ``default_init``.
@@ -205,8 +205,8 @@ class Parameter:
         """
         if self._arrays and not force_reinit:
             warnings.warn(
-                f"Parameter '{self.name}' is already initialized and stays as it is; "
-                f"force_reinit=True makes it anew.",
+                f"Parameter '{self.name}' is already initialized and is left unchanged; "
+                f"force_reinit=True initializes it again.",
                 stacklevel=2,
             )
             return
@@ -372,18 +372,20 @@ class Parameter:
         """
         if self._stype != "default":
             raise MXNetError(
-                f"Parameter '{self.name}' is {self._stype}: data() would be the whole of it; call "
+                f"Parameter '{self.name}' is {self._stype}: data() would return all of it; call "
                 f"row_sparse_data(rows)."
             )
         trace = current_trace()
-        found = self._on(ctx)
+        found = self._arrays.get(ctx) if type(ctx) is Context else None
+        if found is None:
+            found = self._on(ctx)
         return found if trace is None else trace.parameter(self, found)
 
     def list_data(self) -> list[NDArray]:
         """The values, one per context."""
         if self._stype != "default":
             raise MXNetError(
-                f"Parameter '{self.name}' is {self._stype}: list_data() would be the whole of it; "
+                f"Parameter '{self.name}' is {self._stype}: list_data() would return all of it; "
                 f"call list_row_sparse_data(rows)."
             )
         self._check()
@@ -406,9 +408,7 @@ class Parameter:
 
     def _check_row_sparse(self, name: str, row_id: Any) -> None:
         if not isinstance(row_id, NDArray):
-            raise AttributeTypeError(
-                f"The numbers of rows come as an NDArray, not as {type(row_id)}."
-            )
+            raise AttributeTypeError(f"The row numbers must be an NDArray, not {type(row_id)}.")
         if self._stype != "row_sparse":
             raise MXNetError(
                 f"Parameter '{self.name}' is stored as {self._stype!r}, not by rows: call "
@@ -481,7 +481,7 @@ class Parameter:
             raise MXNetError(f"Parameter '{self.name}' has no gradient: its grad_req is 'null'.")
 
     def list_ctx(self) -> list[Context]:
-        """Contexts that hold it, or will."""
+        """The contexts that hold it, or will hold it once it is initialized."""
         if not self._arrays and self._deferred_init:
             return self._deferred_init[1]
         self._check()
@@ -504,7 +504,7 @@ class Parameter:
             return total / len(values)
 
     def set_data(self, data: Any) -> None:
-        """Replace the value on all contexts; one that waits for its shape has it then.
+        """Replace the value on all contexts; this also sets a shape that was unknown.
 
         Raises:
             CheckError: the shape differs, or it was not initialized.
@@ -535,7 +535,7 @@ class Parameter:
         for context, own in self._arrays.items():
             target = own if trace is None else trace.parameter(self, own)
             with RecordingScope(False, None):
-                target[:] = data.as_in_context(context)
+                target._write_all(data.as_in_context(context))
 
     def zero_grad(self) -> None:
         """Set the gradients to 0."""

@@ -21,7 +21,7 @@ from mixnet.util import set_module
 
 @set_module("mixnet.gluon.parameter")
 class ParameterDict:
-    """Parameters by name; ``get`` makes one whose name begins with ``prefix``.
+    """Parameters by name; ``get`` creates one whose name begins with ``prefix``.
 
     Args:
         prefix: text before the names.
@@ -78,7 +78,7 @@ class ParameterDict:
         return self._params.get(name)
 
     def get(self, name: str, **kwargs: Any) -> Parameter:
-        """The parameter ``prefix + name``: its own, a shared one, or made with ``kwargs``.
+        """The parameter ``prefix + name``: its own, a shared one, or one created with ``kwargs``.
 
         Raises:
             CheckError: it is there with another attribute than ``kwargs`` say.
@@ -107,31 +107,33 @@ class ParameterDict:
         return found
 
     def get_constant(self, name: str, value: Any = None) -> Constant:
-        """The constant ``prefix + name``, made of ``value`` if it is not there.
+        """The constant ``prefix + name``, created from ``value`` if it does not exist.
 
         Raises:
             KeyError: it is not there and has no value.
-            CheckError: it is there with another value, or is no constant.
+            CheckError: it already exists with another value, or is no constant.
         """
         name = self._prefix + name
         found = self._get_impl(name)
         if found is None:
             if value is None:
-                raise UnknownNameError(f"There is no constant '{name}': give its value to make it.")
+                raise UnknownNameError(
+                    f"There is no constant '{name}': give its value to create it."
+                )
             made = self._params[name] = Constant(name, value)
             return made
         if not isinstance(found, Constant):
-            raise CheckError(f"'{name}' is a parameter, not a constant: take another name.")
+            raise CheckError(f"'{name}' is a parameter, not a constant: use another name.")
         if value is not None:
             given = value.asnumpy() if isinstance(value, NDArray) else np.asarray(value)
             if given.shape != found.shape or (given != found.value.asnumpy()).any():
                 raise CheckError(
-                    f"Constant '{name}' is there with another value: take another name."
+                    f"Constant '{name}' already exists with another value: use another name."
                 )
         return found
 
     def update(self, other: ParameterDict) -> None:
-        """Take in all parameters of another.
+        """Add all parameters of another dict.
 
         Raises:
             CheckError: two different parameters have one name.
@@ -184,7 +186,7 @@ class ParameterDict:
         return list(dict.fromkeys(each for one in self.values() for each in one.list_ctx()))
 
     def setattr(self, name: str, value: Any) -> None:
-        """Set an attribute of all parameters, as ``grad_req``."""
+        """Set an attribute of all parameters, such as ``grad_req``."""
         for each in self.values():
             setattr(each, name, value)
 
@@ -204,8 +206,8 @@ class ParameterDict:
         for each in self.values():
             if not each.name.startswith(strip_prefix):
                 raise AttributeValueError(
-                    f"The name '{each.name}' does not begin with '{strip_prefix}', which is to be "
-                    f"cut off: it is shared from another block, or its block was made outside of "
+                    f"The name '{each.name}' does not begin with '{strip_prefix}', which should "
+                    f"be stripped: it is shared from another block, or its block was made outside "
                     f"name_scope()."
                 )
             arrays[each.name[len(strip_prefix) :]] = each._reduce()
@@ -249,7 +251,7 @@ class ParameterDict:
         cast_dtype: bool = False,
         dtype_source: str = "current",
     ) -> None:
-        """Take values from a dict of arrays; nothing changes unless all fit.
+        """Take values from a dict of arrays; nothing changes unless all match.
 
         Args:
             param_dict: arrays by name; ``arg:`` and ``aux:`` are dropped.
@@ -278,8 +280,9 @@ class ParameterDict:
 
 def _differs(name: str, key: str, value: Any, existing: Any) -> CheckError:
     return CheckError(
-        f"Parameter '{name}' is there with {key}={existing!r}; it cannot have {key}={value!r}. Share "
-        f"parameters between layers of the same kind, or take another name."
+        f"Parameter '{name}' already exists with {key}={existing!r}; it cannot have "
+        f"{key}={value!r}. Share "
+        f"parameters between layers of the same kind, or use another name."
     )
 
 

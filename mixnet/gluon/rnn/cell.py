@@ -63,7 +63,8 @@ class RecurrentCell(Block):
         self._check_alone()
         if not callable(func):
             raise AttributeTypeError(
-                f"begin_state: func makes a state, as mx.nd.zeros, and is not {func!r:.60}; give the "
+                f"begin_state: func must be a function that creates a state, such as "
+                f"mx.nd.zeros, not {func!r:.60}; give the "
                 f"number of samples as batch_size=..."
             )
         states = []
@@ -77,8 +78,8 @@ class RecurrentCell(Block):
     def _check_alone(self) -> None:
         if self._modified:
             raise CheckError(
-                f"{self.name} is within a modifier cell (as ZoneoutCell) and cannot be called "
-                f"itself any more. Call the modifier cell."
+                f"{self.name} is inside a modifier cell (such as ZoneoutCell) and can no longer "
+                f"be called directly. Call the modifier cell."
             )
 
     def unroll(

@@ -115,7 +115,7 @@ class SequentialRNNCell(_Stack, RecurrentCell):  # type: ignore[misc]
 
     def hybrid_forward(self, *args: Any, **kwargs: Any) -> Any:
         """Not there: HybridSequentialRNNCell has it."""
-        raise NotDefinedError("SequentialRNNCell is not hybrid; take HybridSequentialRNNCell.")
+        raise NotDefinedError("SequentialRNNCell is not hybrid; use HybridSequentialRNNCell.")
 
 
 class HybridSequentialRNNCell(_Stack, HybridRecurrentCell):  # type: ignore[misc]

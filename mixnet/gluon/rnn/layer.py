@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from mixnet import ndarray as nd
@@ -81,7 +82,7 @@ class _RNNLayer(HybridBlock):
                 each.removeprefix("rnn_") for each in GATES if each.startswith("rnn_")
             )
             raise UnknownNameError(
-                f"RNN: activation={mode.removeprefix('rnn_')!r} is none of {names}."
+                f"RNN: activation={mode.removeprefix('rnn_')!r} is not one of {names}."
             )
         self._gates = GATES[mode]
         initializers = {
@@ -91,9 +92,14 @@ class _RNNLayer(HybridBlock):
             "h2h_bias": h2h_bias_initializer,
             "h2r_weight": h2r_weight_initializer,
         }
+        self._make_parameters(initializers)
+
+    def _make_parameters(self, initializers: Mapping[str, Any]) -> None:
+        """Weights and biases of every layer and direction, as attributes ``l0_i2h_weight`` and so on."""
+        hidden_size, projection_size = self._hidden_size, self._projection_size
         rows, out = self._gates * hidden_size, projection_size or hidden_size
-        for layer in range(num_layers):
-            units = input_size if layer == 0 else out * self._dir
+        for layer in range(self._num_layers):
+            units = self._input_size if layer == 0 else out * self._dir
             shapes = {
                 "i2h_weight": (rows, units),
                 "h2h_weight": (rows, out),
@@ -110,7 +116,7 @@ class _RNNLayer(HybridBlock):
                         shape=shape,
                         init=initializers[kind],
                         allow_deferred_init=True,
-                        dtype=dtype,
+                        dtype=self._dtype,
                     )
                     setattr(self, name, parameter)
 

@@ -86,7 +86,7 @@ class ModifierCell(HybridRecurrentCell):
     def __init__(self, base_cell: RecurrentCell):
         if not isinstance(base_cell, RecurrentCell):
             raise AttributeTypeError(
-                f"{type(self).__name__} takes a cell, as rnn.LSTMCell(...), not {base_cell!r:.60}."
+                f"{type(self).__name__} takes a cell, such as rnn.LSTMCell(...), not {base_cell!r:.60}."
             )
         base_cell._modified = True
         super().__init__(prefix=base_cell.prefix + self._alias(), params=None)

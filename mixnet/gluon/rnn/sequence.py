@@ -65,7 +65,7 @@ def sequence(
         )
     axes = {"T": layout.find("T"), "N": layout.find("N")}
     if min(axes.values()) < 0:
-        raise CheckError(f"layout={layout!r} needs both N (batch) and T (time), as 'NTC'.")
+        raise CheckError(f"layout={layout!r} needs both N (batch) and T (time), such as 'NTC'.")
     time, batch = axes["T"], 0
     time_in = time if in_layout is None else in_layout.find("T")
     F = operators_of(data)

@@ -79,7 +79,7 @@ class OpenShapes:
             self.dtypes |= {Entry(node, i): np.dtype(e.dtype) for i, e in enumerate(outputs)}
         except Exception as error:  # its shapes are computed in a way that symbols do not take
             if Entry(node) not in self._inferred:
-                raise refusal(node, f"its extents cannot be left open: {error}") from error
+                raise refusal(node, f"its dimensions cannot be dynamic: {error}") from error
             shapes = []
         count = 0
         while Entry(node, count) in self._inferred:

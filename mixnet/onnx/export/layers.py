@@ -247,7 +247,7 @@ def _gelu(b: Builder, call: Call) -> str:
 @converts("Dropout")
 def _(b: Builder, call: Call) -> Any:
     if call["mode"] == "always":
-        raise call.refuse("dropout with mode='always' draws its numbers also in prediction.")
+        raise call.refuse("dropout with mode='always' also draws random numbers in prediction.")
     return call.x
 
 

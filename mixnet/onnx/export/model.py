@@ -177,7 +177,8 @@ class Walk:
                 raise
             raise refusal(
                 node,
-                f"its shapes cannot stay open ({str(error).splitlines()[0]}). Export it with fixed shapes.",
+                f"its shapes cannot be dynamic ({str(error).splitlines()[0]}). Export it with "
+                f"fixed shapes.",
             ) from None
         count = node.op.num_visible(node.statics, len(node.inputs))
         return Lowering(self.b, sizes).run(closed, call.inputs)[:count]

@@ -8,6 +8,7 @@ import numpy as np
 
 from mixnet.onnx.export.primitive_rules import dtype_of, is_narrow
 from mixnet.onnx.export.primitives import Lowering, rule
+from mixnet.private_jax.equation import Equation
 
 
 def _body(low: Lowering) -> tuple[Any, Lowering]:
@@ -47,7 +48,7 @@ def _chosen(low: Lowering, holds: str, rank: int, new: str, old: str, atom: Any)
 
 
 @rule("while")
-def _(low: Lowering, equation: Any, inputs: list[str]) -> Any:
+def _(low: Lowering, equation: Equation, inputs: list[str]) -> Any:
     b, params = low.b, equation.params
     tests, bodies = params["cond_nconsts"], params["body_nconsts"]
     test_consts, body_consts, carry = (
@@ -80,7 +81,7 @@ def _(low: Lowering, equation: Any, inputs: list[str]) -> Any:
 
 
 @rule("scan")
-def _(low: Lowering, equation: Any, inputs: list[str]) -> Any:
+def _(low: Lowering, equation: Equation, inputs: list[str]) -> Any:
     b, params = low.b, equation.params
     consts, carried = params["num_consts"], params["num_carry"]
     fixed, carry, stacked = (
@@ -113,7 +114,7 @@ def _(low: Lowering, equation: Any, inputs: list[str]) -> Any:
 
 
 @rule("cond")
-def _(low: Lowering, equation: Any, inputs: list[str]) -> Any:
+def _(low: Lowering, equation: Equation, inputs: list[str]) -> Any:
     which, *operands = inputs
     branches = equation.params["branches"]
     dtype = dtype_of(equation.invars[0])
@@ -124,7 +125,13 @@ def _(low: Lowering, equation: Any, inputs: list[str]) -> Any:
 
 
 def _branch(
-    low: Lowering, b: Any, equation: Any, which: str, dtype: Any, branches: Any, operands: list[str]
+    low: Lowering,
+    b: Any,
+    equation: Equation,
+    which: str,
+    dtype: Any,
+    branches: Any,
+    operands: list[str],
 ) -> list[str]:
     """The first branch for 0, the others for what is above it."""
     first, *others = branches

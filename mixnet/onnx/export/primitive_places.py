@@ -10,10 +10,11 @@ import numpy as np
 
 from mixnet.onnx.export.primitive_rules import dtype_of, is_narrow, needs
 from mixnet.onnx.export.primitives import Lowering, rule
+from mixnet.private_jax.equation import Equation
 
 
 @rule("dynamic_slice")
-def _(low: Lowering, equation: Any, inputs: list[str]) -> str:
+def _(low: Lowering, equation: Equation, inputs: list[str]) -> str:
     x, *starts = inputs
     b, sizes = low.b, equation.params["slice_sizes"]
     if not starts:
@@ -24,7 +25,7 @@ def _(low: Lowering, equation: Any, inputs: list[str]) -> str:
 
 
 @rule("dynamic_update_slice")
-def _(low: Lowering, equation: Any, inputs: list[str]) -> str:
+def _(low: Lowering, equation: Equation, inputs: list[str]) -> str:
     x, update, *starts = inputs
     b, shape, sizes = low.b, equation.invars[0].aval.shape, equation.invars[1].aval.shape
     if not starts:
@@ -155,7 +156,7 @@ def _places(low: Lowering, windows: _Windows, indices: str, clip: bool) -> tuple
 
 
 @rule("gather")
-def _(low: Lowering, equation: Any, inputs: list[str]) -> str:
+def _(low: Lowering, equation: Equation, inputs: list[str]) -> str:
     b, params, numbers = low.b, equation.params, equation.params["dimension_numbers"]
     operand, indices = equation.invars
     windows = _Windows(
@@ -190,7 +191,7 @@ _REDUCTIONS = {"scatter": None, "scatter-add": "add", "scatter_add": "add", "sca
 
 
 @rule(*_REDUCTIONS)
-def _(low: Lowering, equation: Any, inputs: list[str]) -> str:
+def _(low: Lowering, equation: Equation, inputs: list[str]) -> str:
     b, reduction = low.b, _REDUCTIONS[equation.primitive.name]
     if reduction is not None:
         opset = 16 if reduction in ("add", "mul") else 18

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from mixnet.onnx.export.primitives import Lowering, NoRule, rule
+from mixnet.private_jax.equation import Equation
 
 _UNARY = {
     "abs": "Abs", "acos": "Acos", "acosh": "Acosh", "asin": "Asin", "asinh": "Asinh", "atan": "Atan",
@@ -40,7 +41,7 @@ def is_narrow(dtype: np.dtype) -> bool:
     return dtype.kind in "iub" and dtype not in _WIDE
 
 
-def in_wide(low: Lowering, equation: Any, inputs: list[str], compute: Any) -> str:
+def in_wide(low: Lowering, equation: Equation, inputs: list[str], compute: Any) -> str:
     """``compute(*inputs)`` in a dtype that runtimes compute with."""
     dtype = dtype_of(equation.invars[0])
     if not is_narrow(dtype):
@@ -58,7 +59,7 @@ def number(low: Lowering, value: Any, atom: Any) -> str:
 
 
 @rule(*_UNARY)
-def _(low: Lowering, equation: Any, inputs: list[str]) -> Any:
+def _(low: Lowering, equation: Equation, inputs: list[str]) -> Any:
     op_type = _UNARY[equation.primitive.name]
     if op_type == "Identity":
         return inputs
@@ -66,7 +67,7 @@ def _(low: Lowering, equation: Any, inputs: list[str]) -> Any:
 
 
 @rule(*_BINARY)
-def _(low: Lowering, equation: Any, inputs: list[str]) -> str:
+def _(low: Lowering, equation: Equation, inputs: list[str]) -> str:
     op_type = _BINARY[equation.primitive.name]
     if dtype_of(equation.invars[0]) == np.bool_:
         return low.b.add({"Min": "And", "Mul": "And"}.get(op_type, "Or"), inputs, 1, {})
@@ -74,17 +75,17 @@ def _(low: Lowering, equation: Any, inputs: list[str]) -> str:
 
 
 @rule("div", "quotient")
-def _(low: Lowering, equation: Any, inputs: list[str]) -> str:
+def _(low: Lowering, equation: Equation, inputs: list[str]) -> str:
     return in_wide(low, equation, inputs, low.b.Div)
 
 
 @rule("rem")
-def _(low: Lowering, equation: Any, inputs: list[str]) -> str:
+def _(low: Lowering, equation: Equation, inputs: list[str]) -> str:
     return in_wide(low, equation, inputs, lambda a, b: low.b.Mod(a, b, fmod=1))
 
 
 @rule(*_COMPARE)
-def _(low: Lowering, equation: Any, inputs: list[str]) -> str:
+def _(low: Lowering, equation: Equation, inputs: list[str]) -> str:
     dtype, op_type = dtype_of(equation.invars[0]), _COMPARE[equation.primitive.name]
     if dtype == np.bool_ and op_type == "Equal":
         return low.b.Equal(*inputs)
@@ -94,14 +95,14 @@ def _(low: Lowering, equation: Any, inputs: list[str]) -> str:
 
 
 @rule("ne")
-def _(low: Lowering, equation: Any, inputs: list[str]) -> str:
+def _(low: Lowering, equation: Equation, inputs: list[str]) -> str:
     if is_narrow(dtype_of(equation.invars[0])) and dtype_of(equation.invars[0]) != np.bool_:
         inputs = [low.b.cast(each, np.int64) for each in inputs]
     return low.b.Not(low.b.Equal(*inputs))
 
 
 @rule(*_LOGIC)
-def _(low: Lowering, equation: Any, inputs: list[str]) -> str:
+def _(low: Lowering, equation: Equation, inputs: list[str]) -> str:
     logical, bitwise = _LOGIC[equation.primitive.name]
     if dtype_of(equation.invars[0]) == np.bool_:
         return low.b.add(logical, inputs, 1, {})
@@ -109,17 +110,17 @@ def _(low: Lowering, equation: Any, inputs: list[str]) -> str:
 
 
 @rule("not")
-def _(low: Lowering, equation: Any, inputs: list[str]) -> str:
+def _(low: Lowering, equation: Equation, inputs: list[str]) -> str:
     if dtype_of(equation.invars[0]) == np.bool_:
         return low.b.Not(*inputs)
     return low.b.add(needs(low, "BitwiseNot", 18), inputs, 1, {})
 
 
 @rule("shift_left", "shift_right_logical", "shift_right_arithmetic")
-def _(low: Lowering, equation: Any, inputs: list[str]) -> str:
+def _(low: Lowering, equation: Equation, inputs: list[str]) -> str:
     dtype = dtype_of(equation.invars[0])
     if dtype.kind != "u":
-        raise NoRule("it shifts the bits of numbers with a sign, and ONNX those of others only")
+        raise NoRule("it shifts the bits of signed integers, and ONNX shifts only unsigned ones")
     left = equation.primitive.name == "shift_left"
     return low.b.BitShift(*inputs, direction="LEFT" if left else "RIGHT")
 
@@ -131,12 +132,12 @@ def needs(low: Lowering, op_type: str, opset: int) -> str:
         NoRule: an older set is written.
     """
     if low.b.opset < opset:
-        raise NoRule(f"it needs ONNX's {op_type}, which is there from opset_version={opset} on")
+        raise NoRule(f"it needs ONNX's {op_type}, which is available from opset_version={opset} on")
     return op_type
 
 
 @rule("round")
-def _(low: Lowering, equation: Any, inputs: list[str]) -> str:
+def _(low: Lowering, equation: Equation, inputs: list[str]) -> str:
     (x,) = inputs
     if "EVEN" in str(equation.params["rounding_method"]):
         return low.b.Round(x)
@@ -155,7 +156,7 @@ def _(low: Lowering, equation: Any, inputs: list[str]) -> str:
     "integer_pow",
     "population_count",
 )
-def _(low: Lowering, equation: Any, inputs: list[str]) -> str:
+def _(low: Lowering, equation: Equation, inputs: list[str]) -> str:
     (x,), atom, b = inputs, equation.invars[0], low.b
     name = equation.primitive.name
     if name == "square":
@@ -177,14 +178,14 @@ def _(low: Lowering, equation: Any, inputs: list[str]) -> str:
         return b.Not(
             b.Or(b.IsNaN(x), b.Equal(b.Abs(x), b.constant(np.asarray(np.inf, _wide_float(atom)))))
         )
-    raise NoRule(f"it computes {name!r}, which is none of ONNX's operators")
+    raise NoRule(f"it computes {name!r}, which is not one of ONNX's operators")
 
 
 def _wide_float(atom: Any) -> np.dtype:
     return np.dtype("float64") if dtype_of(atom).itemsize == 8 else np.dtype("float32")
 
 
-def _integer_power(low: Lowering, x: str, equation: Any) -> str:
+def _integer_power(low: Lowering, x: str, equation: Equation) -> str:
     power, atom = equation.params["y"], equation.invars[0]
     if power == 2:
         return low.b.Mul(x, x)
@@ -193,12 +194,12 @@ def _integer_power(low: Lowering, x: str, equation: Any) -> str:
 
 
 @rule("pow")
-def _(low: Lowering, equation: Any, inputs: list[str]) -> str:
+def _(low: Lowering, equation: Equation, inputs: list[str]) -> str:
     return in_wide(low, equation, inputs, low.b.Pow)
 
 
 @rule("atan2")
-def _(low: Lowering, equation: Any, inputs: list[str]) -> str:
+def _(low: Lowering, equation: Equation, inputs: list[str]) -> str:
     (y, x), b, atom = inputs, low.b, equation.invars[0]
     zero, pi, half = (number(low, v, atom) for v in (0, math.pi, math.pi / 2))
     plain = b.Atan(b.Div(y, x))
@@ -208,7 +209,7 @@ def _(low: Lowering, equation: Any, inputs: list[str]) -> str:
 
 
 @rule("erf_inv")
-def _(low: Lowering, equation: Any, inputs: list[str]) -> str:
+def _(low: Lowering, equation: Equation, inputs: list[str]) -> str:
     # Giles' approximation, made exact to float32 by two of Newton's steps.
     (x,), b, atom = inputs, low.b, equation.invars[0]
 
@@ -234,7 +235,7 @@ _LANCZOS = (
 
 
 @rule("lgamma")
-def _(low: Lowering, equation: Any, inputs: list[str]) -> str:
+def _(low: Lowering, equation: Equation, inputs: list[str]) -> str:
     # Lanczos' series for arguments from 1/2 on, the reflection formula below.
     (x,), b, atom = inputs, low.b, equation.invars[0]
 
@@ -256,13 +257,13 @@ def _(low: Lowering, equation: Any, inputs: list[str]) -> str:
 
 
 @rule("clamp")
-def _(low: Lowering, equation: Any, inputs: list[str]) -> str:
+def _(low: Lowering, equation: Equation, inputs: list[str]) -> str:
     least, x, most = inputs
     return in_wide(low, equation, [least, x, most], lambda a, x, c: low.b.Min(low.b.Max(x, a), c))
 
 
 @rule("select_n")
-def _(low: Lowering, equation: Any, inputs: list[str]) -> str:
+def _(low: Lowering, equation: Equation, inputs: list[str]) -> str:
     which, *cases = inputs
     b, dtype = low.b, dtype_of(equation.outvars[0])
     if len(cases) == 1:
@@ -279,7 +280,7 @@ def _(low: Lowering, equation: Any, inputs: list[str]) -> str:
 
 
 @rule("convert_element_type")
-def _(low: Lowering, equation: Any, inputs: list[str]) -> str:
+def _(low: Lowering, equation: Equation, inputs: list[str]) -> str:
     before, after = dtype_of(equation.invars[0]), dtype_of(equation.outvars[0])
     known = low.b.known(inputs[0])
     if known is not None and known.size == 1 and before != after:
@@ -294,7 +295,7 @@ def _(low: Lowering, equation: Any, inputs: list[str]) -> str:
 
 
 @rule("reshape", "squeeze", "expand_dims")
-def _(low: Lowering, equation: Any, inputs: list[str]) -> str:
+def _(low: Lowering, equation: Equation, inputs: list[str]) -> str:
     (x,), after = inputs, equation.outvars[0].aval.shape
     before = equation.invars[0].aval.shape
     order = equation.params.get("dimensions")
@@ -307,13 +308,13 @@ def _(low: Lowering, equation: Any, inputs: list[str]) -> str:
 
 
 @rule("transpose")
-def _(low: Lowering, equation: Any, inputs: list[str]) -> str:
+def _(low: Lowering, equation: Equation, inputs: list[str]) -> str:
     order = list(equation.params["permutation"])
     return inputs[0] if order == sorted(order) else low.b.Transpose(*inputs, perm=order)
 
 
 @rule("broadcast_in_dim")
-def _(low: Lowering, equation: Any, inputs: list[str]) -> str:
+def _(low: Lowering, equation: Equation, inputs: list[str]) -> str:
     x, atom = inputs[0], equation.invars[0]
     shape = equation.params["shape"]
     places = equation.params["broadcast_dimensions"]
@@ -332,17 +333,17 @@ def _with_ones(low: Lowering, x: str, before: Any, aligned: list[Any], places: A
 
 
 @rule("concatenate")
-def _(low: Lowering, equation: Any, inputs: list[str]) -> str:
+def _(low: Lowering, equation: Equation, inputs: list[str]) -> str:
     return low.b.Concat(*inputs, axis=equation.params["dimension"])
 
 
 @rule("tile")
-def _(low: Lowering, equation: Any, inputs: list[str]) -> str:
+def _(low: Lowering, equation: Equation, inputs: list[str]) -> str:
     return low.b.Tile(inputs[0], low.shape(equation.params["reps"]))
 
 
 @rule("platform_index")
-def _(low: Lowering, equation: Any, inputs: list[str]) -> str:
+def _(low: Lowering, equation: Equation, inputs: list[str]) -> str:
     """The program of CPUs, which knows nothing of any device."""
     platforms = equation.params["platforms"]
     place = next(i for i, each in enumerate(platforms) if each is None or "cpu" in each)
@@ -350,18 +351,18 @@ def _(low: Lowering, equation: Any, inputs: list[str]) -> str:
 
 
 @rule("stack")
-def _(low: Lowering, equation: Any, inputs: list[str]) -> str:
+def _(low: Lowering, equation: Equation, inputs: list[str]) -> str:
     axis = equation.params["axis"] if "axis" in equation.params else equation.params["dimension"]
     return low.b.Concat(*[low.b.Unsqueeze(each, [axis]) for each in inputs], axis=axis)
 
 
 @rule("split")
-def _(low: Lowering, equation: Any, inputs: list[str]) -> Any:
+def _(low: Lowering, equation: Equation, inputs: list[str]) -> Any:
     return low.b.split(inputs[0], equation.params["axis"], equation.params["sizes"])
 
 
 @rule("slice")
-def _(low: Lowering, equation: Any, inputs: list[str]) -> str:
+def _(low: Lowering, equation: Equation, inputs: list[str]) -> str:
     params, shape = equation.params, equation.invars[0].aval.shape
     steps = params["strides"] or (1,) * len(shape)
     cut = [
@@ -377,14 +378,14 @@ def _(low: Lowering, equation: Any, inputs: list[str]) -> str:
 
 
 @rule("rev")
-def _(low: Lowering, equation: Any, inputs: list[str]) -> str:
+def _(low: Lowering, equation: Equation, inputs: list[str]) -> str:
     axes = list(equation.params["dimensions"])
     far = [-(1 << 60)] * len(axes)
     return low.b.Slice(inputs[0], [-1] * len(axes), far, axes, [-1] * len(axes))
 
 
 @rule("pad")
-def _(low: Lowering, equation: Any, inputs: list[str]) -> str:
+def _(low: Lowering, equation: Equation, inputs: list[str]) -> str:
     x, value = inputs
     widths, shape, dtype = (
         equation.params["padding_config"],
@@ -423,7 +424,7 @@ def _spread(low: Lowering, x: str, value: str, axis: int, inside: int, shape: An
 
 
 @rule("iota")
-def _(low: Lowering, equation: Any, inputs: list[str]) -> str:
+def _(low: Lowering, equation: Equation, inputs: list[str]) -> str:
     shape, axis = equation.outvars[0].aval.shape, equation.params["dimension"]
     dtype = dtype_of(equation.outvars[0])
     numbers = low.b.cast(low.count(shape[axis]), dtype, np.int64)
@@ -440,13 +441,13 @@ def _(low: Lowering, equation: Any, inputs: list[str]) -> str:
 
 
 @rule(*_REDUCE)
-def _(low: Lowering, equation: Any, inputs: list[str]) -> str:
+def _(low: Lowering, equation: Equation, inputs: list[str]) -> str:
     op_type, axes = _REDUCE[equation.primitive.name], equation.params["axes"]
     return in_wide(low, equation, inputs, lambda x: low.b.reduce(op_type, x, axes, False))
 
 
 @rule("reduce_and", "reduce_or")
-def _(low: Lowering, equation: Any, inputs: list[str]) -> str:
+def _(low: Lowering, equation: Equation, inputs: list[str]) -> str:
     op_type = "ReduceMin" if equation.primitive.name == "reduce_and" else "ReduceMax"
     return in_wide(
         low, equation, inputs, lambda x: low.b.reduce(op_type, x, equation.params["axes"], False)
@@ -454,7 +455,7 @@ def _(low: Lowering, equation: Any, inputs: list[str]) -> str:
 
 
 @rule("argmax", "argmin")
-def _(low: Lowering, equation: Any, inputs: list[str]) -> str:
+def _(low: Lowering, equation: Equation, inputs: list[str]) -> str:
     op_type = "ArgMax" if equation.primitive.name == "argmax" else "ArgMin"
     x = inputs[0]
     if is_narrow(dtype_of(equation.invars[0])):
@@ -464,14 +465,14 @@ def _(low: Lowering, equation: Any, inputs: list[str]) -> str:
 
 
 @rule("cumsum")
-def _(low: Lowering, equation: Any, inputs: list[str]) -> str:
+def _(low: Lowering, equation: Equation, inputs: list[str]) -> str:
     axis = low.b.constant(np.int64(equation.params["axis"]))
     reverse = int(equation.params["reverse"])
     return in_wide(low, equation, inputs, lambda x: low.b.CumSum(x, axis, reverse=reverse or None))
 
 
 @rule("cumlogsumexp")
-def _(low: Lowering, equation: Any, inputs: list[str]) -> str:
+def _(low: Lowering, equation: Equation, inputs: list[str]) -> str:
     axis = low.b.constant(np.int64(equation.params["axis"]))
     largest = low.b.reduce("ReduceMax", inputs[0], [equation.params["axis"]], True)
     total = low.b.CumSum(low.b.Exp(low.b.Sub(inputs[0], largest)), axis)
@@ -479,7 +480,7 @@ def _(low: Lowering, equation: Any, inputs: list[str]) -> str:
 
 
 @rule("cumprod", "cummax", "cummin")
-def _(low: Lowering, equation: Any, inputs: list[str]) -> str:
+def _(low: Lowering, equation: Equation, inputs: list[str]) -> str:
     """Every element with those before it, by a triangle of them: for axes that are not long."""
     b, axis, extent = (
         low.b,
@@ -487,7 +488,7 @@ def _(low: Lowering, equation: Any, inputs: list[str]) -> str:
         equation.invars[0].aval.shape[equation.params["axis"]],
     )
     if not isinstance(extent, int):
-        raise NoRule(f"{equation.primitive.name} along an axis of open extent")
+        raise NoRule(f"{equation.primitive.name} along a dynamic axis")
     name = equation.primitive.name
     rank, dtype = len(equation.invars[0].aval.shape), dtype_of(equation.invars[0])
     ends = (np.iinfo if dtype.kind in "iu" else np.finfo)(dtype)
@@ -510,7 +511,7 @@ def _(low: Lowering, equation: Any, inputs: list[str]) -> str:
 
 
 @rule("sort")
-def _(low: Lowering, equation: Any, inputs: list[str]) -> Any:
+def _(low: Lowering, equation: Equation, inputs: list[str]) -> Any:
     b, axis = low.b, equation.params["dimension"]
     shape, dtype = equation.invars[0].aval.shape, dtype_of(equation.invars[0])
     if equation.params["num_keys"] != 1:
@@ -523,7 +524,7 @@ def _(low: Lowering, equation: Any, inputs: list[str]) -> Any:
 
 
 @rule("top_k")
-def _(low: Lowering, equation: Any, inputs: list[str]) -> Any:
+def _(low: Lowering, equation: Equation, inputs: list[str]) -> Any:
     dtype = dtype_of(equation.invars[0])
     x = low.b.cast(inputs[0], np.int64, dtype) if is_narrow(dtype) else inputs[0]
     values, order = low.b.TopK(x, low.shape([equation.params["k"]]), axis=-1, outputs=2)
@@ -532,7 +533,7 @@ def _(low: Lowering, equation: Any, inputs: list[str]) -> Any:
 
 
 @rule("dot_general")
-def _(low: Lowering, equation: Any, inputs: list[str]) -> str:
+def _(low: Lowering, equation: Equation, inputs: list[str]) -> str:
     (left, right), (left_batch, right_batch) = equation.params["dimension_numbers"]
     out = dtype_of(equation.outvars[0])
     compute = out if out.kind == "f" else np.dtype("float64")  # runtimes multiply few whole numbers

@@ -9,14 +9,15 @@ import numpy as np
 
 from mixnet.onnx.export.primitive_rules import dtype_of
 from mixnet.onnx.export.primitives import Lowering, NoRule, rule
+from mixnet.private_jax.equation import Equation
 
 
 @rule("conv_general_dilated")
-def _(low: Lowering, equation: Any, inputs: list[str]) -> str:
+def _(low: Lowering, equation: Equation, inputs: list[str]) -> str:
     b, params = low.b, equation.params
     (lhs, rhs, out), groups = params["dimension_numbers"], params["feature_group_count"]
     if params["batch_group_count"] != 1:
-        raise NoRule("it is a convolution in groups of the batch")
+        raise NoRule("it is a convolution with batch groups")
     x, w = (b.permuted(each, order) for each, order in zip(inputs, (lhs, rhs), strict=True))
     shape = [equation.invars[0].aval.shape[i] for i in lhs]
     spread = params["lhs_dilation"]
@@ -57,13 +58,13 @@ def _spread(low: Lowering, x: str, shape: Any, steps: Any) -> str:
 
 
 @rule("reduce_window_max", "reduce_window_sum", "reduce_window_min")
-def _(low: Lowering, equation: Any, inputs: list[str]) -> str:
+def _(low: Lowering, equation: Equation, inputs: list[str]) -> str:
     b, params, name = low.b, equation.params, equation.primitive.name
     window, padding = list(params["window_dimensions"]), params["padding"]
     strides, rank = list(params["window_strides"]), len(params["window_dimensions"])
     dilation = list(params["window_dilation"])
     if any(each != 1 for each in params["base_dilation"]):
-        raise NoRule("its windows run over spread data")
+        raise NoRule("its windows run over dilated data")
     moved = [i for i in range(rank) if (window[i], strides[i], *padding[i]) != (1, 1, 0, 0)]
     rest = [i for i in range(rank) if i not in moved]
     if not moved:

@@ -14,6 +14,7 @@ import numpy as np
 from mixnet.base import MXNetError
 from mixnet.export.trace import CALLERS, called
 from mixnet.onnx.export.builder import Builder
+from mixnet.private_jax.equation import Equation
 from mixnet.private_jax.jaxprs import ClosedJaxpr, Literal
 
 Rule = Callable[["Lowering", Any, "list[str]"], Any]
@@ -73,13 +74,13 @@ class Lowering:
             known.update(zip(equation.outvars, results, strict=True))
         return [name(each) for each in jaxpr.outvars]
 
-    def equation(self, equation: Any, inputs: list[str]) -> list[str]:
+    def equation(self, equation: Equation, inputs: list[str]) -> list[str]:
         """Names of one primitive's results."""
         primitive = equation.primitive.name
         if primitive in CALLERS:
             return self.run(called(equation), inputs)
         if primitive not in RULES:
-            raise NoRule(f"it computes {primitive!r}, which is none of ONNX's operators")
+            raise NoRule(f"it computes {primitive!r}, which is not one of ONNX's operators")
         results = RULES[primitive](self, equation, inputs)
         return [results] if isinstance(results, str) else list(results)
 

@@ -139,7 +139,7 @@ class Reading:
         helper = onnx_package().helper
         if node.domain not in ("", "ai.onnx", "ai.onnx.ml"):
             raise MXNetError(
-                f"Operator {node.domain}.{node.op_type} of node {node.name!r} is none of ONNX's own."
+                f"Operator {node.domain}.{node.op_type} of node {node.name!r} is not one of ONNX's own."
             )
         inputs = [self._read(name, node) for name in node.input]
         attributes = {a.name: helper.get_attribute_value(a) for a in node.attribute}
@@ -269,7 +269,7 @@ def _shape_of(info: Any, shapes: Mapping[str, Any] | None) -> tuple[int, ...]:
 def _dtype_of(info: Any) -> np.dtype:
     if not info.type.HasField("tensor_type"):
         raise MXNetError(
-            f"Input {info.name!r} is no tensor; sequences, maps and sparse tensors cannot be read."
+            f"Input {info.name!r} is not a tensor; sequences, maps and sparse tensors cannot be read."
         )
     try:
         return np.dtype(

@@ -111,8 +111,8 @@ def _outside(tensor: Any, folder: str, path: str) -> np.ndarray:
         or os.path.commonpath([place, os.path.realpath(folder)]) != os.path.realpath(folder)
     ):
         raise FileFormatError(
-            f"{path}: parameter {tensor.name!r} is said to lie in {location!r}, outside of the model's folder; "
-            f"nothing there is read."
+            f"{path}: parameter {tensor.name!r} refers to {location!r}, outside the model's "
+            f"folder, where nothing is read."
         )
     dtype = np.dtype(onnx_package().helper.tensor_dtype_to_np_dtype(tensor.data_type))
     count = int(np.prod(tensor.dims, dtype=np.float64))

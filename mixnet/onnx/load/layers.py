@@ -114,9 +114,9 @@ def _(g: Reading, call: Call) -> Any:
     kernel = list(call.get("kernel_shape"))
     strides, dilate, before, after = window(g, call, kernel)
     if any(each != 1 for each in dilate):
-        raise NotDefinedError("pooling over windows with gaps (dilations) is not part of mixnet")
+        raise NotDefinedError("dilated pooling is not supported")
     if len(call.node.output) > 1 and call.node.output[1]:
-        raise NotDefinedError("places of maxima as a second output are not part of mixnet")
+        raise NotDefinedError("indices of maxima as a second output are not supported")
     more: dict[str, Any] = {}
     whole = bool(call.get("count_include_pad", 0))
     power = float(call.get("p", 2))
@@ -173,7 +173,7 @@ def _(g: Reading, call: Call) -> Any:
 @reads("BatchNormalization", "SpatialBN")
 def _(g: Reading, call: Call) -> Any:
     if call.get("training_mode", 0):
-        raise NotDefinedError("training_mode=1 is not read; export the network for prediction")
+        raise NotDefinedError("training_mode=1 is not supported; export the network for prediction")
     # The first one of several outputs; statistics move in training, as those of any network here.
     result = g.op(
         "BatchNorm", *call.inputs[:5], eps=call.get("epsilon", 1e-5), momentum=call.get("momentum", 0.9),

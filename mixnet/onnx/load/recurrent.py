@@ -42,7 +42,7 @@ def _(g: Reading, call: Call) -> Any:
         lengths = None
     if lengths is not None:
         if direction == "reverse":
-            raise NotDefinedError("lengths of sequences that run backwards are not read")
+            raise NotDefinedError("sequence lengths with a backward direction are not supported")
         arrays.append(g.op("Cast", lengths, dtype="float32"))
     outputs = g.op(
         "RNN", *arrays, state_size=size, num_layers=1, mode=mode, bidirectional=sides == 2, state_outputs=True,
@@ -70,22 +70,18 @@ def _mode(call: Call, kind: str, sides: int) -> str:
     if kind == "RNN" and named in (["Relu"] * sides, ["Tanh"] * sides):
         return "rnn_relu" if named[0] == "Relu" else "rnn_tanh"
     if named != _USUAL[kind] * sides or kind == "RNN":
-        raise NotDefinedError(f"activations {named} are not part of mixnet's recurrent layers")
+        raise NotDefinedError(f"activations {named} are not supported")
     return kind.lower()
 
 
 def _check(g: Reading, call: Call, kind: str) -> None:
     for name, usual in (("clip", None), ("input_forget", 0)):
         if call.get(name, usual) != usual:
-            raise NotDefinedError(
-                f"{name}={call.get(name)} is not part of mixnet's recurrent layers"
-            )
+            raise NotDefinedError(f"{name}={call.get(name)} is not supported")
     if kind == "LSTM" and call.input(7) is not None:
-        raise NotDefinedError(
-            "weights from cells to gates (P) are not part of mixnet's recurrent layers"
-        )
+        raise NotDefinedError("peephole weights (P) are not supported")
     if kind == "GRU" and not call.get("linear_before_reset", 0):
-        raise NotDefinedError("a GRU with linear_before_reset=0 is not part of mixnet")
+        raise NotDefinedError("a GRU with linear_before_reset=0 is not supported")
 
 
 def _vector(g: Reading, call: Call, kind: str, size: int, sides: int) -> Any:

@@ -73,7 +73,7 @@ def _coordinates(old: int, new: int, scale: float, where: str) -> np.ndarray:
         shift = old / 2 * (1 - new / (old * scale))
         return shift + (place + 0.5) / scale - 0.5
     raise NotDefinedError(
-        f"resizing with coordinate_transformation_mode={where!r} is not part of mixnet"
+        f"resizing with coordinate_transformation_mode={where!r} is not supported"
     )
 
 

@@ -29,7 +29,7 @@ def _(g: Reading, call: Call) -> Any:
     if not shape:
         return g.op("Reshape", call.x, shape=(1,))
     if call.get("allowzero", 0) and 0 in shape:
-        raise NotDefinedError("arrays without elements are not read")
+        raise NotDefinedError("empty arrays are not supported")
     return g.op("Reshape", call.x, shape=shape)
 
 

@@ -9,27 +9,38 @@ import jax.numpy as jnp
 from mixnet.base import AttributeValueError
 from mixnet.ops.registry import op
 from mixnet.ops.schema.attributes import Axis, Count, DType, Extents, Long, Positive, Scalar
+from mixnet.ops.schema.rewrites import Rewrites, counted, diagonal, filled
+
+ZEROS = Rewrites(constant=lambda *, shape, dtype: filled(shape, 0, dtype))
+ONES = Rewrites(constant=lambda *, shape, dtype: filled(shape, 1, dtype))
+EYE = Rewrites(constant=lambda *, N, M, k, dtype: diagonal(N, M or N, k, dtype))
+RANGE = Rewrites(constant=counted)
 
 
-@op("_zeros", differentiable=False, flops=0)
+@op("_zeros", differentiable=False, flops=0, rewrites=ZEROS)
 def zeros(*, shape: Extents = (), ctx: str = "", dtype: DType = "float32"):
     """Zeros."""
     return jnp.zeros(shape, dtype)
 
 
-@op("_ones", differentiable=False, flops=0)
+@op("_ones", differentiable=False, flops=0, rewrites=ONES)
 def ones(*, shape: Extents = (), ctx: str = "", dtype: DType = "float32"):
     """Ones."""
     return jnp.ones(shape, dtype)
 
 
-@op("_full", differentiable=False, flops=0)
+@op(
+    "_full",
+    differentiable=False,
+    flops=0,
+    rewrites=Rewrites(constant=lambda *, shape, value, dtype: filled(shape, value, dtype)),
+)
 def full(*, shape: Extents = (), ctx: str = "", dtype: DType = "float32", value: Scalar):
     """One number everywhere."""
     return jnp.broadcast_to(jnp.asarray(value).astype(dtype), shape)
 
 
-@op("_eye", differentiable=False)
+@op("_eye", differentiable=False, rewrites=EYE)
 def eye(*, N: Count, M: Count = 0, k: Long = 0, ctx: str = "", dtype: DType = "float32"):
     """A matrix with ones on diagonal ``k``; ``M`` columns, ``N`` if 0."""
     return jnp.eye(N, M or N, k, dtype)
@@ -58,7 +69,7 @@ def steps_between(
     return start, stop, count
 
 
-@op("_arange", differentiable=False, flops=0)
+@op("_arange", differentiable=False, flops=0, rewrites=RANGE)
 def arange(
     *,
     start: float,

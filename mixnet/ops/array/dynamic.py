@@ -17,7 +17,7 @@ def _known(name: str, size: int | None) -> int:
     if size is None:
         raise TraceError(
             f"{name}: the shape of the result depends on values, which a graph does not have. Call "
-            f"it on arrays, outside of hybridized blocks and symbols."
+            f"it on arrays, outside hybridized blocks and symbols."
         )
     return size
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 
 from mixnet.base import AttributeValueError, AxisError, ShapeError
 from mixnet.ops.registry import op
@@ -24,6 +25,7 @@ from mixnet.ops.schema.attributes import (
 )
 from mixnet.ops.schema.dtypes import Dtypes
 from mixnet.ops.schema.ranges import AxisOf
+from mixnet.ops.schema.rewrites import TRANSPOSE, Rewrites, alone, free_of_codes
 
 
 def target_shape(given: tuple[int, ...], codes: tuple[int, ...], reverse: bool) -> tuple[int, ...]:
@@ -98,7 +100,30 @@ def _reversed_codes(codes: list[int]) -> list[int]:
     return [code for group in reversed(groups) for code in group]
 
 
-@op("Reshape", aliases=["reshape"], flops=0)
+def _reshaped(
+    data: Any,
+    *,
+    shape: tuple[int, ...],
+    reverse: bool,
+    target_shape: tuple[int, ...],
+    keep_highest: bool,
+) -> Any:
+    if target_shape and not shape:
+        return data.reshape(_former_target(data.shape, target_shape, keep_highest))
+    return data.reshape(_codes(data.shape, shape, reverse))
+
+
+@op(
+    "Reshape",
+    aliases=["reshape"],
+    flops=0,
+    rewrites=Rewrites(
+        keeps_order=True,
+        sets_shape=lambda *, shape: free_of_codes(shape),
+        keeps_dtype=True,
+        constant=_reshaped,
+    ),
+)
 def reshape(
     data,
     *,
@@ -115,9 +140,9 @@ def reshape(
 
     Source: MXNet operator ``Reshape``.
     """
-    if target_shape and not shape:
-        return data.reshape(_former_target(data.shape, target_shape, keep_highest))
-    return data.reshape(_codes(data.shape, shape, reverse))
+    return _reshaped(
+        data, shape=shape, reverse=reverse, target_shape=target_shape, keep_highest=keep_highest
+    )
 
 
 _codes = target_shape
@@ -163,7 +188,7 @@ def reshape_like(
     if math.prod(left) != lhs.size:
         raise ShapeError(
             f"reshape_like: lhs {lhs.shape} has {lhs.size} elements and cannot become {tuple(left)}, "
-            f"as rhs {rhs.shape} is. Give arrays with as many elements."
+            f"as rhs {rhs.shape} is. Give arrays with the same number of elements."
         )
     return lhs.reshape(left)
 
@@ -184,27 +209,54 @@ def _span(name: str, begin: int | None, end: int | None, shape: list[int]) -> sl
     return slice(begin, end)
 
 
-@op("Flatten", aliases=["flatten"], flops=0)
+def _flattened(data: Any) -> Any:
+    return data.reshape(data.shape[0], math.prod(data.shape[1:]))  # -1 fails without elements
+
+
+@op(
+    "Flatten",
+    aliases=["flatten"],
+    flops=0,
+    rewrites=Rewrites(keeps_order=True, keeps_dtype=True, constant=_flattened),
+)
 def flatten(data):
     """All axes but the first joined: ``(batch, rest)``.
 
     Source: MXNet operator ``Flatten``.
     """
-    return data.reshape(data.shape[0], math.prod(data.shape[1:]))  # -1 fails without elements
+    return _flattened(data)
 
 
-@op("transpose", booleans=False, flops=0)
+@op("transpose", booleans=False, flops=0, rewrites=TRANSPOSE)
 def transpose(data, *, axes: Axes = ()):
     """Axes in another order, reversed by default.
 
     Source: MXNet operator ``transpose``.
     """
     if axes and sorted(a % data.ndim for a in axes) != list(range(data.ndim)):
-        raise ShapeError(f"transpose: axes {axes} are no order of the {data.ndim} axes of data.")
+        raise ShapeError(
+            f"transpose: axes {axes} are not a permutation of the {data.ndim} axes of data."
+        )
     return jnp.transpose(data, axes or None)
 
 
-@op("SwapAxis", aliases=["swapaxes"], method=True, flops=0)
+def _swapped_twice(first: Mapping[str, Any], then: Mapping[str, Any]) -> Mapping[str, Any] | None:
+    pairs = [{each["dim1"], each["dim2"]} for each in (first, then)]
+    return {} if pairs[0] == pairs[1] else None
+
+
+@op(
+    "SwapAxis",
+    aliases=["swapaxes"],
+    method=True,
+    flops=0,
+    rewrites=Rewrites(
+        unchanged=lambda *, dim1, dim2: dim1 == dim2,
+        combined=_swapped_twice,
+        keeps_dtype=True,
+        constant=lambda data, *, dim1, dim2: np.swapaxes(data, dim1, dim2),
+    ),
+)
 def swapaxes(data, *, dim1: Axis = 0, dim2: Axis = 0):
     """Two axes exchanged.
 
@@ -213,7 +265,16 @@ def swapaxes(data, *, dim1: Axis = 0, dim2: Axis = 0):
     return jnp.swapaxes(data, dim1, dim2)
 
 
-@op("expand_dims", method=True, flops=0)
+@op(
+    "expand_dims",
+    method=True,
+    flops=0,
+    rewrites=Rewrites(
+        keeps_order=True,
+        keeps_dtype=True,
+        constant=lambda data, *, axis: np.expand_dims(data, axis),
+    ),
+)
 def expand_dims(data, *, axis: NewAxis):
     """A new axis of extent one at ``axis``.
 
@@ -222,7 +283,7 @@ def expand_dims(data, *, axis: NewAxis):
     return jnp.expand_dims(data, axis)
 
 
-@op("squeeze", method=True, flops=0)
+@op("squeeze", method=True, flops=0, rewrites=Rewrites(keeps_order=True, keeps_dtype=True))
 def squeeze(data, *, axis: Axes | None = None):
     """Axes of extent one left out: all, or those in ``axis``.
 
@@ -234,7 +295,17 @@ def squeeze(data, *, axis: Axes | None = None):
     return out.reshape((1,)) if out.ndim == 0 else out
 
 
-@op("Concat", booleans=False, one_dtype=True, aliases=["concat"], flops=0)
+@op(
+    "Concat",
+    booleans=False,
+    one_dtype=True,
+    aliases=["concat"],
+    flops=0,
+    layout_axis="dim",
+    recomputed="asked",
+    rewrites=Rewrites(unchanged=alone, constant=lambda *data, dim: np.concatenate(data, dim)),
+    precision="widest",
+)
 def concat(*data, dim: Axis = 1):
     """Arrays joined along axis ``dim``.
 
@@ -256,17 +327,23 @@ def check_joined(name: str, shapes: Sequence[tuple[int, ...]], axis: int) -> Non
     at = axis % len(first)
     kept = [(len(each), each[:at], each[at + 1 :]) for each in shapes]
     if any(each != kept[0] for each in kept):
-        raise ShapeError(f"{name}: shapes {list(shapes)} differ elsewhere than along axis {axis}.")
+        raise ShapeError(f"{name}: shapes {list(shapes)} differ in axes other than axis {axis}.")
 
 
-@op("stack", one_dtype=True, flops=0)
+@op(
+    "stack",
+    one_dtype=True,
+    flops=0,
+    rewrites=Rewrites(constant=lambda *data, axis: np.stack(data, axis)),
+    precision="widest",
+)
 def stack(*data, axis: NewAxis = 0):
     """Arrays of one shape joined along a new axis.
 
     Source: MXNet operator ``stack``.
     """
     if any(each.shape != data[0].shape for each in data):
-        raise ShapeError(f"stack: shapes {[e.shape for e in data]} differ; they must be one.")
+        raise ShapeError(f"stack: shapes {[e.shape for e in data]} differ; they must be equal.")
     return jnp.stack(data, axis)
 
 
@@ -281,6 +358,9 @@ def _parts(num_outputs: int) -> int:
     outputs=_parts,
     output_names=("output0",),
     flops=0,
+    rewrites=Rewrites(
+        unchanged=lambda *, num_outputs, squeeze_axis: num_outputs == 1 and not squeeze_axis
+    ),
 )
 def split(data, *, num_outputs: Positive, axis: Axis = 1, squeeze_axis: bool = False):
     """The array cut into ``num_outputs`` equal parts along ``axis``.
@@ -336,7 +416,7 @@ def _even_starts(extent: int, sections: int) -> list[int]:
     return [number * each + min(number, longer) for number in range(sections)]
 
 
-@op("slice", aliases=["crop"], method=True, flops=0)
+@op("slice", aliases=["crop"], method=True, flops=0, rewrites=Rewrites(keeps_dtype=True))
 def slice_(data, *, begin: tuple, end: tuple, step: tuple = ()):
     """``data[begin[0]:end[0]:step[0], ...]``; None leaves an end open.
 
@@ -349,8 +429,8 @@ def _slices(name: str, data: Any, begin: tuple, end: tuple, step: tuple) -> tupl
     """The key of a part of ``data``."""
     if not 0 < len(begin) == len(end) <= data.ndim or len(step) not in (0, len(begin)):
         raise ShapeError(
-            f"{name}: begin={begin}, end={end} and step={step or None} must have as many numbers as "
-            f"each other, one to {data.ndim} for data {data.shape}."
+            f"{name}: begin={begin}, end={end} and step={step or None} must have the same "
+            f"length, from 1 to {data.ndim} for data {data.shape}."
         )
     if 0 in step:
         raise AttributeValueError(f"{name}: step={step} is out of range; no step may be 0.")
@@ -375,7 +455,7 @@ def slice_assign(lhs, rhs, *, begin: tuple, end: tuple, step: tuple = ()):
     part = jax.eval_shape(lambda array: array[key], lhs).shape
     if rhs.shape != part:
         raise ShapeError(
-            f"_slice_assign: rhs is {rhs.shape}, the part of lhs {part}; give it that."
+            f"_slice_assign: rhs is {rhs.shape}, the part of lhs {part}; give it that shape."
         )
     return lhs.at[key].set(rhs)
 
@@ -398,12 +478,18 @@ def identity_with_attr_like_rhs(lhs, rhs):
     """
     if lhs.shape != rhs.shape:
         raise ShapeError(
-            f"_identity_with_attr_like_rhs: lhs is {lhs.shape}, rhs {rhs.shape}; give one shape."
+            f"_identity_with_attr_like_rhs: lhs is {lhs.shape}, rhs {rhs.shape}; give equal shapes."
         )
     return lhs
 
 
-@op("slice_axis", booleans=False, method=True, flops=0)
+@op(
+    "slice_axis",
+    booleans=False,
+    method=True,
+    flops=0,
+    rewrites=Rewrites(keeps_dtype=True),
+)
 def slice_axis(data, *, axis: Axis, begin: int, end: int | None):
     """``begin`` to ``end`` of one axis; None is its end.
 
@@ -414,7 +500,7 @@ def slice_axis(data, *, axis: Axis, begin: int, end: int | None):
     last = extent if end is None else end + extent if end < 0 else end
     if not 0 <= first <= last <= extent:
         raise ShapeError(
-            f"slice_axis: begin={begin} to end={end} is no part of axis {axis} of data {data.shape}, "
+            f"slice_axis: begin={begin} to end={end} is not a part of axis {axis} of data {data.shape}, "
             f"which has {extent} elements there."
         )
     return jax.lax.slice_in_dim(data, first, last, axis=axis)
@@ -508,7 +594,8 @@ def depth_to_space(data, *, block_size: Positive):
     b = block_size
     if c % (b * b):
         raise ShapeError(
-            f"depth_to_space: {c} channels of data {data.shape} are no multiple of block_size² = {b * b}."
+            f"depth_to_space: {c} channels of data {data.shape} are not a multiple of "
+            f"block_size² = {b * b}."
         )
     moved = data.reshape(n, b, b, c // (b * b), h, w).transpose(0, 3, 4, 1, 5, 2)
     return moved.reshape(n, c // (b * b), h * b, w * b)
@@ -524,14 +611,21 @@ def space_to_depth(data, *, block_size: Positive):
     b = block_size
     if h % b or w % b:
         raise ShapeError(
-            f"space_to_depth: height and width of data {data.shape} are no multiples of "
+            f"space_to_depth: height and width of data {data.shape} are not multiples of "
             f"block_size={b}."
         )
     moved = data.reshape(n, c, h // b, b, w // b, b).transpose(0, 3, 5, 1, 2, 4)
     return moved.reshape(n, c * b * b, h // b, w // b)
 
 
-@op("shape_array", method=True, differentiable=False, flops=0, dtypes=Dtypes(result="int64"))
+@op(
+    "shape_array",
+    method=True,
+    differentiable=False,
+    flops=0,
+    dtypes=Dtypes(result="int64"),
+    rewrites=Rewrites(described=lambda shape, dtype: np.array(shape, np.int64)),
+)
 def shape_array(data):
     """The shape, as int64.
 
@@ -540,7 +634,14 @@ def shape_array(data):
     return jnp.asarray(data.shape, jnp.int64)
 
 
-@op("size_array", method=True, differentiable=False, flops=0, dtypes=Dtypes(result="int64"))
+@op(
+    "size_array",
+    method=True,
+    differentiable=False,
+    flops=0,
+    dtypes=Dtypes(result="int64"),
+    rewrites=Rewrites(described=lambda shape, dtype: np.array([math.prod(shape)], np.int64)),
+)
 def size_array(data):
     """Number of elements, as int64 of shape ``(1,)``.
 

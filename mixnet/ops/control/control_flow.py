@@ -125,7 +125,7 @@ def while_loop(
     only pass the variables on.
 
     Args:
-        data: the loop variables, then what condition and body read besides.
+        data: the loop variables, and what condition and body read besides, in any order.
         subgraphs: condition and body.
         num_outputs: outputs: stacked ones of ``max_iterations`` rows, 0 behind the last step, then
             the loop variables.
@@ -138,7 +138,8 @@ def while_loop(
     Source: MXNet operator ``_while_loop``.
     """
     condition, body = subgraphs
-    which = range(len(func_var_locs))  # the loop variables are the first of the data
+    # Which of the data the loop variables are; those that the body does not read are the first ones.
+    which = [func_input_locs[place] if place >= 0 else i for i, place in enumerate(func_var_locs)]
     own, tests, steps = apart(stream), condition.draws(training), body.draws(training)
 
     def holds(values: list[Any], number: Any) -> Any:

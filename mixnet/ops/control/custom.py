@@ -33,6 +33,9 @@ class Runner(Protocol):
     def input_shapes(self, shapes: Mapping[str, Any]) -> dict[str, tuple[int, ...]]:
         """Shapes of arguments and states from those of some arguments."""
 
+    def dtypes(self, known: Sequence[Any]) -> tuple[list[Any], list[Any]]:
+        """Dtypes of arguments and states, and of outputs, from those that are known; None for unknown ones."""
+
     def forward(
         self,
         training: bool,
@@ -144,6 +147,7 @@ _TICKET = jax.ShapeDtypeStruct((1,), np.dtype("float32"))
 
 @op(
     "Custom",
+    recomputed="never",
     arguments=_arguments,
     outputs=lambda op_type, parameters: _visible(op_type, parameters) + 1,
     visible=_visible,
@@ -153,6 +157,7 @@ _TICKET = jax.ShapeDtypeStruct((1,), np.dtype("float32"))
     calls_python=True,
     shares=lambda instance: instance or None,
     keeps_outputs=True,
+    precision="full",
 )
 def custom(
     *data,
@@ -194,6 +199,11 @@ def custom(
 def _(op_type, parameters, **shapes):
     runner = runner_of(op_type, parameters)
     return runner.input_shapes(shapes) if runner.arguments[0] in shapes else {}
+
+
+@custom.infer_dtypes
+def _(known, op_type, parameters, **others):
+    return runner_of(op_type, parameters).dtypes(known)
 
 
 @custom.set_gradient

@@ -2,12 +2,17 @@
 
 Weights keep MXNet's order, ``(filters, channels / groups, height, width)``. ``method`` says who
 computes: ``onednn`` (see ``onednn.py``), ``dot`` (a matrix product, for kernels of one element),
-``grouped`` (see ``grouped.py``, for channels in groups) or ``xla`` (XLA's own convolution).
+``grouped`` (see ``grouped.py``, for channels in groups), ``columns`` (matrix products whose results
+are added up, for gradients and groups with long strides) or ``xla`` (XLA's own convolution).
+
+A transposed convolution is the gradient of a convolution's data. Its own gradients are that
+convolution and the gradient of its weight, with data and result exchanged.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import itertools
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import jax
@@ -62,6 +67,8 @@ def convolution(
         out = grouped.convolution(
             data, weight, stride=stride, dilate=dilate, pads=pads, groups=groups
         )
+    elif method == "columns":
+        out = _by_columns(data, weight, stride, pad, groups)
     else:
         out = _xla(data, weight, stride, dilate, pads)
     pending = iter(operands)
@@ -93,6 +100,8 @@ def data_gradient(
     """
     if method == "onednn":
         return _gradient_by_phases(head, weight, extents, stride, dilate, pad, groups)
+    if method == "columns":
+        return _gradient_by_columns(head, weight, extents, stride, pad, groups)
     if method == "dot":
         out = jnp.tensordot(head, weight[:, :, 0, 0], ((3,), (0,)))
         widths = [
@@ -113,14 +122,42 @@ def data_gradient(
     return gradient
 
 
-def fits_phases(
+def data_gradient_method(method: str, window: Mapping[str, Any], extents: Sequence[int]) -> str:
+    """The fastest method for the gradient of the data.
+
+    Args:
+        method: who computes the convolution.
+        window: ``kernel``, ``stride``, ``dilate``, ``pad`` and ``groups`` of the convolution.
+        extents: of its data.
+    """
+    if method != "dot" and takes_columns(window["stride"], window["dilate"]):
+        return "columns"
+    sizes = (window[name] for name in ("kernel", "stride", "dilate", "pad"))
+    kernel, stride, dilate, pad = sizes
+    if method == "onednn" and not _fits_phases(kernel, extents, stride, dilate, pad):
+        return "xla" if window["groups"] == 1 else "grouped"
+    return method
+
+
+def takes_columns(stride: Sequence[int], dilate: Sequence[int]) -> bool:
+    """Whether matrix products are faster than XLA's convolutions with zeros between the data.
+
+    Phases would be as many convolutions as a step of the strides has places.
+    """
+    return max(stride) >= _LONG_STRIDE and max(dilate) == 1
+
+
+_LONG_STRIDE = 4
+
+
+def _fits_phases(
     kernel: Sequence[int],
     extents: Sequence[int],
     stride: Sequence[int],
     dilate: Sequence[int],
     pad: Sequence[int],
 ) -> bool:
-    """Whether ``data_gradient`` can be computed by phases: padding below the kernel's reach."""
+    """Whether phases can compute the gradient: padding is below the kernel's reach."""
     return all(
         (s == 1 or d == 1) and p <= d * (k - 1) and n + 2 * p >= d * (k - 1) + 1
         for k, n, s, d, p in zip(kernel, extents, stride, dilate, pad, strict=True)
@@ -168,6 +205,62 @@ def _gradient_by_phases(
         rows.append(row[0] if len(row) == 1 else _interleave(row, 2))
     out = rows[0] if len(rows) == 1 else _interleave(rows, 1)
     return out[:, : extents[0], : extents[1]]
+
+
+def _gradient_by_columns(
+    head: Any, weight: Any, extents: Pair, stride: Pair, pad: Pair, groups: int
+) -> Any:
+    """What each element of the head adds to the positions of one stride, block by block.
+
+    A kernel of ``k`` elements is ``ceil(k / stride)`` such blocks, in each direction. The products
+    of a block lie side by side in the result, so that few arrays are added up.
+    """
+    batch, *places, filters = head.shape
+    counts = [-(-k // s) for k, s in zip(weight.shape[2:], stride, strict=True)]
+    missing = [c * s - k for c, s, k in zip(counts, stride, weight.shape[2:], strict=True)]
+    kernel = jnp.pad(weight, ((0, 0), (0, 0), *((0, more) for more in missing)))
+    kernel = kernel.reshape(
+        groups, filters // groups, -1, counts[0], stride[0], counts[1], stride[1]
+    )
+    head = head.reshape(batch, *places, groups, filters // groups)
+    inner = [n * s for n, s in zip(places, stride, strict=True)]
+    zero = jnp.zeros((), head.dtype)
+    total = None
+    for down, across in itertools.product(*map(range, counts)):
+        given = jnp.einsum("bhwgf,gfcij->bhiwjgc", head, kernel[:, :, :, down, :, across])
+        widths = [
+            (i * s - p, n - (i * s - p) - length, 0)
+            for i, s, p, n, length in zip((down, across), stride, pad, extents, inner, strict=True)
+        ]
+        given = lax.pad(given.reshape(batch, *inner, -1), zero, ((0, 0, 0), *widths, (0, 0, 0)))
+        total = given if total is None else total + given
+    return total
+
+
+def _by_columns(data: Any, weight: Any, stride: Pair, pad: Pair, groups: int) -> Any:
+    """The transpose of :func:`_gradient_by_columns`: the convolution whose data gradient that computes."""
+    out = [
+        (n + 2 * p - k) // s + 1
+        for n, p, k, s in zip(data.shape[1:3], pad, weight.shape[2:], stride, strict=True)
+    ]
+    (result,) = jax.linear_transpose(
+        lambda head: _gradient_by_columns(head, weight, data.shape[1:3], stride, pad, groups),
+        jax.ShapeDtypeStruct((data.shape[0], *out, weight.shape[0]), data.dtype),
+    )(data)
+    return result
+
+
+def deconvolution(data: Any, weight: Any, *bias: Any, **attributes: Any) -> Any:
+    """A transposed convolution of ``(batch, height, width, channels)``.
+
+    Args:
+        data: channels last.
+        weight: ``(channels, filters / groups, height, width)``.
+        bias: none, or ``(filters,)``.
+        attributes: those of :func:`data_gradient`; ``extents`` are the result's.
+    """
+    out = data_gradient(data, weight, **attributes)
+    return out + bias[0] if bias else out
 
 
 def _channels_before_filters(weight: Any, groups: int) -> Any:
@@ -233,6 +326,13 @@ def weight_gradient(
         return _gradient_by_products(head, data, kernel, stride, dilate, pad, groups)
     if method == "onednn":
         return _gradient_by_exchange(head, data, kernel, stride, dilate, pad, groups)
+    if method == "columns":
+        shape = (head.shape[-1], data.shape[-1] // groups, *kernel)
+        (gradient,) = jax.linear_transpose(
+            lambda weight: _gradient_by_columns(head, weight, data.shape[1:3], stride, pad, groups),
+            jax.ShapeDtypeStruct(shape, head.dtype),
+        )(data)
+        return gradient
     if method == "grouped":
         pads = [(p, p) for p in pad]
         return grouped.weight_gradient(
@@ -257,29 +357,39 @@ def weight_gradient(
 
 
 def weight_gradient_method(
-    weight: Sequence[int], groups: int, batch: int, stride: Sequence[int], with_onednn: bool = False
+    method: str,
+    window: Mapping[str, Any],
+    weight: Sequence[int],
+    batch: int,
+    lies_last: bool = False,
 ) -> str:
     """Who computes the gradient of a weight fastest.
 
     ``dot`` for kernels of one element, which are a matrix product; ``onednn`` for groups with a
-    stride, over which XLA's own convolution is slow; else ``grouped`` or ``xla``. Without groups or
-    without strides oneDNN's way was no faster inside of networks.
+    stride, over which XLA's own convolution is slow; ``columns`` for other groups with a long one;
+    else ``grouped`` or ``xla``. Without groups or without strides oneDNN's way was no faster inside
+    of networks.
 
     Args:
+        method: who computes the convolution.
+        window: ``stride``, ``dilate`` and ``groups`` of the convolution.
         weight: ``(filters, channels / groups, height, width)``.
-        groups: of channels.
         batch: how many samples there are.
-        stride: of the convolution.
-        with_onednn: whether oneDNN's calls may be used, and the data lies with channels last.
+        lies_last: the data is computed with channels last. XLA takes the other layout as it is;
+            oneDNN's way would copy it twice.
     """
+    groups, stride = window["groups"], window["stride"]
     each, filters = weight[1], weight[0] // groups
     if tuple(weight[2:]) == (1, 1) and each > 1:
         return "dot"
     if groups == 1:
         return "xla"
-    # Batch and channels change places, so it is the batch that oneDNN takes for channels.
+    # Batch and channels change places, so oneDNN uses the batch as channels.
     large = batch > 1 and min(each, filters) >= _LEAST_CHANNELS
-    return "onednn" if with_onednn and large and max(stride) > 1 else "grouped"
+    if method == "onednn" and lies_last and large and max(stride) > 1:
+        return "onednn"
+    # One product for each element of the kernel otherwise: of long strides the kernels are large.
+    return "columns" if takes_columns(stride, window["dilate"]) else "grouped"
 
 
 _LEAST_CHANNELS = 8
@@ -370,6 +480,7 @@ def bias_gradient(head: Any) -> Any:
 
 
 CONVOLUTION = Lowering("Convolution_channels_last", convolution)
+DECONVOLUTION = Lowering("Deconvolution_channels_last", deconvolution)
 DATA_GRADIENT = Lowering("Convolution_data_gradient", data_gradient)
 WEIGHT_GRADIENT = Lowering("Convolution_weight_gradient", weight_gradient)
 BIAS_GRADIENT = Lowering("Convolution_bias_gradient", bias_gradient)

@@ -24,6 +24,12 @@ import jax.numpy as jnp
 from jax import lax
 
 from mixnet.ops.lowering.lowering import Lowering
+from mixnet.ops.lowering.order import (
+    data_as_called,
+    data_to_last,
+    weight_as_called,
+    weight_to_first,
+)
 from mixnet.ops.nn.convolve import Pads, convolve
 
 _BLOCK = 32
@@ -136,15 +142,12 @@ def convolution_as_written(
         bias: none, or ``(filters,)``.
         channels_last: channels are the last axis of data, weight and result instead.
     """
-    if not channels_last:
-        data = jnp.moveaxis(data, 1, -1)
-    else:
-        weight = jnp.moveaxis(weight, -1, 1)
+    data, weight = data_to_last(data, channels_last), weight_to_first(weight, channels_last)
     pads = [(p, p) for p in pad]
     out = convolution(data, weight, stride=stride, dilate=dilate, pads=pads, groups=groups)
     for each in bias:
         out = out + each
-    return out if channels_last else jnp.moveaxis(out, -1, 1)
+    return data_as_called(out, channels_last)
 
 
 def gradients_as_written(
@@ -160,20 +163,18 @@ def gradients_as_written(
     channels_last: bool,
 ) -> tuple[Any, ...]:
     """Gradients of data, weight and bias (0 to 2), those of ``wanted``, in the operator's layout."""
-    if channels_last:
-        weight = jnp.moveaxis(weight, -1, 1)
-    else:
-        head, data = jnp.moveaxis(head, 1, -1), jnp.moveaxis(data, 1, -1)
+    head, data = data_to_last(head, channels_last), data_to_last(data, channels_last)
+    weight = weight_to_first(weight, channels_last)
     window: dict[str, Any] = {"stride": stride, "dilate": dilate, "groups": groups}
     window["pads"] = [(p, p) for p in pad]
     results = []
     for position in wanted:
         if position == 0:
-            found = data_gradient(head, weight, extents=data.shape[1:-1], **window)
-            results.append(found if channels_last else jnp.moveaxis(found, -1, 1))
+            gradient = data_gradient(head, weight, extents=data.shape[1:-1], **window)
+            results.append(data_as_called(gradient, channels_last))
         elif position == 1:
-            found = weight_gradient(head, data, kernel=weight.shape[2:], **window)
-            results.append(jnp.moveaxis(found, 1, -1) if channels_last else found)
+            gradient = weight_gradient(head, data, kernel=weight.shape[2:], **window)
+            results.append(weight_as_called(gradient, channels_last))
         else:
             results.append(jnp.sum(head, range(head.ndim - 1)))
     return tuple(results)

@@ -8,7 +8,7 @@ from typing import Any
 import jax
 from jax.experimental.xla_metadata import set_xla_metadata
 
-from mixnet.ops.operator import Operator
+from mixnet.ops.operator import Operator, Statics
 
 
 class Lowering(Operator):
@@ -30,15 +30,15 @@ class Lowering(Operator):
         self.name = name
         self.function = function
 
-    def num_outputs(self, statics: Any = (), num_inputs: int = 0) -> int:
+    def num_outputs(self, statics: Statics = (), num_inputs: int = 0) -> int:
         """As many as the function returns; known only to whoever placed the node."""
         return 1
 
-    def keywords(self, statics: Any, scalars: Sequence[Any] = ()) -> dict[str, Any]:
+    def keywords(self, statics: Statics, scalars: Sequence[Any] = ()) -> dict[str, Any]:
         """The keyword arguments of the function."""
         return dict(statics)
 
-    def apply(self, statics: Any, arrays: Sequence[Any], scalars: Sequence[Any] = ()) -> tuple:
+    def apply(self, statics: Statics, arrays: Sequence[Any], scalars: Sequence[Any] = ()) -> tuple:
         """What the function returns, as a tuple."""
         result = self.function(*arrays, **dict(statics))
         return tuple(result) if isinstance(result, (tuple, list)) else (result,)

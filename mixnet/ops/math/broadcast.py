@@ -7,10 +7,11 @@ from typing import Any
 import jax.numpy as jnp
 
 from mixnet.base import DTypeError, ShapeError
-from mixnet.ops.math.elementwise import BINARY, check_same_kind
+from mixnet.ops.math.elementwise import BINARY, IN_FLOAT32, WHOLE, check_same_kind
 from mixnet.ops.registry import Op, op
 from mixnet.ops.schema.attributes import Axes, Extents, Shape
 from mixnet.ops.schema.dtypes import Dtypes
+from mixnet.ops.schema.rewrites import Rewrites
 
 _ALIASES = {"add": ["broadcast_plus"], "sub": ["broadcast_minus"]}
 
@@ -28,9 +29,14 @@ def _declare(key: str) -> Op:
         f"{text} Of two arrays; axes of extent one are repeated.\n\nSource: MXNet operator "
         f"``{name}``."
     )
-    return op(name, booleans=False, aliases=_ALIASES.get(key, []), differentiable=grad)(
-        broadcasting
-    )
+    return op(
+        name,
+        booleans=False,
+        aliases=_ALIASES.get(key, []),
+        differentiable=grad,
+        precision="full" if key in IN_FLOAT32 else "widest",
+        rewrites=Rewrites(keeps_dtype=True, constant=WHOLE.get(key)),
+    )(broadcasting)
 
 
 def check_broadcast(name: str, left: tuple[int, ...], right: tuple[int, ...]) -> None:
@@ -58,7 +64,7 @@ def broadcast_to(data, *, shape: Extents = ()):
     Source: MXNet operator ``broadcast_to``.
     """
     if len(shape) != data.ndim:
-        raise ShapeError(f"broadcast_to: {data.shape} has not as many axes as {shape}.")
+        raise ShapeError(f"broadcast_to: {data.shape} does not have as many axes as {shape}.")
     wanted = [n or d for n, d in zip(shape, data.shape, strict=True)]
     if any(d not in (1, n) for n, d in zip(wanted, data.shape, strict=True)):
         raise ShapeError(
@@ -74,7 +80,7 @@ def broadcast_axis(data, *, axis: Axes = (), size: Extents = ()):
     Source: MXNet operator ``broadcast_axis``.
     """
     if len(axis) != len(size):
-        raise ShapeError(f"broadcast_axis: axis={axis} and size={size} must be as many numbers.")
+        raise ShapeError(f"broadcast_axis: axis={axis} and size={size} must have the same length.")
     shape = list(data.shape)
     for each, extent in zip(axis, size, strict=True):
         if shape[each] != 1:
@@ -105,7 +111,7 @@ def _repeat(name: str, data: Any, shape: Any) -> Any:
     return jnp.broadcast_to(data, shape)
 
 
-@op("where", dtypes=Dtypes(own={"condition": None}))
+@op("where", dtypes=Dtypes(own={"condition": None}), precision="widest")
 def where(condition, x, y):
     """``x`` where the condition is not 0, else ``y``.
 
@@ -117,11 +123,11 @@ def where(condition, x, y):
     Source: MXNet operator ``where``.
     """
     if x.shape != y.shape:
-        raise ShapeError(f"where: x is {x.shape}, y is {y.shape}; both must have one shape.")
+        raise ShapeError(f"where: x is {x.shape}, y is {y.shape}; both must have the same shape.")
     check_same_kind("where", x, y)
     if x.dtype == jnp.bool_:
         raise DTypeError(
-            "where: x and y are booleans; cast them with astype(), or take mx.np.where."
+            "where: x and y are booleans; cast them with astype(), or use mx.np.where."
         )
     if condition.shape != x.shape:
         if condition.ndim != 1 or condition.shape[0] != x.shape[0]:

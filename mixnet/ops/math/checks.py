@@ -21,5 +21,5 @@ def allclose(a, b, *, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = 
     Source: MXNet operator ``_contrib_allclose``.
     """
     if a.shape != b.shape:
-        raise ShapeError(f"_contrib_allclose: a is {a.shape}, b is {b.shape}; give one shape.")
+        raise ShapeError(f"_contrib_allclose: a is {a.shape}, b is {b.shape}; give equal shapes.")
     return jnp.allclose(a, b, rtol, atol, equal_nan=equal_nan).astype(jnp.uint8)

@@ -4,17 +4,28 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Literal
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 
 from mixnet.base import DTypeError, ShapeError
 from mixnet.ops.math.quotient import quotient
 from mixnet.ops.registry import Op, op
 from mixnet.ops.schema.attributes import DType, Scalar
 from mixnet.ops.schema.dtypes import Dtypes, all_own
+from mixnet.ops.schema.rewrites import (
+    COPY,
+    NOTHING,
+    Rewrites,
+    alone,
+    exactly,
+    neutral,
+    whole,
+)
 
+Precision = Literal["full"] | None
 Function = Callable[..., Any]
 
 
@@ -198,12 +209,20 @@ def check_same_kind(name: str, lhs: Any, rhs: Any) -> None:
     if lhs.dtype != rhs.dtype:
         raise ShapeError(
             f"{name}: the left array is {lhs.dtype.name}, the right one {rhs.dtype.name}; both "
-            f"must have one dtype. Cast one: rhs.astype({lhs.dtype.name!r})."
+            f"must have the same dtype. Cast one: rhs.astype({lhs.dtype.name!r})."
         )
 
 
-def _declare_same(names: tuple[str, ...], function: Function, text: str, grad: bool) -> Op:
-    name = names[0]
+WHOLE = {"add": whole(np.add), "sub": whole(np.subtract), "mul": whole(np.multiply)}
+"""Functions of integers, whose results are exact."""
+
+
+IN_FLOAT32 = frozenset({"power", "hypot"})
+"""Functions whose results exceed the range of half precision even for small numbers."""
+
+
+def _declare_same(key: str, function: Function, text: str, grad: bool) -> Op:
+    name, *aliases = _SAME[key]
 
     def elementwise(lhs, rhs):
         if lhs.shape != rhs.shape:
@@ -217,7 +236,14 @@ def _declare_same(names: tuple[str, ...], function: Function, text: str, grad: b
     elementwise.__doc__ = (
         f"{text} Of two arrays of one shape and dtype.\n\nSource: MXNet operator ``{name}``."
     )
-    return op(name, booleans=False, aliases=names[1:], differentiable=grad)(elementwise)
+    return op(
+        name,
+        booleans=False,
+        aliases=aliases,
+        differentiable=grad,
+        precision="full" if key in IN_FLOAT32 else "widest",
+        rewrites=Rewrites(keeps_dtype=True, constant=WHOLE.get(key)),
+    )(elementwise)
 
 
 def in_dtype_of(data: Any, number: Any) -> Any:
@@ -227,7 +253,18 @@ def in_dtype_of(data: Any, number: Any) -> Any:
     return jax.lax.convert_element_type(number, data.dtype)
 
 
-def _declare_scalar(names: tuple[str, ...], function: Function, text: str, grad: bool) -> Op:
+# The number that changes nothing. Sums with 0 are not among them: -0 + 0 is 0.
+_NEUTRAL = {"sub": 0.0, "mul": 1.0, "div": 1.0}
+
+
+def _declare_scalar(
+    names: tuple[str, ...],
+    function: Function,
+    text: str,
+    grad: bool,
+    precision: Precision = None,
+    rewrites: Rewrites = NOTHING,
+) -> Op:
     name = names[0]
 
     def with_number(data, *, scalar: Scalar = 1.0, is_int: bool = True):
@@ -236,19 +273,29 @@ def _declare_scalar(names: tuple[str, ...], function: Function, text: str, grad:
         return function(data, in_dtype_of(data, scalar)).astype(data.dtype)
 
     with_number.__doc__ = f"{text} Of an array and a number.\n\nSource: MXNet operator ``{name}``."
-    return op(name, aliases=names[1:], differentiable=grad)(with_number)
+    return op(
+        name,
+        aliases=names[1:],
+        differentiable=grad,
+        precision=precision,
+        rewrites=rewrites,
+    )(with_number)
 
 
 for _key, (_function, _text, _grad) in BINARY.items():
-    _declare_same(_SAME[_key], _function, _text, _grad)
+    _declare_same(_key, _function, _text, _grad)
+    _precision: Precision = "full" if _key in IN_FLOAT32 else None
     if _key in _SCALAR:
-        _declare_scalar(_SCALAR[_key], _function, _text, _grad)
+        _rewrites = Rewrites(unchanged=neutral(_NEUTRAL[_key])) if _key in _NEUTRAL else NOTHING
+        _declare_scalar(_SCALAR[_key], _function, _text, _grad, _precision, _rewrites)
     if _key in _REFLECTED:
         _swapped = (lambda f: lambda data, number: f(number, data))(_function)
-        _declare_scalar(_REFLECTED[_key], _swapped, f"{_text} The number is on the left.", _grad)
+        _text = f"{_text} The number is on the left."
+        _precision = "full" if _key == "div" else _precision  # by what may be almost 0
+        _declare_scalar(_REFLECTED[_key], _swapped, _text, _grad, _precision)
 
 
-@op("_power_scalar", aliases=["_PowerScalar"])
+@op("_power_scalar", aliases=["_PowerScalar"], precision="full")
 def power_scalar(data, *, scalar: float = 1.0, is_int: bool = True):
     """Array to the power of a number, which is structure: small whole powers are products.
 
@@ -271,14 +318,23 @@ def grad_add(lhs, rhs):
     return lhs + rhs
 
 
-@op("add_n", booleans=False, one_dtype=True, aliases=["ElementWiseSum"])
+@op(
+    "add_n",
+    booleans=False,
+    one_dtype=True,
+    aliases=["ElementWiseSum"],
+    rewrites=Rewrites(unchanged=alone),
+    precision="widest",
+)
 def add_n(*args):
     """Sum of all arrays, which have one shape.
 
     Source: MXNet operator ``add_n``.
     """
     if any(each.shape != args[0].shape for each in args):
-        raise ShapeError(f"add_n: shapes {[each.shape for each in args]} differ; they must not.")
+        raise ShapeError(
+            f"add_n: shapes {[each.shape for each in args]} differ; they must be equal."
+        )
     total = args[0]
     for each in args[1:]:
         total = total + each
@@ -331,8 +387,8 @@ def _(primals: Any, tangents: Any) -> Any:
     return soft_sign(data), quotient(tangent, jnp.square(1 + jnp.abs(data)))
 
 
-# operator name: function, sentence, dtype-preserving maths in float (True) or any dtype, gradient
-_UNARY: dict[str, tuple[Function, str, bool, bool]] = {
+# operator name: function, sentence, dtype-preserving maths in float (True) or any dtype, gradient, precision
+_UNARY: dict[str, tuple[Any, ...]] = {
     "abs": (absolute, "Absolute value.", False, True),
     "negative": (jnp.negative, "Sign changed.", False, True),
     "sign": (sign, "-1, 0 or 1.", False, False),
@@ -342,41 +398,42 @@ _UNARY: dict[str, tuple[Function, str, bool, bool]] = {
     "floor": (jnp.floor, "Next whole number below.", True, False),
     "trunc": (jnp.trunc, "Whole part.", True, False),
     "fix": (jnp.trunc, "Nearest whole number towards zero.", True, False),
-    "square": (jnp.square, "Square.", False, True),
+    "square": (jnp.square, "Square.", False, True, "full"),
     "sqrt": (jnp.sqrt, "Square root.", True, True),
-    "rsqrt": (jax.lax.rsqrt, "One over the square root.", True, True),
+    "rsqrt": (jax.lax.rsqrt, "One over the square root.", True, True, "full"),
     "cbrt": (_cbrt, "Cube root.", True, True),
-    "rcbrt": (lambda x: quotient(1, jnp.cbrt(x)), "One over the cube root.", True, True),
-    "reciprocal": (lambda x: quotient(1, x), "One over it.", True, True),
-    "exp": (jnp.exp, "Exponential.", True, True),
-    "expm1": (jnp.expm1, "Exponential less one.", True, True),
-    "log": (jnp.log, "Natural logarithm.", True, True),
-    "log10": (jnp.log10, "Logarithm to base 10.", True, True),
-    "log2": (jnp.log2, "Logarithm to base 2.", True, True),
-    "log1p": (jnp.log1p, "Natural logarithm of one more.", True, True),
+    "rcbrt": (lambda x: quotient(1, jnp.cbrt(x)), "One over the cube root.", True, True, "full"),
+    "reciprocal": (lambda x: quotient(1, x), "Reciprocal.", True, True, "full"),
+    "exp": (jnp.exp, "Exponential.", True, True, "full"),
+    "expm1": (jnp.expm1, "Exponential less one.", True, True, "full"),
+    "log": (jnp.log, "Natural logarithm.", True, True, "full"),
+    "log10": (jnp.log10, "Logarithm to base 10.", True, True, "full"),
+    "log2": (jnp.log2, "Logarithm to base 2.", True, True, "full"),
+    "log1p": (jnp.log1p, "Natural logarithm of one more.", True, True, "full"),
     "sin": (jnp.sin, "Sine of radians.", True, True),
     "cos": (jnp.cos, "Cosine of radians.", True, True),
-    "tan": (jnp.tan, "Tangent of radians.", True, True),
-    "arcsin": (jnp.arcsin, "Inverse sine, in radians.", True, True),
-    "arccos": (jnp.arccos, "Inverse cosine, in radians.", True, True),
+    "tan": (jnp.tan, "Tangent of radians.", True, True, "full"),
+    "arcsin": (jnp.arcsin, "Inverse sine, in radians.", True, True, "full"),
+    "arccos": (jnp.arccos, "Inverse cosine, in radians.", True, True, "full"),
     "arctan": (jnp.arctan, "Inverse tangent, in radians.", True, True),
-    "sinh": (jnp.sinh, "Hyperbolic sine.", True, True),
-    "cosh": (jnp.cosh, "Hyperbolic cosine.", True, True),
+    "sinh": (jnp.sinh, "Hyperbolic sine.", True, True, "full"),
+    "cosh": (jnp.cosh, "Hyperbolic cosine.", True, True, "full"),
     "tanh": (jnp.tanh, "Hyperbolic tangent.", True, True),
     "arcsinh": (jnp.arcsinh, "Inverse hyperbolic sine.", True, True),
     "arccosh": (jnp.arccosh, "Inverse hyperbolic cosine.", True, True),
-    "arctanh": (jnp.arctanh, "Inverse hyperbolic tangent.", True, True),
+    "arctanh": (jnp.arctanh, "Inverse hyperbolic tangent.", True, True, "full"),
     "degrees": (jnp.degrees, "Radians to degrees.", True, True),
     "radians": (jnp.radians, "Degrees to radians.", True, True),
     "sigmoid": (jax.nn.sigmoid, "1 / (1 + exp(-x)).", True, True),
     "softsign": (soft_sign, "x / (1 + |x|).", True, True),
     "erf": (jax.scipy.special.erf, "Error function.", True, True),
-    "erfinv": (jax.scipy.special.erfinv, "Inverse of the error function.", True, True),
-    "gamma": (_gamma, "Gamma function.", True, True),
-    "gammaln": (jax.scipy.special.gammaln, "Logarithm of the gamma function.", True, True),
+    "erfinv": (jax.scipy.special.erfinv, "Inverse of the error function.", True, True, "full"),
+    "gamma": (_gamma, "Gamma function.", True, True, "full"),
+    "gammaln": (jax.scipy.special.gammaln, "Logarithm of the gamma function.", True, True, "full"),
     "logical_not": (lambda x: x == 0, "1 where 0, else 0.", False, False),
     "relu": (relu, "max(x, 0).", False, True),
 }
+_KEEPS_DTYPE = Rewrites(keeps_dtype=True)
 _UNARY_ALIASES = {"negative": ["_negative"]}
 
 
@@ -423,7 +480,14 @@ NUMPY_TWINS = {
 }
 
 
-def _declare_unary(name: str, function: Function, text: str, in_float: bool, grad: bool) -> Op:
+def _declare_unary(
+    name: str,
+    function: Function,
+    text: str,
+    in_float: bool,
+    grad: bool,
+    precision: Precision = None,
+) -> Op:
     compute = _float_only(function) if in_float else function
 
     def unary(data):
@@ -443,15 +507,24 @@ def _declare_unary(name: str, function: Function, text: str, in_float: bool, gra
 
         main, *others = NUMPY_TWINS[name]
         of_numpy.__doc__ = unary.__doc__
-        op(main, aliases=others, differentiable=grad)(unary if "npx" in main else of_numpy)
-    return op(name, aliases=aliases, method=True, differentiable=grad)(unary)
+        op(main, aliases=others, differentiable=grad, rewrites=_KEEPS_DTYPE)(
+            unary if "npx" in main else of_numpy
+        )
+    return op(
+        name,
+        aliases=aliases,
+        method=True,
+        differentiable=grad,
+        precision=precision,
+        rewrites=_KEEPS_DTYPE,
+    )(unary)
 
 
 for _name, _row in _UNARY.items():
     _declare_unary(_name, *_row)
 
 
-@op("_copy", aliases=["identity", "_copyto"], flops=0)
+@op("_copy", aliases=["identity", "_copyto"], flops=0, rewrites=COPY)
 def copy(data):
     """The same content in a new array.
 
@@ -460,19 +533,40 @@ def copy(data):
     return data
 
 
-@op("ones_like", method=True, differentiable=False, flops=0)
+@op(
+    "ones_like",
+    method=True,
+    differentiable=False,
+    flops=0,
+    rewrites=Rewrites(made_like="_ones"),
+)
 def ones_like(data):
     """Ones of the same shape and dtype."""
     return jnp.ones(data.shape, data.dtype)
 
 
-@op("zeros_like", method=True, differentiable=False, flops=0)
+@op(
+    "zeros_like",
+    method=True,
+    differentiable=False,
+    flops=0,
+    rewrites=Rewrites(made_like="_zeros"),
+)
 def zeros_like(data):
     """Zeros of the same shape and dtype."""
     return jnp.zeros(data.shape, data.dtype)
 
 
-@op("Cast", aliases=["cast"], passes_gradient=True, flops=0)
+@op(
+    "Cast",
+    aliases=["cast"],
+    passes_gradient=True,
+    flops=0,
+    rewrites=Rewrites(
+        unchanged=lambda *, given, dtype: given is not None and given == jnp.dtype(dtype),
+        constant=lambda data, *, dtype: exactly(data, dtype),
+    ),
+)
 def cast(data, *, dtype: DType):
     """The array in another dtype; gradients pass, through whole numbers too.
 
@@ -514,7 +608,7 @@ def clip(data, *, a_min: Scalar, a_max: Scalar):
     return jax.lax.select(jax.lax.gt(data, high), high, above)
 
 
-@op("smooth_l1")
+@op("smooth_l1", precision="full")
 def smooth_l1(data, *, scalar: float = 1.0):
     """0.5 (s x)² where |x| < 1/s², else |x| - 0.5/s².
 

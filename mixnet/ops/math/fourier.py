@@ -9,7 +9,7 @@ from mixnet.ops.registry import op
 from mixnet.ops.schema.attributes import Positive
 
 
-@op("_contrib_fft")
+@op("_contrib_fft", precision="full")
 def fft(data, *, compute_size: Positive = 128):
     """The Fourier transform along the last axis, real and imaginary parts in turn.
 
@@ -63,7 +63,7 @@ def _two_or_four(operator: str, shape: tuple[int, ...]) -> None:
         raise ShapeError(f"{operator}: data {shape} must have two or four axes.")
 
 
-@op("_contrib_count_sketch")
+@op("_contrib_count_sketch", precision="full")
 def count_sketch(data, h, s, *, out_dim: Positive, processing_batch_size: Positive = 32):
     """Every element, with its sign, added to one of ``out_dim`` places.
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from mixnet.ops.registry import Op, find, op
 from mixnet.ops.schema.attributes import Scalar
+from mixnet.ops.schema.rewrites import Rewrites
 
 
 def _declare_straight_through(step: str, text: str) -> Op:
@@ -29,7 +30,7 @@ round_ste = _declare_straight_through("round", "Nearest whole number, halves awa
 sign_ste = _declare_straight_through("sign", "-1, 0 or 1.")
 
 
-@op("_contrib_gradientmultiplier")
+@op("_contrib_gradientmultiplier", rewrites=Rewrites(only_gradient=True, keeps_dtype=True))
 def gradient_multiplier(data, *, scalar: Scalar = 1.0, is_int: bool = True):
     """The data; the gradient is multiplied by ``scalar``.
 

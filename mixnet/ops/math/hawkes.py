@@ -12,7 +12,7 @@ from mixnet.ops.control import loops
 from mixnet.ops.registry import op
 
 
-@op("_contrib_hawkesll", outputs=2, output_names=("output", "out_state"))
+@op("_contrib_hawkesll", outputs=2, output_names=("output", "out_state"), precision="full")
 def hawkesll(lda, alpha, beta, state, lags, marks, valid_length, max_time):
     """Log likelihood of events of several kinds under a Hawkes process with exponential decay.
 

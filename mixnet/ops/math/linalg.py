@@ -11,7 +11,7 @@ from mixnet.base import ShapeError
 from mixnet.ops.registry import op
 
 
-@op("dot", one_dtype=True, method=True)
+@op("dot", one_dtype=True, method=True, precision="widest")
 def dot(
     lhs,
     rhs,
@@ -46,7 +46,7 @@ def _(inputs, outputs):
     return 2 * k * math.prod(outputs[0])
 
 
-@op("batch_dot", one_dtype=True)
+@op("batch_dot", one_dtype=True, precision="widest")
 def batch_dot(
     lhs,
     rhs,
@@ -79,11 +79,11 @@ def _check(name: str, lhs: Any, rhs: Any, left: int, right: int) -> None:
     if not lhs.ndim or not rhs.ndim or lhs.shape[left] != rhs.shape[right]:
         raise ShapeError(
             f"{name}: axis {left} of the left array {lhs.shape} and axis {right} of the right one "
-            f"{rhs.shape} must have one extent. Transpose one (transpose_a, transpose_b)."
+            f"{rhs.shape} must have the same extent. Transpose one (transpose_a, transpose_b)."
         )
 
 
-@op("khatri_rao", one_dtype=True, differentiable=False)
+@op("khatri_rao", one_dtype=True, differentiable=False, precision="full")
 def khatri_rao(*args):
     """Kronecker products of the columns of matrices.
 

@@ -68,7 +68,7 @@ def cholesky_factor(name: str, matrix: Any) -> Any:
     return jax.lax.linalg.cholesky(_symmetric(matrix), symmetrize_input=True)
 
 
-@op("_linalg_potrf", aliases=["linalg_potrf"])
+@op("_linalg_potrf", aliases=["linalg_potrf"], precision="full")
 def potrf(A):
     """The lower triangular L with ``A = L · Lᵀ`` (Cholesky); NaN where there is none.
 
@@ -84,7 +84,7 @@ def potrf(A):
     return cholesky_factor("linalg.potrf", A)
 
 
-@op("_linalg_potri", aliases=["linalg_potri"])
+@op("_linalg_potri", aliases=["linalg_potri"], precision="full")
 def potri(A):
     """The inverse of ``A · Aᵀ`` for a lower triangular A.
 
@@ -103,7 +103,7 @@ def potri(A):
     return jnp.swapaxes(inverse, -1, -2) @ inverse
 
 
-@op("_linalg_gelqf", aliases=["linalg_gelqf"], outputs=2)
+@op("_linalg_gelqf", aliases=["linalg_gelqf"], outputs=2, precision="full")
 def gelqf(A):
     """Q with orthonormal rows and a lower triangular L, so that ``A = L · Q``.
 
@@ -128,7 +128,7 @@ def gelqf(A):
     return jnp.swapaxes(q, -1, -2), jnp.swapaxes(r, -1, -2)
 
 
-@op("_linalg_syevd", outputs=2)
+@op("_linalg_syevd", outputs=2, precision="full")
 def syevd(A):
     """Eigenvectors and eigenvalues of symmetric matrices: ``A = Uᵀ · diag(L) · U``.
 
@@ -151,7 +151,7 @@ def syevd(A):
     return jnp.swapaxes(vectors, -1, -2), values
 
 
-@op("_linalg_inverse", aliases=["linalg_inverse", "_npi_inv"])
+@op("_linalg_inverse", aliases=["linalg_inverse", "_npi_inv"], precision="full")
 def inverse(A):
     """The inverse of every matrix.
 
@@ -218,7 +218,7 @@ def _at_least_one_axis(array: Any) -> Any:
     return array.reshape((1,)) if array.ndim == 0 else array
 
 
-@op("_linalg_det", aliases=["linalg_det"], output_names=("output0",))
+@op("_linalg_det", aliases=["linalg_det"], output_names=("output0",), precision="full")
 def det(A):
     """The determinant of every matrix; of a single one with shape ``(1,)``.
 
@@ -234,7 +234,7 @@ def det(A):
     return _at_least_one_axis(numpy_det.function(A))
 
 
-@op("_linalg_slogdet", aliases=["linalg_slogdet"], outputs=2)
+@op("_linalg_slogdet", aliases=["linalg_slogdet"], outputs=2, precision="full")
 def slogdet(A):
     """Sign of the determinant, and the logarithm of its absolute value; ``(1,)`` for one matrix.
 

@@ -43,7 +43,7 @@ def _product(name: str, a: Any, b: Any, transpose_a: bool, transpose_b: bool) ->
     if left.shape[-1] != right.shape[-2]:
         raise ShapeError(
             f"{name}: A is {a.shape} and B {b.shape} with transpose_a={transpose_a}, "
-            f"transpose_b={transpose_b}: the columns of the one are not the rows of the other."
+            f"transpose_b={transpose_b}: the columns of the first are not the rows of the second."
         )
     return left @ right
 
@@ -60,7 +60,7 @@ def _rows_at(name: str, array: Any, axis: int) -> Any:
     return jnp.moveaxis(array, axis, -2)
 
 
-@op("_linalg_gemm", floats=True, one_dtype=True, aliases=["linalg_gemm"])
+@op("_linalg_gemm", floats=True, one_dtype=True, aliases=["linalg_gemm"], precision="full")
 def gemm(
     A,
     B,
@@ -102,7 +102,7 @@ def _(A, B, *, transpose_a, transpose_b, axis):
     return {"C": tuple(shape)}
 
 
-@op("_linalg_gemm2", floats=True, one_dtype=True, aliases=["linalg_gemm2"])
+@op("_linalg_gemm2", floats=True, one_dtype=True, aliases=["linalg_gemm2"], precision="full")
 def gemm2(
     A,
     B,
@@ -134,7 +134,7 @@ def _(inputs, outputs, transpose_a):
     return 2 * inputs[0][-2 if transpose_a else -1] * math.prod(outputs[0])
 
 
-@op("_linalg_syrk", floats=True, aliases=["linalg_syrk"])
+@op("_linalg_syrk", floats=True, aliases=["linalg_syrk"], precision="full")
 def syrk(A, *, transpose: bool = False, alpha: float = 1.0):
     """``alpha · A · Aᵀ``, or ``alpha · Aᵀ · A`` with ``transpose``.
 
@@ -157,7 +157,7 @@ def _triangle(name: str, a: Any, b: Any, rightside: bool, lower: bool) -> Any:
     return jnp.tril(a) if lower else jnp.triu(a)
 
 
-@op("_linalg_trmm", floats=True, one_dtype=True, aliases=["linalg_trmm"])
+@op("_linalg_trmm", floats=True, one_dtype=True, aliases=["linalg_trmm"], precision="full")
 def trmm(
     A,
     B,
@@ -182,7 +182,7 @@ def trmm(
     return alpha * (B @ triangle if rightside else triangle @ B)
 
 
-@op("_linalg_trsm", floats=True, one_dtype=True, aliases=["linalg_trsm"])
+@op("_linalg_trsm", floats=True, one_dtype=True, aliases=["linalg_trsm"], precision="full")
 def trsm(
     A,
     B,

@@ -28,17 +28,17 @@ def _check_offset(name: str, matrix: Any, offset: int) -> None:
     check_square(name, matrix)
     if abs(offset) >= matrix.shape[-1]:
         raise ShapeError(
-            f"{name}: offset={offset} is outside matrices of shape {matrix.shape}; take one "
+            f"{name}: offset={offset} is outside matrices of shape {matrix.shape}; use one "
             f"between {1 - matrix.shape[-1]} and {matrix.shape[-1] - 1}."
         )
 
 
 def _check_vector(name: str, vector: Any) -> None:
     if vector.ndim < 1:
-        raise ShapeError(f"{name}: A is {vector.shape}; give it one axis at least.")
+        raise ShapeError(f"{name}: A is {vector.shape}; it needs at least one axis.")
 
 
-@op("_linalg_extractdiag", aliases=["linalg_extractdiag"])
+@op("_linalg_extractdiag", aliases=["linalg_extractdiag"], precision="full")
 def extractdiag(A, *, offset: int = 0):
     """The diagonal ``offset`` places above the main one (below it for a negative one).
 
@@ -57,7 +57,7 @@ def extractdiag(A, *, offset: int = 0):
     return jnp.diagonal(A, offset, -2, -1)
 
 
-@op("_linalg_makediag", aliases=["linalg_makediag"])
+@op("_linalg_makediag", aliases=["linalg_makediag"], precision="full")
 def makediag(A, *, offset: int = 0):
     """Matrices that are 0 but for a diagonal ``offset`` places above the main one.
 
@@ -79,7 +79,7 @@ def makediag(A, *, offset: int = 0):
     return empty.at[..., places + max(-offset, 0), places + max(offset, 0)].set(A)
 
 
-@op("_linalg_extracttrian", aliases=["linalg_extracttrian"])
+@op("_linalg_extracttrian", aliases=["linalg_extracttrian"], precision="full")
 def extracttrian(A, *, offset: int = 0, lower: bool = True):
     """A triangle of every matrix as a vector.
 
@@ -103,7 +103,7 @@ def extracttrian(A, *, offset: int = 0, lower: bool = True):
     return A[..., rows, columns]
 
 
-@op("_linalg_maketrian", aliases=["linalg_maketrian"])
+@op("_linalg_maketrian", aliases=["linalg_maketrian"], precision="full")
 def maketrian(A, *, offset: int = 0, lower: bool = True):
     """Triangular matrices from vectors: what ``extracttrian`` takes apart.
 
@@ -130,7 +130,7 @@ def maketrian(A, *, offset: int = 0, lower: bool = True):
     return jnp.zeros((*A.shape[:-1], size, size), A.dtype).at[..., rows, columns].set(A)
 
 
-@op("_linalg_sumlogdiag", aliases=["linalg_sumlogdiag"])
+@op("_linalg_sumlogdiag", aliases=["linalg_sumlogdiag"], precision="full")
 def sumlogdiag(A):
     """Sum of the logarithms of the main diagonal.
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Annotated, Any, Literal
 
 import jax
@@ -32,7 +32,13 @@ def axes_of(name: str, ndim: int, axis: Any, exclude: bool = False) -> tuple[int
     return axes_reduced
 
 
-def _declare(name: str, function: Callable[..., Any], text: str, aliases: list[str]) -> Op:
+def _declare(
+    name: str,
+    function: Callable[..., Any],
+    text: str,
+    aliases: Sequence[str] = (),
+    precision: Literal["full"] | None = None,
+) -> Op:
     def reduction(data, *, axis: Axes | None = None, keepdims: bool = False, exclude: bool = False):
         axes = axes_of(name, data.ndim, axis, exclude)
         out = function(data, axis=axes, keepdims=keepdims).astype(data.dtype)
@@ -43,7 +49,7 @@ def _declare(name: str, function: Callable[..., Any], text: str, aliases: list[s
         f"Returns:\n    dtype of ``data``; shape ``(1,)`` when all axes go.\n\nSource: MXNet "
         f"operator ``{name}``."
     )
-    return op(name, aliases=aliases, method=True, flops=1)(reduction)
+    return op(name, aliases=aliases, method=True, flops=1, precision=precision)(reduction)
 
 
 def _mean(data: Any, axis: Any, keepdims: bool) -> Any:
@@ -96,16 +102,16 @@ def _extreme(function: Callable[..., Any], axis: tuple[int, ...], keepdims: bool
     return forward
 
 
-_declare("sum", _in_dtype(jnp.sum), "Sum.", ["sum_axis"])
-_declare("mean", _mean, "Mean.", [])
-_declare("prod", _in_dtype(jnp.prod), "Product.", [])
-_declare("nansum", _in_dtype(jnp.nansum), "Sum, NaN counted as 0.", [])
-_declare("nanprod", _in_dtype(jnp.nanprod), "Product, NaN counted as 1.", [])
+_declare("sum", _in_dtype(jnp.sum), "Sum.", ["sum_axis"], "full")
+_declare("mean", _mean, "Mean.", precision="full")
+_declare("prod", _in_dtype(jnp.prod), "Product.", precision="full")
+_declare("nansum", _in_dtype(jnp.nansum), "Sum, NaN counted as 0.", precision="full")
+_declare("nanprod", _in_dtype(jnp.nanprod), "Product, NaN counted as 1.", precision="full")
 _declare("max", all_ties(jnp.max), "Largest element.", ["max_axis"])
 _declare("min", all_ties(jnp.min), "Smallest element.", ["min_axis"])
 
 
-@op("norm", method=True, flops=1)
+@op("norm", method=True, flops=1, precision="full")
 def norm(
     data,
     *,
@@ -128,7 +134,7 @@ def norm(
     return out.reshape((1,)) if out.ndim == 0 else out
 
 
-@op("moments", outputs=2, output_names=["output0", "output1"])
+@op("moments", outputs=2, output_names=["output0", "output1"], precision="full")
 def moments(data, *, axes: Axes | None = None, keepdims: bool = False):
     """Mean and variance along ``axes``, all axes by default.
 
@@ -193,7 +199,7 @@ def sort(data, *, axis: Axis | None = -1, is_ascend: bool = True):
     return jnp.take_along_axis(data, order, axis)
 
 
-@op("argsort", method=True, differentiable=False)
+@op("argsort", method=True, differentiable=False, precision="full")
 def argsort(data, *, axis: Axis | None = -1, is_ascend: bool = True, dtype: DType = "float32"):
     """Positions that put the elements in order along ``axis``.
 
@@ -207,7 +213,7 @@ def _topk_outputs(ret_typ: str) -> int:
     return 2 if ret_typ == "both" else 1
 
 
-@op("topk", method=True, outputs=_topk_outputs)
+@op("topk", method=True, outputs=_topk_outputs, precision="full")
 def topk(
     data,
     *,

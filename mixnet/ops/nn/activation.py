@@ -10,6 +10,7 @@ import jax.numpy as jnp
 from mixnet.ops.math.elementwise import relu, soft_sign
 from mixnet.ops.registry import op
 from mixnet.ops.schema.attributes import Axes, Share
+from mixnet.ops.schema.rewrites import Rewrites
 
 _ACTIVATIONS: dict[str, Any] = {
     "relu": relu,
@@ -20,7 +21,7 @@ _ACTIVATIONS: dict[str, Any] = {
 }
 
 
-@op("Activation", floats=True)
+@op("Activation", floats=True, rewrites=Rewrites(keeps_dtype=True))
 def activation(data, *, act_type: Literal["relu", "sigmoid", "softrelu", "softsign", "tanh"]):
     """The activation function named ``act_type``, of every element.
 
@@ -101,7 +102,14 @@ def _drops(p: float, mode: str, training: bool) -> bool:
     return p != 0 and (training or mode == "always")
 
 
-@op("Dropout", draws=_drops)
+@op(
+    "Dropout",
+    draws=_drops,
+    recomputed="never",
+    rewrites=Rewrites(
+        unchanged=lambda *, p, mode, training: not _drops(p, mode, training), keeps_dtype=True
+    ),
+)
 def dropout(
     data,
     *,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 import jax
@@ -107,7 +108,7 @@ def _declare_shapes(operator: Op) -> Op:
     return operator
 
 
-@op("BatchNorm", **_COMMON, flops=7)
+@op("BatchNorm", **_COMMON, flops=7, layout_axis="axis")
 def batch_norm(
     data,
     gamma,
@@ -153,25 +154,9 @@ def batch_norm(
     return out, mean, jax.lax.rsqrt(var + eps), *new
 
 
-@op("_contrib_BatchNormWithReLU", **_COMMON)
-def batch_norm_with_relu(
-    data,
-    gamma,
-    beta,
-    moving_mean,
-    moving_var,
-    *,
-    eps: NonNegative = 1e-3,
-    momentum: Share = 0.9,
-    fix_gamma: bool = True,
-    use_global_stats: bool = False,
-    output_mean_var: bool = False,
-    axis: Axis = 1,
-    cudnn_off: bool = False,
-    min_calib_range: float | None = None,
-    max_calib_range: float | None = None,
-    training,
-):
+@op("_contrib_BatchNormWithReLU", **_COMMON, layout_axis="axis")
+@functools.wraps(batch_norm.function, assigned=["__annotations__"])  # the same arguments
+def batch_norm_with_relu(*arrays, **attributes):
     """``BatchNorm``, negative results set to 0.
 
     Args:
@@ -183,15 +168,11 @@ def batch_norm_with_relu(
 
     Source: MXNet operator ``_contrib_BatchNormWithReLU``.
     """
-    moving = (moving_mean, moving_var)
-    batch = training and not use_global_stats
-    out, mean, var, *new = _normalize(
-        data, gamma, beta, moving, batch, eps, momentum, fix_gamma, axis
-    )
-    return relu(out), mean, jax.lax.rsqrt(var + eps), *new
+    out, *others = batch_norm.function(*arrays, **attributes)
+    return relu(out), *others
 
 
-@op("_contrib_SyncBatchNorm", **_COMMON)
+@op("_contrib_SyncBatchNorm", **_COMMON, precision="full")
 def sync_batch_norm(
     data,
     gamma,

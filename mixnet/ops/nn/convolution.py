@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any, Literal
 
 import jax.numpy as jnp
@@ -11,6 +12,7 @@ from mixnet.base import ShapeError
 from mixnet.ops.nn.convolve import convolve, convolve_spread
 from mixnet.ops.registry import op
 from mixnet.ops.schema.attributes import Extents, Kernel, Long, Positive, Steps
+from mixnet.ops.schema.rewrites import Rewrites
 
 _SPATIAL = {1: "W", 2: "HW", 3: "DHW"}
 
@@ -43,7 +45,7 @@ def check_reach(
         if reach > extent + 2 * p:
             raise ShapeError(
                 f"{name}: kernel {kernel} reaches over {reach} elements, data {shape} has "
-                f"{extent + 2 * p} there, padding included. Take larger data, more padding or a smaller "
+                f"{extent + 2 * p} there, padding included. Use larger data, more padding or a smaller "
                 f"kernel."
             )
 
@@ -51,7 +53,13 @@ def check_reach(
 Layout = Literal["NCDHW", "NCHW", "NCW", "NDHWC", "NHWC"]
 
 
-@op("Convolution", one_dtype=True)
+@op(
+    "Convolution",
+    one_dtype=True,
+    recomputed="asked",
+    rewrites=Rewrites(keeps_dtype=True),
+    precision="low",
+)
 def convolution(
     data,
     weight,
@@ -153,7 +161,7 @@ def _(data, *, kernel, num_filter, num_group, layout):
     return {"weight": weight, "bias": (num_filter,)}
 
 
-@op("Convolution_v1", one_dtype=True)
+@op("Convolution_v1", one_dtype=True, precision="full")
 def convolution_v1(
     data,
     weight,
@@ -208,7 +216,7 @@ def _(inputs, outputs):
     return math.prod(outputs[0]) * (2 * math.prod(inputs[1][1:]) + (len(inputs) > 2))
 
 
-@op("Deconvolution", one_dtype=True)
+@op("Deconvolution", one_dtype=True, precision="low")
 def deconvolution(
     data,
     weight,
@@ -265,18 +273,7 @@ def deconvolution(
     reach = [d * (k - 1) + 1 for d, k in zip(dilates, kernel, strict=True)]
     pads, adjs = spatial("pad", pad, axes, 0), spatial("adj", adj, axes, 0)
     if any(target_shape):
-        spatial("target_shape", target_shape, axes, 0)
-        total = [
-            (n - 1) * s + r - t
-            for n, s, r, t in zip(data.shape[2:], strides, reach, target_shape, strict=True)
-        ]
-        if min(total) < 0:
-            raise ShapeError(
-                f"Deconvolution: target_shape={target_shape} is too large for data {data.shape}, "
-                f"whose result without padding is smaller by {[-min(t, 0) for t in total]}."
-            )
-        pads = tuple((t + 1) // 2 for t in total)
-        adjs = tuple(t % 2 for t in total)
+        pads, adjs = pads_to_reach(data.shape[2:], kernel, stride, dilate, target_shape)
     if any(a >= s for a, s in zip(adjs, strides, strict=True)):
         raise ShapeError(f"Deconvolution: adj {adjs} must be below stride {strides} on every axis.")
     sizes = [
@@ -285,7 +282,7 @@ def deconvolution(
     ]
     if min(sizes) < 1:
         raise ShapeError(
-            f"Deconvolution: pad {pads} leaves nothing of the result, of extents {sizes}; take less."
+            f"Deconvolution: pad {pads} leaves nothing of the result, of extents {sizes}; use less."
         )
     groups = num_group
     # The kernels as the transposed convolution reads them: flipped, and outputs before inputs.
@@ -296,6 +293,41 @@ def deconvolution(
     out = convolve_spread(data, turned, strides, widths, dilates, groups)
     out = out if no_bias else out + bias.reshape((1, -1, *(1,) * axes))
     return jnp.moveaxis(out, 1, -1) if _is_last(layout) else out
+
+
+def pads_to_reach(
+    extents: Sequence[int],
+    kernel: Sequence[int],
+    stride: tuple[int, ...],
+    dilate: tuple[int, ...],
+    target_shape: tuple[int, ...],
+) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """``pad`` and ``adj`` for which the result of a transposed convolution has ``target_shape``.
+
+    Args:
+        extents: of the data.
+        kernel: its extents, for each spatial axis.
+        stride: empty for 1.
+        dilate: empty for 1.
+        target_shape: extents of the result.
+
+    Raises:
+        ShapeError: the result is smaller even without padding.
+    """
+    axes = len(kernel)
+    strides, dilates = spatial("stride", stride, axes, 1), spatial("dilate", dilate, axes, 1)
+    spatial("target_shape", target_shape, axes, 0)
+    total = [
+        (n - 1) * s + d * (k - 1) + 1 - t
+        for n, s, d, k, t in zip(extents, strides, dilates, kernel, target_shape, strict=True)
+    ]
+    if min(total) < 0:
+        raise ShapeError(
+            f"Deconvolution: target_shape={target_shape} is too large for data of extents "
+            f"{tuple(extents)}; the result without padding is smaller by "
+            f"{[-min(t, 0) for t in total]}."
+        )
+    return tuple((t + 1) // 2 for t in total), tuple(t % 2 for t in total)
 
 
 @deconvolution.set_flops(is_product=True)

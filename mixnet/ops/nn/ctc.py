@@ -31,6 +31,7 @@ def _ctc_arguments(use_data_lengths: bool, use_label_lengths: bool) -> tuple[str
     arguments=_ctc_arguments,
     output_names=("output0",),
     dtypes=Dtypes(own=dict.fromkeys(("label", "data_lengths", "label_lengths"))),
+    precision="full",
 )
 def ctc_loss(
     data,

@@ -137,7 +137,7 @@ def _convolve(
     return out if bias is None else out + bias.reshape(1, -1, 1, 1)
 
 
-@op("_contrib_DeformableConvolution", one_dtype=True)
+@op("_contrib_DeformableConvolution", one_dtype=True, precision="full")
 def deformable_convolution(
     data,
     offset,

@@ -7,9 +7,16 @@ import math
 from mixnet.base import ShapeError
 from mixnet.ops.registry import op
 from mixnet.ops.schema.attributes import Positive
+from mixnet.ops.schema.rewrites import Rewrites
 
 
-@op("FullyConnected", one_dtype=True)
+@op(
+    "FullyConnected",
+    one_dtype=True,
+    recomputed="asked",
+    rewrites=Rewrites(keeps_dtype=True),
+    precision="low",
+)
 def fully_connected(
     data, weight, bias=None, *, num_hidden: Positive, no_bias: bool = False, flatten: bool = True
 ):

@@ -11,11 +11,12 @@ import jax.numpy as jnp
 from mixnet.base import ShapeError
 from mixnet.ops.registry import op
 from mixnet.ops.schema.attributes import Share
+from mixnet.ops.schema.rewrites import COPY, Rewrites
 
 Normalization = Literal["batch", "null", "valid"]
 
 
-@op("SoftmaxOutput", aliases=["Softmax"], flops=4)
+@op("SoftmaxOutput", aliases=["Softmax"], flops=4, recomputed="asked", precision="full")
 def softmax_output(
     data,
     label,
@@ -123,7 +124,7 @@ def _regression(name: str, text: str, forward: Any, slope: Any) -> None:
         f"{text}\n\nArgs:\n    data: ``(batch, ...)``.\n    label: of as many elements."
         f"\n\nSource: MXNet operator ``{name}``."
     )
-    operator = op(name, one_dtype=True)(regression)
+    operator = op(name, one_dtype=True, precision="full")(regression)
 
     @operator.infer_inputs
     def _(data, label):
@@ -158,7 +159,10 @@ _regression(
 )
 
 
-@op("MakeLoss")
+_ONLY_GRADIENT = Rewrites(only_gradient=True, keeps_dtype=True)
+
+
+@op("MakeLoss", rewrites=_ONLY_GRADIENT, precision="full")
 def make_loss_output(
     data,
     *,
@@ -183,7 +187,7 @@ def _(head, out, data, *, grad_scale, valid_thresh, normalization):
     return (jnp.full(data.shape, grad_scale, data.dtype) / divisor,)
 
 
-@op("make_loss", output_names=("loss",))
+@op("make_loss", output_names=("loss",), rewrites=_ONLY_GRADIENT, precision="full")
 def make_loss(data):
     """The data as a loss: its gradient is 1 everywhere, whatever arrives from above.
 
@@ -197,7 +201,13 @@ def _(head, out, data):
     return (jnp.ones(data.shape, data.dtype),)
 
 
-@op("BlockGrad", aliases=["stop_gradient"], differentiable=False, flops=0)
+@op(
+    "BlockGrad",
+    aliases=["stop_gradient"],
+    differentiable=False,
+    flops=0,
+    rewrites=Rewrites(only_gradient=True, keeps_dtype=True, constant=COPY.constant),
+)
 def block_grad(data):
     """The data; no gradient passes.
 
@@ -206,7 +216,7 @@ def block_grad(data):
     return jax.lax.stop_gradient(data)
 
 
-@op("SVMOutput")
+@op("SVMOutput", precision="full")
 def svm_output(
     data,
     label,
@@ -254,6 +264,7 @@ def _(head, out, data, label, *, margin, regularization_coefficient, use_linear)
     "IdentityAttachKLSparseReg",
     states=["moving_avg"],
     initializers={"moving_avg": '["zero", {}]'},
+    precision="full",
 )
 def identity_attach_kl_sparse_reg(
     data,

@@ -46,6 +46,7 @@ def _visible(output_mean_var: bool) -> int:
     visible=_visible,
     output_names=["output", "mean", "std"],
     flops=7,
+    precision="full",
 )
 def layer_norm(
     data, gamma, beta, *, axis: Axis = -1, eps: NonNegative = 1e-5, output_mean_var: bool = False
@@ -72,7 +73,7 @@ def _(data, *, axis):
     return {"gamma": (data[axis],), "beta": (data[axis],)}
 
 
-@op("InstanceNorm", one_dtype=True, flops=7)
+@op("InstanceNorm", one_dtype=True, flops=7, precision="full")
 def instance_norm(data, gamma, beta, *, eps: NonNegative = 1e-3):
     """Mean 0 and variance 1 of every channel of every sample, then ``gamma`` and ``beta``.
 
@@ -101,6 +102,7 @@ def _(data):
     visible=_visible,
     output_names=["output", "mean", "std"],
     flops=7,
+    precision="full",
 )
 def group_norm(
     data,
@@ -148,7 +150,7 @@ def _(data, *, num_groups):
     return {"gamma": (num_groups,), "beta": (num_groups,)}
 
 
-@op("L2Normalization", flops=3)
+@op("L2Normalization", flops=3, precision="full")
 def l2_normalization(
     data, *, eps: NonNegative = 1e-10, mode: Literal["channel", "instance", "spatial"] = "instance"
 ):
@@ -175,7 +177,7 @@ def l2_normalization(
     return data * jax.lax.rsqrt(jnp.sum(jnp.square(data), axes, keepdims=True) + eps)
 
 
-@op("LRN", flops=5)
+@op("LRN", flops=5, precision="full")
 def lrn(data, *, alpha: float = 1e-4, beta: float = 0.75, knorm: float = 2.0, nsize: Positive):
     """Every element over a power of ``knorm`` plus the mean square of ``nsize`` channels around it.
 

@@ -14,9 +14,10 @@ from mixnet.ops.nn.convolution import deconvolution, spatial
 from mixnet.ops.nn.resample import Taps, along
 from mixnet.ops.registry import op
 from mixnet.ops.schema.attributes import Extents, Long, Positive, Steps
+from mixnet.ops.schema.rewrites import Rewrites
 
 
-@op("Pooling")
+@op("Pooling", rewrites=Rewrites(keeps_dtype=True))
 def pooling(
     data,
     *,

@@ -54,6 +54,10 @@ def _gru(inputs: Any, product: Any, hidden: Any, cell: None) -> tuple[Any, None]
     return (1 - update) * new + update * hidden, None
 
 
+# Those without settings; the other is ``lstm``.
+_STEPS: dict[str, Step] = {"rnn_relu": _relu, "rnn_tanh": _tanh, "gru": _gru}
+
+
 class _Settings(NamedTuple):
     """What a layer computes, beside its arrays."""
 
@@ -220,6 +224,7 @@ def rnn_outputs(mode: str, state_outputs: bool) -> int:
     outputs=rnn_outputs,
     output_names=("output", "state_output", "statecell_output"),
     draws=_drops,
+    precision="low",
 )
 def rnn(
     data,
@@ -278,13 +283,10 @@ def rnn(
         )
     _check_data(data.shape)
     expected = rnn_shapes(data.shape, state_size, num_layers, bidirectional, mode, projection_size)
-    given = {
-        "parameters": parameters,
-        "state": state,
-        "state_cell": state_cell,
-        "sequence_length": sequence_length,
-    }
-    for name, array in given.items():
+    for name, array in (
+        ("parameters", parameters), ("state", state), ("state_cell", state_cell),
+        ("sequence_length", sequence_length),
+    ):  # fmt: skip
         if array is not None and array.shape != expected[name]:
             raise ShapeError(
                 f"RNN: {name} is {array.shape}, but {expected[name]} follows from data "
@@ -292,32 +294,21 @@ def rnn(
                 f"num_layers={num_layers}, mode={mode!r}, bidirectional={bidirectional}, "
                 f"projection_size={projection_size}."
             )
-    steps: dict[str, Step] = {
-        "rnn_relu": _relu,
-        "rnn_tanh": _tanh,
-        "lstm": _lstm(lstm_state_clip_min, lstm_state_clip_max, lstm_state_clip_nan),
-        "gru": _gru,
-    }
+    step = _STEPS.get(mode) or _lstm(lstm_state_clip_min, lstm_state_clip_max, lstm_state_clip_nan)
     directions = 1 + bidirectional
     lengths = None if sequence_length is None else sequence_length.astype(jnp.int32)
     layout = part_shapes(
         data.shape[2], state_size, num_layers, bidirectional, mode, projection_size
     )
-    # Cut in one operation: its gradient joins the parts, where that of single slices would add
-    # vectors of all parameters, each zero but for one part.
-    pieces = jax.lax.split(parameters, [math.prod(shape) for _, shape in layout])
-    part: dict[tuple[str, int, int], Any] = {
-        which: piece.reshape(shape) for (which, shape), piece in zip(layout, pieces, strict=True)
-    }
+    part = _parts(parameters, layout)
     last = []
     for layer in range(num_layers):
         if layer and p and training:
-            kept = jax.random.bernoulli(jax.random.fold_in(key, layer), 1 - p, data.shape)
-            data = jnp.where(kept, data / (1 - p), 0).astype(data.dtype)
+            data = _dropped(data, p, jax.random.fold_in(key, layer))
         rows = slice(layer * directions, (layer + 1) * directions)
         sides = [(layer, direction) for direction in range(directions)]
         outs, *after = _layer(
-            _Settings(steps[mode], lengths is not None),
+            _Settings(step, lengths is not None),
             jnp.stack([_gate_inputs(data, part, side, mode, lengths) for side in sides], 1),
             jnp.stack([part["h2h", *side] for side in sides]),
             jnp.stack([part["h2r", *side] for side in sides]) if projection_size else None,
@@ -333,6 +324,24 @@ def rnn(
         return data
     states = zip(*last, strict=True)
     return data, *(jnp.concatenate(each) for each in states if each[0] is not None)
+
+
+def _parts(
+    parameters: Any, layout: list[tuple[tuple[str, int, int], tuple[int, ...]]]
+) -> dict[tuple[str, int, int], Any]:
+    """The arrays that make up the parameter vector, by kind, layer and direction."""
+    # Cut in one operation: its gradient joins the parts, where that of single slices would add
+    # vectors of all parameters, each zero but for one part.
+    pieces = jax.lax.split(parameters, [math.prod(shape) for _, shape in layout])
+    return {
+        which: piece.reshape(shape) for (which, shape), piece in zip(layout, pieces, strict=True)
+    }
+
+
+def _dropped(data: Any, p: float, key: Any) -> Any:
+    """The input of a layer after dropout."""
+    kept = jax.random.bernoulli(key, 1 - p, data.shape)
+    return jnp.where(kept, data / (1 - p), 0).astype(data.dtype)
 
 
 def _gate_inputs(data: Any, part: Any, side: tuple[int, int], mode: str, lengths: Any) -> Any:

@@ -22,7 +22,7 @@ def _inside(data: Any, length: Any, axis: int) -> Any:
     return steps < jnp.expand_dims(length.astype(jnp.int64), axis)
 
 
-@op("softmax", floats=True, arguments=_length_arguments, method=True, flops=4)
+@op("softmax", floats=True, arguments=_length_arguments, method=True, flops=4, precision="full")
 def softmax(
     data,
     length=None,
@@ -48,7 +48,7 @@ def softmax(
     return jnp.where(inside, out, 0).astype(dtype or data.dtype)
 
 
-@op("log_softmax", floats=True, method=True, flops=4)
+@op("log_softmax", floats=True, method=True, flops=4, precision="full")
 def log_softmax(
     data,
     *,
@@ -65,7 +65,7 @@ def log_softmax(
     return jax.nn.log_softmax(scaled, axis).astype(dtype or data.dtype)
 
 
-@op("softmin", floats=True, method=True)
+@op("softmin", floats=True, method=True, precision="full")
 def softmin(
     data,
     *,
@@ -82,7 +82,7 @@ def softmin(
     return jax.nn.softmax(-scaled, axis).astype(dtype or data.dtype)
 
 
-@op("SoftmaxActivation", flops=4)
+@op("SoftmaxActivation", flops=4, precision="full")
 def softmax_activation(data, *, mode: Literal["channel", "instance"] = "instance"):
     """Softmax along the last axis, or along axis 1.
 
@@ -91,7 +91,7 @@ def softmax_activation(data, *, mode: Literal["channel", "instance"] = "instance
     return jax.nn.softmax(data, 1 if mode == "channel" else -1)
 
 
-@op("softmax_cross_entropy", flops=5)
+@op("softmax_cross_entropy", flops=5, precision="full")
 def softmax_cross_entropy(data, label):
     """Sum over the batch of the cross entropy of softmax with class numbers.
 

@@ -7,12 +7,13 @@ from typing import Any
 import jax.numpy as jnp
 import numpy as np
 
-from mixnet.ops.array.create import steps_between
+from mixnet.ops.array.create import EYE, ONES, RANGE, ZEROS, steps_between
 from mixnet.ops.registry import op
 from mixnet.ops.schema.attributes import Count, DType, Extents, Long, Positive, Scalar
+from mixnet.ops.schema.rewrites import Rewrites, diagonal
 
 
-@op("_npi_zeros", differentiable=False)
+@op("_npi_zeros", differentiable=False, rewrites=ZEROS)
 def zeros(*, shape: Extents = (), ctx: str = "", dtype: DType = "float32"):
     """Zeros.
 
@@ -21,7 +22,7 @@ def zeros(*, shape: Extents = (), ctx: str = "", dtype: DType = "float32"):
     return jnp.zeros(shape, dtype)
 
 
-@op("_npi_ones", differentiable=False)
+@op("_npi_ones", differentiable=False, rewrites=ONES)
 def ones(*, shape: Extents = (), ctx: str = "", dtype: DType = "float32"):
     """Ones.
 
@@ -30,7 +31,11 @@ def ones(*, shape: Extents = (), ctx: str = "", dtype: DType = "float32"):
     return jnp.ones(shape, dtype)
 
 
-@op("_npi_identity", differentiable=False)
+@op(
+    "_npi_identity",
+    differentiable=False,
+    rewrites=Rewrites(constant=lambda *, shape, dtype: diagonal(shape[0], shape[0], 0, dtype)),
+)
 def identity(*, shape: Extents = (), ctx: str = "", dtype: DType = "float32"):
     """The identity matrix of a square ``shape``.
 
@@ -39,7 +44,7 @@ def identity(*, shape: Extents = (), ctx: str = "", dtype: DType = "float32"):
     return jnp.eye(shape[0], dtype=dtype)
 
 
-@op("_npi_eye", differentiable=False)
+@op("_npi_eye", differentiable=False, rewrites=EYE)
 def eye(
     *,
     N: Count,
@@ -64,7 +69,7 @@ def full_like(a, *, fill_value: Scalar, ctx: str = "", dtype: DType | None = Non
     return jnp.broadcast_to(jnp.asarray(fill_value).astype(dtype or a.dtype), a.shape)
 
 
-@op("_npi_arange", differentiable=False)
+@op("_npi_arange", differentiable=False, rewrites=RANGE)
 def arange(
     *,
     start: float,

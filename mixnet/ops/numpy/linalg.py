@@ -154,7 +154,7 @@ def norm(
         return jnp.linalg.norm(data, order, axes[0] if len(axes) == 1 else axes, keepdims)
     except ValueError:
         raise AttributeValueError(
-            f"norm: ord={ord} and flag={flag} are no norm over axes {axes} of {data.shape}."
+            f"norm: ord={ord} and flag={flag} are not a norm over axes {axes} of {data.shape}."
         ) from None
 
 
@@ -195,7 +195,7 @@ def svd(A):
     Source: MXNet operator ``_npi_svd``.
     """
     if A.ndim < 2:
-        raise ShapeError(f"linalg.svd: the matrix is {A.shape}; give it two axes at least.")
+        raise ShapeError(f"linalg.svd: the matrix is {A.shape}; it needs at least two axes.")
     check_float("linalg.svd", A)
     if not A.size:
         *batch, m, n = A.shape
@@ -288,7 +288,7 @@ def tensorsolve(a, b, *, a_axes: Shape | None = ()):
 
 def _pinv(matrix: Any, rcond: Any, hermitian: bool) -> Any:
     if matrix.ndim < 2:
-        raise ShapeError(f"linalg.pinv: the matrix is {matrix.shape}; give it two axes at least.")
+        raise ShapeError(f"linalg.pinv: the matrix is {matrix.shape}; it needs at least two axes.")
     check_float("linalg.pinv", matrix)
     return jnp.linalg.pinv(matrix, rtol=rcond, hermitian=hermitian)
 

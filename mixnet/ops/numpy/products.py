@@ -19,7 +19,7 @@ def dot(a, b):
     """
     if a.ndim and b.ndim and a.shape[-1] != b.shape[-2 if b.ndim > 1 else 0]:
         raise ShapeError(
-            f"dot: the last axis of {a.shape} and axis {-2 if b.ndim > 1 else 0} of {b.shape} must "
-            f"have one extent."
+            f"dot: the last axis of {a.shape} and axis {-2 if b.ndim > 1 else 0} of {b.shape} "
+            f"must have the same extent."
         )
     return jnp.dot(a, b)

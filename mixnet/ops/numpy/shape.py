@@ -11,6 +11,7 @@ from mixnet.base import AttributeValueError, AxisError, ShapeError
 from mixnet.ops.registry import op
 from mixnet.ops.schema.attributes import Axes, Axis, AxisPair, Shape
 from mixnet.ops.schema.ranges import AxisOf
+from mixnet.ops.schema.rewrites import COPY, TRANSPOSE, Rewrites, free_of_codes
 
 
 def check_axis(name: str, axis: int, ndim: int) -> int:
@@ -31,7 +32,7 @@ def check_two_axes(name: str, data: Any, first: int, second: int) -> None:
     """
     if first % data.ndim == second % data.ndim:
         raise AxisError(
-            f"{name}: axes {first} and {second} are one axis of {data.shape}; give two."
+            f"{name}: axes {first} and {second} are the same axis of {data.shape}; give two."
         )
 
 
@@ -45,14 +46,22 @@ def filled_shape(name: str, shape: tuple[int, ...], wanted: tuple[int, ...]) -> 
     return wanted
 
 
-@op("_np_reshape")
+@op(
+    "_np_reshape",
+    rewrites=Rewrites(
+        keeps_order=True,
+        sets_shape=lambda *, newshape: free_of_codes(newshape),
+        keeps_dtype=True,
+        constant=lambda a, *, newshape: a.reshape(filled_shape("reshape", a.shape, newshape)),
+    ),
+)
 def reshape(a, *, newshape: Shape, order: str = "C"):
     """The elements in another shape; one -1 stands for what is left.
 
     Source: MXNet operator ``_np_reshape``.
     """
     if order != "C":
-        raise AttributeValueError(f"reshape: order={order!r} is not kept here; only 'C' is.")
+        raise AttributeValueError(f"reshape: order={order!r} is not supported; only 'C' is.")
     return a.reshape(filled_shape("reshape", a.shape, newshape))
 
 
@@ -104,7 +113,26 @@ def extended_shape(shape: tuple[int, ...], codes: tuple[int, ...]) -> tuple[int,
     return filled_shape("npx.reshape", shape, tuple(made))
 
 
-@op("_npx_reshape", aliases=["_npi_reshape"])
+def _by_codes(a: Any, *, newshape: tuple[int, ...], reverse: bool) -> Any:
+    if not reverse:
+        return a.reshape(extended_shape(a.shape, newshape))
+    codes = list(newshape)
+    for i, code in enumerate(codes):
+        if code == -6:  # its two extents stand behind it in either direction
+            codes[i : i + 3] = [codes[i + 2], codes[i + 1], -6]
+    return a.reshape(extended_shape(a.shape[::-1], tuple(codes[::-1]))[::-1])
+
+
+@op(
+    "_npx_reshape",
+    aliases=["_npi_reshape"],
+    rewrites=Rewrites(
+        keeps_order=True,
+        sets_shape=lambda *, newshape: free_of_codes(newshape),
+        keeps_dtype=True,
+        constant=_by_codes,
+    ),
+)
 def npx_reshape(a, *, newshape: Shape, reverse: bool = False, order: str = "C"):
     """The elements in another shape, by codes: see :func:`extended_shape`.
 
@@ -115,16 +143,10 @@ def npx_reshape(a, *, newshape: Shape, reverse: bool = False, order: str = "C"):
 
     Source: MXNet operator ``_npx_reshape``.
     """
-    if not reverse:
-        return a.reshape(extended_shape(a.shape, newshape))
-    codes = list(newshape)
-    for i, code in enumerate(codes):
-        if code == -6:  # its two extents stand behind it in either direction
-            codes[i : i + 3] = [codes[i + 2], codes[i + 1], -6]
-    return a.reshape(extended_shape(a.shape[::-1], tuple(codes[::-1]))[::-1])
+    return _by_codes(a, newshape=newshape, reverse=reverse)
 
 
-@op("_np_transpose")
+@op("_np_transpose", rewrites=TRANSPOSE)
 def transpose(a, *, axes: Shape | None = None):
     """Axes in another order, reversed by default.
 
@@ -132,11 +154,13 @@ def transpose(a, *, axes: Shape | None = None):
     """
     order = tuple(reversed(range(a.ndim))) if axes in (None, ()) else axes
     if sorted(i % a.ndim for i in order if -a.ndim <= i < a.ndim) != list(range(a.ndim)):
-        raise ShapeError(f"transpose: axes={order} is no order of the {a.ndim} axes of {a.shape}.")
+        raise ShapeError(
+            f"transpose: axes={order} is not a permutation of the {a.ndim} axes of {a.shape}."
+        )
     return jnp.transpose(a, order)
 
 
-@op("_np_squeeze")
+@op("_np_squeeze", rewrites=Rewrites(keeps_order=True, keeps_dtype=True))
 def squeeze(a, *, axis: Shape | None = None):
     """Without axes of extent one: all of them, or ``axis``.
 
@@ -147,7 +171,7 @@ def squeeze(a, *, axis: Shape | None = None):
     AxisOf().check("squeeze", "axis", axis, a.ndim)
     for each in axis or ():
         if a.shape[each] != 1:
-            raise ShapeError(f"squeeze: axis {each} of {a.shape} has not extent 1.")
+            raise ShapeError(f"squeeze: axis {each} of {a.shape} does not have extent 1.")
     return jnp.squeeze(a, axis and tuple({each % a.ndim for each in axis}))
 
 
@@ -159,7 +183,8 @@ def moveaxis(a, *, source: Shape, destination: Shape):
     """
     if len(source) != len(destination) or len(set(source)) < len(source):
         raise ShapeError(
-            f"moveaxis: source={source} and destination={destination} must be as many different axes."
+            f"moveaxis: source={source} and destination={destination} must be the same number of "
+            f"distinct axes."
         )
     for each in (*source, *destination):
         check_axis("moveaxis", each, a.ndim)
@@ -298,7 +323,7 @@ for _ndim in (1, 2, 3):
     _declare_atleast(_ndim)
 
 
-@op("_np_copy")
+@op("_np_copy", rewrites=COPY)
 def copy(a):
     """The same content in a new array.
 

@@ -71,8 +71,8 @@ def parts_of(body: Any) -> Parts:
         if part in found or (part != "layer" and "layer" not in found):
             raise AttributeValueError(
                 f"A fused layer is a convolution or an affine map, then perhaps BatchNorm, an activation, "
-                f"an addition and an activation; its subgraph has {node.op.name} ({node.name!r}) at "
-                f"another place."
+                f"an addition and an activation; its subgraph has {node.op.name} ({node.name!r}) "
+                f"elsewhere."
             )
         found[part] = node
     if "layer" not in found:

@@ -289,7 +289,7 @@ def quantized_pooling(
     return jnp.round(out).astype(data.dtype), *_ends(min_data, max_data)
 
 
-@op("_contrib_quantized_act", dtypes=with_ranges(), **_OUTPUTS)
+@op("_contrib_quantized_act", any_layout=True, dtypes=with_ranges(), **_OUTPUTS)
 def quantized_act(
     data,
     min_data,
@@ -432,7 +432,12 @@ def _two(name: str, lhs: Any, rhs: Any, *ends: Any) -> None:
         raise ShapeError(f"contrib.{name}: lhs is {lhs.shape}, rhs {rhs.shape}; give equal shapes.")
 
 
-@op("_contrib_quantized_elemwise_add", dtypes=with_ranges("int32"), **_OUTPUTS)
+@op(
+    "_contrib_quantized_elemwise_add",
+    any_layout=True,
+    dtypes=with_ranges("int32"),
+    **_OUTPUTS,
+)
 def quantized_elemwise_add(
     lhs,
     rhs,
@@ -470,6 +475,7 @@ def quantized_elemwise_add(
 
 @op(
     "_contrib_quantized_elemwise_mul",
+    any_layout=True,
     dtypes=with_ranges(lambda given: "float32" if given["enable_float_output"] else "int32"),
     **{**_OUTPUTS, "outputs": lambda enable_float_output: 1 if enable_float_output else 3},
 )
@@ -651,7 +657,7 @@ def quantized_rnn(
     if mode != "lstm" or use_sequence_length:
         raise AttributeValueError(
             f"contrib.quantized_rnn: mode={mode!r}, use_sequence_length={use_sequence_length}; it "
-            f"takes mode='lstm' without lengths. Take RNN for others."
+            f"takes mode='lstm' without lengths. Use RNN for others."
         )
     if data.dtype != jnp.uint8:
         raise DTypeError(

@@ -119,6 +119,7 @@ def quantize(data, min_range, max_range, *, out_type: Literal["int8", "uint8"] =
 
 @op(
     "_contrib_quantize_v2",
+    any_layout=True,
     outputs=3,
     differentiable=False,
     dtypes=with_ranges(out_type, usual="float32"),
@@ -185,7 +186,12 @@ def quantize_asym(
     return result, scale.reshape((1,)), shift.astype(jnp.float32).reshape((1,))
 
 
-@op("_contrib_dequantize", differentiable=False, dtypes=with_ranges("float32"))
+@op(
+    "_contrib_dequantize",
+    differentiable=False,
+    dtypes=with_ranges("float32"),
+    any_layout=True,
+)
 def dequantize(data, min_range, max_range, *, out_type: Literal["float32"] = "float32"):
     """Integers of 8 bits as the floats that they stand for.
 
@@ -207,6 +213,7 @@ def dequantize(data, min_range, max_range, *, out_type: Literal["float32"] = "fl
 
 @op(
     "_contrib_requantize",
+    any_layout=True,
     outputs=3,
     differentiable=False,
     dtypes=with_ranges(out_type, {"data": "int32"}, "float32"),

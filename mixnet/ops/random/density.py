@@ -118,7 +118,7 @@ def _declare(distribution: str) -> None:
     )
     arrays = [array("sample"), *map(array, names)]
     present(density, name, text, [*arrays, attribute("is_log", bool, False)])
-    op(name, aliases=[name.removeprefix("_")])(density)
+    op(name, aliases=[name.removeprefix("_")], precision="widest")(density)
 
 
 for _name in _DENSITIES:

@@ -250,10 +250,10 @@ def numbers(text: str) -> tuple[Any, ...]:
         elif token == "," and after_value:
             after_value = False
         elif token == "," or after_value:
-            raise ValueError(f"{text!r:.80} is no list of numbers")
+            raise ValueError(f"{text!r:.80} is not a list of numbers")
         elif token in ("(", "["):
             if len(open_ones) > _DEEPEST:
-                raise ValueError(f"{text!r:.80} has too many brackets in brackets")
+                raise ValueError(f"{text!r:.80} is nested too deeply")
             open_ones.append((token, []))
         else:
             values.append(_number(token))

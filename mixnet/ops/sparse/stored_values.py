@@ -89,14 +89,14 @@ def sparse_retain(data, indices):
     return jnp.zeros_like(data).at[rows].set(data[rows])
 
 
-@op("_square_sum")
+@op("_square_sum", precision="full")
 def square_sum(data, *, axis: Axes | None = None, keepdims: bool = False, exclude: bool = False):
     """Sum of the squares along an axis.
 
     Source: MXNet operator ``_square_sum``.
     """
     if exclude:
-        raise AttributeValueError("_square_sum: exclude=True is not kept; name the axis.")
+        raise AttributeValueError("_square_sum: exclude=True is not supported; name the axis.")
     total = jnp.sum(data * data, axis, keepdims=keepdims)
     return total.reshape((1,)) if total.ndim == 0 else total
 
@@ -119,7 +119,7 @@ def scatter_minus_scalar(data, *, scalar: Scalar = 1.0, is_int: bool = True):
     return data - in_dtype_of(data, scalar)
 
 
-@op("_scatter_elemwise_div")
+@op("_scatter_elemwise_div", precision="widest")
 def scatter_elemwise_div(lhs, rhs):
     """Quotient; of a row_sparse array on the left, of its stored rows alone.
 

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from mixnet.base import MXNetError
-from mixnet.ops.operator import Operator
+from mixnet.ops.operator import Operator, Statics
 from mixnet.ops.tracing.dataflow import ELEMENTWISE, Known, Program, Step, program
 from mixnet.ops.tracing.traced import MOST_TRACES
 
@@ -31,7 +31,7 @@ class _Unlike(Exception):
 
 
 def takes_any_layout(
-    op: Operator, statics: Any, inputs: Sequence[Known], scalars: int, order: Sequence[int]
+    op: Operator, statics: Statics, inputs: Sequence[Known], scalars: int, order: Sequence[int]
 ) -> bool:
     """Whether transposing all arrays of ``len(order)`` axes transposes the outputs, and changes nothing else.
 
@@ -54,7 +54,7 @@ def takes_any_layout(
 
 
 def _takes_any_layout(
-    op: Operator, statics: Any, inputs: Sequence[Known], scalars: int, order: tuple[int, ...]
+    op: Operator, statics: Statics, inputs: Sequence[Known], scalars: int, order: tuple[int, ...]
 ) -> bool:
     if op.calls_python or op.states or op.graph is not None or op.over_devices is not None:
         return False

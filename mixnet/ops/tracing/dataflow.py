@@ -12,6 +12,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import cached_property
 from typing import Any, NamedTuple
 
+from mixnet.ops.operator import Operator, Statics
 from mixnet.ops.tracing.traced import Known, trace_function, traced
 from mixnet.private_jax.jaxprs import ClosedJaxpr, Literal
 
@@ -42,7 +43,7 @@ ELEMENTWISE = frozenset([
     "square", "stop_gradient", "sub", "tan", "tanh", "xor", "zeta",
 ])  # fmt: skip
 # Primitives whose results are written to memory, as a compiler does not fuse them.
-_MATERIALISED = frozenset([
+MATERIALISED = frozenset([
     "cholesky", "conv_general_dilated", "cumlogsumexp", "cummax", "cummin", "cumprod", "cumsum",
     "custom_call", "dot_general", "eigh", "fft", "gather", "lu", "qr", "reduce_window",
     "reduce_window_max", "reduce_window_min", "reduce_window_sum", "scan", "scatter",
@@ -192,7 +193,7 @@ class Program:
                 inside.update(step.inputs)
         change = [0] * (len(steps) + 1)
         for number, step in enumerate(steps):
-            if step.primitive.name in _MATERIALISED:
+            if step.primitive.name in MATERIALISED:
                 for value in step.outputs:
                     if value not in inside:
                         shape, dtype = self.specs[value]
@@ -256,7 +257,7 @@ class _Writer:
 _programs: dict[Any, Program] = {}
 
 
-def program(op: Any, statics: Any, inputs: Sequence[Known], scalars: int) -> Program:
+def program(op: Operator, statics: Statics, inputs: Sequence[Known], scalars: int) -> Program:
     """The program of an operator: inputs are its arrays, then its scalars. Remembered.
 
     Args:

@@ -11,8 +11,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from mixnet.ops.operator import Operator, Statics
 from mixnet.ops.tracing.dataflow import CALLS, ELEMENTWISE
 from mixnet.ops.tracing.traced import MOST_TRACES, Known, traced
+from mixnet.private_jax.equation import Equation
 from mixnet.private_jax.jaxprs import ClosedJaxpr, Jaxpr, Literal, Var
 
 _TO_ONE = frozenset({"reduce_sum", "reduce_max", "reduce_min", "reduce_prod"})
@@ -65,7 +67,9 @@ class _Family:
 _families: dict[Any, _Family] = {}
 
 
-def form_of(op: Any, statics: Any, inputs: tuple[Known, ...], scalars: int) -> ShapeFree | None:
+def form_of(
+    op: Operator, statics: Statics, inputs: tuple[Known, ...], scalars: int
+) -> ShapeFree | None:
     """What an operator does to arrays of any one shape; None if that depends on the shape.
 
     A number may depend on an extent: the second shape that comes is the occasion to look whether another one,
@@ -99,7 +103,7 @@ def form_of(op: Any, statics: Any, inputs: tuple[Known, ...], scalars: int) -> S
 
 
 def _confirmed(
-    family: _Family, op: Any, statics: Any, inputs: tuple[Known, ...], scalars: int
+    family: _Family, op: Operator, statics: Statics, inputs: tuple[Known, ...], scalars: int
 ) -> ShapeFree | None:
     """The form, if another shape has the same."""
     form = family.form
@@ -186,7 +190,7 @@ class _Writer:
     def _is_full(self, each: Any) -> bool:
         return type(each) is not Literal and each in self.full
 
-    def _write(self, equation: Any) -> None:
+    def _write(self, equation: Equation) -> None:
         name = equation.primitive.name
         inputs = [self._read(each) for each in equation.invars]
         inner = equation.params.get(CALLS.get(name, ""))

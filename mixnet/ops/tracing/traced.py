@@ -9,6 +9,7 @@ from typing import Any
 import jax
 import numpy as np
 
+from mixnet.ops.operator import Operator, Statics
 from mixnet.private_jax.jaxprs import ClosedJaxpr
 from mixnet.private_jax.tracing import flat_tracer
 
@@ -25,7 +26,7 @@ _NUMBER: Known = (
 _traces: dict[Any, ClosedJaxpr] = {}
 
 
-def traced(op: Any, statics: Any, inputs: tuple[Known, ...], scalars: int) -> ClosedJaxpr:
+def traced(op: Operator, statics: Statics, inputs: tuple[Known, ...], scalars: int) -> ClosedJaxpr:
     """The jaxpr of ``op.apply``: its inputs are the arrays, then the scalars.
 
     Args:

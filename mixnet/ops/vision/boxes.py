@@ -75,7 +75,7 @@ def _area(boxes: Any, pixel: int) -> Any:
     return jnp.prod(jnp.maximum(boxes[..., 2:] - boxes[..., :2] + pixel, 0), -1)
 
 
-@op("_contrib_box_iou", one_dtype=True, differentiable=False)
+@op("_contrib_box_iou", one_dtype=True, differentiable=False, precision="widest")
 def box_iou(lhs, rhs, *, format: Format = "corner"):
     """Intersection over union of every box in ``lhs`` with every box in ``rhs``.
 

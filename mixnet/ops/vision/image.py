@@ -94,7 +94,7 @@ def crop(data, *, x: Count, y: Count, width: Positive, height: Positive):
     inside = 0 <= x <= columns - width and 0 <= y <= rows - height
     if width <= 0 or height <= 0 or not inside:
         raise AttributeValueError(
-            f"_image_crop: x={x}, y={y}, width={width}, height={height} is no rectangle within "
+            f"_image_crop: x={x}, y={y}, width={width}, height={height} is not a rectangle within "
             f"images of {columns} columns and {rows} rows."
         )
     return data[..., y : y + height, x : x + width, :]

@@ -30,7 +30,12 @@ Variances = Annotated[tuple[float, ...], Length(4)]
 _VARIANCES = (0.1, 0.1, 0.2, 0.2)
 
 
-@op("_contrib_MultiBoxPrior", aliases=["_npx_multibox_prior"], differentiable=False)
+@op(
+    "_contrib_MultiBoxPrior",
+    aliases=["_npx_multibox_prior"],
+    differentiable=False,
+    precision="full",
+)
 def multibox_prior(
     data,
     *,
@@ -85,6 +90,7 @@ def multibox_prior(
     outputs=3,
     output_names=("loc_target", "loc_mask", "cls_target"),
     differentiable=False,
+    precision="full",
 )
 def multibox_target(
     anchor,
@@ -174,7 +180,12 @@ def multibox_target(
     return jax.vmap(picture)(label, cls_pred)
 
 
-@op("_contrib_MultiBoxDetection", aliases=["_npx_multibox_detection"], differentiable=False)
+@op(
+    "_contrib_MultiBoxDetection",
+    aliases=["_npx_multibox_detection"],
+    differentiable=False,
+    precision="full",
+)
 def multibox_detection(
     cls_prob,
     loc_pred,

@@ -44,7 +44,7 @@ def _sensitive_corners(roi: Any, spatial_scale: float, dtype: Any) -> Any:
     return left, top, jnp.maximum(wide, 0.1), jnp.maximum(tall, 0.1)
 
 
-@op("_contrib_PSROIPooling")
+@op("_contrib_PSROIPooling", precision="widest")
 def position_sensitive_pooling(
     data,
     rois,
@@ -107,6 +107,7 @@ def _trans_arguments(no_trans: bool) -> tuple[str, ...]:
     outputs=2,
     visible=1,
     output_names=("output", "top_count"),
+    precision="full",
 )
 def deformable_position_sensitive_pooling(
     data,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from typing import Annotated, Any
 
@@ -111,63 +112,66 @@ def _proposal(name: str, text: str, check: Callable[[int], None]) -> None:
                 f"{name}: {len(scales)} scales and {len(ratios)} ratios are {count} anchors, for "
                 f"which cls_prob, bbox_pred and im_info must be {wanted}, not {given}."
             )
-        anchors = _anchors(feature_stride, scales, ratios)
-
-        def picture(scores: Any, deltas: Any, info: Any) -> Any:
-            return _propose(
-                scores,
-                deltas,
-                info,
-                rpn_pre_nms_top_n,
-                rpn_post_nms_top_n,
-                threshold,
-                rpn_min_size,
-                anchors,
-                feature_stride,
-                iou_loss,
-            )
-
-        boxes, values = jax.vmap(picture)(cls_prob[:, count:], bbox_pred, im_info)
+        propose = functools.partial(
+            _propose,
+            pre=rpn_pre_nms_top_n,
+            post=rpn_post_nms_top_n,
+            threshold=threshold,
+            min_size=rpn_min_size,
+            anchors=_anchors(feature_stride, scales, ratios),
+            stride=feature_stride,
+            iou_loss=iou_loss,
+        )
+        boxes, values = jax.vmap(propose)(cls_prob[:, count:], bbox_pred, im_info)
         number = jnp.arange(batch, dtype=boxes.dtype)[:, None, None]
         number = jnp.broadcast_to(number, (*boxes.shape[:2], 1))
         rois = jnp.concatenate([number, boxes], -1).reshape(-1, 5)
         return (rois, values.reshape(-1, 1)) if output_score else rois
 
-    proposal.__doc__ = f"""{text}
+    proposal.__doc__ = _DOCUMENTATION.format(name=name, text=text)
+    op(
+        name,
+        outputs=_outputs,
+        output_names=("output", "score"),
+        differentiable=False,
+        precision="widest",
+    )(proposal)
 
-    Anchors of every element of a feature map are moved and scaled as the network says, cut at the
-    picture's border, and rid of those that overlap a better one.
 
-    Args:
-        cls_prob: ``(batch, 2 * anchors, height, width)``, background before objects.
-        bbox_pred: offsets, ``(batch, 4 * anchors, height, width)``.
-        im_info: height, width and scale of each picture, ``(batch, 3)``.
-        rpn_pre_nms_top_n: boxes, best first, that are looked at; all if not positive.
-        rpn_post_nms_top_n: boxes of a picture in the result.
-        threshold: intersection over union from which on the worse box goes.
-        rpn_min_size: least side of a box before the picture was scaled; smaller ones come last.
-        scales: sides of the anchors in strides.
-        ratios: heights of the anchors to their widths.
-        feature_stride: pixels of the picture between elements of the map.
-        output_score: whether the scores are a second output.
-        iou_loss: the offsets are those of the corners, in pixels.
+_DOCUMENTATION = """{text}
 
-    Returns:
-        Rows of picture and corners, ``(batch * rpn_post_nms_top_n, 5)``; the scores have one
-        column. Where there are too few boxes they repeat.
+Anchors of every element of a feature map are moved and scaled as the network says, cut at the
+picture's border, and rid of those that overlap a better one.
 
-    Raises:
-        ShapeError: shapes do not fit the number of anchors.
+Args:
+    cls_prob: ``(batch, 2 * anchors, height, width)``, background before objects.
+    bbox_pred: offsets, ``(batch, 4 * anchors, height, width)``.
+    im_info: height, width and scale of each picture, ``(batch, 3)``.
+    rpn_pre_nms_top_n: boxes, best first, that are looked at; all if not positive.
+    rpn_post_nms_top_n: boxes of a picture in the result.
+    threshold: intersection over union from which on the worse box goes.
+    rpn_min_size: least side of a box before the picture was scaled; smaller ones come last.
+    scales: sides of the anchors in strides.
+    ratios: heights of the anchors to their widths.
+    feature_stride: pixels of the picture between elements of the map.
+    output_score: whether the scores are a second output.
+    iou_loss: the offsets are those of the corners, in pixels.
 
-    Source: MXNet operator ``{name}``.
-    """
-    op(name, outputs=_outputs, output_names=("output", "score"), differentiable=False)(proposal)
+Returns:
+    Rows of picture and corners, ``(batch * rpn_post_nms_top_n, 5)``; the scores have one
+    column. Where there are too few boxes they repeat.
+
+Raises:
+    ShapeError: shapes do not fit the number of anchors.
+
+Source: MXNet operator ``{name}``.
+"""
 
 
 def _only_one(batch: int) -> None:
     if batch != 1:
         raise ShapeError(
-            f"_contrib_Proposal takes one picture, not {batch}; use _contrib_MultiProposal."
+            f"_contrib_Proposal takes one image, not {batch}; use _contrib_MultiProposal."
         )
 
 

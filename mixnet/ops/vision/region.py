@@ -179,7 +179,7 @@ def _samples(size: Any, samples: int) -> Any:
     return jnp.ceil(size) if samples <= 0 else jnp.full_like(size, samples)
 
 
-@op("_contrib_ROIAlign")
+@op("_contrib_ROIAlign", precision="widest")
 def roi_align(
     data,
     rois,

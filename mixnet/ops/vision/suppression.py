@@ -64,7 +64,8 @@ def survivors(candidates: Any, clashes: Callable[[Any, Any], Any], boxes: Any) -
 @op(
     "_contrib_box_nms",
     aliases=["_contrib_box_non_maximum_suppression"],
-    output_names=("output0", "output1"),  # MXNet keeps a second one to itself
+    output_names=("output0", "output1"),  # MXNet keeps a second one to itself,
+    precision="widest",
 )
 def box_nms(
     data,
@@ -161,6 +162,6 @@ def _check_places(data: Any, coord_start: int, score_index: int, id_index: int) 
             continue
         if not 0 <= place < width or coord_start <= place < coord_start + 4:
             raise AttributeValueError(
-                f"_contrib_box_nms: {name}={place} must lie in rows of {width}, outside of the box "
+                f"_contrib_box_nms: {name}={place} must lie in rows of {width}, outside the box "
                 f"at {coord_start} to {coord_start + 3}."
             )

@@ -68,9 +68,10 @@ def use() -> Path | None:
         return None
     if danger:
         warnings.warn(
-            f"Compiled programs are not kept in {str(path)!r}: {danger}, and who can write there can "
-            f"run code in this process. Remove it, or if you trust what is in it make it yours alone "
-            f"(chown, chmod 700); or set MIXNET_CACHE_DIR to another folder, or to 'off'.",
+            f"Compiled programs are not stored in {str(path)!r}: {danger}, and anyone who can "
+            f"write there can run code in this process. Remove it, or if you trust its contents, "
+            f"restrict it to yourself (chown, chmod 700); or set MIXNET_CACHE_DIR to another "
+            f"folder, or to 'off'.",
             stacklevel=2,
         )
         return None

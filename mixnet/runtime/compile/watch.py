@@ -13,9 +13,11 @@ from typing import Any
 
 from mixnet import config
 from mixnet.base import CompileWarning
+from mixnet.ops.operator import Operator
 
-# user's line and device -> how many it compiled, the last key
+# user's line and device -> how many it compiled, the last key, and how often each change made another needed
 _programs: dict[tuple[str, Any], list[Any]] = {}
+_MOST_REASONS = 50  # of a line: one that always gets new shapes has a new one each time
 _limit: int = config.get("MIXNET_COMPILE_WARNING")
 
 
@@ -28,15 +30,20 @@ def watch(source: str | None, key: Any) -> None:
         source: ``file:line`` of the user's code.
         key: the program's key.
     """
-    if source is None or not _limit:
+    if source is None:
         return
-    found = _programs.setdefault((source, key[3]), [0, None])
+    found = _programs.setdefault((source, key[3]), [0, None, Counter()])
     before, found[1] = found[1], key
     found[0] += 1
+    if before is None:
+        return
+    reason, reasons = difference(before, key), found[2]
+    if reason in reasons or len(reasons) < _MOST_REASONS:
+        reasons[reason] += 1
     if found[0] == _limit:
         warnings.warn(
-            f"{source} has compiled {_limit} programs, each for a computation that was new. The "
-            f"last differs from the one before: {difference(before, key)}. Compiling takes longer "
+            f"{source} has compiled {_limit} programs, each for a new computation. The "
+            f"last differs from the one before: {reason}. Compiling takes longer "
             f"than running: keep shapes equal (pad, or drop the last batch), and let numbers that "
             f"change be arrays or operands rather than attributes. "
             f"MIXNET_COMPILE_WARNING=0 switches this warning off.",
@@ -73,7 +80,7 @@ def _tell(source: str | None, key: Any, start: float) -> None:
     )
 
 
-def _names(op: Any) -> str:
+def _names(op: Operator) -> str:
     return op.name if op.graph is None else f"{op.name} ({len(op.graph.nodes):,} nodes)"
 
 
@@ -86,13 +93,45 @@ def difference(before: Any, now: Any) -> str:
         if a.op is not b.op:
             return f"operator {b.op.name} instead of {a.op.name}"
         if a.specs != b.specs:
-            shapes = [", ".join(str(spec.shape) for spec in each.specs) for each in (a, b)]
-            return f"{b.op.name} gets shapes {shapes[1]} instead of {shapes[0]}"
+            for what, facts in _FACTS.items():
+                was, is_now = (
+                    ", ".join(str(facts(each)) for each in call.specs) for call in (a, b)
+                )
+                if was != is_now:
+                    return f"{b.op.name} gets {what} {is_now} instead of {was}"
         if a.statics != b.statics:
-            return f"{b.op.name} has other attributes"
+            return f"{b.op.name} has {_attributes(a, b)}"
     if before[1] != now[1]:
         return "other results are still held"
     return "other arrays are held, or on another device"
+
+
+_FACTS: dict[str, Any] = {
+    "shapes": lambda spec: spec.shape,
+    "dtypes": lambda spec: spec.dtype.name,
+    "arrays on": lambda spec: spec.context,
+}
+
+
+def _attributes(before: Any, now: Any) -> str:
+    """Which attributes of an operation changed."""
+    was, is_now = (each.op.keywords(each.statics) for each in (before, now))
+    changed = [f"{key}={is_now[key]!r:.40} instead of {was.get(key)!r:.40}" for key in is_now if was.get(key) != is_now[key]]  # fmt: skip
+    return ", ".join(changed) or "other attributes"
+
+
+def history() -> list[dict[str, Any]]:
+    """Lines that compiled more than one program, those with the most first.
+
+    Returns:
+        ``{"line": "file:line", "device", "programs", "reasons": [(text, times), ...]}`` for each line and device.
+    """
+    rows = [
+        {"line": line, "device": str(device), "programs": count, "reasons": reasons.most_common()}
+        for (line, device), (count, _, reasons) in _programs.copy().items()
+        if count > 1
+    ]
+    return sorted(rows, key=lambda row: -row["programs"])
 
 
 def reset() -> None:

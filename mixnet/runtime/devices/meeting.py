@@ -23,7 +23,7 @@ from mixnet.engine.engine import mark_told
 from mixnet.engine.task import Done
 from mixnet.engine.variable import Var
 from mixnet.graph.node import Entry, Node
-from mixnet.ops.operator import Operator
+from mixnet.ops.operator import Operator, Statics
 from mixnet.ops.schema.over_devices import Exchange
 from mixnet.process import locks
 from mixnet.runtime.devices.collective import exchange_variables, on_mesh
@@ -206,7 +206,7 @@ def meet(name: str, count: int, exchange: Exchange, values: tuple[Value, ...]) -
     if current.naive:
         raise MXNetError(
             f"{name} is over {count} devices, and the naive engine runs each operation before the next "
-            f"device calls. Take MXNET_ENGINE_TYPE=ThreadedEngine."
+            f"device calls. Use MXNET_ENGINE_TYPE=ThreadedEngine."
         )
     for value in values:
         check_pending(value)
@@ -243,11 +243,11 @@ class _Taped(Operator):
     name = "_Meeting"
     differentiable = True
 
-    def apply(self, statics: Any, arrays: Sequence[Any], scalars: Sequence[Any] = ()) -> tuple:
+    def apply(self, statics: Statics, arrays: Sequence[Any], scalars: Sequence[Any] = ()) -> tuple:
         """Not in a program."""
         raise GradientError("A meeting of devices does not run within one program.")
 
-    def run_values(self, statics: Any, values: Sequence[Value]) -> list[Value]:
+    def run_values(self, statics: Statics, values: Sequence[Value]) -> list[Value]:
         """What is taken along."""
         name, count, exchange = statics
         return [_made(name, count, exchange, tuple(values))]

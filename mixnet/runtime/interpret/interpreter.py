@@ -16,6 +16,7 @@ import numpy as np
 from mixnet.context import Context
 from mixnet.graph.node import ScalarSlot
 from mixnet.ops.lowering.host import ON_HOST
+from mixnet.ops.operator import Operator, Statics
 from mixnet.ops.tracing.shape_free import ShapeFree, common_shape, form_of
 from mixnet.ops.tracing.traced import Known, traced
 from mixnet.passes.infer_shape import evaluate
@@ -34,10 +35,12 @@ class Runner(NamedTuple):
     Args:
         run: NumPy arrays, then numbers, to NumPy arrays.
         work: estimate of the seconds that a run takes.
+        is_fused: whether it works element by element, so that the compiler makes it a part of a loop.
     """
 
     run: Callable[..., Sequence[Any]]
     work: float
+    is_fused: bool = False
 
 
 class Step(NamedTuple):
@@ -88,8 +91,8 @@ class Interpreter:
         heads = [at[slot] for slot in slots]
         self._heads = heads
         self._specs = [Spec.of(*writer.specs[head], context) for head in heads]
-        self._steps, self.work, draws = writer.steps(heads, context)
-        self.compiling = compile_seconds(len(self._steps), draws)
+        self._steps, self.work, fused, draws = writer.steps(heads, context)
+        self.compiling = compile_seconds(len(self._steps), fused, draws)
         self._run: Callable[..., Sequence[Any]] | None = None
         self._has_run = False
 
@@ -160,8 +163,8 @@ class _Writer:
 
     def write(
         self,
-        op: Any,
-        statics: Any,
+        op: Operator,
+        statics: Statics,
         inputs: tuple[int, ...],
         scalars: tuple[int | float, ...],
         specs: Sequence[Any] | None = None,
@@ -181,7 +184,7 @@ class _Writer:
         return outputs
 
     def _write_graph(
-        self, op: Any, inputs: tuple[int, ...], scalars: tuple[int | float, ...]
+        self, op: Operator, inputs: tuple[int, ...], scalars: tuple[int | float, ...]
     ) -> list[int]:
         graph = op.graph
         number: dict[Any, Sequence[int]] = {}
@@ -199,23 +202,24 @@ class _Writer:
                 number[node] = self.write(node.op, node.statics, places, numbers)
         return [number[entry.node][entry.index] for entry in graph.heads]
 
-    def steps(self, heads: Sequence[int], context: Context) -> tuple[list[Step], float, int]:
-        """The operations that the heads need, the estimate of the seconds of a run, and how many draw."""
+    def steps(self, heads: Sequence[int], context: Context) -> tuple[list[Step], float, int, int]:
+        """The operations that the heads need, the estimated seconds of a run, and how many operations are fused and how many draw."""
         needed = set(heads)
         steps: list[Step] = []
-        work, draws = 0.0, 0
+        work, fused, draws = 0.0, 0, 0
         for op, statics, inputs, scalars, outputs in reversed(self.operations):
             if needed.isdisjoint(outputs):
                 continue
             known = tuple([self.specs[i] for i in inputs])
             runner = runner_of(op, statics, known, len(scalars), context)
             work += runner.work
+            fused += runner.is_fused
             draws += op.takes_key
             fresh = {*inputs, *outputs} - needed
             needed.update(inputs)
             steps.append(Step(runner.run, inputs, scalars, outputs, tuple(fresh)))
         steps.reverse()
-        return steps, work, draws
+        return steps, work, fused, draws
 
 
 # Signs of the vectors are free: NumPy's may be others than XLA's, and must not change when it takes over.
@@ -226,7 +230,7 @@ _MOST_RUNNERS = 10_000
 
 
 def runner_of(
-    op: Any, statics: Any, inputs: tuple[Known, ...], scalars: int, context: Context
+    op: Operator, statics: Statics, inputs: tuple[Known, ...], scalars: int, context: Context
 ) -> Runner:
     """How an operator runs on such inputs: on NumPy, or compiled by itself where NumPy cannot."""
     key = (op, statics, inputs, scalars)
@@ -267,10 +271,12 @@ def _runner_of_form(form: ShapeFree, shape: tuple[int, ...]) -> Runner:
             _forms.clear()
         known = _forms[id(form)] = (form, on_numpy.closed(form.jaxpr))
     equations = len(form.jaxpr.jaxpr.eqns)
-    return Runner(known[1], equations * (2e-6 + math.prod(shape) * 1e-9))
+    return Runner(known[1], equations * (2e-6 + math.prod(shape) * 1e-9), is_fused=True)
 
 
-def _runner_of_rule(rule: Callable[..., Any], op: Any, statics: Any, arrays: int) -> Runner:
+def _runner_of_rule(
+    rule: Callable[..., Any], op: Operator, statics: Statics, arrays: int
+) -> Runner:
     def run(*given: Any) -> tuple[Any, ...]:
         return (rule(*given[:arrays], **op.keywords(statics, given[arrays:])),)
 
@@ -278,7 +284,7 @@ def _runner_of_rule(rule: Callable[..., Any], op: Any, statics: Any, arrays: int
 
 
 def _compiled_alone(
-    op: Any, statics: Any, inputs: tuple[Known, ...], scalars: int, context: Context
+    op: Operator, statics: Statics, inputs: tuple[Known, ...], scalars: int, context: Context
 ) -> Runner:
     specs = [Spec.of(shape, dtype, context) for shape, dtype in inputs]
     count("programs_compiled")

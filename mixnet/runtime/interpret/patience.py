@@ -17,6 +17,8 @@ WHOLE_SECONDS = 0.05
 """To compile a program, beside its operations."""
 EACH_SECONDS = 0.015
 """To compile one more operation of a program."""
+FUSED_SECONDS = 0.0015
+"""Cost of compiling one more element-wise operation: XLA adds it to an existing loop."""
 DRAW_SECONDS = 0.8
 """To compile an operation that draws random numbers."""
 MOST_WORK = 1.0
@@ -44,14 +46,16 @@ def runs_meanwhile(work: float, compiling: float) -> int:
     return max(int(2 * compiling / max(work, _LEAST_WORK)), 1)
 
 
-def compile_seconds(operations: int, draws: int) -> float:
+def compile_seconds(operations: int, fused: int, draws: int) -> float:
     """Estimate of what compiling takes.
 
     Args:
         operations: of the program, those in graphs counted.
+        fused: how many of them work element by element.
         draws: how many of them draw random numbers.
     """
-    return WHOLE_SECONDS + EACH_SECONDS * operations + DRAW_SECONDS * draws
+    rest = operations - fused
+    return WHOLE_SECONDS + EACH_SECONDS * rest + FUSED_SECONDS * fused + DRAW_SECONDS * draws
 
 
 def interprets() -> bool:

@@ -79,7 +79,7 @@ class HostRun:
                 raise MXNetError(
                     f"An array on {value.spec.context} of the main process was read in a worker "
                     f"process of a DataLoader, which has no devices. Keep the data of a dataset on "
-                    f"the CPU, or take DataLoader(..., thread_pool=True)."
+                    f"the CPU, or use DataLoader(..., thread_pool=True)."
                 )
         elif array is None:
             with _off():
@@ -98,7 +98,7 @@ class HostRun:
         if self.alone:
             raise MXNetError(
                 f"{op.name} needs a device, and worker processes of a DataLoader have none: they "
-                f"compute with NumPy. Use NumPy for it in the dataset or in batchify_fn, or take "
+                f"compute with NumPy. Use NumPy for it in the dataset or in batchify_fn, or use "
                 f"DataLoader(..., thread_pool=True) or num_workers=0."
             )
         with _off():

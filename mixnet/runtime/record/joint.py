@@ -257,7 +257,7 @@ class JointStep:
         """
         if threading.get_ident() == self._owner:
             raise MXNetError(
-                "A value was asked for while a step over several devices is being recorded. Set "
+                "A value was read while a step over several devices is being recorded. Set "
                 "MIXNET_JOINT_STEP_AFTER=0, or give the Trainer update_on_kvstore=False."
             )
         self._handed_over.wait()

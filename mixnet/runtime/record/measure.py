@@ -44,7 +44,7 @@ def measured_size(op: Any, statics: Any, values: Sequence[Value]) -> int:
     if is_tracing():
         raise UnknownSizeError(
             f"{op.name}: the shape of the result depends on values, which a graph that is being "
-            f"traced does not have. Compute it outside of the hybridized block, or take an "
+            f"traced does not have. Compute it outside the hybridized block, or use an "
             f"operator whose shape is known, such as where()."
         )
     arrays = map(_Readable, values)

@@ -24,6 +24,7 @@ from mixnet.runtime.value.state import pending_segments, state
 from mixnet.runtime.value.value import Value, check_pending
 
 _reference = weakref.ref
+_entry = tuple.__new__  # half of the time of Entry(node, index), which is a function of Python
 _longest: int = config.get("MXNET_EXEC_BULK_EXEC_MAX_NODE_TRAIN")
 _limit = 0 if current.naive else _longest  # outputs of a segment that runs without being asked for
 _one_by_one = False
@@ -67,6 +68,12 @@ def record(
         and is_over_others(call.parties[1])
     ):
         return _over_devices(call, scalars, values)
+    return record_call(call, scalars, values)
+
+
+def record_call(call: Any, scalars: tuple[float, ...], values: tuple[Value, ...]) -> list[Value]:
+    """``record`` for a known call, if nothing is traced and no other device takes part."""
+    here = state
     where = call.context
     if call.alone:  # runs Python: in a segment of its own, which is handed over at once
         segment = _new_segment(where)
@@ -92,10 +99,10 @@ def record(
     if (
         len(entries) != number_before
     ):  # a finalizer, run by the garbage collector, has recorded something
-        return record(op, statics, scalars, values, context)
+        return record_call(call, scalars, values)
     entries.append(entry)
     if segment.closing and not segment.took(entries, end):  # another thread handed it over just now
-        return record(op, statics, scalars, values, context)
+        return record_call(call, scalars, values)
     if here.recording:
         for value in values:
             if value.node is not None:
@@ -222,13 +229,14 @@ def _tape(call: Any, scalars: tuple, values: tuple[Value, ...], outputs: list[Va
     for value in values:
         node = value.node
         if node is None:  # a constant to the tape: a variable that nobody asks a gradient of
-            inputs.append(Entry(Node(None, name="constant")))
+            inputs.append(_entry(Entry, (Node(None, name="constant"), 0)))
         else:
-            inputs.append(Entry(node, value.index))
+            inputs.append(_entry(Entry, (node, value.index)))
     kept = values
     if call.residuals:
         kept = (*values, *outputs[-call.residuals :])
     node = Node(call.op, call.statics, scalars, tuple(inputs), call.op.name, None, kept)
+    node.call = call
     for index, value in enumerate(outputs):
         value.node = node
         value.index = index

@@ -13,7 +13,7 @@ from mixnet.context import Context
 from mixnet.engine.bulk import bulk
 from mixnet.graph.graph import Graph
 from mixnet.graph.node import Entry, Node, topological
-from mixnet.ops.operator import Operator
+from mixnet.ops.operator import Operator, Statics
 from mixnet.ops.registry import find
 from mixnet.ops.schema.stream import advanced
 from mixnet.ops.tracing.traced import Known
@@ -82,19 +82,19 @@ class GraphOp(Operator):
         """Whether operations exchange something midway: they cannot be in one program, and run one by one."""
         return self.most_devices > 0 and is_over_others(self.most_devices)
 
-    def num_outputs(self, statics: Any = (), num_inputs: int = 0) -> int:
+    def num_outputs(self, statics: Statics = (), num_inputs: int = 0) -> int:
         """Outputs without states and residuals."""
         return self.graph.num_outputs
 
-    def num_residuals(self, statics: Any = (), num_inputs: int = 0) -> int:
+    def num_residuals(self, statics: Statics = (), num_inputs: int = 0) -> int:
         """The last heads, which only the backward graph reads."""
         return self.residuals
 
-    def draws(self, statics: Any = ()) -> int:
+    def draws(self, statics: Statics = ()) -> int:
         """As many as the operators of the graph draw together."""
         return 0 if self.key is None else draws_of(self.graph.inputs[self.key])
 
-    def apply(self, statics: Any, arrays: Sequence[Any], scalars: Sequence[Any] = ()) -> tuple:
+    def apply(self, statics: Statics, arrays: Sequence[Any], scalars: Sequence[Any] = ()) -> tuple:
         """Heads of the graph; the last scalar is the number of its first draw if it takes a key."""
         if self.key is not None:
             arrays = list(arrays)
@@ -106,12 +106,12 @@ class GraphOp(Operator):
         """Not before it is needed: most graphs are inlined in others, or interpreted."""
         return lower(self.graph)
 
-    def output_specs(self, statics: Any, inputs: Sequence[Known]) -> list[Known]:
+    def output_specs(self, statics: Statics, inputs: Sequence[Known]) -> list[Known]:
         """Shape and dtype of every head, from operator to operator."""
         specs = Facts(inputs=inputs).specs(self.graph)
         return [specs[head] for head in self.graph.heads]
 
-    def shared(self, statics: Any = ()) -> tuple[Any, ...]:
+    def shared(self, statics: Statics = ()) -> tuple[Any, ...]:
         """Keys of the objects that operators of the graph share with other calls."""
         return self._shared_objects
 
@@ -211,8 +211,8 @@ class GraphOp(Operator):
         headed = tuple(i for i, head in enumerate(heads) if head is not None)
         if any(i >= self.graph.num_outputs for i in headed):
             raise GradientError(
-                f"{self.name}: a gradient of a gradient is not told by rows; attach_grad() without "
-                f"stype makes it dense."
+                f"{self.name}: a gradient of a gradient cannot be row-sparse; attach_grad() "
+                f"without stype makes it dense."
             )
         op, inputs, kept = self._backward_op(headed, tuple(rows), by_rows=True)
         return self._reading(op, inputs, kept, node, heads), self._pairs[headed, tuple(rows)]

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from itertools import islice
-from typing import Any
 
 from mixnet.base import ContextError, MXNetError
 from mixnet.context import Context
-from mixnet.ops.operator import Operator
+from mixnet.ops.operator import Operator, Statics
 from mixnet.ops.reason import explain, is_own
 from mixnet.passes.infer_shape import evaluate
 from mixnet.runtime.value.turns import turns_of
@@ -40,7 +39,7 @@ class Call:
     def __init__(
         self,
         op: Operator,
-        statics: Any,
+        statics: Statics,
         specs: tuple[Spec, ...],
         context: Context,
         outputs: tuple[Spec, ...],
@@ -63,7 +62,7 @@ class Call:
 
 
 def make_call(
-    op: Operator, statics: Any, specs: tuple[Spec, ...], scalars: int, context: Context | None
+    op: Operator, statics: Statics, specs: tuple[Spec, ...], scalars: int, context: Context | None
 ) -> Call:
     """Check a call that was never seen and remember it in ``op.calls``.
 
@@ -101,7 +100,9 @@ def is_on_several_cpus(specs: tuple[Spec, ...]) -> bool:
     return len(contexts) > 1 and all(each.device_type == "cpu" for each in contexts)
 
 
-def explained(op: Operator, statics: Any, specs: tuple[Spec, ...], error: Exception) -> Exception:
+def explained(
+    op: Operator, statics: Statics, specs: tuple[Spec, ...], error: Exception
+) -> Exception:
     """An error in the caller's words for one that was raised while shapes were evaluated.
 
     It begins where it is raised next: where in an operator of mixnet a shape did not fit says

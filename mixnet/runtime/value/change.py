@@ -24,6 +24,8 @@ class Change:
     is begun again. So no thread waits for another to finish an update, and none is lost.
     """
 
+    __slots__ = ("_new", "_seen", "_sparse")
+
     def __init__(self) -> None:
         self._seen: dict[Any, Value] = {}  # array -> the content that something was computed from
         self._new: dict[Any, Value] = {}

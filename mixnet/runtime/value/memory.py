@@ -282,7 +282,7 @@ def explained_shortage(error: Exception, context: Context, line: str | None) -> 
     made = OutOfMemoryError(
         f"{context} has no memory left for a program{at}: {_first_line(reason)} Arrays hold "
         f"{size_text(total)} there, the largest are\n" + "\n".join(rows) + "\n"
-        "Delete what is not needed any more, make the batch smaller, or predict without "
+        "Delete arrays that are no longer needed, make the batch smaller, or predict without "
         f"autograd.record().{advice}"
     )
     made.__cause__ = error

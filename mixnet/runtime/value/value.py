@@ -178,7 +178,7 @@ def check_pending(value: Value) -> None:
         return
     if value.node is not None and value.node.values is None:
         raise TraceError(
-            f"The value of {value.spec} was asked for while a graph is being traced, where arrays "
+            f"The value of {value.spec} was read while a graph is being traced, where arrays "
             f"have shapes but no numbers yet. Leave out printing, asnumpy(), float() and `if` on "
             f"values in forward(), or do not hybridize this block."
         )

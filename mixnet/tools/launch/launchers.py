@@ -53,7 +53,7 @@ def over_ssh(host: str, script: str) -> tuple[str, ...]:
 
 def _ssh(plan: Plan) -> list[Process]:
     if not plan.hosts:
-        raise LaunchError("--launcher ssh needs the machines' names: -H hostfile, one a line.")
+        raise LaunchError("--launcher ssh needs the machines' names: -H hostfile, one per line.")
     commands = []
     for role, count in (("server", plan.servers), ("worker", plan.workers)):
         for i in range(count):

@@ -130,7 +130,7 @@ def read_hosts(path: str) -> tuple[str, ...]:
         slots = next((each[6:] for each in rest if each.startswith("slots=")), "1")
         hosts += [name] * (int(slots) if slots.isdigit() else 1)
     if not hosts:
-        raise LaunchError(f"The host file {path} names no machine: a name a line is expected.")
+        raise LaunchError(f"The host file {path} names no machine: expected one name per line.")
     return tuple(hosts)
 
 

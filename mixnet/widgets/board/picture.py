@@ -49,8 +49,8 @@ def picture(payload: dict[str, Any], label: str) -> str:
 
 
 def number_text(value: float) -> str:
-    """A value of a curve: four digits, ``12.3 k`` for large ones."""
-    return f"{value:.4g}" if abs(value) < 10_000 else count_text(value)
+    """A value of a curve: three digits, ``12.3 k`` for large ones."""
+    return digits(value) if abs(value) < 10_000 else count_text(value)
 
 
 def _chart(

@@ -12,6 +12,7 @@ import numpy as np
 
 from mixnet.base import AttributeTypeError, AttributeValueError, MXNetError
 from mixnet.ndarray.ndarray import NDArray
+from mixnet.units import digits
 from mixnet.widgets.board.control import Control, StopTraining
 from mixnet.widgets.board.data import check_image, held
 from mixnet.widgets.board.picture import number_text, picture
@@ -99,7 +100,7 @@ class TrainingBoard(View):
         self._sender.wake()
 
     def histogram(self, name: str, array: Any) -> None:
-        """Show how an array's values are spread; the newest of each name.
+        """Show a histogram of an array's values; the latest for each name.
 
         Args:
             name: of a layer or parameter.
@@ -109,7 +110,7 @@ class TrainingBoard(View):
         self._sender.wake()
 
     def image(self, name: str, array: Any) -> None:
-        """Show an image; the newest twelve.
+        """Show an image; the latest twelve are kept.
 
         Args:
             name: its caption.
@@ -130,7 +131,7 @@ class TrainingBoard(View):
         self._sender.wake()
 
     def checkpoint(self) -> None:
-        """Obey the buttons: wait while paused. Call it once a step.
+        """Respond to the buttons: wait while paused. Call it once per step.
 
         Raises:
             StopTraining: somebody said stop; :meth:`start` catches it, a loop of your own may.
@@ -154,7 +155,7 @@ class TrainingBoard(View):
             MXNetError: one runs already.
         """
         if self.running:
-            raise MXNetError("This board is training already; stop() or wait() first.")
+            raise MXNetError("This board is already training; call stop() or wait() first.")
         self._of_live().clock()
         self._control.reset()
         self._error, self._ended = None, False
@@ -183,7 +184,7 @@ class TrainingBoard(View):
         self._sender.finish()
 
     def wait(self, timeout: float | None = None) -> bool:
-        """Return when the training has ended, or after ``timeout`` seconds; whether it has ended.
+        """Wait for the training to end, for at most ``timeout`` seconds; returns whether it has ended.
 
         Raises:
             BaseException: what the training raised.
@@ -208,23 +209,23 @@ class TrainingBoard(View):
 
     @property
     def running(self) -> bool:
-        """Whether the board's thread trains."""
+        """Whether the board's thread is training."""
         return self._thread is not None and self._thread.is_alive() and not self._ended
 
     def pause(self) -> None:
-        """Let the loop wait at its next checkpoint."""
+        """Pause the loop at its next checkpoint."""
         self._of_live()
         self._control.pause()
         self._sender.wake()
 
     def resume(self) -> None:
-        """Let it go on."""
+        """Resume the loop."""
         self._of_live()
         self._control.resume()
         self._sender.wake()
 
     def step(self) -> None:
-        """Let it go on to the next checkpoint, and wait there."""
+        """Run the loop to its next checkpoint, and pause there."""
         self._of_live()
         self._control.step()
         self._sender.wake()
@@ -260,7 +261,7 @@ class TrainingBoard(View):
 
     @property
     def learning_rate(self) -> float | None:
-        """Of what is attached; else the number that was set. Assign to change it from the next step on.
+        """That of the attached trainer, else the number that was set. Assign to change it from the next step on.
 
         Raises:
             AttributeValueError: assigned what is no positive number.
@@ -281,7 +282,7 @@ class TrainingBoard(View):
         if self._attached is not None:
             self._attached.set_learning_rate(float(value))
         self._learning_rate = float(value)
-        self._of_live().event("rate", f"learning rate {value:.4g}")
+        self._of_live().event("rate", f"learning rate {digits(value)}")
         self._sender.wake()
 
     def handler(self) -> Any:
@@ -398,7 +399,7 @@ class TrainingBoard(View):
     def _of_live(self) -> Store:
         if self._data is None:
             raise MXNetError(
-                "This board was stored: it can be looked at; make another to train with."
+                "This board was loaded and can only be viewed; create another one for training."
             )
         return self._data
 
@@ -438,7 +439,7 @@ class TrainingBoard(View):
 
 
 def _said(value: float | None) -> str:
-    return "not finite" if value is None else f"{value:.4g}"
+    return "not finite" if value is None else digits(value)
 
 
 def _kept(array: Any, name: str) -> Any:

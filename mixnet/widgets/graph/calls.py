@@ -14,6 +14,24 @@ from mixnet.symbol.symbol import Symbol
 Path = tuple[str, ...]
 
 
+def children_of(parent: Block) -> Iterator[tuple[str, str, Block]]:
+    """The children of a block: key, name in the program, and child.
+
+    That is the attribute, ``conv1`` of ``self.conv1``; in a sequence what the child's names begin with, or its class and
+    number.
+    """
+    taken: set[str] = set()
+    for key, child in parent._children.items():
+        label = str(key)
+        if label.isdigit():
+            own = child.prefix.removeprefix(parent.prefix).strip("_")
+            named = own and child.prefix.startswith(parent.prefix)
+            label = own if named else f"{type(child).__name__} {key}"
+        label = f"{label} ({key})" if label in taken else label
+        taken.add(label)
+        yield str(key), label, child
+
+
 class Calls:
     """``with Calls(net):`` nodes that the blocks of a network make get its path of labels.
 
@@ -44,17 +62,7 @@ class Calls:
         stack = [parent]
         while stack:
             parent = stack.pop()
-            taken: set[str] = set()
-            for key, child in parent._children.items():
-                label = str(
-                    key
-                )  # the attribute that the program gave it: ``conv1`` of ``self.conv1``
-                if label.isdigit():  # one of a sequence: what its names begin with
-                    own = child.prefix.removeprefix(parent.prefix).strip("_")
-                    named = own and child.prefix.startswith(parent.prefix)
-                    label = own if named else f"{type(child).__name__} {key}"
-                label = f"{label} ({key})" if label in taken else label
-                taken.add(label)
+            for _, label, child in children_of(parent):
                 if id(child) not in self._labels:
                     self._labels[id(child)] = label
                     self._blocks.append(child)

@@ -14,7 +14,7 @@ from mixnet.widgets.graph.rows import Pictured
 
 PARTS = ("input", "forward", "backward", "parameter")
 CATEGORIES = [
-    (r"conv|fullyconnected|dot|gemm|matmul|embedding", 0), (r"activation|relu|sigmoid|tanh|elu", 1), (r"pool", 2),
+    (r"conv|fullyconnected|dot|gemm|matmul|embedding|attention|(^|_)(linear|addmm|bmm|mm)$", 0), (r"activation|relu|sigmoid|tanh|elu", 1), (r"pool", 2),
     (r"norm|lrn", 3), (r"softmax|loss|regression|output", 4), (r"^_?rnn|lstm|gru", 5),
     (r"add|plus|mul|sub|minus|div|broadcast|elemwise|sum|mean", 6),
 ]  # fmt: skip
@@ -115,7 +115,11 @@ def _parameters(made: Pictured) -> set[int]:
     return {
         row["id"]
         for row in made.rows
-        if row["op"] is None and row["id"] in read - first and row["name"] not in made.data
+        if row["op"] is None
+        and (
+            row["name"] in made.weights
+            or (row["id"] in read - first and row["name"] not in made.data)
+        )
     }
 
 

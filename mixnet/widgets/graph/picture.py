@@ -10,6 +10,7 @@ from mixnet.visualization.layout import curve, layered
 from mixnet.widgets.graph.payload import Reader
 from mixnet.widgets.svg import Svg, short
 
+NOT_FINITE = "✗"  # begins what a box says of values that are not all finite
 _WIDEST = 1160.0  # pixels: what is wider is drawn smaller
 _MOST = 400  # boxes; more are no picture any more
 CHANGES = ("", "+", "−", "~", "→", "⊃", "=")
@@ -103,6 +104,7 @@ def _face(read: Reader, key: int) -> tuple[str, str, str, str]:
     payload = read.payload
     error = (payload["error"] or {}).get("node")
     change = payload["facts"].get("change")
+    values = payload["facts"].get("values")
     if key >= 0:
         op, name, out = read.ops[key], read.names[key], read.outputs[key]
         title = read.label(key)
@@ -115,7 +117,10 @@ def _face(read: Reader, key: int) -> tuple[str, str, str, str]:
         style = "f-box" if op is None else f"c{payload['categories'][op]}"
         style += " s-hot" if key == error else " s-line"
         tooltip = f"{name}\n{op or 'input'} {shape}"
-        return short(title, 26), mark + short((op or shape or "input"), 28), style, tooltip
+        said = values[key] if values else None
+        if said is not None and said.startswith(NOT_FINITE):
+            style = f"c4 {style.split()[1]}"
+        return short(title, 26), mark + short(said or op or shape or "input", 28), style, tooltip
     block = ~key
     label, repeat = payload["blocks"]["label"][block], payload["blocks"]["repeat"][block]
     inside = [i for i in range(len(read.names)) if read.outermost(i) == block]
@@ -129,6 +134,8 @@ def _face(read: Reader, key: int) -> tuple[str, str, str, str]:
         tally = {mark: sum(CHANGES[change[i]] == mark for i in inside) for mark in CHANGES[1:]}
         second = " ".join(f"{mark}{times}" for mark, times in tally.items() if times) or second
     bad = error in inside
+    if values and any((values[i] or "").startswith(NOT_FINITE) for i in inside):
+        bad, second = True, "✗ not finite"
     tooltip = f"{read.path(block) or label}\n{second}\nparameters {size_text(weights)}"
     title = ("✗ " if bad else "") + short(label, 24) + (f" ×{repeat}" if repeat else "")
     return title, second, "f-box s-hot" if bad else "f-box s-line", tooltip

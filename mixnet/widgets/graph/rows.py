@@ -32,6 +32,7 @@ class Pictured:
         notes: what a reader should know.
         error: ``{"node": id or None, "text": ...}`` where shapes do not fit.
         data: names of variables that are inputs, whatever reads them.
+        weights: names of variables that are parameters or states, whatever reads them.
         graph: the graph itself, for what is measured later.
         inputs: shape and dtype of each of its inputs, None where they are not known.
         leaves: of a recorded function the runtime's value for each input.
@@ -46,6 +47,7 @@ class Pictured:
     notes: list[str] = field(default_factory=list)
     error: dict[str, Any] | None = None
     data: frozenset[str] = frozenset()
+    weights: frozenset[str] = frozenset()
     graph: Graph | None = None
     inputs: list[Known] | None = None
     leaves: Sequence[Any] = ()

@@ -57,7 +57,7 @@ def pictured(
     if callable(target):
         return _of_call(target, inputs, train, named, boundary)
     raise AttributeTypeError(
-        f"GraphView: {type(target).__name__} is no graph. Pass a Symbol with shapes by name, a HybridBlock "
+        f"GraphView: {type(target).__name__} is not a graph. Pass a Symbol with shapes by name, a HybridBlock "
         f"and its inputs, an NDArray that is pending, or a function of NDArrays and its inputs."
     )
 

@@ -18,7 +18,7 @@ from mixnet.widgets.view import View
 
 
 class GraphView(View):
-    """The graph of a symbol, a network, a function, or of what is pending behind an array.
+    """The graph of a symbol, a network or a function, or of the pending operations behind an array.
 
     Blocks are closed at first, and runs of equal blocks folded to one. Where shapes do not fit, the graph is
     drawn as far as it is known, and the operation that refuses is marked.
@@ -70,7 +70,7 @@ class GraphView(View):
 
     @classmethod
     def diff(cls, before: Any, after: Any, title: str | None = None) -> GraphView:
-        """What is different between two graphs: added, removed, changed, merged, expanded, with other inputs.
+        """The differences between two graphs: nodes added, removed, changed, merged, expanded, or with other inputs.
 
         Args:
             before, after: graphs, symbols, views of graphs, or steps of ``mx.stages`` (``program.steps``).

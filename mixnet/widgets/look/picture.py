@@ -41,10 +41,7 @@ def picture(payload: Mapping[str, Any], state: Mapping[str, Any], summary: str) 
         plan = next(each for each in memory["plans"] if each["name"] == "both")
         _inside(svg, memory_picture({**memory, "plans": [plan]}, plan, summary), panes["memory"])
     if payload["engine"] is not None:
-        runs = [
-            {**run, "strings": [payload["labels"].get(each, each) for each in run["strings"]]}
-            for run in payload["engine"]["runs"]
-        ]
+        runs = engine_in_program(payload["engine"], payload["labels"])["runs"]
         _inside(svg, timeline_picture(runs, summary), panes["engine"])
     _pieces(svg, payload, node, panes["what runs"])
     for name, text in payload["missing"].items():
@@ -63,6 +60,15 @@ def memory_in_program(memory: Mapping[str, Any], labels: Mapping[str, str]) -> d
         names = [labels.get(name, name) for name in graph["steps"]["name"]]
         graphs.append({**graph, "steps": {**graph["steps"], "name": names}})
     return {**memory, "graphs": graphs}
+
+
+def engine_in_program(engine: Mapping[str, Any], labels: Mapping[str, str]) -> dict[str, Any]:
+    """The payload of a timeline whose tasks have their names from the program."""
+    runs = [
+        {**run, "strings": [labels.get(each, each) for each in run["strings"]]}
+        for run in engine["runs"]
+    ]
+    return {**engine, "runs": runs}
 
 
 def _inside(svg: Svg, inner: str, box: Box) -> None:

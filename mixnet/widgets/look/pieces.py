@@ -40,6 +40,24 @@ def pieces_of_stages(made: Pictured, staged: Stages) -> list[Piece]:
     return found
 
 
+def lowered_of_stages(made: Pictured, staged: Stages) -> dict[str, list[Any]]:
+    """For rows that run as another operator, by row number: its name, its method, and whether it changes the layout."""
+    found: dict[str, list[Any]] = {}
+    for number, program in enumerate(staged.programs):
+        meant = _meaning(made, program, number if len(staged.programs) > 1 else None)
+        nodes = program.graph["nodes"]
+        moved = {i for node in nodes if node["name"].endswith(_MOVED) for i, _ in node["inputs"]}
+        for row, which in meant.items():
+            for n in which:
+                method = nodes[n]["attributes"].get("method")
+                if nodes[n]["op"] is not None and str(nodes[n]["op"]).endswith("_channels_last"):
+                    found[str(row)] = [nodes[n]["op"], method, n in moved]
+    return found
+
+
+_MOVED = ("_channels_last", "_channels_first")
+
+
 def pieces_of_graph(made: Pictured, graph: Graph, inputs: Sequence[Known]) -> list[Piece]:
     """The pieces of a graph that is compiled as it is."""
     structs = [jax.ShapeDtypeStruct(shape, np.dtype(dtype)) for shape, dtype in inputs]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import FrameType
@@ -23,7 +22,7 @@ from mixnet.stages.stages import Stages, stages
 from mixnet.symbol.symbol import Symbol, load
 from mixnet.widgets.graph.rows import Pictured
 from mixnet.widgets.graph.target import pictured
-from mixnet.widgets.look import jax_function
+from mixnet.widgets.look import jax_function, torch_module
 from mixnet.widgets.memory.plans import Asked, payload_of
 
 Values = Mapping[str, np.ndarray]
@@ -35,18 +34,22 @@ class Subject:
 
     Args:
         made: the rows of its graph.
-        target: what the user's lines are of: a block or a function, None for what came from a file.
+        target: what the user's lines are of: a block or a function, None where there is none of the user's.
         values: an array for each input of the graph, by name, None where one of them is not known.
+        again: of a block, the same for another batch, with its parameters as they are then.
         memory: makes the payload of its memory plans, None where shapes are not known.
         staged: makes all stages of what runs, None where the compiler is asked for the graph as it is.
+        runs: why nobody is asked what runs, empty where the compiler is.
         notes: what a reader should know.
     """
 
     made: Pictured
     target: Any = None
     values: Values | None = None
+    again: Callable[[Sequence[Any]], Values | None] | None = None
     memory: Callable[[], dict[str, Any]] | None = None
     staged: Callable[[], Stages] | None = None
+    runs: str = ""
     notes: list[str] = field(default_factory=list)
 
 
@@ -66,15 +69,13 @@ def subject_of(
         return _of_symbol(target, inputs, bool(train), named, boundary, {})
     if isinstance(target, HybridBlock):
         return _of_block(target, inputs, train, loss, named, boundary)
-    if "torch" in sys.modules and isinstance(target, sys.modules["torch"].nn.Module):
-        raise AttributeTypeError(
-            "look: a torch module comes in as an ONNX file: torch.onnx.export(module, (x,), 'net.onnx') "
-            "(pip install torch onnx), then mx.look('net.onnx')."
-        )
+    if torch_module.is_module(target):
+        return _of_torch(target, inputs, train, loss, named)
     if not callable(target):
         raise AttributeTypeError(
             f"look: {type(target).__name__} is no network. Pass a HybridBlock and its arrays, a Symbol with "
-            f"arrays or shapes by name, a function of NDArrays or of JAX arrays and its arrays, or the path of "
+            f"arrays or shapes by name, a torch module and its tensors, "
+            f"a function of NDArrays or of JAX arrays and its arrays, or the path of "
             f"a symbol (.json) or ONNX (.onnx) file."
         )
     arrays = [each for each in inputs if isinstance(each, NDArray)]
@@ -169,12 +170,17 @@ def _of_block(
             f"begin_state()."
         )
         return subject
-    arrays = dict(zip(sorted(made.data, key=_number), leaves, strict=False))
-    for block_ in (block, loss):
-        for each in block_.collect_params().values() if isinstance(block_, HybridBlock) else ():
-            if each._data is not None:
-                arrays[each.name] = each.data()
-    subject.values = _values(made, arrays)
+
+    def again(inputs: Sequence[Any]) -> Values | None:
+        leaves, _ = flatten(tuple(inputs))
+        arrays = dict(zip(sorted(made.data, key=_number), leaves, strict=False))
+        for block_ in (block, loss):
+            for each in block_.collect_params().values() if isinstance(block_, HybridBlock) else ():
+                if each._data is not None:
+                    arrays[each.name] = each.data()
+        return _values(made, arrays)
+
+    subject.values, subject.again = again(inputs), again
     subject.memory = lambda: payload_of(Asked(block, inputs, train, loss, {}, boundary), False)
     subject.staged = lambda: stages(block, *inputs, train=train, loss=loss, run=False)
     return subject
@@ -232,6 +238,23 @@ def _of_jax(function: Callable[..., Any], inputs: Sequence[Any], named: Mapping[
     graph, known = made.graph, made.inputs
     subject = Subject(made, function, values)
     subject.memory = lambda: payload_of(_Planned(made.title, graph, known), False)  # type: ignore[arg-type]
+    return subject
+
+
+def _of_torch(
+    module: Any, inputs: Sequence[Any], train: bool | None, loss: Any, named: Mapping[str, Any]
+) -> Subject:
+    if train or loss is not None:
+        raise AttributeTypeError(
+            "look: of a torch module forward is shown, in the mode that the module is in; leave out train= and "
+            "loss=, and call module.train() before."
+        )
+    made, values = torch_module.pictured(module, inputs, named)
+    assert made.graph is not None and made.inputs is not None
+    graph, known = made.graph, made.inputs
+    subject = Subject(made, torch_module.code_of(module), values)
+    subject.memory = lambda: payload_of(_Planned(made.title, graph, known), False)  # type: ignore[arg-type]
+    subject.runs = "torch runs its modules operator by operator, as the engine shows; torch.compile is not asked."
     return subject
 
 

@@ -7,15 +7,18 @@ from collections.abc import Iterable
 from typing import Any
 
 from mixnet.base import MXNetError
+from mixnet.gluon.block import HybridBlock
 from mixnet.units import count_text, size_text, time_text
 from mixnet.widgets.graph.attributes import program_names
 from mixnet.widgets.graph.payload import Reader, payload_of
-from mixnet.widgets.look.picture import picture
-from mixnet.widgets.look.pieces import Piece, pieces_of_graph, pieces_of_stages
+from mixnet.widgets.look.picture import engine_in_program, memory_in_program, picture
+from mixnet.widgets.look.pieces import Piece, lowered_of_stages, pieces_of_graph, pieces_of_stages
 from mixnet.widgets.look.run import Run
 from mixnet.widgets.look.source import source_of
 from mixnet.widgets.look.subject import Subject, subject_of
 from mixnet.widgets.view import View
+from mixnet.widgets.why.compiled import traces_of
+from mixnet.widgets.why.question import answers
 
 
 class Look(View):
@@ -27,7 +30,7 @@ class Look(View):
 
     Args:
         target: a ``HybridBlock``; a ``Symbol``, or the path of its JSON file; the path of an ONNX file; a function of
-            NDArrays; a function of JAX arrays, called with JAX or NumPy arrays or trees of them.
+            NDArrays; a function of JAX arrays, called with JAX or NumPy arrays or trees of them; a torch module with tensors.
         inputs: what to call it with. A second array for a block that takes one is a label: forward, loss and
             gradients are shown.
         train: with gradients; by default where there is a loss.
@@ -46,7 +49,8 @@ class Look(View):
 
     Source: the payload ``mixnet.look/1`` has the payloads ``graph``, ``memory`` and ``engine`` of the views of these
     names; ``source`` (lines by file) and ``places`` (of each row of the graph); ``pieces`` (with their rows);
-    ``numbers`` of each row; ``labels``, what rows are called in the program; ``missing``, why a pane is empty.
+    ``numbers`` of each row; ``labels``, what rows are called in the program; ``missing``, why a pane is empty; ``lowered``,
+    the operator and method of rows that run as another one; ``traces``, what a block has compiled; ``why``, answers.
     """
 
     schema = "mixnet.look/1"
@@ -65,30 +69,8 @@ class Look(View):
         **named: Any,
     ):
         subject = subject_of(target, inputs, train, loss, named, sys._getframe())
-        made = subject.made
-        if title is not None:
-            made.title = title
-        missing: dict[str, str] = {}
-        if not run:
-            missing["engine"] = "Left out: run=False."
-        if not compile:
-            missing["runs"] = "Left out: compile=False."
-        files, places = source_of(subject.target, made.rows)
-        ran = _ran(subject, missing) if run else None
-        memory = _memory(subject, missing)
-        payload: dict[str, Any] = {
-            "graph": {**payload_of(made), "live": False},
-            "source": files,
-            "places": places,
-            "labels": program_names(made),
-            "memory": memory,
-            "pieces": _pieces(subject, missing) if compile else [],
-            "engine": None if ran is None else ran.timeline,
-            "numbers": None if ran is None else ran.numbers,
-            "notes": subject.notes,
-            "missing": missing,
-        }
-        at = _peak(memory)
+        payload = payload_of_subject(subject, title, target, run, compile)
+        at = _peak(payload["memory"])
         super().__init__(payload, {"at": at, "node": self._row_at(payload, at)})
 
     @staticmethod
@@ -160,6 +142,43 @@ class Look(View):
         return picture(self.payload, self.state, self.summary())
 
 
+def payload_of_subject(
+    subject: Subject, title: str | None, target: Any, run: bool, compile: bool
+) -> dict[str, Any]:
+    """The payload of a subject; see :class:`Look`."""
+    made = subject.made
+    if title is not None:
+        made.title = title
+    missing: dict[str, str] = {}
+    if not run:
+        missing["engine"] = "Left out: run=False."
+    if not compile:
+        missing["runs"] = "Left out: compile=False."
+    files, places = source_of(subject.target, made.rows)
+    ran = _ran(subject, missing) if run else None
+    memory = _memory(subject, missing)
+    labels = program_names(made)
+    if memory is not None:
+        memory["why"] = answers(memory_in_program(memory, labels))
+    if ran is not None:
+        ran.timeline["why"] = answers(engine_in_program(ran.timeline, labels))
+    pieces, lowered = _pieces(subject, missing) if compile else ([], {})
+    return {
+        "graph": {**payload_of(made), "live": False},
+        "source": files,
+        "places": places,
+        "labels": labels,
+        "memory": memory,
+        "pieces": pieces,
+        "lowered": lowered,
+        "traces": traces_of(target.trace_keys()) if isinstance(target, HybridBlock) else [],
+        "engine": None if ran is None else ran.timeline,
+        "numbers": None if ran is None else ran.numbers,
+        "notes": subject.notes,
+        "missing": missing,
+    }
+
+
 def _ran(subject: Subject, missing: dict[str, str]) -> Run | None:
     if subject.values is None:
         shapes = "Nothing ran: not every input has an array. Pass arrays in place of shapes."
@@ -189,14 +208,19 @@ def _memory(subject: Subject, missing: dict[str, str]) -> dict[str, Any] | None:
     return found
 
 
-def _pieces(subject: Subject, missing: dict[str, str]) -> list[Piece]:
+def _pieces(subject: Subject, missing: dict[str, str]) -> tuple[list[Piece], dict[str, list[Any]]]:
+    """The pieces that run, and the rows that run as other operators."""
     made = subject.made
+    if subject.runs:
+        missing["runs"] = subject.runs
+        return [], {}
     if subject.staged is not None:
-        return pieces_of_stages(made, subject.staged())
+        staged = subject.staged()
+        return pieces_of_stages(made, staged), lowered_of_stages(made, staged)
     if made.graph is None or made.inputs is None:
         missing["runs"] = _unknown(subject)
-        return []
-    return pieces_of_graph(made, made.graph, made.inputs)
+        return [], {}
+    return pieces_of_graph(made, made.graph, made.inputs), {}
 
 
 def _unknown(subject: Subject) -> str:

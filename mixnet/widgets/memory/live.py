@@ -7,7 +7,8 @@ from typing import Any
 from mixnet.base import MXNetError
 from mixnet.context import Context
 from mixnet.runtime.value.memory import Allocation, MemoryLog, last_log, logs
-from mixnet.widgets.memory.plans import Table
+from mixnet.widgets.memory.plans import SCHEMA, Table
+from mixnet.widgets.why.holders import of_buffers
 
 LIMIT = 50_000
 """Arrays of a device that are kept: those with the most bytes times seconds."""
@@ -22,7 +23,7 @@ def payload_of_log(log: MemoryLog | None, ctx: Context | None) -> dict[str, Any]
     log = log or (logs[-1] if logs else last_log())
     if log is None:
         raise MXNetError(
-            "MemoryView.live: nothing was recorded. Run the code inside of "
+            "MemoryView.live: nothing was recorded. Run the code inside "
             "`with mx.runtime.memory() as log:`, then call MemoryView.live(log)."
         )
     by_context: dict[str, list[Allocation]] = {}
@@ -34,7 +35,7 @@ def payload_of_log(log: MemoryLog | None, ctx: Context | None) -> dict[str, Any]
             f"{', '.join(by_context) or 'no device'}."
         )
     if not by_context:
-        raise MXNetError("MemoryView.live: the log saw no array; make some inside of its scope.")
+        raise MXNetError("MemoryView.live: the log saw no array; make some inside its scope.")
     end = max(max(a.born, a.died or 0.0) for a in log.allocations)
     table = Table()
     graphs: list[dict[str, Any]] = []
@@ -43,6 +44,7 @@ def payload_of_log(log: MemoryLog | None, ctx: Context | None) -> dict[str, Any]
     peaks = {name: _peak(log, name) for name in by_context}
     for name in sorted(by_context, key=lambda each: (each != first, -peaks[each][1])):
         graph, plan = _of_context(by_context[name], end * 1.02 + 1e-6, table)
+        graph["holders"] = _holders(log, by_context[name], graph)
         at, size = peaks[name]
         figures = {
             "name": name,
@@ -53,6 +55,7 @@ def payload_of_log(log: MemoryLog | None, ctx: Context | None) -> dict[str, Any]
         plans.append({**figures, "peak": {"at": _us(at), "bytes": size}, **plan})
         graphs.append(graph)
     return {
+        "schema": SCHEMA,
         "unit": "us",
         "name": "live memory",
         "train": None,
@@ -175,3 +178,21 @@ def _free(gaps: list[list[int]], begin: int, end: int, top: int) -> int:
     if gaps[low][1] == top:
         return gaps.pop(low)[0]
     return top
+
+
+_HELD = 8  # arrays whose holders are looked for
+
+
+def _holders(
+    log: MemoryLog, found: list[Allocation], graph: dict[str, Any]
+) -> dict[str, list[str]]:
+    """What refers to the largest live arrays, by their number in the view."""
+    alive = {record.id: key for key, record in log._known.copy().items()}
+    if len(found) > LIMIT:
+        return {}
+    largest = sorted((i for i, each in enumerate(found) if each.id in alive), key=lambda i: -found[i].bytes)  # fmt: skip
+    references = {i: log._references.get(alive[found[i].id]) for i in largest[:_HELD]}
+    arrays = {i: reference() for i, reference in references.items() if reference is not None}
+    arrays = {i: array for i, array in arrays.items() if array is not None}
+    held = of_buffers(list(arrays.values()))
+    return {str(i): words for i, words in zip(arrays, held, strict=True)}

@@ -32,6 +32,8 @@ PLANS: dict[str, dict[str, Any]] = {
 }
 """The plans that are compared, and what each asks of ``memory_plan``."""
 
+SCHEMA = "mixnet.memory/1"
+
 SMALL = 100
 """Operations of a graph that XLA compiles in a second or two."""
 
@@ -46,6 +48,7 @@ class Asked:
         loss: for a block, a loss block.
         shapes: for a symbol, shapes (or arrays) by name.
         boundary: the frame at which the search for the user's lines ends.
+        who: the view that asks, for errors.
 
     Raises:
         AttributeTypeError: the target is neither, or does not take these.
@@ -53,14 +56,14 @@ class Asked:
 
     def __init__(
         self, target: Any, inputs: Sequence[Any], train: bool, loss: Any,
-        shapes: Mapping[str, Any], boundary: FrameType,
+        shapes: Mapping[str, Any], boundary: FrameType, who: str = "MemoryView",
     ):  # fmt: skip
-        self.train = train
+        self.train, self._who = train, who
         self.dtypes: dict[str, Any] = {}
         if isinstance(target, Symbol):
             if inputs or loss is not None:
                 raise AttributeTypeError(
-                    "MemoryView: a symbol takes shapes by name, as data=(32, 10), and has its loss "
+                    f"{who}: a symbol takes shapes by name, as data=(32, 10), and has its loss "
                     "in itself; arrays by position and loss= are for blocks."
                 )
             arrays = {name: each for name, each in shapes.items() if isinstance(each, NDArray)}
@@ -68,20 +71,22 @@ class Asked:
             for name, each in shapes.items():
                 if not isinstance(each, (NDArray, tuple, list)):
                     raise AttributeTypeError(
-                        f"MemoryView: {name} is a shape or an array, not {type(each).__name__}; pass "
+                        f"{who}: {name} must be a shape or an array, not {type(each).__name__}; pass "
                         f"it as {name}=(32, 10)."
                     )
             self.shapes = {n: s.shape if n in arrays else tuple(s) for n, s in shapes.items()}
-            target._shapes_of((), self.shapes)  # a name that the symbol does not have is an error
+            target._given(
+                "infer_shape", "shapes", (), self.shapes
+            )  # a name that the symbol does not have is an error
             self.symbol, self.name = target, target.name or "group"
             self.requests = requests_by_name(target.list_arguments(), "write" if train else "null")
         elif isinstance(target, HybridBlock):
             self._of_block(target, inputs, loss, shapes, boundary)
         else:
             raise AttributeTypeError(
-                f"MemoryView: {type(target).__name__} has no memory plan. Pass a Symbol with shapes "
-                f"by name, as data=(32, 10), or a HybridBlock with arrays; what arrays of other "
-                f"code take shows MemoryView.live() after `with mx.runtime.memory():`."
+                f"{who}: {type(target).__name__} has no memory plan. Pass a Symbol with shapes "
+                f"by name, as data=(32, 10), or a HybridBlock with arrays; for the arrays of "
+                f"other code, use MemoryView.live() after `with mx.runtime.memory():`."
             )
 
     def _of_block(
@@ -89,15 +94,15 @@ class Asked:
     ) -> None:
         if shapes:
             raise AttributeTypeError(
-                f"MemoryView: a block takes arrays by position, not {', '.join(shapes)} by name."
+                f"{self._who}: a block takes arrays by position, not {', '.join(shapes)} by name."
             )
         leaves, structure = flatten(tuple(inputs))
         if not leaves or (loss is not None and len(inputs) < 2):
             given = ", ".join(type(each).__name__ for each in inputs) or "nothing"
             raise AttributeTypeError(
-                f"MemoryView: {block.name} was given {given}. Pass the arrays that "
-                f"you would call it with, such as mx.nd.zeros((32, 784)), and the label behind "
-                f"them where there is a loss."
+                f"{self._who}: {block.name} was given {given}. Pass the arrays that "
+                f"you would call it with, such as mx.nd.zeros((32, 784)), followed by the label "
+                f"if there is a loss."
             )
 
         def with_loss(*given: Any) -> Any:
@@ -111,8 +116,8 @@ class Asked:
             if "positional argument" not in str(error) and "is called with" not in str(error):
                 raise
             raise AttributeTypeError(
-                f"MemoryView: {block.name} does not take {len(inputs)} input(s): {str(error).rstrip('.')}. Pass the "
-                f"arrays that its forward takes; a recurrent layer takes its states too, as of "
+                f"{self._who}: {block.name} does not take {len(inputs)} input(s): {str(error).rstrip('.')}. Pass the "
+                f"arrays that its forward takes; a recurrent layer takes its states too, from "
                 f"begin_state()."
             ) from error
         self.symbol, self.name = composed.symbol, block.name
@@ -160,6 +165,7 @@ def payload_of(asked: Asked, xla: bool | None) -> dict[str, Any]:
         plans.append(_plan(name, plan, graph_of[again]))
     assert plain is not None
     return {
+        "schema": SCHEMA,
         "unit": "step",
         "name": asked.name,
         "train": asked.train,
@@ -231,6 +237,7 @@ def _graph(plan: MemoryPlan, again: bool, table: Table) -> dict[str, Any]:
             "begin": [each.first for each in arrays],
             "end": [each.last + 1 for each in arrays],
             "kind": [_kind(each, turn, repeated) for each in arrays],
+            "readers": [list(each.readers) for each in arrays],
         },
     }
 

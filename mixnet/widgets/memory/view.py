@@ -8,7 +8,7 @@ from typing import Any
 
 from mixnet.context import Context
 from mixnet.runtime.value.memory import MemoryLog
-from mixnet.units import size_text
+from mixnet.units import size_text, time_text
 from mixnet.widgets.memory.live import payload_of_log
 from mixnet.widgets.memory.picture import (
     alive_at,
@@ -17,7 +17,7 @@ from mixnet.widgets.memory.picture import (
     source_text,
     than,
 )
-from mixnet.widgets.memory.plans import Asked, payload_of
+from mixnet.widgets.memory.plans import SCHEMA, Asked, payload_of
 from mixnet.widgets.view import View
 
 
@@ -49,7 +49,7 @@ class MemoryView(View):
     A activation kept for backward, B made by backward, R recomputed, O output; for live memory L, and E for what was there before.
     """
 
-    schema = "mixnet.memory/1"
+    schema = SCHEMA
     bundle = "memory"
     sight = "Look at the red line, the [peak]: what lies on it is needed at once, and the cheaper [memory plan] is the lower [arena]."  # fmt: skip
 
@@ -83,7 +83,7 @@ class MemoryView(View):
 
     @property
     def totals(self) -> dict[str, int]:
-        """Bytes of the arena under each plan, as ``memory_plan`` says them."""
+        """Bytes of the arena under each plan, as reported by ``memory_plan``."""
         return {each["name"]: each["total"] for each in self.payload["plans"]}
 
     @property
@@ -103,7 +103,7 @@ class MemoryView(View):
         if p["unit"] != "step":
             peaks = (
                 f"{each['name']}: peak {size_text(each['peak']['bytes'])} after "
-                f"{each['peak']['at'] / 1e6:.3g} s"
+                f"{time_text(each['peak']['at'] / 1e6)}"
                 for each in p["plans"]
             )
             return f"live memory, {'; '.join(peaks)}"

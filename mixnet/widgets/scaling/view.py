@@ -37,7 +37,7 @@ _DEAREST = 1000  # for a device and an hour
 
 
 class ScalingView(View):
-    """A laboratory of scaling: measured points with their spread, a model of them, and sliders that ask what would be if.
+    """Scaling over devices: measured points with their spread, a fitted model, and sliders for what-if questions.
 
     Throughput is in samples a second of all devices; efficiency is the throughput of a device, as a share of that of a device in the smallest
     measured count. Discs are real devices, squares are CPU devices or processes of one machine, crosses are published figures or points that
@@ -93,11 +93,11 @@ class ScalingView(View):
 
     @property
     def model(self) -> dict[str, Any] | None:
-        """The fitted or given model; None where there were too few points."""
+        """The fitted or given model; None if there are too few points."""
         return self.payload["model"]
 
     def predict(self, n: int, batch: float | None = None) -> float:
-        """Samples a second that the model expects of ``n`` devices.
+        """Samples per second that the model predicts for ``n`` devices.
 
         Raises:
             AttributeValueError: there is no model.

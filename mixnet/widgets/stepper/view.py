@@ -21,7 +21,7 @@ _KINDS = {"graph": 0, "pass": 2, "plan": 3, "source": 7, "jaxpr": 5, "stablehlo"
 
 
 class HybridizeStepper(View):
-    """Step forward and back through what becomes of your code: recorded graph, each pass, memory plan,
+    """Step forward and back through the stages of your code: recorded graph, each pass, memory plan,
     jaxpr, StableHLO, optimised HLO, and the pieces that run.
 
     Select a line, an operation or a piece, and the same thing is marked in every stage. Each stage says
@@ -159,7 +159,7 @@ def _entries(target: Any) -> list[dict[str, Any]]:
 
 @cell_magic("stages")
 def stages_magic(line: str, text: str) -> HybridizeStepper:
-    """``%%stages``: look at all stages of what a cell computes, then run the cell.
+    """``%%stages``: inspect all stages of a cell's computation, then run the cell.
 
     The cell is taken as a function without arguments: it is called once to look (in a copy of the
     notebook's names; arrays that it writes hold afterwards what they held), and once as always, so that

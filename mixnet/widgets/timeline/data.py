@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 KINDS = ("compute", "copy", "io", "communication", "other")
@@ -154,7 +154,7 @@ def _uses(rows: list[Row], text: _Strings) -> tuple[list[int], dict[str, list[in
     return names, deps
 
 
-def dependencies(run: Run) -> list[tuple[int, int, int]]:
+def dependencies(run: Mapping[str, Any]) -> list[tuple[int, int, int]]:
     """Edges (earlier operation, later operation, variable), from the versions alone.
 
     Who reads a version waits for who wrote it; who writes the next waits for all who read it, or, if nobody

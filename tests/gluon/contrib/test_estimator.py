@@ -94,7 +94,7 @@ def test_lines_between_batches() -> None:
     assert lines[1] == "Train for 3 batches."
     assert lines[-1] == "Train finished using total Ts with 1 epochs. training accuracy: 0.4000"
     for wrong in ("x", 1.5):
-        with pytest.raises(ValueError, match="is no number of batches"):
+        with pytest.raises(ValueError, match="is not a number of batches"):
             es.LoggingHandler(wrong)
 
 
@@ -132,7 +132,7 @@ def test_stopping_early() -> None:
     assert lines[-2] == (
         "[Epoch 1] EarlyStoppingHanlder: early stopping due to training accuracy not improving"
     )
-    with pytest.warns(UserWarning, match="a larger mse is taken for a better one"):
+    with pytest.warns(UserWarning, match="a larger mse is assumed to be better"):
         assert es.EarlyStoppingHandler(mx.metric.MSE()).monitor_op is np.greater
     assert es.EarlyStoppingHandler(mx.metric.Loss("my loss")).monitor_op is np.less
     with pytest.raises(ValueError, match="must be one of the metrics"):
@@ -175,7 +175,7 @@ def test_checkpoints_and_going_on(tmp_path: Path) -> None:
 
     for given, error, message in (
         ({"epochs": 6}, ValueError, "has all of the 6 epochs"),
-        ({"batches": 9}, AssertionError, "must count the same"),
+        ({"batches": 9}, AssertionError, "must use the same unit"),
     ):
         with pytest.raises(error, match=message):
             more.fit(train, event_handlers=[again], **given)
@@ -279,17 +279,17 @@ def test_arguments_of_another_kind() -> None:
     estimator, _ = _estimator()
     train, _ = _loaders()
     for arguments, message in (
-        ({"train_data": train}, "give one of both"),
-        ({"train_data": train, "epochs": 1, "batches": 1}, "give one of both"),
+        ({"train_data": train}, "give exactly one of them"),
+        ({"train_data": train, "epochs": 1, "batches": 1}, "give exactly one of them"),
         ({"train_data": [1], "epochs": 1}, "takes a gluon.data.DataLoader"),
         ({"train_data": train, "epochs": 1, "event_handlers": [1]}, "EventHandler"),
         (
             {"train_data": train, "epochs": 1,
              "event_handlers": es.MetricHandler([mx.metric.Accuracy()])},
-            "is none of estimator",
+            "is not one of estimator",
         ),
     ):  # fmt: skip
         with pytest.raises(ValueError, match=message):
             estimator.fit(**arguments)
-    with pytest.warns(UserWarning, match="the initializer is not used"):
+    with pytest.warns(UserWarning, match="the initializer is ignored"):
         es.Estimator(net, loss, trainer=trainer, initializer=mx.init.Zero())

@@ -234,7 +234,7 @@ def test_the_naive_engine_says_what_to_do() -> None:
         [sys.executable, "-c", program], capture_output=True, text=True, cwd=ROOT,
         env={**os.environ, "MXNET_ENGINE_TYPE": "NaiveEngine"},
     )  # fmt: skip
-    assert "Take MXNET_ENGINE_TYPE=ThreadedEngine" in done.stderr
+    assert "Use MXNET_ENGINE_TYPE=ThreadedEngine" in done.stderr
 
 
 @pytest.mark.parametrize("hybridize", [False, True])

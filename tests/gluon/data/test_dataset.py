@@ -103,7 +103,7 @@ def test_rolled_over_samples_come_first() -> None:
 
 def test_an_unknown_last_batch_is_an_error_when_it_matters() -> None:
     batches = data.BatchSampler(data.SequentialSampler(10), 4, "some")
-    with pytest.raises(ValueError, match="none of 'keep', 'discard' and 'rollover'"):
+    with pytest.raises(ValueError, match="not one of 'keep', 'discard' and 'rollover'"):
         list(batches)
     with pytest.raises(ValueError, match="'some'"):
         len(batches)

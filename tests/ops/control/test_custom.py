@@ -440,6 +440,6 @@ def test_an_operator_that_waits_for_its_own_executor_is_told() -> None:
 
     symbol = mx.sym.Custom(mx.sym.var("x"), op_type="waiting_for_itself")
     bound = symbol.bind(mx.cpu(), {"x": nd.ones((2, 3))})
-    with pytest.raises(mx.MXNetError, match="waits for what can only run after itself"):
+    with pytest.raises(mx.MXNetError, match="waits for work that can only run after it"):
         bound.forward()[0].asnumpy()
     np.testing.assert_array_equal(bound.forward()[0].asnumpy(), np.ones((2, 3)))

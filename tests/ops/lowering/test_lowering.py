@@ -74,9 +74,8 @@ def check_convolution(method, batch, channels, filters, extents, kernel, stride,
     same = {"stride": stride, "dilate": dilate, "pad": pad, "groups": groups}
     found = convolution.convolution(last(data), weight, method=method, **same)
     close(first(found), expected)
-    backward = method
-    if method == "onednn" and not convolution.fits_phases(kernel, extents, stride, dilate, pad):
-        backward = "xla" if groups == 1 else "grouped"
+    window = {**same, "kernel": kernel}
+    backward = convolution.data_gradient_method(method, window, extents)
     found = convolution.data_gradient(last(head), weight, extents=extents, method=backward, **same)
     close(first(found), expected_data)
     ways = ["dot", "xla"] if groups == 1 else ["dot", "grouped"]
@@ -397,11 +396,51 @@ def test_gradient_of_groups_with_a_stride_takes_onednn_behind_an_image_that_lies
 
     def method(groups: int, stride: int, lies_last: bool = True, batch: int = 2) -> str:
         weight = (32, 32 // groups, 3, 3)
-        strides = (stride, stride)
-        return convolution.weight_gradient_method(weight, groups, batch, strides, lies_last)
+        window = {"stride": (stride, stride), "dilate": (1, 1), "groups": groups}
+        return convolution.weight_gradient_method("onednn", window, weight, batch, lies_last)
 
     assert method(2, 2) == "onednn"
     others = [method(2, 1), method(2, 2, False), method(2, 2, batch=1), method(8, 2), method(32, 2)]
     assert others == ["grouped"] * 5
     assert method(1, 2) == "xla"
-    assert convolution.weight_gradient_method((8, 4, 1, 1), 2, 2, (1, 1)) == "dot"
+    # tap by tap, a kernel of 32x32 took a minute to compile
+    assert [method(32, 4), method(2, 4, False), method(2, 4)] == ["columns", "columns", "onednn"]
+    window = {"stride": (1, 1), "dilate": (1, 1), "groups": 2}
+    assert convolution.weight_gradient_method("onednn", window, (8, 4, 1, 1), 2) == "dot"
+
+
+def test_long_strides_take_columns() -> None:
+    """Phases of a stride of 32 would be 1,024 convolutions, which took minutes to compile."""
+
+    def method(stride: tuple[int, int], dilate: tuple[int, int] = (1, 1)) -> str:
+        window = {"kernel": (64, 64), "stride": stride, "dilate": dilate, "pad": (16, 16)}
+        return convolution.data_gradient_method("onednn", {**window, "groups": 1}, (320, 480))
+
+    assert method((32, 32)) == method((1, 4)) == "columns"
+    assert method((2, 2)) == "onednn"
+    assert method((4, 4), (2, 2)) == "xla"
+
+
+@pytest.mark.parametrize("groups", [1, 3])
+@pytest.mark.parametrize(
+    ("extents", "kernel", "stride", "pad"),
+    [
+        ((11, 13), (5, 4), (4, 4), (2, 0)),
+        ((12, 9), (3, 9), (4, 5), (0, 4)),  # a kernel below the stride, one far above
+        ((17, 6), (4, 1), (4, 7), (3, 2)),
+        ((10, 9), (2, 3), (1, 4), (1, 1)),
+    ],
+)
+def test_columns(extents, kernel, stride, pad, groups) -> None:
+    plain = plain_convolution(stride, (1, 1), pad, kernel, 2 * groups, groups)
+    data = normal(2, 4 * groups, *extents)
+    weight = normal(2 * groups, 4, *kernel, seed=1)
+    expected, pull = jax.vjp(plain, data, weight)
+    head = normal(*expected.shape, seed=2)
+    by_data, by_weight = pull(head)
+    same = {"stride": stride, "dilate": (1, 1), "pad": pad, "groups": groups, "method": "columns"}
+    close(first(convolution.convolution(last(data), weight, **same)), expected)
+    gradient = convolution.data_gradient(last(head), weight, extents=extents, **same)
+    close(first(gradient), by_data)
+    gradient = convolution.weight_gradient(last(head), last(data), kernel=kernel, **same)
+    close(gradient, by_weight)

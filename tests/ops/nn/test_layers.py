@@ -161,7 +161,7 @@ def test_errors_say_what_is_wrong() -> None:
         nd._contrib_index_array(x2, axes=(2,))
     with pytest.raises(ShapeError, match="fill_element_0index"):
         nd.fill_element_0index(x2, ones, ones)
-    with pytest.raises(ShapeError, match="one shape"):
+    with pytest.raises(ShapeError, match="equal shapes"):
         nd._contrib_allclose(x2, ones)
     with pytest.raises(ShapeError, match="columns"):
         nd.khatri_rao(x2, x2.T)

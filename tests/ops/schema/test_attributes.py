@@ -10,6 +10,7 @@ import pytest
 
 import mixnet as mx
 from mixnet import nd, sym
+from mixnet.ops.registry import find
 from mixnet.ops.schema.attributes import numbers
 
 X = np.arange(24, dtype="float32").reshape(2, 3, 4)
@@ -94,3 +95,28 @@ def test_text_that_is_no_numbers(text: str) -> None:
         numbers(text)
     with pytest.raises(mx.base.AttributeValueError, match="attribute kernel"):
         mx.sym.Pooling(mx.sym.var("a"), kernel=text)
+
+
+def test_numbers_that_are_inputs_are_bound_the_same_the_second_time() -> None:
+    op = find("sgd_update")
+    first = op.bind({"lr": 0.5, "wd": 2, "lazy_update": True})
+    assert op.bind({"lr": 0.25, "wd": 3.0, "lazy_update": True}) == (first[0], (0.25, 3.0, 1.0))
+    assert op.bind({"lr": "0.25", "wd": np.float32(3), "lazy_update": "1"})[1] == (0.25, 3.0, 1.0)
+    assert op.bind({"lr": 0.25})[0] == first[0]
+    assert op.bind({"lr": 0.25, "clip_gradient": 1.0})[0] != first[0]
+    with pytest.raises(mx.MXNetError, match="lr"):
+        op.bind({"wd": 0.0})
+    with pytest.raises(mx.MXNetError, match="rate"):
+        op.bind({"lr": 0.25, "rate": 1.0})
+    for wrong in ([1.0], "much", 10**400):
+        with pytest.raises(mx.MXNetError, match="lr="):
+            op.bind({"lr": wrong})
+
+
+def test_limits_of_numbers_that_are_inputs_hold_the_second_time() -> None:
+    for _ in range(2):
+        assert nd.random.normal(0, 1.5, shape=(3,)).shape == (3,)
+        with pytest.raises(mx.MXNetError, match="out of range"):
+            nd.random.normal(0, -1.5, shape=(3,))
+        with pytest.raises(mx.MXNetError, match="out of range"):
+            nd.random.normal(0, float("nan"), shape=(3,))

@@ -187,5 +187,5 @@ def test_what_sparse_arrays_are_not() -> None:
         c.asscalar()
     with pytest.raises(ValueError):
         bool(c)
-    with pytest.raises(ValueError, match="does not take the number"):
+    with pytest.raises(ValueError, match="cannot be filled with the number"):
         c[:] = 5

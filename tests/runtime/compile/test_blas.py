@@ -43,7 +43,11 @@ def test_an_interrupt_in_a_product_leaves_the_threads(monkeypatch: pytest.Monkey
 @needs_openblas
 def test_a_forked_process_has_no_open_scope() -> None:
     with warnings.catch_warnings(), blas.on_one_thread():
-        warnings.simplefilter("ignore", DeprecationWarning)  # of newer Pythons, about threads
+        for category in (
+            DeprecationWarning,
+            RuntimeWarning,
+        ):  # of newer Pythons and JAX, about threads
+            warnings.simplefilter("ignore", category)
         child = os.fork()
         if child == 0:
             os._exit(blas._one_thread._scopes)

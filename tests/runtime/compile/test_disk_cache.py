@@ -121,7 +121,7 @@ def test_a_folder_that_others_may_write_to_is_not_used(
     found = process(MIXNET_CACHE_DIR=str(path))
     assert found.stdout.strip() == ("None" if reason else str(path))
     assert reason in found.stderr
-    assert found.stderr.count("Compiled programs are not kept") == bool(reason)
+    assert found.stderr.count("Compiled programs are not stored") == bool(reason)
     assert ("MIXNET_CACHE_DIR" in found.stderr) == bool(reason)
     assert bool(list(path.iterdir())) != bool(reason)
 

@@ -13,8 +13,9 @@ import pytest
 
 import mixnet as mx
 from mixnet import autograd, gluon, nd
+from mixnet.ops.registry import find
 from mixnet.runtime.compile import background
-from mixnet.runtime.interpret import patience
+from mixnet.runtime.interpret import interpreter, patience
 from mixnet.runtime.programs import executable_cache
 
 
@@ -299,3 +300,13 @@ def test_an_interrupt_while_the_thread_starts_leaves_no_job_waiting(
             background.submit(lambda: 1)
     assert background._thread is None
     assert background.submit(lambda: 2).result(60) == 2
+
+
+def test_operations_that_are_fused_cost_the_compiler_little() -> None:
+    """So a chain of them is compiled after some hundred runs, and a chain of products after many more."""
+    assert patience.compile_seconds(100, 100, 0) < patience.compile_seconds(100, 0, 0) / 5
+    context = mx.cpu().compute
+    known = (((4, 4), np.dtype("float32")),) * 2
+    assert interpreter.runner_of(find("elemwise_add"), (), known, 0, context).is_fused
+    statics, _ = find("dot").bind({})
+    assert not interpreter.runner_of(find("dot"), statics, known, 0, context).is_fused

@@ -130,7 +130,7 @@ export function face(g, item, overlay) {
   if (item < 0) {
     const b = ~item, repeat = g.p.blocks.repeat[b], all = g.whole(b);
     const operations = all.filter((i) => g.p.nodes.op[i] >= 0 && g.part[i] === FORWARD).length || all.length;
-    const second = overlay === "none" || !overlay ? `${operations} operations` : overlayText(g, item, overlay);
+    const second = overlay === "none" || !overlay ? `${operations} operations` : overlayText(g, item, overlay) || (overlay === "values" ? `${operations} operations` : "");
     const name = g.p.blocks.label[b];
     return { title: repeat ? `${short(name, 22)} ×${repeat}` : short(name, 26), second, repeat, backward: all.some((i) => g.part[i] === BACKWARD), error: all.includes(g.p.error?.node) };
   }
@@ -143,7 +143,7 @@ export function face(g, item, overlay) {
 
 export const OVERLAYS = [
   ["none", "operators"], ["bytes", "bytes"], ["flops", "FLOPs"], ["time", "time"], ["dtype", "dtype"],
-  ["device", "device"], ["storage", "storage"], ["group", "XLA group"], ["change", "change"],
+  ["device", "device"], ["storage", "storage"], ["values", "values"], ["group", "XLA group"], ["change", "change"],
 ];
 const NUMBERS = { bytes, flops: count, time: seconds };
 
@@ -188,6 +188,7 @@ export function boxValue(g, item, overlay) {
     for (const i of all) if (g.p.facts.change[i]) tally.set(CHANGES[g.p.facts.change[i]][0], (tally.get(CHANGES[g.p.facts.change[i]][0]) ?? 0) + 1);
     return [...tally].map(([mark, times]) => `${mark}${times}`).join(" ");
   }
+  if (overlay === "values") return all.some((i) => overlayValue(g, i, overlay)?.startsWith("✗")) ? "✗ not finite" : "";
   const names = new Set(all.filter((i) => g.p.nodes.op[i] >= 0).map((i) => overlayValue(g, i, overlay)).filter((v) => v !== null && v !== ""));
   return names.size === 1 ? [...names][0] : names.size ? `${names.size} different` : "";
 }

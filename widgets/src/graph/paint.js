@@ -22,6 +22,9 @@ export function shades(g, sight, overlay) {
   }
   const names = [...new Set(values.filter((v) => v !== null && v !== ""))];
   const number = new Map(names.map((name, i) => [name, i % 8]));
+  if (overlay === "values") {
+    return { fill: (i) => (values[i]?.startsWith("✗") ? 4 : items[i] < 0 ? null : (g.p.categories[sight.faces[i].op] ?? null)), strength: null, told: "mean ± deviation of the values; ✗ not finite" };
+  }
   if (overlay === "change") {
     const colour = { "+": 2, "−": 4, "~": 1, "→": 0, "⊃": 5, "=": 3 };
     return { fill: (i) => (values[i] ? (colour[values[i][0]] ?? 7) : null), strength: null, told: "+ added  − removed  ~ changed  → other inputs  ⊃ expanded  = merged" };

@@ -1,7 +1,8 @@
 // The numbers of what is chosen: facts, values, a histogram; or of everything.
 import { h } from "../core/dom.js";
 import { bytes, count, seconds } from "../core/format.js";
-import { aliveAt, label } from "./model.js";
+import { why } from "../core/why.js";
+import { aliveAt, arrayOf, label } from "./model.js";
 
 const facts = (rows) => h("table", null, h("tbody", null, rows.filter(([, value]) => value !== null && value !== undefined && value !== "").map(([name, value]) => h("tr", null, h("th", { scope: "row" }, name), h("td", null, value)))));
 const shapes = (g, row) => g.outs[g.nodes.outputs[row]].map((k) => g.specs[k]);
@@ -13,6 +14,7 @@ export function ofAll(x) {
   const run = p.engine?.runs[0];
   return [
     h("h3", null, g.title),
+    ...why(p, "all"),
     facts([
       ["operations", x.steps.length], ["FLOPs", count(sum(g.nodes.flops))], ["parameters", weights ? bytes(weights) : null],
       ["peak", both && bytes(both.peak.bytes)], ["arena", both && bytes(both.total)],
@@ -29,9 +31,11 @@ export function ofRow(x, row, rows, at) {
   const op = g.nodes.op[row] < 0 ? ["input", "", "", "parameter"][g.nodes.part[row]] : g.strings[g.nodes.op[row]];
   const pieces = p.pieces.flatMap((piece, i) => (piece.rows.includes(row) && piece.parent === undefined ? [i + 1] : []));
   const alive = p.memory && at !== null && at !== undefined ? aliveAt(p.memory, 0, at) : null;
+  const array = p.memory ? arrayOf(x, 0, row) : -1;
   const source = g.nodes.source[row] < 0 ? null : g.sources[g.nodes.source[row]];
   return [
     h("h3", null, label(x, row)),
+    ...why(p, row), ...(array === undefined || array < 0 ? [] : why(p.memory, `0/${array}`)), ...(task === undefined ? [] : why(p.engine, `0/${task}`)),
     rows.length > 1 ? h("p", null, `the first of ${rows.length} chosen operations; together ${count(sum(rows.map((i) => g.nodes.flops[i])))} FLOPs`) : null,
     ...(p.numbers?.[row] ?? []).flatMap((stats, i, all) => values(stats, all.length > 1 ? `values of output ${i}` : "values")),
     h("h3", null, "facts"),

@@ -26,6 +26,10 @@ export function part(view, el, payload, state, chose) {
     get state() {
       return data.state;
     },
+    // Other data of the same things: what the reader has opened stays.
+    renew(payload) {
+      if (JSON.stringify(payload) !== JSON.stringify(data.payload)) model.set("payload", payload);
+    },
     // From outside: nobody is asked.
     follow(patch) {
       const changed = Object.keys(patch).some((key) => JSON.stringify(patch[key]) !== JSON.stringify(data.state[key]));

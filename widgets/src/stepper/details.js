@@ -1,6 +1,7 @@
 // The side panel: what is selected and where it is in every stage; or, with nothing selected, the totals.
 import { button, h, tableOf } from "../core/dom.js";
 import { bytes, count, seconds } from "../core/format.js";
+import { why } from "../core/why.js";
 import { called, marker } from "./model.js";
 
 const MOST = 8;
@@ -11,6 +12,7 @@ export function overview(payload, program) {
   const { memory, cost } = program;
   return [
     h("h2", null, `${payload.kind} ${payload.name}`),
+    ...why(payload, "all"),
     h("p", null, "Step through the stages with the buttons or [ and ]. Select any row: the same thing is marked in every stage, and listed here."),
     rows.length ? tableOf(["stage", "time"], rows, "Times") : null,
     Object.keys(memory).length ? tableOf(["memory", "bytes"], Object.entries(memory).map(([name, value]) => [name, bytes(value)]), "By XLA") : null,
@@ -37,6 +39,8 @@ export function details({ payload, program, state, stages, rows, go }) {
     const list = rows(index), marked = marker(list, index, state);
     return [index, list.filter((_, i) => marked(i)).length];
   });
+  const pieces = group !== null && group !== undefined ? [group] : [...new Set(things.flatMap((n) => program.things[n].groups ?? []))];
+  parts.push(...pieces.slice(0, MOST).flatMap((n) => why(payload, `${payload.programs.indexOf(program)}/${n}`)));
   const listed = places.filter(([, number]) => number > 0);
   parts.push(h("h3", null, "Where it is"), h("div", { class: "mx-places" }, listed.map(([index, number]) => button(`${program.stages[index].title} · ${number}`, `${program.stages[index].title} · ${number} marked: go there`, () => go(index)))));
   if (!listed.length) parts.push(h("p", null, "Nowhere else: it only is what you see."));

@@ -15,6 +15,7 @@ class _Deformable(HybridBlock):
 
     _per_element: int  # numbers that the first convolution gives for an element of the kernel
     _offset_first = True
+    _operator = "DeformableConvolution"
 
     def __init__(
         self,
@@ -34,14 +35,14 @@ class _Deformable(HybridBlock):
         offset_weight_initializer: Any = "zeros",
         offset_bias_initializer: Any = "zeros",
         offset_use_bias: bool = True,
-        op_name: str = "DeformableConvolution",
+        op_name: str | None = None,
         adj: Any = None,
         prefix: str | None = None,
         params: ParameterDict | None = None,
     ):
         super().__init__(prefix=prefix, params=params)
         self._channels, self._in_channels = channels, in_channels
-        self._op_name = op_name
+        self._op_name = op_name or self._operator
         kernel = sizes(kernel_size, 2)
         elements = math.prod(kernel) * num_deformable_group
         self.offset_split_index = 2 * elements
@@ -120,7 +121,7 @@ class DeformableConvolution(_Deformable):
         offset_weight_initializer: initializer of the weight that gives the offsets.
         offset_bias_initializer: initializer of its bias.
         offset_use_bias: whether it has a bias.
-        op_name: the operator.
+        op_name: the operator; None for that of the class.
         adj: for a transposed operator.
         prefix: text before the names of its parameters.
         params: parameters to share.
@@ -161,32 +162,7 @@ class ModulatedDeformableConvolution(_Deformable):
 
     _per_element = 3
     _offset_first = False
-
-    def __init__(
-        self,
-        channels: int,
-        kernel_size: Size = (1, 1),
-        strides: Size = (1, 1),
-        padding: Size = (0, 0),
-        dilation: Size = (1, 1),
-        groups: int = 1,
-        num_deformable_group: int = 1,
-        layout: str = "NCHW",
-        use_bias: bool = True,
-        in_channels: int = 0,
-        activation: Any = None,
-        weight_initializer: Any = None,
-        bias_initializer: Any = "zeros",
-        offset_weight_initializer: Any = "zeros",
-        offset_bias_initializer: Any = "zeros",
-        offset_use_bias: bool = True,
-        op_name: str = "ModulatedDeformableConvolution",
-        adj: Any = None,
-        prefix: str | None = None,
-        params: ParameterDict | None = None,
-    ):
-        given = locals()
-        super().__init__(**{k: v for k, v in given.items() if k not in ("self", "__class__")})
+    _operator = "ModulatedDeformableConvolution"
 
     def _alias(self) -> str:
         return "modulated_deformable_conv"

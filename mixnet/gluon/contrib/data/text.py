@@ -58,7 +58,7 @@ class _WikiText(_LanguageModelDataset):
 
     def __init__(self, root: str, namespace: str, segment: str, vocab: Any, seq_len: int):
         if segment not in self._files:
-            raise UnknownNameError(f"segment={segment!r} is none of {', '.join(self._files)}.")
+            raise UnknownNameError(f"segment={segment!r} is not one of {', '.join(self._files)}.")
         self._segment, self._seq_len = segment, seq_len
         super().__init__(root, namespace, vocab)
 

@@ -133,6 +133,6 @@ class Vocabulary:
     def _token(self, index: Any) -> Any:
         if not isinstance(index, int) or index >= len(self._idx_to_token):
             raise AttributeValueError(
-                f"{index!r} is no number of a token; there are {len(self._idx_to_token)}."
+                f"{index!r} is not the index of a token; there are {len(self._idx_to_token)}."
             )
         return self._idx_to_token[index]

@@ -181,9 +181,9 @@ class CheckpointHandler(TrainBegin, BatchEnd, EpochEnd):
         by_epoch = estimator.max_epoch is not None
         if by_epoch != bool(self.epoch_period) or by_epoch == bool(self.batch_period):
             raise CheckError(
-                "CheckpointHandler: to go on from a checkpoint, training and checkpoints must "
-                "count the same. Give epoch_period alone for fit(epochs=...), batch_period alone "
-                "(with epoch_period=None) for fit(batches=...)."
+                "CheckpointHandler: to resume from a checkpoint, training and checkpoints must "
+                "use the same unit. Give only epoch_period for fit(epochs=...), only "
+                "batch_period (with epoch_period=None) for fit(batches=...)."
             )
         found = []
         pattern = re.compile(re.escape(self.model_prefix) + r"-epoch(\d+)batch(\d+)\.params")

@@ -105,7 +105,7 @@ class Estimator:
         if context is None:
             if num_gpus() > 1:
                 warnings.warn(
-                    "There are several GPUs and gpu(0) alone is used; name them with context=.",
+                    "There are several GPUs, but only gpu(0) is used; select them with context=.",
                     stacklevel=3,
                 )
             return [gpu(0)] if num_gpus() else [cpu()]
@@ -114,7 +114,7 @@ class Estimator:
             isinstance(each, Context) for each in contexts
         ):
             raise AttributeValueError(
-                f"context must be a context or a list of contexts, as mx.cpu() or [mx.gpu(0), "
+                f"context must be a context or a list of contexts, such as mx.cpu() or [mx.gpu(0), "
                 f"mx.gpu(1)], not {context!r}."
             )
         return contexts
@@ -139,8 +139,8 @@ class Estimator:
             return
         if initializer is not None:
             warnings.warn(
-                "The network is fully initialized already: the initializer is not used. "
-                "net.initialize(init=..., force_reinit=True) starts anew.",
+                "The network is fully initialized already: the initializer is ignored. "
+                "net.initialize(init=..., force_reinit=True) initializes it again.",
                 stacklevel=3,
             )
         for each in parameters:
@@ -152,7 +152,7 @@ class Estimator:
     def _check_trainer(self, trainer: Any) -> Trainer:
         if trainer is None:
             warnings.warn(
-                "No trainer specified: SGD with learning rate 0.001 is taken.", stacklevel=3
+                "No trainer specified: SGD with learning rate 0.001 is used.", stacklevel=3
             )
             return Trainer(self.net.collect_params(), "sgd", {"learning_rate": 0.001})
         if not isinstance(trainer, Trainer):
@@ -243,7 +243,7 @@ class Estimator:
         _check_loader(train_data)
         if (epochs is None) == (batches is None):
             raise AttributeValueError(
-                "fit trains for a number of epochs or of batches: give one of both."
+                "fit trains for a number of epochs or of batches: give exactly one of them."
             )
         self.max_epoch, self.max_batch, self.batch_axis = epochs, batches, batch_axis
         handlers_by_kind = _HandlersByKind(
@@ -288,8 +288,8 @@ class Estimator:
             for metric in getattr(handler, "metrics", None) or ():
                 if id(metric) not in known:
                     raise AttributeValueError(
-                        f"{type(handler).__name__} has the metric {metric}, which is none of "
-                        f"estimator.train_metrics and estimator.val_metrics; take it from there."
+                        f"{type(handler).__name__} has the metric {metric}, which is not one of "
+                        f"estimator.train_metrics and estimator.val_metrics; use it from there."
                     )
         return sorted(handlers + made, key=_priority)
 

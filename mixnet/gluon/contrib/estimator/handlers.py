@@ -189,7 +189,7 @@ class LoggingHandler(TrainBegin, TrainEnd, EpochBegin, EpochEnd, BatchBegin, Bat
     ):
         if not isinstance(log_interval, int) and log_interval != "epoch":
             raise AttributeValueError(
-                f"LoggingHandler: log_interval={log_interval!r} is no number of batches, nor "
+                f"LoggingHandler: log_interval={log_interval!r} is not a number of batches, nor "
                 f"'epoch'."
             )
         self.metrics = _check_metrics([] if metrics is None else metrics)
@@ -274,7 +274,7 @@ def better(monitor: EvalMetric, mode: str, who: str) -> Any:
     """
     if mode not in ("auto", "min", "max"):
         warnings.warn(
-            f"{who}: mode={mode!r} is none of 'min', 'max' and 'auto'; 'auto' is taken.",
+            f"{who}: mode={mode!r} is not one of 'min', 'max' and 'auto'; 'auto' is used.",
             RuntimeWarning,
             stacklevel=3,
         )
@@ -284,8 +284,8 @@ def better(monitor: EvalMetric, mode: str, who: str) -> Any:
         if "loss" in name.lower():
             return np.less
         warnings.warn(
-            f"{who}: a larger {name} is taken for a better one. Say so with mode='max', or the "
-            f"opposite with mode='min'.",
+            f"{who}: a larger {name} is assumed to be better. Set mode='max' to confirm this, or "
+            f"mode='min' for the opposite.",
             stacklevel=3,
         )
     return np.less if mode == "min" else np.greater

@@ -20,7 +20,7 @@ def _check_metrics(metrics: Any) -> list[EvalMetric]:
     checked = list(metrics) if isinstance(metrics, Iterable) else [metrics]
     if isinstance(metrics, str) or not all(isinstance(each, EvalMetric) for each in checked):
         raise AttributeValueError(
-            f"metrics must be a metric or a list of metrics, as mx.metric.Accuracy() makes, not "
+            f"metrics must be a metric or a list of metrics, such as mx.metric.Accuracy(), not "
             f"{metrics!r}."
         )
     return checked

@@ -153,7 +153,7 @@ class CIFAR10(dataset._DownloadedDataset):
         content = np.fromfile(path, np.uint8)
         size = self._labels + 3 * 32 * 32
         if not len(content) or len(content) % size:
-            raise FileFormatError(f"{path} has {len(content)} bytes, no multiple of {size}.")
+            raise FileFormatError(f"{path} has {len(content)} bytes, not a multiple of {size}.")
         rows = content.reshape(-1, size)
         pixels = rows[:, self._labels :].reshape(-1, 3, 32, 32).transpose(0, 2, 3, 1)
         return pixels, rows[:, self._label_column()].astype(np.int32)
@@ -251,7 +251,7 @@ class ImageFolderDataset(dataset.Dataset):
         for folder in sorted(os.listdir(root)):
             path = os.path.join(root, folder)
             if not os.path.isdir(path):
-                warnings.warn(f"{path} is left out: it is no folder.", stacklevel=3)
+                warnings.warn(f"{path} is skipped: it is not a folder.", stacklevel=3)
                 continue
             label = len(self.synsets)
             self.synsets.append(folder)
@@ -260,7 +260,8 @@ class ImageFolderDataset(dataset.Dataset):
                 extension = os.path.splitext(name)[1]
                 if extension.lower() not in self._exts:
                     warnings.warn(
-                        f"{file} is left out: {extension or 'a file without extension'} is none of "
+                        f"{file} is skipped: {extension or 'a file without extension'} is not "
+                        f"one of "
                         f"{', '.join(self._exts)}.",
                         stacklevel=3,
                     )

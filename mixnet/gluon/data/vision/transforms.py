@@ -60,7 +60,7 @@ class Compose(_OnHost, Sequential):
         super().__init__()
         if not isinstance(transforms, (list, tuple)) or not all(map(callable, transforms)):
             raise AttributeTypeError(
-                f"Compose takes a list of transforms, as [transforms.ToTensor()], not {transforms!r:.60}."
+                f"Compose takes a list of transforms, such as [transforms.ToTensor()], not {transforms!r:.60}."
             )
         self.takes_batches = type(self) is Compose and all(map(takes_batches, transforms))
         with self.name_scope():
@@ -252,7 +252,7 @@ class RandomRotation(_OnHost, Block):
             )
         if not 0 <= rotate_with_proba <= 1:
             raise AttributeValueError(
-                f"RandomRotation: rotate_with_proba={rotate_with_proba} is no probability."
+                f"RandomRotation: rotate_with_proba={rotate_with_proba} is not a probability."
             )
         self._args = (angle_limits, zoom_in, zoom_out)
         self._rotate_with_proba = rotate_with_proba

@@ -225,8 +225,8 @@ class _ResNet(HybridBlock):
     def _check(self, layers: Sequence[int], channels: Sequence[int]) -> None:
         if len(layers) != len(channels) - 1:
             raise CheckError(
-                f"{type(self).__name__}: layers={layers} need {len(layers) + 1} channels, that of "
-                f"the start first, not {channels}."
+                f"{type(self).__name__}: layers={layers} need {len(layers) + 1} channels, "
+                f"starting with those of the first convolution, not {channels}."
             )
 
     def _add_start(self, channels: int, thumbnail: bool) -> None:

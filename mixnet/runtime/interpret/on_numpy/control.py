@@ -7,18 +7,19 @@ from typing import Any
 
 import numpy as np
 
+from mixnet.private_jax.equation import Equation
 from mixnet.runtime.interpret.on_numpy.run import Program, closed
 from mixnet.runtime.interpret.on_numpy.table import Run, rule, shape_of
 
 
-def _result(run: Program, equation: Any) -> Run:
+def _result(run: Program, equation: Equation) -> Run:
     if len(equation.outvars) == 1:
         return lambda *arrays: run(*arrays)[0]
     return run
 
 
 @rule("cond")
-def _cond(equation: Any, branches: Any, **_: Any) -> Run:
+def _cond(equation: Equation, branches: Any, **_: Any) -> Run:
     runs = [closed(branch) for branch in branches]
 
     def run(which: Any, *arrays: Any) -> list[Any]:
@@ -28,7 +29,7 @@ def _cond(equation: Any, branches: Any, **_: Any) -> Run:
 
 
 @rule("platform_index")
-def _platform(equation: Any, platforms: Any, **_: Any) -> Run:
+def _platform(equation: Equation, platforms: Any, **_: Any) -> Run:
     dtype = equation.outvars[0].aval.dtype
     here = next(i for i, names in enumerate(platforms) if names is None or "cpu" in names)
     number = np.array(here, dtype)
@@ -36,7 +37,7 @@ def _platform(equation: Any, platforms: Any, **_: Any) -> Run:
 
 
 @rule("custom_linear_solve")
-def _linear_solve(equation: Any, const_lengths: Any, jaxprs: Any, **_: Any) -> Run:
+def _linear_solve(equation: Equation, const_lengths: Any, jaxprs: Any, **_: Any) -> Run:
     solve = closed(jaxprs.solve)
     first = const_lengths.matvec + const_lengths.vecmat
     second = first + const_lengths.solve
@@ -50,7 +51,12 @@ def _linear_solve(equation: Any, const_lengths: Any, jaxprs: Any, **_: Any) -> R
 
 @rule("while")
 def _while(
-    equation: Any, cond_jaxpr: Any, body_jaxpr: Any, cond_nconsts: int, body_nconsts: int, **_: Any
+    equation: Equation,
+    cond_jaxpr: Any,
+    body_jaxpr: Any,
+    cond_nconsts: int,
+    body_nconsts: int,
+    **_: Any,
 ) -> Run:
     test, body = closed(cond_jaxpr), closed(body_jaxpr)
 
@@ -79,7 +85,7 @@ def _where_going(going: Any, found: Sequence[Any], carried: Sequence[Any]) -> li
 
 
 @rule("scan")
-def _scan(equation: Any, jaxpr: Any, length: int, reverse: bool, **_: Any) -> Run:
+def _scan(equation: Equation, jaxpr: Any, length: int, reverse: bool, **_: Any) -> Run:
     body = closed(jaxpr)
     num_consts, num_carry = counts_of_scan(equation, jaxpr)
     stacked = [(shape_of(v.aval), v.aval.dtype) for v in equation.outvars[num_carry:]]
@@ -99,7 +105,7 @@ def _scan(equation: Any, jaxpr: Any, length: int, reverse: bool, **_: Any) -> Ru
     return _result(run, equation)
 
 
-def counts_of_scan(equation: Any, jaxpr: Any) -> tuple[int, int]:
+def counts_of_scan(equation: Equation, jaxpr: Any) -> tuple[int, int]:
     """How many of a scan's inputs are constants and how many are carried on.
 
     That is written down differently by each JAX; ranks tell it too: what is stacked has one axis

@@ -7,11 +7,12 @@ from typing import Any
 
 import numpy as np
 
+from mixnet.private_jax.equation import Equation
 from mixnet.runtime.interpret.on_numpy.table import NoRuleError, Run, is_half, is_key, rule
 
 
 @rule("convert_element_type")
-def _convert(equation: Any, new_dtype: Any, **_: Any) -> Run:
+def _convert(equation: Equation, new_dtype: Any, **_: Any) -> Run:
     if is_key(equation.outvars[0].aval):
         return lambda x: x
     dtype, before = np.dtype(new_dtype), equation.invars[0].aval.dtype
@@ -46,7 +47,7 @@ def _to_whole(dtype: Any, before: Any) -> Run:
 
 
 @rule("bitcast_convert_type")
-def _bitcast(equation: Any, new_dtype: Any, **_: Any) -> Run:
+def _bitcast(equation: Equation, new_dtype: Any, **_: Any) -> Run:
     dtype, before = np.dtype(new_dtype), equation.invars[0].aval.dtype
     if bool in (dtype, before):
         raise NoRuleError("bitcast_convert_type")

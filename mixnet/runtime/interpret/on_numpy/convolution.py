@@ -4,8 +4,8 @@ Inside, data has the axes ``(groups, batch, features, *places)`` and a kernel ``
 features, *taps)``, whatever their order in memory, which decides how windows are copied: along
 what lies side by side. A gradient of the kernel is such a convolution with many taps and few places
 of the result; one of the data has its elements set apart by ``lhs_dilation``, which ``_spread``
-computes from the data side, without the zeros between. The gradient of the kernel of a transposed convolution has both,
-and is computed with the zeros.
+computes from the data side, without the zeros between. The gradient of the kernel of a transposed convolution has both:
+there data and kernel change roles, so that the zeros become steps.
 """
 
 from __future__ import annotations
@@ -17,17 +17,20 @@ from typing import Any
 
 import numpy as np
 
+from mixnet.private_jax.equation import Equation
 from mixnet.runtime.interpret.on_numpy.product import matmul
 from mixnet.runtime.interpret.on_numpy.shape import padded
 from mixnet.runtime.interpret.on_numpy.table import Run, rule, wide
 
 _CHUNK = 1 << 21
 """Elements of a matrix of windows: larger ones are made in parts."""
+_FAR = 8
+"""The stride from which NumPy adds whole runs of taps faster than single taps."""
 
 
 @rule("conv_general_dilated")
 def _convolution(
-    equation: Any,
+    equation: Equation,
     window_strides: Any,
     padding: Any,
     lhs_dilation: Any,
@@ -82,6 +85,8 @@ class _Convolution:
         self.apart, self.places = apart, places
 
     def __call__(self, x: Any, w: Any) -> Any:
+        if self._changes_roles(x, w):
+            return self._exchanged(x, w)
         spreads = all(s == 1 for s in self.strides) and (
             skips_zeros(self.apart, x.shape[3:], self.places) or self._spreads_less(x, w)
         )
@@ -99,9 +104,38 @@ class _Convolution:
         batch, filters, features = x.shape[1], w.shape[1], w.shape[2]
         if math.prod(w.shape[3:]) == 1 or any(d > 1 for d in self.apart):
             return False
+        # Every element meets every tap, those outside of the result too: many where it has few places.
+        if math.prod(x.shape[3:]) > 2 * math.prod(self.places):
+            return False
         windows = batch * features * math.prod(self.places)
         turned = 0 if w.flags.c_contiguous else 3 * filters * features
         return 2 * batch * filters * math.prod(x.shape[3:]) < windows + turned
+
+    # ---- with roles changed ---------------------------------------------------------------------
+
+    def _changes_roles(self, x: Any, w: Any) -> bool:
+        """Whether to swap data and kernel, for data with gaps between its elements."""
+        return (
+            any(d > 1 for d in self.apart)
+            and all(s == 1 for s in self.strides)
+            and all(d == 1 for d in self.dilation)
+            and max(math.prod(x.shape[3:]), math.prod(self.places)) < math.prod(w.shape[3:])
+        )
+
+    def _exchanged(self, x: Any, w: Any) -> Any:
+        """The data as a kernel with gaps, moved over the kernel; positions come out in reverse order.
+
+        Place ``p`` sums ``x[i] w[apart i + low - p]`` over ``i``.
+        """
+        pads = [
+            (places - 1 - low, low + (extent - 1) * apart + 1 - taps)
+            for (low, _), extent, apart, taps, places in zip(
+                self.pads, x.shape[3:], self.apart, w.shape[3:], self.places, strict=True
+            )
+        ]
+        ones = (1,) * len(pads)
+        convolve = _Convolution(ones, pads, ones, self.apart, self.places)
+        return np.flip(convolve(w, x).swapaxes(1, 2), list(range(3, x.ndim)))
 
     # ---- from windows ---------------------------------------------------------------------------
 
@@ -174,59 +208,98 @@ class _Convolution:
     # ---- from the data's side -------------------------------------------------------------------
 
     def _spread(self, x: Any, w: Any) -> Any:
-        """What each element of the data gives to the places around it, added up. No strides."""
+        """The contributions of each data element to the positions around it, added up. No strides.
+
+        Element ``i`` and tap ``t``, counted from the last, reach place ``apart i + dilation t`` of a
+        result that is cut afterwards. Where elements lie far apart, as many taps are added at once.
+        """
         groups, batch = x.shape[:2]
         filters, taps, extents = w.shape[1], w.shape[3:], x.shape[3:]
+        axes = range(len(taps))
         last = x.strides[2] == min(x.strides[2:]) and extents != (1,) * len(extents)
-        shape = (groups, batch, filters, *self.places)
-        made = np.zeros(shape, x.dtype)
+        together = [
+            a if a >= _FAR and d == 1 else 1 for a, d in zip(self.apart, self.dilation, strict=True)
+        ]
+        reached = [
+            (-(-k // c) - 1) * c * d + (n - 1) * a + c
+            for k, c, d, n, a in zip(
+                taps, together, self.dilation, extents, self.apart, strict=True
+            )
+        ]
         if last:  # features side by side, and so they will be in the result
-            made = np.zeros((groups, batch, *self.places, filters), x.dtype)
-            made = np.moveaxis(made, -1, 2)
+            made = np.moveaxis(np.zeros((groups, batch, *reached, filters), x.dtype), -1, 2)
+        else:
+            made = np.zeros((groups, batch, filters, *reached), x.dtype)
         each = groups * filters * math.prod(taps) * math.prod(extents)
         for part in _slices(batch, _CHUNK // each):
             given = self._given(x[:, part], w, last)
-            for i, tap in enumerate(itertools.product(*map(range, taps))):
-                to, take = self._reached(tap, extents)
-                made[(slice(None), part, slice(None), *to)] += given[i][(..., *take)]
-        return made
+            for first in itertools.product(*[range(0, taps[i], together[i]) for i in axes]):
+                to = tuple(
+                    slice(f * d, f * d + (n - 1) * a + c, a if c == 1 else 1)
+                    for f, d, n, a, c in zip(
+                        first, self.dilation, extents, self.apart, together, strict=True
+                    )
+                )
+                runs = [slice(f, f + c) for f, c in zip(first, together, strict=True)]
+                places = made[:, part][(slice(None),) * 3 + to]
+                _add_runs(places, given[(slice(None),) * 3 + tuple(runs)], extents, together)
+        return self._cut(made, taps)
 
-    def _given(self, x: Any, w: Any, last: bool) -> list[Any]:
-        """For each tap what the data times that tap is: (groups, batch, filters, *extents)."""
+    def _cut(self, made: Any, taps: Sequence[int]) -> Any:
+        """Crop a result that covers every position that the data reaches."""
+        config = []
+        for (low, _), k, d, places, reached in zip(
+            self.pads, taps, self.dilation, self.places, made.shape[3:], strict=True
+        ):
+            before = low - d * (k - 1)
+            config.append((before, places - reached - before, 0))
+        if all(before <= 0 and after <= 0 for before, after, _ in config):
+            cut = tuple(
+                slice(-before, n + after)
+                for (before, after, _), n in zip(config, made.shape[3:], strict=True)
+            )
+            return made[(slice(None),) * 3 + cut]
+        return padded(made, 0, [(0, 0, 0)] * 3 + config)
+
+    def _given(self, x: Any, w: Any, last: bool) -> Any:
+        """The data times each tap, counted from the last: (groups, batch, filters, *taps, *extents)."""
         groups, batch, features, *extents = x.shape
-        filters, taps = w.shape[1], math.prod(w.shape[3:])
+        filters, taps = w.shape[1], w.shape[3:]
         # A gradient's kernel is turned around; the one it comes from lies in memory as BLAS reads it.
         turned = all(step < 0 for step in w.strides[3:])
         if turned:
             w = np.flip(w, list(range(3, w.ndim)))
-        order = range(taps)[::-1] if turned else range(taps)
-        kernel = w.reshape(groups, filters, features, taps)
+        kernel = w.reshape(groups, filters, features, -1)
         if last:
             kernel = kernel.transpose(0, 2, 3, 1).reshape(groups, features, -1)
             rows = np.moveaxis(x, 2, -1).reshape(groups, -1, features)
-            products = matmul(rows, kernel).reshape(groups, batch, *extents, taps, filters)
-            return [np.moveaxis(products[..., i, :], -1, 2) for i in order]
-        kernel = kernel.transpose(0, 2, 1, 3).reshape(groups, 1, features, -1).swapaxes(2, 3)
-        columns = x.reshape(groups, batch, features, -1)
-        products = matmul(kernel, columns).reshape(groups, batch, filters, taps, *extents)
-        return [products[:, :, :, i] for i in order]
+            products = matmul(rows, kernel).reshape(groups, batch, *extents, *taps, filters)
+            spatial = range(2, 2 + len(taps))
+            products = products.transpose(
+                0, 1, products.ndim - 1, *[len(taps) + i for i in spatial], *spatial
+            )
+        else:
+            kernel = kernel.transpose(0, 2, 1, 3).reshape(groups, 1, features, -1).swapaxes(2, 3)
+            columns = x.reshape(groups, batch, features, -1)
+            products = matmul(kernel, columns).reshape(groups, batch, filters, *taps, *extents)
+        return products if turned else np.flip(products, list(range(3, 3 + len(taps))))
 
-    def _reached(
-        self, tap: Sequence[int], extents: Sequence[int]
-    ) -> tuple[list[slice], list[slice]]:
-        """Slices of the result that a tap writes, and of the data that it comes from."""
-        to, take = [], []
-        for t, dilation, apart, (low, _), out, extent in zip(
-            tap, self.dilation, self.apart, self.pads, self.places, extents, strict=True
-        ):
-            begin = low - t * dilation  # where the first element goes
-            first = max(0, -(begin // apart))
-            last = min(extent, (out - 1 - begin) // apart + 1)
-            take.append(slice(first, max(first, last)))
-            start = begin + first * apart
-            to.append(slice(start, start + (last - first - 1) * apart + 1, apart)
-                      if last > first else slice(0, 0))  # fmt: skip
-        return to, take
+
+def _add_runs(places: Any, given: Any, extents: Sequence[int], together: Sequence[int]) -> None:
+    """Add the contributions of data elements to runs of adjacent positions.
+
+    Args:
+        places: ``(groups, batch, filters, *(extent * together))``; changed.
+        given: ``(groups, batch, filters, *taps, *extents)``, at most ``together`` taps.
+        extents: of the data.
+        together: how many places each element has.
+    """
+    axes = range(len(extents))
+    split = [n for each in zip(extents, together, strict=True) for n in each]
+    view = places.reshape(*places.shape[:3], *split)  # a view: each axis is only divided
+    reached = [each for i in axes for each in (slice(None), slice(given.shape[3 + i]))]
+    view = view[(slice(None),) * 3 + tuple(reached)]
+    view += given.transpose(0, 1, 2, *[axis for i in axes for axis in (3 + len(axes) + i, 3 + i)])
 
 
 def _slices(count: int, length: int) -> Iterator[slice]:

@@ -7,6 +7,7 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 
+from mixnet.private_jax.equation import Equation
 from mixnet.runtime.interpret.on_numpy.table import NoRuleError, Run, plain, rule
 
 
@@ -50,7 +51,7 @@ for _name, _function in _PLAIN.items():
 
 
 @rule("div")
-def _div(equation: Any, **_: Any) -> Run:
+def _div(equation: Equation, **_: Any) -> Run:
     kind = equation.outvars[0].aval.dtype.kind
     if kind not in "iu":
         return np.divide
@@ -73,14 +74,14 @@ def _unless_zero(y: Any, found: Any, instead: Any) -> Any:
 
 
 @rule("rem")
-def _rem(equation: Any, **_: Any) -> Run:
+def _rem(equation: Equation, **_: Any) -> Run:
     if equation.outvars[0].aval.dtype.kind not in "iu":
         return np.fmod
     return lambda x, y: _unless_zero(y, np.fmod(x, y), x)
 
 
 @rule("pow")
-def _pow(equation: Any, **_: Any) -> Run:
+def _pow(equation: Equation, **_: Any) -> Run:
     dtypes = [v.aval.dtype for v in equation.invars]
     dtype = equation.outvars[0].aval.dtype
     if dtypes[0] == dtypes[1] and dtype.kind in "fc":
@@ -102,7 +103,7 @@ def _whole_power(x: Any, y: Any) -> Any:
 
 
 @rule("integer_pow")
-def _integer_pow(equation: Any, y: int, **_: Any) -> Run:
+def _integer_pow(equation: Equation, y: int, **_: Any) -> Run:
     if y == 2:
         return np.square
     dtype = equation.outvars[0].aval.dtype
@@ -124,13 +125,13 @@ def _integer_pow(equation: Any, y: int, **_: Any) -> Run:
 
 
 @rule("rsqrt")
-def _rsqrt(equation: Any, **_: Any) -> Run:
+def _rsqrt(equation: Equation, **_: Any) -> Run:
     one = np.ones((), equation.outvars[0].aval.dtype)
     return lambda x: np.divide(one, np.sqrt(x))
 
 
 @rule("logistic")
-def _logistic(equation: Any, **_: Any) -> Run:
+def _logistic(equation: Equation, **_: Any) -> Run:
     one = np.ones((), equation.outvars[0].aval.dtype)
 
     def run(x: Any) -> Any:
@@ -141,7 +142,7 @@ def _logistic(equation: Any, **_: Any) -> Run:
 
 
 @rule("round")
-def _round(equation: Any, rounding_method: Any, **_: Any) -> Run:
+def _round(equation: Equation, rounding_method: Any, **_: Any) -> Run:
     if int(rounding_method) == 1:
         return np.rint
 
@@ -154,7 +155,7 @@ def _round(equation: Any, rounding_method: Any, **_: Any) -> Run:
 
 
 @rule("reduce_precision")
-def _reduce_precision(equation: Any, exponent_bits: int, mantissa_bits: int, **_: Any) -> Run:
+def _reduce_precision(equation: Equation, exponent_bits: int, mantissa_bits: int, **_: Any) -> Run:
     kinds: dict[tuple[int, int], Any] = {
         (5, 10): np.float16, (8, 7): ml_dtypes.bfloat16, (8, 23): np.float32, (11, 52): np.float64,
     }  # fmt: skip
@@ -175,7 +176,7 @@ def _reduce_precision(equation: Any, exponent_bits: int, mantissa_bits: int, **_
 
 
 @rule("clz")
-def _leading_zeros(equation: Any, **_: Any) -> Run:
+def _leading_zeros(equation: Equation, **_: Any) -> Run:
     dtype = equation.outvars[0].aval.dtype
     bits = dtype.itemsize * 8
 
@@ -191,7 +192,7 @@ def _leading_zeros(equation: Any, **_: Any) -> Run:
 
 
 @rule("complex")
-def _complex(equation: Any, **_: Any) -> Run:
+def _complex(equation: Equation, **_: Any) -> Run:
     dtype = equation.outvars[0].aval.dtype
 
     def run(real: Any, imaginary: Any) -> Any:
@@ -203,7 +204,7 @@ def _complex(equation: Any, **_: Any) -> Run:
 
 
 @rule("select_n")
-def _select(equation: Any, **_: Any) -> Run:
+def _select(equation: Equation, **_: Any) -> Run:
     if len(equation.invars) == 3:
         return _choose
     return lambda which, *cases: np.choose(which, cases)

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from mixnet.private_jax.equation import Equation
 from mixnet.runtime.interpret.on_numpy.table import NoRuleError, Run, rule, shape_of
 
 
@@ -21,7 +22,7 @@ def _along(axis: int, shape: Sequence[int]) -> np.ndarray:
 
 @rule("gather")
 def _gather(
-    equation: Any,
+    equation: Equation,
     dimension_numbers: Any,
     slice_sizes: Any,
     mode: Any,
@@ -140,7 +141,7 @@ _COMBINE: dict[str, Any] = {
 
 @rule(*_COMBINE)
 def _scatter(
-    equation: Any, dimension_numbers: Any, mode: Any, update_jaxpr: Any = None, **_: Any
+    equation: Equation, dimension_numbers: Any, mode: Any, update_jaxpr: Any = None, **_: Any
 ) -> Run:
     combine = _COMBINE[equation.primitive.name]
     if combine is None and update_jaxpr is not None:

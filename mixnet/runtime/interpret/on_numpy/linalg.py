@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from mixnet.private_jax.equation import Equation
 from mixnet.runtime.interpret.on_numpy.table import NoRuleError, Run, rule
 
 
@@ -26,13 +27,13 @@ def _over(x: Any, function: Callable[[Any], Any], shapes: Any, dtypes: Any) -> l
     return made
 
 
-def _forms(equation: Any) -> tuple[list[Any], list[Any]]:
+def _forms(equation: Equation) -> tuple[list[Any], list[Any]]:
     avals = [v.aval for v in equation.outvars]
     return [aval.shape for aval in avals], [aval.dtype for aval in avals]
 
 
 @rule("cholesky")
-def _cholesky(equation: Any, **_: Any) -> Run:
+def _cholesky(equation: Equation, **_: Any) -> Run:
     shapes, dtypes = _forms(equation)
 
     def one(matrix: Any) -> Any:
@@ -45,7 +46,7 @@ def _cholesky(equation: Any, **_: Any) -> Run:
 
 
 @rule("eigh")
-def _eigh(equation: Any, lower: bool, subset_by_index: Any = None, **_: Any) -> Run:
+def _eigh(equation: Equation, lower: bool, subset_by_index: Any = None, **_: Any) -> Run:
     if subset_by_index is not None:
         raise NoRuleError("eigh")
 
@@ -60,7 +61,7 @@ def _eigh(equation: Any, lower: bool, subset_by_index: Any = None, **_: Any) -> 
 
 @rule("eig")
 def _eig(
-    equation: Any, compute_left_eigenvectors: bool, compute_right_eigenvectors: bool, **_: Any
+    equation: Equation, compute_left_eigenvectors: bool, compute_right_eigenvectors: bool, **_: Any
 ) -> Run:
     if compute_left_eigenvectors:
         raise NoRuleError("eig")
@@ -78,7 +79,7 @@ def _eig(
 
 @rule("svd")
 def _svd(
-    equation: Any, full_matrices: bool, compute_uv: bool, subset_by_index: Any = None, **_: Any
+    equation: Equation, full_matrices: bool, compute_uv: bool, subset_by_index: Any = None, **_: Any
 ) -> Run:
     if subset_by_index is not None:
         raise NoRuleError("svd")
@@ -93,14 +94,14 @@ def _svd(
 
 
 @rule("qr")
-def _qr(equation: Any, full_matrices: bool, pivoting: bool = False, **_: Any) -> Run:
+def _qr(equation: Equation, full_matrices: bool, pivoting: bool = False, **_: Any) -> Run:
     if pivoting:
         raise NoRuleError("qr")
     return lambda x: list(np.linalg.qr(x, "complete" if full_matrices else "reduced"))
 
 
 @rule("lu")
-def _lu(equation: Any, **_: Any) -> Run:
+def _lu(equation: Equation, **_: Any) -> Run:
     from scipy.linalg import lapack
 
     shapes, dtypes = _forms(equation)
@@ -120,7 +121,7 @@ def _lu(equation: Any, **_: Any) -> Run:
 
 
 @rule("lu_pivots_to_permutation")
-def _permutation(equation: Any, permutation_size: int, **_: Any) -> Run:
+def _permutation(equation: Equation, permutation_size: int, **_: Any) -> Run:
     dtype = equation.outvars[0].aval.dtype
 
     def run(pivots: Any) -> Any:
@@ -137,7 +138,7 @@ def _permutation(equation: Any, permutation_size: int, **_: Any) -> Run:
 
 @rule("triangular_solve")
 def _triangular_solve(
-    equation: Any,
+    equation: Equation,
     left_side: bool,
     lower: bool,
     transpose_a: bool,
@@ -164,7 +165,7 @@ def _triangular_solve(
 
 
 @rule("fft")
-def _fft(equation: Any, fft_type: Any, fft_lengths: Any, **_: Any) -> Run:
+def _fft(equation: Equation, fft_type: Any, fft_lengths: Any, **_: Any) -> Run:
     name = str(getattr(fft_type, "name", fft_type)).lower().removeprefix("ffttype.")
     name = {"0": "fft", "1": "ifft", "2": "rfft", "3": "irfft"}.get(name, name)
     function = getattr(np.fft, name + "n")

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from mixnet.private_jax.equation import Equation
 from mixnet.process.interrupt import Deferred
 from mixnet.runtime.compile.blas import on_one_thread
 from mixnet.runtime.interpret.on_numpy.table import Run, rule, wide
@@ -57,7 +58,7 @@ def _direct(x: Any) -> Any:
 
 
 @rule("dot_general")
-def _dot(equation: Any, dimension_numbers: Any, **_: Any) -> Run:
+def _dot(equation: Equation, dimension_numbers: Any, **_: Any) -> Run:
     (left, right), (left_batch, right_batch) = dimension_numbers
     one, two = (v.aval for v in equation.invars)
     out = equation.outvars[0].aval.dtype

@@ -8,11 +8,12 @@ from typing import Any
 import numpy as np
 
 from mixnet.ops.random.threefry import MASK, fold_in, stream, threefry
+from mixnet.private_jax.equation import Equation
 from mixnet.runtime.interpret.on_numpy.table import NoRuleError, Run, rule
 
 
 @rule("threefry2x32")
-def _threefry(equation: Any, **_: Any) -> Run:
+def _threefry(equation: Equation, **_: Any) -> Run:
     if any(v.aval.shape for v in equation.invars[:2]):
         raise NoRuleError("threefry2x32 of several keys")
     return lambda one, two, first, second: threefry((one, two), first, second)
@@ -31,13 +32,13 @@ def _of_each(run: Run, shape: tuple[int, ...]) -> Run:
 
 
 @rule("random_fold_in")
-def _fold_in(equation: Any, **_: Any) -> Run:
+def _fold_in(equation: Equation, **_: Any) -> Run:
     shape = equation.outvars[0].aval.shape
     return _of_each(fold_in, shape) if math.prod(shape) and shape else fold_in
 
 
 @rule("random_bits")
-def _bits(equation: Any, bit_width: int, shape: Any, **_: Any) -> Run:
+def _bits(equation: Equation, bit_width: int, shape: Any, **_: Any) -> Run:
     dtype = np.dtype(f"u{bit_width // 8}")
     size = math.prod(shape)
 
@@ -57,7 +58,7 @@ def _bits(equation: Any, bit_width: int, shape: Any, **_: Any) -> Run:
 
 
 @rule("random_split")
-def _split(equation: Any, shape: Any, **_: Any) -> Run:
+def _split(equation: Equation, shape: Any, **_: Any) -> Run:
     size = math.prod(shape)
 
     def run(key: Any) -> Any:
@@ -67,7 +68,7 @@ def _split(equation: Any, shape: Any, **_: Any) -> Run:
     return _of_keys(run, equation)
 
 
-def _of_keys(run: Run, equation: Any) -> Run:
+def _of_keys(run: Run, equation: Equation) -> Run:
     keys = equation.invars[0].aval.shape
     if 0 in keys:
         raise NoRuleError(equation.primitive.name)
@@ -75,7 +76,7 @@ def _of_keys(run: Run, equation: Any) -> Run:
 
 
 @rule("random_seed")
-def _seed(equation: Any, **_: Any) -> Run:
+def _seed(equation: Equation, **_: Any) -> Run:
     if equation.invars[0].aval.shape:
         raise NoRuleError("random_seed")
 

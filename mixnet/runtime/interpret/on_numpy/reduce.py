@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from mixnet.private_jax.equation import Equation
 from mixnet.runtime.interpret.on_numpy.table import NoRuleError, Run, is_half, rule, wide
 
 _UFUNCS: dict[str, Any] = {
@@ -26,7 +27,7 @@ def nothing(name: str, dtype: Any) -> Any:
 
 
 @rule(*_UFUNCS)
-def _reduction(equation: Any, axes: Any, **_: Any) -> Run:
+def _reduction(equation: Equation, axes: Any, **_: Any) -> Run:
     name, dtype = equation.primitive.name, equation.outvars[0].aval.dtype
     axes = tuple(int(axis) for axis in axes)
     if not axes:
@@ -45,7 +46,7 @@ def _reduction(equation: Any, axes: Any, **_: Any) -> Run:
 
 
 @rule("argmax", "argmin")
-def _argument(equation: Any, axes: Any, index_dtype: Any, **_: Any) -> Run:
+def _argument(equation: Equation, axes: Any, index_dtype: Any, **_: Any) -> Run:
     function = getattr(np, equation.primitive.name)
     (axis,) = axes
     dtype = wide(equation.invars[0].aval.dtype)
@@ -59,7 +60,7 @@ _ALONG: dict[str, Any] = {
 
 
 @rule(*_ALONG)
-def _cumulative(equation: Any, axis: int, reverse: bool, **_: Any) -> Run:
+def _cumulative(equation: Equation, axis: int, reverse: bool, **_: Any) -> Run:
     name, dtype = equation.primitive.name, equation.outvars[0].aval.dtype
     accumulate = _ALONG[name].accumulate
     kind = wide(dtype)
@@ -74,7 +75,7 @@ def _cumulative(equation: Any, axis: int, reverse: bool, **_: Any) -> Run:
 
 
 @rule("reduce")
-def _general(equation: Any, jaxpr: Any, dimensions: Any, **_: Any) -> Run:
+def _general(equation: Equation, jaxpr: Any, dimensions: Any, **_: Any) -> Run:
     ufunc = combination(jaxpr)
     if len(equation.outvars) > 1:
         raise NoRuleError("reduce")

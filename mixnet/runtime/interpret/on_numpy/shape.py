@@ -8,11 +8,12 @@ from typing import Any
 
 import numpy as np
 
+from mixnet.private_jax.equation import Equation
 from mixnet.runtime.interpret.on_numpy.table import Run, is_key, rule, shape_of
 
 
 @rule("broadcast_in_dim")
-def _broadcast(equation: Any, shape: Any, broadcast_dimensions: Any, **_: Any) -> Run:
+def _broadcast(equation: Equation, shape: Any, broadcast_dimensions: Any, **_: Any) -> Run:
     before, aval = shape_of(equation.invars[0].aval), equation.outvars[0].aval
     shape = shape_of(aval)
     between = [1] * len(shape)
@@ -30,7 +31,7 @@ def _broadcast(equation: Any, shape: Any, broadcast_dimensions: Any, **_: Any) -
 
 
 @rule("reshape", "squeeze", "expand_dims")
-def _to_shape(equation: Any, dimensions: Any = None, **_: Any) -> Run:
+def _to_shape(equation: Equation, dimensions: Any = None, **_: Any) -> Run:
     shape = shape_of(equation.outvars[0].aval)
     if equation.primitive.name == "reshape" and dimensions is not None:
         return lambda x: np.transpose(x, dimensions).reshape(shape)
@@ -38,7 +39,7 @@ def _to_shape(equation: Any, dimensions: Any = None, **_: Any) -> Run:
 
 
 @rule("transpose")
-def _transpose(equation: Any, permutation: Any, **_: Any) -> Run:
+def _transpose(equation: Equation, permutation: Any, **_: Any) -> Run:
     axes = [int(axis) for axis in permutation]
     if is_key(equation.outvars[0].aval):
         axes.append(len(axes))
@@ -46,14 +47,16 @@ def _transpose(equation: Any, permutation: Any, **_: Any) -> Run:
 
 
 @rule("rev")
-def _rev(equation: Any, dimensions: Any, **_: Any) -> Run:
+def _rev(equation: Equation, dimensions: Any, **_: Any) -> Run:
     rank = len(equation.invars[0].aval.shape)
     key = tuple(slice(None, None, -1 if i in dimensions else 1) for i in range(rank))
     return lambda x: x[key]
 
 
 @rule("slice")
-def _slice(equation: Any, start_indices: Any, limit_indices: Any, strides: Any, **_: Any) -> Run:
+def _slice(
+    equation: Equation, start_indices: Any, limit_indices: Any, strides: Any, **_: Any
+) -> Run:
     steps = strides or [1] * len(start_indices)
     key = tuple(slice(*each) for each in zip(start_indices, limit_indices, steps, strict=True))
     return lambda x: x[key]
@@ -69,12 +72,12 @@ def window(starts: Sequence[Any], sizes: Sequence[int], shape: Sequence[int]) ->
 
 
 @rule("dynamic_slice")
-def _dynamic_slice(equation: Any, slice_sizes: Any, **_: Any) -> Run:
+def _dynamic_slice(equation: Equation, slice_sizes: Any, **_: Any) -> Run:
     return lambda x, *starts: x[window(starts, slice_sizes, x.shape)]
 
 
 @rule("dynamic_update_slice")
-def _dynamic_update_slice(equation: Any, **_: Any) -> Run:
+def _dynamic_update_slice(equation: Equation, **_: Any) -> Run:
     def run(x: Any, update: Any, *starts: Any) -> Any:
         made = np.array(x)
         made[window(starts, update.shape, x.shape)] = update
@@ -84,19 +87,19 @@ def _dynamic_update_slice(equation: Any, **_: Any) -> Run:
 
 
 @rule("concatenate")
-def _concatenate(equation: Any, dimension: int, **_: Any) -> Run:
+def _concatenate(equation: Equation, dimension: int, **_: Any) -> Run:
     return lambda *arrays: np.concatenate(arrays, dimension)
 
 
 @rule("stack")
-def _stack(equation: Any, **params: Any) -> Run:
+def _stack(equation: Equation, **params: Any) -> Run:
     shape = shape_of(equation.outvars[0].aval)
     axis = params.get("axis", params.get("dimension", 0))
     return lambda *arrays: np.stack(arrays, axis).reshape(shape)
 
 
 @rule("unstack")
-def _unstack(equation: Any, **params: Any) -> Run:
+def _unstack(equation: Equation, **params: Any) -> Run:
     axis = params.get("axis", params.get("dimension", 0))
     if len(equation.outvars) == 1:
         shape = shape_of(equation.outvars[0].aval)
@@ -107,7 +110,7 @@ def _unstack(equation: Any, **params: Any) -> Run:
 
 
 @rule("split")
-def _split(equation: Any, sizes: Any, axis: int, **_: Any) -> Run:
+def _split(equation: Equation, sizes: Any, axis: int, **_: Any) -> Run:
     if len(equation.outvars) == 1:
         return lambda x: x
     before = (slice(None),) * axis
@@ -117,7 +120,7 @@ def _split(equation: Any, sizes: Any, axis: int, **_: Any) -> Run:
 
 
 @rule("tile")
-def _tile(equation: Any, reps: Any, **_: Any) -> Run:
+def _tile(equation: Equation, reps: Any, **_: Any) -> Run:
     return lambda x: np.tile(x, reps)
 
 
@@ -144,14 +147,14 @@ def padded(x: Any, value: Any, config: Sequence[tuple[int, int, int]]) -> Any:
 
 
 @rule("pad")
-def _pad(equation: Any, padding_config: Any, **_: Any) -> Run:
+def _pad(equation: Equation, padding_config: Any, **_: Any) -> Run:
     if not any(any(each) for each in padding_config):
         return lambda x, value: x
     return lambda x, value: padded(x, value, padding_config)
 
 
 @rule("iota")
-def _iota(equation: Any, dtype: Any, shape: Any, dimension: int, **_: Any) -> Run:
+def _iota(equation: Equation, dtype: Any, shape: Any, dimension: int, **_: Any) -> Run:
     between = [1] * len(shape)
     between[dimension] = shape[dimension]
 
@@ -163,6 +166,6 @@ def _iota(equation: Any, dtype: Any, shape: Any, dimension: int, **_: Any) -> Ru
 
 
 @rule("empty", "empty2")
-def _empty(equation: Any, **_: Any) -> Run:
+def _empty(equation: Equation, **_: Any) -> Run:
     shape, dtype = equation.outvars[0].aval.shape, equation.outvars[0].aval.dtype
     return lambda: np.zeros(shape, dtype)

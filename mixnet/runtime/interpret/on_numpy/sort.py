@@ -6,11 +6,12 @@ from typing import Any
 
 import numpy as np
 
+from mixnet.private_jax.equation import Equation
 from mixnet.runtime.interpret.on_numpy.table import Run, rule, wide
 
 
 @rule("sort")
-def _sort(equation: Any, dimension: int, num_keys: int, **_: Any) -> Run:
+def _sort(equation: Equation, dimension: int, num_keys: int, **_: Any) -> Run:
     kinds = [wide(v.aval.dtype) for v in equation.invars[:num_keys]]
     dtype = equation.outvars[0].aval.dtype
     if len(equation.invars) == 1:
@@ -30,7 +31,7 @@ def _sort(equation: Any, dimension: int, num_keys: int, **_: Any) -> Run:
 
 
 @rule("top_k")
-def _top_k(equation: Any, k: int, axis: int = -1, **_: Any) -> Run:
+def _top_k(equation: Equation, k: int, axis: int = -1, **_: Any) -> Run:
     kind = wide(equation.invars[0].aval.dtype)
     index = equation.outvars[1].aval.dtype
 

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from mixnet.private_jax.equation import Equation
 from mixnet.runtime.interpret.on_numpy.table import Run, in_dtype, rule, wide
 
 _SCIPY = {
@@ -25,7 +26,7 @@ def _lgamma(function: Run) -> Run:
 
 
 @rule(*_SCIPY)
-def _special(equation: Any, **_: Any) -> Run:
+def _special(equation: Equation, **_: Any) -> Run:
     name = equation.primitive.name
     if name in _SINGLE and equation.outvars[0].aval.dtype == np.float32:
         return _SINGLE[name]

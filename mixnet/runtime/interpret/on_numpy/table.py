@@ -14,6 +14,8 @@ from typing import Any
 import jax
 import numpy as np
 
+from mixnet.private_jax.equation import Equation
+
 Run = Callable[..., Any]
 Rule = Callable[..., Run]
 RULES: dict[str, Rule] = {}
@@ -39,7 +41,7 @@ def plain(name: str, function: Run) -> None:
     RULES[name] = lambda equation, **params: function
 
 
-def in_dtype(equation: Any, function: Run) -> Run:
+def in_dtype(equation: Equation, function: Run) -> Run:
     """The function with its result cast to the dtype of the equation's."""
     dtype = equation.outvars[0].aval.dtype
     return lambda *arrays: np.asarray(function(*arrays)).astype(dtype, copy=False)

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from mixnet.private_jax.equation import Equation
 from mixnet.runtime.interpret.on_numpy.reduce import combination, nothing
 from mixnet.runtime.interpret.on_numpy.shape import padded
 from mixnet.runtime.interpret.on_numpy.table import NoRuleError, Run, rule, wide
@@ -32,7 +33,7 @@ def _reduced(x: Any, ufunc: Any, sizes: Any, strides: Any, dilation: Any, shape:
     return x
 
 
-def _reduction(equation: Any, ufunc: Any, params: dict[str, Any]) -> Run:
+def _reduction(equation: Equation, ufunc: Any, params: dict[str, Any]) -> Run:
     """A function of the array and the value of its padding."""
     shape = equation.outvars[0].aval.shape
     sizes, strides = params["window_dimensions"], params["window_strides"]
@@ -56,7 +57,7 @@ def _reduction(equation: Any, ufunc: Any, params: dict[str, Any]) -> Run:
 
 
 @rule("reduce_window_sum", "reduce_window_max", "reduce_window_min")
-def _known(equation: Any, **params: Any) -> Run:
+def _known(equation: Equation, **params: Any) -> Run:
     name, dtype = equation.primitive.name[-3:], equation.outvars[0].aval.dtype
     ufunc = {"sum": np.add, "max": np.maximum, "min": np.minimum}[name]
     value = dtype.type(0) if name == "sum" else nothing(name, dtype)
@@ -65,7 +66,7 @@ def _known(equation: Any, **params: Any) -> Run:
 
 
 @rule("reduce_window")
-def _general(equation: Any, jaxpr: Any, **params: Any) -> Run:
+def _general(equation: Equation, jaxpr: Any, **params: Any) -> Run:
     if len(equation.outvars) > 1:
         raise NoRuleError("reduce_window of several arrays")
     ufunc = combination(jaxpr)
@@ -136,7 +137,7 @@ class _Selection:
 
 
 @rule("select_and_scatter_add")
-def _select_and_scatter(equation: Any, select_prim: Any, **params: Any) -> Run:
+def _select_and_scatter(equation: Equation, select_prim: Any, **params: Any) -> Run:
     source, operand = (v.aval for v in equation.invars)
     selection = _Selection(select_prim, params, operand.shape, source.shape)
     kind = wide(source.dtype)
@@ -155,7 +156,7 @@ def _select_and_scatter(equation: Any, select_prim: Any, **params: Any) -> Run:
 
 
 @rule("select_and_gather_add")
-def _select_and_gather(equation: Any, select_prim: Any, **params: Any) -> Run:
+def _select_and_gather(equation: Equation, select_prim: Any, **params: Any) -> Run:
     shape = equation.outvars[0].aval.shape
     selection = _Selection(select_prim, params, equation.invars[1].aval.shape, shape)
 

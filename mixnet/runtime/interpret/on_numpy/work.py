@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from mixnet.private_jax.equation import Equation
 from mixnet.runtime.interpret.on_numpy.convolution import skips_zeros
 
 _BYTES_A_SECOND = 4e9
@@ -27,7 +28,7 @@ def work(jaxpr: Any) -> float:
     return sum([_seconds(equation) for equation in inside.eqns])
 
 
-def _seconds(equation: Any) -> float:
+def _seconds(equation: Equation) -> float:
     name, params = equation.primitive.name, equation.params
     if name in _FREE:
         return _STEP_SECONDS
@@ -56,13 +57,13 @@ def _bytes(aval: Any) -> int:
     return math.prod(aval.shape) * aval.dtype.itemsize
 
 
-def _dot_flops(equation: Any) -> int:
+def _dot_flops(equation: Equation) -> int:
     (left, _), _ = equation.params["dimension_numbers"]
     inner = math.prod(equation.invars[0].aval.shape[axis] for axis in left)
     return 2 * inner * math.prod(equation.outvars[0].aval.shape)
 
 
-def _convolution_sizes(equation: Any) -> tuple[int, int]:
+def _convolution_sizes(equation: Equation) -> tuple[int, int]:
     """Products, and elements of the copy of all windows."""
     params, numbers = equation.params, equation.params["dimension_numbers"]
     data, weight = (v.aval.shape for v in equation.invars)
@@ -86,35 +87,35 @@ def _convolution_sizes(equation: Any) -> tuple[int, int]:
     return met * places, windows
 
 
-def _convolution_flops(equation: Any) -> int:
+def _convolution_flops(equation: Equation) -> int:
     return 2 * _convolution_sizes(equation)[0]
 
 
-def _window_bytes(equation: Any) -> int:
+def _window_bytes(equation: Equation) -> int:
     """Of the copy of all windows, written and read."""
     return 2 * equation.outvars[0].aval.dtype.itemsize * _convolution_sizes(equation)[1]
 
 
-def _tap_bytes(equation: Any) -> int:
+def _tap_bytes(equation: Equation) -> int:
     """Of reductions that go over their windows element by element."""
     taps = math.prod(equation.params["window_dimensions"])
     smaller = min((*equation.invars, *equation.outvars), key=lambda v: _bytes(v.aval))
     return 8 * taps * _bytes(smaller.aval)
 
 
-def _cubic_flops(equation: Any) -> int:
+def _cubic_flops(equation: Equation) -> int:
     shape = equation.invars[0].aval.shape
     return 10 * math.prod(shape) * min(shape[-2:])
 
 
-def _sort_flops(equation: Any) -> float:
+def _sort_flops(equation: Equation) -> float:
     # 30 steps of a processor for each comparison, so to say.
     shape = equation.invars[0].aval.shape
     axis = equation.params.get("dimension", -1)
     return 60 * math.prod(shape) * math.log2(max(2, shape[axis]))
 
 
-def _cipher_flops(equation: Any) -> int:
+def _cipher_flops(equation: Equation) -> int:
     # Twenty rounds of five steps each, at the speed of the processor's cache.
     return 500 * math.prod(equation.outvars[0].aval.shape)
 

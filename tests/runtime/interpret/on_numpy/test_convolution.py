@@ -180,3 +180,28 @@ def test_the_kernel_of_a_transposed_convolution_multiplies_few_places(
     np.testing.assert_allclose(found, jax.jit(gradient)(x, w), rtol=2e-5, atol=2e-5)
     # Every place of the kernel, filters and features, over a result of 16x16 and two images; not 64 elements times 256 taps.
     assert sum(products) <= 4 * 4 * 3 * 16 * 16 * 2
+
+
+@pytest.mark.parametrize(
+    ("data", "kernel", "pads", "apart", "features"),
+    [
+        # kernel and data change roles: the gradient of a transposed convolution's kernel
+        ((2, 3, 4, 3), (5, 3, 8, 6), [(2, 1), (0, 1)], (2, 2), 1),
+        ((2, 6, 4, 3), (4, 3, 9, 9), [(1, 0), (2, 2)], (2, 3), 2),
+        # taps are added in runs where elements lie far apart
+        ((2, 3, 3, 4), (5, 3, 19, 2), [(18, 18), (1, 1)], (9, 1), 1),
+        ((2, 4, 2, 3), (2, 2, 16, 20), [(4, 15), (19, 22)], (8, 10), 2),
+        ((1, 2, 5), (3, 2, 4), [(3, 3)], (8,), 1),
+    ],
+)
+def test_data_whose_elements_lie_apart(data, kernel, pads, apart, features) -> None:
+    rng = np.random.default_rng(0)
+    x, w = (rng.standard_normal(shape).astype(np.float32) for shape in (data, kernel))
+    ones = (1,) * len(apart)
+
+    def function(x: Any, w: Any) -> Any:
+        return lax.conv_general_dilated(x, w, ones, pads, apart, None, None, features)
+
+    (result,) = on_numpy.compiled(function, x, w)(x, w)
+    expected = written_out(x, w, ones, pads, apart, ones, (features, 1))
+    np.testing.assert_allclose(result, expected, rtol=2e-5, atol=2e-5)

@@ -1,7 +1,7 @@
-"""Convolutions with channels in groups: processor time and memory, forward and both gradients.
+"""Convolutions in groups, in three dimensions and transposed: processor time and memory, forward and both gradients.
 
 Each case runs in a process of its own, under mixnet compiled and interpreted, and under MXNet where
-``MXNET_PYTHON`` names a Python that has it. ``python -m tests.benchmarks.groups [case ...]``
+``MXNET_PYTHON`` names a Python that has it. ``python -m tests.benchmarks.kinds_of_convolution [case ...]``
 """
 
 from __future__ import annotations
@@ -27,26 +27,37 @@ CASES: dict[str, tuple] = {
     "8 groups of 8, 1-D": (32, 64, (256,), 64, (3,), 1, 1, 8),
     "depthwise, 1-D": (32, 64, (256,), 64, (3,), 1, 1, 64),
     "4 groups of 8, 3-D": (4, 32, (8, 16, 16), 32, (3, 3, 3), 1, 1, 4),
+    "3-D": (4, 32, (8, 16, 16), 32, (3, 3, 3), 1, 1, 1),
+    "3-D, stride 2": (4, 32, (8, 16, 16), 32, (3, 3, 3), 2, 1, 1),
+    "3-D, three channels": (4, 3, (8, 32, 32), 16, (3, 3, 3), 1, 1, 1),
+    "transposed": (16, 64, (14, 14), 32, (4, 4), 2, 1, 1),
+    "transposed, 4 groups": (16, 64, (14, 14), 32, (4, 4), 2, 1, 4),
+    "transposed, depthwise": (16, 21, (14, 14), 21, (4, 4), 2, 1, 21),
+    "transposed, depthwise, stride 16": (2, 21, (10, 10), 21, (32, 32), 16, 8, 21),
+    "transposed, stride 32": (1, 21, (10, 15), 21, (64, 64), 32, 16, 1),
 }
 PROGRAM = """
 import json, resource, sys, time
-name, case = sys.argv[1], json.loads(sys.argv[2])
+name, case_name, case = sys.argv[1], sys.argv[2], json.loads(sys.argv[3])
 mx = __import__(name)
-if sys.argv[3:]:  # never compiled
+if sys.argv[4:]:  # never compiled
     from mixnet.runtime.interpret import patience
     patience.MOST_WORK = patience.WHOLE_SECONDS = 1e9
 batch, channels, extents, filters, kernel, stride, pad, groups = case
 axes = len(kernel)
 data = mx.nd.random.normal(shape=(batch, channels, *extents))
-weight = mx.nd.random.normal(shape=(filters, channels // groups, *kernel))
+transposed = case_name.startswith("transposed")
+ends = (channels, filters) if transposed else (filters, channels)
+weight = mx.nd.random.normal(shape=(ends[0], ends[1] // groups, *kernel))
+layer = mx.nd.Deconvolution if transposed else mx.nd.Convolution
 data.attach_grad(), weight.attach_grad()
 data.wait_to_read(), weight.wait_to_read()
 before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 def run():
     start = time.process_time()
     with mx.autograd.record():
-        out = mx.nd.Convolution(data, weight, kernel=tuple(kernel), stride=(stride,) * axes,
-                                pad=(pad,) * axes, num_filter=filters, num_group=groups, no_bias=True)
+        out = layer(data, weight, kernel=tuple(kernel), stride=(stride,) * axes,
+                    pad=(pad,) * axes, num_filter=filters, num_group=groups, no_bias=True)
     out.backward()
     data.grad.wait_to_read(), weight.grad.wait_to_read()
     return time.process_time() - start
@@ -58,11 +69,11 @@ print(json.dumps([first, later, (after - before) / 1024]))
 
 
 def measured(
-    python: str, package: str, case: tuple, *more: str, **environment: str
+    python: str, package: str, name: str, *more: str, **environment: str
 ) -> list[float] | None:
     """Processor seconds of the first and of the fastest step, and MiB that both added at most."""
     found = subprocess.run(
-        [python, "-c", PROGRAM, package, json.dumps(case), *more],
+        [python, "-c", PROGRAM, package, name, json.dumps(CASES[name]), *more],
         env={**os.environ, "MIXNET_CACHE_DIR": "off", **environment},
         capture_output=True,
         text=True,
@@ -84,7 +95,7 @@ def main(names: list[str]) -> None:
     for name in names or CASES:
         cells = []
         for python, package, more, environment in ways.values():
-            found = measured(python, package, CASES[name], *more, **environment)
+            found = measured(python, package, name, *more, **environment)
             cells.append(
                 "–" if not found else f"{found[0]:.2f}, {found[1] * 1e3:.1f}, {found[2]:.0f}"
             )

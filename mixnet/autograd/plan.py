@@ -1,0 +1,186 @@
+"""Plans: the operations that backward records for a tape of a known structure, reused instead of derived again.
+
+A loop records the same operations in every step, so their gradients are the same operations, too. Deriving
+these costs several times what recording them does. A plan is what was derived, with numbers for nodes and values.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+from mixnet.graph.node import Entry, Node
+from mixnet.ops.operator import Operator
+from mixnet.runtime.record.record import record, record_call
+from mixnet.runtime.value.value import Value
+
+MOST_PLANS, MOST_NODES = 1000, 200_000
+"""The most plans, and nodes of all their tapes; beyond either, all plans are dropped."""
+
+
+class Step(NamedTuple):
+    """An operation of a plan.
+
+    Args:
+        op: what to compute.
+        statics: its static attributes.
+        numbers: the tape's node whose numbers it takes; -1 for none.
+        inputs: numbers of values.
+        call: the operation as it was recorded; None if that has to be looked up every time.
+    """
+
+    op: Any
+    statics: Any
+    numbers: int
+    inputs: tuple[int, ...]
+    call: Any
+
+
+class Plan(NamedTuple):
+    """How gradients are recorded. Its values are those read from the tape, the head gradients, and the results of the steps.
+
+    Args:
+        loads: what is read off the tape: number of a node, place among its values.
+        steps: the operations, in order.
+        results: numbers of the values that are the gradients; None for no gradient.
+        passed: numbers of the nodes that backward passes, in order.
+    """
+
+    loads: tuple[tuple[int, int], ...]
+    steps: tuple[Step, ...]
+    results: tuple[int | None, ...]
+    passed: tuple[int, ...]
+
+    def run(self, nodes: Sequence[Node], head_gradients: Sequence[Value]) -> list[Value | None]:
+        """Record the gradients of a tape.
+
+        Args:
+            nodes: of the tape, in the order in which the plan numbers them.
+            head_gradients: one for each head.
+        """
+        values = [nodes[number].values[place] for number, place in self.loads]
+        values += head_gradients
+        for op, statics, numbers, inputs, call in self.steps:
+            scalars = nodes[numbers].scalars if numbers >= 0 else ()
+            taken = tuple([values[i] for i in inputs])
+            if call is None:
+                values += record(op, statics, scalars, taken)
+            else:
+                values += record_call(call, scalars, taken)
+        return [None if i is None else values[i] for i in self.results]
+
+
+_plans: dict[Any, Plan] = {}
+_size = 0
+
+
+def structure(
+    nodes: Sequence[Node],
+    positions: dict[Node, int],
+    heads: Sequence[Entry],
+    head_gradients: Sequence[Value],
+    wanted: Sequence[Node],
+) -> Any:
+    """What a plan depends on; None for a tape with nodes that are not ordinary operations.
+
+    Args:
+        nodes: of the tape, inputs before their users.
+        positions: the number of each node.
+        heads: what is differentiated.
+        head_gradients: one for each.
+        wanted: the variables whose gradients are asked for.
+    """
+    key: list[Any] = [len(heads)]
+    for entry, gradient in zip(heads, head_gradients, strict=True):
+        key += (positions[entry.node], entry.index, gradient.spec)
+    key += [positions[node] for node in wanted]
+    key.append(None)
+    for node in nodes:
+        if node.op is None:
+            key.append(None)
+            continue
+        call = getattr(node, "call", None)
+        if call is None:
+            return None
+        key.append(call)
+        for source, index in node.inputs:
+            key.append(positions[source])
+            if index:
+                key.append(-index)
+    return tuple(key)
+
+
+def known(key: Any) -> Plan | None:
+    """The plan of a structure."""
+    return _plans.get(key)
+
+
+def keep(key: Any, plan: Plan, nodes: int) -> None:
+    """Keep a plan for tapes of one structure, with this number of nodes."""
+    global _size
+    if len(_plans) >= MOST_PLANS or _size + nodes > MOST_NODES:
+        _plans.clear()
+        _size = 0
+    _plans[key] = plan
+    _size += nodes
+
+
+def make(
+    nodes: Sequence[Node],
+    starts: Sequence[Node],
+    head_gradients: Sequence[Value],
+    gradients: Sequence[Entry | None],
+    passed: Sequence[Node],
+    order: Sequence[Node],
+    entries_of: Callable[[Node], Sequence[Entry]],
+) -> tuple[Plan, list[Value | None]] | None:
+    """Record gradients that were derived, and note how; None, and nothing was recorded, if another tape of this
+    structure might be recorded in another way.
+
+    Args:
+        nodes: of the tape.
+        starts: stand for the heads' gradients.
+        head_gradients: one for each head.
+        gradients: what was derived.
+        passed: the nodes that backward passes.
+        order: the nodes that the gradients need beyond the tape, inputs before their users.
+        entries_of: the entries whose values a node of the tape keeps.
+    """
+    kept: dict[Entry, tuple[int, int]] = {}
+    by_scalars: dict[int, list[int]] = {0: [-1]}
+    for number, node in enumerate(nodes):
+        if node.op is not None:
+            kept.update({entry: (number, k) for k, entry in enumerate(entries_of(node))})
+            if node.scalars:
+                by_scalars.setdefault(id(node.scalars), []).append(number)
+    # The nodes whose numbers they take.
+    sources = [by_scalars.get(id(node.scalars) if node.scalars else 0, []) for node in order]
+    between = any(type(node.op).run_values is not Operator.run_values for node in order)
+    if between or any(len(each) != 1 for each in sources):
+        return None
+    read = [entry for node in order for entry in node.inputs]
+    read += [entry for entry in gradients if entry is not None]
+    loads = {entry: kept[entry] for entry in read if entry in kept}
+    place = {entry: i for i, entry in enumerate(loads)}
+    values = [nodes[number].values[k] for number, k in loads.values()]
+    for start, value in zip(starts, head_gradients, strict=True):
+        place[Entry(start)] = len(values)
+        values.append(value)
+    steps = []
+    for node, (numbers,) in zip(order, sources, strict=True):
+        op, statics = node.op, node.statics
+        inputs = tuple([place[entry] for entry in node.inputs])
+        taken = tuple([values[i] for i in inputs])
+        outputs = record(op, statics, node.scalars, taken)
+        place.update({Entry(node, i): len(values) + i for i in range(len(outputs))})
+        values += outputs
+        call = op.calls.get((statics, tuple([value.spec for value in taken]), None))
+        if call is not None and call.parties is not None:
+            call = None
+        steps.append(Step(op, statics, numbers, inputs, call))
+    results = [None if entry is None else place[entry] for entry in gradients]
+    position = {node: i for i, node in enumerate(nodes)}
+    plan = Plan(
+        tuple(loads.values()), tuple(steps), tuple(results), tuple([position[n] for n in passed])
+    )
+    return plan, [None if i is None else values[i] for i in results]

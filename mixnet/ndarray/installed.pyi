@@ -1,0 +1,271 @@
+"""What `install` gives arrays beside the body of `NDArray`. Written by `python -m mixnet.ndarray.build_installed`."""
+
+from typing import Any, Self
+
+class Installed:
+    def Pad(self, *args: Any, **kwargs: Any) -> Any:
+        """The array with ``pad_width`` (before, after for each axis) elements around it."""
+    def SwapAxis(self, *args: Any, **kwargs: Any) -> Any:
+        """Two axes exchanged."""
+    @property
+    def T(self) -> Any: ...
+    def __abs__(self) -> Self: ...
+    def __add__(self, other: Any) -> Self: ...
+    def __copy__(self) -> Any: ...
+    def __div__(self, other: Any) -> Self: ...
+    def __eq__(self, other: object) -> Any: ...
+    def __ge__(self, other: Any) -> Self: ...
+    def __getitem__(self, key: Any) -> Self: ...
+    def __gt__(self, other: Any) -> Self: ...
+    def __hash__(self) -> int: ...
+    def __iadd__(self, other: Any) -> Self: ...
+    def __idiv__(self, other: Any) -> Self: ...
+    def __imod__(self, other: Any) -> Self: ...
+    def __imul__(self, other: Any) -> Self: ...
+    def __isub__(self, other: Any) -> Self: ...
+    def __itruediv__(self, other: Any) -> Self: ...
+    def __le__(self, other: Any) -> Self: ...
+    def __lt__(self, other: Any) -> Self: ...
+    def __mod__(self, other: Any) -> Self: ...
+    def __mul__(self, other: Any) -> Self: ...
+    def __ne__(self, other: object) -> Any: ...
+    def __neg__(self) -> Self: ...
+    def __nonzero__(self) -> Any: ...
+    def __pow__(self, other: Any) -> Self: ...
+    def __radd__(self, other: Any) -> Self: ...
+    def __rdiv__(self, other: Any) -> Self: ...
+    def __repr__(self) -> str: ...
+    def __rmod__(self, other: Any) -> Self: ...
+    def __rmul__(self, other: Any) -> Self: ...
+    def __rpow__(self, other: Any) -> Self: ...
+    def __rsub__(self, other: Any) -> Self: ...
+    def __rtruediv__(self, other: Any) -> Self: ...
+    def __setitem__(self, key: Any, value: Any) -> None: ...
+    def __str__(self) -> Any: ...
+    def __sub__(self, other: Any) -> Self: ...
+    def __truediv__(self, other: Any) -> Self: ...
+    def _basic_indexing_slice_is_contiguous(self, *args: Any, **kwargs: Any) -> Any:
+        """Whether slices, one for each axis, cut one piece of the storage out of an array of this shape."""
+    def _check_broadcast(self, *args: Any, **kwargs: Any) -> Any: ...
+    def _index_shape(self, *args: Any, **kwargs: Any) -> Any: ...
+    @classmethod
+    def _operate(cls, *args: Any, **kwargs: Any) -> Any: ...
+    def _repr_html_(self, *args: Any, **kwargs: Any) -> Any:
+        """A small card: shape, dtype, context, pending or ready, and a heat map once it is ready."""
+    def _repr_mimebundle_(self, *args: Any, **kwargs: Any) -> Any:
+        """What a notebook shows. The text of a pending array says so there: reading would run it."""
+    def _write_all(self, *args: Any, **kwargs: Any) -> Any: ...
+    def abs(self, *args: Any, **kwargs: Any) -> Any:
+        """Absolute value. Of every element."""
+    def arccos(self, *args: Any, **kwargs: Any) -> Any:
+        """Inverse cosine, in radians. Of every element."""
+    def arccosh(self, *args: Any, **kwargs: Any) -> Any:
+        """Inverse hyperbolic cosine. Of every element."""
+    def arcsin(self, *args: Any, **kwargs: Any) -> Any:
+        """Inverse sine, in radians. Of every element."""
+    def arcsinh(self, *args: Any, **kwargs: Any) -> Any:
+        """Inverse hyperbolic sine. Of every element."""
+    def arctan(self, *args: Any, **kwargs: Any) -> Any:
+        """Inverse tangent, in radians. Of every element."""
+    def arctanh(self, *args: Any, **kwargs: Any) -> Any:
+        """Inverse hyperbolic tangent. Of every element."""
+    def argmax(self, *args: Any, **kwargs: Any) -> Any:
+        """Position of the largest element along ``axis``."""
+    def argmax_channel(self, *args: Any, **kwargs: Any) -> Any:
+        """Position of the largest element of every row."""
+    def argmin(self, *args: Any, **kwargs: Any) -> Any:
+        """Position of the smallest element along ``axis``."""
+    def argsort(self, *args: Any, **kwargs: Any) -> Any:
+        """Positions that put the elements in order along ``axis``."""
+    def as_in_ctx(self, *args: Any, **kwargs: Any) -> Any:
+        """This array if it is on ``context``, else a copy there."""
+    def broadcast_axes(self, *args: Any, **kwargs: Any) -> Any:
+        """Each ``axis``, of extent one, repeated ``size`` times."""
+    def broadcast_axis(self, *args: Any, **kwargs: Any) -> Any:
+        """Each ``axis``, of extent one, repeated ``size`` times."""
+    def broadcast_like(self, *args: Any, **kwargs: Any) -> Any:
+        """The array repeated along axes of extent one to the shape of ``other``."""
+    def broadcast_to(self, *args: Any, **kwargs: Any) -> Any:
+        """The array repeated along axes of extent one to ``shape``; 0 keeps an axis as it is."""
+    def cbrt(self, *args: Any, **kwargs: Any) -> Any:
+        """Cube root. Of every element."""
+    def ceil(self, *args: Any, **kwargs: Any) -> Any:
+        """Next whole number above. Of every element."""
+    def choose_element_0index(self, *args: Any, **kwargs: Any) -> Any:
+        """One element along ``axis`` for each position of the other axes."""
+    def clip(self, *args: Any, **kwargs: Any) -> Any:
+        """Values outside of [a_min, a_max] set to its ends; the gradient is 1 inside and on them."""
+    def cos(self, *args: Any, **kwargs: Any) -> Any:
+        """Cosine of radians. Of every element."""
+    def cosh(self, *args: Any, **kwargs: Any) -> Any:
+        """Hyperbolic cosine. Of every element."""
+    def crop(self, *args: Any, **kwargs: Any) -> Any:
+        """``data[begin[0]:end[0]:step[0], ...]``; None leaves an end open."""
+    @property
+    def ctx(self) -> Any: ...
+    def degrees(self, *args: Any, **kwargs: Any) -> Any:
+        """Radians to degrees. Of every element."""
+    def depth_to_space(self, *args: Any, **kwargs: Any) -> Any:
+        """Blocks of channels moved to blocks of height and width."""
+    @property
+    def device(self) -> Any: ...
+    def diag(self, *args: Any, **kwargs: Any) -> Any:
+        """A diagonal of a matrix, or the matrix with this diagonal."""
+    def dot(self, *args: Any, **kwargs: Any) -> Any:
+        """Sum over the last axis of the left and the first of the right array."""
+    def erf(self, *args: Any, **kwargs: Any) -> Any:
+        """Error function. Of every element."""
+    def erfinv(self, *args: Any, **kwargs: Any) -> Any:
+        """Inverse of the error function. Of every element."""
+    def exp(self, *args: Any, **kwargs: Any) -> Any:
+        """Exponential. Of every element."""
+    def expand_dims(self, *args: Any, **kwargs: Any) -> Any:
+        """With a new axis of extent one; with ``inplace`` on the same storage."""
+    def expm1(self, *args: Any, **kwargs: Any) -> Any:
+        """Exponential less one. Of every element."""
+    def fix(self, *args: Any, **kwargs: Any) -> Any:
+        """Nearest whole number towards zero. Of every element."""
+    def flatten(self, *args: Any, **kwargs: Any) -> Any:
+        """All axes but the first joined; with ``inplace`` on the same storage."""
+    def flip(self, *args: Any, **kwargs: Any) -> Any:
+        """Elements in opposite order along ``axis``."""
+    def floor(self, *args: Any, **kwargs: Any) -> Any:
+        """Next whole number below. Of every element."""
+    def gamma(self, *args: Any, **kwargs: Any) -> Any:
+        """Gamma function. Of every element."""
+    def gammaln(self, *args: Any, **kwargs: Any) -> Any:
+        """Logarithm of the gamma function. Of every element."""
+    def log(self, *args: Any, **kwargs: Any) -> Any:
+        """Natural logarithm. Of every element."""
+    def log10(self, *args: Any, **kwargs: Any) -> Any:
+        """Logarithm to base 10. Of every element."""
+    def log1p(self, *args: Any, **kwargs: Any) -> Any:
+        """Natural logarithm of one more. Of every element."""
+    def log2(self, *args: Any, **kwargs: Any) -> Any:
+        """Logarithm to base 2. Of every element."""
+    def log_softmax(self, *args: Any, **kwargs: Any) -> Any:
+        """Logarithm of ``softmax``, without overflow."""
+    def logical_not(self, *args: Any, **kwargs: Any) -> Any:
+        """1 where 0, else 0. Of every element."""
+    def max(self, *args: Any, **kwargs: Any) -> Any:
+        """Largest element. Along ``axis``, all axes by default; ``exclude`` takes the other axes."""
+    def max_axis(self, *args: Any, **kwargs: Any) -> Any:
+        """Largest element. Along ``axis``, all axes by default; ``exclude`` takes the other axes."""
+    def mean(self, *args: Any, **kwargs: Any) -> Any:
+        """Mean. Along ``axis``, all axes by default; ``exclude`` takes the other axes."""
+    def min(self, *args: Any, **kwargs: Any) -> Any:
+        """Smallest element. Along ``axis``, all axes by default; ``exclude`` takes the other axes."""
+    def min_axis(self, *args: Any, **kwargs: Any) -> Any:
+        """Smallest element. Along ``axis``, all axes by default; ``exclude`` takes the other axes."""
+    def nanprod(self, *args: Any, **kwargs: Any) -> Any:
+        """Product, NaN counted as 1. Along ``axis``, all axes by default; ``exclude`` takes the other axes."""
+    def nansum(self, *args: Any, **kwargs: Any) -> Any:
+        """Sum, NaN counted as 0. Along ``axis``, all axes by default; ``exclude`` takes the other axes."""
+    def negative(self, *args: Any, **kwargs: Any) -> Any:
+        """Sign changed. Of every element."""
+    def norm(self, *args: Any, **kwargs: Any) -> Any:
+        """Sum of absolute values (``ord`` 1) or Euclidean length (2) along ``axis``."""
+    def one_hot(self, *args: Any, **kwargs: Any) -> Any:
+        """``on_value`` at each index of a new last axis of ``depth``, ``off_value`` elsewhere."""
+    def ones_like(self, *args: Any, **kwargs: Any) -> Any:
+        """Ones of the same shape and dtype."""
+    def pad(self, *args: Any, **kwargs: Any) -> Any:
+        """The array with ``pad_width`` (before, after for each axis) elements around it."""
+    def pick(self, *args: Any, **kwargs: Any) -> Any:
+        """One element along ``axis`` for each position of the other axes."""
+    def prod(self, *args: Any, **kwargs: Any) -> Any:
+        """Product. Along ``axis``, all axes by default; ``exclude`` takes the other axes."""
+    def radians(self, *args: Any, **kwargs: Any) -> Any:
+        """Degrees to radians. Of every element."""
+    def rcbrt(self, *args: Any, **kwargs: Any) -> Any:
+        """One over the cube root. Of every element."""
+    def reciprocal(self, *args: Any, **kwargs: Any) -> Any:
+        """Reciprocal. Of every element."""
+    def relu(self, *args: Any, **kwargs: Any) -> Any:
+        """max(x, 0). Of every element."""
+    def repeat(self, *args: Any, **kwargs: Any) -> Any:
+        """Every element ``repeats`` times along ``axis``, of the flattened array for None."""
+    def reshape(self, *args: Any, **kwargs: Any) -> Any:
+        """The same storage in another shape; -1 stands for what is left, 0 for the axis as it is."""
+    def reshape_like(self, *args: Any, **kwargs: Any) -> Any:
+        """The left array with axes ``lhs_begin:lhs_end`` replaced by the right one's."""
+    def reverse(self, *args: Any, **kwargs: Any) -> Any:
+        """Elements in opposite order along ``axis``."""
+    def rint(self, *args: Any, **kwargs: Any) -> Any:
+        """Nearest whole number, halves downwards. Of every element."""
+    def round(self, *args: Any, **kwargs: Any) -> Any:
+        """Nearest whole number, halves away from zero. Of every element."""
+    def rsqrt(self, *args: Any, **kwargs: Any) -> Any:
+        """One over the square root. Of every element."""
+    def shape_array(self, *args: Any, **kwargs: Any) -> Any:
+        """The shape, as int64."""
+    def sigmoid(self, *args: Any, **kwargs: Any) -> Any:
+        """1 / (1 + exp(-x)). Of every element."""
+    def sign(self, *args: Any, **kwargs: Any) -> Any:
+        """-1, 0 or 1. Of every element."""
+    def sin(self, *args: Any, **kwargs: Any) -> Any:
+        """Sine of radians. Of every element."""
+    def sinh(self, *args: Any, **kwargs: Any) -> Any:
+        """Hyperbolic sine. Of every element."""
+    def size_array(self, *args: Any, **kwargs: Any) -> Any:
+        """Number of elements, as int64 of shape ``(1,)``."""
+    def slice(self, *args: Any, **kwargs: Any) -> Any:
+        """``data[begin[0]:end[0]:step[0], ...]``; None leaves an end open."""
+    def slice_assign(self, *args: Any, **kwargs: Any) -> Any:
+        """Write ``rhs`` to the block between ``begin`` and ``end``; returns the array."""
+    def slice_assign_scalar(self, *args: Any, **kwargs: Any) -> Any:
+        """Write a number to the block between ``begin`` and ``end``; returns the array."""
+    def slice_axis(self, *args: Any, **kwargs: Any) -> Any:
+        """``begin`` to ``end`` of one axis; None is its end."""
+    def slice_like(self, *args: Any, **kwargs: Any) -> Any:
+        """The first elements along ``axes`` (all by default), as many as ``shape_like`` has."""
+    def softmax(self, *args: Any, **kwargs: Any) -> Any:
+        """exp(data / temperature), divided by its sum along ``axis``."""
+    def softmin(self, *args: Any, **kwargs: Any) -> Any:
+        """``softmax`` of the negative."""
+    def softsign(self, *args: Any, **kwargs: Any) -> Any:
+        """x / (1 + |x|). Of every element."""
+    def sort(self, *args: Any, **kwargs: Any) -> Any:
+        """Elements in order along ``axis``; of the flattened array for None."""
+    def space_to_depth(self, *args: Any, **kwargs: Any) -> Any:
+        """Blocks of height and width moved to channels."""
+    def split(self, *args: Any, **kwargs: Any) -> Any:
+        """The array cut into ``num_outputs`` equal parts along ``axis``."""
+    def split_v2(self, *args: Any, **kwargs: Any) -> Any:
+        """Cut along ``axis`` into equal parts, or before each of several indices."""
+    def sqrt(self, *args: Any, **kwargs: Any) -> Any:
+        """Square root. Of every element."""
+    def square(self, *args: Any, **kwargs: Any) -> Any:
+        """Square. Of every element."""
+    def squeeze(self, *args: Any, **kwargs: Any) -> Any:
+        """Without axes of extent one: all, or ``axis``; with ``inplace`` on the same storage."""
+    def sum(self, *args: Any, **kwargs: Any) -> Any:
+        """Sum. Along ``axis``, all axes by default; ``exclude`` takes the other axes."""
+    def sum_axis(self, *args: Any, **kwargs: Any) -> Any:
+        """Sum. Along ``axis``, all axes by default; ``exclude`` takes the other axes."""
+    def swapaxes(self, *args: Any, **kwargs: Any) -> Any:
+        """Two axes exchanged."""
+    def take(self, *args: Any, **kwargs: Any) -> Any:
+        """Slices of ``a`` along ``axis`` at ``indices``, which are clipped or wrapped into range."""
+    def tan(self, *args: Any, **kwargs: Any) -> Any:
+        """Tangent of radians. Of every element."""
+    def tanh(self, *args: Any, **kwargs: Any) -> Any:
+        """Hyperbolic tangent. Of every element."""
+    def tile(self, *args: Any, **kwargs: Any) -> Any:
+        """The whole array repeated ``reps`` times along each axis."""
+    def to_device(self, *args: Any, **kwargs: Any) -> Any:
+        """This array if it is on ``context``, else a copy there."""
+    def to_dlpack_for_read(self, *args: Any, **kwargs: Any) -> Any:
+        """A DLPack capsule of the array's buffer; writes through it are seen by nobody else."""
+    def to_dlpack_for_write(self, *args: Any, **kwargs: Any) -> Any:
+        """A DLPack capsule of the array's buffer; writes through it are seen by nobody else."""
+    def topk(self, *args: Any, **kwargs: Any) -> Any:
+        """The ``k`` first elements in order along ``axis``: their values, positions, both, or a mask."""
+    def transpose(self, *args: Any, **kwargs: Any) -> Any:
+        """The array with axes in another order, reversed by default."""
+    def trunc(self, *args: Any, **kwargs: Any) -> Any:
+        """Whole part. Of every element."""
+    def wait_to_write(self, *args: Any, **kwargs: Any) -> Any:
+        """Wait until the value is computed; raises the error if the computation failed."""
+    def zeros_like(self, *args: Any, **kwargs: Any) -> Any:
+        """Zeros of the same shape and dtype."""

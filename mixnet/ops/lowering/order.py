@@ -1,0 +1,31 @@
+"""Between the layout in which an operator is called and the one in which its lowering computes.
+
+Lowerings compute with channels last and weights ``(filters, channels / groups, *kernel)``. An operator
+has channels on axis 1 of data and weight, or last in both.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import jax.numpy as jnp
+
+
+def data_to_last(data: Any, channels_last: bool) -> Any:
+    """The data of a call with channels last; ``channels_last`` says whether they are already."""
+    return data if channels_last else jnp.moveaxis(data, 1, -1)
+
+
+def data_as_called(data: Any, channels_last: bool) -> Any:
+    """Data with channels last in the layout of the call."""
+    return data if channels_last else jnp.moveaxis(data, -1, 1)
+
+
+def weight_to_first(weight: Any, channels_last: bool) -> Any:
+    """The weight of a call with channels on axis 1."""
+    return jnp.moveaxis(weight, -1, 1) if channels_last else weight
+
+
+def weight_as_called(weight: Any, channels_last: bool) -> Any:
+    """A weight with channels on axis 1 in the layout of the call."""
+    return jnp.moveaxis(weight, 1, -1) if channels_last else weight

@@ -1,0 +1,183 @@
+"""The rules of all puzzles: the score of an answer, and its conflicts.
+
+``widgets/src/puzzle/rules.js`` has the same rules for the page; ``widgets/fixtures/puzzles.json`` holds answers of
+which both sides must say the same.
+
+An answer (``place``) has one entry for each item: an offset in bytes, ``[thread, start]``, or the number of a group.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Sequence
+from typing import Any
+
+Items = Sequence[dict[str, Any]]
+
+
+def judge(payload: dict[str, Any], place: Sequence[Any]) -> dict[str, Any]:
+    """The score of an answer, and its conflicts.
+
+    Args:
+        payload: of the puzzle, see :class:`~mixnet.widgets.Puzzle`.
+        place: the answer, one entry for each item.
+
+    Returns:
+        ``score``: peak bytes, the time at which the last task ends, or bytes moved; the less the better.
+        ``conflicts``: ``items`` (their numbers) and ``text`` of each; an answer that has some does not count.
+    """
+    return _JUDGES[payload["kind"]](payload, place)
+
+
+def _memory(payload: dict[str, Any], place: Sequence[int]) -> dict[str, Any]:
+    items = payload["items"]
+    conflicts = []
+    for i, a in enumerate(items):
+        for j in range(i + 1, len(items)):
+            b = items[j]
+            begin = max(a["begin"], b["begin"])
+            in_time = begin < min(a["end"], b["end"])
+            apart = place[i] + a["size"] <= place[j] or place[j] + b["size"] <= place[i]
+            if in_time and not apart:
+                text = f"{a['name']} and {b['name']} share bytes, and both are needed at step {begin + 1}."
+                conflicts.append({"items": [i, j], "text": text})
+    top = max((at + each["size"] for each, at in zip(items, place, strict=True)), default=0)
+    return {"score": top, "conflicts": conflicts}
+
+
+def dependencies(items: Items) -> list[tuple[int, int, str]]:
+    """Which task waits for which, in the order of pushing: earlier, later, and why.
+
+    Who reads waits for who wrote last; who writes waits for who wrote last, and for all who have read since.
+    """
+    edges = []
+    writer: dict[str, int] = {}
+    readers: dict[str, list[int]] = {}
+    for number, item in enumerate(items):
+        name = item["name"]
+        for var in item["reads"]:
+            if var in writer:
+                made = items[writer[var]]["name"]
+                edges.append((writer[var], number, f"{name} reads {var}, which {made} writes"))
+        for var in item["writes"]:
+            for reader in readers.get(var, []):
+                if reader != number:
+                    reads = items[reader]["name"]
+                    edges.append((reader, number, f"{name} writes {var}, which {reads} reads"))
+            if var in writer and not readers.get(var):
+                made = items[writer[var]]["name"]
+                edges.append((writer[var], number, f"{name} writes {var}, which {made} writes"))
+        for var in item["reads"]:
+            readers.setdefault(var, []).append(number)
+        for var in item["writes"]:
+            writer[var], readers[var] = number, []
+    return edges
+
+
+def _tasks(payload: dict[str, Any], place: Sequence[Sequence[int]]) -> dict[str, Any]:
+    items = payload["items"]
+    ends = [start + each["time"] for each, (_, start) in zip(items, place, strict=True)]
+    conflicts = []
+    for i, a in enumerate(items):
+        for j in range(i + 1, len(items)):
+            (thread, start), (other, later) = place[i], place[j]
+            if thread == other and start < ends[j] and later < ends[i]:
+                text = f"{a['name']} and {items[j]['name']} run on thread {thread + 1} at the same time."
+                conflicts.append({"items": [i, j], "text": text})
+    for earlier, number, why in dependencies(items):
+        if place[number][1] < ends[earlier]:
+            text = f"{why} until {ends[earlier]}: it cannot start at {place[number][1]}."
+            conflicts.append({"items": [earlier, number], "text": text})
+    return {"score": max(ends, default=0), "conflicts": conflicts}
+
+
+def numbered(place: Sequence[int]) -> list[int]:
+    """Groups numbered by their first members."""
+    number: dict[int, int] = {}
+    return [number.setdefault(group, len(number)) for group in place]
+
+
+def letter(group: int) -> str:
+    """The name of a group: ``A`` … ``Z``, ``A1`` …"""
+    return chr(65 + group % 26) + (str(group // 26) if group >= 26 else "")
+
+
+def makers(items: Items) -> dict[int, int]:
+    """The operation that computes each value."""
+    return {value: number for number, each in enumerate(items) for value in each["writes"]}
+
+
+def _fusion(payload: dict[str, Any], place: Sequence[int]) -> dict[str, Any]:
+    items, values = payload["items"], payload["values"]
+    group = numbered(place)
+    maker = makers(items)
+    members: list[list[int]] = [[] for _ in set(group)]
+    for number, of in enumerate(group):
+        members[of].append(number)
+    read = {(value, group[n]) for n, each in enumerate(items) for value in each["reads"]}
+    score = 0
+    outside = {value for value, of in read if value in maker and group[maker[value]] != of}
+    for value, of in read:
+        if value not in maker or group[maker[value]] != of:
+            score += values[value]["bytes"]
+    for value in maker:
+        if value in outside or values[value]["out"]:
+            score += values[value]["bytes"]
+    conflicts = []
+    for numbers in members:
+        for number in numbers:
+            if items[number]["kind"] == "library" and len(numbers) > 1:
+                text = f"{items[number]['name']} is a library call: it runs alone."
+                conflicts.append({"items": [number], "text": text})
+    waits: dict[int, dict[int, tuple[int, int]]] = {}  # group -> groups that read it, and by what
+    for number, each in enumerate(items):
+        for value in each["reads"]:
+            made = maker.get(value, -1)
+            if made < 0:
+                continue
+            if group[made] != group[number]:
+                waits.setdefault(group[made], {}).setdefault(group[number], (made, number))
+            elif items[made]["kind"] == "reduction":
+                name = items[made]["name"]
+                text = (
+                    f"{each['name']} needs all of {name} before it begins: one loop cannot do both."
+                )
+                conflicts.append({"items": [made, number], "text": text})
+    seen: set[int] = set()
+    for start in range(len(members)):
+        ring = [] if start in seen else _ring(waits, start)
+        if not ring:
+            continue
+        seen.update(ring)
+        edges = [waits[a][b] for a, b in zip(ring, [*ring[1:], ring[0]], strict=True)]
+        steps = ", ".join(f"{items[b]['name']} reads {items[a]['name']}" for a, b in edges)
+        names = " and ".join(letter(each) for each in ring)
+        touched = sorted({number for edge in edges for number in edge})
+        text = f"Groups {names} wait for each other: {steps}."
+        conflicts.append({"items": touched, "text": text})
+    return {"score": score, "conflicts": conflicts}
+
+
+def _ring(waits: dict[int, dict[int, tuple[int, int]]], start: int) -> list[int]:
+    """The shortest path from a group back to itself; empty if there is none."""
+    before: dict[int, int] = {}
+    queue = deque([start])
+    while queue:
+        at = queue.popleft()
+        for after in sorted(waits.get(at, {})):
+            if after == start:
+                ring = [at]
+                while ring[-1] != start:
+                    ring.append(before[ring[-1]])
+                return ring[::-1]
+            if after not in before:
+                before[after] = at
+                queue.append(after)
+    return []
+
+
+_JUDGES: dict[str, Callable[[dict[str, Any], Sequence[Any]], dict[str, Any]]] = {
+    "memory": _memory,
+    "tasks": _tasks,
+    "fusion": _fusion,
+}

@@ -1,0 +1,32 @@
+"""Why this layout? From the pass choose_layout."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from mixnet.widgets.why.question import Payload, question
+
+METHODS = {
+    "onednn": "oneDNN computes it, the fastest with channels last; it is used where the convolutions of a program are large enough to be worth compiling anew in each process",
+    "grouped": "its channels are in groups, which mixnet's own lowering computes group by group",
+    "dot": "its kernel is 1×1 without padding, so with channels last it is one matrix product",
+    "xla": "XLA computes it, which on CPUs is faster with channels last",
+}  # fmt: skip
+"""Ways to compute a convolution, and why the pass chose them."""
+
+
+@question("mixnet.look/1", "layout", "Why this layout?")
+def layout(payload: Payload) -> Iterator[tuple[str, list[str]]]:
+    """For each row that runs as another operator, by row number."""
+    for row, (op, method, moved) in payload.get("lowered", {}).items():
+        if not op.endswith("_channels_last"):
+            continue
+        text = (
+            f"It runs with channels last: {METHODS[method]}."
+            if method in METHODS
+            else "It runs with channels last, like the operation before it: a transpose here would cost more."
+        )
+        said = [f"{text} The pass choose_layout did this; MIXNET_LAYOUT=off switches it off."]
+        if moved:
+            said.append("A chain of such operations begins or ends here, so an array is transposed: that is the copy beside it.")  # fmt: skip
+        yield row, said

@@ -1,0 +1,40 @@
+"""Functions are short enough to be read at a glance."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import mixnet as mx
+
+PACKAGE = Path(mx.__file__).parent
+MOST = 70
+"""Lines of a function with its signature, without its docstring."""
+
+LONGER = {
+    "module/base_module.py fit": "callbacks read its local variables, by the names that MXNet gave them",
+    "model/feed_forward.py _train": "callbacks read its local variables, by the names that MXNet gave them",
+    "ops/registry.py __init__": "a line for each fact that an operator can declare",
+    "widgets/graph/picture.py picture": "one picture, drawn from top to bottom",
+}
+
+
+def functions() -> Iterator[tuple[str, int]]:
+    """File and name of every function of the package, and how many lines it has."""
+    for path in PACKAGE.rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+                first = node.body[0]
+                documented = ast.get_docstring(node) is not None
+                of_docstring = first.end_lineno - first.lineno + 1 if documented else 0  # type: ignore[operator]
+                lines = node.end_lineno - node.lineno + 1 - of_docstring  # type: ignore[operator]
+                yield f"{path.relative_to(PACKAGE).as_posix()} {node.name}", lines
+
+
+def test_functions_are_short() -> None:
+    long = {name: lines for name, lines in functions() if lines > MOST}
+    assert set(long) == set(LONGER), (
+        f"Longer than {MOST} lines: {long}. Split what is not in LONGER into parts with names of "
+        f"their own; take off LONGER what has become shorter."
+    )

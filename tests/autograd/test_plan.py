@@ -1,0 +1,181 @@
+"""Plans of backward: what they record is what would be derived anew, for whatever is on the tape."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterator
+
+import numpy as np
+import pytest
+
+import mixnet as mx
+from mixnet import autograd, gluon, nd
+from mixnet.autograd import plan, tape
+
+
+@pytest.fixture(autouse=True)
+def _forgotten() -> Iterator[None]:
+    """No plans from before."""
+    plan._plans.clear()
+    yield
+
+
+@pytest.fixture
+def derivations(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """A list that gets an entry whenever gradients are derived."""
+    found: list[int] = []
+    differentiate = tape.differentiate
+
+    def counted(*args: object, **kwargs: object) -> object:
+        found.append(1)
+        return differentiate(*args, **kwargs)
+
+    monkeypatch.setattr(tape, "differentiate", counted)
+    return found
+
+
+def gradients(of: Callable[..., nd.NDArray], *given: np.ndarray, **how: object) -> list[np.ndarray]:
+    variables = [nd.array(each) for each in given]
+    for each in variables:
+        each.attach_grad()
+    with autograd.record():
+        result = of(*variables)
+    result.backward(**how)
+    return [each.grad.asnumpy() for each in variables]
+
+
+FUNCTIONS: dict[str, Callable[..., nd.NDArray]] = {
+    "numbers": lambda x, y: ((x * 3.5 + y) / 2.5).sum(),
+    "used twice": lambda x, y: (x * y + x * x).sum(),
+    "one of several outputs": lambda x, y: (nd.split(x, 3, axis=1)[1] * 2).sum() + y.sum(),
+    "without a gradient": lambda x, y: (nd.BlockGrad(x) * y).sum(),
+    "unused": lambda x, y: (x * 2).sum(),
+    "no reduction": lambda x, y: nd.exp(x) * y,
+    "kept outputs": lambda x, y: nd.softmax(x).sum() + nd.tanh(y).sum(),
+}
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_a_second_backward_finds_the_plan_and_gives_the_derivative(
+    name: str, derivations: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rng = np.random.default_rng(0)
+    inputs = [rng.normal(size=(2, 3)) for _ in range(4)]
+    first = gradients(FUNCTIONS[name], *inputs[:2])
+    again = gradients(FUNCTIONS[name], *inputs[:2])
+    others = gradients(FUNCTIONS[name], *inputs[2:])
+    assert len(derivations) == 1
+    monkeypatch.setattr(plan, "structure", lambda *args: None)
+    for planned, given in ((first, inputs[:2]), (again, inputs[:2]), (others, inputs[2:])):
+        derived = gradients(FUNCTIONS[name], *given)
+        assert len(derived) == len(planned) == 2
+        for one, other in zip(planned, derived, strict=True):
+            np.testing.assert_array_equal(one, other)
+
+
+def test_numbers_are_those_of_the_call() -> None:
+    for factor in (2.0, 3.0, 5.0):
+        (found,) = gradients(lambda x, by=factor: (x * by).sum(), np.ones((2, 2)))
+        assert (found == factor).all()
+
+
+def test_who_reads_what_is_part_of_the_structure() -> None:
+    """The same operations on the same shapes, and other inputs."""
+    one, other = np.full((2, 2), 2.0), np.full((2, 2), 3.0)
+    for function, expected in (
+        (lambda x, y: (x * y).sum(), (3.0, 2.0)),
+        (lambda x, y: (x * x).sum(), (4.0, 0.0)),
+        (lambda x, y: (y * y).sum(), (0.0, 6.0)),
+        (lambda x, y: (y * x).sum(), (3.0, 2.0)),
+    ):
+        for found, value in zip(gradients(function, one, other), expected, strict=True):
+            assert (found == value).all()
+
+
+def test_which_variables_want_a_gradient_is_part_of_the_structure() -> None:
+    for request, expected in (("write", 6.0), ("null", None), ("add", 12.0), ("write", 6.0)):
+        x, y = nd.full((2,), 2.0), nd.full((2,), 3.0)
+        x.attach_grad()
+        y.attach_grad(request)
+        for _ in range(2):
+            with autograd.record():
+                z = (x * y * y).sum()
+            z.backward()
+        assert (x.grad.asnumpy() == 9.0).all()
+        if expected is not None:
+            assert (y.grad.asnumpy() == 2 * expected).all()
+
+
+def test_head_gradients_and_several_heads() -> None:
+    for scale in (1.0, 4.0):
+        x = nd.array([1.0, 2.0])
+        x.attach_grad()
+        with autograd.record():
+            heads = [x * x, x * 3]
+        autograd.backward(heads, [nd.array([scale, 1.0]), None])
+        assert x.grad.asnumpy().tolist() == [2 * scale + 3, 7.0]
+
+
+def test_a_kept_tape_gives_its_gradients_again(derivations: list[int]) -> None:
+    x = nd.array([1.0, 2.0])
+    x.attach_grad("add")
+    with autograd.record():
+        y = (x * x).sum()
+    for _ in range(3):
+        y.backward(retain_graph=True)
+    assert x.grad.asnumpy().tolist() == [6.0, 12.0] and len(derivations) == 1
+
+
+def test_functions_in_python_run_every_time() -> None:
+    calls = []
+
+    class Square(autograd.Function):
+        def forward(self, x: nd.NDArray) -> nd.NDArray:
+            self.save_for_backward(x)
+            return x * x
+
+        def backward(self, head: nd.NDArray) -> nd.NDArray:
+            calls.append(1)
+            return head * 2 * self.saved_tensors[0]
+
+    for value in (1.0, 2.0, 3.0):
+        (found,) = gradients(lambda x: Square()(x).sum(), np.full((2,), value))
+        assert (found == 2 * value).all()
+    assert len(calls) == 3
+
+
+@pytest.mark.parametrize("hybridize", [False, True])
+def test_states_move_and_draws_differ_in_every_step(
+    hybridize: bool, derivations: list[int]
+) -> None:
+    net = gluon.nn.HybridSequential()
+    net.add(gluon.nn.Dense(8), gluon.nn.BatchNorm(), gluon.nn.Dropout(0.5), gluon.nn.Dense(1))
+    net.initialize(mx.init.Xavier())
+    if hybridize:
+        net.hybridize()
+    x = nd.array(np.random.default_rng(0).normal(size=(16, 4)))
+    net(x)
+    means, found = [], []
+    for _ in range(4):
+        with autograd.record():
+            loss = net(x).sum()
+        loss.backward()
+        means.append(net[1].running_mean.data().asnumpy().copy())
+        found.append(net[3].weight.grad().asnumpy().copy())
+    for before, after in itertools.pairwise(means):
+        assert (before != after).any()
+    assert (found[0] != found[1]).any()
+    assert len(derivations) == 1
+
+
+@pytest.mark.parametrize("limit", [{"MOST_NODES": 20}, {"MOST_PLANS": 4}])
+def test_plans_are_forgotten_when_there_are_too_many(
+    limit: dict[str, int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, number in limit.items():
+        monkeypatch.setattr(plan, name, number)
+    monkeypatch.setattr(plan, "_size", 0)
+    for n in range(1, 12):
+        (found,) = gradients(lambda x: (x * 2).sum(), np.ones((n,)))
+        assert (found == 2).all()
+        assert len(plan._plans) <= 7

@@ -1,0 +1,20 @@
+"""The file that tells type checkers and editors the methods of arrays says what arrays have."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+from mixnet.ndarray.build_installed import PATH
+
+
+def test_the_file_is_what_the_class_has() -> None:
+    # In a process of its own: other tests declare operators.
+    program = "from mixnet.ndarray.build_installed import text; print(text(), end='')"
+    made = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True
+    ).stdout
+    assert PATH.read_text(encoding="utf-8") == made, (
+        "methods of arrays have changed; run python -m mixnet.ndarray.build_installed"
+    )
+    assert "    def sum(" in made and "    def __add__(" in made and "    def asnumpy(" not in made

@@ -1,0 +1,66 @@
+"""Attributes are listed in the order in which MXNet 1.9.1 lists them."""
+
+from __future__ import annotations
+
+import pytest
+
+import mixnet as mx
+from mixnet.symbol.attribute_order import listed
+
+A = mx.sym.var("a")
+
+
+@pytest.mark.parametrize(
+    ("symbol", "order"),
+    [
+        (
+            lambda: mx.sym.BatchNorm(
+                A, eps=1e-3, momentum=0.9, fix_gamma=False, use_global_stats=True
+            ),
+            "fix_gamma momentum use_global_stats eps",
+        ),
+        (
+            lambda: mx.sym.Pooling(
+                A, global_pool=True, stride=(2, 2), kernel=(2, 2), pool_type="max"
+            ),
+            "stride global_pool pool_type kernel",
+        ),
+        (
+            lambda: mx.sym.Deconvolution(
+                A, kernel=(2, 2), num_filter=3, stride=(2, 2), adj=(1, 1), target_shape=(4, 4),
+                workspace=512, no_bias=False, num_group=1, dilate=(1, 1), pad=(0, 0),
+                layout="NCHW", cudnn_tune="off", cudnn_off=True,
+            ),
+            "no_bias stride cudnn_off num_group dilate num_filter pad adj target_shape kernel "
+            "workspace layout cudnn_tune",
+        ),
+        (
+            lambda: mx.sym.var(
+                "b", shape=(2, 3), lr_mult=2.0, wd_mult=0.5, dtype="float16", init=mx.init.One(),
+                __my__="x", attr={"q": "r", "A": "B"},
+            ),
+            "__my__ __dtype__ __wd_mult__ wd_mult __lr_mult__ lr_mult __shape__ __init__ A q",
+        ),
+        (lambda: mx.sym.concat(A, A, dim=1), "num_args dim"),
+        (
+            lambda: mx.sym.var("b", attr={f"k{i}": "x" for i in range(24)}),
+            "k23 k10 k8 k6 k9 k16 k4 k1 k18 k0 k2 k12 k17 k13 k5 k15 k14 k7 k19 k3 k20 k21 k11 k22",
+        ),
+    ],
+    ids=["operator", "as_declared", "thirteen", "variable", "variadic", "grown_twice"],
+)  # fmt: skip
+def test_order_of_attributes(symbol, order: str) -> None:
+    assert list(symbol().list_attr()) == order.split()
+
+
+def test_attributes_of_parameters_follow_their_operator() -> None:
+    net = mx.sym.Convolution(A, kernel=(3, 3), num_filter=4, stride=(1, 1), pad=(1, 1), name="c")
+    found = {name: list(attributes) for name, attributes in net.attr_dict().items()}
+    order = ["num_filter", "pad", "stride", "kernel"]
+    assert found == {"c_weight": order, "c_bias": order, "c": order}
+    assert mx.sym.load_json(net.tojson()).attr_dict() == net.attr_dict()
+
+
+def test_nothing_is_lost() -> None:
+    names = [f"name_{i}" for i in range(300)]
+    assert sorted(listed(names)) == sorted(names)

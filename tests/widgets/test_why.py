@@ -1,0 +1,259 @@
+"""Why? Answers say what the recorded facts say, in Python, in payloads, and on pages without a kernel."""
+
+from __future__ import annotations
+
+import pytest
+
+import mixnet as mx
+from mixnet.base import AttributeTypeError, MXNetError
+from mixnet.gluon import nn
+from mixnet.runtime.compile import watch
+from mixnet.widgets import EngineTimeline, HybridizeStepper, MemoryView, ScalingView, View, page
+from mixnet.widgets.why.fused import rule
+from mixnet.widgets.why.layout import METHODS
+from tests.widgets.examples import small_symbol
+
+
+def convolutional() -> nn.HybridSequential:
+    net = nn.HybridSequential()
+    net.add(nn.Conv2D(4, 3, activation="relu"), nn.Conv2D(2, 1), nn.Flatten(), nn.Dense(3))
+    net.initialize()
+    return net
+
+
+def test_why_it_was_compiled_again() -> None:
+    net = nn.HybridSequential()
+    net.add(nn.Dense(2), nn.Dropout(0.5))
+    net.initialize()
+    (answer,) = mx.why(net)
+    assert "It is not hybridized" in answer.text
+    net.hybridize()
+    (answer,) = mx.why(net)
+    assert "has not been called" in answer.text
+    net(mx.nd.ones((2, 3)))
+    net(mx.nd.ones((2, 3)))
+    (answer,) = mx.why(net)
+    assert answer.text == "One graph was compiled." and len(answer.more) == 1
+    net(mx.nd.ones((5, 3)))
+    with mx.autograd.record():
+        net(mx.nd.ones((5, 3)))
+    net.cast("float16")
+    net(mx.nd.ones((5, 3), dtype="float16"))
+    (answer,) = mx.why(net)
+    assert len(answer.more) == 1, "cast() drops what was compiled"
+    net.cast("float32")
+    for call in (mx.nd.ones((2, 3)), mx.nd.ones((5, 3))):
+        net(call)
+    with mx.autograd.record():
+        net(mx.nd.ones((5, 3)))
+    (answer,) = mx.why(net)
+    assert "3 graphs were compiled" in answer.text
+    assert "shape (2, 3) -> (5, 3)" in answer.more[1]
+    assert answer.more[2].endswith("train mode: False -> True.")
+
+
+@pytest.mark.usefixtures("compiling_at_once")
+def test_why_a_line_compiled_again() -> None:
+    watch.reset()
+    for size, dtype in ((3001, "float32"), (3002, "float32"), (3002, "float64")):
+        array = mx.nd.ones((size,), dtype=dtype)
+        array.wait_to_read()
+        (array * 2 - 0.5).asnumpy()
+    (found,) = [each for each in mx.why() if any("_mul_scalar" in fact for fact in each.more)]
+    assert found.text == "3 programs were compiled for this line."
+    assert any("gets shapes (3002,) instead of (3001,)" in each for each in found.more)
+    assert any("gets dtypes float64 instead of float32" in each for each in found.more)
+
+
+@pytest.mark.usefixtures("compiling_at_once")
+def test_an_attribute_that_changed_is_named() -> None:
+    watch.reset()
+    array = mx.nd.ones((3003, 2))
+    array.wait_to_read()
+    for axis in (0, 1):
+        array.sum(axis=axis).asnumpy()
+    assert any("axis=(1,) instead of (0,)" in fact for each in mx.why() for fact in each.more)
+
+
+class TestWhyItIsAlive:
+    def test_a_parameter_and_its_gradient(self) -> None:
+        net = nn.Dense(2, in_units=3, prefix="held_")
+        net.initialize()
+        x = mx.nd.ones((1, 3))
+        with mx.autograd.record():
+            loss = net(x).sum()
+        loss.backward()
+        mx.nd.waitall()
+        assert "It is the data of parameter held_weight." in all_of(mx.why(net.weight.data()))
+        assert "It is the gradient of parameter held_weight." in all_of(mx.why(net.weight.grad()))
+
+    def test_what_the_tape_keeps_and_frees(self) -> None:
+        w, seen = mx.nd.ones((3,)), []
+        w.attach_grad()
+        with mx.autograd.record():
+            u = w * 2
+            v = u * u
+        v.wait_to_read()
+        seen.append(all_of(mx.why(u)))
+        v.backward()
+        mx.nd.waitall()
+        seen.append(all_of(mx.why(u)))
+        assert "saved for the gradient of elemwise_mul" in seen[0] or "saved for the gradient of broadcast_mul" in seen[0]  # fmt: skip
+        assert "saved for" not in seen[1] and "the variable u of" in seen[1]
+
+    def test_a_state_of_the_optimizer(self) -> None:
+        net = nn.Dense(1, in_units=1)
+        net.initialize()
+        trainer = mx.gluon.Trainer(net.collect_params(), "sgd", {"momentum": 0.9})
+        with mx.autograd.record():
+            loss = net(mx.nd.ones((1, 1)))
+        loss.backward()
+        trainer.step(1)
+        mx.nd.waitall()
+        (updater,) = trainer._updaters
+        state = updater.states[0]
+        assert "a state of the optimizer SGD" in all_of(mx.why(state))
+
+    def test_pending(self) -> None:
+        x = mx.nd.ones((3,)) * 2
+        assert "not computed yet" in all_of(mx.why(x))
+
+
+def all_of(answers: list) -> str:
+    (answer,) = answers
+    return " ".join([answer.text, *answer.more])
+
+
+class TestKept:
+    def test_an_activation_is_saved_for_its_gradient(self) -> None:
+        view = MemoryView(small_symbol(), data=(8, 12), xla=False)
+        kept = view.payload["why"]["kept"]["of"]
+        for number, graph in enumerate(view.payload["graphs"]):
+            arrays, names = graph["arrays"], graph["steps"]["name"]
+            turn = graph["regions"][0]["end"]
+            for i, readers in enumerate(arrays["readers"]):
+                text = kept[f"{number}/{i}"][0]
+                assert readers == [] or arrays["end"][i] > readers[-1]
+                if arrays["kind"][i] == "O":
+                    assert "It is an output" in text
+                elif readers:
+                    assert f"{names[readers[-1]]} reads it last, at step {readers[-1] + 1} of" in text  # fmt: skip
+                    assert ("saved for a gradient" in text) == (arrays["kind"][i] == "A")
+                    assert arrays["kind"][i] != "A" or readers[-1] >= turn
+        (answer,) = mx.why(view, "act")
+        assert "saved for a gradient" in answer.text
+
+    def test_prediction_saves_nothing(self) -> None:
+        view = MemoryView(small_symbol(), data=(8, 12), train=False, xla=False)
+        assert not any("gradient" in text for text, *_ in view.payload["why"]["kept"]["of"].values())  # fmt: skip
+
+    def test_live_memory_says_who_holds_what_is_alive(self) -> None:
+        with mx.runtime.memory() as log:
+            net = nn.Dense(300, in_units=300, prefix="wide_")
+            net.initialize()
+            mx.nd.waitall()
+        view = MemoryView.live(log)
+        said = [text for text, *_ in view.payload["why"]["kept"]["of"].values()]
+        assert "It was alive when the view was made: the data of parameter wide_weight." in said
+
+
+def row(number: int, times: tuple[int, int, int, int], reads: list, writes: list, thread: str = "mixnet compute:cpu(0) 0") -> dict:  # fmt: skip
+    keys = ("pushed", "ready", "started", "ended")
+    return {"number": number, "name": f"task{number}", "resource": "compute:cpu(0)", "priority": 0, "thread": thread,
+            "reads": reads, "writes": writes, "source": None, "error": None, **dict(zip(keys, times, strict=True))}  # fmt: skip
+
+
+class TestWaited:
+    def test_for_a_write_for_a_read_and_for_a_thread(self) -> None:
+        rows = [
+            row(0, (0, 0, 0, 1000), [], [["batch", 1]]),
+            row(1, (0, 0, 0, 2000), [], [["weights", 1]], "mixnet compute:cpu(0) 1"),
+            row(2, (10, 2000, 2000, 3000), [["batch", 1], ["weights", 1]], [["loss", 1]]),
+            row(3, (20, 3000, 3000, 3500), [], [["weights", 2]]),
+            row(4, (30, 30, 3500, 3600), [], [["other", 1]]),
+        ]
+        view = EngineTimeline(rows)
+        of = view.payload["why"]["waited"]["of"]
+        assert set(of) == {"0/2", "0/3", "0/4"}, "the first two did not wait"
+        assert of["0/2"] == [
+            "It waited 1.99 µs for an array: task1 wrote weights, which this task reads. That was the last to end.",
+            "Before that, task0 wrote batch, which this task reads.",
+        ]
+        assert "task2 read weights, which this task writes" in of["0/3"][0]
+        assert of["0/4"] == [
+            "It was ready, and waited 3.47 µs for a thread. mixnet compute:cpu(0) 0 ran task3, task2, task0 meanwhile."
+        ]
+        (answer,) = mx.why(view, "task3")
+        assert answer.ask == "Why did it wait?"
+        view.choose(selected=[0, 2])
+        assert mx.why(view)[0].of == "task2"
+
+    def test_only_the_longest_waits_are_answered_for(self) -> None:
+        rows = [row(i, (i, 2 * i, 10_000 + i, 10_001 + i), [], [["a", i + 1]]) for i in range(3000)]
+        of = EngineTimeline(rows).payload["why"]["waited"]["of"]
+        assert len(of) == 1000
+
+
+class TestFusedAndLayout:
+    def test_the_rule_between_two_pieces(self) -> None:
+        assert "The second is a library call" in rule("fusion", "library call", 1, False)
+        assert "leaves the program" in rule("fusion", "kernel", 3, True)
+        assert "3 times" in rule("fusion", "kernel", 3, False)
+        assert "records no reason" in rule("fusion", "kernel", 1, False)
+
+    def test_look(self) -> None:
+        view = mx.look(convolutional(), mx.nd.ones((2, 3, 8, 8)))
+        p = view.payload
+        by_label = {label: name for name, label in p["labels"].items()}
+        row = str(p["graph"]["names"].index(by_label["Conv2D 1"]))
+        assert p["lowered"][row][:2] == ["Convolution_channels_last", "dot"]
+        assert METHODS["dot"] in p["why"]["layout"]["of"][row][0]
+        for key, said in p["why"]["fused"]["of"].items():
+            of = [i for i, piece in enumerate(p["pieces"]) if int(key) in piece["rows"]]
+            assert all(f"runs in piece {i + 1} " in text for text in said for i in of if f"in piece {i + 1} (" in text[:60])  # fmt: skip
+        asked = {answer.ask for answer in mx.why(view, "Conv2D 1")}
+        assert {"Why this layout?", "Why is it kept?"} <= asked
+        with pytest.raises(MXNetError, match=r"nothing is named 'conv9'; the names are "):
+            mx.why(view, "conv9")
+
+    def test_the_stepper(self) -> None:
+        net = convolutional()
+        net.hybridize()
+        x = mx.nd.ones((2, 3, 8, 8))
+        net(x)
+        view = HybridizeStepper(net, mx.nd.ones((4, 3, 8, 8)))
+        (answer,) = mx.why(view)
+        assert "data: shape (2, 3, 8, 8) -> (4, 3, 8, 8)" in answer.text
+        groups = view.payload["programs"][0]["groups"]
+        for key, said in view.payload["why"]["fused"]["of"].items():
+            group = groups[int(key.split("/")[1])]
+            assert all(f"Piece {k + 1} " in text for k, text in zip(group["reads"], said, strict=False))  # fmt: skip
+
+
+def test_slower_than_the_model() -> None:
+    point = {"compute": 0.1, "exchange": 0.05, "waiting": 0.0, "message": 0.001}
+    points = [
+        {"n": 1, "thr": 640.0, **point, "exchange": 0.0},
+        {"n": 2, "thr": 2 * 64 / 0.15, **point},
+        {"n": 4, "thr": 4 * 64 / 0.5, **point, "waiting": 0.3},
+    ]
+    run = {"label": "net", "origin": "processes of one machine", "batch": 64, "bytes": 1e6, "points": points}  # fmt: skip
+    view = ScalingView([run])
+    (answer,) = mx.why(view)
+    assert answer.of == "net, 4 devices" and "A step on 4 devices took 500 ms" in answer.text
+    assert answer.text.endswith("Most of it is waiting for the slowest.")
+
+
+def test_answers_are_stored_with_the_view() -> None:
+    view = MemoryView(small_symbol(), data=(8, 12), xla=False)
+    packed = page.unpack(page.pack(view.payload))
+    again = View.of(packed, {"plan": "both", "selected": 0})
+    assert str(mx.why(again)) == str(mx.why(view, again.selected))
+
+
+def test_what_has_no_facts() -> None:
+    with pytest.raises(AttributeTypeError, match=r"why: int has no recorded facts. Ask about a HybridBlock"):  # fmt: skip
+        mx.why(3)
+    with pytest.raises(AttributeTypeError, match=r"a name \('x'\) asks about a part of a view"):
+        mx.why(mx.nd.ones((1,)), "x")
+    assert "Nothing that would answer this was recorded." in str(mx.why(EngineTimeline([])))

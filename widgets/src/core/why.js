@@ -1,0 +1,11 @@
+// Why: a button for each question that the payload answers about a thing; it opens the answer.
+import { h } from "./dom.js";
+
+// why(payload, key, of): elements, none where nothing is answered; `of` is said where several stand together.
+export function why(payload, key, of_ = "") {
+  const found = Object.values(payload?.why ?? {}).filter((entry) => entry.of[key]);
+  return found.map(({ ask, of }) => {
+    const [text, ...more] = of[key];
+    return h("details", { class: "mx-why" }, h("summary", null, of_ ? `${ask} ${of_}` : ask), h("p", null, text), more.length ? h("ul", null, more.map((each) => h("li", null, each))) : null);
+  });
+}
