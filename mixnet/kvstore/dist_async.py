@@ -284,10 +284,20 @@ class AsyncStore(InJob, LocalStore):
         self.barrier()
 
     def barrier(self) -> None:
-        """Wait until all workers are here, and what they pushed before is in the values."""
+        """Wait until all workers are here, and what they pushed before is in the values.
+
+        Raises:
+            WorkerLostError: a server is away for too long.
+        """
         for var in self._vars.values():
             current.engine.settle(var)  # an error of a push is for who pulls
+        # A server that is killed forgets what its database lacks until the worker speaks to it again,
+        # and a worker that waits for others does not.
+        self._servers.now(self._finish_channels, "barrier")
         super().barrier()
+
+    def _finish_channels(self) -> None:
+        self._servers.each(lambda number, channel: channel.finish(), range(self._servers.count))
 
     # ---- on the way -------------------------------------------------------------------------------
 

@@ -12,6 +12,7 @@ import numpy as np
 
 import mixnet as mx
 from mixnet import autograd, gluon, nd
+from mixnet.distributed.processes import world
 
 FOLDER, PUSHES, KILLS = Path(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3])
 store = mx.kv.create("dist_async")
@@ -158,6 +159,23 @@ def module() -> None:
     assert np.allclose(weight, [[1, -2, 3, 0.5]], atol=0.1), weight
 
 
+def silent() -> None:
+    """What was pushed before a barrier stays, although its worker does not speak to the servers again."""
+    own = mx.kv.create("dist_async")
+    own.init("silent", nd.zeros(16))
+    own.set_updater(add)
+    for _ in range(5):
+        own.push("silent", nd.ones(16))
+    own._barrier()
+    if rank == 0:
+        before = own.handle.server_processes()
+        for process in before:
+            os.kill(process, signal.SIGKILL)
+        assert (pulled(own, "silent", nd.ones(16)) == 5 * count).all()
+        assert not set(before) & set(own.handle.server_processes())
+    world().gather(np.zeros(1, np.int32))  # of no store: rank 1 stays silent until here
+
+
 def counted() -> None:
     """Each push of each worker counts once, although the servers are killed in between."""
     own = mx.kv.create("dist_async")
@@ -191,5 +209,6 @@ if len(sys.argv) < 5:  # else only the pushes, for a benchmark
     compressed()
     training()
     module()
+    silent()
 counted()
 print(f"all right, rank {rank}", flush=True)
