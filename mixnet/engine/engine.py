@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import sys
 from abc import ABC, abstractmethod
+from collections import Counter
 from collections.abc import Callable, Sequence
 from contextvars import copy_context
 from functools import partial
@@ -348,9 +349,10 @@ class Engine(ABC):
     def _report_untold(self) -> None:
         """At the end of the process nobody waits any more; say it where it can be seen."""
         untold, self._untold = self._untold, []
-        for error in untold:
+        # One failure reaches everything that is computed from it: the same text is one line.
+        for text, times in Counter(f"{type(each).__name__}: {each}" for each in untold).items():
+            what = "an operation" if times == 1 else f"{times} operations"
             print(
-                f"mixnet: an operation failed and nobody waited for it: "
-                f"{type(error).__name__}: {error}",
+                f"mixnet: {what} failed and nobody waited for {'it' if times == 1 else 'them'}: {text}",
                 file=sys.stderr,
             )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -43,8 +44,8 @@ def threefry(key: Any, first: Any, second: Any) -> tuple[Any, Any]:
     return x, y
 
 
-_BLOCK = 8192
-"""Words that are encrypted at a time: they stay in the processor's cache."""
+_BLOCK = 32768
+"""Words that are encrypted at a time: few enough for the processor's cache, and so many that calls cost little."""
 
 
 def stream(key: Any, count: int) -> tuple[np.ndarray, np.ndarray]:
@@ -55,14 +56,31 @@ def stream(key: Any, count: int) -> tuple[np.ndarray, np.ndarray]:
         count: below 2**64.
     """
     first, second = np.empty(count, np.uint32), np.empty(count, np.uint32)
-    zero = np.zeros(1, np.uint32)
-    for start in range(0, count, _BLOCK):
-        stop = min(start + _BLOCK, count)
-        numbers = np.arange(start, stop, dtype=np.uint64)
-        high = (numbers >> np.uint64(32)).astype(np.uint32) if stop > 1 << 32 else zero
-        low = numbers.astype(np.uint32)
-        first[start:stop], second[start:stop] = threefry(key, np.broadcast_to(high, low.shape), low)
+    for start, x, y in _blocks(key, count):
+        first[start : start + len(x)], second[start : start + len(y)] = x, y
     return first, second
+
+
+def bits(key: Any, count: int) -> np.ndarray:
+    """``count`` random words of 32 bits: the exclusive or of both words of each number, encrypted.
+
+    Args:
+        key: two words.
+        count: below 2**64.
+    """
+    words = np.empty(count, np.uint32)
+    for start, x, y in _blocks(key, count):
+        np.bitwise_xor(x, y, out=words[start : start + len(x)])
+    return words
+
+
+def _blocks(key: Any, count: int) -> Iterator[tuple[int, np.ndarray, np.ndarray]]:
+    low = np.arange(min(count, _BLOCK), dtype=np.uint32)
+    for start in range(0, count, _BLOCK):
+        numbers = low[: count - start]
+        # A block starts at a multiple of its length, so no sum passes 2**32.
+        high = np.broadcast_to(np.uint32(start >> 32), numbers.shape)
+        yield start, *threefry(key, high, numbers + np.uint32(start & MASK))
 
 
 def fold_in(key: Any, number: int) -> np.ndarray:

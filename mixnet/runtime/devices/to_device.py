@@ -6,6 +6,7 @@ calls in the end is private JAX: this is the one place that knows it.
 
 from __future__ import annotations
 
+import sys
 import weakref
 from typing import Any
 
@@ -28,7 +29,7 @@ def to_device(data: np.ndarray, spec: Spec) -> Any:
     """
     if type(data) is not np.ndarray:  # NumPy makes numbers of arrays without axes
         data = np.asarray(data)
-    elif data.base is not None or not data.flags.c_contiguous:
+    elif data.base is not None and not _is_all_of_its_base(data) or not data.flags.c_contiguous:
         data = np.array(data, order="C")
     if _put is None:
         return jax.device_put(data, spec.context.device)
@@ -39,6 +40,24 @@ def to_device(data: np.ndarray, spec: Spec) -> Any:
         layout = _layouts[spec] = (aval, SingleDeviceSharding(device), [device])
     aval, sharding, devices = layout
     return _put(aval, sharding, [data], devices)
+
+
+def _references_to_base(data: np.ndarray) -> int:
+    return sys.getrefcount(data.base)
+
+
+_REFERENCES = _references_to_base(np.empty(2).reshape(2, 1))
+"""To memory that only one view uses; what is counted beside the view's differs between versions of Python."""
+
+
+def _is_all_of_its_base(data: np.ndarray) -> bool:
+    """Whether an array is another shape of memory that nobody else has, as a reshape of a new array is."""
+    return (
+        type(data.base) is np.ndarray
+        and data.base.base is None
+        and data.base.nbytes == data.nbytes
+        and _references_to_base(data) == _REFERENCES
+    )
 
 
 _put = batched_put()

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from mixnet.ops.random.threefry import MASK, fold_in, stream, threefry
+from mixnet.ops.random.threefry import MASK, bits, fold_in, stream, threefry
 from mixnet.private_jax.equation import Equation
 from mixnet.runtime.interpret.on_numpy.table import NoRuleError, Run, rule
 
@@ -47,12 +47,13 @@ def _bits(equation: Equation, bit_width: int, shape: Any, **_: Any) -> Run:
             pairs = [threefry(key, 0, i) for i in range(size)]
             high = np.array([pair[0] for pair in pairs], np.uint32)
             low = np.array([pair[1] for pair in pairs], np.uint32)
-        else:
+        elif bit_width == 64:
             high, low = stream(key, size)
+        else:
+            return bits(key, size).astype(dtype, copy=False).reshape(shape)
         if bit_width == 64:
             return ((high.astype(np.uint64) << np.uint64(32)) | low).reshape(shape)
-        np.bitwise_xor(high, low, out=high)
-        return high.astype(dtype, copy=False).reshape(shape)
+        return (high ^ low).astype(dtype, copy=False).reshape(shape)
 
     return _of_keys(run, equation)
 
