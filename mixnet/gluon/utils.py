@@ -7,10 +7,7 @@ import importlib.util
 import itertools
 import os
 import re
-import ssl
 import time
-import urllib.error
-import urllib.request
 import warnings
 import weakref
 from collections.abc import Callable, Sequence
@@ -281,7 +278,7 @@ def download(
                 )
             replace_file(part, path)
             return path
-        except (OSError, urllib.error.URLError) as error:
+        except OSError as error:
             if attempt == attempts:
                 raise DownloadError(
                     f"download: {url} cannot be had: {error}. Download it another way and put it "
@@ -332,6 +329,10 @@ def _fetch_by_requests(url: str, part: str, verify_ssl: bool, have: int) -> None
 
 
 def _fetch_by_urllib(url: str, part: str, verify_ssl: bool, have: int) -> None:
+    import ssl  # with urllib a tenth of what loading gluon would take
+    import urllib.error
+    import urllib.request
+
     request = urllib.request.Request(url, headers={"Range": f"bytes={have}-"} if have else {})
     context = None if verify_ssl else ssl._create_unverified_context()
     try:

@@ -7,7 +7,6 @@ from typing import Any
 from mixnet.autograd.scope import RecordingScope
 from mixnet.distributed.job import local_rank
 from mixnet.kvstore.base import KVStoreBase, WithoutOptimizer, _as_list
-from mixnet.kvstore.dist import DistDeviceStore
 from mixnet.kvstore.local import Key
 from mixnet.ndarray.ndarray import NDArray
 
@@ -21,6 +20,8 @@ class Horovod(WithoutOptimizer):
     """
 
     def __init__(self) -> None:
+        from mixnet.kvstore.dist import DistDeviceStore  # a third of what loading mx.kv would take
+
         self.handle = DistDeviceStore()
 
     def broadcast(self, key: Any, value: Any, out: Any, priority: int = 0) -> None:

@@ -14,7 +14,6 @@ from mixnet.kvstore.base import create as create
 from mixnet.kvstore.base import set_kvstore_handle as set_kvstore_handle
 from mixnet.kvstore.compression import compression
 from mixnet.kvstore.device import DeviceStore
-from mixnet.kvstore.dist import DistDeviceStore, DistStore
 from mixnet.kvstore.local import Key, LocalStore
 from mixnet.ndarray.ndarray import NDArray
 from mixnet.optimizer import Optimizer, Updater, get_updater
@@ -343,6 +342,8 @@ def _make(name: str) -> KVStore:
 
             handle = AsyncDeviceStore() if on_device else AsyncStore()
         else:
+            from mixnet.kvstore.dist import DistDeviceStore, DistStore
+
             handle = DistDeviceStore() if on_device else DistStore()
     else:
         handle = DeviceStore() if on_device else LocalStore()
