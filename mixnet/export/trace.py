@@ -8,21 +8,7 @@ from typing import Any
 import jax
 from jax.interpreters.partial_eval import dce_jaxpr
 
-from mixnet.private_jax.equation import Equation
 from mixnet.private_jax.jaxprs import ClosedJaxpr
-
-CALLERS = {
-    "jit", "pjit", "closed_call", "core_call", "custom_jvp_call", "custom_vjp_call",
-    "custom_vjp_call_jaxpr", "checkpoint", "remat2",
-}  # fmt: skip
-"""Primitives that only call another program."""
-_CALLED = ("jaxpr", "call_jaxpr", "fun_jaxpr")
-
-
-def called(equation: Equation) -> ClosedJaxpr:
-    """The program that an equation of one of :data:`CALLERS` calls."""
-    program = next(equation.params[key] for key in _CALLED if key in equation.params)
-    return program if isinstance(program, ClosedJaxpr) else ClosedJaxpr(program, ())
 
 
 def traced(

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 try:
-    from jax._src.core import ClosedJaxpr as ClosedJaxpr
     from jax._src.core import Jaxpr as Jaxpr
     from jax._src.core import Literal as Literal
     from jax._src.core import Primitive as Primitive
     from jax._src.core import Var as Var
+
+    try:
+        from jax._src.core import ClosedJaxpr as ClosedJaxpr
+    except ImportError:  # since JAX 0.12 there is one class for jaxprs with and without constants
+        from jax._src.core import Jaxpr as ClosedJaxpr  # type: ignore[assignment]
 except ImportError:  # another JAX
     from jax.extend.core import ClosedJaxpr as ClosedJaxpr
     from jax.extend.core import Jaxpr as Jaxpr

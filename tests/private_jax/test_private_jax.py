@@ -7,6 +7,7 @@ import inspect
 import logging
 import subprocess
 import sys
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -14,7 +15,8 @@ import numpy as np
 import pytest
 from jax.sharding import SingleDeviceSharding
 
-from mixnet.private_jax import arrays, ending, equations, jaxprs, jobs, programs, tracing
+from mixnet.private_jax import arrays, calls, ending, equations, jaxprs, jobs, programs, tracing
+from mixnet.runtime.interpret import on_numpy
 
 
 def test_parts_of_a_jaxpr_are_those_that_jax_traces() -> None:
@@ -24,6 +26,30 @@ def test_parts_of_a_jaxpr_are_those_that_jax_traces() -> None:
     (equation,) = closed.eqns
     assert {type(each) for each in equation.invars} == {jaxprs.Var, jaxprs.Literal}
     assert isinstance(equation.primitive, jaxprs.Primitive)
+
+
+def test_a_program_that_an_equation_runs() -> None:
+    closed = jax.make_jaxpr(jax.jit(lambda x: x + 1.0))(jnp.zeros(2))
+    program = calls.called(closed.eqns[0])
+    assert program is not None and program.eqns[0].primitive.name == "add"
+    assert calls.called(program.eqns[0]) is None
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        jnp.log2,
+        jax.grad(lambda x: jnp.tanh(x).sum()),
+        lambda x: jnp.polyval(jnp.array([2.0, 3.0, 5.0]), x),
+        lambda x: jnp.searchsorted(jnp.array([0.1, 0.5, 0.8]), x),
+        lambda x: jnp.histogram(x)[0],
+    ],
+    ids=["log2", "tanh", "polyval", "searchsorted", "histogram"],
+)
+def test_what_some_jax_has_as_one_primitive_is_interpreted(function: Any) -> None:
+    x = jnp.linspace(0.05, 0.95, 7, dtype=jnp.float32)
+    (found,) = on_numpy.closed(jax.make_jaxpr(function)(x))(np.asarray(x))
+    np.testing.assert_allclose(found, function(x), rtol=1e-6)
 
 
 def test_parts_of_a_jaxpr_do_not_load_pallas() -> None:

@@ -17,9 +17,10 @@ from mixnet.export.network import (
     draws,
     refusal,
 )
-from mixnet.export.trace import CALLERS, called, traced
+from mixnet.export.trace import traced
 from mixnet.graph.graph import Graph
 from mixnet.graph.node import Entry, Node
+from mixnet.private_jax.calls import called
 from mixnet.private_jax.equation import Equation
 from mixnet.private_jax.jaxprs import ClosedJaxpr, Literal
 
@@ -149,8 +150,9 @@ class Program:
 
     def _equation(self, equation: Equation, inputs: list[int]) -> list[int]:
         name = equation.primitive.name
-        if name in CALLERS:
-            return self.run(called(equation), inputs)
+        inner = called(equation)
+        if inner is not None:
+            return self.run(inner, inputs)
         if name == "platform_index":  # the program of CPUs, which knows nothing of any device
             platforms = equation.params["platforms"]
             place = next(i for i, each in enumerate(platforms) if each is None or "cpu" in each)

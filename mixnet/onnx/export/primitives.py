@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 
 from mixnet.base import MXNetError
-from mixnet.export.trace import CALLERS, called
 from mixnet.onnx.export.builder import Builder
+from mixnet.private_jax.calls import called
 from mixnet.private_jax.equation import Equation
 from mixnet.private_jax.jaxprs import ClosedJaxpr, Literal
 
@@ -77,8 +77,9 @@ class Lowering:
     def equation(self, equation: Equation, inputs: list[str]) -> list[str]:
         """Names of one primitive's results."""
         primitive = equation.primitive.name
-        if primitive in CALLERS:
-            return self.run(called(equation), inputs)
+        inner = None if primitive in RULES else called(equation)
+        if inner is not None:
+            return self.run(inner, inputs)
         if primitive not in RULES:
             raise NoRule(f"it computes {primitive!r}, which is not one of ONNX's operators")
         results = RULES[primitive](self, equation, inputs)

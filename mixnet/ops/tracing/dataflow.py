@@ -14,20 +14,9 @@ from typing import Any, NamedTuple
 
 from mixnet.ops.operator import Operator, Statics
 from mixnet.ops.tracing.traced import Known, trace_function, traced
+from mixnet.private_jax.calls import called
 from mixnet.private_jax.jaxprs import ClosedJaxpr, Literal
 
-# Primitives that call another program, and the parameter that holds it.
-CALLS = {
-    "jit": "jaxpr",
-    "pjit": "jaxpr",
-    "closed_call": "call_jaxpr",
-    "core_call": "call_jaxpr",
-    "custom_jvp_call": "call_jaxpr",
-    "custom_vjp_call": "call_jaxpr",
-    "custom_vjp_call_jaxpr": "fun_jaxpr",
-    "checkpoint": "jaxpr",
-    "remat2": "jaxpr",
-}
 # Primitives that leave the elements and their order as they are.
 _SAME = frozenset({"reshape", "squeeze", "expand_dims", "copy", "copy_p", "stop_gradient"})
 # Primitives that compute element k of the result from the elements k of the operands alone.
@@ -243,13 +232,12 @@ class _Writer:
 
         for equation in jaxpr.eqns:
             inputs = tuple(number(each) for each in equation.invars)
-            inner = equation.params.get(CALLS.get(equation.primitive.name, ""))
+            inner = called(equation)
             if inner is None:
                 outputs = tuple(self.value(each.aval) for each in equation.outvars)
                 self.steps.append(Step(equation.primitive, equation.params, inputs, outputs))
             else:
-                closed = inner if isinstance(inner, ClosedJaxpr) else ClosedJaxpr(inner, ())
-                outputs = tuple(self.write(closed, inputs))
+                outputs = tuple(self.write(inner, inputs))
             known.update(zip(equation.outvars, outputs, strict=True))
         return [number(each) for each in jaxpr.outvars]
 

@@ -12,8 +12,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from mixnet.ops.operator import Operator, Statics
-from mixnet.ops.tracing.dataflow import CALLS, ELEMENTWISE
+from mixnet.ops.tracing.dataflow import ELEMENTWISE
 from mixnet.ops.tracing.traced import MOST_TRACES, Known, traced
+from mixnet.private_jax.calls import called
 from mixnet.private_jax.equation import Equation
 from mixnet.private_jax.jaxprs import ClosedJaxpr, Jaxpr, Literal, Var
 
@@ -193,13 +194,12 @@ class _Writer:
     def _write(self, equation: Equation) -> None:
         name = equation.primitive.name
         inputs = [self._read(each) for each in equation.invars]
-        inner = equation.params.get(CALLS.get(name, ""))
+        inner = called(equation)
         if inner is not None:
-            closed = inner if isinstance(inner, ClosedJaxpr) else ClosedJaxpr(inner, ())
-            if closed.consts:
+            if inner.consts:
                 raise _DependsError
-            self._known.update(zip(closed.jaxpr.invars, inputs, strict=True))
-            results = self.write(closed.jaxpr)
+            self._known.update(zip(inner.jaxpr.invars, inputs, strict=True))
+            results = self.write(inner.jaxpr)
             self._known.update(zip(equation.outvars, results, strict=True))
             return
         if len(equation.outvars) != 1 or equation.outvars[0].aval.shape not in (self.shape, ()):

@@ -29,7 +29,7 @@ def to_device(data: np.ndarray, spec: Spec) -> Any:
     """
     if type(data) is not np.ndarray:  # NumPy makes numbers of arrays without axes
         data = np.asarray(data)
-    elif data.base is not None and not _is_all_of_its_base(data) or not data.flags.c_contiguous:
+    elif (data.base is not None and not _is_all_of_its_base(data)) or not data.flags.c_contiguous:
         data = np.array(data, order="C")
     if _put is None:
         return jax.device_put(data, spec.context.device)

@@ -12,11 +12,11 @@ import jax
 import numpy as np
 
 from mixnet.base import AttributeTypeError
-from mixnet.export.trace import CALLERS, called
 from mixnet.graph.graph import Graph
 from mixnet.graph.node import Entry, Node
 from mixnet.ops.operator import Operator
 from mixnet.passes.facts import Known
+from mixnet.private_jax.calls import called
 from mixnet.private_jax.equations import line_of
 from mixnet.private_jax.jaxprs import ClosedJaxpr, Jaxpr, Literal
 from mixnet.process.source import Source, is_users
@@ -130,8 +130,8 @@ class _Reading:
         known: dict[Any, Entry] = dict(zip((*jaxpr.constvars, *jaxpr.invars), arguments, strict=True))  # fmt: skip
         for equation in jaxpr.eqns:
             given = [known[each] for each in equation.invars if not isinstance(each, Literal)]
-            if equation.primitive.name in CALLERS and len(given) == len(equation.invars):
-                program = called(equation)
+            program = called(equation)
+            if program is not None and len(given) == len(equation.invars):
                 constants = [self._constant(each) for each in program.consts]
                 name = equation.params.get("name")  # of a function under jax.jit
                 block = inside if name is None else f"{self._fresh(f'{inside}{name}')}/"

@@ -41,7 +41,7 @@ _PLAIN: dict[str, Run] = {
     "or": np.bitwise_or, "xor": np.bitwise_xor, "shift_left": np.left_shift,
     "shift_right_logical": _logical_shift, "shift_right_arithmetic": _arithmetic_shift,
     "eq": np.equal, "ne": np.not_equal, "lt": np.less, "le": np.less_equal, "gt": np.greater,
-    "ge": np.greater_equal, "lt_to": _less_in_order, "eq_to": np.equal, "real": np.real,
+    "ge": np.greater_equal, "lt_to": _less_in_order, "le_to": lambda x, y: (x <= y) | np.isnan(y), "eq_to": np.equal, "real": np.real,
     "imag": np.imag, "conj": np.conjugate,
     "clamp": lambda low, x, high: np.minimum(np.maximum(x, low), high),
     "population_count": lambda x: np.bitwise_count(x).astype(x.dtype),

@@ -17,6 +17,7 @@ from typing import Any
 import jax
 import numpy as np
 
+from mixnet.private_jax.calls import called
 from mixnet.private_jax.jaxprs import ClosedJaxpr, Literal
 from mixnet.runtime.interpret.on_numpy.table import RULES, NoRuleError, is_key
 
@@ -71,11 +72,6 @@ def closed(jaxpr: ClosedJaxpr) -> Program:
 
 # ---- preparing ----------------------------------------------------------------------------------
 
-_INLINED = {
-    "pjit": "jaxpr", "jit": "jaxpr", "closed_call": "call_jaxpr", "core_call": "call_jaxpr",
-    "custom_jvp_call": "call_jaxpr", "custom_vjp_call": "call_jaxpr",
-    "custom_vjp_call_jaxpr": "fun_jaxpr", "checkpoint": "jaxpr", "remat2": "jaxpr",
-}  # fmt: skip
 _SAME = {"copy", "copy_p", "stop_gradient", "random_wrap", "random_unwrap", "optimization_barrier",
          "device_put", "pvary"}  # fmt: skip
 
@@ -111,20 +107,17 @@ class _Flat:
         for equation in jaxpr.eqns:
             name = equation.primitive.name
             read = [place(variable) for variable in equation.invars]
+            inner = None if name in RULES else called(equation)
             if name in _SAME:
                 written = read
-            elif name in _INLINED:
-                written = self._inside(equation.params, _INLINED[name], read)
+            elif inner is not None:
+                written = self.inline(inner.jaxpr, inner.consts, read)
             else:
                 written = list(range(self.size, self.size + len(equation.outvars)))
                 self.size += len(written)
                 self.equations.append((equation, read, written))
             places.update(zip(equation.outvars, written, strict=True))
         return [place(variable) for variable in jaxpr.outvars]
-
-    def _inside(self, params: Any, called: str, read: Sequence[int]) -> list[int]:
-        inner = params[called] if called in params else params.get("jaxpr") or params["call_jaxpr"]
-        return self.inline(getattr(inner, "jaxpr", inner), getattr(inner, "consts", ()), read)
 
     def steps(self, outputs: Sequence[int]) -> list[Step]:
         """What there is to compute for these results."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from mixnet.private_jax.calls import called
 from mixnet.private_jax.equation import Equation
 from mixnet.runtime.interpret.on_numpy.convolution import skips_zeros
 
@@ -16,7 +17,6 @@ _WHILE_ROUNDS = 10
 _FREE = {"broadcast_in_dim", "reshape", "squeeze", "expand_dims", "transpose", "slice", "rev",
          "copy", "copy_p", "stop_gradient", "iota", "split", "unstack", "random_wrap",
          "random_unwrap", "optimization_barrier"}  # fmt: skip
-_INNER = ("jaxpr", "call_jaxpr", "fun_jaxpr")
 
 
 def work(jaxpr: Any) -> float:
@@ -40,17 +40,13 @@ def _seconds(equation: Equation) -> float:
         return max(map(work, params["branches"])) + _STEP_SECONDS
     if name == "custom_linear_solve":
         return work(params["jaxprs"].solve)
-    if name not in _WITH_FUNCTION:
-        for each in _INNER:
-            if each in params:
-                return work(params[each])
+    inner = called(equation)
+    if inner is not None:
+        return work(inner)
     moved = sum([_bytes(v.aval) for v in (*equation.invars, *equation.outvars)])
     flops = _FLOPS[name](equation) if name in _FLOPS else 0
     windows = _COPIES[name](equation) if name in _COPIES else 0
     return _STEP_SECONDS + (moved + windows) / _BYTES_A_SECOND + flops / _FLOPS_A_SECOND
-
-
-_WITH_FUNCTION = {"reduce", "reduce_window", "scatter", "scatter-add"}
 
 
 def _bytes(aval: Any) -> int:

@@ -1,0 +1,43 @@
+"""Primitives that only run another program, and that program."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import reduce
+from typing import Any
+
+import jax
+
+from mixnet.private_jax.equation import Equation
+from mixnet.private_jax.jaxprs import ClosedJaxpr
+
+_CALLERS = frozenset([
+    "jit", "pjit", "closed_call", "core_call", "custom_jvp_call", "custom_vjp_call",
+    "custom_vjp_call_jaxpr", "checkpoint", "remat2", "composite",
+])  # fmt: skip
+_PARAMETERS = ("jaxpr", "call_jaxpr", "fun_jaxpr")
+# Operations that JAX 0.12 has made primitives. In simpler ones, as JAX computes them on devices, they
+# are the same programs with every JAX.
+_IN_SIMPLER_ONES: dict[str, Callable[..., Any]] = {
+    "log2": lambda x: jax.lax.log(x) * x.dtype.type(1.4426950408889634),
+    "one_minus_square": lambda x: (1 + x) * (1 - x),
+    "polynomial": lambda x, *factors: reduce(lambda y, factor: y * x + factor, factors[::-1]),
+}
+
+
+def called(equation: Equation) -> ClosedJaxpr | None:
+    """The program that an equation runs on its inputs as they are; None if it does something of its own."""
+    name, params = equation.primitive.name, equation.params
+    if name in _CALLERS:
+        for each in _PARAMETERS:
+            if each in params:
+                program = params[each]
+                return program if isinstance(program, ClosedJaxpr) else ClosedJaxpr(program, ())
+        return None
+    function = _IN_SIMPLER_ONES.get(name)
+    if name == "call_hi_primitive":  # since JAX 0.12: it says itself which simpler ones compute it
+        function = params["_prim"].expand
+    if function is None:
+        return None
+    with jax.enable_x64(True):  # keeps the dtypes that the equation was traced with
+        return jax.make_jaxpr(function)(*[v.aval for v in equation.invars])
