@@ -148,7 +148,7 @@ def test_a_person_draws(lenet: Any, tmp_path: Path) -> None:
         page.mouse.down()
         page.mouse.move(box["x"] + 140, box["y"] + 220, steps=5)
         page.mouse.up()
-        page.wait_for_function("document.querySelector('#best').textContent !== '–'")
+        playwright.expect(page.locator("#best")).not_to_have_text("–")
         assert page.locator("#scores li").count() == 10
         assert page.locator(".layer").count() == 10
         assert page.locator(".layer").first.locator("canvas").count() == 20
@@ -162,7 +162,7 @@ def test_a_person_draws(lenet: Any, tmp_path: Path) -> None:
         page.locator("#clear").click()
         assert page.locator("#best").inner_text() == "–"
         page.locator("#file").set_input_files(str(tmp_path / "one.png"))
-        page.wait_for_function("document.querySelector('#best').textContent !== '–'")
+        playwright.expect(page.locator("#best")).not_to_have_text("–")
         assert page.locator("#best").inner_text() == before
         assert problems == []
         browser.close()
@@ -238,7 +238,7 @@ def test_it_reads_examples_and_drawings(page_of_digits: Any, reader_of_digits: A
                 for x, y in stroke[1:]:
                     page.mouse.move(box["x"] + x, box["y"] + y, steps=3)
                 page.mouse.up()
-            page.wait_for_function("document.querySelector('#best').textContent !== '–'")
+            playwright.expect(page.locator("#best")).not_to_have_text("–")
             page.evaluate("() => new Promise(requestAnimationFrame)")
             drawn[digit] = best.inner_text()
         browser.close()
