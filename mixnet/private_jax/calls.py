@@ -41,3 +41,18 @@ def called(equation: Equation) -> ClosedJaxpr | None:
         return None
     with jax.enable_x64(True):  # keeps the dtypes that the equation was traced with
         return jax.make_jaxpr(function)(*[v.aval for v in equation.invars])
+
+
+def counts_of_scan(equation: Equation) -> tuple[int, int]:
+    """How many of a scan's inputs are constants, and how many are carried from round to round.
+
+    Each JAX writes that down differently. Ranks say it too: what is stacked has one axis more than the body sees.
+    """
+
+    def alike(outside: Any, inside: Any) -> int:
+        return sum(a.aval.ndim == b.aval.ndim for a, b in zip(outside, inside, strict=True))
+
+    inside = equation.params["jaxpr"]
+    inside = getattr(inside, "jaxpr", inside)
+    carried = alike(equation.outvars, inside.outvars)
+    return alike(equation.invars, inside.invars) - carried, carried

@@ -20,7 +20,7 @@ from mixnet.export.network import (
 from mixnet.export.trace import traced
 from mixnet.graph.graph import Graph
 from mixnet.graph.node import Entry, Node
-from mixnet.private_jax.calls import called
+from mixnet.private_jax.calls import called, counts_of_scan
 from mixnet.private_jax.equation import Equation
 from mixnet.private_jax.jaxprs import ClosedJaxpr, Literal
 
@@ -435,9 +435,10 @@ def _(program: Program, equation: Equation) -> dict[str, Any]:
 @parameters_of("scan")
 def _(program: Program, equation: Equation) -> dict[str, Any]:
     params = equation.params
+    constants, carried = counts_of_scan(equation)
     return {
-        "constants": params["num_consts"],
-        "carried": params["num_carry"],
+        "constants": constants,
+        "carried": carried,
         "length": params["length"],
         "reverse": bool(params["reverse"]),
         "body": program.body(params["jaxpr"]),

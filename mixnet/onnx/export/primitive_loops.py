@@ -8,6 +8,7 @@ import numpy as np
 
 from mixnet.onnx.export.primitive_rules import dtype_of, is_narrow
 from mixnet.onnx.export.primitives import Lowering, rule
+from mixnet.private_jax.calls import counts_of_scan
 from mixnet.private_jax.equation import Equation
 
 
@@ -83,7 +84,7 @@ def _(low: Lowering, equation: Equation, inputs: list[str]) -> Any:
 @rule("scan")
 def _(low: Lowering, equation: Equation, inputs: list[str]) -> Any:
     b, params = low.b, equation.params
-    consts, carried = params["num_consts"], params["num_carry"]
+    consts, carried = counts_of_scan(equation)
     fixed, carry, stacked = (
         inputs[:consts],
         inputs[consts : consts + carried],

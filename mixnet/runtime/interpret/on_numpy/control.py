@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from mixnet.private_jax.calls import counts_of_scan
 from mixnet.private_jax.equation import Equation
 from mixnet.runtime.interpret.on_numpy.run import Program, closed
 from mixnet.runtime.interpret.on_numpy.table import Run, rule, shape_of
@@ -87,7 +88,7 @@ def _where_going(going: Any, found: Sequence[Any], carried: Sequence[Any]) -> li
 @rule("scan")
 def _scan(equation: Equation, jaxpr: Any, length: int, reverse: bool, **_: Any) -> Run:
     body = closed(jaxpr)
-    num_consts, num_carry = counts_of_scan(equation, jaxpr)
+    num_consts, num_carry = counts_of_scan(equation)
     stacked = [(shape_of(v.aval), v.aval.dtype) for v in equation.outvars[num_carry:]]
 
     def run(*arrays: Any) -> list[Any]:
@@ -103,18 +104,3 @@ def _scan(equation: Equation, jaxpr: Any, length: int, reverse: bool, **_: Any) 
         return [*carried, *made]
 
     return _result(run, equation)
-
-
-def counts_of_scan(equation: Equation, jaxpr: Any) -> tuple[int, int]:
-    """How many of a scan's inputs are constants and how many are carried on.
-
-    That is written down differently by each JAX; ranks tell it too: what is stacked has one axis
-    more than the body sees.
-    """
-
-    def alike(outside: Any, inside: Any) -> int:
-        return sum(a.aval.ndim == b.aval.ndim for a, b in zip(outside, inside, strict=True))
-
-    inside = getattr(jaxpr, "jaxpr", jaxpr)
-    num_carry = alike(equation.outvars, inside.outvars)
-    return alike(equation.invars, inside.invars) - num_carry, num_carry
