@@ -26,8 +26,10 @@ from mixnet.ops.schema.attributes import (
     with_ranges,
 )
 from mixnet.ops.schema.dtypes import SAME, Dtypes
+from mixnet.ops.schema.integer_layers import Activation, Fusion, Quantization
 from mixnet.ops.schema.over_devices import Exchange, OverDevices
 from mixnet.ops.schema.rewrites import NOTHING, Rewrites
+from mixnet.ops.schema.shape_constraints import Constraint
 from mixnet.ops.schema.storage import Storage
 from mixnet.ops.schema.stream import advanced, key_at
 
@@ -105,6 +107,14 @@ class Op(Operator):
         recomputed: whether backward computes results again rather than keep them, where memory is to be saved:
             ``asked`` where that is expensive, and done only if ``force_mirroring`` asks for it; ``never`` where a second
             call may differ.
+        shape_constraint: how shapes of arrays and results depend on each other, where the function alone does not say it; see
+            :mod:`mixnet.ops.schema.shape_constraints`.
+        shaped_by: attribute with the shape of the result, whatever the arrays are; of an operator without arrays extents
+            of it may be open in a symbol.
+        activation: the activation function that it applies to every element, or a function of the attributes that says which.
+        fusion: its part in MXNet's fused layers, if it has one.
+        quantization: the operator that stands for it on integers, if there is one.
+        labels: arrays that only the gradient reads, so that predictions can do without; they are the last ones.
         initializers: how parameters start that a symbol makes by itself, as ``Initializer.dumps``
             says it, where that does not follow from their names.
     """
@@ -144,6 +154,12 @@ class Op(Operator):
         layout_axis: str | None = None,
         any_layout: bool = False,
         recomputed: Literal["yes", "asked", "never"] = "yes",
+        shape_constraint: Constraint | None = None,
+        shaped_by: str | None = None,
+        activation: Activation = None,
+        fusion: Fusion | None = None,
+        quantization: Quantization | None = None,
+        labels: Sequence[str] = (),
         initializers: Mapping[str, str] | None = None,
     ):
         super().__init__()
@@ -179,6 +195,12 @@ class Op(Operator):
         self.layout_axis = layout_axis
         self.any_layout = any_layout
         self.recomputed = recomputed
+        self.shape_constraint = shape_constraint
+        self.shaped_by = shaped_by
+        self.activation = activation
+        self.fusion = fusion
+        self.quantization = quantization
+        self.labels = tuple(labels)
         self.initializers = dict(initializers or {})
         self._outputs, self._visible, self._arguments = outputs, visible, arguments
         self._check = check

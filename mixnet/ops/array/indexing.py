@@ -12,6 +12,7 @@ from mixnet.base import IndexingError, ShapeError
 from mixnet.ops.registry import op
 from mixnet.ops.schema.attributes import Axis, Count, DType, Extents, Positive, Shape
 from mixnet.ops.schema.dtypes import Dtypes
+from mixnet.ops.schema.integer_layers import Quantization, last_input
 
 
 def bounded(indices: Any, extent: int, mode: str) -> Any:
@@ -158,7 +159,7 @@ def _check_inside(index: Any, axis: int, extent: int, least: int | None = None) 
         )
 
 
-@op("scatter_nd")
+@op("scatter_nd", shaped_by="shape")
 def scatter_nd(data, indices, *, shape: Extents):
     """Zeros of ``shape`` with ``data`` at ``indices``, as ``gather_nd`` reads them.
 
@@ -247,7 +248,12 @@ def _places(indices: Any, shape: tuple[int, ...]) -> tuple[Any, ...]:
     return tuple(jnp.where(r < 0, r + n, r) for r, n in zip(rows, shape, strict=False))
 
 
-@op("Embedding", flops=0, dtypes=Dtypes(own={"data": None}, shared="dtype"))
+@op(
+    "Embedding",
+    flops=0,
+    dtypes=Dtypes(own={"data": None}, shared="dtype"),
+    quantization=Quantization("_contrib_quantized_embedding", reads=last_input),
+)
 def embedding(
     data,
     weight,

@@ -24,8 +24,10 @@ from mixnet.ops.schema.attributes import (
     Shape,
 )
 from mixnet.ops.schema.dtypes import Dtypes
+from mixnet.ops.schema.integer_layers import Quantization
 from mixnet.ops.schema.ranges import AxisOf
 from mixnet.ops.schema.rewrites import TRANSPOSE, Rewrites, alone, free_of_codes
+from mixnet.ops.schema.shape_constraints import joined, same_inputs, same_number
 
 
 def target_shape(given: tuple[int, ...], codes: tuple[int, ...], reverse: bool) -> tuple[int, ...]:
@@ -123,6 +125,8 @@ def _reshaped(
         keeps_dtype=True,
         constant=_reshaped,
     ),
+    shaped_by="shape",
+    shape_constraint=same_number,
 )
 def reshape(
     data,
@@ -218,6 +222,7 @@ def _flattened(data: Any) -> Any:
     aliases=["flatten"],
     flops=0,
     rewrites=Rewrites(keeps_order=True, keeps_dtype=True, constant=_flattened),
+    quantization=Quantization("_contrib_quantized_flatten"),
 )
 def flatten(data):
     """All axes but the first joined: ``(batch, rest)``.
@@ -305,6 +310,8 @@ def squeeze(data, *, axis: Axes | None = None):
     recomputed="asked",
     rewrites=Rewrites(unchanged=alone, constant=lambda *data, dim: np.concatenate(data, dim)),
     precision="widest",
+    shape_constraint=joined,
+    quantization=Quantization("_contrib_quantized_concat"),
 )
 def concat(*data, dim: Axis = 1):
     """Arrays joined along axis ``dim``.
@@ -336,6 +343,7 @@ def check_joined(name: str, shapes: Sequence[tuple[int, ...]], axis: int) -> Non
     flops=0,
     rewrites=Rewrites(constant=lambda *data, axis: np.stack(data, axis)),
     precision="widest",
+    shape_constraint=same_inputs,
 )
 def stack(*data, axis: NewAxis = 0):
     """Arrays of one shape joined along a new axis.

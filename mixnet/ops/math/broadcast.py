@@ -7,11 +7,12 @@ from typing import Any
 import jax.numpy as jnp
 
 from mixnet.base import DTypeError, ShapeError
-from mixnet.ops.math.elementwise import BINARY, IN_FLOAT32, WHOLE, check_same_kind
+from mixnet.ops.math.elementwise import BINARY, FUSIONS, IN_FLOAT32, WHOLE, check_same_kind
 from mixnet.ops.registry import Op, op
 from mixnet.ops.schema.attributes import Axes, Extents, Shape
 from mixnet.ops.schema.dtypes import Dtypes
 from mixnet.ops.schema.rewrites import Rewrites
+from mixnet.ops.schema.shape_constraints import same_choices
 
 _ALIASES = {"add": ["broadcast_plus"], "sub": ["broadcast_minus"]}
 
@@ -36,6 +37,7 @@ def _declare(key: str) -> Op:
         differentiable=grad,
         precision="full" if key in IN_FLOAT32 else "widest",
         rewrites=Rewrites(keeps_dtype=True, constant=WHOLE.get(key)),
+        fusion=FUSIONS.get(key),
     )(broadcasting)
 
 
@@ -111,7 +113,12 @@ def _repeat(name: str, data: Any, shape: Any) -> Any:
     return jnp.broadcast_to(data, shape)
 
 
-@op("where", dtypes=Dtypes(own={"condition": None}), precision="widest")
+@op(
+    "where",
+    dtypes=Dtypes(own={"condition": None}),
+    precision="widest",
+    shape_constraint=same_choices,
+)
 def where(condition, x, y):
     """``x`` where the condition is not 0, else ``y``.
 

@@ -15,6 +15,7 @@ from mixnet.ops.math.quotient import quotient
 from mixnet.ops.registry import Op, op
 from mixnet.ops.schema.attributes import DType, Scalar
 from mixnet.ops.schema.dtypes import Dtypes, all_own
+from mixnet.ops.schema.integer_layers import Fusion, Quantization
 from mixnet.ops.schema.rewrites import (
     COPY,
     NOTHING,
@@ -24,6 +25,7 @@ from mixnet.ops.schema.rewrites import (
     neutral,
     whole,
 )
+from mixnet.ops.schema.shape_constraints import all_same, same_as_first, same_pairs
 
 Precision = Literal["full"] | None
 Function = Callable[..., Any]
@@ -217,6 +219,12 @@ WHOLE = {"add": whole(np.add), "sub": whole(np.subtract), "mul": whole(np.multip
 """Functions of integers, whose results are exact."""
 
 
+FUSIONS = {"add": Fusion("sum")}
+QUANTIZATIONS = {
+    key: Quantization(f"_contrib_quantized_elemwise_{key}", sums=True) for key in ("add", "mul")
+}
+
+
 IN_FLOAT32 = frozenset({"power", "hypot"})
 """Functions whose results exceed the range of half precision even for small numbers."""
 
@@ -243,6 +251,9 @@ def _declare_same(key: str, function: Function, text: str, grad: bool) -> Op:
         differentiable=grad,
         precision="full" if key in IN_FLOAT32 else "widest",
         rewrites=Rewrites(keeps_dtype=True, constant=WHOLE.get(key)),
+        shape_constraint=all_same,
+        fusion=FUSIONS.get(key),
+        quantization=QUANTIZATIONS.get(key),
     )(elementwise)
 
 
@@ -279,6 +290,7 @@ def _declare_scalar(
         differentiable=grad,
         precision=precision,
         rewrites=rewrites,
+        shape_constraint=same_as_first,
     )(with_number)
 
 
@@ -295,7 +307,7 @@ for _key, (_function, _text, _grad) in BINARY.items():
         _declare_scalar(_REFLECTED[_key], _swapped, _text, _grad, _precision)
 
 
-@op("_power_scalar", aliases=["_PowerScalar"], precision="full")
+@op("_power_scalar", aliases=["_PowerScalar"], precision="full", shape_constraint=same_as_first)
 def power_scalar(data, *, scalar: float = 1.0, is_int: bool = True):
     """Array to the power of a number, which is structure: small whole powers are products.
 
@@ -312,7 +324,7 @@ def power_scalar(data, *, scalar: float = 1.0, is_int: bool = True):
     return jnp.power(data, jnp.asarray(scalar, data.dtype))
 
 
-@op("_grad_add", booleans=False, one_dtype=True)
+@op("_grad_add", booleans=False, one_dtype=True, shape_constraint=all_same)
 def grad_add(lhs, rhs):
     """Sum of two gradients."""
     return lhs + rhs
@@ -325,6 +337,7 @@ def grad_add(lhs, rhs):
     aliases=["ElementWiseSum"],
     rewrites=Rewrites(unchanged=alone),
     precision="widest",
+    shape_constraint=all_same,
 )
 def add_n(*args):
     """Sum of all arrays, which have one shape.
@@ -489,6 +502,7 @@ def _declare_unary(
     precision: Precision = None,
 ) -> Op:
     compute = _float_only(function) if in_float else function
+    activation = name if function is relu else None
 
     def unary(data):
         if data.dtype == jnp.bool_ and name != "logical_not":
@@ -507,9 +521,14 @@ def _declare_unary(
 
         main, *others = NUMPY_TWINS[name]
         of_numpy.__doc__ = unary.__doc__
-        op(main, aliases=others, differentiable=grad, rewrites=_KEEPS_DTYPE)(
-            unary if "npx" in main else of_numpy
-        )
+        op(
+            main,
+            aliases=others,
+            differentiable=grad,
+            rewrites=_KEEPS_DTYPE,
+            shape_constraint=same_as_first,
+            activation=activation,
+        )(unary if "npx" in main else of_numpy)
     return op(
         name,
         aliases=aliases,
@@ -517,6 +536,8 @@ def _declare_unary(
         differentiable=grad,
         precision=precision,
         rewrites=_KEEPS_DTYPE,
+        shape_constraint=same_as_first,
+        activation=activation,
     )(unary)
 
 
@@ -524,7 +545,9 @@ for _name, _row in _UNARY.items():
     _declare_unary(_name, *_row)
 
 
-@op("_copy", aliases=["identity", "_copyto"], flops=0, rewrites=COPY)
+@op(
+    "_copy", aliases=["identity", "_copyto"], flops=0, rewrites=COPY, shape_constraint=same_as_first
+)
 def copy(data):
     """The same content in a new array.
 
@@ -539,6 +562,7 @@ def copy(data):
     differentiable=False,
     flops=0,
     rewrites=Rewrites(made_like="_ones"),
+    shape_constraint=same_as_first,
 )
 def ones_like(data):
     """Ones of the same shape and dtype."""
@@ -551,6 +575,7 @@ def ones_like(data):
     differentiable=False,
     flops=0,
     rewrites=Rewrites(made_like="_zeros"),
+    shape_constraint=same_as_first,
 )
 def zeros_like(data):
     """Zeros of the same shape and dtype."""
@@ -566,6 +591,7 @@ def zeros_like(data):
         unchanged=lambda *, given, dtype: given is not None and given == jnp.dtype(dtype),
         constant=lambda data, *, dtype: exactly(data, dtype),
     ),
+    shape_constraint=same_as_first,
 )
 def cast(data, *, dtype: DType):
     """The array in another dtype; gradients pass, through whole numbers too.
@@ -584,7 +610,7 @@ def to_dtype(data: Any, dtype: Any) -> Any:
     return data.astype(wanted)
 
 
-@op("amp_cast", flops=0, dtypes=Dtypes(own=all_own))
+@op("amp_cast", flops=0, dtypes=Dtypes(own=all_own), shape_constraint=same_as_first)
 def amp_cast(data, *, dtype: DType):
     """The array in another dtype if it holds floating-point numbers, else as it is.
 
@@ -593,7 +619,7 @@ def amp_cast(data, *, dtype: DType):
     return data.astype(dtype) if jnp.issubdtype(data.dtype, jnp.floating) else data
 
 
-@op("clip", method=True)
+@op("clip", method=True, fusion=Fusion("activation", lambda *, a_min: float(a_min) == 0))
 def clip(data, *, a_min: Scalar, a_max: Scalar):
     """Values outside of [a_min, a_max] set to its ends; the gradient is 1 inside and on them.
 
@@ -666,6 +692,7 @@ def _multicast_outputs(num_outputs: int) -> int:
     outputs=_multicast_outputs,
     flops=0,
     dtypes=Dtypes(own=all_own),
+    shape_constraint=same_pairs,
 )
 def amp_multicast(*data, cast_narrow: bool = False):
     """Arrays of half and single precision all in the wider of these that occurs, or the narrower.

@@ -13,6 +13,7 @@ from mixnet.ops.nn.normalization import check_channels
 from mixnet.ops.registry import Op, op
 from mixnet.ops.schema.attributes import Axis, NonNegative, Positive, Share
 from mixnet.ops.schema.dtypes import Dtypes
+from mixnet.ops.schema.integer_layers import Fusion, Quantization, by_channel, first_input
 from mixnet.ops.schema.over_devices import AXIS
 
 
@@ -108,7 +109,19 @@ def _declare_shapes(operator: Op) -> Op:
     return operator
 
 
-@op("BatchNorm", **_COMMON, flops=7, layout_axis="axis")
+@op(
+    "BatchNorm",
+    **_COMMON,
+    flops=7,
+    layout_axis="axis",
+    fusion=Fusion("norm", by_channel),
+    quantization=Quantization(
+        "_contrib_quantized_batch_norm",
+        reads=first_input,
+        calibrated=True,
+        fits=lambda *, output_mean_var: not output_mean_var,
+    ),
+)
 def batch_norm(
     data,
     gamma,

@@ -12,7 +12,9 @@ from mixnet.base import ShapeError
 from mixnet.ops.nn.convolve import convolve, convolve_spread
 from mixnet.ops.registry import op
 from mixnet.ops.schema.attributes import Extents, Kernel, Long, Positive, Steps
+from mixnet.ops.schema.integer_layers import Fusion, Quantization, plain_images
 from mixnet.ops.schema.rewrites import Rewrites
+from mixnet.ops.schema.shape_constraints import window
 
 _SPATIAL = {1: "W", 2: "HW", 3: "DHW"}
 
@@ -59,6 +61,9 @@ Layout = Literal["NCDHW", "NCHW", "NCW", "NDHWC", "NHWC"]
     recomputed="asked",
     rewrites=Rewrites(keeps_dtype=True),
     precision="low",
+    shape_constraint=window,
+    fusion=Fusion("convolution", plain_images),
+    quantization=Quantization("_contrib_quantized_conv", True, sums=True, fits=plain_images),
 )
 def convolution(
     data,

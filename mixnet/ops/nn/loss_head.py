@@ -12,11 +12,20 @@ from mixnet.base import ShapeError
 from mixnet.ops.registry import op
 from mixnet.ops.schema.attributes import Share
 from mixnet.ops.schema.rewrites import COPY, Rewrites
+from mixnet.ops.schema.shape_constraints import same_as_first
 
 Normalization = Literal["batch", "null", "valid"]
 
 
-@op("SoftmaxOutput", aliases=["Softmax"], flops=4, recomputed="asked", precision="full")
+@op(
+    "SoftmaxOutput",
+    aliases=["Softmax"],
+    labels=["label"],
+    flops=4,
+    recomputed="asked",
+    precision="full",
+    shape_constraint=same_as_first,
+)
 def softmax_output(
     data,
     label,
@@ -124,7 +133,9 @@ def _regression(name: str, text: str, forward: Any, slope: Any) -> None:
         f"{text}\n\nArgs:\n    data: ``(batch, ...)``.\n    label: of as many elements."
         f"\n\nSource: MXNet operator ``{name}``."
     )
-    operator = op(name, one_dtype=True, precision="full")(regression)
+    operator = op(
+        name, one_dtype=True, labels=["label"], precision="full", shape_constraint=same_as_first
+    )(regression)
 
     @operator.infer_inputs
     def _(data, label):
@@ -207,6 +218,7 @@ def _(head, out, data):
     differentiable=False,
     flops=0,
     rewrites=Rewrites(only_gradient=True, keeps_dtype=True, constant=COPY.constant),
+    shape_constraint=same_as_first,
 )
 def block_grad(data):
     """The data; no gradient passes.
@@ -216,7 +228,7 @@ def block_grad(data):
     return jax.lax.stop_gradient(data)
 
 
-@op("SVMOutput", precision="full")
+@op("SVMOutput", labels=["label"], precision="full")
 def svm_output(
     data,
     label,

@@ -15,7 +15,7 @@ import jax.numpy as jnp
 
 from mixnet.base import DTypeError
 from mixnet.ops.math.broadcast import check_broadcast
-from mixnet.ops.math.elementwise import BINARY, power_scalar, to_dtype
+from mixnet.ops.math.elementwise import BINARY, FUSIONS, power_scalar, to_dtype
 from mixnet.ops.math.quotient import quotient
 from mixnet.ops.registry import op
 from mixnet.ops.schema.attributes import Scalar
@@ -172,7 +172,7 @@ def _declare(name: str, function: Function, text: str, kinds: str) -> None:
             return function(x1.astype(dtype), x2.astype(dtype)).astype(dtype)
 
     binary.__doc__ = _text(text, "Of two arrays; axes of extent one are repeated.", registered)
-    op(registered, differentiable=gradient)(binary)
+    op(registered, differentiable=gradient, fusion=FUSIONS.get(name))(binary)
     if name in _SCALAR_ELSEWHERE:
         return
 
