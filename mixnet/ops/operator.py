@@ -76,6 +76,10 @@ class Operator:
     flops_rule: FlopsRule | None = None
     precision: str | None = None
     """What it wants its inputs in under mixed precision: ``low``, ``full``, ``widest``; None for what comes."""
+    full_where: Mapping[str, Sequence[str]] = {}
+    """Attributes and the values with which it wants float32 under mixed precision."""
+    bfloat16: str | None = None
+    """What it wants beside bfloat16, where that is something else."""
     shape_constraint: Constraint | None = None
     """How shapes of arrays and results depend on each other, for inference that goes back."""
     shaped_by: str | None = None

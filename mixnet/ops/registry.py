@@ -98,6 +98,10 @@ class Op(Operator):
             elements; by default one for each element written. ``set_flops`` says more.
         precision: what it wants its floating-point inputs in under mixed precision: ``low`` for half
             precision, ``full`` for float32, ``widest`` for the widest among them; None for what comes.
+        full_where: attributes and the values with which it wants float32 under mixed precision, whatever ``precision`` says.
+        bfloat16: what it wants instead where the half precision is bfloat16: also ``any`` for what comes. There ``low`` is
+            ``full`` unless said otherwise, and so is what has no ``precision``. ``unlisted``: MXNet's lists leave it out.
+        in_amp_lists: whether MXNet's lists of operators for mixed precision name it.
         dtypes: which arrays and outputs have a dtype of their own; by default all share one.
         rewrites: what a call amounts to, for passes that simplify graphs and fold constants.
         layout_axis: attribute with the axis of channels, for an operator that computes in any layout if that names
@@ -149,6 +153,9 @@ class Op(Operator):
         keeps_outputs: bool = False,
         flops: int | None = None,
         precision: Literal["low", "full", "widest"] | None = None,
+        full_where: Mapping[str, Sequence[str]] = {},
+        bfloat16: Literal["low", "any", "full", "widest", "unlisted"] | None = None,
+        in_amp_lists: bool = True,
         dtypes: Dtypes = SAME,
         rewrites: Rewrites = NOTHING,
         layout_axis: str | None = None,
@@ -190,6 +197,9 @@ class Op(Operator):
         self.keeps_outputs = keeps_outputs
         self.flops = flops
         self.precision = precision
+        self.full_where = dict(full_where)
+        self.bfloat16 = bfloat16
+        self.in_amp_lists = in_amp_lists
         self.dtypes = dtypes
         self.rewrites = rewrites
         self.layout_axis = layout_axis

@@ -115,7 +115,7 @@ def linspace(
     ).astype(dtype)
 
 
-@op("_contrib_arange_like", differentiable=False)
+@op("_contrib_arange_like", differentiable=False, in_amp_lists=False)
 def arange_like(
     data,
     *,

@@ -312,6 +312,7 @@ def squeeze(data, *, axis: Axes | None = None):
     precision="widest",
     shape_constraint=joined,
     quantization=Quantization("_contrib_quantized_concat"),
+    bfloat16="any",
 )
 def concat(*data, dim: Axis = 1):
     """Arrays joined along axis ``dim``.

@@ -38,6 +38,7 @@ def _declare(key: str) -> Op:
         precision="full" if key in IN_FLOAT32 else "widest",
         rewrites=Rewrites(keeps_dtype=True, constant=WHOLE.get(key)),
         fusion=FUSIONS.get(key),
+        bfloat16="full" if key == "mul" else None,
     )(broadcasting)
 
 

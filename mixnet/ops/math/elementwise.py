@@ -400,9 +400,10 @@ def _(primals: Any, tangents: Any) -> Any:
     return soft_sign(data), quotient(tangent, jnp.square(1 + jnp.abs(data)))
 
 
-# operator name: function, sentence, dtype-preserving maths in float (True) or any dtype, gradient, precision
+# operator name: function, sentence, dtype-preserving maths in float (True) or any dtype, gradient, precision,
+# precision beside bfloat16
 _UNARY: dict[str, tuple[Any, ...]] = {
-    "abs": (absolute, "Absolute value.", False, True),
+    "abs": (absolute, "Absolute value.", False, True, None, "any"),
     "negative": (jnp.negative, "Sign changed.", False, True),
     "sign": (sign, "-1, 0 or 1.", False, False),
     "round": (_round, "Nearest whole number, halves away from zero.", True, False),
@@ -411,8 +412,8 @@ _UNARY: dict[str, tuple[Any, ...]] = {
     "floor": (jnp.floor, "Next whole number below.", True, False),
     "trunc": (jnp.trunc, "Whole part.", True, False),
     "fix": (jnp.trunc, "Nearest whole number towards zero.", True, False),
-    "square": (jnp.square, "Square.", False, True, "full"),
-    "sqrt": (jnp.sqrt, "Square root.", True, True),
+    "square": (jnp.square, "Square.", False, True, "full", "any"),
+    "sqrt": (jnp.sqrt, "Square root.", True, True, None, "any"),
     "rsqrt": (jax.lax.rsqrt, "One over the square root.", True, True, "full"),
     "cbrt": (_cbrt, "Cube root.", True, True),
     "rcbrt": (lambda x: quotient(1, jnp.cbrt(x)), "One over the cube root.", True, True, "full"),
@@ -431,7 +432,7 @@ _UNARY: dict[str, tuple[Any, ...]] = {
     "arctan": (jnp.arctan, "Inverse tangent, in radians.", True, True),
     "sinh": (jnp.sinh, "Hyperbolic sine.", True, True, "full"),
     "cosh": (jnp.cosh, "Hyperbolic cosine.", True, True, "full"),
-    "tanh": (jnp.tanh, "Hyperbolic tangent.", True, True),
+    "tanh": (jnp.tanh, "Hyperbolic tangent.", True, True, None, "any"),
     "arcsinh": (jnp.arcsinh, "Inverse hyperbolic sine.", True, True),
     "arccosh": (jnp.arccosh, "Inverse hyperbolic cosine.", True, True),
     "arctanh": (jnp.arctanh, "Inverse hyperbolic tangent.", True, True, "full"),
@@ -444,7 +445,7 @@ _UNARY: dict[str, tuple[Any, ...]] = {
     "gamma": (_gamma, "Gamma function.", True, True, "full"),
     "gammaln": (jax.scipy.special.gammaln, "Logarithm of the gamma function.", True, True, "full"),
     "logical_not": (lambda x: x == 0, "1 where 0, else 0.", False, False),
-    "relu": (relu, "max(x, 0).", False, True),
+    "relu": (relu, "max(x, 0).", False, True, None, "any"),
 }
 _KEEPS_DTYPE = Rewrites(keeps_dtype=True)
 _UNARY_ALIASES = {"negative": ["_negative"]}
@@ -500,6 +501,7 @@ def _declare_unary(
     in_float: bool,
     grad: bool,
     precision: Precision = None,
+    bfloat16: Literal["any"] | None = None,
 ) -> Op:
     compute = _float_only(function) if in_float else function
     activation = name if function is relu else None
@@ -538,6 +540,7 @@ def _declare_unary(
         rewrites=_KEEPS_DTYPE,
         shape_constraint=same_as_first,
         activation=activation,
+        bfloat16=bfloat16,
     )(unary)
 
 
@@ -610,7 +613,13 @@ def to_dtype(data: Any, dtype: Any) -> Any:
     return data.astype(wanted)
 
 
-@op("amp_cast", flops=0, dtypes=Dtypes(own=all_own), shape_constraint=same_as_first)
+@op(
+    "amp_cast",
+    flops=0,
+    dtypes=Dtypes(own=all_own),
+    shape_constraint=same_as_first,
+    bfloat16="unlisted",
+)
 def amp_cast(data, *, dtype: DType):
     """The array in another dtype if it holds floating-point numbers, else as it is.
 
@@ -619,7 +628,12 @@ def amp_cast(data, *, dtype: DType):
     return data.astype(dtype) if jnp.issubdtype(data.dtype, jnp.floating) else data
 
 
-@op("clip", method=True, fusion=Fusion("activation", lambda *, a_min: float(a_min) == 0))
+@op(
+    "clip",
+    method=True,
+    fusion=Fusion("activation", lambda *, a_min: float(a_min) == 0),
+    bfloat16="any",
+)
 def clip(data, *, a_min: Scalar, a_max: Scalar):
     """Values outside of [a_min, a_max] set to its ends; the gradient is 1 inside and on them.
 
@@ -693,6 +707,7 @@ def _multicast_outputs(num_outputs: int) -> int:
     flops=0,
     dtypes=Dtypes(own=all_own),
     shape_constraint=same_pairs,
+    bfloat16="unlisted",
 )
 def amp_multicast(*data, cast_narrow: bool = False):
     """Arrays of half and single precision all in the wider of these that occurs, or the narrower.

@@ -248,7 +248,7 @@ def topk(
     return (values, indices) if ret_typ == "both" else indices
 
 
-@op("cumsum", aliases=["_np_cumsum"])
+@op("cumsum", aliases=["_np_cumsum"], in_amp_lists=False)
 def cumsum(a, *, axis: Axis | None = None, dtype: DType | None = None):
     """Running sum along ``axis``, of the flattened array for None."""
     counted = jnp.dtype("int64") if a.dtype == jnp.bool_ else a.dtype

@@ -31,6 +31,7 @@ _ACTIVATIONS: dict[str, Any] = {
     activation=lambda *, act_type: act_type,
     fusion=Fusion("activation", is_relu),
     quantization=Quantization("_contrib_quantized_act", fits=is_relu),
+    full_where={"act_type": ["softrelu"]},
 )
 def activation(data, *, act_type: Literal["relu", "sigmoid", "softrelu", "softsign", "tanh"]):
     """The activation function named ``act_type``, of every element.
@@ -63,6 +64,7 @@ def _leaky_arguments(act_type: str) -> tuple[str, ...]:
     initializers={"gamma": '["Constant", {"value": 0.25}]'},
     shape_constraint=same_as_first,
     fusion=Fusion("activation", lambda *, act_type: act_type in ("leaky", "gelu")),
+    full_where={"act_type": ["elu", "selu"]},
 )
 def leaky_relu(
     data,

@@ -121,6 +121,7 @@ def _declare_shapes(operator: Op) -> Op:
         calibrated=True,
         fits=lambda *, output_mean_var: not output_mean_var,
     ),
+    bfloat16="any",
 )
 def batch_norm(
     data,
@@ -167,7 +168,7 @@ def batch_norm(
     return out, mean, jax.lax.rsqrt(var + eps), *new
 
 
-@op("_contrib_BatchNormWithReLU", **_COMMON, layout_axis="axis")
+@op("_contrib_BatchNormWithReLU", **_COMMON, layout_axis="axis", in_amp_lists=False)
 @functools.wraps(batch_norm.function, assigned=["__annotations__"])  # the same arguments
 def batch_norm_with_relu(*arrays, **attributes):
     """``BatchNorm``, negative results set to 0.

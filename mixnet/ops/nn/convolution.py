@@ -64,6 +64,7 @@ Layout = Literal["NCDHW", "NCHW", "NCW", "NDHWC", "NHWC"]
     shape_constraint=window,
     fusion=Fusion("convolution", plain_images),
     quantization=Quantization("_contrib_quantized_conv", True, sums=True, fits=plain_images),
+    bfloat16="low",
 )
 def convolution(
     data,

@@ -189,7 +189,7 @@ def deformable_convolution(
     )
 
 
-@op("_contrib_ModulatedDeformableConvolution", one_dtype=True)
+@op("_contrib_ModulatedDeformableConvolution", one_dtype=True, in_amp_lists=False)
 def modulated_deformable_convolution(
     data,
     offset,

@@ -21,6 +21,7 @@ from mixnet.ops.schema.shape_constraints import same_batch
     shape_constraint=same_batch,
     fusion=Fusion("affine"),
     quantization=Quantization("_contrib_quantized_fully_connected", True, sums=True),
+    bfloat16="low",
 )
 def fully_connected(
     data, weight, bias=None, *, num_hidden: Positive, no_bias: bool = False, flatten: bool = True

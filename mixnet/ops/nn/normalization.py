@@ -177,7 +177,7 @@ def l2_normalization(
     return data * jax.lax.rsqrt(jnp.sum(jnp.square(data), axes, keepdims=True) + eps)
 
 
-@op("LRN", flops=5, precision="full")
+@op("LRN", flops=5, precision="full", bfloat16="any")
 def lrn(data, *, alpha: float = 1e-4, beta: float = 0.75, knorm: float = 2.0, nsize: Positive):
     """Every element over a power of ``knorm`` plus the mean square of ``nsize`` channels around it.
 

@@ -22,6 +22,7 @@ from mixnet.ops.schema.rewrites import Rewrites
     "Pooling",
     rewrites=Rewrites(keeps_dtype=True),
     quantization=Quantization("_contrib_quantized_pooling", fits=pools),
+    bfloat16="any",
 )
 def pooling(
     data,

@@ -330,6 +330,7 @@ def quantized_flatten(data, min_data, max_data):
     "_contrib_quantized_embedding",
     dtypes=with_ranges("int8", {"data": None, "weight": "int8"}),
     **_OUTPUTS,
+    in_amp_lists=False,
 )
 def quantized_embedding(
     data,
@@ -478,6 +479,7 @@ def quantized_elemwise_add(
     any_layout=True,
     dtypes=with_ranges(lambda given: "float32" if given["enable_float_output"] else "int32"),
     **{**_OUTPUTS, "outputs": lambda enable_float_output: 1 if enable_float_output else 3},
+    in_amp_lists=False,
 )
 def quantized_elemwise_mul(
     lhs,
@@ -522,6 +524,7 @@ def quantized_elemwise_mul(
         "int8", dict.fromkeys(("gamma", "beta", "moving_mean", "moving_var"), "float32")
     ),
     **_OUTPUTS,
+    in_amp_lists=False,
 )
 def quantized_batch_norm(
     data,
@@ -610,6 +613,7 @@ def _rnn_arguments(mode: str) -> list[str]:
     output_names=("output", "state_output", "statecell_ouput"),  # MXNet spells it so
     differentiable=False,
     dtypes=with_ranges(own={"parameters": "int8", "state": "float32", "state_cell": "float32"}),
+    in_amp_lists=False,
 )
 def quantized_rnn(
     data,

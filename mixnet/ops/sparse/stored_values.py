@@ -21,43 +21,43 @@ def _whole(numbers: Any) -> Any:
     return numbers.astype(jnp.int64)
 
 
-@op("_rows_to_dense")
+@op("_rows_to_dense", in_amp_lists=False)
 def rows_to_dense(data, indices, *, shape: Shape):
     """The dense array of a row_sparse one; numbers behind the last row are dropped."""
     return jnp.zeros(shape, data.dtype).at[_whole(indices)].set(data, mode="drop")
 
 
-@op("_csr_to_dense")
+@op("_csr_to_dense", in_amp_lists=False)
 def csr_to_dense(data, indices, rows, *, shape: Shape):
     """The dense matrix of a csr one."""
     return jnp.zeros(shape, data.dtype).at[_whole(rows), _whole(indices)].add(data)
 
 
-@op("_take_rows")
+@op("_take_rows", in_amp_lists=False)
 def take_rows(dense, indices):
     """The rows with these numbers; for numbers behind the last row, the last."""
     return dense.at[_whole(indices)].get(mode="clip")
 
 
-@op("_put_rows")
+@op("_put_rows", in_amp_lists=False)
 def put_rows(dense, indices, data):
     """``dense`` with the rows with these numbers replaced; those behind the last row are dropped."""
     return dense.at[_whole(indices)].set(data.astype(dense.dtype), mode="drop")
 
 
-@op("_sum_rows")
+@op("_sum_rows", in_amp_lists=False)
 def sum_rows(data, places, *, count: Long):
     """Rows with the same place added up: ``(count, ...)``."""
     return jax.ops.segment_sum(data, _whole(places), count)
 
 
-@op("_take_elements")
+@op("_take_elements", in_amp_lists=False)
 def take_elements(dense, rows, indices):
     """The elements of a matrix at ``(rows, indices)``."""
     return dense[_whole(rows), _whole(indices)]
 
 
-@op("_csr_dot")
+@op("_csr_dot", in_amp_lists=False)
 def csr_dot(data, indices, rows, rhs, *, extent: Long):
     """A csr matrix of ``extent`` rows times a dense matrix or vector."""
     weights = data.reshape(data.shape + (1,) * (rhs.ndim - 1))
