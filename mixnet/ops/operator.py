@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 Arrays = Sequence[Any]
 Statics = tuple[Any, ...]
+Family = Literal["layer", "activation", "normalization", "pooling", "reshaping"]
+"""Kinds of layers that pictures of networks tell apart."""
 
 
 class FlopsRule(NamedTuple):
@@ -83,6 +85,7 @@ class Operator:
     shape_constraint: Constraint | None = None
     """How shapes of arrays and results depend on each other, for inference that goes back."""
     shaped_by: str | None = None
+    family: Family | None = None
     activation: Activation = None
     fusion: Fusion | None = None
     quantization: Quantization | None = None

@@ -15,7 +15,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from mixnet.base import AttributeTypeError, DTypeError, MXNetError, ShapeError, did_you_mean
-from mixnet.ops.operator import Arrays, FlopsRule, Operator, Statics
+from mixnet.ops.operator import Arrays, Family, FlopsRule, Operator, Statics
 from mixnet.ops.schema.attributes import (
     ONE,
     REQUIRED,
@@ -115,6 +115,10 @@ class Op(Operator):
             :mod:`mixnet.ops.schema.shape_constraints`.
         shaped_by: attribute with the shape of the result, whatever the arrays are; of an operator without arrays extents
             of it may be open in a symbol.
+        storage: which results and gradients are sparse where arrays are; by default it computes on dense copies.
+        updates_rows: for an update of a weight: whether it moves only the rows of a row_sparse gradient, of ``any`` weight or of a
+            ``sparse`` one alone; others move with a gradient of 0.
+        family: the kind of layer that pictures colour it as.
         activation: the activation function that it applies to every element, or a function of the attributes that says which.
         fusion: its part in MXNet's fused layers, if it has one.
         quantization: the operator that stands for it on integers, if there is one.
@@ -163,6 +167,9 @@ class Op(Operator):
         recomputed: Literal["yes", "asked", "never"] = "yes",
         shape_constraint: Constraint | None = None,
         shaped_by: str | None = None,
+        storage: Storage | None = None,
+        updates_rows: Literal["any", "sparse"] | None = None,
+        family: Family | None = None,
         activation: Activation = None,
         fusion: Fusion | None = None,
         quantization: Quantization | None = None,
@@ -207,6 +214,9 @@ class Op(Operator):
         self.recomputed = recomputed
         self.shape_constraint = shape_constraint
         self.shaped_by = shaped_by
+        self.storage = storage
+        self.updates_rows = updates_rows
+        self.family = family
         self.activation = activation
         self.fusion = fusion
         self.quantization = quantization
@@ -226,7 +236,6 @@ class Op(Operator):
         self.check_known: Callable[..., None] | None = None
         self.checked_place = 0
         self.over_devices: OverDevices[Op] | None = None
-        self.storage: Storage | None = None
         self.bodies: Callable[..., list[tuple[Any, list[Place]]]] | None = None
         self._bound: dict[Any, Statics] = {}
         self._read_signature()

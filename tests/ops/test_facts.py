@@ -1,8 +1,5 @@
 """A new operator says all that there is to know about it: no other file names it."""
 
-import ast
-from pathlib import Path
-
 import jax.numpy as jnp
 import numpy as np
 import pytest
@@ -288,22 +285,3 @@ def test_layouts_that_are_declared(monkeypatch, declared):
 
 def _in_order(data, *, axis: int = 1):
     return jnp.sort(data, axis)
-
-
-# Passes that are about certain operators, and say so.
-ABOUT_OPERATORS = {
-    "fuse_layers": "the operators that it makes",
-    "lower_precision": "the casts that the pass itself makes",
-    "quantize_weights": "layers that can read integers",
-}
-
-
-def test_passes_have_no_tables_of_operators():
-    tables = set()
-    for path in Path(mx.__file__).parent.joinpath("passes").glob("*.py"):
-        for node in ast.walk(ast.parse(path.read_text())):
-            parts = getattr(node, "elts", None) or getattr(node, "keys", ())
-            words = [each.value for each in parts if isinstance(each, ast.Constant)]
-            if sum(isinstance(word, str) and word in OPERATORS for word in words) >= 2:
-                tables.add(path.stem)
-    assert tables == set(ABOUT_OPERATORS)

@@ -35,6 +35,7 @@ def ones(*, shape: Extents = (), ctx: str = "", dtype: DType = "float32"):
     flops=0,
     rewrites=Rewrites(constant=lambda *, shape, value, dtype: filled(shape, value, dtype)),
     shaped_by="shape",
+    aliases=["_npi_full"],
 )
 def full(*, shape: Extents = (), ctx: str = "", dtype: DType = "float32", value: Scalar):
     """One number everywhere."""
@@ -96,7 +97,7 @@ def arange(
     return jnp.repeat(numbers, repeat).astype(dtype)
 
 
-@op("_linspace", differentiable=False)
+@op("_linspace", differentiable=False, aliases=["_npi_linspace"])
 def linspace(
     *,
     start: float,
@@ -115,7 +116,7 @@ def linspace(
     ).astype(dtype)
 
 
-@op("_contrib_arange_like", differentiable=False, in_amp_lists=False)
+@op("_contrib_arange_like", differentiable=False, in_amp_lists=False, aliases=["_npx_arange_like"])
 def arange_like(
     data,
     *,

@@ -122,6 +122,8 @@ def _declare_shapes(operator: Op) -> Op:
         fits=lambda *, output_mean_var: not output_mean_var,
     ),
     bfloat16="any",
+    aliases=["_npx_batch_norm"],
+    family="normalization",
 )
 def batch_norm(
     data,

@@ -65,6 +65,8 @@ Layout = Literal["NCDHW", "NCHW", "NCW", "NDHWC", "NHWC"]
     fusion=Fusion("convolution", plain_images),
     quantization=Quantization("_contrib_quantized_conv", True, sums=True, fits=plain_images),
     bfloat16="low",
+    aliases=["_npx_convolution"],
+    family="layer",
 )
 def convolution(
     data,
@@ -222,7 +224,7 @@ def _(inputs, outputs):
     return math.prod(outputs[0]) * (2 * math.prod(inputs[1][1:]) + (len(inputs) > 2))
 
 
-@op("Deconvolution", one_dtype=True, precision="low")
+@op("Deconvolution", one_dtype=True, precision="low", aliases=["_npx_deconvolution"])
 def deconvolution(
     data,
     weight,

@@ -22,6 +22,8 @@ from mixnet.ops.schema.shape_constraints import same_batch
     fusion=Fusion("affine"),
     quantization=Quantization("_contrib_quantized_fully_connected", True, sums=True),
     bfloat16="low",
+    aliases=["_sparse_FullyConnected", "_npx_fully_connected"],
+    family="layer",
 )
 def fully_connected(
     data, weight, bias=None, *, num_hidden: Positive, no_bias: bool = False, flatten: bool = True

@@ -47,6 +47,7 @@ def _visible(output_mean_var: bool) -> int:
     output_names=["output", "mean", "std"],
     flops=7,
     precision="full",
+    aliases=["_npx_layer_norm"],
 )
 def layer_norm(
     data, gamma, beta, *, axis: Axis = -1, eps: NonNegative = 1e-5, output_mean_var: bool = False

@@ -23,6 +23,8 @@ from mixnet.ops.schema.rewrites import Rewrites
     rewrites=Rewrites(keeps_dtype=True),
     quantization=Quantization("_contrib_quantized_pooling", fits=pools),
     bfloat16="any",
+    aliases=["_npx_pooling"],
+    family="pooling",
 )
 def pooling(
     data,

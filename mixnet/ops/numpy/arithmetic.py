@@ -126,7 +126,7 @@ _COMPARISONS: dict[str, tuple[Function, str]] = {
 }
 _NAMES = {"arctan2": ("x1", "x2"), "hypot": ("x1", "x2")}
 _REFLECTED = ("subtract", "mod", "power", "arctan2", "copysign", "ldexp")
-_SCALAR_ELSEWHERE = ("hypot",)  # the same operator as in mx.nd, see aliases.py
+_SCALAR_ELSEWHERE = ("hypot",)  # the same operator as in mx.nd
 _NO_GRADIENT = ("lcm", "bitwise_and", "bitwise_or", "bitwise_xor")
 
 

@@ -338,7 +338,12 @@ def sample_unique_zipfian(*, range_max: Positive, shape: Extents = (), key):
     return jax.vmap(row)(jax.random.split(key, rows))
 
 
-@op("_shuffle", aliases=["shuffle", "_npi_shuffle"], differentiable=False, bfloat16="any")
+@op(
+    "_shuffle",
+    aliases=["shuffle", "_npi_shuffle"],
+    differentiable=False,
+    bfloat16="any",
+)
 def shuffle(data, *, key):
     """The first axis in random order.
 

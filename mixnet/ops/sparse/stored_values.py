@@ -14,6 +14,7 @@ import jax.numpy as jnp
 from mixnet.base import AttributeValueError
 from mixnet.ops.math.elementwise import in_dtype_of
 from mixnet.ops.registry import op
+from mixnet.ops.schema import storage_rules
 from mixnet.ops.schema.attributes import Axes, Long, Scalar, Shape
 
 
@@ -70,7 +71,7 @@ def _(head, data, indices, rows, rhs):
     return indices, weights * head[_whole(rows)]
 
 
-@op("cast_storage")
+@op("cast_storage", aliases=["_sparse_cast_storage"], storage=storage_rules.CAST)
 def cast_storage(data, *, stype: Literal["default", "row_sparse", "csr"]):
     """The array in a storage type; ``mx.nd`` makes sparse arrays of it, a graph keeps them dense.
 
@@ -79,7 +80,7 @@ def cast_storage(data, *, stype: Literal["default", "row_sparse", "csr"]):
     return data
 
 
-@op("_sparse_retain")
+@op("_sparse_retain", storage=storage_rules.RETAINED)
 def sparse_retain(data, indices):
     """The rows in ``indices``, 0 elsewhere.
 
@@ -89,7 +90,7 @@ def sparse_retain(data, indices):
     return jnp.zeros_like(data).at[rows].set(data[rows])
 
 
-@op("_square_sum", precision="full")
+@op("_square_sum", precision="full", storage=storage_rules.SQUARE_SUM)
 def square_sum(data, *, axis: Axes | None = None, keepdims: bool = False, exclude: bool = False):
     """Sum of the squares along an axis.
 
@@ -101,7 +102,7 @@ def square_sum(data, *, axis: Axes | None = None, keepdims: bool = False, exclud
     return total.reshape((1,)) if total.ndim == 0 else total
 
 
-@op("_scatter_plus_scalar")
+@op("_scatter_plus_scalar", storage=storage_rules.ZERO_STAYS)
 def scatter_plus_scalar(data, *, scalar: Scalar = 1.0, is_int: bool = True):
     """A number added to the stored values of a sparse array; to all of a dense one.
 
@@ -110,7 +111,7 @@ def scatter_plus_scalar(data, *, scalar: Scalar = 1.0, is_int: bool = True):
     return data + in_dtype_of(data, scalar)
 
 
-@op("_scatter_minus_scalar")
+@op("_scatter_minus_scalar", storage=storage_rules.ZERO_STAYS)
 def scatter_minus_scalar(data, *, scalar: Scalar = 1.0, is_int: bool = True):
     """A number taken from the stored values of a sparse array; from all of a dense one.
 
@@ -119,7 +120,7 @@ def scatter_minus_scalar(data, *, scalar: Scalar = 1.0, is_int: bool = True):
     return data - in_dtype_of(data, scalar)
 
 
-@op("_scatter_elemwise_div", precision="widest")
+@op("_scatter_elemwise_div", precision="widest", storage=storage_rules.DIVIDED_ROWS)
 def scatter_elemwise_div(lhs, rhs):
     """Quotient; of a row_sparse array on the left, of its stored rows alone.
 

@@ -55,7 +55,13 @@ def _correction(decay: float, t: Any, dtype: Any) -> Any:
 # ---- gradient descent -------------------------------------------------------------------------
 
 
-@op("sgd_update", one_dtype=True, aliases=["_sparse_sgd_update"], differentiable=False)
+@op(
+    "sgd_update",
+    one_dtype=True,
+    aliases=["_sparse_sgd_update"],
+    differentiable=False,
+    updates_rows="any",
+)
 def sgd_update(
     weight,
     grad,
@@ -80,6 +86,7 @@ def sgd_update(
     aliases=["_sparse_sgd_mom_update"],
     states=["mom"],
     differentiable=False,
+    updates_rows="any",
 )
 def sgd_mom_update(
     weight,
@@ -179,6 +186,7 @@ def signum_update(
     aliases=["_sparse_adam_update"],
     states=["mean", "var"],
     differentiable=False,
+    updates_rows="any",
 )
 def adam_update(
     weight,
@@ -306,6 +314,7 @@ def rmspropalex_update(
     aliases=["_sparse_ftrl_update"],
     states=["z", "n"],
     differentiable=False,
+    updates_rows="sparse",
 )
 def ftrl_update(
     weight,
@@ -361,7 +370,13 @@ def ftml_update(
     return -z / new_d, new_d, v, z
 
 
-@op("_sparse_adagrad_update", one_dtype=True, states=["history"], differentiable=False)
+@op(
+    "_sparse_adagrad_update",
+    one_dtype=True,
+    states=["history"],
+    differentiable=False,
+    updates_rows="any",
+)
 def adagrad_update(
     weight,
     grad,
@@ -389,7 +404,13 @@ def adagrad_update(
     return weight - as_kind(lr, weight) * gradient / jnp.sqrt(history + epsilon), history
 
 
-@op("_contrib_group_adagrad_update", one_dtype=True, states=["history"], differentiable=False)
+@op(
+    "_contrib_group_adagrad_update",
+    one_dtype=True,
+    states=["history"],
+    differentiable=False,
+    updates_rows="any",
+)
 def group_adagrad_update(
     weight,
     grad,
