@@ -9,6 +9,7 @@ from typing import Any, Literal
 import jax.numpy as jnp
 
 from mixnet.base import ShapeError
+from mixnet.ops.derive import with_attributes_of
 from mixnet.ops.nn.convolve import convolve, convolve_spread
 from mixnet.ops.registry import op
 from mixnet.ops.schema.attributes import Extents, Kernel, Long, Positive, Steps
@@ -163,30 +164,9 @@ def check_groups(name: str, channels: int, num_filter: int, num_group: int) -> N
         )
 
 
-@convolution.infer_inputs
-def _(data, *, kernel, num_filter, num_group, layout):
-    weight = _weight_shape(data, kernel, num_filter, num_group, layout)
-    return {"weight": weight, "bias": (num_filter,)}
-
-
 @op("Convolution_v1", one_dtype=True, precision="full")
-def convolution_v1(
-    data,
-    weight,
-    bias=None,
-    *,
-    kernel: Kernel,
-    stride: Steps = (),
-    dilate: Steps = (),
-    pad: Extents = (),
-    num_filter: Positive,
-    num_group: Positive = 1,
-    workspace: Long = 1024,
-    no_bias: bool = False,
-    cudnn_tune: Literal["fastest", "limited_workspace", "off"] | None = None,
-    cudnn_off: bool = False,
-    layout: Literal["NCDHW", "NCHW", "NDHWC", "NHWC"] | None = None,
-):
+@with_attributes_of(convolution, layout=Literal["NCDHW", "NCHW", "NDHWC", "NHWC"] | None)
+def convolution_v1(data, weight, bias=None, **attributes: Any):
     """``Convolution`` by its former name.
 
     Args:
@@ -196,21 +176,10 @@ def convolution_v1(
 
     Source: MXNet operator ``Convolution_v1``.
     """
-    return convolution.function(
-        data,
-        weight,
-        bias,
-        kernel=kernel,
-        stride=stride,
-        dilate=dilate,
-        pad=pad,
-        num_filter=num_filter,
-        num_group=num_group,
-        no_bias=no_bias,
-        layout=layout,
-    )
+    return convolution.function(data, weight, bias, **attributes)
 
 
+@convolution.infer_inputs
 @convolution_v1.infer_inputs
 def _(data, *, kernel, num_filter, num_group, layout):
     weight = _weight_shape(data, kernel, num_filter, num_group, layout)
