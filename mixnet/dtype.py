@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from typing import Any
+from typing import Any, Protocol
 
 import ml_dtypes
 import numpy as np
@@ -34,7 +34,18 @@ BY_NAME: dict[str, np.dtype] = {dtype.name: dtype for dtype in CODES}
 _known: dict[Any, np.dtype] = {np.float32: np.dtype("float32"), "float32": np.dtype("float32")}
 
 
-def as_dtype(dtype: Any) -> np.dtype:
+class HasDType(Protocol):
+    """An array, which says its own dtype."""
+
+    @property
+    def dtype(self) -> Any: ...
+
+
+DTypeLike = str | int | type | np.dtype | HasDType | None
+"""What names a dtype: its name, a NumPy or Python type, a dtype, MXNet's code, an array of it; None for float32."""
+
+
+def as_dtype(dtype: DTypeLike) -> np.dtype:
     """NumPy dtype of a name, type, dtype, array or MXNet type code; ``None`` is float32.
 
     Raises:
