@@ -57,15 +57,16 @@ def as_dtype(dtype: DTypeLike) -> np.dtype:
         return _known[dtype]
     except (KeyError, TypeError):
         pass
+    named: Any = dtype  # whatever NumPy takes
     try:
         if isinstance(dtype, int) and not isinstance(dtype, bool):
             found = BY_CODE[dtype]
         elif isinstance(dtype, str) and dtype in BY_NAME:
             found = BY_NAME[dtype]
         elif hasattr(dtype, "asnumpy"):  # an array says its own
-            found = np.dtype(dtype.dtype)
+            found = np.dtype(named.dtype)
         else:
-            found = np.dtype(dtype)
+            found = np.dtype(named)
         CODES[found]
     except (KeyError, TypeError, ValueError, SyntaxError):  # NumPy's texts of structures
         raise DTypeError(
