@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from typing import Any
+from typing import Any, Protocol
 
 import ml_dtypes
 import numpy as np
@@ -34,7 +34,18 @@ BY_NAME: dict[str, np.dtype] = {dtype.name: dtype for dtype in CODES}
 _known: dict[Any, np.dtype] = {np.float32: np.dtype("float32"), "float32": np.dtype("float32")}
 
 
-def as_dtype(dtype: Any) -> np.dtype:
+class HasDType(Protocol):
+    """An array, which says its own dtype."""
+
+    @property
+    def dtype(self) -> Any: ...
+
+
+DTypeLike = str | int | type | np.dtype | HasDType | None
+"""What names a dtype: its name, a NumPy or Python type, a dtype, MXNet's code, an array of it; None for float32."""
+
+
+def as_dtype(dtype: DTypeLike) -> np.dtype:
     """NumPy dtype of a name, type, dtype, array or MXNet type code; ``None`` is float32.
 
     Raises:
@@ -46,15 +57,16 @@ def as_dtype(dtype: Any) -> np.dtype:
         return _known[dtype]
     except (KeyError, TypeError):
         pass
+    named: Any = dtype  # whatever NumPy takes
     try:
         if isinstance(dtype, int) and not isinstance(dtype, bool):
             found = BY_CODE[dtype]
         elif isinstance(dtype, str) and dtype in BY_NAME:
             found = BY_NAME[dtype]
         elif hasattr(dtype, "asnumpy"):  # an array says its own
-            found = np.dtype(dtype.dtype)
+            found = np.dtype(named.dtype)
         else:
-            found = np.dtype(dtype)
+            found = np.dtype(named)
         CODES[found]
     except (KeyError, TypeError, ValueError, SyntaxError):  # NumPy's texts of structures
         raise DTypeError(

@@ -18,17 +18,12 @@ from mixnet.base import (
 )
 from mixnet.dtype import as_dtype
 from mixnet.graph.graph import Graph
-from mixnet.graph.node import Node
+from mixnet.graph.node import Entry, Node
 from mixnet.ndarray.params_file import load as load_arrays
 from mixnet.passes.complete_shapes import complete_shapes
 from mixnet.passes.set_training import set_training
 from mixnet.symbol.symbol import Symbol
 from mixnet.symbol.symbol import load as load_symbol
-
-# They predict without their labels.
-PREDICT_WITHOUT_LABELS = frozenset({
-    "SoftmaxOutput", "LinearRegressionOutput", "LogisticRegressionOutput", "MAERegressionOutput", "SVMOutput",
-})  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -118,9 +113,13 @@ def read_in_prediction(graph: Graph) -> list[Node]:
         if node.is_variable:
             variables[node] = None
             continue
-        inputs = node.inputs[:1] if node.op.name in PREDICT_WITHOUT_LABELS else node.inputs
-        stack += [entry.node for entry in reversed(inputs)]
+        stack += [entry.node for entry in reversed(predicted_inputs(node))]
     return [node for node in graph.nodes if node in variables]
+
+
+def predicted_inputs(node: Node) -> tuple[Entry, ...]:
+    """What a prediction reads of a node: all its inputs but labels."""
+    return node.inputs[: len(node.inputs) - len(node.op.labels)]
 
 
 def as_function(node: Node) -> Any:

@@ -12,7 +12,7 @@ from jax import export
 
 from mixnet.base import AttributeValueError, DTypeError, MXNetError
 from mixnet.export import network
-from mixnet.export.network import PREDICT_WITHOUT_LABELS, Network, network_of, refusal
+from mixnet.export.network import Network, network_of, refusal
 from mixnet.export.stablehlo_file import write_program
 from mixnet.graph.graph import Graph
 from mixnet.graph.node import Entry, Node
@@ -129,11 +129,9 @@ def _results(node: Node, values: dict[Entry, Any]) -> Sequence[Any]:
         raise refusal(node, "StableHLO", "it runs Python.")
     if network.draws(node):
         raise refusal(node, "StableHLO", "it draws random numbers; draw them outside.")
-    if node.op.name in PREDICT_WITHOUT_LABELS:
-        # Its function has a parameter for the label, whose numbers a prediction does not read.
-        inputs = [values[node.inputs[0]]] * len(node.inputs)
-    else:
-        inputs = [values[entry] for entry in node.inputs]
+    inputs = [values[entry] for entry in network.predicted_inputs(node)]
+    # Its function has parameters for labels, whose numbers a prediction does not read.
+    inputs += inputs[:1] * len(node.op.labels)
     try:
         with jax.named_scope(node.name.replace("/", "_")):
             return network.as_function(node)(*inputs)

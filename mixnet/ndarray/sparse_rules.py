@@ -23,7 +23,7 @@ from mixnet.ndarray.sparse_array import (
     host_indices,
     sum_of_rows,
 )
-from mixnet.ops.registry import OPERATORS, Op, find
+from mixnet.ops.registry import Op, find
 from mixnet.runtime.value.state import state
 
 Rule = Callable[[Op, Sequence[Any], dict[str, Any]], Any]
@@ -31,8 +31,6 @@ RULES: dict[str, Rule] = {}
 
 _log = logging.getLogger("mixnet.sparse")
 _told: set[tuple[str, str]] = set()
-# MXNet has no dense kernel of these to fall back to.
-_FOR_ROWS_ALONE = frozenset({"_sparse_retain", "_square_sum"})
 
 
 def run(op: Op, arrays: Sequence[Any], attributes: dict[str, Any], out: Any = None) -> Any:
@@ -44,7 +42,7 @@ def run(op: Op, arrays: Sequence[Any], attributes: dict[str, Any], out: Any = No
     # from a symbol they come as text
     attributes = {name: _parsed(op, name, value) for name, value in attributes.items()}
     stype = storage_of(op, [each.stype for each in arrays], attributes)
-    if op.name in _FOR_ROWS_ALONE and not isinstance(arrays[0], RowSparseNDArray):
+    if op.storage and op.storage.rows_alone and not isinstance(arrays[0], RowSparseNDArray):
         raise AttributeTypeError(
             f"{op.name} takes a row_sparse array, not {arrays[0].stype}; tostype('row_sparse') makes "
             f"one of a dense array."
@@ -90,7 +88,7 @@ def _recorded(op: Op, arrays: Sequence[Any], attributes: dict[str, Any], stype: 
 def _computed(op: Op, arrays: Sequence[Any], attributes: dict[str, Any], stype: str | None) -> Any:
     result = NotImplemented
     if stype is not None or op.storage is None:
-        kernel = RULES.get(op.name)
+        kernel = _update if op.updates_rows else RULES.get(op.name)
         if kernel is None and op.storage is not None and op.storage.on_stored:
             kernel = _keep_zero
         result = NotImplemented if kernel is None else kernel(op, arrays, attributes)
@@ -432,29 +430,13 @@ def _embedding(op: Op, arrays: Sequence[Any], attributes: dict[str, Any]) -> Any
     return rows_of_weight.reshape((*rows.shape, *weight.shape[1:]))
 
 
-# Updates that MXNet makes on the rows of a row_sparse gradient alone.
-_LAZY = {
-    "sgd_update": True,
-    "sgd_mom_update": True,
-    "adam_update": True,
-    "ftrl_update": None,
-    "_sparse_adagrad_update": None,
-    "_contrib_group_adagrad_update": None,
-}
-
-# Of these MXNet has no rule for a dense weight, whose every row then moves.
-_OF_SPARSE_WEIGHTS = {"ftrl_update"}
-
-
 def _update(op: Op, arrays: Sequence[Any], attributes: dict[str, Any]) -> Any:
     """An optimizer step on the rows that the gradient has; the others are left as they are."""
     weight, gradient = arrays[:2]
-    lazy = attributes.get("lazy_update", True)
+    lazy = "lazy_update" not in op.attributes or attributes.get("lazy_update", True)
     if not isinstance(gradient, RowSparseNDArray):
         return NotImplemented
-    if (_LAZY[op.name] is not None and not lazy) or (
-        op.name in _OF_SPARSE_WEIGHTS and not weight._is_sparse
-    ):
+    if not lazy or (op.updates_rows == "sparse" and not weight._is_sparse):
         return _update_all_rows(op, arrays, attributes)
     if not gradient._aux[0].shape[0]:
         return weight
@@ -497,13 +479,5 @@ def _put_rows(array: Any, numbers: NDArray, data: NDArray) -> None:
         array._write(invoke(find("_put_rows"), (array, numbers, data), {})._read())
 
 
-def install_updates() -> None:
-    """Rules of the updates that there are."""
-    for name in _LAZY:
-        if name in OPERATORS:
-            RULES[name] = _update
-
-
-install_updates()
 invoke_module.on_sparse.append(run)
 install_sparse(BaseSparseNDArray)

@@ -11,9 +11,6 @@ from mixnet.ops import random as random
 from mixnet.ops import sparse as sparse
 from mixnet.ops import update as update
 from mixnet.ops import vision as vision
-
-from mixnet.ops import aliases as aliases  # isort: skip  # names the operators above
-from mixnet.ops.sparse import storage_rules as storage_rules  # isort: skip  # of the operators above
 from mixnet.ops.registry import OPERATORS as OPERATORS
 from mixnet.ops.registry import Op as Op
 from mixnet.ops.registry import find as find

@@ -175,7 +175,7 @@ def _declare_backward(forward: Op, heads: int = 1, reads_inputs: bool = True) ->
     else:
         arrays = array("data")
     present(backward, called, text, [arrays, *parameters_of(forward)])
-    return op(called, outputs=count, num_args=None)(backward)
+    return op(called, outputs=count, num_args=None, in_amp_lists=False)(backward)
 
 
 _declare_backward(gradient_multiplier, reads_inputs=False)

@@ -46,3 +46,39 @@ def parameters_of(operator: Op) -> list[inspect.Parameter]:
     hints = typing.get_type_hints(operator.function, include_extras=True)
     parameters = inspect.signature(operator.function).parameters
     return [parameters[name].replace(annotation=hints[name]) for name in operator.attributes]
+
+
+def with_attributes_of(
+    operator: Op, before: str = "", **kinds: Any
+) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Decorator: ``**attributes`` of a function that is to be an operator are those of another one.
+
+    Args:
+        operator: the other one.
+        before: which of its attributes the function's own ones come before; by default they are the first.
+        kinds: annotations of attributes that are not as there.
+    """
+
+    def declare(function: Callable[..., Any]) -> Callable[..., Any]:
+        hints = typing.get_type_hints(function, include_extras=True)
+        given = inspect.signature(function).parameters.values()
+        arrays = [each for each in given if each.kind is each.POSITIONAL_OR_KEYWORD]
+        own = [
+            each.replace(annotation=hints.get(each.name, each.annotation))
+            for each in given
+            if each.kind is each.KEYWORD_ONLY
+        ]
+        shared = [
+            each.replace(annotation=kinds.get(each.name, each.annotation))
+            for each in parameters_of(operator)
+        ]
+        place = next((i for i, each in enumerate(shared) if each.name == before), 0)
+        parameters = [*arrays, *shared[:place], *own, *shared[place:]]
+        made: Any = function
+        made.__signature__ = inspect.Signature(parameters)
+        made.__annotations__ = {
+            each.name: each.annotation for each in parameters if each.annotation is not each.empty
+        }
+        return function
+
+    return declare

@@ -10,11 +10,15 @@ from mixnet.ops.schema.rewrites import NOTHING, Rewrites
 
 if TYPE_CHECKING:
     from mixnet.ops.schema.attributes import Attribute
+    from mixnet.ops.schema.integer_layers import Activation, Fusion, Quantization
     from mixnet.ops.schema.over_devices import OverDevices
+    from mixnet.ops.schema.shape_constraints import Constraint
     from mixnet.ops.schema.storage import Storage
 
 Arrays = Sequence[Any]
 Statics = tuple[Any, ...]
+Family = Literal["layer", "activation", "normalization", "pooling", "reshaping"]
+"""Kinds of layers that pictures of networks tell apart."""
 
 
 class FlopsRule(NamedTuple):
@@ -39,6 +43,8 @@ class Operator:
     attributes: Mapping[str, Attribute] = {}
     states: tuple[str, ...] = ()
     optional_arrays: Set[str] = frozenset()
+    labels: tuple[str, ...] = ()
+    """The arrays, the last ones, that only the gradient reads."""
     variadic: str | None = None
     num_args: str | None = "num_args"
 
@@ -72,6 +78,17 @@ class Operator:
     flops_rule: FlopsRule | None = None
     precision: str | None = None
     """What it wants its inputs in under mixed precision: ``low``, ``full``, ``widest``; None for what comes."""
+    full_where: Mapping[str, Sequence[str]] = {}
+    """Attributes and the values with which it wants float32 under mixed precision."""
+    bfloat16: str | None = None
+    """What it wants beside bfloat16, where that is something else."""
+    shape_constraint: Constraint | None = None
+    """How shapes of arrays and results depend on each other, for inference that goes back."""
+    shaped_by: str | None = None
+    family: Family | None = None
+    activation: Activation = None
+    fusion: Fusion | None = None
+    quantization: Quantization | None = None
     layout_axis: str | None = None
     any_layout: bool = False
     recomputed: Literal["yes", "asked", "never"] = "yes"

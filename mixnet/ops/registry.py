@@ -15,7 +15,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from mixnet.base import AttributeTypeError, DTypeError, MXNetError, ShapeError, did_you_mean
-from mixnet.ops.operator import Arrays, FlopsRule, Operator, Statics
+from mixnet.ops.operator import Arrays, Family, FlopsRule, Operator, Statics
 from mixnet.ops.schema.attributes import (
     ONE,
     REQUIRED,
@@ -26,8 +26,10 @@ from mixnet.ops.schema.attributes import (
     with_ranges,
 )
 from mixnet.ops.schema.dtypes import SAME, Dtypes
+from mixnet.ops.schema.integer_layers import Activation, Fusion, Quantization
 from mixnet.ops.schema.over_devices import Exchange, OverDevices
 from mixnet.ops.schema.rewrites import NOTHING, Rewrites
+from mixnet.ops.schema.shape_constraints import Constraint
 from mixnet.ops.schema.storage import Storage
 from mixnet.ops.schema.stream import advanced, key_at
 
@@ -96,6 +98,10 @@ class Op(Operator):
             elements; by default one for each element written. ``set_flops`` says more.
         precision: what it wants its floating-point inputs in under mixed precision: ``low`` for half
             precision, ``full`` for float32, ``widest`` for the widest among them; None for what comes.
+        full_where: attributes and the values with which it wants float32 under mixed precision, whatever ``precision`` says.
+        bfloat16: what it wants instead where the half precision is bfloat16: also ``any`` for what comes. There ``low`` is
+            ``full`` unless said otherwise, and so is what has no ``precision``. ``unlisted``: MXNet's lists leave it out.
+        in_amp_lists: whether MXNet's lists of operators for mixed precision name it.
         dtypes: which arrays and outputs have a dtype of their own; by default all share one.
         rewrites: what a call amounts to, for passes that simplify graphs and fold constants.
         layout_axis: attribute with the axis of channels, for an operator that computes in any layout if that names
@@ -105,6 +111,18 @@ class Op(Operator):
         recomputed: whether backward computes results again rather than keep them, where memory is to be saved:
             ``asked`` where that is expensive, and done only if ``force_mirroring`` asks for it; ``never`` where a second
             call may differ.
+        shape_constraint: how shapes of arrays and results depend on each other, where the function alone does not say it; see
+            :mod:`mixnet.ops.schema.shape_constraints`.
+        shaped_by: attribute with the shape of the result, whatever the arrays are; of an operator without arrays extents
+            of it may be open in a symbol.
+        storage: which results and gradients are sparse where arrays are; by default it computes on dense copies.
+        updates_rows: for an update of a weight: whether it moves only the rows of a row_sparse gradient, of ``any`` weight or of a
+            ``sparse`` one alone; others move with a gradient of 0.
+        family: the kind of layer that pictures colour it as.
+        activation: the activation function that it applies to every element, or a function of the attributes that says which.
+        fusion: its part in MXNet's fused layers, if it has one.
+        quantization: the operator that stands for it on integers, if there is one.
+        labels: arrays that only the gradient reads, so that predictions can do without; they are the last ones.
         initializers: how parameters start that a symbol makes by itself, as ``Initializer.dumps``
             says it, where that does not follow from their names.
     """
@@ -139,11 +157,23 @@ class Op(Operator):
         keeps_outputs: bool = False,
         flops: int | None = None,
         precision: Literal["low", "full", "widest"] | None = None,
+        full_where: Mapping[str, Sequence[str]] = {},
+        bfloat16: Literal["low", "any", "full", "widest", "unlisted"] | None = None,
+        in_amp_lists: bool = True,
         dtypes: Dtypes = SAME,
         rewrites: Rewrites = NOTHING,
         layout_axis: str | None = None,
         any_layout: bool = False,
         recomputed: Literal["yes", "asked", "never"] = "yes",
+        shape_constraint: Constraint | None = None,
+        shaped_by: str | None = None,
+        storage: Storage | None = None,
+        updates_rows: Literal["any", "sparse"] | None = None,
+        family: Family | None = None,
+        activation: Activation = None,
+        fusion: Fusion | None = None,
+        quantization: Quantization | None = None,
+        labels: Sequence[str] = (),
         initializers: Mapping[str, str] | None = None,
     ):
         super().__init__()
@@ -174,11 +204,23 @@ class Op(Operator):
         self.keeps_outputs = keeps_outputs
         self.flops = flops
         self.precision = precision
+        self.full_where = dict(full_where)
+        self.bfloat16 = bfloat16
+        self.in_amp_lists = in_amp_lists
         self.dtypes = dtypes
         self.rewrites = rewrites
         self.layout_axis = layout_axis
         self.any_layout = any_layout
         self.recomputed = recomputed
+        self.shape_constraint = shape_constraint
+        self.shaped_by = shaped_by
+        self.storage = storage
+        self.updates_rows = updates_rows
+        self.family = family
+        self.activation = activation
+        self.fusion = fusion
+        self.quantization = quantization
+        self.labels = tuple(labels)
         self.initializers = dict(initializers or {})
         self._outputs, self._visible, self._arguments = outputs, visible, arguments
         self._check = check
@@ -194,7 +236,6 @@ class Op(Operator):
         self.check_known: Callable[..., None] | None = None
         self.checked_place = 0
         self.over_devices: OverDevices[Op] | None = None
-        self.storage: Storage | None = None
         self.bodies: Callable[..., list[tuple[Any, list[Place]]]] | None = None
         self._bound: dict[Any, Statics] = {}
         self._read_signature()

@@ -35,6 +35,7 @@ from mixnet.ops.nn.pooling import window_widths
 from mixnet.ops.operator import Statics
 from mixnet.ops.quantized.fused import body_order, parts_of
 from mixnet.ops.registry import find
+from mixnet.ops.schema.rewrites import ask
 from mixnet.ops.tracing.any_layout import takes_any_layout
 from mixnet.passes.differentiate import BackwardOp
 from mixnet.passes.facts import Facts, Known
@@ -595,7 +596,7 @@ class _Rewrite:
         if _is_relu(node):
             found = self._unshared(node.inputs[0])
             return None if found is None else _with_fusion(found, "RELU", (), node)
-        if node.op.name in ("elemwise_add", "broadcast_add", "_npi_add"):
+        if node.op.fusion is not None and node.op.fusion.part == "sum":
             one, two = node.inputs
             if self._shape(one) != self._shape(two) or self.specs[one][1] != self.specs[two][1]:
                 return None
@@ -614,11 +615,10 @@ class _Rewrite:
 
 
 def _is_relu(node: Node) -> bool:
-    if node.op is None or isinstance(node.op, BackwardOp):
-        return False
-    if node.op.name == "Activation":
-        return bool(node.op.keywords(node.statics)["act_type"] == "relu")
-    return bool(node.op.name in ("relu", "_npx_relu"))
+    activation = None if node.is_variable else node.op.activation
+    if callable(activation):
+        activation = ask(activation, node.op.keywords(node.statics))
+    return activation == "relu"
 
 
 def _lowered(op: Lowering, inputs: Sequence[Entry], attributes: dict[str, Any], node: Node) -> Node:

@@ -11,8 +11,6 @@ from mixnet.ops.schema.attributes import to_text
 from mixnet.passes.infer_shape import infer, is_known
 from mixnet.util import is_np_shape
 
-CONSTANTS = frozenset({"_zeros", "_ones", "_full"})
-
 
 def complete_shapes(graph: Graph, shapes: Mapping[str, Any]) -> Graph:
     """The graph with every constant of shape ``(0, 5)`` or the like at its full shape.
@@ -32,9 +30,10 @@ def complete_shapes(graph: Graph, shapes: Mapping[str, Any]) -> Graph:
         shape = shapes_inferred.get(Entry(node)) if node in open_ones else None
         if not is_known(shape):
             return node.replaced(inputs)
-        attributes = {**attributes_of(node), "shape": shape}
+        assert node.op.shaped_by is not None
+        attributes = {**attributes_of(node), node.op.shaped_by: shape}
         statics, _ = node.op.bind(attributes)
-        attrs = {**node.attrs, "shape": to_text(shape)}
+        attrs = {**node.attrs, node.op.shaped_by: to_text(shape)}
         made = Node(node.op, statics, node.scalars, inputs, node.name, attrs)
         return made.made_from(node)
 
@@ -47,6 +46,6 @@ def attributes_of(node: Node) -> dict[str, Any]:
 
 
 def _is_open(node: Node) -> bool:
-    if node.op.name not in CONSTANTS:
+    if node.op.shaped_by is None or node.op.arrays:
         return False
-    return not is_known(node.op.keywords(node.statics)["shape"])
+    return not is_known(node.op.keywords(node.statics)[node.op.shaped_by])

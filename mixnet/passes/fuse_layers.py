@@ -12,10 +12,11 @@ from mixnet.graph.graph import Graph
 from mixnet.graph.node import Entry, Node
 from mixnet.graph.subgraph import SubGraph
 from mixnet.graph.symbol_json import make_node
+from mixnet.ops.schema.rewrites import ask
+from mixnet.ops.schema.shape_constraints import all_same
 
 CONVOLUTION, AFFINE = "_sg_mkldnn_conv", "_sg_mkldnn_fully_connected"
 FUSED = (CONVOLUTION, AFFINE)
-_LEAKY = ("leaky", "gelu")
 
 
 def fuse_layers(graph: Graph) -> Graph:
@@ -41,7 +42,7 @@ def fuse_layers(graph: Graph) -> Graph:
 
 
 def _kind(layer: Node) -> str:
-    return CONVOLUTION if layer.op.name == "Convolution" else AFFINE
+    return CONVOLUTION if fused_part(layer) == "convolution" else AFFINE
 
 
 def _stem(chain: list[Node]) -> str:
@@ -49,12 +50,20 @@ def _stem(chain: list[Node]) -> str:
     layer, *rest = chain
     if _kind(layer) == AFFINE:
         return "sg_mkldnn_fully_connected" + "_eltwise" * bool(rest)
-    parts = [_part(node) for node in rest]
+    parts = [_SHORT[fused_part(node)] for node in rest]
     return "_".join(["sg_mkldnn_conv", *parts])
 
 
-def _part(node: Node) -> str:
-    return {"BatchNorm": "bn", "elemwise_add": "add"}.get(node.op.name, "act")
+_SHORT = {"norm": "bn", "sum": "add", "activation": "act"}
+"""The parts as MXNet's names have them."""
+
+
+def fused_part(node: Node) -> str:
+    """The part of a fused layer that a node can be; empty for none."""
+    fusion = None if node.is_variable else node.op.fusion
+    if fusion is None or not ask(fusion.fits, node.op.keywords(node.statics, node.scalars)):
+        return ""
+    return fusion.part
 
 
 class _Chains:
@@ -71,11 +80,10 @@ class _Chains:
 
     def __iter__(self) -> Iterator[list[Node]]:
         for node in self.graph.nodes:
-            if node.op is None:
-                continue
-            if node.op.name == "Convolution" and _is_plain_convolution(node):
+            part = fused_part(node)
+            if part == "convolution":
                 yield self._taken(self._convolution(node))
-            elif node.op.name == "FullyConnected":
+            elif part == "affine":
                 yield self._taken(self._affine(node))
 
     def _taken(self, chain: list[Node]) -> list[Node]:
@@ -94,47 +102,31 @@ class _Chains:
     def _convolution(self, node: Node) -> list[Node]:
         chain = [node]
         following = self._next(node)
-        if following is not None and _is_normalization(following):
+        if following is not None and fused_part(following) == "norm":
             chain.append(following)
             following = self._next(following)
-        if following is not None and _is_activation(following):
+        if following is not None and fused_part(following) == "activation":
             chain.append(following)
             following = self._next(following)
-        if (
-            following is not None
-            and following.op.name == "elemwise_add"
-            and _part(chain[-1]) != "act"
-        ):
+        if following is not None and _is_sum(following) and fused_part(chain[-1]) != "activation":
             chain.append(following)
             following = self._next(following)
-            if following is not None and _is_activation(following):
+            if following is not None and fused_part(following) == "activation":
                 chain.append(following)
         return chain
 
     def _affine(self, node: Node) -> list[Node]:
         following = self._next(node)
-        return [node, following] if following is not None and _is_activation(following) else [node]
+        return (
+            [node, following]
+            if following is not None and fused_part(following) == "activation"
+            else [node]
+        )
 
 
-def _is_plain_convolution(node: Node) -> bool:
-    known = node.op.keywords(node.statics)
-    return len(known["kernel"]) == 2 and known["layout"] in (None, "NCHW")
-
-
-def _is_normalization(node: Node) -> bool:
-    if node.op.name != "BatchNorm":
-        return False
-    known = node.op.keywords(node.statics)
-    return bool(known["axis"] == 1 and not known["output_mean_var"])
-
-
-def _is_activation(node: Node) -> bool:
-    known = node.op.keywords(node.statics, node.scalars)
-    if node.op.name == "Activation":
-        return bool(known["act_type"] == "relu")
-    if node.op.name == "LeakyReLU":
-        return known["act_type"] in _LEAKY
-    return node.op.name == "clip" and float(known["a_min"]) == 0
+def _is_sum(node: Node) -> bool:
+    """Whether it adds arrays of one shape."""
+    return fused_part(node) == "sum" and node.op.shape_constraint is all_same
 
 
 def _fused(chain: list[Node], name: str) -> Node:
@@ -157,7 +149,7 @@ def _fused(chain: list[Node], name: str) -> Node:
             Entry(inner[e.node], e.index) if is_own else variable(e)
             for e, is_own in zip(node.inputs, own, strict=True)
         ]
-        if node.op.name == "elemwise_add" and not own[0]:
+        if fused_part(node) == "sum" and not own[0]:
             inputs.reverse()  # MXNet writes the convolution first
         inner[node] = node.replaced(tuple(inputs))
     body = SubGraph(Graph((Entry(inner[chain[-1]]),), tuple(variables)))
@@ -167,7 +159,7 @@ def _fused(chain: list[Node], name: str) -> Node:
 def _attributes(chain: list[Node]) -> dict[str, str]:
     if _kind(chain[0]) == AFFINE:
         return {"with_eltwise": "True"} if len(chain) > 1 else {}
-    parts = [_part(node) for node in chain[1:]]
+    parts = [_SHORT[fused_part(node)] for node in chain[1:]]
     known = {
         "with_bn": "bn" in parts,
         "with_sum": "add" in parts,

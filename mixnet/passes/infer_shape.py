@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -16,54 +15,18 @@ from mixnet.ops.operator import Operator, Statics
 from mixnet.ops.reason import is_own, reason
 from mixnet.ops.registry import Op
 from mixnet.ops.schema.attributes import numbers
+from mixnet.ops.schema.rewrites import ask
+from mixnet.ops.schema.shape_constraints import CallShapes, Shape, merged
 from mixnet.ops.schema.stream import STREAM_SPEC
 from mixnet.ops.tracing.shape_free import common_shape, form_of
 from mixnet.ops.tracing.traced import MOST_TRACES, traced
 from mixnet.passes.infer_dtype import infer_node_dtypes
 from mixnet.passes.try_shapes import forward_from, input_of
 
-Shape = tuple[int, ...]
-_SAME_SHAPE = (
-    "elemwise_",
-    "_maximum",
-    "_minimum",
-    "_power",
-    "_mod",
-    "_hypot",
-    "_grad_add",
-    "add_n",
-)
-# The first input and the first output have the same shape.
-_SAME_AS_FIRST = frozenset({
-    "Activation", "BlockGrad", "Cast", "Dropout", "LeakyReLU", "LinearRegressionOutput",
-    "LogisticRegressionOutput", "SoftmaxOutput", "_copy", "_linalg_potrf", "_linalg_potri", "amp_cast",
-    "ones_like", "relu", "sigmoid", "softsign", "tanh", "zeros_like",
-})  # fmt: skip
-# Their attribute says the shape of the output.
-_SHAPED = frozenset({"Reshape", "scatter_nd"})
-_KEEPS_BATCH = frozenset({"Convolution", "FullyConnected"})
-
 
 def is_known(shape: Any) -> bool:
     """Whether a shape is complete; 0 and -1 stand for unknown extents."""
     return shape is not None and all(extent > 0 for extent in shape)
-
-
-def merged(first: Any, second: Any, least: int = 1) -> Any:
-    """What two partly known shapes say together; None if they contradict each other.
-
-    Args:
-        first: a shape, or None.
-        second: another.
-        least: the least extent that is known: 1, or 0 where -1 alone stands for an unknown one.
-    """
-    if first is None or second is None:
-        return first if second is None else second
-    if len(first) != len(second):
-        return None
-    if any(a >= least and b >= least and a != b for a, b in zip(first, second, strict=True)):
-        return None
-    return tuple(a if a >= least else b for a, b in zip(first, second, strict=True))
 
 
 class Inference:
@@ -176,9 +139,9 @@ class Inference:
 
     def _attribute(self, node: Node) -> Shape | None:
         """The shape of the output where an attribute says it, whatever the inputs are."""
-        if node.op.name not in _SHAPED:
+        if node.op.shaped_by is None:
             return None
-        shape = node.op.keywords(node.statics)["shape"]
+        shape = node.op.keywords(node.statics)[node.op.shaped_by]
         return tuple(shape) if shape and min(shape) > 0 else None
 
     def _tried(
@@ -201,32 +164,13 @@ class Inference:
 
     def _back(self, node: Node) -> None:
         """What the shape of a result says of the inputs."""
-        name = node.op.name
         if node.op.bodies is not None:
             self._into_bodies(node)
-        elif name.startswith(_SAME_SHAPE):
-            self._same(node, [*node.inputs, Entry(node)])
-        elif name in _SAME_AS_FIRST:
-            self._same(node, [node.inputs[0], Entry(node)])
-        elif name == "stack":
-            self._same(node, list(node.inputs))
-        elif name == "Concat":
-            self._joined(node)
-        elif name == "where":  # the condition may be one number for each row
-            self._same(node, [*node.inputs[1:], Entry(node)])
-        elif name == "amp_multicast":
-            for i, entry in enumerate(node.inputs):
-                self._same(node, [entry, Entry(node, i)])
-        elif name in _KEEPS_BATCH:
-            self._batch(node)
-        elif name.startswith("_sample_"):
-            self._sampled(node)
-        elif name == "_rnn_param_concat":
-            self._recurrent_weights(node)
+        elif node.op.shape_constraint is not None:
+            call = _Call(self, node)
+            ask(node.op.shape_constraint, node.op.keywords(node.statics), [call])
         elif len(node.inputs) == 1 and not node.op.takes_key:
             self._inverted(node)
-            if name == "Reshape":
-                self._counted(node)
 
     def _inverted(self, node: Node) -> None:
         """The one input of a node whose outputs are known better than it is."""
@@ -244,29 +188,6 @@ class Inference:
         )
         if shape is not None:
             self._set(entry, tuple(max(extent, self._unknown) for extent in shape), node)
-
-    def _sampled(self, node: Node) -> None:
-        """Parameters of distributions have one shape, which that of the draws begins with."""
-        self._same(node, list(node.inputs))
-        out = self.shapes.get(Entry(node))
-        drawn = len(node.op.keywords(node.statics).get("shape") or ())
-        if out is not None and len(out) > drawn:
-            for entry in node.inputs:
-                self._set(entry, tuple(out[: len(out) - drawn]), node)
-
-    def _counted(self, node: Node) -> None:
-        """The one unknown extent of what is reshaped, from the number of elements."""
-        data: Any = self.shapes.get(node.inputs[0])
-        out: Any = self.shapes.get(Entry(node))
-        if not self._is_known(out) or data is None:
-            return
-        unknown = [axis for axis, extent in enumerate(data) if extent < self._least]
-        if len(unknown) == 1:
-            (axis,) = unknown
-            rest = math.prod(data[:axis]) * math.prod(data[axis + 1 :])
-            if rest and math.prod(out) % rest == 0:
-                shape = (*data[:axis], math.prod(out) // rest, *data[axis + 1 :])
-                self._set(node.inputs[0], shape, node)
 
     def _into_bodies(self, node: Node) -> None:
         """Shapes of what a loop or branch reads, from those of the inputs of its bodies."""
@@ -289,56 +210,6 @@ class Inference:
                     whole = (self._unknown, *shape) if place.sliced else shape
                     self._set(node.inputs[place.number], whole, node)
 
-    def _batch(self, node: Node) -> None:
-        data, out = self.shapes.get(node.inputs[0]), self.shapes.get(Entry(node))
-        if not data or not out:
-            return
-        if data[0] < self._least <= out[0]:
-            self._set(node.inputs[0], (out[0], *data[1:]), node)
-        if node.op.name == "Convolution" and len(data) == len(out):
-            self._window(node, data, out)
-
-    def _window(self, node: Node, data: Shape, out: Shape) -> None:
-        """Extents of the data of a convolution that goes by single steps: no others give those of its output."""
-        known = node.op.keywords(node.statics)
-        axes = len(data) - 2
-        if str(known["layout"] or "NC").upper()[:2] != "NC":
-            return
-        steps, gaps, pads = (
-            tuple(known[name] or (usual,) * axes)
-            for name, usual in (("stride", 1), ("dilate", 1), ("pad", 0))
-        )
-        extents = [
-            (size - 1) * gap + 1 - 2 * pad + extent - 1
-            if step == 1 and before < self._least <= extent
-            else before
-            for before, extent, size, step, gap, pad in zip(
-                data[2:], out[2:], known["kernel"], steps, gaps, pads, strict=True
-            )
-        ]
-        self._set(node.inputs[0], (*data[:2], *extents), node)
-
-    def _recurrent_weights(self, node: Node) -> None:
-        """Units of the data of a recurrent layer, from the size of its parameters in all.
-
-        They are the one open extent of the weights of the first layer, in each direction.
-        """
-        total: Any = self.shapes.get(Entry(node))
-        if not self._is_known(total):
-            return
-        parts = [entry.node.inputs[0] if entry.node.inputs else entry for entry in node.inputs]
-        shapes: list[Any] = [self.shapes.get(each) for each in parts]
-        waiting = [each for each in shapes if each is not None and not self._is_known(each)]
-        if any(each is not None and len(each) != 2 for each in waiting):
-            return  # parameters of one axis, as they are joined
-        if None in shapes or not waiting or any(rows < self._least for rows, _ in waiting):
-            return
-        rest = total[0] - sum(math.prod(each) for each in shapes if self._is_known(each))
-        units = rest // sum(rows for rows, _ in waiting)
-        for entry, shape in zip(parts, shapes, strict=True):
-            if shape is not None and not self._is_known(shape):
-                self._set(entry, (shape[0], units), node)
-
     def _same(self, node: Node, entries: list[Entry]) -> None:
         together: Any = None
         for entry in entries:
@@ -352,33 +223,6 @@ class Inference:
         for entry in entries:
             if together is not None and not self._is_known(self.shapes.get(entry)):
                 self._set(entry, together, node)
-
-    def _joined(self, node: Node) -> None:
-        """Inputs of Concat are alike but for one axis, whose extents add up."""
-        shapes: list[Any] = [self.shapes.get(entry) for entry in node.inputs]
-        out = self.shapes.get(Entry(node))
-        rank = next((len(each) for each in (*shapes, out) if each), None)
-        if rank is None or any(each and len(each) != rank for each in (*shapes, out)):
-            return
-        axis = node.op.keywords(node.statics)["dim"] % rank
-        alike: Any = None
-        for each in (*shapes, out):
-            if each:
-                rest = (*each[:axis], self._unknown, *each[axis + 1 :])
-                alike = merged(alike, rest, self._least)
-                if alike is None:
-                    return  # the operator says what is wrong
-        for entry, each in zip(node.inputs, shapes, strict=True):
-            if not self._is_known(each):
-                self._set(entry, alike, node)
-        extents = [self.shapes[entry][axis] for entry in node.inputs]
-        total = sum(extents) if min(extents) >= self._least else self._unknown
-        self._set(Entry(node), (*alike[:axis], total, *alike[axis + 1 :]), node)
-        total = self.shapes[Entry(node)][axis]
-        unknown = [i for i, extent in enumerate(extents) if extent < self._least]
-        if total >= self._least and len(unknown) == 1:
-            left = total - sum(extent for extent in extents if extent >= self._least)
-            self._set(node.inputs[unknown[0]], (*alike[:axis], left, *alike[axis + 1 :]), node)
 
     def _argument_names(self, node: Node) -> tuple[str, ...]:
         if node.op.variadic:
@@ -467,6 +311,47 @@ class Inference:
         if node.op.takes_key:
             specs.append(STREAM_SPEC)
         return evaluate(node.op, node.statics, tuple(specs), len(node.scalars) + node.op.takes_key)
+
+
+class _Call(CallShapes):
+    """The shapes around a node, for the constraint of its operator."""
+
+    def __init__(self, inference: Inference, node: Node):
+        super().__init__(len(node.inputs), inference._least)
+        self._inference, self._node = inference, node
+
+    def input(self, place: int) -> Shape | None:
+        return self._shape(self._node.inputs[place])
+
+    def output(self, place: int = 0) -> Shape | None:
+        return self._shape(Entry(self._node, place))
+
+    def source(self, place: int) -> Shape | None:
+        return self._shape(self._source(place))
+
+    def set_input(self, place: int, shape: Sequence[int]) -> None:
+        self._inference._set(self._node.inputs[place], tuple(shape), self._node)
+
+    def set_output(self, place: int, shape: Sequence[int]) -> None:
+        self._inference._set(Entry(self._node, place), tuple(shape), self._node)
+
+    def set_source(self, place: int, shape: Sequence[int]) -> None:
+        self._inference._set(self._source(place), tuple(shape), self._node)
+
+    def same(self, inputs: Iterable[int], outputs: Iterable[int] = ()) -> None:
+        entries = [self._node.inputs[place] for place in inputs]
+        entries += [Entry(self._node, place) for place in outputs]
+        self._inference._same(self._node, entries)
+
+    def try_input(self) -> None:
+        self._inference._inverted(self._node)
+
+    def _shape(self, entry: Entry) -> Shape | None:
+        return self._inference.shapes.get(entry)
+
+    def _source(self, place: int) -> Entry:
+        entry = self._node.inputs[place]
+        return entry.node.inputs[0] if entry.node.inputs else entry
 
 
 _known: dict[Any, list[tuple[Shape, np.dtype]]] = {}

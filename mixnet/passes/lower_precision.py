@@ -62,11 +62,18 @@ class Precision:
     def kind(self, op: Operator, statics: Statics) -> str | None:
         """What an operator with these attributes wants: ``LOW``, ``FULL``, ``WIDEST`` or None."""
         conditions = self._conditions.get(op)
-        if conditions is not None:
+        if conditions is None and op not in self._kinds:
+            conditions = [(name, frozenset(values)) for name, values in op.full_where.items()]
+        if conditions:
             known = op.keywords(statics)
             if any(str(known.get(name)) in values for name, values in conditions):
                 return FULL
-        return self._kinds.get(op, op.precision)
+        return self._kinds[op] if op in self._kinds else self._declared(op)
+
+    def _declared(self, op: Operator) -> str | None:
+        if op.bfloat16 is None or self.dtype.name != "bfloat16":
+            return op.precision
+        return op.bfloat16 if op.bfloat16 in (LOW, FULL, WIDEST) else None
 
     def target(self, kind: str, dtypes: Iterable[np.dtype]) -> np.dtype:
         """The dtype that the inputs of an operator of a kind are to have, from those they have."""

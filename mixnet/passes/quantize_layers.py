@@ -6,73 +6,21 @@ and then come the ends of the ranges.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from mixnet.graph.graph import Graph
 from mixnet.graph.node import Entry, Node
 from mixnet.graph.symbol_json import make_node
+from mixnet.ops.schema.integer_layers import Quantization
+from mixnet.ops.schema.rewrites import ask
 from mixnet.passes.fuse_layers import AFFINE, CONVOLUTION, FUSED
 from mixnet.passes.lower_precision import output_name
 
-QUANTIZE, REQUANTIZE, DEQUANTIZE = (
-    "_contrib_quantize_v2",
-    "_contrib_requantize",
-    "_contrib_dequantize",
-)
-
-
-@dataclass(frozen=True)
-class Rule:
-    """How an operator is quantized.
-
-    Args:
-        quantized: name of the operator on integers.
-        is_layer: whether it pays by itself; others are quantized between such ones in the mode "smart".
-        reads: which inputs become integers: a function of the node and their number; by default all.
-        sums: whether its result is sums in int32, which are rounded again.
-        fits: whether a node of it can be quantized.
-    """
-
-    quantized: str
-    is_layer: bool = False
-    reads: Callable[[Node, int], Collection[int]] = lambda node, count: range(count)
-    sums: bool = False
-    fits: Callable[[dict[str, Any]], bool] = lambda known: True
-
-
-def _of_fused(node: Node, count: int) -> Collection[int]:
-    return (0, count - 1) if node.op.keywords(node.statics)["with_sum"] else (0,)
-
-
-def _direct(known: dict[str, Any]) -> bool:
-    return len(known["kernel"]) == 2 and known["layout"] in (None, "NCHW")
-
-
-def _pools(known: dict[str, Any]) -> bool:
-    return known["pool_type"] in ("max", "avg") and known["layout"] in (None, "NCHW")
-
-
-_first = lambda node, count: (0,)
-_last = lambda node, count: (count - 1,)
-
-RULES: dict[str, Rule] = {
-    "Convolution": Rule("_contrib_quantized_conv", True, sums=True, fits=_direct),
-    "FullyConnected": Rule("_contrib_quantized_fully_connected", True, sums=True),
-    CONVOLUTION: Rule(CONVOLUTION, True, _of_fused, sums=True),
-    AFFINE: Rule(AFFINE, True, sums=True),
-    "Pooling": Rule("_contrib_quantized_pooling", fits=_pools),
-    "Flatten": Rule("_contrib_quantized_flatten"),
-    "Activation": Rule("_contrib_quantized_act", fits=lambda known: known["act_type"] == "relu"),
-    "BatchNorm": Rule(
-        "_contrib_quantized_batch_norm", reads=_first, fits=lambda known: not known["output_mean_var"]
-    ),
-    "Concat": Rule("_contrib_quantized_concat"),
-    "Embedding": Rule("_contrib_quantized_embedding", reads=_last),
-    "elemwise_add": Rule("_contrib_quantized_elemwise_add", sums=True),
-    "elemwise_mul": Rule("_contrib_quantized_elemwise_mul", sums=True),
-}  # fmt: skip
+QUANTIZE = "_contrib_quantize_v2"
+REQUANTIZE = "_contrib_requantize"
+DEQUANTIZE = "_contrib_dequantize"
 
 
 @dataclass(frozen=True)
@@ -86,7 +34,7 @@ class Options:
         by_channel: weights of fused affine maps have a range for each channel.
         excluded_names: of nodes, also of those within fused ones.
         excluded_operators: their names, also of those within fused ones.
-        skips_normalization: leave ``BatchNorm`` alone: its range must be measured.
+        skips_normalization: leave operators alone whose range must be measured: ``BatchNorm``.
     """
 
     parameters: Collection[str]
@@ -123,12 +71,10 @@ def quantize_layers(graph: Graph, options: Options) -> Quantized:
     )
 
 
-def rule_for(node: Node, options: Options) -> Rule | None:
+def rule_for(node: Node, options: Options) -> Quantization | None:
     """How a node is quantized; None for one that stays."""
-    if node.op is None or node.op.name not in RULES:
-        return None
-    rule = RULES[node.op.name]
-    if options.skips_normalization and node.op.name == "BatchNorm":
+    rule = None if node.is_variable else node.op.quantization
+    if rule is None or (options.skips_normalization and rule.calibrated):
         return None
     inside = [node]
     if node.op.name in FUSED:
@@ -139,10 +85,10 @@ def rule_for(node: Node, options: Options) -> Rule | None:
         for each in inside
     ):
         return None
-    return rule if rule.fits(node.op.keywords(node.statics)) else None
+    return rule if ask(rule.fits, node.op.keywords(node.statics)) else None
 
 
-def chosen(graph: Graph, options: Options) -> dict[Node, Rule]:
+def chosen(graph: Graph, options: Options) -> dict[Node, Quantization]:
     """The nodes that are quantized."""
     able = {n: rule for n in graph.nodes if (rule := rule_for(n, options)) is not None}
     if not options.smart:
@@ -174,7 +120,9 @@ class _Rewrite:
         if rule is None:
             return node.replaced(tuple(self.as_floats(each) for each in inputs))
         fused_floats = node.op.name == AFFINE and self.options.by_channel
-        reads = (0,) if fused_floats else rule.reads(node, len(inputs))
+        reads = (
+            (0,) if fused_floats else ask(rule.reads, node.op.keywords(node.statics), [len(inputs)])
+        )
         arrays, ends = [], []
         for place, each in enumerate(inputs):
             if place in reads:
@@ -193,14 +141,16 @@ class _Rewrite:
                 tuple(Entry(made, i) for i in range(3)),
                 {"out_type": self.options.dtype},
             )
-        if rule.sums or node.op.name == "BatchNorm":
+        if rule.sums or rule.calibrated:
             self.measured[name] = None
         outputs = tuple(Entry(result, i) for i in range(3))
         self.whole[outputs[0]] = (outputs[0], outputs[1], outputs[2])
         self.stems[result] = node.name
         return outputs[:1]
 
-    def _node(self, node: Node, rule: Rule, inputs: tuple[Entry, ...], by_channel: bool) -> Node:
+    def _node(
+        self, node: Node, rule: Quantization, inputs: tuple[Entry, ...], by_channel: bool
+    ) -> Node:
         attrs = dict(node.attrs)
         bodies: tuple[Any, ...] = ()
         if node.op.name in FUSED:
@@ -208,7 +158,7 @@ class _Rewrite:
             bodies = node.op.keywords(node.statics)["subgraphs"]
             if by_channel:
                 attrs["channel_wise_quantize"] = "True"
-        return make_node(rule.quantized, f"quantized_{node.name}", inputs, attrs, bodies)
+        return make_node(rule.name, f"quantized_{node.name}", inputs, attrs, bodies)
 
     def as_whole(self, entry: Entry) -> tuple[Entry, Entry, Entry]:
         """An entry as integers, and the ends of its range."""
@@ -278,7 +228,6 @@ def with_attributes(node: Node, attrs: Mapping[str, str]) -> Node:
     return made.made_from(node)
 
 
-_ROUNDS_ITSELF = (*FUSED, "_contrib_quantized_elemwise_add", "_contrib_quantized_elemwise_mul")
 _GIVES_FLOATS = (AFFINE, "_contrib_quantized_elemwise_mul")
 
 
@@ -300,7 +249,7 @@ def fold_rounding(graph: Graph) -> Graph:
             node.op.name == REQUANTIZE
             and "min_calib_range" in node.attrs
             and source.op is not None
-            and source.op.name in _ROUNDS_ITSELF
+            and "min_calib_range" in source.op.attributes
             and readers[source] == {node}
             and source not in heads
         )

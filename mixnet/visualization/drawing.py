@@ -8,15 +8,16 @@ from typing import Any
 
 from mixnet.graph.graph import Graph
 from mixnet.graph.node import Entry, Node
+from mixnet.ops.operator import Operator
 from mixnet.passes.infer_shape import infer
 from mixnet.symbol.symbol import Symbol
 from mixnet.visualization.layout import curve, layered
 
 _WIDTH, _HEIGHT = 168, 40
 _COLOURS = {
-    "Convolution": "#cfe3f7", "FullyConnected": "#cfe3f7", "Activation": "#fbe2c4",
-    "Pooling": "#d9efd3", "BatchNorm": "#eadcf5", "SoftmaxOutput": "#f7d0d0",
+    "layer": "#cfe3f7", "activation": "#fbe2c4", "pooling": "#d9efd3", "normalization": "#eadcf5",
 }  # fmt: skip
+_LOSS, _OTHER, _VARIABLE = "#f7d0d0", "#f5f5f5", "#eee"
 
 
 class Picture:
@@ -111,9 +112,13 @@ def _edge(path: list[tuple[float, float]], kind: str, shape: Any) -> str:
     return line
 
 
+def _colour(op: Operator) -> str:
+    return _COLOURS.get(op.family or "", _LOSS if op.labels else _OTHER)
+
+
 def _box(node: Node, x: float, y: float, is_gradient: bool, shapes: Mapping[Entry, Any]) -> str:
     kind = "input" if node.op is None else node.op.name
-    fill = "#eee" if node.op is None else _COLOURS.get(kind, "#f5f5f5")
+    fill = _VARIABLE if node.is_variable else _colour(node.op)
     stroke = "#c0504d" if is_gradient else "#555"
     parameters = [e for e in node.inputs[1:] if e.node.is_variable]
     lines = [f"{e.node.name} {'×'.join(map(str, shapes[e]))}" for e in parameters if shapes.get(e)]

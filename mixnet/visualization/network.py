@@ -21,13 +21,12 @@ _WEIGHTS = ("_weight", "_bias", "_beta", "_gamma", "_moving_var", "_moving_mean"
             "_running_mean")  # fmt: skip
 _BOX = {"shape": "box", "fixedsize": "true", "width": "1.3", "height": "0.8034", "style": "filled"}
 # ColorBrewer's "Set3", as MXNet's pictures have it.
-_INPUT, _WEIGHTED, _ACTIVATION, _NORMALIZATION, _POOLING, _RESHAPING, _SOFTMAX, _OTHER = (
-    "#8dd3c7", "#fb8072", "#ffffb3", "#bebada", "#80b1d3", "#fdb462", "#b3de69", "#fccde5",
+_INPUT, _WEIGHTED, _ACTIVATION, _NORMALIZATION, _POOLING, _RESHAPING, _OTHER = (
+    "#8dd3c7", "#fb8072", "#ffffb3", "#bebada", "#80b1d3", "#fdb462", "#fccde5",
 )  # fmt: skip
 _COLOURS = {
-    "Convolution": _WEIGHTED, "FullyConnected": _WEIGHTED, "BatchNorm": _NORMALIZATION,
-    "Activation": _ACTIVATION, "LeakyReLU": _ACTIVATION, "Pooling": _POOLING,
-    "Concat": _RESHAPING, "Flatten": _RESHAPING, "Reshape": _RESHAPING, "Softmax": _SOFTMAX,
+    "layer": _WEIGHTED, "normalization": _NORMALIZATION, "activation": _ACTIVATION,
+    "pooling": _POOLING, "reshaping": _RESHAPING,
 }  # fmt: skip
 
 
@@ -109,7 +108,7 @@ def plot_network(
             attr = {**usual, "shape": "oval", "fillcolor": _INPUT}
             picture.node(name=node.name, label=node.name, **attr)
         else:
-            colour = _COLOURS.get(node.op.name, _OTHER)
+            colour = _COLOURS.get(node.op.family or "", _OTHER)
             attr = {**usual, "fillcolor": colour}
             picture.node(name=node.name, label=_label(node), **attr)
     for node in nodes:

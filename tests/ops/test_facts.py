@@ -1,23 +1,26 @@
 """A new operator says all that there is to know about it: no other file names it."""
 
-import ast
-from pathlib import Path
-
 import jax.numpy as jnp
 import numpy as np
 import pytest
 
 import mixnet as mx
+from mixnet.export.network import read_in_prediction
 from mixnet.graph.graph import Graph
 from mixnet.graph.node import Entry, Node
 from mixnet.ops.registry import OPERATORS
+from mixnet.ops.schema.attributes import Extents
 from mixnet.ops.schema.dtypes import Dtypes
+from mixnet.ops.schema.integer_layers import Fusion, Quantization
 from mixnet.ops.schema.rewrites import Rewrites, whole
+from mixnet.ops.schema.shape_constraints import all_same
 from mixnet.ops.tracing.any_layout import takes_any_layout
-from mixnet.passes.choose_layout import choose_layout
+from mixnet.passes.choose_layout import _is_relu, choose_layout
 from mixnet.passes.facts import Facts
 from mixnet.passes.fold_constants import fold_constants
+from mixnet.passes.fuse_layers import fused_part
 from mixnet.passes.lower_precision import Precision
+from mixnet.passes.quantize_layers import Options, rule_for
 from mixnet.passes.recompute import kept_nodes
 from mixnet.passes.simplify import drop_gradient_rules, simplify
 from mixnet.stages.flops import flops
@@ -56,6 +59,82 @@ def test_precision(mine):
     )
     cast = half.graph.heads[0].node.inputs[0].node
     assert cast.op.name == "amp_cast" and cast.op.keywords(cast.statics)["dtype"] == "float32"
+
+
+def test_precision_by_attribute_and_by_dtype():
+    op = declare(
+        "bent",
+        lambda data, *, kind="flat": data,
+        precision="low",
+        bfloat16="any",
+        full_where={"kind": ["steep"]},
+    )
+    half, other = (Precision(dtype, [], [], []) for dtype in ("float16", "bfloat16"))
+    flat, steep = (op.bind({"kind": kind})[0] for kind in ("flat", "steep"))
+    assert (half.kind(op, flat), half.kind(op, steep)) == ("low", "full")
+    assert (other.kind(op, flat), other.kind(op, steep)) == (None, "full")
+
+
+def test_shapes_of_arrays_from_those_of_results():
+    declare("in_pairs", lambda x, y: x + y, shape_constraint=all_same)
+    both = mx.sym.in_pairs(mx.sym.var("x"), mx.sym.in_pairs(mx.sym.var("y"), mx.sym.var("z")))
+    arguments, outputs, _ = both.infer_shape(z=(2, 3))
+    assert arguments == [(2, 3)] * 3 and outputs == [(2, 3)]
+
+    def tiled(shapes, *, times):
+        out = shapes.output()
+        if out:
+            shapes.set_input(0, (out[0] // times, *out[1:]))
+
+    declare(
+        "tiled_rows",
+        lambda x, *, times: jnp.tile(x, (times, 1)),
+        shape_constraint=tiled,
+    )
+    rows = mx.sym.tiled_rows(mx.sym.var("x"), times=3)
+    arguments, _, _ = mx.sym.elemwise_add(rows, mx.sym.var("y")).infer_shape(y=(6, 4))
+    assert arguments == [(2, 4), (6, 4)]
+
+
+def test_an_attribute_that_is_the_shape_of_the_result():
+    def filled(*, extents: Extents = ()):
+        return jnp.full(extents, 7.0, "float32")
+
+    declare("sevens", filled, shaped_by="extents")
+    y = mx.sym.elemwise_add(mx.sym.var("x"), mx.sym.sevens(extents=(0, 3)))
+    assert (
+        y.bind(mx.cpu(), {"x": mx.nd.ones((2, 3))}).forward()[0].asnumpy().tolist()
+        == [[8.0] * 3] * 2
+    )
+
+
+def test_labels_that_a_prediction_does_not_read():
+    declare("own_loss", lambda data, truth: data, labels=["truth"])
+    loss = mx.sym.own_loss(mx.sym.exp(mx.sym.var("x")), mx.sym.var("wanted"))
+    read = read_in_prediction(loss.graph)
+    assert [node.name for node in read] == ["x"]
+
+
+def test_activations_and_sums_that_a_convolution_takes_in():
+    x = Entry(Node(None, name="x"))
+    either = declare(
+        "bent_or_not",
+        lambda data, *, kind: data,
+        activation=lambda *, kind: kind,
+        fusion=Fusion("sum"),
+    )
+    assert _is_relu(apply(either, x, kind="relu").node)
+    assert not _is_relu(apply(either, x, kind="tanh").node)
+    assert fused_part(apply(either, x, kind="relu").node) == "sum"
+
+
+def test_the_operator_on_integers():
+    rule = Quantization("_contrib_quantized_flatten", fits=lambda *, kind: kind == "flat")
+    op = declare("flat_or_not", lambda data, *, kind: data, quantization=rule)
+    x = Entry(Node(None, name="x"))
+    options = Options(())
+    assert rule_for(apply(op, x, kind="flat").node, options) is rule
+    assert rule_for(apply(op, x, kind="bent").node, options) is None
 
 
 def test_layout(mine):
@@ -206,26 +285,3 @@ def test_layouts_that_are_declared(monkeypatch, declared):
 
 def _in_order(data, *, axis: int = 1):
     return jnp.sort(data, axis)
-
-
-# Passes that are about certain operators, and say so.
-ABOUT_OPERATORS = {
-    "complete_shapes": "constants whose shape may be left open",
-    "choose_layout": "sums that a convolution can take in",
-    "fuse_layers": "what MXNet's fused operators are made of",
-    "infer_shape": "what the shape of a result says of the inputs",
-    "lower_precision": "the casts that the pass itself makes",
-    "quantize_layers": "which operator stands for which on integers",
-    "quantize_weights": "layers that can read integers",
-}
-
-
-def test_passes_have_no_tables_of_operators():
-    tables = set()
-    for path in Path(mx.__file__).parent.joinpath("passes").glob("*.py"):
-        for node in ast.walk(ast.parse(path.read_text())):
-            parts = getattr(node, "elts", None) or getattr(node, "keys", ())
-            words = [each.value for each in parts if isinstance(each, ast.Constant)]
-            if sum(isinstance(word, str) and word in OPERATORS for word in words) >= 2:
-                tables.add(path.stem)
-    assert tables == set(ABOUT_OPERATORS)

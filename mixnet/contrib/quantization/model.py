@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
+import functools
+import inspect
+from collections.abc import Callable
+from typing import Any, ParamSpec, TypeVar
 
+from mixnet.base import AttributeTypeError
 from mixnet.context import Context, cpu
 from mixnet.contrib.quantization.collect import ranges_of
 from mixnet.contrib.quantization.graph import (
@@ -107,28 +111,37 @@ def quantize_model(
     return _checked("quantize_model", False, **locals())
 
 
-def quantize_model_mkldnn(
-    sym: Any,
-    arg_params: Any,
-    aux_params: Any,
-    data_names: Any = ("data",),
-    label_names: Any = ("softmax_label",),
-    ctx: Context = cpu(),
-    excluded_sym_names: Any = None,
-    excluded_op_names: Any = None,
-    calib_mode: str = "entropy",
-    calib_data: Any = None,
-    num_calib_examples: int | None = None,
-    quantized_dtype: str = "int8",
-    quantize_mode: str = "smart",
-    quantize_granularity: str = "tensor-wise",
-    logger: Any = None,
-) -> tuple[Symbol, dict[str, NDArray], dict[str, NDArray]]:
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+def _with_arguments_of(first: Callable[P, R]) -> Callable[[Callable[..., R]], Callable[P, R]]:
+    """Decorator: the function has the arguments of ``first``, and gets all of them by name."""
+    signature = inspect.signature(first)
+
+    def declare(function: Callable[..., R]) -> Callable[P, R]:
+        @functools.wraps(function)
+        def call(*args: P.args, **kwargs: P.kwargs) -> R:
+            try:
+                given = signature.bind(*args, **kwargs)
+            except TypeError as error:
+                raise AttributeTypeError(f"{function.__name__}: {error}.") from None
+            given.apply_defaults()
+            return function(**given.arguments)
+
+        call.__signature__ = signature  # type: ignore[attr-defined]
+        return call
+
+    return declare
+
+
+@_with_arguments_of(quantize_model)
+def quantize_model_mkldnn(**options: Any) -> tuple[Symbol, dict[str, NDArray], dict[str, NDArray]]:
     """The same with convolutions fused with normalizations, sums and activations; see :func:`quantize_model`.
 
     The saved symbol has the operators of MXNet's oneDNN subgraphs.
     """
-    return _checked("quantize_model_mkldnn", True, **locals())
+    return _checked("quantize_model_mkldnn", True, **options)
 
 
 def _checked(name: str, fused: bool, **options: Any) -> Any:

@@ -11,10 +11,10 @@ import numpy as np
 
 from mixnet.base import MXNetError
 from mixnet.export.network import (
-    PREDICT_WITHOUT_LABELS,
     Network,
     as_function,
     draws,
+    predicted_inputs,
     refusal,
 )
 from mixnet.export.trace import traced
@@ -98,10 +98,8 @@ class Program:
             raise refusal(node, FORMAT_NAME, "it runs Python.")
         if draws(node):
             raise refusal(node, FORMAT_NAME, "it draws random numbers.")
-        entries = list(node.inputs)
-        if node.op.name in PREDICT_WITHOUT_LABELS:  # whose labels a prediction does not read
-            entries = [entries[0]] * len(entries)
-        inputs = [values[entry] for entry in entries]
+        inputs = [values[entry] for entry in predicted_inputs(node)]
+        inputs += inputs[:1] * len(node.op.labels)  # which a prediction does not read
         self._steps = []
         try:
             closed, _ = traced(as_function(node), [self.spec(each) for each in inputs])

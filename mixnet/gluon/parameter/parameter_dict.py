@@ -15,7 +15,7 @@ from mixnet.gluon.parameter.constant import Constant
 from mixnet.gluon.parameter.parameter import Parameter
 from mixnet.ndarray.ndarray import NDArray
 from mixnet.ndarray.params_file import load, save
-from mixnet.passes.infer_shape import merged
+from mixnet.ops.schema.shape_constraints import merged
 from mixnet.util import set_module
 
 
@@ -96,7 +96,7 @@ class ParameterDict:
                 setattr(found, key, value)
             elif key == "shape":
                 extents = (value,) if isinstance(value, (int, np.integer)) else value
-                both = None if extents is None else merged(tuple(extents), found._shape)
+                both = None if extents is None else merged((*map(int, extents),), found._shape)
                 if extents is not None and both is None:
                     raise _differs(name, key, value, existing)
                 found._shape = both or found._shape

@@ -11,11 +11,10 @@ from mixnet.gluon.nn.activation import LeakyReLU
 from mixnet.gluon.parameter import ParameterDict
 from mixnet.gluon.rnn.sequence import first_states, masked, sequence
 from mixnet.ndarray.ndarray import NDArray
+from mixnet.ops.registry import OPERATORS
 from mixnet.ops.schema.arguments import check_arguments
 from mixnet.ops.schema.attributes import Count, Positive
 from mixnet.util import is_np_array
-
-_BY_NAME = ("tanh", "relu", "sigmoid", "softsign")  # operators of their own
 
 
 class RecurrentCell(Block):
@@ -134,7 +133,8 @@ class RecurrentCell(Block):
     def _get_activation(self, F: Any, inputs: Any, activation: Any, **kwargs: Any) -> Any:
         """An activation by name, as a layer, or any function of ``inputs`` and ``name``."""
         if isinstance(activation, str):
-            if activation in _BY_NAME:
+            own = OPERATORS.get(activation)
+            if own is not None and own.activation == activation:
                 return getattr(F, activation)(inputs, **kwargs)
             return F.Activation(inputs, act_type=activation, **kwargs)
         if isinstance(activation, LeakyReLU):

@@ -10,7 +10,6 @@ import numpy as np
 import mixnet.onnx.export.conversions  # noqa: F401 - fills the table
 from mixnet.base import ShapeError
 from mixnet.export.network import (
-    PREDICT_WITHOUT_LABELS,
     Input,
     as_function,
     draws,
@@ -133,7 +132,7 @@ class Walk:
         count = node.op.num_outputs(node.statics, len(node.inputs))
         outputs = [Entry(node, i) for i in range(count)]
         inputs = [self.values.get(e, "") for e in node.inputs]
-        if missing and node.op.name not in PREDICT_WITHOUT_LABELS:
+        if missing and not node.op.labels:
             raise ShapeError(
                 f"Variable {missing[0]!r} of node {node.name!r} is neither an input of the model nor a "
                 f"parameter. Give its shape in in_shapes, or its array in params."

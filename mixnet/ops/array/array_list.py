@@ -37,7 +37,7 @@ def multi_all_finite(*data, init_output: bool = True):
     return _all_finite(data)
 
 
-@op("multi_sum_sq", num_args="num_arrays", differentiable=False)
+@op("multi_sum_sq", num_args="num_arrays", differentiable=False, in_amp_lists=False)
 def multi_sum_sq(*data):
     """The sum of squares of every array, float32 ``(number of arrays,)``.
 
@@ -52,6 +52,7 @@ def multi_sum_sq(*data):
     states=lambda num_arrays: range(num_arrays),
     num_args=None,
     differentiable=False,
+    in_amp_lists=False,
 )
 def reset_arrays(*data, num_arrays: int):
     """Write zeros to every array; there is no output.

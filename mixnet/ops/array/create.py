@@ -17,13 +17,13 @@ EYE = Rewrites(constant=lambda *, N, M, k, dtype: diagonal(N, M or N, k, dtype))
 RANGE = Rewrites(constant=counted)
 
 
-@op("_zeros", differentiable=False, flops=0, rewrites=ZEROS)
+@op("_zeros", differentiable=False, flops=0, rewrites=ZEROS, shaped_by="shape")
 def zeros(*, shape: Extents = (), ctx: str = "", dtype: DType = "float32"):
     """Zeros."""
     return jnp.zeros(shape, dtype)
 
 
-@op("_ones", differentiable=False, flops=0, rewrites=ONES)
+@op("_ones", differentiable=False, flops=0, rewrites=ONES, shaped_by="shape")
 def ones(*, shape: Extents = (), ctx: str = "", dtype: DType = "float32"):
     """Ones."""
     return jnp.ones(shape, dtype)
@@ -34,6 +34,8 @@ def ones(*, shape: Extents = (), ctx: str = "", dtype: DType = "float32"):
     differentiable=False,
     flops=0,
     rewrites=Rewrites(constant=lambda *, shape, value, dtype: filled(shape, value, dtype)),
+    shaped_by="shape",
+    aliases=["_npi_full"],
 )
 def full(*, shape: Extents = (), ctx: str = "", dtype: DType = "float32", value: Scalar):
     """One number everywhere."""
@@ -95,7 +97,7 @@ def arange(
     return jnp.repeat(numbers, repeat).astype(dtype)
 
 
-@op("_linspace", differentiable=False)
+@op("_linspace", differentiable=False, aliases=["_npi_linspace"])
 def linspace(
     *,
     start: float,
@@ -114,7 +116,7 @@ def linspace(
     ).astype(dtype)
 
 
-@op("_contrib_arange_like", differentiable=False)
+@op("_contrib_arange_like", differentiable=False, in_amp_lists=False, aliases=["_npx_arange_like"])
 def arange_like(
     data,
     *,

@@ -10,6 +10,7 @@ import numpy as np
 
 from mixnet.base import AttributeValueError, DTypeError, ShapeError, TraceError
 from mixnet.ops.registry import op
+from mixnet.ops.schema import storage_rules
 from mixnet.ops.schema.attributes import Axis, Count
 
 
@@ -136,7 +137,7 @@ def _(data, minlength):
     return max(int(data.max()) + 1 if data.size else 0, minlength)
 
 
-@op("_contrib_getnnz", differentiable=False)
+@op("_contrib_getnnz", differentiable=False, storage=storage_rules.COUNTED)
 def getnnz(data, *, axis: Axis | None = None):
     """How many elements are not 0, of a matrix or of each of its columns; int64.
 

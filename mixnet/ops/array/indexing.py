@@ -10,8 +10,10 @@ import numpy as np
 
 from mixnet.base import IndexingError, ShapeError
 from mixnet.ops.registry import op
+from mixnet.ops.schema import storage_rules
 from mixnet.ops.schema.attributes import Axis, Count, DType, Extents, Positive, Shape
 from mixnet.ops.schema.dtypes import Dtypes
+from mixnet.ops.schema.integer_layers import Quantization, last_input
 
 
 def bounded(indices: Any, extent: int, mode: str) -> Any:
@@ -20,7 +22,14 @@ def bounded(indices: Any, extent: int, mode: str) -> Any:
     return whole % extent if mode == "wrap" else jnp.clip(whole, 0, extent - 1)
 
 
-@op("take", method=True, flops=0, dtypes=Dtypes(own={"indices": None}))
+@op(
+    "take",
+    method=True,
+    flops=0,
+    dtypes=Dtypes(own={"indices": None}),
+    aliases=["_npi_take"],
+    storage=storage_rules.TAKE,
+)
 def take(a, indices, *, axis: Axis = 0, mode: Literal["clip", "raise", "wrap"] = "clip"):
     """Slices of ``a`` along ``axis`` at ``indices``, which are clipped or wrapped into range.
 
@@ -51,7 +60,7 @@ def batch_take(a, indices):
 
 @op(
     "pick",
-    aliases=["choose_element_0index"],
+    aliases=["choose_element_0index", "_npx_pick"],
     method=True,
     flops=0,
     dtypes=Dtypes(own={"index": None}),
@@ -107,7 +116,7 @@ def _(head, out, data, index, *, axis, keepdims, mode):
     return jnp.where(places == chosen, spread, jnp.zeros((), head.dtype)), None
 
 
-@op("one_hot", method=True, differentiable=False, flops=0)
+@op("one_hot", method=True, differentiable=False, flops=0, aliases=["_npx_one_hot"])
 def one_hot(
     indices,
     *,
@@ -129,7 +138,12 @@ def one_hot(
     return jax.lax.convert_element_type(jax.lax.select(hot, on, off), dtype)
 
 
-@op("gather_nd", flops=0, dtypes=Dtypes(own={"indices": None}))
+@op(
+    "gather_nd",
+    flops=0,
+    dtypes=Dtypes(own={"indices": None}),
+    aliases=["_npi_gather_nd", "_npx_gather_nd"],
+)
 def gather_nd(data, indices):
     """``data[indices[0], indices[1], ...]``: the first axis of ``indices`` runs over axes of data.
 
@@ -158,7 +172,7 @@ def _check_inside(index: Any, axis: int, extent: int, least: int | None = None) 
         )
 
 
-@op("scatter_nd")
+@op("scatter_nd", shaped_by="shape")
 def scatter_nd(data, indices, *, shape: Extents):
     """Zeros of ``shape`` with ``data`` at ``indices``, as ``gather_nd`` reads them.
 
@@ -167,7 +181,7 @@ def scatter_nd(data, indices, *, shape: Extents):
     return jnp.zeros(shape, data.dtype).at[_places(indices, shape)].set(data)
 
 
-@op("_scatter_set_nd")
+@op("_scatter_set_nd", aliases=["_npi_scatter_set_nd"])
 def scatter_set_nd(lhs, rhs, indices, *, shape: Shape):
     """``lhs`` with ``rhs`` at ``indices``, as ``gather_nd`` reads them.
 
@@ -247,7 +261,14 @@ def _places(indices: Any, shape: tuple[int, ...]) -> tuple[Any, ...]:
     return tuple(jnp.where(r < 0, r + n, r) for r, n in zip(rows, shape, strict=False))
 
 
-@op("Embedding", flops=0, dtypes=Dtypes(own={"data": None}, shared="dtype"))
+@op(
+    "Embedding",
+    flops=0,
+    dtypes=Dtypes(own={"data": None}, shared="dtype"),
+    quantization=Quantization("_contrib_quantized_embedding", reads=last_input),
+    aliases=["_sparse_Embedding", "_npx_embedding"],
+    storage=storage_rules.EMBEDDING,
+)
 def embedding(
     data,
     weight,
@@ -276,7 +297,7 @@ def embedding(
     return jnp.take(weight, bounded(data, input_dim, "clip"), 0)
 
 
-@op("_contrib_SparseEmbedding")
+@op("_contrib_SparseEmbedding", storage=storage_rules.EMBEDDING)
 def sparse_embedding(
     data,
     weight,

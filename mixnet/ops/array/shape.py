@@ -13,6 +13,7 @@ import numpy as np
 
 from mixnet.base import AttributeValueError, AxisError, ShapeError
 from mixnet.ops.registry import op
+from mixnet.ops.schema import storage_rules
 from mixnet.ops.schema.attributes import (
     Axes,
     Axis,
@@ -24,8 +25,10 @@ from mixnet.ops.schema.attributes import (
     Shape,
 )
 from mixnet.ops.schema.dtypes import Dtypes
+from mixnet.ops.schema.integer_layers import Quantization
 from mixnet.ops.schema.ranges import AxisOf
 from mixnet.ops.schema.rewrites import TRANSPOSE, Rewrites, alone, free_of_codes
+from mixnet.ops.schema.shape_constraints import joined, same_inputs, same_number
 
 
 def target_shape(given: tuple[int, ...], codes: tuple[int, ...], reverse: bool) -> tuple[int, ...]:
@@ -123,6 +126,9 @@ def _reshaped(
         keeps_dtype=True,
         constant=_reshaped,
     ),
+    shaped_by="shape",
+    shape_constraint=same_number,
+    family="reshaping",
 )
 def reshape(
     data,
@@ -169,7 +175,7 @@ def _former_target(
     return tuple(out)
 
 
-@op("reshape_like", method=True, flops=0)
+@op("reshape_like", method=True, flops=0, aliases=["_npx_reshape_like"])
 def reshape_like(
     lhs,
     rhs,
@@ -215,9 +221,11 @@ def _flattened(data: Any) -> Any:
 
 @op(
     "Flatten",
-    aliases=["flatten"],
+    aliases=["flatten", "_npx_batch_flatten"],
     flops=0,
     rewrites=Rewrites(keeps_order=True, keeps_dtype=True, constant=_flattened),
+    quantization=Quantization("_contrib_quantized_flatten"),
+    family="reshaping",
 )
 def flatten(data):
     """All axes but the first joined: ``(batch, rest)``.
@@ -247,7 +255,7 @@ def _swapped_twice(first: Mapping[str, Any], then: Mapping[str, Any]) -> Mapping
 
 @op(
     "SwapAxis",
-    aliases=["swapaxes"],
+    aliases=["swapaxes", "_npi_swapaxes"],
     method=True,
     flops=0,
     rewrites=Rewrites(
@@ -274,6 +282,7 @@ def swapaxes(data, *, dim1: Axis = 0, dim2: Axis = 0):
         keeps_dtype=True,
         constant=lambda data, *, axis: np.expand_dims(data, axis),
     ),
+    aliases=["_npi_expand_dims"],
 )
 def expand_dims(data, *, axis: NewAxis):
     """A new axis of extent one at ``axis``.
@@ -299,12 +308,17 @@ def squeeze(data, *, axis: Axes | None = None):
     "Concat",
     booleans=False,
     one_dtype=True,
-    aliases=["concat"],
+    aliases=["concat", "_sparse_concat"],
     flops=0,
     layout_axis="dim",
     recomputed="asked",
     rewrites=Rewrites(unchanged=alone, constant=lambda *data, dim: np.concatenate(data, dim)),
     precision="widest",
+    shape_constraint=joined,
+    quantization=Quantization("_contrib_quantized_concat"),
+    bfloat16="any",
+    storage=storage_rules.JOINED,
+    family="reshaping",
 )
 def concat(*data, dim: Axis = 1):
     """Arrays joined along axis ``dim``.
@@ -336,6 +350,7 @@ def check_joined(name: str, shapes: Sequence[tuple[int, ...]], axis: int) -> Non
     flops=0,
     rewrites=Rewrites(constant=lambda *data, axis: np.stack(data, axis)),
     precision="widest",
+    shape_constraint=same_inputs,
 )
 def stack(*data, axis: NewAxis = 0):
     """Arrays of one shape joined along a new axis.
@@ -380,7 +395,7 @@ def _pieces(indices: tuple[int, ...], sections: int) -> int:
     return sections or len(indices)
 
 
-@op("_split_v2", outputs=_pieces, flops=0)
+@op("_split_v2", outputs=_pieces, flops=0, aliases=["_npi_split"])
 def split_v2(
     data, *, indices: Shape, axis: Axis = 1, squeeze_axis: bool = False, sections: Count = 0
 ):
@@ -416,7 +431,14 @@ def _even_starts(extent: int, sections: int) -> list[int]:
     return [number * each + min(number, longer) for number in range(sections)]
 
 
-@op("slice", aliases=["crop"], method=True, flops=0, rewrites=Rewrites(keeps_dtype=True))
+@op(
+    "slice",
+    aliases=["crop", "_sparse_slice", "_npi_slice", "_npx_slice"],
+    method=True,
+    flops=0,
+    rewrites=Rewrites(keeps_dtype=True),
+    storage=storage_rules.SLICE,
+)
 def slice_(data, *, begin: tuple, end: tuple, step: tuple = ()):
     """``data[begin[0]:end[0]:step[0], ...]``; None leaves an end open.
 
@@ -470,7 +492,7 @@ def slice_assign_scalar(data, *, scalar: Scalar = 0.0, begin: tuple, end: tuple,
     return data.at[key].set(jnp.asarray(scalar).astype(data.dtype))
 
 
-@op("_identity_with_attr_like_rhs", one_dtype=True)
+@op("_identity_with_attr_like_rhs", one_dtype=True, storage=storage_rules.LIKE_RIGHT)
 def identity_with_attr_like_rhs(lhs, rhs):
     """``lhs``; its shape and dtype are those of ``rhs`` where they are not known.
 
@@ -527,7 +549,7 @@ def flip(data, *, axis: Axes):
     return jnp.flip(data, tuple({each % data.ndim for each in axis}))
 
 
-@op("repeat", method=True, flops=0)
+@op("repeat", method=True, flops=0, aliases=["_np_repeat"])
 def repeat(data, *, repeats: Count, axis: Axis | None = None):
     """Every element ``repeats`` times along ``axis``, of the flattened array for None.
 
@@ -536,7 +558,7 @@ def repeat(data, *, repeats: Count, axis: Axis | None = None):
     return jnp.repeat(data, repeats, axis)
 
 
-@op("tile", method=True, flops=0)
+@op("tile", method=True, flops=0, aliases=["_npi_tile"])
 def tile(data, *, reps: Extents):
     """The whole array repeated ``reps`` times along each axis.
 
@@ -625,6 +647,7 @@ def space_to_depth(data, *, block_size: Positive):
     flops=0,
     dtypes=Dtypes(result="int64"),
     rewrites=Rewrites(described=lambda shape, dtype: np.array(shape, np.int64)),
+    aliases=["_npx_shape_array"],
 )
 def shape_array(data):
     """The shape, as int64.

@@ -15,7 +15,7 @@ def _position(number: Any) -> Any:
     return jnp.asarray(number).astype(jnp.int64)
 
 
-@op("_view")
+@op("_view", in_amp_lists=False)
 def view(data, *, offset: Scalar, shape: Shape):
     """The ``shape`` that starts at element ``offset`` of the flattened ``data``."""
     size = 1
@@ -29,7 +29,7 @@ def _(data, *, offset, shape):
     return [(shape, data[1])]
 
 
-@op("_view_write")
+@op("_view_write", in_amp_lists=False)
 def view_write(data, value, *, offset: Scalar):
     """``data`` with ``value`` written from element ``offset`` of its flattened form on."""
     flat = jax.lax.dynamic_update_slice(
@@ -38,13 +38,13 @@ def view_write(data, value, *, offset: Scalar):
     return flat.reshape(data.shape)
 
 
-@op("_full_like_value")
+@op("_full_like_value", in_amp_lists=False)
 def full_like_value(data, *, value: Scalar):
     """An array like ``data`` filled with ``value``."""
     return jnp.broadcast_to(jnp.asarray(value).astype(data.dtype), data.shape)
 
 
-@op("_broadcast_cast")
+@op("_broadcast_cast", in_amp_lists=False)
 def broadcast_cast(value, *, shape: Shape, dtype: str):
     """``value`` in the shape and dtype of what it is assigned to."""
     extra = value.ndim - len(shape)
@@ -53,13 +53,13 @@ def broadcast_cast(value, *, shape: Shape, dtype: str):
     return jnp.broadcast_to(value, shape).astype(dtype)
 
 
-@op("_block")
+@op("_block", in_amp_lists=False)
 def block(data, *, begin: Scalars, size: Shape, shape: Shape):
     """The block of ``size`` at ``begin``, as ``shape``: basic indexing with steps of one."""
     return jax.lax.dynamic_slice(data, [_position(b) for b in begin], size).reshape(shape)
 
 
-@op("_block_write")
+@op("_block_write", in_amp_lists=False)
 def block_write(data, value, *, begin: Scalars, size: Shape):
     """``data`` with ``value``, of as many elements as ``size``, written at ``begin``."""
     update = value.reshape(size).astype(data.dtype)
@@ -79,13 +79,13 @@ def _key(pattern: tuple[Any, ...], indices: tuple[Any, ...]) -> tuple[Any, ...]:
     return tuple(parts)
 
 
-@op("_index")
+@op("_index", in_amp_lists=False)
 def index(data, *indices, pattern: tuple):
     """NumPy's indexing; ``pattern`` has triples for slices and numbers of ``indices``."""
     return data[_key(pattern, indices)]
 
 
-@op("_index_write")
+@op("_index_write", in_amp_lists=False)
 def index_write(data, value, *indices, pattern: tuple):
     """``data`` with ``value`` written where NumPy's index says."""
     return data.at[_key(pattern, indices)].set(value.astype(data.dtype))

@@ -31,6 +31,7 @@ class Runner(Protocol):
     differentiable=False,
     calls_python=True,
     shares=lambda part: part,
+    in_amp_lists=False,
 )
 def backend_part(*data, part: Any):
     """What a backend computes; see ``Symbol.optimize_for``.

@@ -158,6 +158,7 @@ _TICKET = jax.ShapeDtypeStruct((1,), np.dtype("float32"))
     shares=lambda instance: instance or None,
     keeps_outputs=True,
     precision="full",
+    aliases=["_npi_Custom"],
 )
 def custom(
     *data,

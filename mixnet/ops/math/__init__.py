@@ -12,3 +12,4 @@ from mixnet.ops.math import linalg_factor as linalg_factor
 from mixnet.ops.math import linalg_product as linalg_product
 from mixnet.ops.math import linalg_triangle as linalg_triangle
 from mixnet.ops.math import reduce as reduce
+from mixnet.ops.math import unary as unary

@@ -7,13 +7,26 @@ from typing import Any
 import jax.numpy as jnp
 
 from mixnet.base import DTypeError, ShapeError
-from mixnet.ops.math.elementwise import BINARY, IN_FLOAT32, WHOLE, check_same_kind
+from mixnet.ops.math.elementwise import BINARY, FUSIONS, IN_FLOAT32, WHOLE, check_same_kind
 from mixnet.ops.registry import Op, op
+from mixnet.ops.schema import storage_rules
 from mixnet.ops.schema.attributes import Axes, Extents, Shape
 from mixnet.ops.schema.dtypes import Dtypes
 from mixnet.ops.schema.rewrites import Rewrites
+from mixnet.ops.schema.shape_constraints import same_choices
 
-_ALIASES = {"add": ["broadcast_plus"], "sub": ["broadcast_minus"]}
+_ALIASES = {
+    "add": ["broadcast_plus", "_sparse_broadcast_add", "_sparse_broadcast_plus"],
+    "sub": ["broadcast_minus", "_sparse_broadcast_minus", "_sparse_broadcast_sub"],
+    "mul": ["_sparse_broadcast_mul"],
+    "div": ["_sparse_broadcast_div"],
+    "maximum": ["_npi_maximum"],
+    "minimum": ["_npi_minimum"],
+}
+_STORAGE = {
+    **dict.fromkeys(("add", "sub"), storage_rules.CSR_PLUS_DENSE),
+    **dict.fromkeys(("mul", "div"), storage_rules.CSR_TIMES_DENSE),
+}
 
 
 def _declare(key: str) -> Op:
@@ -36,6 +49,9 @@ def _declare(key: str) -> Op:
         differentiable=grad,
         precision="full" if key in IN_FLOAT32 else "widest",
         rewrites=Rewrites(keeps_dtype=True, constant=WHOLE.get(key)),
+        fusion=FUSIONS.get(key),
+        storage=_STORAGE.get(key),
+        bfloat16="full" if key == "mul" else None,
     )(broadcasting)
 
 
@@ -111,7 +127,14 @@ def _repeat(name: str, data: Any, shape: Any) -> Any:
     return jnp.broadcast_to(data, shape)
 
 
-@op("where", dtypes=Dtypes(own={"condition": None}), precision="widest")
+@op(
+    "where",
+    dtypes=Dtypes(own={"condition": None}),
+    precision="widest",
+    shape_constraint=same_choices,
+    aliases=["_sparse_where"],
+    storage=storage_rules.CHOSEN,
+)
 def where(condition, x, y):
     """``x`` where the condition is not 0, else ``y``.
 

@@ -8,7 +8,7 @@ from mixnet.base import ShapeError
 from mixnet.ops.registry import op
 
 
-@op("_contrib_allclose", one_dtype=True, differentiable=False)
+@op("_contrib_allclose", one_dtype=True, differentiable=False, in_amp_lists=False)
 def allclose(a, b, *, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = True):
     """Whether ``|a - b| <= atol + rtol |b|`` everywhere.
 

@@ -10,11 +10,13 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from mixnet.base import DTypeError, ShapeError
+from mixnet.base import ShapeError
 from mixnet.ops.math.quotient import quotient
 from mixnet.ops.registry import Op, op
+from mixnet.ops.schema import storage_rules
 from mixnet.ops.schema.attributes import DType, Scalar
 from mixnet.ops.schema.dtypes import Dtypes, all_own
+from mixnet.ops.schema.integer_layers import Fusion, Quantization
 from mixnet.ops.schema.rewrites import (
     COPY,
     NOTHING,
@@ -24,6 +26,8 @@ from mixnet.ops.schema.rewrites import (
     neutral,
     whole,
 )
+from mixnet.ops.schema.shape_constraints import all_same, same_as_first, same_pairs
+from mixnet.ops.schema.storage import Storage
 
 Precision = Literal["full"] | None
 Function = Callable[..., Any]
@@ -153,10 +157,10 @@ BINARY: dict[str, tuple[Function, str, bool]] = {
 }
 
 _SAME = {
-    "add": ("elemwise_add", "_add", "_plus", "_Plus"),
-    "sub": ("elemwise_sub", "_sub", "_minus", "_Minus"),
-    "mul": ("elemwise_mul", "_mul", "_Mul"),
-    "div": ("elemwise_div", "_div", "_Div"),
+    "add": ("elemwise_add", "_add", "_plus", "_Plus", "_sparse_elemwise_add"),
+    "sub": ("elemwise_sub", "_sub", "_minus", "_Minus", "_sparse_elemwise_sub"),
+    "mul": ("elemwise_mul", "_mul", "_Mul", "_sparse_elemwise_mul"),
+    "div": ("elemwise_div", "_div", "_Div", "_sparse_elemwise_div"),
     "mod": ("_mod", "_Mod"),
     "power": ("_power", "_Power"),
     "maximum": ("_maximum", "_Maximum"),
@@ -179,9 +183,9 @@ _SCALAR = {
     "mul": ("_mul_scalar", "_MulScalar"),
     "div": ("_div_scalar", "_DivScalar"),
     "mod": ("_mod_scalar", "_ModScalar"),
-    "maximum": ("_maximum_scalar", "_MaximumScalar"),
-    "minimum": ("_minimum_scalar", "_MinimumScalar"),
-    "hypot": ("_hypot_scalar", "_HypotScalar"),
+    "maximum": ("_maximum_scalar", "_MaximumScalar", "_npi_maximum_scalar"),
+    "minimum": ("_minimum_scalar", "_MinimumScalar", "_npi_minimum_scalar"),
+    "hypot": ("_hypot_scalar", "_HypotScalar", "_npi_hypot_scalar"),
     "equal": ("_equal_scalar", "_EqualScalar"),
     "not_equal": ("_not_equal_scalar", "_NotEqualScalar"),
     "greater": ("_greater_scalar", "_GreaterScalar"),
@@ -217,6 +221,23 @@ WHOLE = {"add": whole(np.add), "sub": whole(np.subtract), "mul": whole(np.multip
 """Functions of integers, whose results are exact."""
 
 
+_STORAGE = {
+    "add": storage_rules.SUM,
+    "sub": storage_rules.SUM,
+    "mul": storage_rules.PRODUCT,
+    **dict.fromkeys(("maximum", "minimum", "hypot"), storage_rules.ALIKE),
+}
+_SCALAR_STORAGE = {
+    **dict.fromkeys(("add", "sub"), storage_rules.ADDED_SCALAR),
+    **dict.fromkeys(("mul", "div"), storage_rules.ZERO_STAYS_LINEAR),
+    **storage_rules.COMPARISONS,
+}
+FUSIONS = {"add": Fusion("sum")}
+QUANTIZATIONS = {
+    key: Quantization(f"_contrib_quantized_elemwise_{key}", sums=True) for key in ("add", "mul")
+}
+
+
 IN_FLOAT32 = frozenset({"power", "hypot"})
 """Functions whose results exceed the range of half precision even for small numbers."""
 
@@ -243,6 +264,10 @@ def _declare_same(key: str, function: Function, text: str, grad: bool) -> Op:
         differentiable=grad,
         precision="full" if key in IN_FLOAT32 else "widest",
         rewrites=Rewrites(keeps_dtype=True, constant=WHOLE.get(key)),
+        shape_constraint=all_same,
+        fusion=FUSIONS.get(key),
+        quantization=QUANTIZATIONS.get(key),
+        storage=_STORAGE.get(key),
     )(elementwise)
 
 
@@ -264,6 +289,7 @@ def _declare_scalar(
     grad: bool,
     precision: Precision = None,
     rewrites: Rewrites = NOTHING,
+    storage: Storage | None = None,
 ) -> Op:
     name = names[0]
 
@@ -279,6 +305,8 @@ def _declare_scalar(
         differentiable=grad,
         precision=precision,
         rewrites=rewrites,
+        shape_constraint=same_as_first,
+        storage=storage,
     )(with_number)
 
 
@@ -287,7 +315,8 @@ for _key, (_function, _text, _grad) in BINARY.items():
     _precision: Precision = "full" if _key in IN_FLOAT32 else None
     if _key in _SCALAR:
         _rewrites = Rewrites(unchanged=neutral(_NEUTRAL[_key])) if _key in _NEUTRAL else NOTHING
-        _declare_scalar(_SCALAR[_key], _function, _text, _grad, _precision, _rewrites)
+        _storage = _SCALAR_STORAGE.get(_key)
+        _declare_scalar(_SCALAR[_key], _function, _text, _grad, _precision, _rewrites, _storage)
     if _key in _REFLECTED:
         _swapped = (lambda f: lambda data, number: f(number, data))(_function)
         _text = f"{_text} The number is on the left."
@@ -295,7 +324,7 @@ for _key, (_function, _text, _grad) in BINARY.items():
         _declare_scalar(_REFLECTED[_key], _swapped, _text, _grad, _precision)
 
 
-@op("_power_scalar", aliases=["_PowerScalar"], precision="full")
+@op("_power_scalar", aliases=["_PowerScalar"], precision="full", shape_constraint=same_as_first)
 def power_scalar(data, *, scalar: float = 1.0, is_int: bool = True):
     """Array to the power of a number, which is structure: small whole powers are products.
 
@@ -312,7 +341,13 @@ def power_scalar(data, *, scalar: float = 1.0, is_int: bool = True):
     return jnp.power(data, jnp.asarray(scalar, data.dtype))
 
 
-@op("_grad_add", booleans=False, one_dtype=True)
+@op(
+    "_grad_add",
+    booleans=False,
+    one_dtype=True,
+    shape_constraint=all_same,
+    storage=storage_rules.SUM_OF_GRADIENTS,
+)
 def grad_add(lhs, rhs):
     """Sum of two gradients."""
     return lhs + rhs
@@ -322,9 +357,11 @@ def grad_add(lhs, rhs):
     "add_n",
     booleans=False,
     one_dtype=True,
-    aliases=["ElementWiseSum"],
+    aliases=["ElementWiseSum", "_sparse_add_n", "_sparse_ElementWiseSum"],
     rewrites=Rewrites(unchanged=alone),
     precision="widest",
+    shape_constraint=all_same,
+    storage=storage_rules.SUM_OF_ROWS,
 )
 def add_n(*args):
     """Sum of all arrays, which have one shape.
@@ -346,185 +383,14 @@ def _(inputs, outputs):
     return (len(inputs) - 1) * math.prod(outputs[0])
 
 
-def _float_only(function: Function) -> Function:
-    """Maths of whole numbers, computed in double precision and cast back as MXNet does."""
-
-    def run(data: Any) -> Any:
-        if jnp.issubdtype(data.dtype, jnp.floating):
-            return function(data)
-        return to_dtype(function(data.astype(jnp.float64)), data.dtype)
-
-    return run
-
-
-def _round(data: Any) -> Any:
-    return jnp.trunc(data + jnp.copysign(jnp.asarray(0.5, data.dtype), data))
-
-
-def _cbrt(data: Any) -> Any:
-    return jnp.cbrt(data)
-
-
-def _gamma(data: Any) -> Any:
-    """Infinite at 0, with its sign; NaN at the whole numbers below it, where both signs meet."""
-    below = jnp.minimum(data, 0)
-    size = jnp.exp(jax.scipy.special.gammaln(data))
-    signed = jnp.sign(jnp.sin(jnp.pi * below) + (data > 0)) * size
-    pole = (data < 0) & (data == jnp.floor(data))
-    signed_infinity = quotient(jnp.ones_like(data), jax.lax.stop_gradient(data))
-    return jnp.where(pole, jnp.nan, jnp.where(data == 0, signed_infinity, signed))
-
-
-@jax.custom_jvp
-def soft_sign(data: Any) -> Any:
-    """x / (1 + |x|); the derivative at infinity is 0."""
-    return quotient(data, 1 + jnp.abs(data))
-
-
-@soft_sign.defjvp
-def _(primals: Any, tangents: Any) -> Any:
-    (data,), (tangent,) = primals, tangents
-    return soft_sign(data), quotient(tangent, jnp.square(1 + jnp.abs(data)))
-
-
-# operator name: function, sentence, dtype-preserving maths in float (True) or any dtype, gradient, precision
-_UNARY: dict[str, tuple[Any, ...]] = {
-    "abs": (absolute, "Absolute value.", False, True),
-    "negative": (jnp.negative, "Sign changed.", False, True),
-    "sign": (sign, "-1, 0 or 1.", False, False),
-    "round": (_round, "Nearest whole number, halves away from zero.", True, False),
-    "rint": (lambda x: jnp.ceil(x - 0.5), "Nearest whole number, halves downwards.", True, False),
-    "ceil": (jnp.ceil, "Next whole number above.", True, False),
-    "floor": (jnp.floor, "Next whole number below.", True, False),
-    "trunc": (jnp.trunc, "Whole part.", True, False),
-    "fix": (jnp.trunc, "Nearest whole number towards zero.", True, False),
-    "square": (jnp.square, "Square.", False, True, "full"),
-    "sqrt": (jnp.sqrt, "Square root.", True, True),
-    "rsqrt": (jax.lax.rsqrt, "One over the square root.", True, True, "full"),
-    "cbrt": (_cbrt, "Cube root.", True, True),
-    "rcbrt": (lambda x: quotient(1, jnp.cbrt(x)), "One over the cube root.", True, True, "full"),
-    "reciprocal": (lambda x: quotient(1, x), "Reciprocal.", True, True, "full"),
-    "exp": (jnp.exp, "Exponential.", True, True, "full"),
-    "expm1": (jnp.expm1, "Exponential less one.", True, True, "full"),
-    "log": (jnp.log, "Natural logarithm.", True, True, "full"),
-    "log10": (jnp.log10, "Logarithm to base 10.", True, True, "full"),
-    "log2": (jnp.log2, "Logarithm to base 2.", True, True, "full"),
-    "log1p": (jnp.log1p, "Natural logarithm of one more.", True, True, "full"),
-    "sin": (jnp.sin, "Sine of radians.", True, True),
-    "cos": (jnp.cos, "Cosine of radians.", True, True),
-    "tan": (jnp.tan, "Tangent of radians.", True, True, "full"),
-    "arcsin": (jnp.arcsin, "Inverse sine, in radians.", True, True, "full"),
-    "arccos": (jnp.arccos, "Inverse cosine, in radians.", True, True, "full"),
-    "arctan": (jnp.arctan, "Inverse tangent, in radians.", True, True),
-    "sinh": (jnp.sinh, "Hyperbolic sine.", True, True, "full"),
-    "cosh": (jnp.cosh, "Hyperbolic cosine.", True, True, "full"),
-    "tanh": (jnp.tanh, "Hyperbolic tangent.", True, True),
-    "arcsinh": (jnp.arcsinh, "Inverse hyperbolic sine.", True, True),
-    "arccosh": (jnp.arccosh, "Inverse hyperbolic cosine.", True, True),
-    "arctanh": (jnp.arctanh, "Inverse hyperbolic tangent.", True, True, "full"),
-    "degrees": (jnp.degrees, "Radians to degrees.", True, True),
-    "radians": (jnp.radians, "Degrees to radians.", True, True),
-    "sigmoid": (jax.nn.sigmoid, "1 / (1 + exp(-x)).", True, True),
-    "softsign": (soft_sign, "x / (1 + |x|).", True, True),
-    "erf": (jax.scipy.special.erf, "Error function.", True, True),
-    "erfinv": (jax.scipy.special.erfinv, "Inverse of the error function.", True, True, "full"),
-    "gamma": (_gamma, "Gamma function.", True, True, "full"),
-    "gammaln": (jax.scipy.special.gammaln, "Logarithm of the gamma function.", True, True, "full"),
-    "logical_not": (lambda x: x == 0, "1 where 0, else 0.", False, False),
-    "relu": (relu, "max(x, 0).", False, True),
-}
-_KEEPS_DTYPE = Rewrites(keeps_dtype=True)
-_UNARY_ALIASES = {"negative": ["_negative"]}
-
-
-NUMPY_TWINS = {
-    "abs": ("_npi_absolute", "_npi_abs"),
-    "relu": ("_npx_relu",),
-    "sigmoid": ("_npx_sigmoid",),
-    **{
-        name: (f"_npi_{name}",)
-        for name in [
-            "arccos",
-            "arccosh",
-            "arcsin",
-            "arcsinh",
-            "arctan",
-            "arctanh",
-            "cbrt",
-            "ceil",
-            "cos",
-            "cosh",
-            "degrees",
-            "exp",
-            "expm1",
-            "fix",
-            "floor",
-            "log",
-            "log10",
-            "log1p",
-            "log2",
-            "negative",
-            "radians",
-            "reciprocal",
-            "rint",
-            "sign",
-            "sin",
-            "sinh",
-            "sqrt",
-            "square",
-            "tan",
-            "tanh",
-            "trunc",
-        ]
-    },
-}
-
-
-def _declare_unary(
-    name: str,
-    function: Function,
-    text: str,
-    in_float: bool,
-    grad: bool,
-    precision: Precision = None,
-) -> Op:
-    compute = _float_only(function) if in_float else function
-
-    def unary(data):
-        if data.dtype == jnp.bool_ and name != "logical_not":
-            raise DTypeError(f"{name} takes numbers, not booleans; cast with astype().")
-        return to_dtype(compute(data), data.dtype)
-
-    unary.__doc__ = (
-        f"{text} Of every element.\n\nArgs:\n    data: any shape and dtype; the result has them "
-        f"too.\n\nSource: MXNet operator ``{name}``."
-    )
-    aliases = _UNARY_ALIASES.get(name, [])
-    if name in NUMPY_TWINS:
-        # MXNet has these a second time, and symbol files of mx.np networks name them so.
-        def of_numpy(x):
-            return unary(x)
-
-        main, *others = NUMPY_TWINS[name]
-        of_numpy.__doc__ = unary.__doc__
-        op(main, aliases=others, differentiable=grad, rewrites=_KEEPS_DTYPE)(
-            unary if "npx" in main else of_numpy
-        )
-    return op(
-        name,
-        aliases=aliases,
-        method=True,
-        differentiable=grad,
-        precision=precision,
-        rewrites=_KEEPS_DTYPE,
-    )(unary)
-
-
-for _name, _row in _UNARY.items():
-    _declare_unary(_name, *_row)
-
-
-@op("_copy", aliases=["identity", "_copyto"], flops=0, rewrites=COPY)
+@op(
+    "_copy",
+    aliases=["identity", "_copyto"],
+    flops=0,
+    rewrites=COPY,
+    shape_constraint=same_as_first,
+    storage=storage_rules.ZERO_STAYS_LINEAR,
+)
 def copy(data):
     """The same content in a new array.
 
@@ -539,6 +405,7 @@ def copy(data):
     differentiable=False,
     flops=0,
     rewrites=Rewrites(made_like="_ones"),
+    shape_constraint=same_as_first,
 )
 def ones_like(data):
     """Ones of the same shape and dtype."""
@@ -551,6 +418,9 @@ def ones_like(data):
     differentiable=False,
     flops=0,
     rewrites=Rewrites(made_like="_zeros"),
+    shape_constraint=same_as_first,
+    aliases=["_sparse_zeros_like"],
+    storage=storage_rules.ZERO_STAYS_WITHOUT_GRADIENT,
 )
 def zeros_like(data):
     """Zeros of the same shape and dtype."""
@@ -559,13 +429,14 @@ def zeros_like(data):
 
 @op(
     "Cast",
-    aliases=["cast"],
+    aliases=["cast", "_npx_cast", "_npi_cast"],
     passes_gradient=True,
     flops=0,
     rewrites=Rewrites(
         unchanged=lambda *, given, dtype: given is not None and given == jnp.dtype(dtype),
         constant=lambda data, *, dtype: exactly(data, dtype),
     ),
+    shape_constraint=same_as_first,
 )
 def cast(data, *, dtype: DType):
     """The array in another dtype; gradients pass, through whole numbers too.
@@ -584,7 +455,13 @@ def to_dtype(data: Any, dtype: Any) -> Any:
     return data.astype(wanted)
 
 
-@op("amp_cast", flops=0, dtypes=Dtypes(own=all_own))
+@op(
+    "amp_cast",
+    flops=0,
+    dtypes=Dtypes(own=all_own),
+    shape_constraint=same_as_first,
+    bfloat16="unlisted",
+)
 def amp_cast(data, *, dtype: DType):
     """The array in another dtype if it holds floating-point numbers, else as it is.
 
@@ -593,7 +470,14 @@ def amp_cast(data, *, dtype: DType):
     return data.astype(dtype) if jnp.issubdtype(data.dtype, jnp.floating) else data
 
 
-@op("clip", method=True)
+@op(
+    "clip",
+    method=True,
+    fusion=Fusion("activation", lambda *, a_min: float(a_min) == 0),
+    bfloat16="any",
+    aliases=["_sparse_clip", "_npi_clip"],
+    storage=storage_rules.CLIP,
+)
 def clip(data, *, a_min: Scalar, a_max: Scalar):
     """Values outside of [a_min, a_max] set to its ends; the gradient is 1 inside and on them.
 
@@ -608,7 +492,7 @@ def clip(data, *, a_min: Scalar, a_max: Scalar):
     return jax.lax.select(jax.lax.gt(data, high), high, above)
 
 
-@op("smooth_l1", precision="full")
+@op("smooth_l1", precision="full", aliases=["_npx_smooth_l1"])
 def smooth_l1(data, *, scalar: float = 1.0):
     """0.5 (s x)² where |x| < 1/s², else |x| - 0.5/s².
 
@@ -636,7 +520,7 @@ def hard_sigmoid(data, *, alpha: float = 0.2, beta: float = 0.5):
     return jnp.where((line > 0) & (line < 1), line, outside).astype(data.dtype)
 
 
-@op("_contrib_quadratic", booleans=False)
+@op("_contrib_quadratic", booleans=False, storage=storage_rules.QUADRATIC)
 def quadratic(data, *, a: Scalar = 0.0, b: Scalar = 0.0, c: Scalar = 0.0):
     """``a x² + b x + c``; whole numbers are cut towards zero.
 
@@ -666,6 +550,8 @@ def _multicast_outputs(num_outputs: int) -> int:
     outputs=_multicast_outputs,
     flops=0,
     dtypes=Dtypes(own=all_own),
+    shape_constraint=same_pairs,
+    bfloat16="unlisted",
 )
 def amp_multicast(*data, cast_narrow: bool = False):
     """Arrays of half and single precision all in the wider of these that occurs, or the narrower.

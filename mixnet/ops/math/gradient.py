@@ -17,7 +17,7 @@ def _declare_straight_through(step: str, text: str) -> Op:
         f"{text} The gradient passes as if nothing had happened.\n\nSource: MXNet operator "
         f"``{name}``; Bengio, Leonard and Courville, 2013."
     )
-    operator = op(name, aliases=[f"_sparse_{name}"])(straight_through)
+    operator = op(name, aliases=[f"_sparse_{name}"], in_amp_lists=False)(straight_through)
 
     @operator.set_gradient
     def _(head, out, data):

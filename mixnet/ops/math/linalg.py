@@ -9,9 +9,17 @@ import jax.numpy as jnp
 
 from mixnet.base import ShapeError
 from mixnet.ops.registry import op
+from mixnet.ops.schema import storage_rules
 
 
-@op("dot", one_dtype=True, method=True, precision="widest")
+@op(
+    "dot",
+    one_dtype=True,
+    method=True,
+    precision="widest",
+    aliases=["_sparse_dot"],
+    storage=storage_rules.DOT,
+)
 def dot(
     lhs,
     rhs,
@@ -46,7 +54,7 @@ def _(inputs, outputs):
     return 2 * k * math.prod(outputs[0])
 
 
-@op("batch_dot", one_dtype=True, precision="widest")
+@op("batch_dot", one_dtype=True, precision="widest", aliases=["_npx_batch_dot"])
 def batch_dot(
     lhs,
     rhs,

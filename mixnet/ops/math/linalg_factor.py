@@ -10,6 +10,7 @@ import jax.numpy as jnp
 from mixnet.base import DTypeError, ShapeError
 from mixnet.ops.math.linalg_product import check_square
 from mixnet.ops.registry import op
+from mixnet.ops.schema.shape_constraints import same_as_first
 
 
 def check_float(name: str, matrix: Any) -> None:
@@ -68,7 +69,7 @@ def cholesky_factor(name: str, matrix: Any) -> Any:
     return jax.lax.linalg.cholesky(_symmetric(matrix), symmetrize_input=True)
 
 
-@op("_linalg_potrf", aliases=["linalg_potrf"], precision="full")
+@op("_linalg_potrf", aliases=["linalg_potrf"], precision="full", shape_constraint=same_as_first)
 def potrf(A):
     """The lower triangular L with ``A = L · Lᵀ`` (Cholesky); NaN where there is none.
 
@@ -84,7 +85,7 @@ def potrf(A):
     return cholesky_factor("linalg.potrf", A)
 
 
-@op("_linalg_potri", aliases=["linalg_potri"], precision="full")
+@op("_linalg_potri", aliases=["linalg_potri"], precision="full", shape_constraint=same_as_first)
 def potri(A):
     """The inverse of ``A · Aᵀ`` for a lower triangular A.
 

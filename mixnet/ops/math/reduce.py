@@ -13,8 +13,10 @@ from mixnet.base import AttributeValueError, AxisError
 from mixnet.ops.math.elementwise import absolute
 from mixnet.ops.math.quotient import quotient
 from mixnet.ops.registry import Op, op
+from mixnet.ops.schema import storage_rules
 from mixnet.ops.schema.attributes import Axes, Axis, DType
 from mixnet.ops.schema.ranges import Range
+from mixnet.ops.schema.storage import Storage
 
 
 def axes_of(name: str, ndim: int, axis: Any, exclude: bool = False) -> tuple[int, ...]:
@@ -38,6 +40,7 @@ def _declare(
     text: str,
     aliases: Sequence[str] = (),
     precision: Literal["full"] | None = None,
+    storage: Storage | None = None,
 ) -> Op:
     def reduction(data, *, axis: Axes | None = None, keepdims: bool = False, exclude: bool = False):
         axes = axes_of(name, data.ndim, axis, exclude)
@@ -49,7 +52,9 @@ def _declare(
         f"Returns:\n    dtype of ``data``; shape ``(1,)`` when all axes go.\n\nSource: MXNet "
         f"operator ``{name}``."
     )
-    return op(name, aliases=aliases, method=True, flops=1, precision=precision)(reduction)
+    return op(name, aliases=aliases, method=True, flops=1, precision=precision, storage=storage)(
+        reduction
+    )
 
 
 def _mean(data: Any, axis: Any, keepdims: bool) -> Any:
@@ -102,8 +107,9 @@ def _extreme(function: Callable[..., Any], axis: tuple[int, ...], keepdims: bool
     return forward
 
 
-_declare("sum", _in_dtype(jnp.sum), "Sum.", ["sum_axis"], "full")
-_declare("mean", _mean, "Mean.", precision="full")
+_TOTAL = storage_rules.TOTAL
+_declare("sum", _in_dtype(jnp.sum), "Sum.", ["sum_axis", "_sparse_sum"], "full", _TOTAL)
+_declare("mean", _mean, "Mean.", ["_sparse_mean"], "full", _TOTAL)
 _declare("prod", _in_dtype(jnp.prod), "Product.", precision="full")
 _declare("nansum", _in_dtype(jnp.nansum), "Sum, NaN counted as 0.", precision="full")
 _declare("nanprod", _in_dtype(jnp.nanprod), "Product, NaN counted as 1.", precision="full")
@@ -111,7 +117,14 @@ _declare("max", all_ties(jnp.max), "Largest element.", ["max_axis"])
 _declare("min", all_ties(jnp.min), "Smallest element.", ["min_axis"])
 
 
-@op("norm", method=True, flops=1, precision="full")
+@op(
+    "norm",
+    method=True,
+    flops=1,
+    precision="full",
+    aliases=["_sparse_norm"],
+    storage=storage_rules.NORM,
+)
 def norm(
     data,
     *,
@@ -188,7 +201,7 @@ def _sorted_order(data: Any, axis: int, is_ascend: bool) -> Any:
     return jnp.argsort(data, axis, stable=True)
 
 
-@op("sort", method=True, output_names=("output0",))
+@op("sort", method=True, output_names=("output0",), aliases=["_npi_sort"])
 def sort(data, *, axis: Axis | None = -1, is_ascend: bool = True):
     """Elements in order along ``axis``; of the flattened array for None.
 
@@ -199,7 +212,7 @@ def sort(data, *, axis: Axis | None = -1, is_ascend: bool = True):
     return jnp.take_along_axis(data, order, axis)
 
 
-@op("argsort", method=True, differentiable=False, precision="full")
+@op("argsort", method=True, differentiable=False, precision="full", aliases=["_npi_argsort"])
 def argsort(data, *, axis: Axis | None = -1, is_ascend: bool = True, dtype: DType = "float32"):
     """Positions that put the elements in order along ``axis``.
 
@@ -213,7 +226,7 @@ def _topk_outputs(ret_typ: str) -> int:
     return 2 if ret_typ == "both" else 1
 
 
-@op("topk", method=True, outputs=_topk_outputs, precision="full")
+@op("topk", method=True, outputs=_topk_outputs, precision="full", aliases=["_npx_topk"])
 def topk(
     data,
     *,
@@ -248,7 +261,7 @@ def topk(
     return (values, indices) if ret_typ == "both" else indices
 
 
-@op("cumsum", aliases=["_np_cumsum"])
+@op("cumsum", aliases=["_np_cumsum"], in_amp_lists=False)
 def cumsum(a, *, axis: Axis | None = None, dtype: DType | None = None):
     """Running sum along ``axis``, of the flattened array for None."""
     counted = jnp.dtype("int64") if a.dtype == jnp.bool_ else a.dtype

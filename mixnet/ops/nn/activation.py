@@ -7,10 +7,13 @@ from typing import Any, Literal
 import jax
 import jax.numpy as jnp
 
-from mixnet.ops.math.elementwise import relu, soft_sign
+from mixnet.ops.math.elementwise import relu
+from mixnet.ops.math.unary import soft_sign
 from mixnet.ops.registry import op
 from mixnet.ops.schema.attributes import Axes, Share
+from mixnet.ops.schema.integer_layers import Fusion, Quantization, is_relu
 from mixnet.ops.schema.rewrites import Rewrites
+from mixnet.ops.schema.shape_constraints import same_as_first
 
 _ACTIVATIONS: dict[str, Any] = {
     "relu": relu,
@@ -21,7 +24,18 @@ _ACTIVATIONS: dict[str, Any] = {
 }
 
 
-@op("Activation", floats=True, rewrites=Rewrites(keeps_dtype=True))
+@op(
+    "Activation",
+    floats=True,
+    rewrites=Rewrites(keeps_dtype=True),
+    shape_constraint=same_as_first,
+    activation=lambda *, act_type: act_type,
+    fusion=Fusion("activation", is_relu),
+    quantization=Quantization("_contrib_quantized_act", fits=is_relu),
+    full_where={"act_type": ["softrelu"]},
+    aliases=["_npx_activation"],
+    family="activation",
+)
 def activation(data, *, act_type: Literal["relu", "sigmoid", "softrelu", "softsign", "tanh"]):
     """The activation function named ``act_type``, of every element.
 
@@ -51,6 +65,11 @@ def _leaky_arguments(act_type: str) -> tuple[str, ...]:
     arguments=_leaky_arguments,
     draws=_leaky_draws,
     initializers={"gamma": '["Constant", {"value": 0.25}]'},
+    shape_constraint=same_as_first,
+    fusion=Fusion("activation", lambda *, act_type: act_type in ("leaky", "gelu")),
+    full_where={"act_type": ["elu", "selu"]},
+    aliases=["_npx_leaky_relu"],
+    family="activation",
 )
 def leaky_relu(
     data,
@@ -109,6 +128,8 @@ def _drops(p: float, mode: str, training: bool) -> bool:
     rewrites=Rewrites(
         unchanged=lambda *, p, mode, training: not _drops(p, mode, training), keeps_dtype=True
     ),
+    shape_constraint=same_as_first,
+    aliases=["_npx_dropout"],
 )
 def dropout(
     data,

@@ -50,7 +50,7 @@ def _weighted(name: str, attention: Any, values: Any) -> Any:
     return out.reshape(*out.shape[:2], -1)
 
 
-@op("_contrib_interleaved_matmul_selfatt_qk", precision="widest")
+@op("_contrib_interleaved_matmul_selfatt_qk", precision="widest", bfloat16="unlisted")
 def interleaved_matmul_selfatt_qk(queries_keys_values, *, heads: Positive):
     """Scores of self-attention: queries times keys, divided by the root of a head's size.
 
@@ -71,7 +71,12 @@ def interleaved_matmul_selfatt_qk(queries_keys_values, *, heads: Positive):
     return _scores(name, queries, keys)
 
 
-@op("_contrib_interleaved_matmul_selfatt_valatt", one_dtype=True, precision="widest")
+@op(
+    "_contrib_interleaved_matmul_selfatt_valatt",
+    one_dtype=True,
+    precision="widest",
+    bfloat16="unlisted",
+)
 def interleaved_matmul_selfatt_valatt(queries_keys_values, attention, *, heads: Positive):
     """Self-attention: the sum of the values with the weights ``attention``.
 
@@ -92,7 +97,9 @@ def interleaved_matmul_selfatt_valatt(queries_keys_values, attention, *, heads: 
     return _weighted(name, attention, _apart(name, queries_keys_values, heads, 3)[2])
 
 
-@op("_contrib_interleaved_matmul_encdec_qk", one_dtype=True, precision="widest")
+@op(
+    "_contrib_interleaved_matmul_encdec_qk", one_dtype=True, precision="widest", bfloat16="unlisted"
+)
 def interleaved_matmul_encdec_qk(queries, keys_values, *, heads: Positive):
     """Scores of attention to another sequence: queries times keys by the root of a head's size.
 
@@ -113,7 +120,12 @@ def interleaved_matmul_encdec_qk(queries, keys_values, *, heads: Positive):
     return _scores(name, asked, _apart(name, keys_values, heads, 2)[0])
 
 
-@op("_contrib_interleaved_matmul_encdec_valatt", one_dtype=True, precision="widest")
+@op(
+    "_contrib_interleaved_matmul_encdec_valatt",
+    one_dtype=True,
+    precision="widest",
+    bfloat16="unlisted",
+)
 def interleaved_matmul_encdec_valatt(keys_values, attention, *, heads: Positive):
     """Attention to another sequence: the sum of its values with the weights ``attention``.
 

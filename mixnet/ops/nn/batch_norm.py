@@ -13,6 +13,7 @@ from mixnet.ops.nn.normalization import check_channels
 from mixnet.ops.registry import Op, op
 from mixnet.ops.schema.attributes import Axis, NonNegative, Positive, Share
 from mixnet.ops.schema.dtypes import Dtypes
+from mixnet.ops.schema.integer_layers import Fusion, Quantization, by_channel, first_input
 from mixnet.ops.schema.over_devices import AXIS
 
 
@@ -108,7 +109,22 @@ def _declare_shapes(operator: Op) -> Op:
     return operator
 
 
-@op("BatchNorm", **_COMMON, flops=7, layout_axis="axis")
+@op(
+    "BatchNorm",
+    **_COMMON,
+    flops=7,
+    layout_axis="axis",
+    fusion=Fusion("norm", by_channel),
+    quantization=Quantization(
+        "_contrib_quantized_batch_norm",
+        reads=first_input,
+        calibrated=True,
+        fits=lambda *, output_mean_var: not output_mean_var,
+    ),
+    bfloat16="any",
+    aliases=["_npx_batch_norm"],
+    family="normalization",
+)
 def batch_norm(
     data,
     gamma,
@@ -154,7 +170,7 @@ def batch_norm(
     return out, mean, jax.lax.rsqrt(var + eps), *new
 
 
-@op("_contrib_BatchNormWithReLU", **_COMMON, layout_axis="axis")
+@op("_contrib_BatchNormWithReLU", **_COMMON, layout_axis="axis", in_amp_lists=False)
 @functools.wraps(batch_norm.function, assigned=["__annotations__"])  # the same arguments
 def batch_norm_with_relu(*arrays, **attributes):
     """``BatchNorm``, negative results set to 0.

@@ -30,7 +30,7 @@ def _columns(data: Any, kernel: Any, stride: Any, dilate: Any, pad: Any) -> Any:
     return patches.reshape(*patches.shape[:2], -1)
 
 
-@op("im2col")
+@op("im2col", in_amp_lists=False)
 def im2col(data, *, kernel: Kernel, stride: Steps = (), dilate: Steps = (), pad: Extents = ()):
     """The windows that a convolution reads, each as a column.
 
@@ -54,7 +54,7 @@ def im2col(data, *, kernel: Kernel, stride: Steps = (), dilate: Steps = (), pad:
     return _columns(data, kernel, stride, dilate, pad)
 
 
-@op("col2im")
+@op("col2im", in_amp_lists=False)
 def col2im(
     data,
     *,

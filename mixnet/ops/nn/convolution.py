@@ -9,10 +9,13 @@ from typing import Any, Literal
 import jax.numpy as jnp
 
 from mixnet.base import ShapeError
+from mixnet.ops.derive import with_attributes_of
 from mixnet.ops.nn.convolve import convolve, convolve_spread
 from mixnet.ops.registry import op
 from mixnet.ops.schema.attributes import Extents, Kernel, Long, Positive, Steps
+from mixnet.ops.schema.integer_layers import Fusion, Quantization, plain_images
 from mixnet.ops.schema.rewrites import Rewrites
+from mixnet.ops.schema.shape_constraints import window
 
 _SPATIAL = {1: "W", 2: "HW", 3: "DHW"}
 
@@ -59,6 +62,12 @@ Layout = Literal["NCDHW", "NCHW", "NCW", "NDHWC", "NHWC"]
     recomputed="asked",
     rewrites=Rewrites(keeps_dtype=True),
     precision="low",
+    shape_constraint=window,
+    fusion=Fusion("convolution", plain_images),
+    quantization=Quantization("_contrib_quantized_conv", True, sums=True, fits=plain_images),
+    bfloat16="low",
+    aliases=["_npx_convolution"],
+    family="layer",
 )
 def convolution(
     data,
@@ -155,30 +164,9 @@ def check_groups(name: str, channels: int, num_filter: int, num_group: int) -> N
         )
 
 
-@convolution.infer_inputs
-def _(data, *, kernel, num_filter, num_group, layout):
-    weight = _weight_shape(data, kernel, num_filter, num_group, layout)
-    return {"weight": weight, "bias": (num_filter,)}
-
-
 @op("Convolution_v1", one_dtype=True, precision="full")
-def convolution_v1(
-    data,
-    weight,
-    bias=None,
-    *,
-    kernel: Kernel,
-    stride: Steps = (),
-    dilate: Steps = (),
-    pad: Extents = (),
-    num_filter: Positive,
-    num_group: Positive = 1,
-    workspace: Long = 1024,
-    no_bias: bool = False,
-    cudnn_tune: Literal["fastest", "limited_workspace", "off"] | None = None,
-    cudnn_off: bool = False,
-    layout: Literal["NCDHW", "NCHW", "NDHWC", "NHWC"] | None = None,
-):
+@with_attributes_of(convolution, layout=Literal["NCDHW", "NCHW", "NDHWC", "NHWC"] | None)
+def convolution_v1(data, weight, bias=None, **attributes: Any):
     """``Convolution`` by its former name.
 
     Args:
@@ -188,21 +176,10 @@ def convolution_v1(
 
     Source: MXNet operator ``Convolution_v1``.
     """
-    return convolution.function(
-        data,
-        weight,
-        bias,
-        kernel=kernel,
-        stride=stride,
-        dilate=dilate,
-        pad=pad,
-        num_filter=num_filter,
-        num_group=num_group,
-        no_bias=no_bias,
-        layout=layout,
-    )
+    return convolution.function(data, weight, bias, **attributes)
 
 
+@convolution.infer_inputs
 @convolution_v1.infer_inputs
 def _(data, *, kernel, num_filter, num_group, layout):
     weight = _weight_shape(data, kernel, num_filter, num_group, layout)
@@ -216,7 +193,7 @@ def _(inputs, outputs):
     return math.prod(outputs[0]) * (2 * math.prod(inputs[1][1:]) + (len(inputs) > 2))
 
 
-@op("Deconvolution", one_dtype=True, precision="low")
+@op("Deconvolution", one_dtype=True, precision="low", aliases=["_npx_deconvolution"])
 def deconvolution(
     data,
     weight,

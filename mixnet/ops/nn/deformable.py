@@ -8,6 +8,7 @@ import jax
 import jax.numpy as jnp
 
 from mixnet.base import AttributeValueError, ShapeError
+from mixnet.ops.derive import with_attributes_of
 from mixnet.ops.nn.convolution import spatial
 from mixnet.ops.registry import op
 from mixnet.ops.schema.attributes import Extents, Long, Pair, Positive, Steps
@@ -71,6 +72,7 @@ def _convolve(
     data: Any,
     given: dict[str, Any],
     zeros_outside: bool,
+    *,
     kernel: Any,
     stride: Any,
     dilate: Any,
@@ -78,6 +80,8 @@ def _convolve(
     num_filter: int,
     num_group: int,
     num_deformable_group: int,
+    no_bias: bool,
+    **unused: Any,
 ) -> Any:
     """The convolution; ``zeros_outside`` fades to 0 within an element outside, else cut off."""
     groups, parts = num_group, num_deformable_group
@@ -133,7 +137,7 @@ def _convolve(
     filters = weight.reshape(groups, num_filter // groups, -1)
     out = jnp.einsum("ngkhw,gfk->ngfhw", value, filters)
     out = out.reshape(batch, num_filter, rows, columns)
-    bias = given.get("bias")
+    bias = None if no_bias else given["bias"]
     return out if bias is None else out + bias.reshape(1, -1, 1, 1)
 
 
@@ -174,40 +178,27 @@ def deformable_convolution(
 
     Source: MXNet operator ``_contrib_DeformableConvolution``.
     """
+    given = {"offset": offset, "weight": weight, "bias": bias}
     return _convolve(
         "_contrib_DeformableConvolution",
         data,
-        {"offset": offset, "weight": weight, "bias": None if no_bias else bias},
+        given,
         False,
-        kernel,
-        stride,
-        dilate,
-        pad,
-        num_filter,
-        num_group,
-        num_deformable_group,
+        kernel=kernel,
+        stride=stride,
+        dilate=dilate,
+        pad=pad,
+        num_filter=num_filter,
+        num_group=num_group,
+        num_deformable_group=num_deformable_group,
+        no_bias=no_bias,
     )
 
 
-@op("_contrib_ModulatedDeformableConvolution", one_dtype=True)
+@op("_contrib_ModulatedDeformableConvolution", one_dtype=True, in_amp_lists=False)
+@with_attributes_of(deformable_convolution, before="layout")
 def modulated_deformable_convolution(
-    data,
-    offset,
-    mask,
-    weight,
-    bias=None,
-    *,
-    kernel: Pair,
-    stride: Steps = (),
-    dilate: Steps = (),
-    pad: Extents = (),
-    num_filter: Positive,
-    num_group: Positive = 1,
-    num_deformable_group: Positive = 1,
-    workspace: Long = 1024,
-    no_bias: bool = False,
-    im2col_step: Positive = 64,
-    layout: Layout | None = None,
+    data, offset, mask, weight, bias=None, *, im2col_step: Positive = 64, **attributes: Any
 ):
     """A deformable convolution in which every sample has a weight of its own.
 
@@ -228,19 +219,8 @@ def modulated_deformable_convolution(
 
     Source: MXNet operator ``_contrib_ModulatedDeformableConvolution``.
     """
-    return _convolve(
-        "_contrib_ModulatedDeformableConvolution",
-        data,
-        {"offset": offset, "mask": mask, "weight": weight, "bias": None if no_bias else bias},
-        True,
-        kernel,
-        stride,
-        dilate,
-        pad,
-        num_filter,
-        num_group,
-        num_deformable_group,
-    )
+    given = {"offset": offset, "mask": mask, "weight": weight, "bias": bias}
+    return _convolve("_contrib_ModulatedDeformableConvolution", data, given, True, **attributes)
 
 
 for _operator in (deformable_convolution, modulated_deformable_convolution):

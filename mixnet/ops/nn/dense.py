@@ -7,7 +7,9 @@ import math
 from mixnet.base import ShapeError
 from mixnet.ops.registry import op
 from mixnet.ops.schema.attributes import Positive
+from mixnet.ops.schema.integer_layers import Fusion, Quantization
 from mixnet.ops.schema.rewrites import Rewrites
+from mixnet.ops.schema.shape_constraints import same_batch
 
 
 @op(
@@ -16,6 +18,12 @@ from mixnet.ops.schema.rewrites import Rewrites
     recomputed="asked",
     rewrites=Rewrites(keeps_dtype=True),
     precision="low",
+    shape_constraint=same_batch,
+    fusion=Fusion("affine"),
+    quantization=Quantization("_contrib_quantized_fully_connected", True, sums=True),
+    bfloat16="low",
+    aliases=["_sparse_FullyConnected", "_npx_fully_connected"],
+    family="layer",
 )
 def fully_connected(
     data, weight, bias=None, *, num_hidden: Positive, no_bias: bool = False, flatten: bool = True

@@ -10,13 +10,23 @@ import jax.numpy as jnp
 
 from mixnet.base import ShapeError
 from mixnet.ops.registry import op
+from mixnet.ops.schema import storage_rules
 from mixnet.ops.schema.attributes import Share
 from mixnet.ops.schema.rewrites import COPY, Rewrites
+from mixnet.ops.schema.shape_constraints import same_as_first
 
 Normalization = Literal["batch", "null", "valid"]
 
 
-@op("SoftmaxOutput", aliases=["Softmax"], flops=4, recomputed="asked", precision="full")
+@op(
+    "SoftmaxOutput",
+    aliases=["Softmax"],
+    labels=["label"],
+    flops=4,
+    recomputed="asked",
+    precision="full",
+    shape_constraint=same_as_first,
+)
 def softmax_output(
     data,
     label,
@@ -124,7 +134,14 @@ def _regression(name: str, text: str, forward: Any, slope: Any) -> None:
         f"{text}\n\nArgs:\n    data: ``(batch, ...)``.\n    label: of as many elements."
         f"\n\nSource: MXNet operator ``{name}``."
     )
-    operator = op(name, one_dtype=True, precision="full")(regression)
+    operator = op(
+        name,
+        one_dtype=True,
+        aliases=[f"_sparse_{name}"],
+        labels=["label"],
+        precision="full",
+        shape_constraint=same_as_first,
+    )(regression)
 
     @operator.infer_inputs
     def _(data, label):
@@ -146,16 +163,16 @@ _regression(
     lambda out, label: out - label,
 )
 _regression(
-    "MAERegressionOutput",
-    "The data; its gradient is that of the absolute error to ``label``.",
-    lambda data: data,
-    lambda out, label: jnp.where(out > label, 1, -1),  # -1 where they are equal, too
-)
-_regression(
     "LogisticRegressionOutput",
     "The sigmoid; its gradient is that of the cross entropy with ``label``.",
     jax.nn.sigmoid,
     lambda out, label: out - label,
+)
+_regression(
+    "MAERegressionOutput",
+    "The data; its gradient is that of the absolute error to ``label``.",
+    lambda data: data,
+    lambda out, label: jnp.where(out > label, 1, -1),  # -1 where they are equal, too
 )
 
 
@@ -187,7 +204,14 @@ def _(head, out, data, *, grad_scale, valid_thresh, normalization):
     return (jnp.full(data.shape, grad_scale, data.dtype) / divisor,)
 
 
-@op("make_loss", output_names=("loss",), rewrites=_ONLY_GRADIENT, precision="full")
+@op(
+    "make_loss",
+    output_names=("loss",),
+    rewrites=_ONLY_GRADIENT,
+    precision="full",
+    aliases=["_sparse_make_loss"],
+    storage=storage_rules.ZERO_STAYS,
+)
 def make_loss(data):
     """The data as a loss: its gradient is 1 everywhere, whatever arrives from above.
 
@@ -203,10 +227,12 @@ def _(head, out, data):
 
 @op(
     "BlockGrad",
-    aliases=["stop_gradient"],
+    aliases=["stop_gradient", "_sparse_stop_gradient"],
     differentiable=False,
     flops=0,
     rewrites=Rewrites(only_gradient=True, keeps_dtype=True, constant=COPY.constant),
+    shape_constraint=same_as_first,
+    storage=storage_rules.ZERO_STAYS_WITHOUT_GRADIENT,
 )
 def block_grad(data):
     """The data; no gradient passes.
@@ -216,7 +242,7 @@ def block_grad(data):
     return jax.lax.stop_gradient(data)
 
 
-@op("SVMOutput", precision="full")
+@op("SVMOutput", labels=["label"], precision="full")
 def svm_output(
     data,
     label,

@@ -47,6 +47,7 @@ def _visible(output_mean_var: bool) -> int:
     output_names=["output", "mean", "std"],
     flops=7,
     precision="full",
+    aliases=["_npx_layer_norm"],
 )
 def layer_norm(
     data, gamma, beta, *, axis: Axis = -1, eps: NonNegative = 1e-5, output_mean_var: bool = False
@@ -177,7 +178,7 @@ def l2_normalization(
     return data * jax.lax.rsqrt(jnp.sum(jnp.square(data), axes, keepdims=True) + eps)
 
 
-@op("LRN", flops=5, precision="full")
+@op("LRN", flops=5, precision="full", bfloat16="any")
 def lrn(data, *, alpha: float = 1e-4, beta: float = 0.75, knorm: float = 2.0, nsize: Positive):
     """Every element over a power of ``knorm`` plus the mean square of ``nsize`` channels around it.
 

@@ -14,10 +14,18 @@ from mixnet.ops.nn.convolution import deconvolution, spatial
 from mixnet.ops.nn.resample import Taps, along
 from mixnet.ops.registry import op
 from mixnet.ops.schema.attributes import Extents, Long, Positive, Steps
+from mixnet.ops.schema.integer_layers import Quantization, pools
 from mixnet.ops.schema.rewrites import Rewrites
 
 
-@op("Pooling", rewrites=Rewrites(keeps_dtype=True))
+@op(
+    "Pooling",
+    rewrites=Rewrites(keeps_dtype=True),
+    quantization=Quantization("_contrib_quantized_pooling", fits=pools),
+    bfloat16="any",
+    aliases=["_npx_pooling"],
+    family="pooling",
+)
 def pooling(
     data,
     *,

@@ -15,6 +15,7 @@ from mixnet.ops.array.shape import concat
 from mixnet.ops.control import loops
 from mixnet.ops.registry import op
 from mixnet.ops.schema.attributes import Axis, Positive, Share
+from mixnet.ops.schema.shape_constraints import recurrent_weights
 
 GATES = {"rnn_relu": 1, "rnn_tanh": 1, "lstm": 4, "gru": 3}
 """Products of the input, and of the state, that a step of each mode needs."""
@@ -399,7 +400,13 @@ def _(data, *, state_size, num_layers, bidirectional, mode, projection_size):
     return rnn_shapes(data, state_size, num_layers, bidirectional, mode, projection_size)
 
 
-@op("_rnn_param_concat", one_dtype=True, aliases=["_npi_rnn_param_concat"], flops=0)
+@op(
+    "_rnn_param_concat",
+    one_dtype=True,
+    aliases=["_npi_rnn_param_concat"],
+    flops=0,
+    shape_constraint=recurrent_weights,
+)
 def rnn_param_concat(*data, dim: Axis = 1):
     """The arrays of a recurrent network joined along ``dim``, as ``RNN`` takes its parameters.
 

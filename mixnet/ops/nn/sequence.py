@@ -31,7 +31,7 @@ def _check(name: str, data: Any, lengths: Any, axis: int) -> None:
         )
 
 
-@op("SequenceMask", arguments=_length_arguments)
+@op("SequenceMask", arguments=_length_arguments, aliases=["_npx_sequence_mask"])
 def sequence_mask(
     data,
     sequence_length=None,

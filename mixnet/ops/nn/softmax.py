@@ -22,7 +22,15 @@ def _inside(data: Any, length: Any, axis: int) -> Any:
     return steps < jnp.expand_dims(length.astype(jnp.int64), axis)
 
 
-@op("softmax", floats=True, arguments=_length_arguments, method=True, flops=4, precision="full")
+@op(
+    "softmax",
+    floats=True,
+    arguments=_length_arguments,
+    method=True,
+    flops=4,
+    precision="full",
+    aliases=["_npx_softmax"],
+)
 def softmax(
     data,
     length=None,
@@ -48,7 +56,9 @@ def softmax(
     return jnp.where(inside, out, 0).astype(dtype or data.dtype)
 
 
-@op("log_softmax", floats=True, method=True, flops=4, precision="full")
+@op(
+    "log_softmax", floats=True, method=True, flops=4, precision="full", aliases=["_npx_log_softmax"]
+)
 def log_softmax(
     data,
     *,

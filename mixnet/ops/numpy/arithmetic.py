@@ -15,7 +15,7 @@ import jax.numpy as jnp
 
 from mixnet.base import DTypeError
 from mixnet.ops.math.broadcast import check_broadcast
-from mixnet.ops.math.elementwise import BINARY, power_scalar, to_dtype
+from mixnet.ops.math.elementwise import BINARY, FUSIONS, power_scalar, to_dtype
 from mixnet.ops.math.quotient import quotient
 from mixnet.ops.registry import op
 from mixnet.ops.schema.attributes import Scalar
@@ -126,7 +126,7 @@ _COMPARISONS: dict[str, tuple[Function, str]] = {
 }
 _NAMES = {"arctan2": ("x1", "x2"), "hypot": ("x1", "x2")}
 _REFLECTED = ("subtract", "mod", "power", "arctan2", "copysign", "ldexp")
-_SCALAR_ELSEWHERE = ("hypot",)  # the same operator as in mx.nd, see aliases.py
+_SCALAR_ELSEWHERE = ("hypot",)  # the same operator as in mx.nd
 _NO_GRADIENT = ("lcm", "bitwise_and", "bitwise_or", "bitwise_xor")
 
 
@@ -172,7 +172,7 @@ def _declare(name: str, function: Function, text: str, kinds: str) -> None:
             return function(x1.astype(dtype), x2.astype(dtype)).astype(dtype)
 
     binary.__doc__ = _text(text, "Of two arrays; axes of extent one are repeated.", registered)
-    op(registered, differentiable=gradient)(binary)
+    op(registered, differentiable=gradient, fusion=FUSIONS.get(name))(binary)
     if name in _SCALAR_ELSEWHERE:
         return
 

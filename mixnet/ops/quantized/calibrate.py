@@ -29,6 +29,7 @@ def _smoothed(counts: Any, inside: Any) -> Any:
     outputs=2,
     output_names=("threshold", "divergence"),
     differentiable=False,
+    in_amp_lists=False,
 )
 def calibrate_entropy(hist, hist_edges, *, num_quantized_bins: Positive = 255):
     """The threshold whose quantized histogram diverges least from the cut one.

@@ -20,9 +20,7 @@ from mixnet.ops.nn.dense import fully_connected
 from mixnet.ops.quantized.quantize import INT32_STEPS, LIMITS, STEPS, farthest, given_range, ratio
 from mixnet.ops.registry import op
 from mixnet.ops.schema.dtypes import Dtypes
-
-LAYERS = ("Convolution", "FullyConnected")
-SUMS = ("elemwise_add", "broadcast_add")
+from mixnet.ops.schema.integer_layers import Quantization, data_and_sum
 
 
 @dataclass(frozen=True)
@@ -49,6 +47,9 @@ class Parts:
         return len(self.layer.inputs) > 2
 
 
+_PARTS = {"convolution": "layer", "affine": "layer", "norm": "norm", "sum": "sum"}
+
+
 @lru_cache(maxsize=1024)
 def parts_of(body: Any) -> Parts:
     """The parts of a subgraph.
@@ -60,14 +61,9 @@ def parts_of(body: Any) -> Parts:
     for node in body.graph.nodes:
         if node.is_variable:
             continue
-        if node.op.name in LAYERS:
-            part = "layer"
-        elif node.op.name == "BatchNorm":
-            part = "norm"
-        elif node.op.name in SUMS:
-            part = "sum"
-        else:
-            part = "post_act" if "sum" in found else "act"
+        part = _PARTS.get(node.op.fusion and node.op.fusion.part, "act")
+        if part == "act" and "sum" in found:
+            part = "post_act"
         if part in found or (part != "layer" and "layer" not in found):
             raise AttributeValueError(
                 f"A fused layer is a convolution or an affine map, then perhaps BatchNorm, an activation, "
@@ -189,6 +185,7 @@ def _statistics(subgraphs: Any, with_bn: bool) -> list[int]:
     states=_statistics,
     moves=lambda: False,
     differentiable=False,
+    quantization=Quantization("_sg_mkldnn_conv", True, data_and_sum, sums=True),
 )
 def fused_convolution(
     *data,
@@ -367,6 +364,7 @@ def _exact_affine(data: Any, weight: Any, parts: Parts) -> Any:
     outputs=_outputs,
     output_names=_output_names,
     differentiable=False,
+    quantization=Quantization("_sg_mkldnn_fully_connected", True, sums=True),
 )
 def fused_fully_connected(
     *data,

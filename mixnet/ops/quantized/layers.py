@@ -15,6 +15,7 @@ import jax.numpy as jnp
 from mixnet.base import AttributeValueError, DTypeError, ShapeError
 from mixnet.ops.array.indexing import embedding
 from mixnet.ops.array.shape import check_joined
+from mixnet.ops.derive import with_attributes_of
 from mixnet.ops.nn.convolution import convolution
 from mixnet.ops.nn.dense import fully_connected
 from mixnet.ops.nn.pooling import pooling
@@ -36,8 +37,6 @@ from mixnet.ops.schema.attributes import (
     Axis,
     DType,
     Extents,
-    Kernel,
-    Long,
     NonNegative,
     Positive,
     Share,
@@ -91,13 +90,13 @@ def _affine(name: str, function: Any, data: Any, weight: Any, bias: Any, attribu
         check_range(name, *each[1:])
     # float64 adds whole numbers up to 2⁵³ exactly, and every device has products of it.
     wide = [each.astype(jnp.float64) for each in (data[0], weight[0])]
-    if bias is None:
-        out = _as_int32(function(*wide, None, no_bias=True, **attributes))
+    if attributes["no_bias"]:
+        out = _as_int32(function(*wide, None, **attributes))
     else:
         check_whole(name, bias=bias[0])
         check_range(name, *bias[1:])
         shift = _bias_in_int32(bias[0], bias[1:], data, weight).astype(jnp.float64)
-        out = _as_int32(function(*wide, shift, no_bias=False, **attributes))
+        out = _as_int32(function(*wide, shift, **attributes))
     return out, *_product_range(data, weight)
 
 
@@ -118,6 +117,7 @@ _AFFINE_ENDS = dict.fromkeys(
     dtypes=with_ranges("int32", {"weight": "int8", "bias": "int8"}),
     **_OUTPUTS,
 )
+@with_attributes_of(fully_connected)
 def quantized_fully_connected(
     data,
     weight,
@@ -128,10 +128,7 @@ def quantized_fully_connected(
     max_weight=None,
     min_bias=None,
     max_bias=None,
-    *,
-    num_hidden: Positive,
-    no_bias: bool = False,
-    flatten: bool = True,
+    **attributes: Any,
 ):
     """``FullyConnected`` of integers of 8 bits, exact in int32.
 
@@ -154,8 +151,8 @@ def quantized_fully_connected(
         fully_connected.function,
         (data, min_data, max_data),
         (weight, min_weight, max_weight),
-        None if no_bias else (bias, min_bias, max_bias),
-        {"num_hidden": num_hidden, "flatten": flatten},
+        (bias, min_bias, max_bias),
+        attributes,
     )
 
 
@@ -172,6 +169,7 @@ def _(data, *, num_hidden, flatten, no_bias):
     dtypes=with_ranges("int32", {"weight": "int8", "bias": "int8"}),
     **_OUTPUTS,
 )
+@with_attributes_of(convolution)
 def quantized_conv(
     data,
     weight,
@@ -182,18 +180,7 @@ def quantized_conv(
     max_weight=None,
     min_bias=None,
     max_bias=None,
-    *,
-    kernel: Kernel,
-    stride: Steps = (),
-    dilate: Steps = (),
-    pad: Extents = (),
-    num_filter: Positive,
-    num_group: Positive = 1,
-    workspace: Long = 1024,
-    no_bias: bool = False,
-    cudnn_tune: Literal["fastest", "limited_workspace", "off"] | None = None,
-    cudnn_off: bool = False,
-    layout: Literal["NCDHW", "NCHW", "NCW", "NDHWC", "NHWC"] | None = None,
+    **attributes: Any,
 ):
     """``Convolution`` of integers of 8 bits, exact in int32.
 
@@ -216,16 +203,8 @@ def quantized_conv(
         convolution.function,
         (data, min_data, max_data),
         (weight, min_weight, max_weight),
-        None if no_bias else (bias, min_bias, max_bias),
-        {
-            "kernel": kernel,
-            "stride": stride,
-            "dilate": dilate,
-            "pad": pad,
-            "num_filter": num_filter,
-            "num_group": num_group,
-            "layout": layout,
-        },
+        (bias, min_bias, max_bias),
+        attributes,
     )
 
 
@@ -330,6 +309,7 @@ def quantized_flatten(data, min_data, max_data):
     "_contrib_quantized_embedding",
     dtypes=with_ranges("int8", {"data": None, "weight": "int8"}),
     **_OUTPUTS,
+    in_amp_lists=False,
 )
 def quantized_embedding(
     data,
@@ -478,6 +458,7 @@ def quantized_elemwise_add(
     any_layout=True,
     dtypes=with_ranges(lambda given: "float32" if given["enable_float_output"] else "int32"),
     **{**_OUTPUTS, "outputs": lambda enable_float_output: 1 if enable_float_output else 3},
+    in_amp_lists=False,
 )
 def quantized_elemwise_mul(
     lhs,
@@ -522,6 +503,7 @@ def quantized_elemwise_mul(
         "int8", dict.fromkeys(("gamma", "beta", "moving_mean", "moving_var"), "float32")
     ),
     **_OUTPUTS,
+    in_amp_lists=False,
 )
 def quantized_batch_norm(
     data,
@@ -610,6 +592,7 @@ def _rnn_arguments(mode: str) -> list[str]:
     output_names=("output", "state_output", "statecell_ouput"),  # MXNet spells it so
     differentiable=False,
     dtypes=with_ranges(own={"parameters": "int8", "state": "float32", "state_cell": "float32"}),
+    in_amp_lists=False,
 )
 def quantized_rnn(
     data,

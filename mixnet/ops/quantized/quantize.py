@@ -164,6 +164,7 @@ def quantize_v2(
     output_names=("output", "scale", "shift"),
     dtypes=with_ranges(usual="float32"),
     differentiable=False,
+    in_amp_lists=False,
 )
 def quantize_asym(
     data, *, min_calib_range: float | None = None, max_calib_range: float | None = None

@@ -13,7 +13,7 @@ HALF = 8
 """Added to an integer of 4 bits, so that it has no sign where two lie in a byte."""
 
 
-@op("_contrib_dequantize_rows", differentiable=False)
+@op("_contrib_dequantize_rows", differentiable=False, in_amp_lists=False)
 def dequantize_rows(data, step, *, bits: Literal["8", "4"] = "8", size: int = 0):
     """Rows of integers as floats; each group of a row has its own step.
 

@@ -28,6 +28,7 @@ from mixnet.ops.schema.attributes import (
     Scalar,
 )
 from mixnet.ops.schema.ranges import Range
+from mixnet.ops.schema.shape_constraints import begins_with_parameters
 
 
 def parameter(number: Any, dtype: Any) -> Any:
@@ -206,7 +207,9 @@ def _declare(name: str, distribution: Distribution) -> None:
     arrays = [array(each) for each in distribution.arrays or names]
     present(draw_each, sample, f"{text[:-1]}: ``shape`` of them for each element of the parameters.",
             [*arrays, shape, dtype, _KEY])  # fmt: skip
-    op(sample, aliases=[f"sample_{name}"], **common)(draw_each)
+    op(sample, aliases=[f"sample_{name}"], shape_constraint=begins_with_parameters, **common)(
+        draw_each
+    )
 
 
 for _name, _distribution in DISTRIBUTIONS.items():
@@ -335,7 +338,12 @@ def sample_unique_zipfian(*, range_max: Positive, shape: Extents = (), key):
     return jax.vmap(row)(jax.random.split(key, rows))
 
 
-@op("_shuffle", aliases=["shuffle", "_npi_shuffle"], differentiable=False)
+@op(
+    "_shuffle",
+    aliases=["shuffle", "_npi_shuffle"],
+    differentiable=False,
+    bfloat16="any",
+)
 def shuffle(data, *, key):
     """The first axis in random order.
 

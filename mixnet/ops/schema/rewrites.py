@@ -67,16 +67,16 @@ def names(rule: Rule) -> tuple[str, ...] | None:
     return tuple(each.name for each in parameters if each.kind is each.KEYWORD_ONLY)
 
 
-def ask(rule: Rule, known: Mapping[str, Any], arrays: Sequence[np.ndarray] = ()) -> Any:
+def ask(rule: Rule, known: Mapping[str, Any], given: Sequence[Any] = ()) -> Any:
     """The answer of a rule for a call.
 
     Args:
         rule: of an operator's ``Rewrites``.
         known: the attributes by name, and whatever else the rule may name.
-        arrays: for rules that compute.
+        given: what the rule takes by place, such as the arrays of one that computes.
     """
     wanted = names(rule)
-    return rule(*arrays, **(known if wanted is None else {name: known[name] for name in wanted}))
+    return rule(*given, **(known if wanted is None else {name: known[name] for name in wanted}))
 
 
 # ---- rules that several operators share ------------------------------------------------------------

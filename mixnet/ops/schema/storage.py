@@ -1,7 +1,7 @@
 """The storage types of an operator's outputs and gradients, from those of its inputs.
 
 A storage type is ``default`` (dense), ``row_sparse`` or ``csr``. What has no rule, or a rule that does not
-know the types at hand, runs on dense copies. ``ops/sparse/storage_rules.py`` gives operators their rules.
+know the types at hand, runs on dense copies. ``storage_rules`` has those that operators declare.
 """
 
 from __future__ import annotations
@@ -39,6 +39,7 @@ class Storage:
         gradients: the storage type of each input's gradient; all dense by default.
         on_stored: whether the operator leaves 0 at 0 where ``output`` is that of its one input: it may be
             computed on the stored values alone.
+        rows_alone: whether it takes row_sparse arrays alone: MXNet has no dense kernel of it.
     """
 
     def __init__(
@@ -46,8 +47,10 @@ class Storage:
         output: Callable[[Asked], str | None],
         gradients: Callable[[Asked], Sequence[str]] | None = None,
         on_stored: bool = False,
+        rows_alone: bool = False,
     ):
-        self._output, self._gradients, self.on_stored = output, gradients, on_stored
+        self._output, self._gradients = output, gradients
+        self.on_stored, self.rows_alone = on_stored, rows_alone
 
     def output(self, types: Types, attributes: Attributes) -> str | None:
         """Storage type of the outputs; None where the operator runs on dense copies."""

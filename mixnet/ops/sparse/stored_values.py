@@ -14,6 +14,7 @@ import jax.numpy as jnp
 from mixnet.base import AttributeValueError
 from mixnet.ops.math.elementwise import in_dtype_of
 from mixnet.ops.registry import op
+from mixnet.ops.schema import storage_rules
 from mixnet.ops.schema.attributes import Axes, Long, Scalar, Shape
 
 
@@ -21,43 +22,43 @@ def _whole(numbers: Any) -> Any:
     return numbers.astype(jnp.int64)
 
 
-@op("_rows_to_dense")
+@op("_rows_to_dense", in_amp_lists=False)
 def rows_to_dense(data, indices, *, shape: Shape):
     """The dense array of a row_sparse one; numbers behind the last row are dropped."""
     return jnp.zeros(shape, data.dtype).at[_whole(indices)].set(data, mode="drop")
 
 
-@op("_csr_to_dense")
+@op("_csr_to_dense", in_amp_lists=False)
 def csr_to_dense(data, indices, rows, *, shape: Shape):
     """The dense matrix of a csr one."""
     return jnp.zeros(shape, data.dtype).at[_whole(rows), _whole(indices)].add(data)
 
 
-@op("_take_rows")
+@op("_take_rows", in_amp_lists=False)
 def take_rows(dense, indices):
     """The rows with these numbers; for numbers behind the last row, the last."""
     return dense.at[_whole(indices)].get(mode="clip")
 
 
-@op("_put_rows")
+@op("_put_rows", in_amp_lists=False)
 def put_rows(dense, indices, data):
     """``dense`` with the rows with these numbers replaced; those behind the last row are dropped."""
     return dense.at[_whole(indices)].set(data.astype(dense.dtype), mode="drop")
 
 
-@op("_sum_rows")
+@op("_sum_rows", in_amp_lists=False)
 def sum_rows(data, places, *, count: Long):
     """Rows with the same place added up: ``(count, ...)``."""
     return jax.ops.segment_sum(data, _whole(places), count)
 
 
-@op("_take_elements")
+@op("_take_elements", in_amp_lists=False)
 def take_elements(dense, rows, indices):
     """The elements of a matrix at ``(rows, indices)``."""
     return dense[_whole(rows), _whole(indices)]
 
 
-@op("_csr_dot")
+@op("_csr_dot", in_amp_lists=False)
 def csr_dot(data, indices, rows, rhs, *, extent: Long):
     """A csr matrix of ``extent`` rows times a dense matrix or vector."""
     weights = data.reshape(data.shape + (1,) * (rhs.ndim - 1))
@@ -70,7 +71,7 @@ def _(head, data, indices, rows, rhs):
     return indices, weights * head[_whole(rows)]
 
 
-@op("cast_storage")
+@op("cast_storage", aliases=["_sparse_cast_storage"], storage=storage_rules.CAST)
 def cast_storage(data, *, stype: Literal["default", "row_sparse", "csr"]):
     """The array in a storage type; ``mx.nd`` makes sparse arrays of it, a graph keeps them dense.
 
@@ -79,7 +80,7 @@ def cast_storage(data, *, stype: Literal["default", "row_sparse", "csr"]):
     return data
 
 
-@op("_sparse_retain")
+@op("_sparse_retain", storage=storage_rules.RETAINED)
 def sparse_retain(data, indices):
     """The rows in ``indices``, 0 elsewhere.
 
@@ -89,7 +90,7 @@ def sparse_retain(data, indices):
     return jnp.zeros_like(data).at[rows].set(data[rows])
 
 
-@op("_square_sum", precision="full")
+@op("_square_sum", precision="full", storage=storage_rules.SQUARE_SUM)
 def square_sum(data, *, axis: Axes | None = None, keepdims: bool = False, exclude: bool = False):
     """Sum of the squares along an axis.
 
@@ -101,7 +102,7 @@ def square_sum(data, *, axis: Axes | None = None, keepdims: bool = False, exclud
     return total.reshape((1,)) if total.ndim == 0 else total
 
 
-@op("_scatter_plus_scalar")
+@op("_scatter_plus_scalar", storage=storage_rules.ZERO_STAYS)
 def scatter_plus_scalar(data, *, scalar: Scalar = 1.0, is_int: bool = True):
     """A number added to the stored values of a sparse array; to all of a dense one.
 
@@ -110,7 +111,7 @@ def scatter_plus_scalar(data, *, scalar: Scalar = 1.0, is_int: bool = True):
     return data + in_dtype_of(data, scalar)
 
 
-@op("_scatter_minus_scalar")
+@op("_scatter_minus_scalar", storage=storage_rules.ZERO_STAYS)
 def scatter_minus_scalar(data, *, scalar: Scalar = 1.0, is_int: bool = True):
     """A number taken from the stored values of a sparse array; from all of a dense one.
 
@@ -119,7 +120,7 @@ def scatter_minus_scalar(data, *, scalar: Scalar = 1.0, is_int: bool = True):
     return data - in_dtype_of(data, scalar)
 
 
-@op("_scatter_elemwise_div", precision="widest")
+@op("_scatter_elemwise_div", precision="widest", storage=storage_rules.DIVIDED_ROWS)
 def scatter_elemwise_div(lhs, rhs):
     """Quotient; of a row_sparse array on the left, of its stored rows alone.
 

@@ -55,7 +55,13 @@ def _correction(decay: float, t: Any, dtype: Any) -> Any:
 # ---- gradient descent -------------------------------------------------------------------------
 
 
-@op("sgd_update", one_dtype=True, aliases=["_sparse_sgd_update"], differentiable=False)
+@op(
+    "sgd_update",
+    one_dtype=True,
+    aliases=["_sparse_sgd_update"],
+    differentiable=False,
+    updates_rows="any",
+)
 def sgd_update(
     weight,
     grad,
@@ -80,6 +86,7 @@ def sgd_update(
     aliases=["_sparse_sgd_mom_update"],
     states=["mom"],
     differentiable=False,
+    updates_rows="any",
 )
 def sgd_mom_update(
     weight,
@@ -104,7 +111,7 @@ def sgd_mom_update(
     return weight + mom, mom
 
 
-@op("nag_mom_update", one_dtype=True, states=["mom"], differentiable=False)
+@op("nag_mom_update", one_dtype=True, states=["mom"], differentiable=False, in_amp_lists=False)
 def nag_mom_update(
     weight,
     grad,
@@ -179,6 +186,7 @@ def signum_update(
     aliases=["_sparse_adam_update"],
     states=["mean", "var"],
     differentiable=False,
+    updates_rows="any",
 )
 def adam_update(
     weight,
@@ -306,6 +314,7 @@ def rmspropalex_update(
     aliases=["_sparse_ftrl_update"],
     states=["z", "n"],
     differentiable=False,
+    updates_rows="sparse",
 )
 def ftrl_update(
     weight,
@@ -361,7 +370,13 @@ def ftml_update(
     return -z / new_d, new_d, v, z
 
 
-@op("_sparse_adagrad_update", one_dtype=True, states=["history"], differentiable=False)
+@op(
+    "_sparse_adagrad_update",
+    one_dtype=True,
+    states=["history"],
+    differentiable=False,
+    updates_rows="any",
+)
 def adagrad_update(
     weight,
     grad,
@@ -389,7 +404,13 @@ def adagrad_update(
     return weight - as_kind(lr, weight) * gradient / jnp.sqrt(history + epsilon), history
 
 
-@op("_contrib_group_adagrad_update", one_dtype=True, states=["history"], differentiable=False)
+@op(
+    "_contrib_group_adagrad_update",
+    one_dtype=True,
+    states=["history"],
+    differentiable=False,
+    updates_rows="any",
+)
 def group_adagrad_update(
     weight,
     grad,
@@ -425,7 +446,13 @@ def group_adagrad_update(
 # ---- rates by layer ---------------------------------------------------------------------------
 
 
-@op("lamb_update_phase1", one_dtype=True, states=["mean", "var"], differentiable=False)
+@op(
+    "lamb_update_phase1",
+    one_dtype=True,
+    states=["mean", "var"],
+    differentiable=False,
+    in_amp_lists=False,
+)
 def lamb_update_phase1(
     weight,
     grad,
@@ -454,7 +481,7 @@ def lamb_update_phase1(
     return first / (jnp.sqrt(second) + epsilon) + as_kind(wd, weight) * weight, mean, var
 
 
-@op("lamb_update_phase2", one_dtype=True, differentiable=False)
+@op("lamb_update_phase2", one_dtype=True, differentiable=False, in_amp_lists=False)
 def lamb_update_phase2(
     weight, g, r1, r2, *, lr: Scalar, lower_bound: float = -1.0, upper_bound: float = -1.0
 ):
@@ -484,7 +511,7 @@ def lamb_update_phase2(
     return weight - as_kind(lr, weight) * as_kind(ratio, weight) * g.astype(weight.dtype)
 
 
-@op("multi_lars", differentiable=False)
+@op("multi_lars", differentiable=False, in_amp_lists=False)
 def multi_lars(
     lrs, weights_sum_sq, grads_sum_sq, wds, *, eta: float, eps: float, rescale_grad: Scalar = 1.0
 ):
@@ -564,16 +591,17 @@ for _rule in (sgd_update, sgd_mom_update, mp_sgd_update, mp_sgd_mom_update):
     preloaded(f"preloaded_multi_{_rule.name}", _rule)
 
 _LISTS = {"lr": "lrs", "wd": "wds", "eta": "etas"}
-several("_multi_adamw_update", adamw_update, plural=_LISTS)
-several("_multi_mp_adamw_update", mp_adamw_update, plural=_LISTS)
+several("_multi_adamw_update", adamw_update, plural=_LISTS, in_amp_lists=False)
+several("_multi_mp_adamw_update", mp_adamw_update, plural=_LISTS, in_amp_lists=False)
 
 # MXNet has no operator for a whole step of LAMB on one weight.
 _lamb_update = Op("lamb_update", _lamb, states=["mean", "var"])
 _LISTS = {"learning_rate": "learning_rates", "wd": "wds", "step_count": "step_count"}
-several("_multi_lamb_update", _lamb_update, plural=_LISTS, count="num_tensors")
+several("_multi_lamb_update", _lamb_update, plural=_LISTS, count="num_tensors", in_amp_lists=False)
 several(
     "_multi_mp_lamb_update",
     mixed_precision("mp_lamb_update", _lamb_update, listed=False),
     plural=_LISTS,
     count="num_tensors",
+    in_amp_lists=False,
 )

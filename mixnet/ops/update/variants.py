@@ -47,7 +47,8 @@ def mixed_precision(name: str, rule: Op, writes_weight: bool = True, listed: boo
     present(update, name, text, [*map(array, arrays), *parameters_of(rule)])
     if not listed:
         return Op(name, update, states=states)
-    return op(name, states=states, differentiable=False)(update)
+    in_amp_lists = rule.in_amp_lists
+    return op(name, states=states, differentiable=False, in_amp_lists=in_amp_lists)(update)
 
 
 def several(
@@ -57,6 +58,7 @@ def several(
     plural: Mapping[str, str] = _PLURAL,
     count: str = "num_weights",
     order: Sequence[str] = (),
+    in_amp_lists: bool = True,
 ) -> Op:
     """The rule for many weights in one call, with their arrays in turn and a number for each.
 
@@ -67,6 +69,7 @@ def several(
             called.
         count: attribute with the number of weights.
         order: the first attributes where they are in another order than the rule's.
+        in_amp_lists: whether MXNet's lists for mixed precision name it.
     """
 
     def update(*data: Any, **attributes: Any) -> Any:
@@ -81,7 +84,7 @@ def several(
             )
         parameters.append(each)
     parameters.sort(key=lambda each: order.index(each.name) if each.name in order else len(order))
-    return _declare_several(update, name, rule, parameters, count)
+    return _declare_several(update, name, rule, parameters, count, in_amp_lists)
 
 
 def preloaded(name: str, rule: Op) -> Op:
@@ -98,7 +101,7 @@ def preloaded(name: str, rule: Op) -> Op:
         return _update_all(name, rule, own, lists, num_weights, attributes)
 
     kept = [each for each in parameters_of(rule) if each.name not in _PLURAL]
-    return _declare_several(update, name, rule, kept, "num_weights")
+    return _declare_several(update, name, rule, kept, "num_weights", in_amp_lists=False)
 
 
 def _update_all(
@@ -141,6 +144,7 @@ def _declare_several(
     rule: Op,
     attributes: Sequence[inspect.Parameter],
     count: str,
+    in_amp_lists: bool,
 ) -> Op:
     own = _own(rule)
     places = [i for i, each in enumerate(own) if each in rule.states]
@@ -158,6 +162,7 @@ def _declare_several(
         states=_asked_by(count, written) if places else (),
         num_args=None,
         differentiable=False,
+        in_amp_lists=in_amp_lists,
     )(update)
 
 

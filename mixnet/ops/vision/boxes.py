@@ -113,7 +113,7 @@ def offsets(anchors: Any, boxes: Any) -> Any:
     )
 
 
-@op("_contrib_box_encode", one_dtype=True, outputs=2, differentiable=False)
+@op("_contrib_box_encode", one_dtype=True, outputs=2, differentiable=False, in_amp_lists=False)
 def box_encode(samples, matches, anchors, refs, means, stds):
     """Targets of a box regression, and a mask of those that count.
 
@@ -143,7 +143,7 @@ def box_encode(samples, matches, anchors, refs, means, stds):
     return jnp.where(counts, targets, 0), mask
 
 
-@op("_contrib_box_decode", one_dtype=True, differentiable=False)
+@op("_contrib_box_decode", one_dtype=True, differentiable=False, in_amp_lists=False)
 def box_decode(
     data,
     anchors,

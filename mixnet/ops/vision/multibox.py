@@ -35,6 +35,7 @@ _VARIANCES = (0.1, 0.1, 0.2, 0.2)
     aliases=["_npx_multibox_prior"],
     differentiable=False,
     precision="full",
+    bfloat16="widest",
 )
 def multibox_prior(
     data,
@@ -91,6 +92,7 @@ def multibox_prior(
     output_names=("loc_target", "loc_mask", "cls_target"),
     differentiable=False,
     precision="full",
+    bfloat16="widest",
 )
 def multibox_target(
     anchor,
@@ -185,6 +187,7 @@ def multibox_target(
     aliases=["_npx_multibox_detection"],
     differentiable=False,
     precision="full",
+    bfloat16="widest",
 )
 def multibox_detection(
     cls_prob,

@@ -267,7 +267,7 @@ def sampled(flat: Any, plane: Any, y: Any, x: Any, height: int, width: int) -> A
     return upper * (1 - down) + lower * down
 
 
-@op("_contrib_RROIAlign", differentiable=False)
+@op("_contrib_RROIAlign", differentiable=False, in_amp_lists=False)
 def rotated_roi_align(
     data, rois, *, pooled_size: Pair, spatial_scale: Share, sampling_ratio: int = -1
 ):

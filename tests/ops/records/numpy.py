@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from mixnet.ops.math.elementwise import NUMPY_TWINS
+from mixnet.ops.math.unary import NUMPY_TWINS
 from tests.ops.record import Record
 from tests.ops.records import core
 

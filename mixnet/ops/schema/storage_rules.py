@@ -1,11 +1,10 @@
-"""Which operators give sparse results, and sparse gradients: asked of MXNet 1.9.1 pair by pair."""
+"""Rules of storage types that operators declare: which results, and gradients, are sparse. Asked of MXNet 1.9.1 pair by pair."""
 
 from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Sequence
 
-from mixnet.ops.registry import OPERATORS, find
 from mixnet.ops.schema.storage import DENSE, Asked, Storage, all_dense
 
 CSR, ROWS = "csr", "row_sparse"
@@ -56,26 +55,34 @@ def _zero_is_inside(asked: Asked) -> bool:
     return bool(asked.attributes["a_min"] <= 0 <= asked.attributes["a_max"])
 
 
-ONE = {
-    "abs sign square relu": _keeps_zero(_as_both),
-    "round rint ceil floor trunc fix BlockGrad zeros_like": _keeps_zero(_as_data),
-    "negative _copy _mul_scalar _div_scalar": _keeps_zero(_as_head),
-    "sqrt cbrt expm1 log1p sin tan arcsin arctan sinh tanh arcsinh arctanh degrees radians make_loss": (
-        _keeps_zero(None)
-    ),
-    "_plus_scalar _minus_scalar": _keeps_zero(_as_head, _is_zero("scalar")),
-    "_scatter_plus_scalar _scatter_minus_scalar": _keeps_zero(None),
-    "clip": _keeps_zero(None, _zero_is_inside),
-    "_contrib_quadratic": _keeps_zero(None, _is_zero("c"), (CSR,)),
-}
+ZERO_STAYS = _keeps_zero(None)
+"""0 stays 0; the gradient is dense."""
+
+ZERO_STAYS_IN_BOTH = _keeps_zero(_as_both)
+"""0 stays 0, in the gradient too, which is a product with the data."""
+
+ZERO_STAYS_WITHOUT_GRADIENT = _keeps_zero(_as_data)
+"""0 stays 0; the gradient is 0 everywhere."""
+
+ZERO_STAYS_LINEAR = _keeps_zero(_as_head)
+"""0 stays 0; the gradient is the head, or a multiple of it."""
+
+ADDED_SCALAR = _keeps_zero(_as_head, _is_zero("scalar"))
+CLIP = _keeps_zero(None, _zero_is_inside)
+QUADRATIC = _keeps_zero(None, _is_zero("c"), (CSR,))
+
 COMPARISONS = {
-    "_equal_scalar": operator.eq,
-    "_not_equal_scalar": operator.ne,
-    "_greater_scalar": operator.gt,
-    "_greater_equal_scalar": operator.ge,
-    "_lesser_scalar": operator.lt,
-    "_lesser_equal_scalar": operator.le,
+    key: _keeps_zero(_as_data, _false_at_zero(compare))
+    for key, compare in (
+        ("equal", operator.eq),
+        ("not_equal", operator.ne),
+        ("greater", operator.gt),
+        ("greater_equal", operator.ge),
+        ("lesser", operator.lt),
+        ("lesser_equal", operator.le),
+    )
 }
+"""Comparisons with a number."""
 
 
 # ---- of several arrays ------------------------------------------------------------------------------
@@ -192,38 +199,24 @@ def _as_right(asked: Asked) -> str | None:
     return asked.types[1]
 
 
-SEVERAL = {
-    "elemwise_add elemwise_sub": Storage(_sum, _as_head),
-    "_grad_add": Storage(_alike, _as_head),
-    "add_n": Storage(_sum_of_rows, _as_head),
-    "elemwise_mul": Storage(_product),
-    "_maximum _minimum _hypot": Storage(_alike),
-    "broadcast_mul broadcast_div": Storage(_csr_times_dense),
-    "broadcast_add broadcast_sub": Storage(_csr_plus_dense),
-    "_scatter_elemwise_div": Storage(_divided_rows),
-    "dot": Storage(_dot, _dot_gradients),
-    "sum mean": Storage(_total),
-    "norm": Storage(_norm),
-    "_square_sum": Storage(_square_sum, lambda asked: [ROWS]),
-    "slice": Storage(_slice),
-    "take": Storage(_taken),
-    "Concat": Storage(_joined),
-    "Embedding _contrib_SparseEmbedding": Storage(_embedded, _embedding_gradients),
-    "_sparse_retain": Storage(_retained, lambda asked: [ROWS, DENSE]),
-    "where": Storage(_chosen, _as_data),
-    "cast_storage": Storage(lambda asked: str(asked.attributes["stype"]), _as_head),
-    "_identity_with_attr_like_rhs": Storage(_as_right, lambda asked: [asked.head, asked.types[1]]),
-    "_contrib_getnnz": Storage(lambda asked: DENSE),
-}
-
-
-def install() -> None:
-    """Give operators their rules."""
-    for names, storage in (*ONE.items(), *SEVERAL.items()):
-        for name in names.split():
-            find(name).storage = storage
-    for name, compare in COMPARISONS.items():
-        OPERATORS[name].storage = _keeps_zero(_as_data, _false_at_zero(compare))
-
-
-install()
+SUM = Storage(_sum, _as_head)
+SUM_OF_GRADIENTS = Storage(_alike, _as_head)
+SUM_OF_ROWS = Storage(_sum_of_rows, _as_head)
+PRODUCT = Storage(_product)
+ALIKE = Storage(_alike)
+CSR_TIMES_DENSE = Storage(_csr_times_dense)
+CSR_PLUS_DENSE = Storage(_csr_plus_dense)
+DIVIDED_ROWS = Storage(_divided_rows)
+DOT = Storage(_dot, _dot_gradients)
+TOTAL = Storage(_total)
+NORM = Storage(_norm)
+SQUARE_SUM = Storage(_square_sum, lambda asked: [ROWS], rows_alone=True)
+SLICE = Storage(_slice)
+TAKE = Storage(_taken)
+JOINED = Storage(_joined)
+EMBEDDING = Storage(_embedded, _embedding_gradients)
+RETAINED = Storage(_retained, lambda asked: [ROWS, DENSE], rows_alone=True)
+CHOSEN = Storage(_chosen, _as_data)
+CAST = Storage(lambda asked: str(asked.attributes["stype"]), _as_head)
+LIKE_RIGHT = Storage(_as_right, lambda asked: [asked.head, asked.types[1]])
+COUNTED = Storage(lambda asked: DENSE)

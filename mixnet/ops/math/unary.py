@@ -1,0 +1,193 @@
+"""Functions of every element of one array: each is a row of a table."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import jax
+import jax.numpy as jnp
+
+from mixnet.base import DTypeError
+from mixnet.ops.math.elementwise import absolute, relu, sign, to_dtype
+from mixnet.ops.math.quotient import quotient
+from mixnet.ops.registry import op
+from mixnet.ops.schema.rewrites import Rewrites
+from mixnet.ops.schema.shape_constraints import same_as_first
+from mixnet.ops.schema.storage import Storage
+from mixnet.ops.schema.storage_rules import (
+    ZERO_STAYS,
+    ZERO_STAYS_IN_BOTH,
+    ZERO_STAYS_LINEAR,
+    ZERO_STAYS_WITHOUT_GRADIENT,
+)
+
+Function = Callable[..., Any]
+
+
+def _float_only(function: Function) -> Function:
+    """Maths of whole numbers, computed in double precision and cast back as MXNet does."""
+
+    def run(data: Any) -> Any:
+        if jnp.issubdtype(data.dtype, jnp.floating):
+            return function(data)
+        return to_dtype(function(data.astype(jnp.float64)), data.dtype)
+
+    return run
+
+
+def _round(data: Any) -> Any:
+    return jnp.trunc(data + jnp.copysign(jnp.asarray(0.5, data.dtype), data))
+
+
+def _cbrt(data: Any) -> Any:
+    return jnp.cbrt(data)
+
+
+def _gamma(data: Any) -> Any:
+    """Infinite at 0, with its sign; NaN at the whole numbers below it, where both signs meet."""
+    below = jnp.minimum(data, 0)
+    size = jnp.exp(jax.scipy.special.gammaln(data))
+    signed = jnp.sign(jnp.sin(jnp.pi * below) + (data > 0)) * size
+    pole = (data < 0) & (data == jnp.floor(data))
+    signed_infinity = quotient(jnp.ones_like(data), jax.lax.stop_gradient(data))
+    return jnp.where(pole, jnp.nan, jnp.where(data == 0, signed_infinity, signed))
+
+
+@jax.custom_jvp
+def soft_sign(data: Any) -> Any:
+    """x / (1 + |x|); the derivative at infinity is 0."""
+    return quotient(data, 1 + jnp.abs(data))
+
+
+@soft_sign.defjvp
+def _(primals: Any, tangents: Any) -> Any:
+    (data,), (tangent,) = primals, tangents
+    return soft_sign(data), quotient(tangent, jnp.square(1 + jnp.abs(data)))
+
+
+@dataclass(frozen=True, eq=False)
+class Unary:
+    """A function of every element, from which an operator is made.
+
+    Args:
+        function: of an array.
+        text: what it does.
+        in_float: whether whole numbers are computed in floating point, and the result is cut back.
+        gradient: whether it has one.
+        precision: see :class:`mixnet.ops.registry.Op`.
+        bfloat16: the same.
+        storage: the same.
+        sparse: whether MXNet has it as ``_sparse_NAME`` too.
+        aliases: further names.
+        numpy: whether ``mx.np`` has an operator of its own for it, ``_npi_NAME``.
+        twins: names of that where they are others.
+        activation: whether it is an activation function.
+    """
+
+    function: Function
+    text: str
+    in_float: bool
+    gradient: bool
+    precision: Literal["full"] | None = None
+    bfloat16: Literal["any"] | None = None
+    storage: Storage | None = None
+    sparse: bool = False
+    aliases: tuple[str, ...] = ()
+    numpy: bool = False
+    twins: tuple[str, ...] = ()
+    activation: bool = False
+
+
+UNARY = {
+    "abs": Unary(absolute, "Absolute value.", False, True, bfloat16="any", storage=ZERO_STAYS_IN_BOTH, sparse=True, twins=("_npi_absolute", "_npi_abs")),
+    "negative": Unary(jnp.negative, "Sign changed.", False, True, storage=ZERO_STAYS_LINEAR, sparse=True, aliases=("_negative",), numpy=True),
+    "sign": Unary(sign, "-1, 0 or 1.", False, False, storage=ZERO_STAYS_IN_BOTH, sparse=True, numpy=True),
+    "round": Unary(_round, "Nearest whole number, halves away from zero.", True, False, storage=ZERO_STAYS_WITHOUT_GRADIENT, sparse=True),
+    "rint": Unary(lambda x: jnp.ceil(x - 0.5), "Nearest whole number, halves downwards.", True, False, storage=ZERO_STAYS_WITHOUT_GRADIENT, sparse=True, numpy=True),
+    "ceil": Unary(jnp.ceil, "Next whole number above.", True, False, storage=ZERO_STAYS_WITHOUT_GRADIENT, sparse=True, numpy=True),
+    "floor": Unary(jnp.floor, "Next whole number below.", True, False, storage=ZERO_STAYS_WITHOUT_GRADIENT, sparse=True, numpy=True),
+    "trunc": Unary(jnp.trunc, "Whole part.", True, False, storage=ZERO_STAYS_WITHOUT_GRADIENT, sparse=True, numpy=True),
+    "fix": Unary(jnp.trunc, "Nearest whole number towards zero.", True, False, storage=ZERO_STAYS_WITHOUT_GRADIENT, sparse=True, numpy=True),
+    "square": Unary(jnp.square, "Square.", False, True, "full", bfloat16="any", storage=ZERO_STAYS_IN_BOTH, sparse=True, numpy=True),
+    "sqrt": Unary(jnp.sqrt, "Square root.", True, True, bfloat16="any", storage=ZERO_STAYS, sparse=True, numpy=True),
+    "rsqrt": Unary(jax.lax.rsqrt, "One over the square root.", True, True, "full", sparse=True),
+    "cbrt": Unary(_cbrt, "Cube root.", True, True, storage=ZERO_STAYS, sparse=True, numpy=True),
+    "rcbrt": Unary(lambda x: quotient(1, jnp.cbrt(x)), "One over the cube root.", True, True, "full"),
+    "reciprocal": Unary(lambda x: quotient(1, x), "Reciprocal.", True, True, "full", numpy=True),
+    "exp": Unary(jnp.exp, "Exponential.", True, True, "full", sparse=True, numpy=True),
+    "expm1": Unary(jnp.expm1, "Exponential less one.", True, True, "full", storage=ZERO_STAYS, sparse=True, numpy=True),
+    "log": Unary(jnp.log, "Natural logarithm.", True, True, "full", sparse=True, numpy=True),
+    "log10": Unary(jnp.log10, "Logarithm to base 10.", True, True, "full", sparse=True, numpy=True),
+    "log2": Unary(jnp.log2, "Logarithm to base 2.", True, True, "full", sparse=True, numpy=True),
+    "log1p": Unary(jnp.log1p, "Natural logarithm of one more.", True, True, "full", storage=ZERO_STAYS, sparse=True, numpy=True),
+    "sin": Unary(jnp.sin, "Sine of radians.", True, True, storage=ZERO_STAYS, sparse=True, numpy=True),
+    "cos": Unary(jnp.cos, "Cosine of radians.", True, True, sparse=True, numpy=True),
+    "tan": Unary(jnp.tan, "Tangent of radians.", True, True, "full", storage=ZERO_STAYS, sparse=True, numpy=True),
+    "arcsin": Unary(jnp.arcsin, "Inverse sine, in radians.", True, True, "full", storage=ZERO_STAYS, sparse=True, numpy=True),
+    "arccos": Unary(jnp.arccos, "Inverse cosine, in radians.", True, True, "full", sparse=True, numpy=True),
+    "arctan": Unary(jnp.arctan, "Inverse tangent, in radians.", True, True, storage=ZERO_STAYS, sparse=True, numpy=True),
+    "sinh": Unary(jnp.sinh, "Hyperbolic sine.", True, True, "full", storage=ZERO_STAYS, sparse=True, numpy=True),
+    "cosh": Unary(jnp.cosh, "Hyperbolic cosine.", True, True, "full", sparse=True, numpy=True),
+    "tanh": Unary(jnp.tanh, "Hyperbolic tangent.", True, True, bfloat16="any", storage=ZERO_STAYS, sparse=True, numpy=True, activation=True),
+    "arcsinh": Unary(jnp.arcsinh, "Inverse hyperbolic sine.", True, True, storage=ZERO_STAYS, sparse=True, numpy=True),
+    "arccosh": Unary(jnp.arccosh, "Inverse hyperbolic cosine.", True, True, sparse=True, numpy=True),
+    "arctanh": Unary(jnp.arctanh, "Inverse hyperbolic tangent.", True, True, "full", storage=ZERO_STAYS, sparse=True, numpy=True),
+    "degrees": Unary(jnp.degrees, "Radians to degrees.", True, True, storage=ZERO_STAYS, sparse=True, numpy=True),
+    "radians": Unary(jnp.radians, "Degrees to radians.", True, True, storage=ZERO_STAYS, sparse=True, numpy=True),
+    "sigmoid": Unary(jax.nn.sigmoid, "1 / (1 + exp(-x)).", True, True, sparse=True, twins=("_npx_sigmoid",), activation=True),
+    "softsign": Unary(soft_sign, "x / (1 + |x|).", True, True, activation=True),
+    "erf": Unary(jax.scipy.special.erf, "Error function.", True, True, aliases=("_npx_erf",)),
+    "erfinv": Unary(jax.scipy.special.erfinv, "Inverse of the error function.", True, True, "full", aliases=("_npx_erfinv",)),
+    "gamma": Unary(_gamma, "Gamma function.", True, True, "full", sparse=True, aliases=("_npx_gamma",)),
+    "gammaln": Unary(jax.scipy.special.gammaln, "Logarithm of the gamma function.", True, True, "full", sparse=True, aliases=("_npx_gammaln",)),
+    "logical_not": Unary(lambda x: x == 0, "1 where 0, else 0.", False, False),
+    "relu": Unary(relu, "max(x, 0).", False, True, bfloat16="any", storage=ZERO_STAYS_IN_BOTH, sparse=True, twins=("_npx_relu",), activation=True),
+}  # fmt: skip
+_KEEPS_DTYPE = Rewrites(keeps_dtype=True)
+NUMPY_TWINS = {
+    name: row.twins or (f"_npi_{name}",) for name, row in UNARY.items() if row.twins or row.numpy
+}
+
+
+def _declare_unary(name: str, row: Unary) -> None:
+    compute = _float_only(row.function) if row.in_float else row.function
+    activation = name if row.activation else None
+
+    def unary(data):
+        if data.dtype == jnp.bool_ and name != "logical_not":
+            raise DTypeError(f"{name} takes numbers, not booleans; cast with astype().")
+        return to_dtype(compute(data), data.dtype)
+
+    unary.__doc__ = (
+        f"{row.text} Of every element.\n\nArgs:\n    data: any shape and dtype; the result has them "
+        f"too.\n\nSource: MXNet operator ``{name}``."
+    )
+    common: dict[str, Any] = {
+        "differentiable": row.gradient,
+        "rewrites": _KEEPS_DTYPE,
+        "shape_constraint": same_as_first,
+        "activation": activation,
+    }
+    if name in NUMPY_TWINS:
+        # MXNet has these a second time, and symbol files of mx.np networks name them so.
+        def of_numpy(x):
+            return unary(x)
+
+        main, *others = NUMPY_TWINS[name]
+        of_numpy.__doc__ = unary.__doc__
+        op(main, aliases=others, **common)(unary if "npx" in main else of_numpy)
+    op(
+        name,
+        aliases=(*row.aliases, *[f"_sparse_{name}"] * row.sparse),
+        method=True,
+        precision=row.precision,
+        bfloat16=row.bfloat16,
+        storage=row.storage,
+        **common,
+    )(unary)
+
+
+for _name, _row in UNARY.items():
+    _declare_unary(_name, _row)
