@@ -294,6 +294,12 @@ def _(low: Lowering, equation: Equation, inputs: list[str]) -> str:
 # ---- shapes -------------------------------------------------------------------------------------
 
 
+@rule("dim_as_value")
+def _(low: Lowering, equation: Equation, inputs: list[str]) -> str:
+    value = low.scalar(equation.params["dim"])
+    return low.b.cast(value, dtype_of(equation.outvars[0]), np.int64)
+
+
 @rule("reshape", "squeeze", "expand_dims")
 def _(low: Lowering, equation: Equation, inputs: list[str]) -> str:
     (x,), after = inputs, equation.outvars[0].aval.shape
