@@ -120,7 +120,7 @@ def fire_modules() -> Made:
 def channels_in_groups() -> Made:
     def forward(net: Any, F: Any, x: Any) -> Any:
         body = net.body(x)
-        return F.relu(x + body * net.gates(body).reshape((0, 0, 1, 1)))
+        return F.relu(x + F.broadcast_mul(body, net.gates(body).reshape((0, 0, 1, 1))))
 
     gates = chain(nn.GlobalAvgPool2D(), nn.Dense(2, activation="relu"), nn.Dense(8, activation="sigmoid"))  # fmt: skip
     body = chain(unit(8, 1), unit(8, groups=4), conv(8, 1))
