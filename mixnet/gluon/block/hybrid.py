@@ -329,10 +329,10 @@ class HybridBlock(Block):
             arrays = {name: each.data(leaves[0].context) for name, each in parameters.items()}
             options = {n: each for n, each in self._flags.items() if n not in _OWN_FLAGS}
             symbol = composition.symbol.optimize_for(self._flags["backend"], arrays, **options)
-            calls[key] = (CachedOp(symbol), composition, arrays)
-        call, composition, arrays = calls[key]
+            calls[key] = (CachedOp(symbol), symbol.list_inputs(), composition, arrays)
+        call, names, composition, arrays = calls[key]
         given = {**arrays, **dict(zip(composition.names, leaves, strict=True))}
-        results = call(*[given[name] for name in call.handle.list_inputs()])
+        results = call(*[given[name] for name in names])
         outputs = results if isinstance(results, list) else [results]
         return unflatten(iter(outputs), composition.outputs)
 
