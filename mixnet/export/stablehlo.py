@@ -70,7 +70,14 @@ def export_stablehlo(
     """
     _check_choices(platforms, parameters)
     net = network_of(
-        sym, params, in_shapes, in_types, dynamic, dynamic_input_shapes, "export_stablehlo", input_names
+        sym,
+        params,
+        in_shapes,
+        in_types,
+        dynamic,
+        dynamic_input_shapes,
+        "export_stablehlo",
+        input_names,
     )
     arrays = _read_arrays(net)
     run = predictor(net.graph, [each.name for each in net.inputs])

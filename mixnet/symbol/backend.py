@@ -117,7 +117,7 @@ class _Runner:
                 (held[n.name].shape, held[n.name].dtype) if n.name in held else next(given)
                 for n in self.graph.inputs
             ]
-            specs = Facts(inputs=known).specs(self.graph)
+            specs = Facts(inputs=known).specs(self.graph, drawing=False)
             found = [jax.ShapeDtypeStruct(*specs[head]) for head in self.graph.heads]
             self._structs[key] = found
         return found
@@ -167,6 +167,16 @@ def spelled_out(symbol: Symbol) -> tuple[Symbol, dict[str, Any]]:
     if not any(node.op is not None and node.op.name == _PART for node in symbol.graph.nodes):
         return symbol, {}
     return type(symbol)(symbol.graph.rebuild(change).heads), held
+
+
+def parts_of(symbol: Symbol) -> dict[str, str]:
+    """By name of each node that a backend computes the name of its part, as :func:`spelled_out` has it before a slash."""
+    found = {}
+    for node in symbol.graph.nodes:
+        if node.op is not None and node.op.name == _PART:
+            inner = node.op.keywords(node.statics)["part"].graph
+            found.update({each.name: node.name for each in inner.nodes if not each.is_variable})
+    return found
 
 
 class _Xla(Backend):

@@ -178,7 +178,9 @@ def from_image_to_image() -> Made:
 
 @example
 def super_resolution() -> Made:
-    net = chain(conv(8, 5, activation="relu"), conv(12), gluon.contrib.nn.PixelShuffle2D(2), conv(4))
+    net = chain(
+        conv(8, 5, activation="relu"), conv(12), gluon.contrib.nn.PixelShuffle2D(2), conv(4)
+    )
     net.add(nn.HybridLambda(lambda F, x: F.depth_to_space(x, block_size=2)))
     return net, [floats(2, 1, 6, 6)]
 
@@ -237,7 +239,9 @@ def capsules() -> Made:
         votes = F.sum(F.broadcast_mul(F.expand_dims(F.expand_dims(parts, 2), -1), weight), axis=3)
         logits = F.zeros_like(F.slice_axis(votes, axis=3, begin=0, end=1))
         for _ in range(2):
-            out = squash(F, F.sum(F.broadcast_mul(F.softmax(logits, axis=2), votes), axis=1, keepdims=True))
+            out = squash(
+                F, F.sum(F.broadcast_mul(F.softmax(logits, axis=2), votes), axis=1, keepdims=True)
+            )
             logits = logits + F.sum(F.broadcast_mul(votes, out), axis=3, keepdims=True)
         return F.norm(F.squeeze(out, axis=1), axis=-1)
 
@@ -450,7 +454,9 @@ def forecast_of_series() -> Made:
         return net.last(F.concat(*last, dim=1)) + net.line(recent).squeeze(axis=2)
 
     parts = {"conv": nn.Conv2D(4, (3, 3)), "gru": rnn.GRU(4, layout="NTC"), "skip": rnn.RNN(3, layout="NTC")}  # fmt: skip
-    return Net(forward, **parts, last=nn.Dense(3), line=nn.Dense(1, flatten=False)), [floats(2, 8, 3)]
+    return Net(forward, **parts, last=nn.Dense(3), line=nn.Dense(1, flatten=False)), [
+        floats(2, 8, 3)
+    ]
 
 
 @example

@@ -33,9 +33,7 @@ class Reading:
         outer: what is known of the graph around this one, the body of a loop or branch.
     """
 
-    def __init__(
-        self, opset: int, arrays: dict[str, np.ndarray], outer: Reading | None = None
-    ):
+    def __init__(self, opset: int, arrays: dict[str, np.ndarray], outer: Reading | None = None):
         self.opset = opset
         self.outer = outer
         self.values: dict[str, Any] = {}

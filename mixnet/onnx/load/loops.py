@@ -148,9 +148,7 @@ def _variables(g: Reading, states: Any, carried: list[Any]) -> list[Any]:
 
 def _all_read(g: Reading, new: list[Any], states: Any) -> list[Any]:
     """New states, each of which reads the one before, at least its shape: loops carry nothing that is not read."""
-    return [
-        g.op("broadcast_like", each, state) for each, state in zip(new, states, strict=True)
-    ]
+    return [g.op("broadcast_like", each, state) for each, state in zip(new, states, strict=True)]
 
 
 def _marked(g: Reading, states: Any, carried: list[Any]) -> list[Any]:
