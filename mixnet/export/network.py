@@ -17,6 +17,7 @@ from mixnet.base import (
     did_you_mean,
 )
 from mixnet.dtype import as_dtype
+from mixnet.export.open_constants import follow_inputs
 from mixnet.graph.graph import Graph
 from mixnet.graph.node import Entry, Node
 from mixnet.ndarray.params_file import load as load_arrays
@@ -71,6 +72,7 @@ def network_of(
     dynamic: bool = False,
     dynamic_input_shapes: Any = None,
     caller: str = "export_model",
+    input_names: Sequence[str] | None = None,
 ) -> Network:
     """A network from what users have: a symbol and arrays, or paths of their files.
 
@@ -84,6 +86,8 @@ def network_of(
         dynamic_input_shapes: with ``dynamic``: ``in_shapes`` with None, or a name, for an extent that is left
             open; by default all are.
         caller: name of the function, for messages.
+        input_names: the inputs in another order than the symbol's: that of the arguments about inputs, and of the
+            result's ``inputs``.
 
     Raises:
         ShapeError: shapes are missing, or do not fit.
@@ -91,11 +95,14 @@ def network_of(
     """
     symbol = sym if isinstance(sym, Symbol) else load_symbol(_path(caller, "sym", sym))
     arrays = _arrays(caller, params)
-    inputs = _inputs(caller, symbol, arrays, in_shapes, in_types)
+    inputs = _inputs(caller, symbol, arrays, in_shapes, in_types, input_names)
     known = {each.name: each.shape for each in inputs} | {n: a.shape for n, a in arrays.items()}
-    graph = set_training(complete_shapes(symbol.graph, known), False)
+    graph = complete_shapes(symbol.graph, known)
     if dynamic:
         inputs = _opened(caller, inputs, dynamic_input_shapes)
+        open_shapes = {each.name: each.shape for each in inputs}
+        graph = follow_inputs(symbol.graph, graph, known, open_shapes)
+    graph = set_training(graph, False)
     names = [name.removesuffix("_output") for name in symbol.list_outputs()]
     return Network(graph, inputs, arrays, _different(names))
 
@@ -184,9 +191,20 @@ def _arrays(caller: str, params: Any) -> dict[str, np.ndarray]:
 
 
 def _inputs(
-    caller: str, symbol: Symbol, arrays: Mapping[str, Any], shapes: Any, types: Any
+    caller: str,
+    symbol: Symbol,
+    arrays: Mapping[str, Any],
+    shapes: Any,
+    types: Any,
+    order: Sequence[str] | None,
 ) -> list[Input]:
     names = [node.name for node in read_in_prediction(symbol.graph) if node.name not in arrays]
+    if order is not None:
+        if sorted(order) != sorted(names):
+            raise AttributeValueError(
+                f"{caller}: input_names={list(order)} are not the inputs, which are {', '.join(map(repr, names))}."
+            )
+        names = list(order)
     shapes = [] if shapes is None else list(shapes)
     if shapes and isinstance(shapes[0], int):
         shapes = [tuple(shapes)]

@@ -36,6 +36,7 @@ def export_stablehlo(
     platforms: Sequence[str] = PLATFORMS,
     parameters: str = "inside",
     gradients: bool = True,
+    input_names: Sequence[str] | None = None,
 ) -> tuple[str, ...]:
     """Write a symbol and its parameters as a portable StableHLO program, for prediction.
 
@@ -56,6 +57,7 @@ def export_stablehlo(
         parameters: ``inside`` of the program; or ``beside`` it, in a safetensors file of the same name: then
             ``call(params, x)`` takes a dict of them first, and an imported block can be trained on.
         gradients: also write the program's gradient, where it has one.
+        input_names: the inputs in the order of the arguments above and of the program's; by default the symbol's.
 
     Returns:
         The paths of what was written.
@@ -68,7 +70,14 @@ def export_stablehlo(
     """
     _check_choices(platforms, parameters)
     net = network_of(
-        sym, params, in_shapes, in_types, dynamic, dynamic_input_shapes, "export_stablehlo"
+        sym,
+        params,
+        in_shapes,
+        in_types,
+        dynamic,
+        dynamic_input_shapes,
+        "export_stablehlo",
+        input_names,
     )
     arrays = _read_arrays(net)
     run = predictor(net.graph, [each.name for each in net.inputs])

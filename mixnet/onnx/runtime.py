@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from mixnet.base import MXNetError
+from mixnet.export.network import draws
 from mixnet.graph.node import Node
 from mixnet.onnx.export.export_model import DEFAULT_OPSET
 from mixnet.onnx.export.model import Input, to_model
@@ -46,18 +47,29 @@ def runtime_package() -> Any:
     return onnxruntime
 
 
+def _threads() -> int:
+    """How many threads ONNX Runtime is to use: 0, its own choice, or the cores that this process may use if that is not all.
+
+    It counts the machine's: on fewer cores its threads would wait for each other without sleeping, which doubled the time.
+    """
+    if not hasattr(os, "sched_getaffinity"):
+        return 0
+    allowed = len(os.sched_getaffinity(0))
+    return allowed if allowed < (os.cpu_count() or 1) else 0
+
+
 class ONNXRuntime(Backend):
     """Computes what has a form in ONNX.
 
     Options: ``providers``, a list of ONNX Runtime's, by default CUDA's where it is installed, else the CPU's; ``threads``, how many
-    it uses.
+    it uses, by default one for each core that the process may use.
     """
 
     preferred = ("CUDAExecutionProvider", "CPUExecutionProvider")
 
     def takes(self, node: Node) -> bool:
-        """Whether ONNX has the operator."""
-        return node.op.name in CONVERSIONS and node.op.name not in REASONS and not node.op.takes_key
+        """Whether ONNX has the operator; one that draws random numbers to train may predict without."""
+        return node.op.name in CONVERSIONS and node.op.name not in REASONS and not draws(node)
 
     def providers(self) -> list[str]:
         """Providers that are installed, the best first."""
@@ -82,7 +94,7 @@ class ONNXRuntime(Backend):
         runtime = runtime_package()
         names = [name for name in symbol.list_inputs() if name not in arrays]
         settings = runtime.SessionOptions()
-        settings.intra_op_num_threads = int(options.get("threads", 0))
+        settings.intra_op_num_threads = int(options.get("threads", _threads()))
         settings.log_severity_level = 3
         providers = options["providers"]
         sessions: dict[Any, Any] = {}

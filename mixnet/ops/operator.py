@@ -56,6 +56,7 @@ class Operator:
     draws_apart: bool = False
     takes_training: bool = False
     calls_python: bool = False
+    runs_in_caller: bool = False
     keeps_outputs: bool = False
 
     function: Callable[..., Any] | None = None

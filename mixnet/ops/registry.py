@@ -86,6 +86,8 @@ class Op(Operator):
         passes_gradient: whether the gradient of its one array is that of its output in the array's
             dtype, whatever the two dtypes are, as for casts.
         calls_python: whether it runs Python: by itself, for it may fail, or wait.
+        runs_in_caller: with ``calls_python``: it computes and waits for nobody, so it runs in the thread that
+            calls it, which costs no change of threads.
         shares: a function of the attributes: the key of an object of the user's that calls share, which
             therefore run one after the other; None where a call has its own.
         draws: how many numbers of the stream a call takes, or whether it takes one: a function of the
@@ -151,6 +153,7 @@ class Op(Operator):
         differentiable: bool = True,
         passes_gradient: bool = False,
         calls_python: bool = False,
+        runs_in_caller: bool = False,
         shares: Callable[..., Any] | None = None,
         draws: Callable[..., int] | None = None,
         draws_apart: bool = False,
@@ -198,6 +201,7 @@ class Op(Operator):
         self.differentiable = differentiable
         self.passes_gradient = passes_gradient
         self.calls_python = calls_python
+        self.runs_in_caller = runs_in_caller
         self._shares = shares
         self._share_names = () if shares is None else tuple(inspect.signature(shares).parameters)
         self.draws_apart = draws_apart

@@ -10,6 +10,7 @@ import numpy as np
 
 from mixnet.graph.graph import Graph
 from mixnet.graph.node import Entry, Node
+from mixnet.ops.schema.stream import STREAM_SPEC
 from mixnet.passes.infer_shape import evaluate
 
 Known = tuple[tuple[int, ...], np.dtype]
@@ -35,11 +36,16 @@ class Facts:
             return {}
         return dict(zip(graph.inputs, self.inputs, strict=True))
 
-    def specs(self, graph: Graph) -> dict[Entry, Known]:
+    def specs(self, graph: Graph, drawing: bool = True) -> dict[Entry, Known]:
         """Shape and dtype of every entry, by abstract evaluation; remembered per operator.
 
         Costs up to a millisecond for each new combination of operator and shapes, so a pass asks
         only when the graph has something that it could change.
+
+        Args:
+            graph: whose inputs these are.
+            drawing: operators that may draw have their stream of random numbers among their inputs; False: they
+                have none, as in a symbol.
         """
         assert self.inputs is not None, "the shapes of the inputs are not known"
         known_specs: dict[Entry, Known] = {
@@ -49,7 +55,10 @@ class Facts:
             if node.is_variable:
                 continue
             given: Any = tuple(known_specs[entry] for entry in node.inputs)
-            specs = evaluate(node.op, node.statics, given, len(node.scalars))
+            scalars = len(node.scalars)
+            if node.op.takes_key and not drawing:
+                given, scalars = (*given, STREAM_SPEC), scalars + 1
+            specs = evaluate(node.op, node.statics, given, scalars)
             for i, spec in enumerate(specs):
                 known_specs[Entry(node, i)] = spec
         return known_specs

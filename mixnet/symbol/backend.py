@@ -82,6 +82,7 @@ class _Runner:
         self.arrays, self.options = arrays, options
         self.count = len(graph.heads)
         self._call: Any = None
+        self._structs: dict[Any, list[jax.ShapeDtypeStruct]] = {}
 
     def spelled_out(self, name: str, inputs: Sequence[Entry]) -> tuple[Graph, dict[str, Any]]:
         """The part's own nodes, in a scope of its name, and the parameters that it holds by their names there.
@@ -107,15 +108,19 @@ class _Runner:
         return self.graph.rebuild(change, variables), arrays
 
     def structs(self, inputs: Sequence[Any]) -> list[jax.ShapeDtypeStruct]:
-        given = iter(inputs)
-        known = [
-            (self.arrays[n.name].shape, self.arrays[n.name].dtype)
-            if n.name in self.arrays
-            else (lambda x: (tuple(x.shape), np.dtype(x.dtype)))(next(given))
-            for n in self.graph.inputs
-        ]
-        specs = Facts(inputs=known).specs(self.graph)
-        return [jax.ShapeDtypeStruct(*specs[head]) for head in self.graph.heads]
+        key = tuple([(tuple(each.shape), np.dtype(each.dtype)) for each in inputs])
+        found = self._structs.get(key)
+        if found is None:
+            given = iter(key)
+            held = self.arrays
+            known = [
+                (held[n.name].shape, held[n.name].dtype) if n.name in held else next(given)
+                for n in self.graph.inputs
+            ]
+            specs = Facts(inputs=known).specs(self.graph, drawing=False)
+            found = [jax.ShapeDtypeStruct(*specs[head]) for head in self.graph.heads]
+            self._structs[key] = found
+        return found
 
     def run(self, *arrays: Any) -> list[Any]:
         if self._call is None:
@@ -162,6 +167,16 @@ def spelled_out(symbol: Symbol) -> tuple[Symbol, dict[str, Any]]:
     if not any(node.op is not None and node.op.name == _PART for node in symbol.graph.nodes):
         return symbol, {}
     return type(symbol)(symbol.graph.rebuild(change).heads), held
+
+
+def parts_of(symbol: Symbol) -> dict[str, str]:
+    """By name of each node that a backend computes the name of its part, as :func:`spelled_out` has it before a slash."""
+    found = {}
+    for node in symbol.graph.nodes:
+        if node.op is not None and node.op.name == _PART:
+            inner = node.op.keywords(node.statics)["part"].graph
+            found.update({each.name: node.name for each in inner.nodes if not each.is_variable})
+    return found
 
 
 class _Xla(Backend):

@@ -174,3 +174,101 @@ def test_parameters_outside_of_the_folder_are_not_read(location: str, tmp_path: 
     )
     with pytest.raises(FileFormatError, match="outside the model's folder"):
         mx.contrib.onnx.import_model(saved(model, path))
+
+
+def _body(nodes: list[Any], inputs: list[tuple[str, int, list[int]]], outputs: Any) -> Any:
+    info = onnx.helper.make_tensor_value_info
+    return onnx.helper.make_graph(
+        nodes, "body", [info(*e) for e in inputs], [info(*e) for e in outputs]
+    )
+
+
+def _computed(model: Any, path: Path, **given: np.ndarray) -> list[np.ndarray]:
+    symbol, arguments, states = mx.contrib.onnx.import_model(saved(model, path))
+    bound = {n: mx.nd.array(a) for n, a in given.items()} | arguments
+    return [each.asnumpy() for each in symbol.bind(mx.cpu(), bound, aux_states=states).forward()]
+
+
+@pytest.mark.parametrize("turns", [3, 1])
+def test_a_loop_of_known_length(turns: int, tmp_path: Path) -> None:
+    make = onnx.helper.make_node
+    nodes = [
+        make("Gather", ["rows", "turn"], ["row"], axis=0),  # of the graph around it
+        make("Add", ["sum", "row"], ["next"]),
+        make("Cast", ["turn"], ["number"], to=1),
+        make("Mul", ["next", "number"], ["out"]),
+        make("Identity", ["going"], ["again"]),
+    ]
+    inputs = [("turn", 7, []), ("going", 9, []), ("sum", 1, [2])]
+    body = _body(nodes, inputs, [("again", 9, []), ("next", 1, [2]), ("out", 1, [2])])
+    loop = make("Loop", ["turns", "", "first"], ["last", "all"], body=body)
+    arrays = {"turns": np.array(turns, np.int64), "first": floats(2)}
+    model = model_of([loop], {"rows": [3, 2]}, ["last", "all"], **arrays)
+    rows = floats(3, 2)
+    sums = arrays["first"] + np.cumsum(rows, axis=0)[:turns]
+    last, every = _computed(model, tmp_path / "net.onnx", rows=rows)
+    np.testing.assert_allclose(last, sums[-1], rtol=1e-5)
+    np.testing.assert_allclose(every, sums * np.arange(turns)[:, None], rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize("limit", ["", "limit"])
+def test_a_loop_until_a_condition(limit: str, tmp_path: Path) -> None:
+    make = onnx.helper.make_node
+    nodes = [
+        make("Add", ["x", "x"], ["twice"]),
+        make("ReduceMax", ["twice"], ["top"], keepdims=0),
+        make("Less", ["top", "most"], ["again"]),
+    ]
+    inputs = [("turn", 7, []), ("going", 9, []), ("x", 1, [2])]
+    body = _body(nodes, inputs, [("again", 9, []), ("twice", 1, [2])])
+    loop = make("Loop", [limit, "", "x"], ["out"], body=body)
+    arrays = {"most": np.float32(100), "limit": np.array(4, np.int64)}
+    model = model_of([loop], {"x": [2]}, ["out"], **arrays)
+    for start in (1.0, 60.0):
+        (out,) = _computed(model, tmp_path / "net.onnx", x=np.array([start, 0.5], "float32"))
+        turns = 1 if start > 50 else 4 if limit else 7
+        np.testing.assert_allclose(out, np.array([start, 0.5]) * 2**turns)
+
+
+def test_a_loop_with_as_many_rows_as_it_makes_turns_is_refused(tmp_path: Path) -> None:
+    make = onnx.helper.make_node
+    nodes = [make("Add", ["x", "x"], ["twice"]), make("Less", ["twice", "most"], ["again"])]
+    inputs = [("turn", 7, []), ("going", 9, []), ("x", 1, [1])]
+    outputs = [("again", 9, [1]), ("twice", 1, [1]), ("twice", 1, [1])]
+    loop = make(
+        "Loop", ["", "", "x"], ["out", "all"], name="steps", body=_body(nodes, inputs, outputs)
+    )
+    model = model_of([loop], {"x": [1]}, ["out", "all"], most=np.float32([8]))
+    with pytest.raises(MXNetError, match=r"Loop of node 'steps'.*the number of its turns"):
+        mx.contrib.onnx.import_model(saved(model, tmp_path / "net.onnx"))
+
+
+def test_a_branch(tmp_path: Path) -> None:
+    make = onnx.helper.make_node
+    yes = _body([make("Add", ["x", "one"], ["more"])], [], [("more", 1, [2])])
+    no = _body([make("Sub", ["x", "one"], ["less"])], [], [("less", 1, [2])])
+    nodes = [
+        make("ReduceSum", ["x"], ["sum"], keepdims=0),
+        make("Greater", ["sum", "zero"], ["positive"]),
+        make("If", ["positive"], ["out"], then_branch=yes, else_branch=no),
+    ]
+    arrays = {"one": np.float32([1]), "zero": np.float32(0)}
+    model = model_of(nodes, {"x": [2]}, ["out"], **arrays)
+    for sign in (1, -1):
+        x = sign * np.array([1, 2], "float32")
+        np.testing.assert_allclose(_computed(model, tmp_path / "net.onnx", x=x)[0], x + sign)
+
+
+def test_elements_at_places(tmp_path: Path) -> None:
+    make = onnx.helper.make_node
+    nodes = [
+        make("ScatterElements", ["x", "along", "new"], ["first"], axis=1),
+        make("ScatterND", ["first", "points", "two"], ["out"]),
+    ]
+    arrays = {"along": np.array([[2], [-3]]), "new": floats(2, 1), "points": np.array([[0, 1], [-1, 1]]),
+              "two": floats(2)}  # fmt: skip
+    model = model_of(nodes, {"x": [2, 3]}, ["out"], 18, **arrays)
+    x = floats(2, 3)
+    wanted = x.copy()
+    wanted[0, 2], wanted[1, 0], wanted[[0, 1], 1] = *arrays["new"][:, 0], arrays["two"]
+    np.testing.assert_allclose(_computed(model, tmp_path / "net.onnx", x=x)[0], wanted)

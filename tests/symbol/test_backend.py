@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import threading
 from typing import Any
 
 import numpy as np
@@ -10,7 +12,9 @@ import pytest
 import mixnet as mx
 from mixnet.base import AttributeTypeError, MXNetError
 from mixnet.gluon import nn
+from mixnet.onnx.runtime import _threads
 from mixnet.passes.partition import partition
+from tests.encoder import Encoder
 
 DATA = np.random.RandomState(0).randn(4, 6).astype("float32")
 
@@ -110,6 +114,55 @@ def test_onnx_runtime() -> None:
     kept, _ = mx.contrib.tensorrt.init_tensorrt_params(optimized, arrays, {})
     assert kept == {}
     np.testing.assert_allclose(run(optimized, data=x.asnumpy()), expected, rtol=1e-4, atol=1e-5)
+
+
+def test_a_part_runs_in_the_thread_that_calls_and_is_never_compiled() -> None:
+    threads = []
+
+    class Doubled(mx.library.Backend):
+        def compile(self, symbol: Any, arrays: Any, options: Any) -> Any:
+            def call(x: np.ndarray) -> list[np.ndarray]:
+                threads.append(threading.current_thread())
+                return [2 * x]
+
+            return call
+
+    mx.library.register_backend("Doubled", Doubled())
+    net = nn.HybridLambda(lambda F, x: F.tanh(x) * 3)
+    x = mx.nd.array(DATA)
+    net.optimize_for(x, backend="Doubled")
+    compiled = mx.runtime.counters()["programs_compiled"]
+    with mx.runtime.compiling_at_once():
+        for _ in range(2):
+            np.testing.assert_array_equal(net(x).asnumpy(), 2 * DATA)
+    assert set(threads) == {threading.main_thread()}
+    assert mx.runtime.counters()["programs_compiled"] == compiled
+
+
+def test_an_encoder_is_one_part_although_its_activation_may_draw() -> None:
+    pytest.importorskip("onnxruntime")
+    net = Encoder(words=20, units=8, layers=1, heads=2, longest=6, classes=2)
+    net.initialize(mx.init.Normal(0.3))
+    inputs = [mx.nd.array(np.arange(12).reshape(2, 6)), mx.nd.ones((2, 6))]
+    expected = net(*inputs).asnumpy()
+    arrays = {p.name: p.data() for p in net.collect_params().values()}
+    symbol = net(mx.sym.var("data0"), mx.sym.var("data1"))
+    optimized = symbol.optimize_for("ONNXRuntime", arrays)
+    kinds = [node.op.name for node in optimized.graph.nodes if node.op]
+    assert kinds == ["_backend_part"]
+    given = {n: x.asnumpy() for n, x in zip(("data0", "data1"), inputs, strict=True)}
+    np.testing.assert_allclose(run(optimized, **given), expected, rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.skipif(not hasattr(os, "sched_setaffinity"), reason="Linux alone")
+def test_onnx_runtime_has_a_thread_for_each_core_that_it_may_use(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(os, "cpu_count", lambda: 8)
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: {0, 3})
+    assert _threads() == 2
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: set(range(8)))
+    assert _threads() == 0  # ONNX Runtime's own choice
 
 
 def test_what_cannot_be() -> None:

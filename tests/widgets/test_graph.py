@@ -137,6 +137,47 @@ def test_what_a_backend_computes_is_a_box() -> None:
     assert view.summary().startswith("last: 5 operations, forward")
 
 
+class OnlyConvolutions(mx.library.Backend):
+    """Takes convolutions and normalizations, and is never run here."""
+
+    def takes(self, node: Any) -> bool:
+        return bool(node.op.name in ("Convolution", "BatchNorm"))
+
+
+@pytest.mark.parametrize("called", [False, True])
+def test_what_the_backend_of_a_block_computes(called: bool) -> None:
+    mx.library.register_backend("OnlyConvolutions", OnlyConvolutions())
+    net = nn.HybridSequential(prefix="net_")
+    with net.name_scope():
+        inner = nn.HybridSequential()
+        inner.add(nn.Conv2D(2, 1), nn.BatchNorm(), nn.Activation("relu"))
+        net.add(inner, nn.Conv2D(3, 1), nn.BatchNorm(), nn.Dense(2))
+    net.initialize()
+    if called:
+        net(mx.nd.ones((1, 2, 4, 4)))
+    plain = GraphView(net, (1, 2, 4, 4))
+    assert plain.payload["notes"] == []
+    net.hybridize(backend="OnlyConvolutions")
+    view = GraphView(net, mx.nd.ones((1, 2, 4, 4)))
+    (note,) = view.payload["notes"]
+    assert note == (
+        "Predictions: OnlyConvolutions computes 4 of 6 operations, in 2 parts; XLA computes the other 2."
+    )
+    taken = [name for name in view.payload["names"] if name.startswith("onlyconvolutions")]
+    operations = {name.partition("/")[2] for name in taken if name.endswith("_fwd")}
+    assert operations == {n for n in plain.payload["names"] if "conv" in n or "batchnorm" in n} - {
+        n for n in plain.payload["names"] if not n.endswith("_fwd")
+    }
+    for name in taken:
+        assert row(view, name)["block"].startswith("onlyconvolutions")
+        if name.endswith("_fwd"):
+            assert row(view, name)["device"].startswith("OnlyConvolutions, cpu")
+    (dense,) = [name for name in view.payload["names"] if name.endswith("dense0_fwd")]
+    assert row(view, dense)["device"].startswith("XLA, cpu")
+    assert GraphView(net, (1, 2, 4, 4), train=True).payload["names"] != view.payload["names"]
+    assert "onlyconvolutions" not in str(GraphView(net, (1, 2, 4, 4), train=True).payload["names"])
+
+
 def test_blocks_of_a_resnet() -> None:
     view = GraphView(vision.resnet18_v1(), (1, 3, 64, 64))
     conv = row(view, "resnetv10_stage2_conv0_fwd")

@@ -19,8 +19,7 @@ def _onnx(
 ) -> tuple[str, ...]:
     from mixnet.onnx.mx2onnx import export_model  # who exports nothing need not wait for it
 
-    symbol, shapes, dtypes = _described(block, specs)
-    _set_dynamic(options)
+    symbol, shapes, dtypes = _described(block, specs, options)
     fname = _with_ending(path, ".onnx")
     return (export_model(symbol, arrays, shapes, dtypes, fname, **options),)
 
@@ -30,25 +29,28 @@ def _stablehlo(
 ) -> tuple[str, ...]:
     from mixnet.export.stablehlo import export_stablehlo  # who exports nothing need not wait for it
 
-    symbol, shapes, dtypes = _described(block, specs)
-    _set_dynamic(options)
+    symbol, shapes, dtypes = _described(block, specs, options)
     fname = _with_ending(path, ".stablehlo")
     return export_stablehlo(symbol, arrays, shapes, dtypes, fname, **options)
 
 
-def _described(block: HybridBlock, specs: Sequence[Spec]) -> tuple[Any, list[Any], list[Any]]:
-    """A block's symbol, and shapes and dtypes of the inputs that it reads."""
+def _described(
+    block: HybridBlock, specs: Sequence[Spec], options: dict[str, Any]
+) -> tuple[Any, list[Any], list[Any]]:
+    """A block's symbol, and shapes and dtypes of the inputs that it reads, in the order of a call's arguments.
+
+    Extents that the options call dynamic are: ``dynamic`` is set, and shapes of arguments that are not read left out.
+    """
     names = ["data"] if len(specs) == 1 else [f"data{i}" for i in range(len(specs))]
     symbol = block.to_symbol()
-    known = symbol.list_inputs()
-    read = {name: spec for name, spec in zip(names, specs, strict=True) if name in known}
-    order = [name for name in known if name in read]
-    return symbol, [read[n].shape for n in order], [read[n].dtype for n in order]
-
-
-def _set_dynamic(options: dict[str, Any]) -> None:
-    """Extents that are said to be open are."""
-    options.setdefault("dynamic", options.get("dynamic_input_shapes") is not None)
+    known = set(symbol.list_inputs())
+    read = [i for i, name in enumerate(names) if name in known]
+    shapes = options.get("dynamic_input_shapes")
+    options.setdefault("dynamic", shapes is not None)
+    if shapes is not None and len(shapes) == len(specs):
+        options["dynamic_input_shapes"] = [shapes[i] for i in read]
+    options["input_names"] = [names[i] for i in read]
+    return symbol, [specs[i].shape for i in read], [specs[i].dtype for i in read]
 
 
 def _with_ending(path: str, ending: str) -> str:

@@ -318,6 +318,11 @@ class HybridBlock(Block):
         """Whether something else than XLA computes predictions."""
         return self._flags.get("backend") not in (None, "", "XLA")
 
+    def _backend(self) -> tuple[Any, dict[str, Any]]:
+        """The name of what computes predictions, None for XLA, and its options."""
+        name = self._flags["backend"] if self._has_backend() else None
+        return name, {n: each for n, each in self._flags.items() if n not in _OWN_FLAGS}
+
     def _call_backend(self, leaves: Sequence[NDArray], structure: Any) -> Any:
         """The outputs by the block's backend, which holds the parameters as they were at its first call."""
         calls = self.__dict__.setdefault("_backend_calls", {})
@@ -327,12 +332,12 @@ class HybridBlock(Block):
             specs = [leaf._spec for leaf in leaves]
             parameters = self._completed(composition, specs)
             arrays = {name: each.data(leaves[0].context) for name, each in parameters.items()}
-            options = {n: each for n, each in self._flags.items() if n not in _OWN_FLAGS}
-            symbol = composition.symbol.optimize_for(self._flags["backend"], arrays, **options)
-            calls[key] = (CachedOp(symbol), composition, arrays)
-        call, composition, arrays = calls[key]
+            backend, options = self._backend()
+            symbol = composition.symbol.optimize_for(backend, arrays, **options)
+            calls[key] = (CachedOp(symbol), symbol.list_inputs(), composition, arrays)
+        call, names, composition, arrays = calls[key]
         given = {**arrays, **dict(zip(composition.names, leaves, strict=True))}
-        results = call(*[given[name] for name in call.handle.list_inputs()])
+        results = call(*[given[name] for name in names])
         outputs = results if isinstance(results, list) else [results]
         return unflatten(iter(outputs), composition.outputs)
 

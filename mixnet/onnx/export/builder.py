@@ -51,6 +51,7 @@ class Builder:
         self.scope = ""
         self.doc = ""
         self._taken: set[str] = set() if outer is None else outer._taken
+        self._steps_taken: set[str] = set() if outer is None else outer._steps_taken
         self._own: set[str] = set() if outer is None else outer._own
         """Constants that conversions made: no parameter, which stays what it is."""
         self._shared: dict[Any, str] = {}
@@ -66,6 +67,15 @@ class Builder:
             number += 1
             name = f"{wanted}_{number}"
         self._taken.add(name)
+        return name
+
+    def fresh_step(self, wanted: str) -> str:
+        """A name for a node, numbered where another has it: a layer that is called twice is two nodes."""
+        name, number = wanted, 0
+        while name in self._steps_taken:
+            number += 1
+            name = f"{wanted}_{number}"
+        self._steps_taken.add(name)
         return name
 
     def body(self) -> Builder:

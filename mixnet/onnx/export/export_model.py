@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -30,6 +31,7 @@ def export_model(
     input_type: Any = None,
     input_shape: Any = None,
     opset_version: int | None = None,
+    input_names: Sequence[str] | None = None,
 ) -> str:
     """Write a symbol and its parameters as an ONNX file, for prediction.
 
@@ -49,6 +51,7 @@ def export_model(
         input_type: the older name of ``in_types``.
         input_shape: the older name of ``in_shapes``.
         opset_version: ONNX's operator set, 13 to 26; 17 by default.
+        input_names: the inputs in the order of the arguments above and of the file; by default the symbol's.
 
     Returns:
         ``onnx_file_path``.
@@ -65,7 +68,9 @@ def export_model(
     opset = checked_opset(opset_version)
     shapes = in_shapes if input_shape is None else input_shape
     types = in_types if input_type is None else input_type
-    network = network_of(sym, params, shapes, types, dynamic, dynamic_input_shapes)
+    network = network_of(
+        sym, params, shapes, types, dynamic, dynamic_input_shapes, input_names=input_names
+    )
     model, _ = to_model(network.graph, network.inputs, network.params, network.output_names, opset)
     if run_shape_inference:
         model = onnx.shape_inference.infer_shapes(model)

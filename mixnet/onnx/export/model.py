@@ -89,9 +89,12 @@ class Walk:
 
     def _variables(self) -> None:
         inputs = {each.name: each for each in self.inputs}
-        for node in self.graph.nodes:
+        places = {name: i for i, name in enumerate(inputs)}
+        variables = [node for node in self.graph.nodes if node.is_variable]
+        # Inputs in the order in which they are given, which need not be the graph's.
+        for node in sorted(variables, key=lambda node: places.get(node.name, len(places))):
             entry = Entry(node)
-            if not node.is_variable or entry in self.values:
+            if entry in self.values:
                 continue
             if node.name in inputs:
                 each = inputs[node.name]
@@ -122,7 +125,7 @@ class Walk:
                 self.b.infos.append((value, self.dtype(entry), self._dims(entry)))
             self.values[entry] = value
         if len(self.b.steps) > since:
-            self.b.steps[-1].name = node.name
+            self.b.steps[-1].name = self.b.fresh_step(node.name)
 
     def _dims(self, entry: Entry) -> list[Any]:
         return list(self.shape(entry))

@@ -294,6 +294,12 @@ def _(low: Lowering, equation: Equation, inputs: list[str]) -> str:
 # ---- shapes -------------------------------------------------------------------------------------
 
 
+@rule("dim_as_value")
+def _(low: Lowering, equation: Equation, inputs: list[str]) -> str:
+    value = low.scalar(equation.params["dim"])
+    return low.b.cast(value, dtype_of(equation.outvars[0]), np.int64)
+
+
 @rule("reshape", "squeeze", "expand_dims")
 def _(low: Lowering, equation: Equation, inputs: list[str]) -> str:
     (x,), after = inputs, equation.outvars[0].aval.shape
@@ -332,9 +338,19 @@ def _with_ones(low: Lowering, x: str, before: Any, aligned: list[Any], places: A
     return low.b.Unsqueeze(x, new) if new else x
 
 
+def _is_zero(extent: Any) -> bool:
+    return isinstance(extent, int) and extent == 0
+
+
 @rule("concatenate")
 def _(low: Lowering, equation: Equation, inputs: list[str]) -> str:
-    return low.b.Concat(*inputs, axis=equation.params["dimension"])
+    axis = equation.params["dimension"]
+    parts = [
+        each
+        for each, atom in zip(inputs, equation.invars, strict=True)
+        if not _is_zero(atom.aval.shape[axis])
+    ]
+    return low.b.Concat(*(parts or inputs), axis=axis)  # what is empty adds nothing
 
 
 @rule("tile")

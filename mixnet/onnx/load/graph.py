@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import Any, cast
 
 import numpy as np
 
@@ -20,6 +20,8 @@ from mixnet.symbol.symbol import Symbol
 
 NEWEST_READ = 28
 OLDEST_READ = 7
+_GIVE_AXES = {"Unsqueeze", "Reshape", "Expand", "Tile", "ConstantOfShape", "Loop", "If", "OneHot"}
+"""Operators whose result may have axes where no input has any; they say themselves where it has none."""
 
 
 class Reading:
@@ -28,16 +30,24 @@ class Reading:
     Args:
         opset: the operator set that the file is written in.
         arrays: parameters by name.
+        outer: what is known of the graph around this one, the body of a loop or branch.
     """
 
-    def __init__(self, opset: int, arrays: dict[str, np.ndarray]):
+    def __init__(self, opset: int, arrays: dict[str, np.ndarray], outer: Reading | None = None):
         self.opset = opset
+        self.outer = outer
         self.values: dict[str, Any] = {}
         self.arrays: dict[str, np.ndarray] = arrays
         self.used: dict[str, np.ndarray] = {}
+        self._parameters: dict[str, Symbol] = {}
         self._specs: dict[Entry, tuple[tuple[int, ...], np.dtype]] = {}
         self._names: dict[int, str] = {}
+        self._scalars: set[Entry] = set()
+        """What has no axes in the file: a symbol of one axis here."""
         self.scope = ""
+        if outer is not None:  # a body has its own values; what is known of them is common
+            self.used, self._parameters = outer.used, outer._parameters
+            self._specs, self._names, self._scalars = outer._specs, outer._names, outer._scalars
 
     # ---- what readers ask -----------------------------------------------------------------------
 
@@ -80,6 +90,41 @@ class Reading:
         """An input that is a list of whole numbers known when the file is read."""
         return [int(each) for each in self.constant(value, what).reshape(-1)]
 
+    # ---- values without axes --------------------------------------------------------------------
+
+    def is_scalar(self, value: Any) -> bool:
+        """Whether a value has no axes in the file."""
+        if isinstance(value, np.ndarray):
+            return value.ndim == 0
+        return value is not None and value._heads[0] in self._scalars
+
+    def mark_scalar(self, value: Any, scalar: bool = True) -> Any:
+        """Note that a symbol of one element has no axes in the file; the symbol."""
+        if scalar and isinstance(value, Symbol):
+            self._scalars.add(value._heads[0])
+        return value
+
+    # ---- bodies ---------------------------------------------------------------------------------
+
+    def variable(
+        self, made: Symbol, shape: tuple[int, ...], dtype: np.dtype, scalar: bool
+    ) -> Symbol:
+        """A variable of a body, with its shape and dtype."""
+        self._specs[made._heads[0]] = (shape, dtype)
+        return cast("Symbol", self.mark_scalar(made, scalar))
+
+    def inside(self, graph: Any, inputs: Sequence[Any]) -> tuple[Reading, list[Any]]:
+        """Read a body with values for its inputs; what is known inside, and the outputs."""
+        inner = Reading(self.opset, self.arrays, self)
+        for each in graph.initializer:
+            array = np.array(onnx_package().numpy_helper.to_array(each))
+            inner.values[each.name] = inner.named(array, each.name)
+        for info, value in zip(graph.input, inputs, strict=True):
+            inner.values[info.name] = value
+        for node in graph.node:
+            inner.node(node)
+        return inner, [inner.read(each.name, "an output") for each in graph.output]
+
     # ---- how it is kept -------------------------------------------------------------------------
 
     def named(self, array: np.ndarray, name: str) -> np.ndarray:
@@ -100,9 +145,9 @@ class Reading:
             stored = array.reshape(1) if array.ndim == 0 else array  # a symbol's arrays have axes
             self.used[name] = stored
             made = sym.Variable(name, shape=stored.shape, dtype=stored.dtype)
-            self.values[f" {name}"] = made
+            self._parameters[name] = made
             self._specs[made._heads[0]] = (stored.shape, stored.dtype)
-        return self.values[f" {name}"]
+        return self._parameters[name]
 
     def _spec(self, value: Symbol) -> tuple[tuple[int, ...], np.dtype]:
         entry = value._heads[0]
@@ -141,7 +186,8 @@ class Reading:
             raise MXNetError(
                 f"Operator {node.domain}.{node.op_type} of node {node.name!r} is not one of ONNX's own."
             )
-        inputs = [self._read(name, node) for name in node.input]
+        reader = f"Node {node.name!r} ({node.op_type})"
+        inputs = [self.read(name, reader) for name in node.input]
         attributes = {a.name: helper.get_attribute_value(a) for a in node.attribute}
         attributes = {k: v.decode() if isinstance(v, bytes) else v for k, v in attributes.items()}
         call = Call(node, attributes, inputs)
@@ -154,8 +200,16 @@ class Reading:
         if values is None:
             values = self._made(call)
         values = list(values) if isinstance(values, (list, tuple)) else [values]
+        scalar = node.op_type not in _GIVE_AXES and self._no_axes(inputs)
         for name, value in zip(node.output, values, strict=False):
             self.values[name] = self._called(value, name)
+            if scalar and isinstance(value, Symbol) and self.shape(value) == (1,):
+                self.mark_scalar(value)
+
+    def _no_axes(self, inputs: Sequence[Any]) -> bool:
+        """Whether none of a node's inputs has axes; a symbol is among them."""
+        given = [each for each in inputs if each is not None]
+        return any(isinstance(each, Symbol) for each in given) and all(map(self.is_scalar, given))
 
     def _made(self, call: Call) -> Any:
         node = call.node
@@ -182,14 +236,22 @@ class Reading:
                 f"ONNX operator {node.op_type} of node {node.name!r} cannot be read: {text or type(error).__name__}."
             ) from None
 
-    def _read(self, name: str, node: Any) -> Any:
+    def read(self, name: str, reader: str) -> Any:
+        """The value of that name, here or around this body; None for an input that is left out.
+
+        Args:
+            name: of the value.
+            reader: what reads it, for messages.
+        """
         if not name:
             return None
-        if name not in self.values:
+        if name in self.values:
+            return self.values[name]
+        if self.outer is None:
             raise FileFormatError(
-                f"Node {node.name!r} ({node.op_type}) reads {name!r}, which no node before it makes; the file is damaged."
+                f"{reader} reads {name!r}, which no node before it makes; the file is damaged."
             )
-        return self.values[name]
+        return self.outer.read(name, reader)
 
     def _called(self, value: Any, name: str) -> Any:
         """The result of a node under its name in the file, where it has one of mixnet's making."""

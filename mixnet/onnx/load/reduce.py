@@ -29,7 +29,7 @@ def _axes(g: Reading, call: Call) -> tuple[int, ...] | None:
 def _reduced(g: Reading, op: str, x: Any, axes: tuple[int, ...], keep: bool) -> Any:
     whole = len(axes) == len(g.shape(x)) and not keep
     result = g.op(op, x, axis=axes, keepdims=keep or whole)
-    return g.op("Reshape", result, shape=(1,)) if whole else result
+    return g.mark_scalar(g.op("Reshape", result, shape=(1,))) if whole else result
 
 
 @reads(*_PLAIN)
@@ -38,11 +38,9 @@ def _(g: Reading, call: Call) -> Any:
     if axes is None:
         return g.op("_copy", call.x)
     result = _reduced(g, _PLAIN[call.node.op_type], call.x, axes, bool(call.get("keepdims", 1)))
-    return (
-        result
-        if g.dtype(result) == g.dtype(call.x)
-        else g.op("Cast", result, dtype=g.dtype(call.x).name)
-    )
+    if g.dtype(result) == g.dtype(call.x):
+        return result
+    return g.mark_scalar(g.op("Cast", result, dtype=g.dtype(call.x).name), g.is_scalar(result))
 
 
 @reads("ReduceL1", "ReduceL2", "ReduceLogSum", "ReduceLogSumExp", "ReduceSumSquare")
@@ -69,7 +67,9 @@ def _log_sum_exp(g: Reading, x: Any, axes: tuple[int, ...], keep: bool) -> Any:
     if keep:
         return result
     whole = len(axes) == len(g.shape(x))
-    return g.op("Reshape", result, shape=(1,)) if whole else g.op("_np_squeeze", result, axis=axes)
+    if whole:
+        return g.mark_scalar(g.op("Reshape", result, shape=(1,)))
+    return g.op("_np_squeeze", result, axis=axes)
 
 
 @reads("ArgMax", "ArgMin")

@@ -27,7 +27,7 @@ def axes_of(g: Reading, call: Call, since: int = 13) -> list[int] | None:
 def _(g: Reading, call: Call) -> Any:
     shape = tuple(g.ints(call.inputs[1], "the shape")) if g.opset >= 5 else tuple(call.get("shape"))
     if not shape:
-        return g.op("Reshape", call.x, shape=(1,))
+        return g.mark_scalar(g.op("Reshape", call.x, shape=(1,)))
     if call.get("allowzero", 0) and 0 in shape:
         raise NotDefinedError("empty arrays are not supported")
     return g.op("Reshape", call.x, shape=shape)
@@ -62,13 +62,15 @@ def _(g: Reading, call: Call) -> Any:
     return (
         g.op("_np_squeeze", call.x, axis=tuple(sorted(gone)))
         if left
-        else g.op("Reshape", call.x, shape=(1,))
+        else g.mark_scalar(g.op("Reshape", call.x, shape=(1,)))
     )
 
 
 @reads("Unsqueeze")
 def _(g: Reading, call: Call) -> Any:
     axes = axes_of(g, call) or []
+    if g.is_scalar(call.x):
+        return g.op("Reshape", call.x, shape=(1,) * len(axes))
     rank = len(g.shape(call.x)) + len(axes)
     x = call.x
     for axis in sorted(a % rank for a in axes):
@@ -78,7 +80,11 @@ def _(g: Reading, call: Call) -> Any:
 
 @reads("Concat")
 def _(g: Reading, call: Call) -> Any:
-    return g.op("Concat", *call.inputs, dim=call.get("axis", 1))
+    axis = call.get("axis", 1)
+    parts = [each for each in call.inputs if 0 not in g.shape(each)] or call.inputs
+    if g.dtype(parts[0]) == np.bool_:
+        return g.op("_npi_concatenate", *parts, axis=axis)
+    return g.op("Concat", *parts, dim=axis)
 
 
 @reads("Split")
@@ -129,8 +135,16 @@ def _(g: Reading, call: Call) -> Any:
         index = np.where(index < 0, index + extent, index)
         if index.ndim == 0:
             picked = g.op("slice_axis", call.x, axis=axis, begin=int(index), end=int(index) + 1)
-            return g.op("_np_squeeze", picked, axis=axis) if len(g.shape(call.x)) > 1 else picked
-    return g.op("take", call.x, index, axis=axis, mode="wrap")
+            return _without_axis(g, picked, axis)
+    picked = g.op("take", call.x, index, axis=axis, mode="wrap")
+    return _without_axis(g, picked, axis) if g.is_scalar(index) else picked
+
+
+def _without_axis(g: Reading, picked: Any, axis: int) -> Any:
+    """A value without an axis of extent 1; one of no axes keeps it here."""
+    if len(g.shape(picked)) > 1:
+        return g.op("_np_squeeze", picked, axis=axis)
+    return g.mark_scalar(picked)
 
 
 @reads("GatherND")
@@ -145,19 +159,48 @@ def _(g: Reading, call: Call) -> Any:
     return g.op("gather_nd", call.x, g.op("_np_moveaxis", index, source=-1, destination=0))
 
 
-@reads("GatherElements")
-def _(g: Reading, call: Call) -> Any:
-    shape, index = g.shape(call.x), g.shape(call.inputs[1])
-    axis = call.get("axis", 0) % len(shape)
+def _places(g: Reading, index: Any, shape: tuple[int, ...], axis: int) -> Any:
+    """Places in an array of a shape, one row for each axis: ``index`` along ``axis``, elsewhere where the index itself is."""
+    own = g.shape(index)
     rows = []
     for i in range(len(shape)):
         if i == axis:
             extent = np.asarray([shape[i]], np.int64)
-            rows.append(g.op("_npi_mod", g.op("Cast", call.inputs[1], dtype="int64"), extent))
+            rows.append(g.op("_npi_mod", g.op("Cast", index, dtype="int64"), extent))
         else:
-            along = np.arange(index[i]).reshape([-1 if k == i else 1 for k in range(len(shape))])
-            rows.append(np.array(np.broadcast_to(along, index)))
-    return g.op("gather_nd", call.x, g.op("stack", *rows, axis=0))
+            along = np.arange(own[i]).reshape([-1 if k == i else 1 for k in range(len(shape))])
+            rows.append(np.array(np.broadcast_to(along, own)))
+    return g.op("stack", *rows, axis=0)
+
+
+@reads("GatherElements")
+def _(g: Reading, call: Call) -> Any:
+    shape = g.shape(call.x)
+    places = _places(g, call.inputs[1], shape, call.get("axis", 0) % len(shape))
+    return g.op("gather_nd", call.x, places)
+
+
+@reads("Scatter", "ScatterElements")
+def _(g: Reading, call: Call) -> Any:
+    shape = g.shape(call.x)
+    places = _places(g, call.inputs[1], shape, call.get("axis", 0) % len(shape))
+    return _written(g, call, places)
+
+
+@reads("ScatterND")
+def _(g: Reading, call: Call) -> Any:
+    index = g.op("Cast", call.inputs[1], dtype="int64")
+    extents = np.asarray(g.shape(call.x)[: g.shape(index)[-1]], np.int64)
+    index = g.op("_npi_mod", index, extents)
+    return _written(g, call, g.op("_np_moveaxis", index, source=-1, destination=0))
+
+
+def _written(g: Reading, call: Call, places: Any) -> Any:
+    """The first input with the third one's elements at places."""
+    how, shape = call.get("reduction", "none"), g.shape(call.x)
+    if how != "none":
+        raise NotDefinedError(f"reduction={how!r}; only what replaces elements can be read")
+    return g.op("_scatter_set_nd", call.x, call.inputs[2], places, shape=shape)
 
 
 @reads("Expand")

@@ -30,6 +30,7 @@ class Runner(Protocol):
     ],
     differentiable=False,
     calls_python=True,
+    runs_in_caller=True,
     shares=lambda part: part,
     in_amp_lists=False,
 )
@@ -41,3 +42,9 @@ def backend_part(*data, part: Any):
         part: computes it.
     """
     return tuple(jax.pure_callback(part.run, part.structs(data), *data))
+
+
+@backend_part.infer_outputs
+def _(*data: Any, part: Any) -> list[tuple[tuple[int, ...], Any]]:
+    inputs = [jax.ShapeDtypeStruct(shape, dtype) for shape, dtype in data]
+    return [(each.shape, each.dtype) for each in part.structs(inputs)]

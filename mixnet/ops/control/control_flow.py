@@ -106,6 +106,10 @@ def _(subgraphs, in_data_locs, in_state_locs, remain_locs, **_):
     return [(subgraphs[0], [place for _, place in order])]
 
 
+UNLIMITED = (1 << 31) - 1
+"""``max_iterations`` of a loop that runs for as long as its condition holds."""
+
+
 @op("_while_loop", num_args="num_args", outputs=_count)
 def while_loop(
     *data,
@@ -122,7 +126,8 @@ def while_loop(
     """A body run while a condition holds, ``max_iterations`` times at most.
 
     It has a gradient, so it is a loop of ``max_iterations`` steps of which those after the end
-    only pass the variables on.
+    only pass the variables on. With 2**31 - 1 and nothing stacked it ends with the last step, and
+    has no gradient.
 
     Args:
         data: the loop variables, and what condition and body read besides, in any order.
@@ -157,6 +162,13 @@ def while_loop(
             after[i] = new
         return after, results[:num_out_data]
 
+    if max_iterations >= UNLIMITED and not num_out_data:
+        _, last = loops.while_loop(
+            lambda at: holds(at[1], at[0]),
+            lambda at: (at[0] + 1, run(at[1], at[0])[0]),
+            (jnp.asarray(0), list(data)),
+        )
+        return tuple(last[i] for i in which)
     rows = jax.eval_shape(lambda: run(list(data), 0)[1])
 
     def step(carried: Any, number: Any) -> Any:

@@ -41,6 +41,11 @@ def _constraint_check(input: Any, *, msg: str = "Constraint violated.") -> Any:
     return np.ones((), bool)
 
 
+@_of("_backend_part")
+def _backend_part(*data: Any, part: Any) -> Any:
+    return tuple(part.run(*data))
+
+
 @_of("Cast")
 def _cast(data: Any, *, dtype: Any) -> Any:
     kind = np.dtype(dtype) if dtype != "bfloat16" else None

@@ -36,11 +36,13 @@ class Runner(NamedTuple):
         run: NumPy arrays, then numbers, to NumPy arrays.
         work: estimate of the seconds that a run takes.
         is_fused: whether it works element by element, so that the compiler makes it a part of a loop.
+        calls_python: whether the operator runs Python, and this does so without a detour.
     """
 
     run: Callable[..., Sequence[Any]]
     work: float
     is_fused: bool = False
+    calls_python: bool = False
 
 
 class Step(NamedTuple):
@@ -64,7 +66,8 @@ class _Operation(NamedTuple):
 class Interpreter:
     """A segment's program as a list of steps: call it as a compiled one.
 
-    ``work`` and ``compiling`` estimate the seconds of a run, and of compiling it.
+    ``work`` and ``compiling`` estimate the seconds of a run, and of compiling it. ``is_python``: all that it does is to call
+    Python, which a compiled program would do no quicker.
 
     Args:
         program: operations ``(call, *slots of the inputs)``, as a segment has them.
@@ -91,8 +94,9 @@ class Interpreter:
         heads = [at[slot] for slot in slots]
         self._heads = heads
         self._specs = [Spec.of(*writer.specs[head], context) for head in heads]
-        self._steps, self.work, fused, draws = writer.steps(heads, context)
+        self._steps, self.work, fused, draws, python = writer.steps(heads, context)
         self.compiling = compile_seconds(len(self._steps), fused, draws)
+        self.is_python = python == len(self._steps) > 0
         self._run: Callable[..., Sequence[Any]] | None = None
         self._has_run = False
 
@@ -202,11 +206,13 @@ class _Writer:
                 number[node] = self.write(node.op, node.statics, places, numbers)
         return [number[entry.node][entry.index] for entry in graph.heads]
 
-    def steps(self, heads: Sequence[int], context: Context) -> tuple[list[Step], float, int, int]:
-        """The operations that the heads need, the estimated seconds of a run, and how many operations are fused and how many draw."""
+    def steps(
+        self, heads: Sequence[int], context: Context
+    ) -> tuple[list[Step], float, int, int, int]:
+        """The operations that the heads need, the estimated seconds of a run, and how many operations are fused, draw, and run Python."""
         needed = set(heads)
         steps: list[Step] = []
-        work, fused, draws = 0.0, 0, 0
+        work, fused, draws, python = 0.0, 0, 0, 0
         for op, statics, inputs, scalars, outputs in reversed(self.operations):
             if needed.isdisjoint(outputs):
                 continue
@@ -215,11 +221,12 @@ class _Writer:
             work += runner.work
             fused += runner.is_fused
             draws += op.takes_key
+            python += runner.calls_python
             fresh = {*inputs, *outputs} - needed
             needed.update(inputs)
             steps.append(Step(runner.run, inputs, scalars, outputs, tuple(fresh)))
         steps.reverse()
-        return steps, work, fused, draws
+        return steps, work, fused, draws, python
 
 
 # Signs of the vectors are free: NumPy's may be others than XLA's, and must not change when it takes over.
@@ -278,9 +285,10 @@ def _runner_of_rule(
     rule: Callable[..., Any], op: Operator, statics: Statics, arrays: int
 ) -> Runner:
     def run(*given: Any) -> tuple[Any, ...]:
-        return (rule(*given[:arrays], **op.keywords(statics, given[arrays:])),)
+        results = rule(*given[:arrays], **op.keywords(statics, given[arrays:]))
+        return results if isinstance(results, tuple) else (results,)
 
-    return Runner(run, 3e-6)
+    return Runner(run, 3e-6, calls_python=op.calls_python)
 
 
 def _compiled_alone(

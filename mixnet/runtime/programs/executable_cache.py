@@ -83,7 +83,9 @@ def executable(key: Any, segment: Any) -> Callable[..., Any]:
     on_cpu = context.device.platform == "cpu"
     if on_cpu:
         keep_freed_memory()
-    program = _interpreted(key, segment) if on_cpu and patience.interprets() else None
+    may_be_python = operations[0][0].alone  # then it is the only one
+    interprets = on_cpu and (patience.interprets() or may_be_python)
+    program = _interpreted(key, segment) if interprets else None
     if program is None:
         if first_sight.runs_by_operator(key, operations):
             return first_sight.stepwise(operations, slots)
@@ -117,6 +119,10 @@ def _interpreted(key: Any, segment: Any) -> Program | None:
     """The program without a compiler, for as many runs as compiling would cost; None for no run."""
     operations, slots, _, context, _ = key
     interpreter = Interpreter(operations, slots, [value.spec for value in segment.leaves], context)
+    if interpreter.is_python:
+        return Program(interpreter)
+    if not patience.interprets():
+        return None
     runs = patience.interpreted_runs(interpreter.work, interpreter.compiling)
     return Program(interpreter, runs, _compile_behind) if runs else None
 

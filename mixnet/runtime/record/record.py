@@ -109,7 +109,7 @@ def record_call(call: Any, scalars: tuple[float, ...], values: tuple[Value, ...]
                 _tape(call, scalars, values, outputs)
                 break
     if call.alone:
-        segment.finish("an operation in Python", wait=current.naive)
+        segment.finish("an operation in Python", wait=current.naive or call.in_caller)
     elif end >= _limit or here.bulk:
         _after(segment, end, here)
     return outputs

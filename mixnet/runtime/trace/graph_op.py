@@ -59,6 +59,7 @@ class GraphOp(Operator):
         self.residuals = residuals
         operations = [node for node in graph.nodes if not node.is_variable]
         self.calls_python = any(node.op.calls_python for node in operations)
+        self.runs_in_caller = all(node.op.runs_in_caller for node in operations)
         keys = [node.op.shared(node.statics) for node in operations]
         self._shared_objects = tuple(dict.fromkeys(chain.from_iterable(keys)))
         self.most_devices = max((_devices(node) for node in operations), default=0)

@@ -25,6 +25,7 @@ class Call:
     __slots__ = (
         "alone",
         "context",
+        "in_caller",
         "num_scalars",
         "op",
         "outputs",
@@ -55,6 +56,7 @@ class Call:
         self.parties = op.parties(statics)
         # An operation that runs Python may fail or take long: nothing else shall with it.
         self.alone = op.calls_python
+        self.in_caller = self.alone and op.runs_in_caller
         self.turns = turns_of(op.shared(statics)) if self.alone else ()
         # Hidden outputs kept for backward.
         self.residuals = op.num_residuals(statics)

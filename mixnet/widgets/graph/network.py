@@ -17,6 +17,7 @@ from mixnet.ndarray.ndarray import NDArray
 from mixnet.passes.assign_keys import KEY_SPEC
 from mixnet.process.source import source_lines
 from mixnet.widgets.graph.calls import Calls
+from mixnet.widgets.graph.parts import Parts, parts_of_block
 from mixnet.widgets.graph.rows import (
     Pictured,
     rows_of,
@@ -27,9 +28,23 @@ from mixnet.widgets.graph.symbol import composed, with_gradients
 
 
 def of_block(
-    block: HybridBlock, inputs: Sequence[Any], train: bool, loss: Any, boundary: FrameType
+    block: HybridBlock,
+    inputs: Sequence[Any],
+    train: bool,
+    loss: Any,
+    boundary: FrameType,
+    boxes: bool = False,
 ) -> Pictured:
-    """Rows of a network called with these inputs, arrays or shapes; nothing of it is run or changed."""
+    """Rows of a network called with these inputs, arrays or shapes; nothing of it is run or changed.
+
+    Args:
+        block: the network.
+        inputs: arrays or shapes.
+        train: with gradients.
+        loss: called on its output and the last input, or None.
+        boundary: the frame at which the search for the user's lines ends.
+        boxes: each part that the network's backend computes is a block.
+    """
     inputs = inputs or _last_inputs(block, loss)
     arrays = _as_structs(inputs)
     leaves, structure = flatten(arrays)
@@ -60,10 +75,14 @@ def of_block(
         if each._shape is not None:
             shapes.setdefault(name, each._shape)
     title = block.name if loss is None else f"{block.name} and loss"
-    made = composed(composition.symbol, shapes, dtypes, train, asked, title, "block")
+    parts = parts_of_block(block, composition.symbol, train or loss is not None)
+    symbol = parts.symbol if boxes else composition.symbol
+    for name, each in parts.arrays.items():
+        shapes[name], dtypes[name] = tuple(each.shape), np.dtype(each.dtype)
+    made = composed(symbol, shapes, dtypes, train, asked, title, "block")
     made.data = frozenset(composition.names)
-    _place(made, calls, composition.symbol.graph, inputs)
-    made.notes += notes
+    _place(made, calls, composition.symbol.graph, inputs, parts)
+    made.notes += [each for each in (*notes, parts.note()) if each]
     return made
 
 
@@ -143,17 +162,26 @@ def _traced(
     return made
 
 
-def _place(made: Pictured, calls: Calls, graph: Graph, inputs: Sequence[Any]) -> None:
-    """Give rows the blocks that were running when their nodes were made, and their device."""
+def _place(
+    made: Pictured, calls: Calls, graph: Graph, inputs: Sequence[Any], parts: Parts | None = None
+) -> None:
+    """Give rows the blocks that were running when their nodes were made, and where they run."""
     paths = {graph.names[node]: path for node, path in calls.of.items() if node in graph.names}
     lines = {graph.names[node]: getattr(node, "source", None) for node in graph.nodes}
     leaves, _ = flatten(tuple(inputs))
     device = str(leaves[0].context) if leaves and type(leaves[0]) is not _Struct else ""
+    made.blocks = dict(calls.kinds)
     for row in made.rows:
-        own = twin(row["name"])
-        row["path"] = paths.get(row["name"], paths.get(own, ()))
+        part, name = parts.split(row["name"]) if parts is not None else ("", row["name"])
+        own = twin(name)
+        path = paths.get(name, paths.get(own, ()))
+        row["path"] = (part, *path) if part else path
+        if part:
+            for depth in range(len(path) + 1):
+                made.blocks[part, *path[:depth]] = calls.kinds.get(path[:depth], ("", "")) if depth else ("", f"{part}/")  # fmt: skip
         row["device"] = row["device"] or device
-        source = lines.get(row["name"]) or lines.get(own)
+        if parts is not None and row["op"] is not None:
+            row["device"] = parts.device(name, row["device"])
+        source = lines.get(name) or lines.get(own)
         if row["source"] is None and source is not None:
             row["source"] = source.to_dict()
-    made.blocks = calls.kinds

@@ -34,8 +34,11 @@ def pictured(
     loss: Any,
     named: Mapping[str, Any],
     boundary: FrameType,
+    boxes: bool = False,
 ) -> Pictured:
     """The rows of any target; see :class:`mixnet.widgets.graph.view.GraphView`.
+
+    With ``boxes``, what a block's backend computes is a block of its own, as in a symbol that was optimized for it.
 
     Raises:
         AttributeTypeError: the target, or an input, is none that is taken.
@@ -47,7 +50,7 @@ def pictured(
             raise AttributeTypeError(
                 f"GraphView: a block takes arrays by position, not {', '.join(named)} by name."
             )
-        return of_block(target, inputs, train, loss, boundary)
+        return of_block(target, inputs, train, loss, boundary, boxes)
     if isinstance(target, NDArray):
         return _of_array(target)
     if isinstance(target, Graph):

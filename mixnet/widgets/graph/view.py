@@ -58,7 +58,7 @@ class GraphView(View):
         measure: bool = False,
         **shapes: Any,
     ):
-        made = pictured(target, inputs, train, loss, shapes, sys._getframe())
+        made = pictured(target, inputs, train, loss, shapes, sys._getframe(), boxes=True)
         if title is not None:
             made.title = title
         self._made: Pictured | None = made

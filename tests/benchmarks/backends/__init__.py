@@ -1,0 +1,1 @@
+"""Prediction by mixnet's backends, beside ONNX Runtime, PyTorch and the real MXNet."""

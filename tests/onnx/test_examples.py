@@ -1,0 +1,98 @@
+"""Networks of the kinds that examples and lessons train: written, checked, run by ONNX Runtime with another batch, and read again."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import mixnet as mx
+from tests.onnx.example_blocks import BLOCKS
+from tests.onnx.example_symbols import SYMBOLS
+from tests.onnx.runtime import onnx, session
+
+TOLERANCE = 1e-4
+"""Largest difference, of the largest number of an output."""
+
+
+def near(found: Any, wanted: Any) -> None:
+    """Check that lists of arrays hold the same numbers."""
+    assert len(found) == len(wanted)
+    for there, here in zip(found, wanted, strict=True):
+        here = here.asnumpy() if hasattr(here, "asnumpy") else here
+        there = there.asnumpy() if hasattr(there, "asnumpy") else there
+        assert there.shape == here.shape
+        assert there.dtype == here.dtype
+        assert np.isfinite(here).all()
+        assert np.abs(there - here).max() <= TOLERANCE * max(np.abs(here).max(), 1e-3)
+
+
+def listed(results: Any) -> list[Any]:
+    return list(results) if isinstance(results, (list, tuple)) else [results]
+
+
+def run_and_read_again(path: str, data: dict[str, np.ndarray], wanted: list[Any]) -> None:
+    """Check what ONNX Runtime computes, and what the file is when it is read."""
+    near(session(path).run(None, data), wanted)
+    shapes = {name: each.shape for name, each in data.items()}
+    block = mx.contrib.onnx.import_to_gluon(path, mx.cpu(), shapes)
+    names = [each.name for each in onnx.load(path).graph.input]
+    near(listed(block(*[mx.nd.array(data[name]) for name in names])), wanted)
+
+
+@pytest.mark.parametrize("name", BLOCKS)
+def test_blocks(name: str, tmp_path: Path) -> None:
+    mx.random.seed(1)
+    net, arrays = BLOCKS[name]()
+    net.initialize(mx.init.Normal(0.5))
+    net.hybridize()
+    three = [np.concatenate([each, each[:1]])[::-1].copy() for each in arrays]
+    here = [listed(net(*map(mx.nd.array, each))) for each in (arrays, three)]
+    shapes = [("batch", *each.shape[1:]) for each in arrays]
+    (path,) = net.export(str(tmp_path / "net"), format="onnx", dynamic_input_shapes=shapes)
+    onnx.checker.check_model(path, full_check=True)
+    names = [each.name for each in onnx.load(path).graph.input]
+    for given, wanted in zip((arrays, three), here, strict=True):
+        run_and_read_again(path, dict(zip(names, given, strict=True)), wanted)
+
+
+def parameters(symbol: Any, shapes: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Random arguments and states; positive ones for states, which are means and variances."""
+    rng = np.random.default_rng(2)
+    found, _, states = symbol.infer_shape(**shapes)
+    arguments = {
+        name: mx.nd.array(rng.uniform(-0.5, 0.5, shape))
+        for name, shape in zip(symbol.list_arguments(), found, strict=True)
+        if name not in shapes and not name.endswith("label")
+    }
+    names = symbol.list_auxiliary_states()
+    return arguments, {n: mx.nd.array(rng.uniform(0.5, 1, s)) for n, s in zip(names, states, strict=True)}  # fmt: skip
+
+
+def numbers(name: str, shape: tuple[int, ...], limit: int | None) -> np.ndarray:
+    """Numbers of an input; whole ones below a limit, from 1 to it where it is negative."""
+    rng = np.random.default_rng(len(name))
+    if limit is None:
+        return rng.uniform(-1, 1, shape).astype("float32")
+    return (rng.integers(0, limit, shape) if limit > 0 else rng.integers(1, 1 - limit, shape)).astype("float32")  # fmt: skip
+
+
+@pytest.mark.parametrize("name", SYMBOLS)
+def test_symbols(name: str, tmp_path: Path) -> None:
+    symbol, shapes, limits = SYMBOLS[name]()
+    arguments, states = parameters(symbol, shapes)
+    order = [each for each in symbol.list_inputs() if each in shapes]
+    path = mx.onnx.export_model(
+        symbol, [arguments, states], [shapes[each] for each in order],
+        onnx_file_path=str(tmp_path / "net.onnx"), dynamic=True,
+        dynamic_input_shapes=[("batch", *shapes[each][1:]) for each in order],
+    )  # fmt: skip
+    onnx.checker.check_model(path, full_check=True)
+    for batch in (2, 3):
+        data = {n: numbers(n, (batch, *shape[1:]), limits.get(n)) for n, shape in shapes.items()}
+        executor = symbol.simple_bind(mx.cpu(), grad_req="null", **{n: each.shape for n, each in data.items()})  # fmt: skip
+        executor.copy_params_from(arguments, states)
+        wanted = executor.forward(**{n: mx.nd.array(each) for n, each in data.items()})
+        run_and_read_again(path, data, wanted)
