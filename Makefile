@@ -3,6 +3,7 @@
 # make docs   builds the documentation into build/docs
 # make course runs all notebooks headless and stores them with their figures
 # make test   sets up and runs the tests
+# make networks  tests with slow and cut networks between namespaces, two minutes
 # make lint   style and types
 # make jax-range  tests with the oldest and the newest JAX that pyproject.toml allows
 PYTHON ?= python3
@@ -15,7 +16,7 @@ CONSTRAINTS ?= notebooks/constraints.txt
 AS_ROOT := $(if $(filter 0,$(shell id -u)),--allow-root)
 PINNED := $(if $(CONSTRAINTS),--constraint $(CONSTRAINTS))
 
-.PHONY: tour lab course docs test lint bench jax-range clean
+.PHONY: tour lab course docs test networks lint bench jax-range clean
 
 $(VENV)/stamp-base: pyproject.toml $(CONSTRAINTS)
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "mixnet needs Python 3.11 or newer; try: make PYTHON=python3.12")'
@@ -52,6 +53,9 @@ course: $(VENV)/stamp-lab
 
 test: $(VENV)/stamp-dev
 	$(BIN)/python -m pytest -n auto --dist loadgroup
+
+networks: $(VENV)/stamp-dev
+	MIXNET_TEST_NETWORKS=1 $(BIN)/python -m pytest -rs tests/distributed/test_networks.py
 
 lint: $(VENV)/stamp-dev
 	$(BIN)/ruff check .

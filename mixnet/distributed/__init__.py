@@ -17,6 +17,9 @@ if typing.TYPE_CHECKING:
     from mixnet.distributed.measuring import measure as measure
     from mixnet.distributed.processes import World as World
     from mixnet.distributed.processes import world as world
+    from mixnet.distributed.transfers import Topology as Topology
+    from mixnet.distributed.transfers import Transfer as Transfer
+    from mixnet.distributed.transfers import topology as topology
 
 
 # A scheduler imports this package, and starts before the rest of mixnet is loaded.
@@ -27,6 +30,9 @@ _LATER = {
     "MeasuredStep": "measuring",
     "MeasureError": "measuring",
     "measure": "measuring",
+    "Topology": "transfers",
+    "Transfer": "transfers",
+    "topology": "transfers",
 }
 
 

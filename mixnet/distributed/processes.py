@@ -429,17 +429,33 @@ def buckets(values: Sequence[Value]) -> Iterator[list[int]]:
         yield bucket
 
 
+def bucket_length(sizes: Sequence[int], itemsize: int) -> int:
+    """How many elements a bucket of arrays has on its way.
+
+    Args:
+        sizes: elements of each array.
+        itemsize: bytes of an element.
+    """
+    if len(sizes) == 1 and sizes[0] * itemsize >= _ALONE_BYTES:
+        return sizes[0]  # as it is
+    step = _step(itemsize)
+    # Few lengths, so that there are few programs.
+    return 1 << max(step, sum(math.ceil(size / step) * step for size in sizes) - 1).bit_length()
+
+
+def _step(itemsize: int) -> int:
+    return max(1, _ALIGNMENT // itemsize)
+
+
 def _places(arrays: Sequence[np.ndarray]) -> tuple[list[int], int]:
     """Where each array begins in the flat one, in elements, and how long that is."""
-    step = max(1, _ALIGNMENT // arrays[0].dtype.itemsize)
+    itemsize = arrays[0].dtype.itemsize
+    step = _step(itemsize)
     places, size = [], 0
     for array in arrays:
         places.append(size)
         size += math.ceil(array.size / step) * step
-    if len(arrays) == 1 and arrays[0].nbytes >= _ALONE_BYTES:
-        return places, arrays[0].size  # as it is
-    # Few lengths, so that there are few programs.
-    return places, 1 << max(step, size - 1).bit_length()
+    return places, bucket_length([array.size for array in arrays], itemsize)
 
 
 def _flat(arrays: Sequence[np.ndarray], places: Sequence[int], size: int) -> np.ndarray:

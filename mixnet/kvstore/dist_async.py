@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import weakref
-import zlib
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import lru_cache, partial
 from typing import Any
 
@@ -15,6 +13,7 @@ import numpy as np
 from mixnet import config
 from mixnet.autograd.scope import RecordingScope
 from mixnet.base import AttributeValueError, MXNetError
+from mixnet.distributed.placement import Part, Placement
 from mixnet.engine.current import current
 from mixnet.engine.variable import Var
 from mixnet.kvstore.compression import Compression, check_compressible
@@ -33,45 +32,6 @@ from mixnet.runtime.value.later import Later, arrays_of, variables_of
 from mixnet.runtime.value.value import Spec, Value, adopt
 
 
-@dataclass(frozen=True)
-class Part:
-    """Rows of a value that one server keeps.
-
-    Args:
-        server: its number.
-        begin: first row.
-        end: behind the last row; None: the whole value, of any rank.
-    """
-
-    server: int
-    begin: int = 0
-    end: int | None = None
-
-    def of(self, whole: np.ndarray) -> np.ndarray:
-        """The part of an array."""
-        return whole if self.end is None else whole[self.begin : self.end]
-
-
-def layout(key: Key, shape: Sequence[int], count: int, bound: int) -> list[Part]:
-    """Which server keeps what of a value: a small one is on one server, a large one on all, by rows.
-
-    Args:
-        key: decides where a small value is, the same in all processes.
-        shape: of the value.
-        count: of servers.
-        bound: elements from which a value is large.
-    """
-    first = zlib.crc32(repr(key).encode()) % count
-    pieces = min(count, shape[0]) if shape and np.prod(shape, dtype=np.int64) >= bound else 1
-    if pieces == 1:
-        return [Part(first)]
-    ends = [shape[0] * (i + 1) // pieces for i in range(pieces)]
-    return [
-        Part((first + i) % count, begin, end)
-        for i, (begin, end) in enumerate(zip([0, *ends], ends, strict=False))
-    ]
-
-
 class AsyncStore(InJob, LocalStore):
     """A store of servers; the devices of a process are summed first."""
 
@@ -81,7 +41,8 @@ class AsyncStore(InJob, LocalStore):
         super().__init__()
         self._servers: Servers = servers()
         self._number = next(self._servers.stores)
-        self._bound: int = config.get("MXNET_KVSTORE_BIGARRAY_BOUND")
+        bound: int = config.get("MXNET_KVSTORE_BIGARRAY_BOUND")
+        self._placement = Placement(self._servers.count, bound)
         self._layouts: dict[Key, list[Part]] = {}
         self._vars: dict[Key, Var] = {}
         self._updater_turn = 0
@@ -98,8 +59,8 @@ class AsyncStore(InJob, LocalStore):
         """
         self._check_alike(keys)
         for key in keys:
-            shape = self.stored[key].shape
-            self._layouts[key] = layout(key, shape, self._servers.count, self._bound)
+            spec = self.stored[key]._spec
+            self._layouts[key] = self._placement.place(self.stored[key].shape, spec.dtype.itemsize)
             self._vars[key] = Var(f"{key} on servers")
         if self.rank == 0:
             whole = {key: self._on_host(self.stored[key]) for key in keys}

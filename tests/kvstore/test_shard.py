@@ -12,9 +12,9 @@ import pytest
 
 import mixnet as mx
 from mixnet.distributed.job import JobError, WorkerLostError
+from mixnet.distributed.placement import Part, Placement
 from mixnet.kvstore import job_key, shard
 from mixnet.kvstore.channel import Channel
-from mixnet.kvstore.dist_async import Part, layout
 from mixnet.kvstore.messages import dumps, receive, send
 from mixnet.kvstore.serving import METHODS
 from mixnet.kvstore.shard import Rows, Shard
@@ -170,13 +170,30 @@ def test_a_server_without_its_database(server: Server, tmp_path: Path) -> None:
 
 
 def test_large_values_are_spread_by_rows() -> None:
-    (small,) = layout("w", (10, 10), 3, 1000)
-    assert small.end is None and 0 <= small.server < 3
-    parts = layout("w", (10, 100), 3, 1000)
-    assert [(part.begin, part.end) for part in parts] == [(0, 3), (3, 6), (6, 10)]
-    assert {part.server for part in parts} == {0, 1, 2}
-    assert [part.end for part in layout("w", (2, 1000), 3, 1000)] == [1, 2]
-    assert layout(0, (), 2, 1) == layout(0, (), 2, 1) and Part(0).of(np.ones(2)).size == 2
+    made = Placement(3, 1000)
+    (small,) = made.place((10, 10), 4)
+    assert small == Part(0) and made.loads == [400, 0, 0]
+    parts = made.place((10, 100), 4)
+    assert [(part.server, part.begin, part.end) for part in parts] == [(1, 0, 3), (2, 3, 6), (0, 6, 10)]  # fmt: skip
+    assert made.loads == [400 + 1600, 1200, 1200]
+    assert [part.end for part in made.place((2, 1000), 4)] == [1, 2]
+    assert Placement(2, 1).place((), 4) == [Part(0)] and Part(0).of(np.ones(2)).size == 2
+
+
+def test_servers_have_as_many_bytes_as_each_other() -> None:
+    rng = np.random.default_rng(0)
+    for count in (1, 2, 3, 7):
+        made = Placement(count, 1000)
+        shapes = [tuple(map(int, rng.integers(1, 50, rng.integers(0, 3)))) for _ in range(200)]
+        placed = [made.place(shape, 4) for shape in shapes]
+        rows = [[(part.end or shape[0]) - part.begin if shape else 1 for part in parts]
+                for shape, parts in zip(shapes, placed, strict=True)]  # fmt: skip
+        assert [sum(each) for each in rows] == [shape[0] if shape else 1 for shape in shapes]
+        assert sum(made.loads) == sum(4 * int(np.prod(shape)) for shape in shapes)
+        largest = max(4 * int(np.prod(shape)) for shape in shapes)
+        assert max(made.loads) - min(made.loads) <= largest
+        again = Placement(count, 1000)
+        assert [again.place(shape, 4) for shape in shapes] == placed, "the same in all processes"
 
 
 def test_the_key_of_a_job(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -193,7 +193,7 @@ def scaling(page: Any, view: Any) -> None:
     assert "what if" in view.locator(".mx-line").inner_text()
 
 
-@steps(y="cost", scaling="strong", sliders={"servers": 1})
+@steps(y="cost", scaling="strong", sliders={"servers": 1}, exchange={"kind": "tree", "step": 1})
 def laboratory(page: Any, view: Any) -> None:
     assert view.locator("[data-bar]").count() == 9, (
         "four counts, measured and modelled, and what is asked"
@@ -208,6 +208,12 @@ def laboratory(page: Any, view: Any) -> None:
     bar = view.locator('[data-bar="8 what if"]')
     assert "exchange" not in (bar.locator(".mx-stack > div").last.get_attribute("title") or "")
     assert "costs" in view.locator(".mx-line").inner_text()
+    assert view.locator("[data-link]").count() == 16, "8 workers push to one server, and pull"
+    view.get_by_label("exchange", exact=True).select_option("tree")
+    assert view.locator("[data-link]").count() == 14
+    view.get_by_label("step of the exchange").focus()
+    page.keyboard.press("ArrowRight")
+    assert view.locator("[data-link]").count() == 1, "the deepest worker of 8 begins"
 
 
 @steps(at=..., log=True)

@@ -120,7 +120,7 @@ def test_points_are_drawn_by_how_they_were_obtained() -> None:
         [run_of(TRUE, (1, 2)), run_of(TRUE, (1, 2), origin="simulated host devices")]
     )
     text = view.svg()
-    assert text.count("<circle") == 5, "two points in two panels, and the legend"
+    assert text.count('<circle class="m') == 5, "two points in two panels, and the legend"
     assert {row[1] for row in view.table()[1]} == {"real devices", "simulated host devices"}
     assert "simulated host devices" in text and "real devices" in text
 

@@ -3,6 +3,7 @@ import { button, h, s, select, slider, tableOf } from "./core/dom.js";
 import { bytes, digits, percent, seconds, ticks } from "./core/format.js";
 import { view } from "./core/view.js";
 import { why } from "./core/why.js";
+import { exchanges } from "./scaling/exchanges.js";
 import { epoch, sized, stepParts, throughput, whatIf } from "./scaling/model.js";
 
 const W = 720, H = 360, LEFT = 66, RIGHT = 14, TOP = 16, BOTTOM = 40;
@@ -38,7 +39,8 @@ export default view("ScalingView", (ctx) => {
   const chart = s("svg", { viewBox: `0 0 ${W} ${H}`, class: "mx-chart", role: "img" });
   const split = h("div", { class: "mx-parts" }), note = h("p", { class: "mx-note" });
   const points = h("details", null, h("summary", null, "points and the model's errors"), h("div"));
-  ctx.stage.append(chart, split, note, points);
+  const sends = exchanges(ctx, () => ({ devices: devices(), servers: valueOf("servers"), bytes: moved().bytes === undefined ? null : 10 ** moved().bytes }));
+  ctx.stage.append(chart, split, note, sends.element, points);
   ctx.side.classList.add("mx-tall");
   const controls = new Map();
   const way = () => (WAYS[ctx.state.y] ? ctx.state.y : "throughput");
@@ -255,5 +257,6 @@ export default view("ScalingView", (ctx) => {
     ways.replaceChildren(...Object.keys(WAYS).map((each) => button(each, `show ${each}`, () => ctx.choose({ y: each }), { "aria-pressed": String(way() === each) })));
     draw();
     fillSplit();
+    sends.draw();
   };
 });

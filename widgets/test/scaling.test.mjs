@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { behind, epoch, sized, stepParts, throughput, whatIf } from "../src/scaling/model.js";
+import { links, loads, places, transfers } from "../src/scaling/topology.js";
 
 const near = (a, b) => assert.ok(Math.abs(a - b) < 1e-9 * Math.abs(b) + 1e-15, `${a} is not ${b}`);
 
@@ -72,4 +73,29 @@ test("sliders of servers and of spread", () => {
   assert.equal(whatIf(model, all, { servers: 3 }).servers, 3);
   near(whatIf(model, all, { jitter: -2 }).jitter, 0.01);
   assert.equal(whatIf(model, all, { jitter: -6 }).jitter, 0);
+});
+
+// The closed forms of tests/distributed/test_topology.py.
+const of = { buckets: [{ bytes: 1000 }, { bytes: 50 }], arrays: [{ bytes: 8000, rows: 2000, large: true }, { bytes: 40, rows: 5, large: false }] };
+const sent = (made, i) => made.reduce((sum, each) => sum + (each.source === i ? each.bytes : 0), 0);
+
+test("a ring sends 2 (n - 1) / n of the bytes, a tree what its parents and children get", () => {
+  for (const n of [1, 2, 3, 4, 7, 16]) {
+    const ring = transfers("ring", n, 0, of), tree = transfers("tree", n, 0, of);
+    for (let i = 0; i < n; i += 1) assert.ok(Math.abs(sent(ring, i) - (2 * (n - 1) * 1050) / n) < 4 * n);
+    for (const made of [ring, tree]) assert.equal(made.reduce((sum, each) => sum + each.bytes, 0), 2 * (n - 1) * 1050);
+    assert.equal(sent(tree, 0), Math.min(2, n - 1) * 1050);
+    assert.equal(links(ring).length, n > 1 ? n : 0);
+    assert.equal(places("tree", n, 0).length, n);
+    if (n > 1) assert.equal(Math.max(...ring.map((each) => each.step)) + 1, 2 * 2 * (n - 1));
+  }
+  assert.deepEqual(links(transfers("ring", 4, 0, of), 0).map((each) => each.bytes), [250, 250, 250, 250]);
+});
+
+test("servers: large arrays on all, small ones where there is least", () => {
+  assert.deepEqual(loads(of.arrays, 2), [4040, 4000]);
+  assert.deepEqual(loads([...of.arrays].reverse(), 3), [40 + 2668, 2664, 2668]);
+  const made = transfers("server", 3, 2, of);
+  for (let i = 0; i < 3; i += 1) assert.equal(sent(made, i), 8040);
+  assert.equal(sent(made, 3), 3 * 4040);
 });

@@ -7,6 +7,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from mixnet.base import AttributeTypeError, AttributeValueError
+from mixnet.distributed.transfers import Topology
+from mixnet.distributed.transfers import topology as make_topology
+from mixnet.widgets.scaling import topology as transfers
 from mixnet.widgets.scaling.fit import fit
 from mixnet.widgets.scaling.model import COMPRESSIONS, DEFAULTS, throughput
 from mixnet.widgets.scaling.picture import (
@@ -44,7 +47,8 @@ class ScalingView(View):
     somebody's model gave. Points of ``mx.distributed.measure`` have bars of what a step's seconds go to; the model is then calibrated on two of
     them, and its error on the others is shown. The page asks the model: workers, batch, bandwidth, latency, compression, servers; for a
     batch that each device has (weak scaling), or that all share (strong scaling); what an epoch takes and costs.
-    The model is that of ``mixnet.widgets.scaling.model``; it runs in the page.
+    The model is that of ``mixnet.widgets.scaling.model``; it runs in the page. Below, arrows show who sends how many bytes to whom in a step,
+    around a ring, along a tree or through parameter servers, for up to 16 devices.
 
     Args:
         runs: as ``measure_scaling`` or ``mx.distributed.measure`` return them; ``[]`` with a model shows the model alone.
@@ -53,6 +57,7 @@ class ScalingView(View):
             by which times of workers spread), ``servers`` (0: all-reduce).
         samples: of an epoch, where the slider begins.
         price: of a device for an hour, in any currency, where the slider begins.
+        topology: of ``mx.distributed.topology``, with the buckets of a network; by default one array of as many bytes as the gradients have.
 
     Raises:
         AttributeTypeError, AttributeValueError: runs, model or a number are not like that.
@@ -69,6 +74,7 @@ class ScalingView(View):
         *,
         samples: float = 1e6,
         price: float = 1.0,
+        topology: Topology | None = None,
     ):
         checked = [_checked(run) for run in _listed(runs)]
         if not (1 <= samples < 1e12 and 0 <= price <= _DEAREST):
@@ -82,11 +88,13 @@ class ScalingView(View):
             found, note = _checked_model(model), "the model was given, not fitted"
         if not checked and found is None:
             raise AttributeValueError("runs: nothing was measured; give runs, or a model, or both.")
+        made = _checked_topology(topology, checked, found)
         payload = {
             "runs": checked,
             "model": found,
             "note": note,
             "ideal": True,
+            "topology": None if made is None else made.to_dict(),
             "sliders": [*_sliders(checked, found), *_of_epoch(samples, price)],
         }
         super().__init__(payload, {"y": "throughput"})
@@ -168,13 +176,18 @@ class ScalingView(View):
 
     def svg(self) -> str:
         rows = bar_rows(self.payload)
-        svg = Svg(980, 405 + (30 + ROW * len(rows) if rows else 0), self.summary())
+        floor = 405 + (30 + ROW * len(rows) if rows else 0)
+        made = self.payload.get("topology")  # what an older version stored has none
+        is_drawn = transfers.is_drawn(made)
+        svg = Svg(980, floor + (transfers.HEIGHT if is_drawn else 0), self.summary())
         svg.text(10, 20, "Scaling", bold=True)
         svg.text(70, 20, self.payload["note"][:140], "f-dim", 11)
         for i, way in enumerate(("throughput", "efficiency")):
             panel(svg, self.payload, way, 60 + i * 490, 46, 410, 270)
         legend(svg, self.payload, 60, 372)
         bars(svg, rows, 60, 420)
+        if made is not None and is_drawn:
+            transfers.draw(svg, made, 60, floor + 20)
         return str(svg)
 
 
@@ -212,6 +225,25 @@ def _use(model: Mapping[str, Any], n: int) -> str:
     if "calibrated" not in model:
         return ""
     return "calibrates" if n in model["calibrated"] else "checks"
+
+
+def _checked_topology(
+    given: Topology | None, runs: list[dict[str, Any]], model: dict[str, Any] | None
+) -> Topology | None:
+    if given is not None:
+        if not isinstance(given, Topology):
+            raise AttributeTypeError(
+                f"topology: expected what mx.distributed.topology returns, not {type(given).__name__}."
+            )
+        return given
+    sizes = [(model or {}).get("bytes"), *(run["bytes"] for run in runs)]
+    size = next((each for each in sizes if each), None)
+    if size is None or not 0 < size < 1e15:
+        return None
+    most = max((int(p["n"]) for run in runs for p in run["points"]), default=4)
+    servers = int((model or {}).get("servers") or 0)
+    workers = max(2, min(most, transfers.MOST_WORKERS))
+    return make_topology(size, workers, "server" if servers else "ring", servers or 2, in_one=True)
 
 
 def _is_of(model: dict[str, Any], run: dict[str, Any]) -> bool:

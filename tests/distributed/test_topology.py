@@ -1,0 +1,119 @@
+"""Who sends how many bytes to whom: closed forms, sums that come out, and what a job's connections sent."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import mixnet as mx
+from mixnet.base import AttributeTypeError, AttributeValueError
+from mixnet.distributed import Topology, measure, topology
+from mixnet.gluon import nn
+from mixnet.widgets import ScalingView
+
+
+def network() -> nn.HybridSequential:
+    net = nn.HybridSequential(prefix="net_")
+    with net.name_scope():
+        net.add(nn.Dense(300, in_units=400), nn.Dense(10, in_units=300))
+    net.initialize()
+    return net
+
+
+@pytest.mark.parametrize("n", [1, 2, 3, 4, 7, 16])
+def test_closed_forms(n: int) -> None:
+    size = 1 << 20
+    ring = topology(size, n, in_one=True)
+    for i in range(n):
+        assert ring.sent(f"worker {i}") == pytest.approx(2 * (n - 1) / n * size, abs=2 * n)
+        assert ring.received(f"worker {i}") == pytest.approx(2 * (n - 1) / n * size, abs=2 * n)
+    assert ring.steps == 2 * (n - 1) and sum(ring.links().values()) == 2 * (n - 1) * size
+    assert len(ring.links()) == (n if n > 1 else 0), "each worker has one neighbour to send to"
+
+    tree = topology(size, n, "tree", in_one=True)
+    assert sum(tree.links().values()) == 2 * (n - 1) * size and tree.steps == 2 * int(np.log2(n))
+    leaves = [i for i in range(n) if 2 * i + 1 >= n and i]
+    assert all(tree.sent(f"worker {i}") == tree.received(f"worker {i}") == size for i in leaves)
+    assert tree.sent("worker 0") == min(2, n - 1) * size
+
+    served = topology(4 * 2_000_000, n, "server", 4)
+    for i in range(n):
+        assert served.sent(f"worker {i}") == served.received(f"worker {i}") == 8_000_000
+    for i in range(4):
+        assert served.sent(f"server {i}") == served.received(f"server {i}") == n * 8_000_000 / 4
+    assert served.steps == 2 and len(served.links()) == 2 * 4 * n
+
+
+@pytest.mark.parametrize("kind", ["ring", "tree"])
+@pytest.mark.parametrize("n", [2, 3, 4, 6, 9])
+def test_the_transfers_add_up_to_the_sum_in_every_worker(kind: str, n: int) -> None:
+    """Carried out one after the other, the transfers leave the sum of all workers' arrays in each worker."""
+    made = topology(404, n, kind, in_one=True)
+    size = made.buckets[0][1]
+    have = [np.random.default_rng(i).integers(0, 99, size) for i in range(n)]
+    total = np.sum(have, axis=0)
+    for step in range(made.steps):
+        before = [each.copy() for each in have]  # transfers of a step happen at the same time
+        for each in (one for one in made.transfers if one.step == step):
+            source, target = (int(name.split()[1]) for name in (each.source, each.target))
+            part = slice(None)
+            if kind == "ring":
+                chunk = (source - step) % n
+                part = slice(size * chunk // n, size * (chunk + 1) // n)
+            assert len(before[source][part]) == each.bytes
+            if each.does == "add":
+                have[target][part] = have[target][part] + before[source][part]
+            else:
+                have[target][part] = before[source][part]
+    for each in have:
+        assert (each == total).all()
+
+
+def test_buckets_are_those_of_the_store() -> None:
+    made = topology(network(), 2)
+    # Sorted by name: the bias and weight of the first layer, then of the second. A large array is alone, small ones share a power of two.
+    assert made.buckets == (((1,), 4 * 300 * 400), ((0, 2, 3), 4 * 4096))
+    joint = topology(network(), 2, in_one=True)
+    assert joint.buckets == (((0, 1, 2, 3), 4 * (300 + 120_000 + 10 + 3000)),)
+    many = topology({i: np.zeros((100, 100), np.float32) for i in range(250)}, 2)
+    assert [len(keys) for keys, _ in many.buckets] == [104, 104, 42]  # 4 MiB each
+    half = {"a": np.zeros(9, np.float16), "b": np.zeros(9, np.float32)}
+    assert [keys for keys, _ in topology(half, 2).buckets] == [("a",), ("b",)]
+
+
+def test_what_the_connections_of_a_job_sent(monkeypatch: pytest.MonkeyPatch) -> None:
+    net = network()
+    net.hybridize()
+    given = (net, mx.nd.ones((2, 400)), (2,))
+    joint = measure(*given, steps=3, repeats=1, device_seconds=0.001).steps[0].sent
+    monkeypatch.setenv("MIXNET_JOINT_STEP_AFTER", "0")
+    apart = measure(*given, steps=3, repeats=1, device_seconds=0.001).steps[0].sent
+    if joint is None or apart is None:
+        pytest.skip("this system does not count the bytes of connections")
+    # Beside the arrays there are headers, and what keeps the job together.
+    for sent, made in ((joint, topology(net, 2, in_one=True)), (apart, topology(net, 2))):
+        assert made.sent("worker 0") <= sent < made.sent("worker 0") + 2500
+
+
+def test_texts_and_tables() -> None:
+    made = topology(network(), 3, "server", 2)
+    assert made.nodes == ["worker 0", "worker 1", "worker 2", "server 0", "server 1"]
+    assert "worker 0 sends 493 kB: 13.2 kB to server 0, 480 kB to server 1" in repr(made)
+    assert isinstance(made, Topology) and repr(topology(9, 1)).endswith("worker 0 sends 0 B")
+
+
+def test_errors_name_what_was_given() -> None:
+    with pytest.raises(AttributeValueError, match="kind='star': expected one of ring, tree, server"):  # fmt: skip
+        topology(1000, kind="star")
+    with pytest.raises(AttributeValueError, match="workers=0: expected a whole number from 1"):
+        topology(1000, 0)
+    with pytest.raises(AttributeValueError, match=r"servers=1.5: expected a whole number"):
+        topology(1000, 2, "server", 1.5)  # type: ignore[arg-type]
+    with pytest.raises(AttributeValueError, match="gradients=0: expected bytes above 0"):
+        topology(0)
+    with pytest.raises(AttributeTypeError, match="a number of bytes, not str"):
+        topology("net")
+    with pytest.raises(AttributeValueError, match="there are no gradients"):
+        topology({})
+    with pytest.raises(AttributeTypeError, match=r"topology: expected .*topology.*not str"):
+        ScalingView([], model={"t_compute": 1, "batch": 1}, topology="ring")

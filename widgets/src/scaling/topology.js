@@ -1,0 +1,93 @@
+// Who sends how many bytes to whom in a step: the transfers of mixnet/distributed/transfers.py.
+
+export const KINDS = [["ring", "all-reduce around a ring"], ["tree", "all-reduce along a tree"], ["server", "parameter servers"]];
+export const MOST = { workers: 16, servers: 8 }; // that are drawn
+
+const part = (size, n, chunk) => Math.floor((size * (chunk + 1)) / n) - Math.floor((size * chunk) / n);
+
+function ring(size, n) {
+  const made = [];
+  for (let step = 0; step < 2 * (n - 1); step += 1) {
+    for (let i = 0; i < n; i += 1) {
+      const chunk = (((i - step) % n) + n) % n;
+      made.push({ step, source: i, target: (i + 1) % n, bytes: part(size, n, chunk), does: step < n - 1 ? "add" : "copy" });
+    }
+  }
+  return made;
+}
+
+// The parent of worker i is worker (i - 1) / 2.
+function tree(size, n) {
+  const depth = Math.floor(Math.log2(n)), made = [];
+  const level = (d) => Array.from({ length: Math.max(0, Math.min(n, 2 ** (d + 1) - 1) - (2 ** d - 1)) }, (_, i) => 2 ** d - 1 + i);
+  for (let step = 0; step < depth; step += 1) for (const i of level(depth - step)) made.push({ step, source: i, target: (i - 1) >> 1, bytes: size, does: "add" });
+  for (let step = 0; step < depth; step += 1) for (const i of level(step + 1)) made.push({ step: depth + step, source: (i - 1) >> 1, target: i, bytes: size, does: "copy" });
+  return made;
+}
+
+// Bytes on each server: a small array is on the one with the fewest, the rows of a large one are on all.
+export function loads(arrays, servers) {
+  const found = new Array(servers).fill(0);
+  for (const { bytes, rows, large } of arrays) {
+    const first = found.indexOf(Math.min(...found)), pieces = large ? Math.min(servers, rows) : 1;
+    for (let i = 0, begin = 0; i < pieces; i += 1) {
+      const end = pieces === 1 ? rows : Math.floor((rows * (i + 1)) / pieces);
+      found[(first + i) % servers] += (bytes / Math.max(rows, 1)) * (end - begin);
+      begin = end;
+    }
+  }
+  return found;
+}
+
+// Nodes are numbers: workers from 0, then servers. `of`: {buckets, arrays}.
+export function transfers(kind, n, servers, of) {
+  if (kind === "server") {
+    const made = [];
+    const every = loads(of.arrays, servers);
+    for (const [step, does] of [[0, "push"], [1, "pull"]]) {
+      for (let i = 0; i < n; i += 1) every.forEach((bytes, k) => bytes && made.push({ step, source: step ? n + k : i, target: step ? i : n + k, bytes, does }));
+    }
+    return made;
+  }
+  let begin = 0;
+  return of.buckets.flatMap(({ bytes }, bucket) => {
+    const made = (kind === "ring" ? ring : tree)(bytes, n).map((each) => ({ ...each, bucket, step: each.step + begin }));
+    begin = made.reduce((last, each) => Math.max(last, each.step + 1), begin);
+    return made;
+  });
+}
+
+// Bytes of each pair of nodes, in one step or (null) in all of them.
+export function links(made, step = null) {
+  const found = new Map();
+  for (const each of made) {
+    if (step !== null && each.step !== step) continue;
+    const key = `${each.source} ${each.target}`, link = found.get(key) ?? { source: each.source, target: each.target, bytes: 0, does: each.does };
+    link.bytes += each.bytes;
+    found.set(key, link);
+  }
+  return [...found.values()];
+}
+
+// Where nodes are, in a picture of 560 x 280.
+export function places(kind, n, servers) {
+  const spread = (i, count) => (560 * (i + 0.5)) / count;
+  if (kind === "ring") return Array.from({ length: n }, (_, i) => [280 + 210 * Math.sin((2 * Math.PI * i) / n), 140 - 105 * Math.cos((2 * Math.PI * i) / n)]);
+  if (kind === "tree") {
+    const depth = Math.max(1, Math.floor(Math.log2(n)));
+    return Array.from({ length: n }, (_, i) => {
+      const d = Math.floor(Math.log2(i + 1));
+      return [spread(i + 1 - 2 ** d, 2 ** d), 30 + (220 * d) / depth];
+    });
+  }
+  return [...Array.from({ length: n }, (_, i) => [spread(i, n), 250]), ...Array.from({ length: servers }, (_, i) => [spread(i, servers), 30])];
+}
+
+// An arrow beside the one in the other direction, from border to border of two discs; and where its text is.
+export function arrow([ax, ay], [bx, by], radius) {
+  const long = Math.hypot(bx - ax, by - ay) || 1, ux = (bx - ax) / long, uy = (by - ay) / long;
+  const [sx, sy] = [-uy * 5, ux * 5], away = radius + 3;
+  const from = [ax + ux * away + sx, ay + uy * away + sy], to = [bx - ux * (away + 4) + sx, by - uy * (away + 4) + sy];
+  const aside = 4 + 22 * Math.abs(uy) + 7 * Math.abs(ux); // half a text, and some room
+  return { from, to, text: [from[0] + 0.4 * (to[0] - from[0]) - uy * aside, from[1] + 0.4 * (to[1] - from[1]) + ux * aside + 4] };
+}
