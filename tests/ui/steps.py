@@ -93,10 +93,12 @@ def live_memory(page: Any, view: Any) -> None:
 def timeline(page: Any, view: Any) -> None:
     operations = view.get_by_role("listbox").first
     operations.focus()
-    page.keyboard.press("ArrowDown")
-    page.keyboard.press("Enter")
+    for key in ("ArrowDown", "ArrowDown", "Enter"):
+        page.keyboard.press(key)
     assert "thread" in view.locator(".mx-side").inner_text().lower()
     assert "waited" in asked(view.locator(".mx-side"), "Why did it wait?")
+    side = view.locator(".mx-side")
+    assert "only programs of CPUs are interpreted" in asked(side, "Why interpreted or compiled?")
 
 
 @steps(stage=...)
