@@ -61,7 +61,7 @@ def of_block(
             shapes.setdefault(name, each._shape)
     title = block.name if loss is None else f"{block.name} and loss"
     made = composed(composition.symbol, shapes, dtypes, train, asked, title, "block")
-    made.data = frozenset(composition.names)
+    made.data, made.weights = frozenset(composition.names), frozenset(parameters)
     _place(made, calls, composition.symbol.graph, inputs)
     made.notes += notes
     return made
