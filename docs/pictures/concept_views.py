@@ -123,15 +123,17 @@ def profiled() -> View:
     net = _perceptron()
     trainer = gluon.Trainer(net.collect_params(), "sgd", {"learning_rate": 0.1})
     x, y = nd.ones((32, 64)), nd.zeros((32,))
-    mx.profiler.set_config(profile_all=False, profile_symbolic=False, aggregate_stats=True)
     for _ in range(3):
         _step(net, trainer, x, y)
     nd.waitall()
-    mx.profiler.set_state("run")
-    with EngineTimeline() as view:
-        for _ in range(3):
-            _step(net, trainer, x, y)
-    mx.profiler.set_state("stop")
+    with tempfile.TemporaryDirectory() as folder:  # the trace is written when the profile ends
+        mx.profiler.set_config(profile_symbolic=False, profile_imperative=False, filename=str(Path(folder) / "profile.json"))  # fmt: skip
+        mx.profiler.set_state("run")
+        with EngineTimeline() as view:
+            for _ in range(3):
+                _step(net, trainer, x, y)
+        mx.profiler.set_state("stop")
+        mx.profiler.dump()
     return view
 
 
