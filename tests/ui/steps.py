@@ -171,6 +171,15 @@ def look(page: Any, view: Any) -> None:
 
 
 @steps(node=...)
+def torch_look(page: Any, view: Any) -> None:
+    graph = view.locator('[data-pane="graph"] canvas.mx-canvas')
+    graph.focus()
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("ArrowDown")
+    assert "values" in view.locator('[data-pane="numbers"]').inner_text()
+
+
+@steps(node=...)
 def playground(page: Any, view: Any) -> None:
     bar = view.locator(".mx-play")
     assert "3 steps" in bar.inner_text() and "not finite, first in first" in bar.inner_text()
