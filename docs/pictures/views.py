@@ -13,6 +13,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from concept_views import CONCEPTS
+
 import mixnet as mx
 from mixnet import autograd, engine, gluon, nd
 from mixnet.contrib import amp
@@ -308,7 +310,7 @@ def _perceptron() -> nn.HybridSequential:
 
 MORE: tuple[Callable[[], View], ...] = (
     puzzle_memory_to_solve, puzzle_tasks_to_solve, puzzle_fusion_to_solve, pending, gradients, merged, channels_last, casts,
-    symbol, live_memory, batches,
+    symbol, live_memory, batches, *CONCEPTS,
 )  # fmt: skip
 """Views of other pages: ``docs/live_views.py``."""
 

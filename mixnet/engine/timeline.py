@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -21,8 +21,9 @@ class Timeline:
     ``started`` and ``ended`` (nanoseconds of one clock), ``reads`` and ``writes`` (pairs of a
     variable's name and the version that was read, or that the write made), ``read_numbers`` and
     ``write_numbers`` (the same variables' numbers, as names may be given twice), ``source``
-    (``file:line`` of the user's code), ``error``, and ``caller``: the operator in Python whose code
-    pushed it, else empty.
+    (``file:line`` of the user's code), ``error``, ``caller``: the operator in Python whose code
+    pushed it, else empty, and ``how``: plain data on how its program ran (the fields of
+    :class:`mixnet.runtime.programs.how.How`), or None.
 
     ``watchers`` are called with every task that gets a row, where it ran, when its work has ended and
     before anybody who waits for it goes on; what they do is not in the row's time.
@@ -70,8 +71,13 @@ class Timeline:
             if self.on:
                 self._rows.append(_row_of_python(caller, started))
 
+    def note(self, how: Sequence[Any]) -> None:
+        """Plain data about the program of the task that this thread is just ending, for its row."""
+        self._here.how = list(how)
+
     def add(self, task: Task) -> None:
         """The row of a task that has just ended."""
+        how, self._here.how = getattr(self._here, "how", None), None
         assert task.stamps is not None
         while len(task.stamps) < 4:  # the work was interrupted
             task.stamps.append(now())
@@ -94,6 +100,7 @@ class Timeline:
                 "source": task.source,
                 "error": None if task.error is None else repr(task.error),
                 "caller": task.caller,
+                "how": how,
             }
         )
 
@@ -124,6 +131,7 @@ def _row_of_python(caller: str, started: int) -> dict[str, Any]:
         "source": None,
         "error": None,
         "caller": caller,
+        "how": None,
     }
 
 

@@ -19,7 +19,7 @@ from mixnet.base import (
 from mixnet.dtype import as_dtype
 from mixnet.export.open_constants import follow_inputs
 from mixnet.graph.graph import Graph
-from mixnet.graph.node import Entry, Node
+from mixnet.graph.node import Entry, Node, made_in
 from mixnet.ndarray.params_file import load as load_arrays
 from mixnet.passes.complete_shapes import complete_shapes
 from mixnet.passes.set_training import set_training
@@ -156,11 +156,9 @@ def draws(node: Node) -> bool:
 
 def refusal(node: Node, format_name: str, why: str) -> MXNetError:
     """The error for a node that cannot be exported; names its operator, itself and the user's line."""
-    source = getattr(node, "source", None)
-    line = f" It was made in {source}." if source is not None else ""
     return MXNetError(
         f"Operator {node.op.name} of node {node.name!r} cannot be expressed in {format_name}: "
-        f"{why}{line}"
+        f"{why}{made_in(node)}"
     )
 
 

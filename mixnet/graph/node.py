@@ -6,7 +6,15 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 from mixnet.ops.operator import Operator
-from mixnet.process.source import Source, are_lines_kept, notebook_shell, user_source
+from mixnet.process.source import (
+    Place,
+    Source,
+    are_lines_kept,
+    notebook_shell,
+    source_of,
+    user_place,
+    user_source,
+)
 
 
 class Entry(NamedTuple):
@@ -36,8 +44,9 @@ class Node:
         attrs: attributes as text, as a symbol file has them; user attributes too.
         values: a tape keeps the values of the outputs here until backward has used them.
 
-    ``source``, the user's line that made the node, is set only where somebody asked for lines; ``call``, as what
-    it was recorded, only on a tape; ``moves`` also, where states wait for backward, see
+    ``source``, the user's line that made the node, is there for nodes of symbols, and for others where somebody asked
+    for lines; ``line`` holds it, or only the place in the code that it is looked up from. ``call``, as what it was
+    recorded, is set only on a tape; ``moves`` also, where states wait for backward, see
     :mod:`mixnet.runtime.record.moving`; ``order`` on random
     operators of symbols and of bodies of loops: they draw in this order, see :mod:`mixnet.graph.draws`.
     """
@@ -47,18 +56,18 @@ class Node:
         "attrs",
         "call",
         "inputs",
+        "line",
         "moves",
         "name",
         "op",
         "order",
         "scalars",
-        "source",
         "statics",
         "values",
     )
 
     op: Operator  # None for a variable, which is told by ``is_variable``
-    source: Source
+    line: Source | Place
     call: Any
     moves: Any
     order: int
@@ -82,6 +91,20 @@ class Node:
         self.values = values
 
     @property
+    def source(self) -> Source:
+        """The user's line that made the node.
+
+        Raises:
+            AttributeError: it is not known.
+        """
+        line = self.line
+        return source_of(line) if isinstance(line, tuple) else line
+
+    @source.setter
+    def source(self, source: Source) -> None:
+        self.line = source
+
+    @property
     def is_variable(self) -> bool:
         """Whether the node is an input of the graph."""
         return self.op is None
@@ -93,9 +116,9 @@ class Node:
 
     def made_from(self, other: Node) -> Node:
         """This node, with the line and the order of another one that it comes from, if that has them."""
-        source = getattr(other, "source", None)
-        if source is not None:
-            self.source = source
+        line = getattr(other, "line", None)
+        if line is not None:
+            self.line = line
         order = getattr(other, "order", None)
         if order is not None:
             self.order = order
@@ -114,6 +137,27 @@ def keep_line(node: Node) -> None:
         source = user_source()
         if source is not None:
             node.source = source
+
+
+def keep_place(node: Node, above: int) -> None:
+    """The same for a node of a symbol, which always knows its line: what is written down costs half a microsecond.
+
+    Args:
+        node: just being made.
+        above: how many frames of this library there are at least between the caller of this and the user's code.
+    """
+    if are_lines_kept() or notebook_shell() is not None:
+        keep_line(node)
+        return
+    place = user_place(above + 1)
+    if place is not None:
+        node.line = place
+
+
+def made_in(node: Node) -> str:
+    """A sentence for errors about a node, with a space before it: the user's line that made it; empty if not known."""
+    source = getattr(node, "source", None)
+    return "" if source is None else f" It was made in {source}."
 
 
 def topological(heads: Iterable[Node]) -> list[Node]:

@@ -10,7 +10,7 @@ import numpy as np
 from mixnet.base import DTypeError, MXNetError, ShapeError, checked_shape
 from mixnet.dtype import as_dtype
 from mixnet.graph.graph import Graph
-from mixnet.graph.node import Entry, Node
+from mixnet.graph.node import Entry, Node, made_in
 from mixnet.ops.operator import Operator, Statics
 from mixnet.ops.reason import is_own, reason
 from mixnet.ops.registry import Op
@@ -106,7 +106,7 @@ class Inference:
             shapes = ", ".join(f"{e.node.name}: {self.shapes.get(e)}" for e in node.inputs)
             raise ShapeError(
                 f"Node {node.name!r} ({node.op.name}) does not take inputs of these shapes "
-                f"({shapes}): {error}"
+                f"({shapes}): {str(error).rstrip('.')}.{made_in(node)}"
             ) from None
 
     def _infer_node(self, node: Node) -> None:
@@ -237,7 +237,7 @@ class Inference:
             raise ShapeError(
                 f"Node {node.name!r} ({node.op.name}): its input {entry.node.name!r} has shape "
                 f"{before}, but {shape} follows from the other inputs. Give it that shape, or "
-                f"change the attributes of {node.name!r}."
+                f"change the attributes of {node.name!r}.{made_in(node)}"
             )
         self.shapes[entry] = now
 
@@ -251,7 +251,7 @@ class Inference:
         kind = type(error) if isinstance(error, ShapeError) else ShapeError
         return kind(
             f"Node {node.name!r} ({node.op.name}) does not take inputs of these shapes "
-            f"({inputs}){f': {because}' if because else ''}."
+            f"({inputs}){f': {because}' if because else ''}.{made_in(node)}"
         )
 
     def _forward(self, node: Node) -> None:

@@ -12,7 +12,7 @@ import sysconfig
 import threading
 from collections.abc import Iterator
 from dataclasses import dataclass
-from types import FrameType, TracebackType
+from types import CodeType, FrameType, TracebackType
 from typing import Any
 
 from mixnet import config
@@ -132,6 +132,43 @@ def user_source(making: Any = None) -> Source | None:
             layer = getattr(frame.f_locals.get("self"), "_made_at", None)
         frame = frame.f_back
     return layer
+
+
+Place = tuple[CodeType, int]
+"""A place in the user's code: the code object, and the offset of the instruction that was running."""
+
+_users: dict[str, bool] = {}  # file -> whether it is the user's
+
+
+def user_place(above: int) -> Place | None:
+    """The place of the innermost line that is the user's; None if there is none.
+
+    Much cheaper than :func:`user_source`: the number of the line is looked up only when :func:`source_of` asks for it.
+
+    Args:
+        above: how many frames above the caller's the search begins; those below are this library's.
+    """
+    try:
+        frame: FrameType | None = sys._getframe(above + 1)
+    except ValueError:
+        return None
+    while frame is not None:
+        code = frame.f_code
+        file = code.co_filename
+        found = _users.get(file)
+        if found is None:
+            found = _users[file] = is_users(file)
+        if found:
+            return code, frame.f_lasti
+        frame = frame.f_back
+    return None
+
+
+def source_of(place: Place) -> Source:
+    """The line of a place."""
+    code, offset = place
+    lines = (line for start, end, line in code.co_lines() if start <= offset < end)
+    return Source(code.co_filename, next(lines, None) or code.co_firstlineno, code.co_qualname)
 
 
 def shortened(error: BaseException) -> TracebackType | None:

@@ -23,7 +23,7 @@ from mixnet.files.reading import text_of
 from mixnet.files.whole_file import write_whole
 from mixnet.graph.draws import note_call, note_copies
 from mixnet.graph.graph import Graph
-from mixnet.graph.node import Entry, Node, keep_line
+from mixnet.graph.node import Entry, Node, keep_place
 from mixnet.graph.symbol_json import from_json, to_json, versions
 from mixnet.name import current as current_names
 from mixnet.ndarray.params_file import STORAGE
@@ -633,7 +633,7 @@ def compose(
     if precision.rule is not None:
         entries = _fitted(precision.rule.kind(op, statics), precision.rule, entries)
     node = Node(op, statics, scalars, tuple(entries), name, attrs)
-    keep_line(node)
+    keep_place(node, 2)
     note_call(node)
     given = inputs.values() if isinstance(inputs, Mapping) else inputs
     # What is made of symbols by NumPy's rules is one.

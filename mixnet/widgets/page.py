@@ -35,10 +35,10 @@ def unpack(text: str) -> Any:
 
 
 def figure(
-    bundle: str, payload: dict[str, Any], state: dict[str, Any], svg: str, caption: str, table: str,
+    bundle: str, payload: dict[str, Any], state: dict[str, Any], svg: str, caption: str, below: str,
     place: str | None = None, first: str = "",
 ) -> str:  # fmt: skip
-    """A view as HTML: data, picture, and a table that opens. A widget that knows its ``place`` takes theirs.
+    """A view as HTML: data, picture, and what opens below it: a table, answers. A widget that knows its ``place`` takes theirs.
     ``first`` says what to look at first.
 
     Where scripts are taken out (a notebook that is not trusted) the picture and the table stay; where
@@ -53,12 +53,12 @@ def figure(
         f'<figure style="margin:0"><img alt="{html.escape(caption)}" '
         f'src="data:image/svg+xml;base64,{source}" style="max-width:100%">'
         f'<figcaption style="font-size:90%">{html.escape(caption)}{sight}</figcaption>'
-        f"<details><summary>Table</summary>{table}</details></figure></div>"
+        f"{below}</figure></div>"
     )
 
 
 def table_html(header: Iterable[str], rows: Iterable[Iterable[Any]], most: int = 200) -> str:
-    """A table; beyond ``most`` rows it says how many there are."""
+    """A table that opens; beyond ``most`` rows it says how many there are."""
     listed = [list(map(str, row)) for row in rows]
     head = "".join(f"<th>{html.escape(each)}</th>" for each in header)
     body = "".join(
@@ -66,7 +66,27 @@ def table_html(header: Iterable[str], rows: Iterable[Iterable[Any]], most: int =
         for row in listed[:most]
     )
     more = f"<p>{most} of {len(listed)} rows</p>" if len(listed) > most else ""
-    return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{more}"
+    return (
+        f"<details><summary>Table</summary><table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+        f"{more}</details>"
+    )
+
+
+def answers_html(answers: Iterable[Any]) -> str:
+    """A list of answers that opens, by question; nothing if there is none.
+
+    Args:
+        answers: with ``ask``, ``of``, ``text`` and ``more``, see :class:`mixnet.widgets.why.question.Answer`.
+    """
+    by_question: dict[str, list[str]] = {}
+    for each in answers:
+        of = f"<b>{html.escape(each.of)}</b>: " if each.of else ""
+        text = html.escape(" ".join([each.text, *each.more]))
+        by_question.setdefault(each.ask, []).append(f"<li>{of}{text}</li>")
+    return "".join(
+        f"<details><summary>{html.escape(ask)}</summary><ul>{''.join(found)}</ul></details>"
+        for ask, found in by_question.items()
+    )
 
 
 def bundles_in(page: str) -> list[str]:

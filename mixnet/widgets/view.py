@@ -147,9 +147,18 @@ class View(ABC):
     def _html(self, place: str | None) -> str:
         table = page.table_html(*self.table())
         first = plain(self.payload.get("sight", {}).get("text", ""))
+        answers = page.answers_html(self._printed_answers())
         return page.figure(
-            self.bundle, self.payload, self.state, self.svg(), self.summary(), table, place, first
+            self.bundle, self.payload, self.state, self.svg(), self.summary(), table + answers, place, first
         )  # fmt: skip
+
+    def _printed_answers(self) -> list[Any]:
+        """The answers that stand below the picture, for readers of a page whose scripts are taken out."""
+        if "why" not in self.payload:
+            return []
+        from mixnet.widgets.why.ask import printed  # it knows all views
+
+        return printed(self)
 
     def to_dict(self) -> dict[str, Any]:
         """The payload."""

@@ -465,9 +465,12 @@ def test_a_symbol_with_shapes_by_name_and_lines_of_its_composition() -> None:
     assert {row["name"] for row in stages.key["inputs"]} == set(net.list_arguments())
 
 
-def test_a_symbol_without_lines_has_none() -> None:
+def test_a_symbol_knows_its_lines_without_being_asked() -> None:
     net = mx.sym.relu(mx.sym.Variable("data"))
     stages = mx.stages(net, {"data": nd.ones((2, 2))})
+    text = 'net = mx.sym.relu(mx.sym.Variable("data"))'
+    assert [link["source"]["text"] for link in stages.program.links] == [text]
+    stages = mx.stages(mx.sym.load_json(net.tojson()), {"data": nd.ones((2, 2))})
     assert [link["source"] for link in stages.program.links] == [None]
     assert stages.source == []
 

@@ -93,10 +93,12 @@ def live_memory(page: Any, view: Any) -> None:
 def timeline(page: Any, view: Any) -> None:
     operations = view.get_by_role("listbox").first
     operations.focus()
-    page.keyboard.press("ArrowDown")
-    page.keyboard.press("Enter")
+    for key in ("ArrowDown", "ArrowDown", "Enter"):
+        page.keyboard.press(key)
     assert "thread" in view.locator(".mx-side").inner_text().lower()
     assert "waited" in asked(view.locator(".mx-side"), "Why did it wait?")
+    side = view.locator(".mx-side")
+    assert "only programs of CPUs are interpreted" in asked(side, "Why interpreted or compiled?")
 
 
 @steps(stage=...)
@@ -166,6 +168,15 @@ def look(page: Any, view: Any) -> None:
     assert "It waited" in asked(numbers, "Why did it wait?")
     view.get_by_role("button", name="peak", exact=True).first.click()
     assert "(docs/concepts/glossary.md)" in view.locator(".mx-meaning").first.inner_text()
+
+
+@steps(node=...)
+def torch_look(page: Any, view: Any) -> None:
+    graph = view.locator('[data-pane="graph"] canvas.mx-canvas')
+    graph.focus()
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("ArrowDown")
+    assert "values" in view.locator('[data-pane="numbers"]').inner_text()
 
 
 @steps(node=...)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -11,12 +12,33 @@ from tests.ui.reading import NOTE_TEXTS, unreadable
 from tests.widgets.examples import EXAMPLES
 
 WIDTHS = (600, 1000, 1600)
+ANSWERED: dict[str, dict[str, Any]] = {
+    "memory": {"plan": "both", "selected": 1},
+    "live_memory": {"selected": 0},
+    "timeline": {"selected": [0, 2]},
+    "stepper": {"things": [0, 1]},
+    "look": {},
+    "laboratory": {},
+    "board": {"at": 30},
+    "puzzle": {"selected": 1},
+    "puzzle_tasks": {"selected": 10},
+    "graph": {"selected": "net_part0_dense0_fwd"},
+}
+"""Views with something selected: their answers are opened."""
+OPEN = "() => document.querySelectorAll('details.mx-why, details').forEach((each) => (each.open = true))"
 PICTURES = ROOT / "build" / "ui" / "sizes"  # to be looked at
 
 
+@pytest.mark.parametrize("answered", [False, True], ids=["as shown", "answered"])
 @pytest.mark.parametrize("name", sorted(EXAMPLES))
-def test_all_text_can_be_read(watched: Watched, tmp_path: Path, name: str) -> None:
-    EXAMPLES[name]().to_html(tmp_path / "a.html")
+def test_all_text_can_be_read(watched: Watched, tmp_path: Path, name: str, answered: bool) -> None:
+    if answered and name not in ANSWERED:
+        pytest.skip("it has nothing to open")
+    view = EXAMPLES[name]()
+    if answered:
+        view.choose(**ANSWERED[name])
+        name = f"{name}-answered"
+    view.to_html(tmp_path / "a.html")
     PICTURES.mkdir(parents=True, exist_ok=True)
     page = watched.page
     page.add_init_script(NOTE_TEXTS)
@@ -27,11 +49,16 @@ def test_all_text_can_be_read(watched: Watched, tmp_path: Path, name: str) -> No
     for width in reversed(WIDTHS):  # shrinking refits
         page.set_viewport_size({"width": width, "height": 900})
         page.wait_for_timeout(250)
+        if answered:
+            page.evaluate(OPEN)
+            page.wait_for_timeout(100)
         found[width] = unreadable(page, ".mx")
         for theme in ("light", "dark"):
             page.emulate_media(color_scheme=theme)
             page.wait_for_timeout(120)
             page.screenshot(path=str(PICTURES / f"{name}-{width}-{theme}.png"), full_page=True)
         assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), width
+    if answered:
+        assert watched.axe("body") == []
     assert {width: each for width, each in found.items() if each} == {}
     assert watched.errors == []

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 from collections.abc import Callable
 
 import mixnet as mx
@@ -111,6 +112,8 @@ def timeline() -> View:
             }
             row = {"number": 3 * i + k, "name": f"{name} {i}", "resource": resource, "thread": thread,
                    "priority": 0, "source": "train.py:7", "error": None}  # fmt: skip
+            if name == "step":
+                row["how"] = ["compiled", "platform", 12, 0.0, 0.0, 0]
             reads = [[["read", i]], [["batch", i + 1]], [["copied", i + 1]]][k]
             rows.append(
                 {
@@ -141,6 +144,19 @@ def look() -> View:
     net = TwoLayers()
     net.initialize()
     return Look(net, mx.nd.ones((4, 3)), mx.nd.zeros((4,)))
+
+
+def torch_look() -> View:
+    """A module of torch."""
+    import torch
+
+    torch.manual_seed(0)
+    module = torch.nn.Sequential(torch.nn.Linear(3, 8), torch.nn.Tanh(), torch.nn.Linear(8, 2))
+    return Look(module, torch.ones(4, 3), title="module of torch")
+
+
+if importlib.util.find_spec("torch") is not None:
+    example(torch_look)
 
 
 @example

@@ -8,6 +8,7 @@ import re
 import subprocess
 import sys
 from pathlib import Path
+from types import ModuleType, SimpleNamespace
 from xml.etree import ElementTree
 
 import pytest
@@ -119,6 +120,37 @@ def test_a_notebook_stores_pictures_alone(
     assert set(data) == kinds
     assert f'data-place="{view.widget.place}"' in data["text/html"]
     assert "data-place" not in view.html(), "a page of its own has no widgets"
+
+
+@pytest.mark.parametrize("frames", [False, True], ids=["one page", "frames"])
+def test_no_output_relies_on_the_widget_alone(
+    view: View, frames: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("anywidget", reason="pip install 'mixnet[widgets]'")
+    monkeypatch.setattr(live, "notebook_shell", lambda: object())
+    monkeypatch.setattr(live, "finds_its_place", lambda: not frames)
+    data, _ = view._repr_mimebundle_()
+    assert (live.MIME in data) == frames
+    assert '<img alt="' in data["text/html"] and "data:image/svg+xml;base64," in data["text/html"]
+    assert data["text/plain"] == view.summary()
+
+
+def test_colab_gets_its_widget_manager(monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("anywidget", reason="pip install 'mixnet[widgets]'")
+    called = []
+    output = ModuleType("google.colab.output")
+    output.enable_custom_widget_manager = lambda: called.append(True)
+    output._widgets = SimpleNamespace(_installed_url="https://colab.example/manager.js")
+    monkeypatch.setitem(sys.modules, "google.colab", ModuleType("google.colab"))
+    monkeypatch.setitem(sys.modules, "google.colab.output", output)
+    monkeypatch.setattr(live, "notebook_shell", lambda: object())
+    data, metadata = EXAMPLES["array"]()._repr_mimebundle_()
+    assert live.MIME in data and "<figure" in data["text/html"]
+    assert (
+        metadata[live.MIME]["colab"]["custom_widget_manager"]["url"]
+        == output._widgets._installed_url
+    )
+    assert called
 
 
 def test_a_shown_view_renews_its_stored_picture(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -8,7 +8,9 @@ import mixnet as mx
 from mixnet.base import AttributeTypeError, MXNetError
 from mixnet.gluon import nn
 from mixnet.runtime.compile import watch
+from mixnet.runtime.programs import executable_cache, how
 from mixnet.widgets import EngineTimeline, HybridizeStepper, MemoryView, ScalingView, View, page
+from mixnet.widgets.why.ask import MOST_PRINTED, printed
 from mixnet.widgets.why.fused import rule
 from mixnet.widgets.why.layout import METHODS
 from tests.widgets.examples import small_symbol
@@ -192,6 +194,54 @@ class TestWaited:
         rows = [row(i, (i, 2 * i, 10_000 + i, 10_001 + i), [], [["a", i + 1]]) for i in range(3000)]
         of = EngineTimeline(rows).payload["why"]["waited"]["of"]
         assert len(of) == 1000
+
+
+class TestInterpretedOrCompiled:
+    def test_what_decided_it_is_recorded_for_each_task(self) -> None:
+        x = mx.nd.ones((37, 41))
+        x.wait_to_read()
+        with EngineTimeline() as view:
+            (x * 3 + 1).wait_to_read()
+            with mx.runtime.compiling_at_once():
+                (x * 5 - 2).wait_to_read()
+        of = view.payload["why"]["ran"]["of"]
+        first, second = (text for (text,) in of.values())
+        assert "It was interpreted, its 2 operations one by one on NumPy" in first
+        assert (
+            "before its first run: MIXNET_INTERPRET=0 or mx.runtime.compiling_at_once()" in second
+        )
+        assert "Why interpreted or compiled?" in {answer.ask for answer in printed(view)}
+
+    def test_a_program_is_compiled_when_its_runs_have_cost_as_much(self) -> None:
+        x = mx.nd.ones((333, 334))
+        x.wait_to_read()
+        with EngineTimeline() as view:
+            for _ in range(300):
+                (mx.nd.dot(x, x.T) * 2).wait_to_read()
+        said = list(dict.fromkeys(text for (text,) in view.payload["why"]["ran"]["of"].values()))
+        assert [text.split(",")[0] for text in said] == ["It was interpreted", "It was still interpreted", "It was compiled"]  # fmt: skip
+        runs = said[0].split("After ")[1].split(" ")[0]
+        assert f"after {runs} runs that were interpreted" in said[2]
+        *_, here = [each for each in how.of_lines() if __file__ in each]
+        (answer, *_) = mx.why(here.rsplit("/")[-1])
+        assert answer.text == said[2] and answer.more == (f"Before: {said[0]}",)
+
+    def test_a_large_program_is_compiled_at_once(self) -> None:
+        key = [(None,)] * 3, (), (), mx.cpu(), (0, 0)
+        slow = type("Slow", (), {"work": 2.0, "compiling": 0.1, "__len__": lambda self: 3})()
+        assert "one interpreted run is estimated at 2 s" in how.sentence(executable_cache._first(key, slow))  # fmt: skip
+
+    def test_a_line_that_ran_nothing(self) -> None:
+        with pytest.raises(MXNetError, match=r"no program is recorded for the line 'gone.py:1'"):
+            mx.why("gone.py:1")
+
+
+def test_the_still_form_prints_answers() -> None:
+    view = MemoryView(small_symbol(), data=(8, 12), xla=False)
+    still = view.html()
+    asked = still[still.index("<summary>Why is it kept?</summary>") :]
+    assert "<b>act</b>: It is saved for a gradient" in asked
+    assert asked.count("<li>") == MOST_PRINTED
 
 
 class TestFusedAndLayout:

@@ -4,7 +4,8 @@ import { digits, shape } from "./core/format.js";
 import { surface } from "./core/surface.js";
 import { view } from "./core/view.js";
 
-const CELL = 14;
+// Edge of a cell: few rows get large ones.
+export const edgeOf = (rows) => Math.min(24, Math.max(14, Math.floor(157 / Math.max(rows, 1))));
 
 // Blue below, white in the middle, red above; grey for what is not finite.
 export function colour(cell) {
@@ -20,6 +21,7 @@ export function valueOf(payload, cell) {
 }
 
 export default view("ArrayView", (ctx) => {
+  let edge = edgeOf(ctx.payload.axes[0].length);
   const title = h("b"), facts = h("span"), control = h("span");
   const compute = button("Compute", "run what is pending and show the values", () => (ctx.say("computing …"), ctx.send({ do: "compute" })));
   ctx.bar.append(title, facts, control, compute);
@@ -34,23 +36,23 @@ export default view("ArrayView", (ctx) => {
   const picture = surface(ctx, {
     label: "heat map; arrow keys walk the cells",
     height: 260,
-    bounds: () => ({ x: 0, y: 0, width: CELL * Math.max(ctx.payload.axes[1].length, 1), height: CELL * Math.max(ctx.payload.axes[0].length, 1) }),
+    bounds: () => ({ x: 0, y: 0, width: edge * Math.max(ctx.payload.axes[1].length, 1), height: edge * Math.max(ctx.payload.axes[0].length, 1) }),
     draw(g, camera) {
       cells().forEach((row, i) =>
         row.forEach((cell, j) => {
           g.fillStyle = colour(cell);
-          g.fillRect(j * CELL, i * CELL, CELL - 1, CELL - 1);
+          g.fillRect(j * edge, i * edge, edge - 1, edge - 1);
         }),
       );
       const at = ctx.state.at;
       if (at) {
         g.strokeStyle = ctx.colour("fg");
         g.lineWidth = 2 / camera.kx;
-        g.strokeRect(at.column * CELL, at.row * CELL, CELL - 1, CELL - 1);
+        g.strokeRect(at.column * edge, at.row * edge, edge - 1, edge - 1);
       }
     },
     hit(x, y) {
-      const row = Math.floor(y / CELL), column = Math.floor(x / CELL);
+      const row = Math.floor(y / edge), column = Math.floor(x / edge);
       return cells()[row]?.[column] === undefined ? null : { row, column };
     },
     hover: tell,
@@ -68,6 +70,7 @@ export default view("ArrayView", (ctx) => {
   return (what) => {
     const p = ctx.payload;
     if (what === "payload") {
+      edge = edgeOf(p.axes[0].length);
       title.textContent = shape(p.shape);
       const range = p.low === null ? "" : ` · ${digits(p.low)} … ${digits(p.high)}`;
       facts.textContent = `${p.dtype} · ${p.context} · ${p.state}${range}`;

@@ -25,6 +25,7 @@ from mixnet.onnx.export.primitives import Lowering, NoRule
 from mixnet.onnx.export.table import CONVERSIONS, REASONS, Call, NotHere, refusal
 from mixnet.onnx.package import onnx_package
 from mixnet.passes.infer_shape import infer
+from mixnet.process.source import Source
 
 
 class Walk:
@@ -110,7 +111,9 @@ class Walk:
 
     def _node(self, node: Node) -> None:
         self.b.scope = node.name
-        source = getattr(node, "source", None)
+        # Only where lines were asked for: a file that is given away names no file of its author otherwise.
+        source = getattr(node, "line", None)
+        source = source if isinstance(source, Source) else None
         self.b.doc = f"{node.op.name}" + (f", made in {source}" if source is not None else "")
         since = len(self.b.steps)
         try:

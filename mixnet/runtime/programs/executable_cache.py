@@ -25,7 +25,8 @@ from mixnet.runtime.devices.host_memory import keep_freed_memory
 from mixnet.runtime.interpret import interpreter as interpret
 from mixnet.runtime.interpret import patience
 from mixnet.runtime.interpret.interpreter import Interpreter
-from mixnet.runtime.programs import first_sight, prepared
+from mixnet.runtime.programs import first_sight, how, prepared
+from mixnet.runtime.programs.how import How
 from mixnet.runtime.value.counters import count
 from mixnet.runtime.value.value import Spec
 
@@ -44,17 +45,19 @@ class Program:
         call: ``(scalars, *arrays) -> live outputs``.
         runs: runs that are left until it does; 0: never.
         change: what makes it the other one: gets the program, its key and a segment.
+        how: how it runs, and what decided that.
     """
 
-    __slots__ = ("call", "change", "runs")
+    __slots__ = ("call", "change", "how", "runs")
 
     def __init__(
         self,
-        call: Callable[..., Any],
+        call: Any,
         runs: int = 0,
         change: Callable[[Program, Any, Any], None] | None = None,
+        how: How | None = None,
     ):
-        self.call, self.runs, self.change = call, runs, change
+        self.call, self.runs, self.change, self.how = call, runs, change, how
 
 
 disk_cache.use()
@@ -83,6 +86,7 @@ def executable(key: Any, segment: Any) -> Callable[..., Any]:
     on_cpu = context.device.platform == "cpu"
     if on_cpu:
         keep_freed_memory()
+<<<<<<< HEAD
     may_be_python = operations[0][0].alone  # then it is the only one
     interprets = on_cpu and (patience.interprets() or may_be_python)
     program = _interpreted(key, segment) if interprets else None
@@ -90,12 +94,51 @@ def executable(key: Any, segment: Any) -> Callable[..., Any]:
         if first_sight.runs_by_operator(key, operations):
             return first_sight.stepwise(operations, slots)
         program = Program(segment)
+=======
+    interpreter = None
+    if on_cpu and patience.interprets():
+        specs = [value.spec for value in segment.leaves]
+        interpreter = Interpreter(operations, slots, specs, context)
+    first = _first(key, interpreter)
+    if first.way == "interpreted":
+        program = Program(interpreter, first.runs, _compile_behind, first)
+    elif first_sight.runs_by_operator(key, operations):
+        how.decided(segment.source, _by_operator(key))
+        return first_sight.stepwise(operations, slots)
+    else:
+        program = Program(None, how=first)
+>>>>>>> h-view
         _compile_whole(program, key, segment)
+    how.decided(segment.source, first)
     if len(_programs) >= MOST_PROGRAMS:
         forget_older_half()
         gc.collect()
     _programs[key] = program
     return program.call
+
+
+def _first(key: Any, interpreter: Interpreter | None) -> How:
+    """How a program that was never seen begins, and why."""
+    operations, _, _, context, _ = key
+    if interpreter is None:
+        on_cpu = context.device.platform == "cpu"
+        return How("compiled", "setting" if on_cpu else "platform", len(operations))
+    work, compiling = interpreter.work, interpreter.compiling
+    runs = patience.interpreted_runs(work, compiling)
+    if runs:
+        return How("interpreted", "worth", len(interpreter), work, compiling, runs)
+    return How("compiled", "slow", len(interpreter), work, compiling)
+
+
+def _by_operator(key: Any) -> How:
+    return How("by operator", "worth", len(key[0]))
+
+
+def how_it_runs(key: Any) -> How:
+    """How a segment that has just run did so; see :func:`executable` for the key."""
+    program = _programs.get(key)
+    found = None if program is None else program.how
+    return found or _by_operator(key)
 
 
 def _is_not_wanted(program: Program) -> bool:
@@ -115,6 +158,7 @@ def _change(program: Program, key: Any, segment: Any) -> None:
         raise
 
 
+<<<<<<< HEAD
 def _interpreted(key: Any, segment: Any) -> Program | None:
     """The program without a compiler, for as many runs as compiling would cost; None for no run."""
     operations, slots, _, context, _ = key
@@ -127,10 +171,15 @@ def _interpreted(key: Any, segment: Any) -> Program | None:
     return Program(interpreter, runs, _compile_behind) if runs else None
 
 
+=======
+>>>>>>> h-view
 def _compile_behind(program: Program, key: Any, segment: Any) -> None:
     """Compile on another thread, and take over after some more runs."""
+    before = program.how
+    assert before is not None
     if not patience.interprets():
         _compile_whole(program, key, segment)
+        program.how = how.decided(segment.source, _first(key, None))
         return
     interpreter = program.call
     assert isinstance(interpreter, Interpreter)
@@ -139,7 +188,9 @@ def _compile_behind(program: Program, key: Any, segment: Any) -> None:
 
     def take_over(program: Program, key: Any, segment: Any) -> None:
         _set_compiled(program, key, segment, future.result)
+        program.how = how.decided(segment.source, before._replace(way="compiled", because="runs"))
 
+    program.how = before._replace(way="compiling", because="runs")
     program.runs = patience.runs_meanwhile(interpreter.work, interpreter.compiling)
     program.change = take_over
 

@@ -30,7 +30,7 @@ from mixnet.process.source import Source, are_lines_kept, user_line, user_source
 from mixnet.runtime.devices.in_flight import in_flight
 from mixnet.runtime.interpret.interpreter import Interpreter
 from mixnet.runtime.programs.donation import pair
-from mixnet.runtime.programs.executable_cache import executable
+from mixnet.runtime.programs.executable_cache import executable, how_it_runs
 from mixnet.runtime.value.counters import count
 from mixnet.runtime.value.memory import explained_shortage, logs, note_results
 from mixnet.runtime.value.state import state
@@ -467,10 +467,13 @@ class Segment:
         for i in donated:  # the program is the last to hold these buffers
             self.leaves[i].array = None
         counts = len(self.leaves), len(self.scalars)
-        call = executable((self.program, slots, donated, self.context, counts), self)
+        key = (self.program, slots, donated, self.context, counts)
+        call = executable(key, self)
         scalars = np.array(self.scalars, np.float64)
         with jax.enable_x64(True):
             self.results.extend(starmap(call, ((scalars, *arrays),)))
+        if timeline.on:
+            timeline.note(how_it_runs(key))
         if not isinstance(call, Interpreter):
             for i in donated:
                 count("donated_bytes", self.leaves[i].spec.nbytes)

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from mixnet.runtime.programs.how import sentence
+
 KINDS = ("compute", "copy", "io", "communication", "other")
 SEATS = 6
 """Lines below a lane for operations that wait; more than so many at once are counted, not drawn."""
@@ -46,7 +48,7 @@ def columns(rows: Iterable[Row], name: str, first: int, most: int) -> Run:
 
     Returns:
         ``lanes`` (a thread each), ``ops`` (times in nanoseconds: ``pushed`` since the run began, then how
-        long it ``queued`` for its variables, ``waited`` for a thread, ``ran``), ``vars``, ``deps`` (which
+        long it ``queued`` for its variables, ``waited`` for a thread, ``ran``; ``how`` its program ran), ``vars``, ``deps`` (which
         operation reads, 0, or writes, 1, which version of which variable), ``chain`` (the longest of dependent
         operations), ``strings``, ``first``, ``of``.
     """
@@ -70,6 +72,7 @@ def columns(rows: Iterable[Row], name: str, first: int, most: int) -> Run:
         "ran": [row["ended"] - row["started"] for row in kept],
         "source": [text(row.get("source")) for row in kept],
         "error": [text(row.get("error")) for row in kept],
+        "how": [text(sentence(row["how"]) if row.get("how") else None) for row in kept],
     }
     ops["depth"], ops["seat"] = _depths(ops, lanes), _seats(ops, lanes)
     variables, deps = _uses(kept, text)

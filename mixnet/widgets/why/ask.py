@@ -8,18 +8,19 @@ from typing import Any
 from mixnet.base import AttributeTypeError, MXNetError
 from mixnet.gluon.block import HybridBlock
 from mixnet.ndarray.ndarray import NDArray
+from mixnet.runtime.programs import how
 from mixnet.widgets.look.view import Look
 from mixnet.widgets.memory.view import MemoryView
 from mixnet.widgets.scaling.view import ScalingView
 from mixnet.widgets.stepper.view import HybridizeStepper
 from mixnet.widgets.timeline.view import EngineTimeline
-from mixnet.widgets.why import compiled, fused, holders, kept, layout, slower, waited
+from mixnet.widgets.why import compiled, fused, holders, kept, layout, ran, slower, waited
 from mixnet.widgets.why.question import Answer, answers_of
 
 Keys = Iterator[tuple[dict[str, Any], str, str]]
 
 
-ANSWERING = (compiled, fused, kept, layout, slower, waited)
+ANSWERING = (compiled, fused, kept, layout, ran, slower, waited)
 """Modules that declare questions; importing them registers the questions."""
 
 
@@ -37,8 +38,9 @@ def why(thing: Any = None, name: str | None = None) -> Answers:
 
     Args:
         thing: a hybridized block (why was it compiled again), an array (why is it alive), or a view: a
-            ``Look``, ``MemoryView``, ``EngineTimeline``, ``HybridizeStepper`` or ``ScalingView``. None: which lines of the program were compiled
-            more than once, and what differed.
+            ``Look``, ``MemoryView``, ``EngineTimeline``, ``HybridizeStepper`` or ``ScalingView``. A string, ``"train.py:12"``: what this
+            line of the program had run, whether it was interpreted or compiled, and what decided that. None: which
+            lines of the program were compiled more than once, and what differed.
         name: for a view, the name of the operation, array or task in question; by default the selection or, without
             one, the whole view.
 
@@ -47,10 +49,12 @@ def why(thing: Any = None, name: str | None = None) -> Answers:
 
     Raises:
         AttributeTypeError: ``thing`` is none of these.
-        MXNetError: nothing in the view has this name.
+        MXNetError: nothing in the view has this name, or this line of the program has run nothing.
     """
     if thing is None:
         return Answers(compiled.of_lines())
+    if isinstance(thing, str) and name is None:
+        return _of_line(thing)
     for kind, keys in _VIEWS.items():
         if isinstance(thing, kind):
             return Answers(
@@ -68,6 +72,20 @@ def why(thing: Any = None, name: str | None = None) -> Answers:
         f"why: {type(thing).__name__} has no recorded facts. Ask about a HybridBlock, an NDArray or a view such as "
         f"mx.look(net, x); mx.why() without arguments lists the lines that were compiled again."
     )
+
+
+def _of_line(line: str) -> Answers:
+    """What a line of the program had compiled and interpreted.
+
+    Raises:
+        MXNetError: nothing of this line is recorded.
+    """
+    again = [each for each in compiled.of_lines() if f"{line} on" in each.of]
+    found = Answers([*ran.of_line(line), *again])
+    if not found:
+        known = ", ".join(list(how.of_lines())[-10:]) or "none so far"
+        raise MXNetError(f"why: no program is recorded for the line {line!r}; expected file:line, the latest are {known}.")  # fmt: skip
+    return found
 
 
 def _numbers(names: list[str], name: str, labels: dict[str, str] | None = None) -> list[int]:
@@ -152,6 +170,67 @@ def _of_scaling(view: ScalingView, name: str | None) -> Keys:
     for r, run in enumerate(view.payload["runs"]):
         for i, point in enumerate(run["points"]):
             yield view.payload, f"{r}/{i}", f"{run['label']}, {point['n']} devices"
+
+
+MOST_PRINTED = 4
+"""Answers to each question that the still form of a view prints."""
+
+
+def printed(view: Any) -> Answers:
+    """The answers below the picture of a view where no script runs: to each question the first few."""
+    found = Answers()
+    for payload, names in _names_of(view):
+        for entry in payload.get("why", {}).values():
+            keys = [key for key in names if key in entry["of"]][:MOST_PRINTED]
+            for key in keys:
+                text, *more = entry["of"][key]
+                found.append(Answer(entry["ask"], names[key], text, tuple(more)))
+    return found
+
+
+def _names_of(view: Any) -> list[tuple[dict[str, Any], dict[str, str]]]:
+    """Payloads with answers, and what the things are called that they may be about, the most important first."""
+    p = view.payload
+    if isinstance(view, MemoryView):
+        return [(p, _arrays(p, {}))]
+    if isinstance(view, EngineTimeline):
+        return [(p, _tasks(p, {}))]
+    if isinstance(view, HybridizeStepper):
+        pieces = {f"{n}/{k}": f"piece {k + 1}" for n, each in enumerate(p["programs"]) for k in range(len(each["groups"]))}  # fmt: skip
+        return [(p, {"all": p["name"], **pieces})]
+    if isinstance(view, ScalingView):
+        points = {f"{r}/{i}": f"{run['label']}, {each['n']} devices" for r, run in enumerate(p["runs"]) for i, each in enumerate(run["points"])}  # fmt: skip
+        return [(p, points)]
+    labels = p["labels"]
+    rows = {str(i): labels.get(name, name) for i, name in enumerate(p["graph"]["names"])}
+    found = [(p, {"all": p["graph"]["title"], **rows})]
+    if p["memory"] is not None:
+        found.append((p["memory"], _arrays(p["memory"], labels)))
+    if p["engine"] is not None:
+        found.append((p["engine"], _tasks(p["engine"], labels)))
+    return found
+
+
+def _arrays(payload: dict[str, Any], labels: dict[str, str]) -> dict[str, str]:
+    """Names of the arrays in memory by key, those of the plan that is shown first, the largest first."""
+    found = []
+    for g, graph in enumerate(payload["graphs"]):
+        names = graph["steps"]["name"]
+        for i, step in enumerate(graph["arrays"]["step"]):
+            name = names[step]
+            found.append((g, -graph["arrays"]["bytes"][i], i, labels.get(name, name)))
+    return {f"{g}/{i}": name for g, _, i, name in sorted(found)}
+
+
+def _tasks(payload: dict[str, Any], labels: dict[str, str]) -> dict[str, str]:
+    """Names of tasks by key, those that waited longest first."""
+    found = []
+    for r, run in enumerate(payload["runs"]):
+        ops = run["ops"]
+        for i, number in enumerate(ops["name"]):
+            name = run["strings"][number] if number >= 0 else "a task"
+            found.append((-ops["queued"][i] - ops["waited"][i], r, i, labels.get(name, name)))
+    return {f"{r}/{i}": name for _, r, i, name in sorted(found)}
 
 
 _VIEWS: dict[type, Any] = {

@@ -79,7 +79,7 @@ export function planeBoard(ctx, game) {
         ? [each.begin / steps, (each.end - each.begin) / steps, 1 - (at + each.size) / most, each.size / most]
         : [at / most, each.time / most, place[i][0] / threads, 1 / threads];
       box.style.cssText = `left:${100 * x}%;width:${100 * width}%;top:${100 * y}%;height:${100 * height}%`;
-      box.textContent = height * high >= 15 ? `${wrong.has(i) ? "! " : ""}${each.name}` : "";
+      box.replaceChildren(h("span", null, height * high >= 15 ? `${wrong.has(i) ? "! " : ""}${each.name}` : ""));
       const facts = isMemory ? `${bytes(each.size)}, steps ${each.begin + 1} to ${each.end}, at ${bytes(at)}` : `time ${each.time}, thread ${place[i][0] + 1}, from ${at} to ${at + each.time}`;
       box.title = `${each.name}: ${facts}`;
       box.setAttribute("aria-label", `${box.textContent || each.name}: ${facts}${wrong.has(i) ? "; conflict" : ""}`);

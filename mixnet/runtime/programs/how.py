@@ -1,0 +1,90 @@
+"""How a program runs, interpreted or compiled, and what decided it: recorded when it is decided."""
+
+from __future__ import annotations
+
+from collections import OrderedDict, deque
+from typing import Any, NamedTuple
+
+from mixnet.units import time_text
+
+
+class How(NamedTuple):
+    """How a program runs.
+
+    Args:
+        way: ``interpreted``, ``compiling`` (interpreted while another thread compiles it), ``compiled``, or
+            ``by operator`` (a compiled program for each operation).
+        because: what decided it: ``worth`` (compiling costs more than the runs so far), ``runs`` (they have cost as much),
+            ``slow`` (one interpreted run would take too long), ``platform`` (nothing is interpreted there),
+            ``setting`` (everything shall be compiled).
+        operations: of the program.
+        work: estimate of the seconds of an interpreted run; 0 where it was not estimated.
+        compiling: estimate of the seconds that compiling takes; 0 where it was not estimated.
+        runs: interpreted runs before it is, or was, compiled.
+    """
+
+    way: str
+    because: str
+    operations: int
+    work: float = 0.0
+    compiling: float = 0.0
+    runs: int = 0
+
+
+MOST_LINES = 2000
+"""Lines of the program whose decisions are recorded; the oldest are forgotten first."""
+MOST_OF_A_LINE = 5
+"""Decisions of one line: the latest."""
+
+_of_lines: OrderedDict[str, deque[How]] = OrderedDict()
+
+
+def decided(source: str | None, how: How) -> How:
+    """Record a decision for a line of the user's program.
+
+    Args:
+        source: ``file:line``; None: no line is known.
+        how: what was decided.
+    """
+    if source is not None:
+        found = _of_lines.get(source)
+        if found is None:
+            if len(_of_lines) >= MOST_LINES:
+                _of_lines.popitem(last=False)
+            found = _of_lines[source] = deque(maxlen=MOST_OF_A_LINE)
+        found.append(how)
+    return how
+
+
+def of_lines() -> dict[str, list[How]]:
+    """Decisions by line, ``file:line``, the oldest first."""
+    return {line: list(found) for line, found in _of_lines.copy().items()}
+
+
+def clear() -> None:
+    """Forget all decisions."""
+    _of_lines.clear()
+
+
+def sentence(how: How | list[Any]) -> str:
+    """A decision in words."""
+    way, because, operations, work, compiling, runs = how
+    one = "1 operation" if operations == 1 else f"{operations:,} operations"
+    if way == "by operator":
+        return (
+            f"Each of its {one} ran as a compiled program of its own: few of them were new, so that is quicker than "
+            "compiling all as one. If the same operations come again, they are compiled as one program."
+        )
+    estimate = f"one interpreted run is estimated at {time_text(work)}, compiling at {time_text(compiling)}"
+    many = "1 run" if runs == 1 else f"{runs:,} runs"
+    if way == "interpreted":
+        return f"It was interpreted, its {one} one by one on NumPy: {estimate}. After {many} both have cost the same, and it is compiled."
+    if way == "compiling":
+        return f"It was still interpreted, while another thread compiled it: {many} had cost as much as compiling ({estimate})."
+    reasons = {
+        "runs": f"after {many} that were interpreted, which cost about as much as compiling: {estimate}",
+        "slow": f"before its first run: {estimate}, and a run above a second is not interpreted where compiling is quicker",
+        "platform": "before its first run: only programs of CPUs are interpreted",
+        "setting": "before its first run: MIXNET_INTERPRET=0 or mx.runtime.compiling_at_once() asks for that",
+    }
+    return f"It was compiled, {one} as one program, {reasons[because]}."

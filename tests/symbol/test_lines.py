@@ -1,0 +1,81 @@
+"""Nodes of a symbol know the line of the program that made them, without a notebook and without being asked."""
+
+from __future__ import annotations
+
+import copy
+import inspect
+from pathlib import Path
+from types import FrameType
+
+import pytest
+
+import mixnet as mx
+from mixnet.base import ShapeError
+from mixnet.process.source import source_of, user_place
+from mixnet.widgets import GraphView
+
+
+def here() -> int:
+    """The number of the line that calls this."""
+    frame = inspect.currentframe()
+    assert isinstance(frame, FrameType) and frame.f_back is not None
+    return frame.f_back.f_lineno
+
+
+def lines(symbol: mx.sym.Symbol) -> dict[str, int]:
+    return {
+        node.name: node.source.line
+        for node in symbol.graph.nodes
+        if Path(getattr(node, "source", source_of(user_place(0))).file) == Path(__file__)
+        and not node.is_variable
+    }
+
+
+def composed() -> tuple[mx.sym.Symbol, dict[str, int]]:
+    x, at = mx.sym.var("x"), {}
+    y, at["dense"] = mx.sym.FullyConnected(x, num_hidden=4, name="dense"), here()
+    y, at["bend"] = mx.sym.Activation(y, "relu", name="bend"), here()
+    y, at["_mulscalar0"] = y * 2, here()
+    y, at["reshape0"] = y.reshape((-1,)), here()
+    return y, at
+
+
+def test_every_way_to_compose() -> None:
+    with mx.name.NameManager():
+        symbol, at = composed()
+    assert lines(symbol) == at
+    assert all(node.source.function == "composed" for node in symbol.graph.nodes if not node.is_variable)  # fmt: skip
+
+
+def test_copies_and_gradients_have_them_and_files_do_not() -> None:
+    with mx.name.NameManager():
+        symbol, at = composed()
+    assert lines(copy.copy(symbol)) == at and lines(symbol.get_internals()["bend_output"]) == {
+        name: at[name] for name in ("dense", "bend")
+    }
+    renamed = symbol(x=mx.sym.var("z"), name="")
+    assert set(lines(renamed).values()) == set(at.values())
+    assert Path(__file__).name not in symbol.tojson()
+    assert not any(hasattr(node, "line") for node in mx.sym.load_json(symbol.tojson()).graph.nodes)
+
+
+def test_a_view_shows_them() -> None:
+    with mx.name.NameManager():
+        symbol, at = composed()
+    view = GraphView(symbol, x=(2, 3), train=True)
+    shown = {row[0]: row[7] for row in view.table()[1]}
+    assert shown["dense"].endswith(f"{Path(__file__).name}:{at['dense']}")
+    assert shown["bend_backward"] == shown["bend"], "a gradient has the line of its operation"
+
+
+def test_an_error_names_the_line() -> None:
+    symbol, at = mx.sym.reshape(mx.sym.var("x"), (7,), name="seven"), here()
+    with pytest.raises(ShapeError, match=rf"Node 'seven' .*test_lines\.py:{at}: symbol, at = "):
+        symbol.infer_shape(x=(2, 3))
+
+
+def test_a_place_in_long_code_is_its_line() -> None:
+    text = "\n" * 300 + "found = user_place(0)"
+    scope = {"user_place": user_place}
+    exec(compile(text, "made_up.py", "exec"), scope)
+    assert (source_of(scope["found"]).file, source_of(scope["found"]).line) == ("made_up.py", 301)
