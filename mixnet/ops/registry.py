@@ -14,7 +14,14 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from mixnet.base import AttributeTypeError, DTypeError, MXNetError, ShapeError, did_you_mean
+from mixnet.base import (
+    AttributeTypeError,
+    DTypeError,
+    MXNetError,
+    OperatorTypeError,
+    ShapeError,
+    did_you_mean,
+)
 from mixnet.ops.operator import Arrays, FlopsRule, Operator, Statics
 from mixnet.ops.schema.attributes import (
     ONE,
@@ -473,7 +480,7 @@ class Op(Operator):
 
     def _unknown(self, name: str) -> AttributeTypeError:
         hint = did_you_mean(name, [*self.attributes, *self.arrays])
-        return AttributeTypeError(
+        return OperatorTypeError(
             f"{self.title} has no argument {name!r}.{hint} Call it as {self.usage()}."
         )
 

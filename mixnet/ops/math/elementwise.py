@@ -361,6 +361,11 @@ def _round(data: Any) -> Any:
     return jnp.trunc(data + jnp.copysign(jnp.asarray(0.5, data.dtype), data))
 
 
+def _rint(data: Any) -> Any:
+    below, above = jnp.floor(data), jnp.ceil(data)
+    return jnp.where(data - below <= above - data, below, above)
+
+
 def _cbrt(data: Any) -> Any:
     return jnp.cbrt(data)
 
@@ -393,7 +398,7 @@ _UNARY: dict[str, tuple[Any, ...]] = {
     "negative": (jnp.negative, "Sign changed.", False, True),
     "sign": (sign, "-1, 0 or 1.", False, False),
     "round": (_round, "Nearest whole number, halves away from zero.", True, False),
-    "rint": (lambda x: jnp.ceil(x - 0.5), "Nearest whole number, halves downwards.", True, False),
+    "rint": (_rint, "Nearest whole number, halves downwards.", True, False),
     "ceil": (jnp.ceil, "Next whole number above.", True, False),
     "floor": (jnp.floor, "Next whole number below.", True, False),
     "trunc": (jnp.trunc, "Whole part.", True, False),

@@ -7,7 +7,7 @@ from typing import Any, Literal
 import jax
 import jax.numpy as jnp
 
-from mixnet.base import AttributeValueError, ShapeError
+from mixnet.base import OperatorValueError, ShapeError
 from mixnet.ops.nn.convolution import spatial
 from mixnet.ops.registry import op
 from mixnet.ops.schema.attributes import Extents, Long, Pair, Positive, Steps
@@ -60,7 +60,7 @@ def _check(operator: str, data: Any, kernel: Any, num_filter: int, groups: int, 
         ("num_deformable_group", parts, data.shape[1]),
     ):
         if count < 1 or total % count:
-            raise AttributeValueError(
+            raise OperatorValueError(
                 f"{operator}: {name}={count} must divide num_filter={num_filter} and the "
                 f"{data.shape[1]} channels of data."
             )
