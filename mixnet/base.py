@@ -38,6 +38,14 @@ class ShapeError(MXNetError, ValueError, mxnet_name="MXNetError"):
     """Shapes do not fit together."""
 
 
+class SizeError(ShapeError, mxnet_name="ValueError"):
+    """An array has another shape than a function takes that MXNet writes in Python."""
+
+
+class BindingError(ShapeError, mxnet_name="RuntimeError"):
+    """The shapes given to ``simple_bind`` are not all that it needs, or contradict each other."""
+
+
 class CheckError(MXNetError, AssertionError, mxnet_name="AssertionError"):
     """What was given fails a check that MXNet makes with ``assert``."""
 
@@ -72,8 +80,12 @@ class ZeroError(AttributeValueError, ZeroDivisionError, mxnet_name="ZeroDivision
     """A number that something is divided by is 0."""
 
 
-class NotAnArrayError(AttributeTypeError, CheckError, mxnet_name="TypeError"):
+class NotAnArrayError(AttributeTypeError, CheckError, mxnet_name="AssertionError"):
     """Something else than an array, or a symbol, where an operator takes one."""
+
+
+class OtherArrayError(NotAnArrayError, mxnet_name="TypeError"):
+    """What is given with an array is no number, and no array of its kind: one of mx.np with one of mx.nd."""
 
 
 class IndexingError(MXNetError, IndexError, ValueError, mxnet_name="IndexError"):
@@ -89,6 +101,14 @@ class UnknownNameError(MXNetError, KeyError, mxnet_name="KeyError"):
 
 class DTypeError(MXNetError, TypeError, mxnet_name="MXNetError"):
     """A dtype is unknown, or the operator does not take it."""
+
+
+class UnknownDTypeError(DTypeError, mxnet_name="TypeError"):
+    """Something is not the name of a dtype."""
+
+
+class UninitializedError(MXNetError, mxnet_name="RuntimeError"):
+    """A parameter is used before it has values, or on a device that it is not on."""
 
 
 class ContextError(MXNetError, ValueError, mxnet_name="MXNetError"):

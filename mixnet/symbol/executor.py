@@ -17,7 +17,9 @@ from mixnet.autograd.tape import backward as run_backward
 from mixnet.base import (
     AttributeTypeError,
     AttributeValueError,
+    BindingError,
     ShapeError,
+    SizeError,
     did_you_mean,
 )
 from mixnet.context import Context, as_context
@@ -370,7 +372,7 @@ class Executor:
                 f"forward: {name} must be an NDArray or a NumPy array, not {type(array).__name__}."
             )
         if array.shape != target.shape:
-            raise ShapeError(
+            raise SizeError(
                 f"forward: {name} has shape {array.shape}, it was bound with {target.shape}. Use "
                 f"executor.reshape({name}={array.shape}) for another shape."
             )
@@ -708,11 +710,14 @@ def simple_bind(
     given = kwargs
     unread = [name for name in kwargs if name not in {*names, *aux_names}]
     kwargs = {name: shape for name, shape in kwargs.items() if name not in unread}
-    shapes, _, aux_shapes = self._shapes(**kwargs)
+    try:
+        shapes, _, aux_shapes = self._shapes(**kwargs)
+    except ShapeError as error:
+        raise BindingError(str(error)) from None
     if shapes is None:
         partial, _, _ = self.infer_shape_partial(**kwargs)
         unknown = [n for n, s in zip(names, partial, strict=True) if not s or 0 in s]
-        raise ShapeError(
+        raise BindingError(
             f"simple_bind: the shapes of {', '.join(unknown) or 'some outputs'} cannot be inferred from "
             f"{', '.join(kwargs) or 'nothing'}; give them by name."
             + "".join(

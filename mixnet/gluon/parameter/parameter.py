@@ -14,6 +14,7 @@ from mixnet.base import (
     AttributeValueError,
     CheckError,
     MXNetError,
+    UninitializedError,
     checked_shape,
 )
 from mixnet.context import Context, as_context, cpu, current_context
@@ -437,7 +438,7 @@ class Parameter:
             # pinned and shared memory of the host are the host's
             found = self._arrays.get(cpu(ctx.device_id))
         if found is None:
-            raise MXNetError(
+            raise UninitializedError(
                 f"Parameter '{self.name}' is on {list(self._arrays)}, not on {ctx}. Give "
                 f"initialize(ctx=[...]) all contexts that the data is on."
             )
@@ -448,7 +449,7 @@ class Parameter:
             return
         if self._deferred_init:
             raise DeferredInitializationError(self._waits())
-        raise MXNetError(
+        raise UninitializedError(
             f"Parameter '{self.name}' was not initialized. Call net.initialize() first, again for "
             f"layers added since; net.params has no parameters of children, net.collect_params() "
             f"has."
