@@ -710,10 +710,7 @@ def simple_bind(
     given = kwargs
     unread = [name for name in kwargs if name not in {*names, *aux_names}]
     kwargs = {name: shape for name, shape in kwargs.items() if name not in unread}
-    try:
-        shapes, _, aux_shapes = self._shapes(**kwargs)
-    except ShapeError as error:
-        raise BindingError(str(error)) from None
+    shapes, aux_shapes = _shapes_to_bind(self, kwargs)
     if shapes is None:
         partial, _, _ = self.infer_shape_partial(**kwargs)
         unknown = [n for n, s in zip(names, partial, strict=True) if not s or 0 in s]
@@ -763,6 +760,19 @@ def simple_bind(
         for name, shape in zip(aux_names, aux_shapes, strict=True)
     }
     return Executor(Bound(arguments, gradients, states), self, context, requests, groups)
+
+
+def _shapes_to_bind(symbol: Symbol, given: Mapping[str, Any]) -> tuple[Any, Any]:
+    """Shapes of arguments and of auxiliary states, None where something stays unknown.
+
+    Raises:
+        BindingError: shapes contradict each other; names the node.
+    """
+    try:
+        shapes, _, aux_shapes = symbol._shapes(**given)
+    except ShapeError as error:
+        raise BindingError(str(error)) from None
+    return shapes, aux_shapes
 
 
 def _refitted(name: str, array: NDArray, shape: tuple[int, ...], may_grow: bool) -> NDArray:

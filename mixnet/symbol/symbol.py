@@ -46,6 +46,8 @@ def arguments_printed(
     try:
         yield
     except MXNetError:
+        if args and kwargs:  # refused before anything was inferred
+            raise
         print(f"{method} error. Arguments:")
         for i, each in enumerate(args):
             print(f"  #{i}: {each}")
