@@ -522,7 +522,7 @@ class HybridBlock(Block):
         leaves, structure = flatten(args)
         composition = self._composed(structure, len(leaves))
         specs = [leaf._spec for leaf in leaves]
-        names = [each.name for each in composition.inputs]
+        names = [str(each.name) for each in composition.inputs]
         shapes = {name: leaf.shape for name, leaf in zip(names, leaves, strict=False)}
         with arguments_printed("infer_shape", (), shapes):
             self._take_shapes(composition, specs, self._parameters_of(composition))

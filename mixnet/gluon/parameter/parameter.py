@@ -206,7 +206,7 @@ class Parameter:
         """
         if self._arrays and not force_reinit:
             warnings.warn(
-                f"Parameter '{self.name}' is already initialized and is left unchanged; "
+                f"Parameter '{self.name}' is already initialized, ignoring: it is left unchanged; "
                 f"force_reinit=True initializes it again.",
                 stacklevel=2,
             )
@@ -450,15 +450,15 @@ class Parameter:
         if self._deferred_init:
             raise DeferredInitializationError(self._waits())
         raise UninitializedError(
-            f"Parameter '{self.name}' was not initialized. Call net.initialize() first, again for "
+            f"Parameter '{self.name}' has not been initialized. Call net.initialize() first, again for "
             f"layers added since; net.params has no parameters of children, net.collect_params() "
             f"has."
         )
 
     def _waits(self) -> str:
         return (
-            f"Parameter '{self.name}' has no value yet: its shape {self._shape} follows from the "
-            f"first data, so its initialization was deferred. Call the network once with data, or "
+            f"Parameter '{self.name}' has not been initialized yet: its shape {self._shape} follows "
+            f"from the first data, so its initialization was deferred. Call the network once with data, or "
             f"give the layer its input size (in_units, in_channels)."
         )
 
@@ -514,7 +514,7 @@ class Parameter:
             data = array(data, dtype=self.dtype)
         if not self._arrays and not self._deferred_init:
             raise CheckError(
-                f"Parameter '{self.name}' was not initialized: call initialize() first."
+                f"Parameter '{self.name}' has not been initialized: call initialize() first."
             )
         self.shape = data.shape
         if not self._arrays:
