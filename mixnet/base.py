@@ -22,77 +22,116 @@ _jax_logger.setLevel(_jax_logger.level or logging.WARNING)
 
 
 class MXNetError(RuntimeError):
-    """Base of all errors of the library; the name is MXNet's."""
+    """Base of all errors of the library; the name is MXNet's.
+
+    Programs print ``type(error).__name__``. MXNet has few classes of errors, so the ``__name__`` of a class is that of
+    the class which MXNet raises there, if ``mxnet_name`` states it. Tracebacks show ``__qualname__``, the class itself.
+    """
+
+    def __init_subclass__(cls, mxnet_name: str = "", **kwargs: Any):
+        super().__init_subclass__(**kwargs)
+        if mxnet_name:
+            cls.__name__ = mxnet_name
 
 
-class ShapeError(MXNetError, ValueError):
+class ShapeError(MXNetError, ValueError, mxnet_name="MXNetError"):
     """Shapes do not fit together."""
 
 
-class CheckError(MXNetError, AssertionError):
+class SizeError(ShapeError, mxnet_name="ValueError"):
+    """An array has another shape than a function takes that MXNet writes in Python."""
+
+
+class BindingError(ShapeError, mxnet_name="RuntimeError"):
+    """The shapes given to ``simple_bind`` are not all that it needs, or contradict each other."""
+
+
+class CheckError(MXNetError, AssertionError, mxnet_name="AssertionError"):
     """What was given fails a check that MXNet makes with ``assert``."""
 
 
-class AttributeValueError(MXNetError, ValueError):
+class AttributeValueError(MXNetError, ValueError, mxnet_name="ValueError"):
     """An argument, or attribute of an operator, has a value that is not taken."""
 
 
-class AxisError(ShapeError, AttributeValueError, IndexError):
+class AxisError(ShapeError, AttributeValueError, IndexError, mxnet_name="MXNetError"):
     """An axis does not exist in the array; NumPy's is a ValueError and an IndexError too."""
 
 
-class AttributeTypeError(MXNetError, TypeError):
+class AttributeTypeError(MXNetError, TypeError, mxnet_name="TypeError"):
     """An argument, or attribute of an operator, is missing, unknown or of the wrong type."""
 
 
-class AttributeKindError(AttributeTypeError, AttributeValueError, CheckError):
+class OperatorTypeError(AttributeTypeError, mxnet_name="MXNetError"):
+    """An argument of an operator is missing, unknown or of the wrong type."""
+
+
+class OperatorValueError(AttributeValueError, mxnet_name="MXNetError"):
+    """An argument of an operator has a value that is not taken."""
+
+
+class AttributeKindError(
+    AttributeTypeError, AttributeValueError, CheckError, mxnet_name="MXNetError"
+):
     """An argument, or attribute of an operator, is something else than its kind: text where a number is taken."""
 
 
-class ZeroError(AttributeValueError, ZeroDivisionError):
+class ZeroError(AttributeValueError, ZeroDivisionError, mxnet_name="ZeroDivisionError"):
     """A number that something is divided by is 0."""
 
 
-class NotAnArrayError(AttributeTypeError, CheckError):
+class NotAnArrayError(AttributeTypeError, CheckError, mxnet_name="AssertionError"):
     """Something else than an array, or a symbol, where an operator takes one."""
 
 
-class IndexingError(MXNetError, IndexError, ValueError):
+class OtherArrayError(NotAnArrayError, mxnet_name="TypeError"):
+    """What is given with an array is no number, and no array of its kind: one of mx.np with one of mx.nd."""
+
+
+class IndexingError(MXNetError, IndexError, ValueError, mxnet_name="IndexError"):
     """An index is out of bounds, or none that indexes."""
 
 
-class UnknownNameError(MXNetError, KeyError):
+class UnknownNameError(MXNetError, KeyError, mxnet_name="KeyError"):
     """Nothing has that name, or key."""
 
     def __str__(self) -> str:
         return MXNetError.__str__(self)  # KeyError puts quotes around the text
 
 
-class DTypeError(MXNetError, TypeError):
+class DTypeError(MXNetError, TypeError, mxnet_name="MXNetError"):
     """A dtype is unknown, or the operator does not take it."""
 
 
-class ContextError(MXNetError, ValueError):
+class UnknownDTypeError(DTypeError, mxnet_name="TypeError"):
+    """Something is not the name of a dtype."""
+
+
+class UninitializedError(MXNetError, mxnet_name="RuntimeError"):
+    """A parameter is used before it has values, or on a device that it is not on."""
+
+
+class ContextError(MXNetError, ValueError, mxnet_name="MXNetError"):
     """A device does not exist, or arrays live on different devices."""
 
 
-class OptionError(MXNetError, NotImplementedError):
+class OptionError(MXNetError, NotImplementedError, mxnet_name="NotImplementedError"):
     """A value of an option of NumPy that is not supported."""
 
 
-class NotDefinedError(MXNetError, NotImplementedError):
+class NotDefinedError(MXNetError, NotImplementedError, mxnet_name="NotImplementedError"):
     """A class does not define what was called, or mixnet does not."""
 
 
-class UnknownAttributeError(MXNetError, AttributeError):
+class UnknownAttributeError(MXNetError, AttributeError, mxnet_name="AttributeError"):
     """A module or an object does not have what was asked for."""
 
 
-class FileFormatError(MXNetError, ValueError):
+class FileFormatError(MXNetError, ValueError, mxnet_name="MXNetError"):
     """A file is truncated, corrupted or of another kind."""
 
 
-class MissingFileError(MXNetError, FileNotFoundError):
+class MissingFileError(MXNetError, FileNotFoundError, mxnet_name="MXNetError"):
     """A file, or the folder that it should be written to, does not exist.
 
     Args:
@@ -109,7 +148,7 @@ class MissingFileError(MXNetError, FileNotFoundError):
         return f"{self.filename!r}: {self.strerror}."
 
 
-class FileError(MXNetError, OSError):
+class FileError(MXNetError, OSError, mxnet_name="MXNetError"):
     """A file cannot be read or written: the disk is full, the folder is read-only, ...
 
     Args:
@@ -126,7 +165,7 @@ class FileError(MXNetError, OSError):
         return f"{self.filename!r}: {self.strerror}."
 
 
-class FilePermissionError(FileError, PermissionError):
+class FilePermissionError(FileError, PermissionError, mxnet_name="MXNetError"):
     """A file may not be read or written by this user."""
 
 
@@ -147,7 +186,7 @@ def open_file(path: str | os.PathLike[str], mode: str = "r", **more: Any) -> Any
         raise MissingFileError(path) from None
 
 
-class TraceError(MXNetError):
+class TraceError(MXNetError, mxnet_name="MXNetError"):
     """A value was asked for while a graph is being traced."""
 
 
@@ -155,11 +194,11 @@ class CompileWarning(UserWarning):
     """A line of code keeps compiling new programs."""
 
 
-class OutOfMemoryError(MXNetError, MemoryError):
+class OutOfMemoryError(MXNetError, MemoryError, mxnet_name="MXNetError"):
     """A device has no memory left; names what holds it."""
 
 
-class GradientError(MXNetError):
+class GradientError(MXNetError, mxnet_name="MXNetError"):
     """Autograd was used in a way that has no gradient."""
 
 

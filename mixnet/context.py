@@ -16,7 +16,7 @@ from mixnet.process.tasks import PerTask, current_task, enter
 _current = threading.local()
 
 
-class _UnknownDeviceError(ContextError, UnknownNameError):
+class _UnknownDeviceError(ContextError, UnknownNameError, mxnet_name="KeyError"):
     """A device type that does not exist."""
 
 

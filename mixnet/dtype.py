@@ -8,7 +8,7 @@ from typing import Any, Protocol
 import ml_dtypes
 import numpy as np
 
-from mixnet.base import DTypeError
+from mixnet.base import UnknownDTypeError
 
 bfloat16 = np.dtype(ml_dtypes.bfloat16)
 
@@ -69,7 +69,7 @@ def as_dtype(dtype: DTypeLike) -> np.dtype:
             found = np.dtype(named)
         CODES[found]
     except (KeyError, TypeError, ValueError, SyntaxError):  # NumPy's texts of structures
-        raise DTypeError(
+        raise UnknownDTypeError(
             f"{dtype!r} is not a data type of arrays; use one of {', '.join(BY_NAME)}."
         ) from None
     with contextlib.suppress(TypeError):

@@ -28,7 +28,7 @@ REQUESTS = ("write", "add", "null")
 _FREED = object()  # in place of a variable's mark: what was computed on a tape that is gone
 
 
-class _RequestError(GradientError, KeyError):
+class _RequestError(GradientError, KeyError, mxnet_name="KeyError"):
     """A kind of gradient that does not exist."""
 
     __str__ = Exception.__str__  # not the quoted key of a KeyError
@@ -192,7 +192,7 @@ def grad(
     return results
 
 
-class _HeadsError(GradientError, CheckError):
+class _HeadsError(GradientError, CheckError, mxnet_name="AssertionError"):
     """Not one head gradient for each head."""
 
 

@@ -13,6 +13,7 @@ from mixnet.base import (
     NotAnArrayError,
     NotDefinedError,
     ShapeError,
+    SizeError,
     numeric_types,
 )
 from mixnet.gluon.block import HybridBlock
@@ -80,7 +81,7 @@ def _reshape_like(F: Any, x: Any, y: Any) -> Any:
             f"an NDArray is needed, not {x!r:.60}; make one with mx.nd.array(...)"
         )
     if isinstance(x, NDArray) and isinstance(y, NDArray) and x.size != y.size:
-        raise ShapeError(f"shapes {x.shape} and {y.shape} must have the same number of elements")
+        raise SizeError(f"shapes {x.shape} and {y.shape} must have the same number of elements")
     return F.reshape_like(x, y)
 
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
-from typing import Any
+from typing import Any, cast
 
+from mixnet.attribute import HIDDEN, hidden
 from mixnet.base import FileFormatError, MXNetError
 from mixnet.graph.draws import drawing, note_copies
 from mixnet.graph.graph import Graph
@@ -145,6 +146,7 @@ class _Reader:
     def __init__(self, name: str):
         self.name = name
         self.place = ""
+        self.is_older = False
 
     def wrong(self, what: str) -> FileFormatError:
         """The error for something that cannot be."""
@@ -163,6 +165,7 @@ class _Reader:
 
     def graph(self, data: Any) -> Graph:
         """The graph of a JSON object with nodes and heads."""
+        self.is_older = self.version(data) < VERSION
         return self._graph_and_nodes(data)[0]
 
     def _graph_and_nodes(self, data: Any) -> tuple[Graph, list[Node]]:
@@ -181,6 +184,14 @@ class _Reader:
         note_copies(nodes)
         self.place = before
         return Graph(heads), nodes
+
+    def version(self, data: Any) -> int:
+        """The version of MXNet that wrote the file; 0 where the file does not state it."""
+        attrs = self.field(data, "attrs", dict, "a JSON object", {})
+        match attrs.get("mxnet_version"):
+            case [_, int() as version]:
+                return version
+        return 0
 
     def draws(self, data: Any) -> list[Any]:
         """Numbers of nodes in the order in which they draw; empty where that is the order of the nodes."""
@@ -237,6 +248,8 @@ class _Reader:
                 raise self.wrong(f"attribute {key!r} is not text, but {value!r:.60}")
         given = self.field(row, "inputs", list, "a list")
         inputs = tuple(self.entry(each, nodes) for each in given)
+        if self.is_older:
+            attrs = {hidden(key): value for key, value in attrs.items()}
         if op == "null":
             if inputs:
                 raise self.wrong("a variable has no inputs")
@@ -245,12 +258,27 @@ class _Reader:
         try:
             found = make_node(op, name, inputs, attrs, tuple(self.body(each) for each in bodies))
             check_inputs(found)
+            if self.is_older:
+                _move_to_inputs(found)
             return found
         except MXNetError:
             raise
         except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
             # Values that no attribute of the operator rules out, but that do not go together.
             raise self.wrong(f"{op} cannot have these attributes ({error})") from None
+
+
+def _move_to_inputs(node: Node) -> None:
+    """Give ``weight_lr_mult`` of an operation to the variable of its weight, as ``__lr_mult__``.
+
+    Files from before version 1.0 keep the attributes of parameters with the operation.
+    """
+    attrs = cast("dict[str, str]", node.attrs)
+    names = node.op.argument_names(node.statics)
+    for name, entry in zip(names, node.inputs, strict=False):
+        for key in HIDDEN:
+            if entry.node.is_variable and f"{name}_{key}" in attrs:
+                cast("dict[str, str]", entry.node.attrs)[hidden(key)] = attrs.pop(f"{name}_{key}")
 
 
 def check_inputs(node: Node) -> None:
@@ -308,5 +336,7 @@ def make_node(
         names = operator.argument_names(statics)
         for each in names[len(inputs) :]:
             if each in operator.states:
-                inputs = (*inputs, Entry(Node(None, name=f"{name}_{each}")))
+                initial = operator.initializers.get(each)
+                attributes = {**attrs, "__init__": initial} if initial else None
+                inputs = (*inputs, Entry(Node(None, name=f"{name}_{each}", attrs=attributes)))
     return Node(operator, statics, scalars, inputs, name, attrs)

@@ -12,7 +12,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from mixnet import engine
+from mixnet import config, engine
 from mixnet.base import (
     AttributeValueError,
     CheckError,
@@ -142,6 +142,10 @@ class ImageIter(DataIter):
         self.imgidx: list[Any] | None = None
         self.imglist: dict[Any, tuple[Any, str]] | None = None
         self.seq: list[Any] | None = None
+        logging.info("Using %s threads for decoding...", config.get("MXNET_CPU_WORKER_NTHREADS"))
+        logging.info(
+            "Set enviroment variable MXNET_CPU_WORKER_NTHREADS to a larger number to use more threads."
+        )  # MXNet's words
         self._open_records(path_imgrec, path_imgidx)
         self._read_list(path_imglist, imglist, dtype)
         self.path_root = path_root

@@ -95,6 +95,8 @@ class CSVParameters(BatchParameters):
 def read_csv(path: str, columns: int, dtype: np.dtype) -> np.ndarray:
     """Numbers with commas in between, ``(lines, columns)``; empty lines are left out.
 
+    Of numbers with a fraction, a whole ``dtype`` takes the whole part.
+
     Raises:
         MXNetError: the file cannot be read.
         FileFormatError: a line has another number of columns, or something that is no number.
@@ -104,8 +106,8 @@ def read_csv(path: str, columns: int, dtype: np.dtype) -> np.ndarray:
     if first is None:
         return np.empty((0, columns), dtype)
     try:
-        rows = (line for _, line in itertools.chain([first], lines))
-        values = np.loadtxt(rows, dtype, delimiter=",", ndmin=2, comments=None)
+        texts = (line for _, line in itertools.chain([first], lines))
+        values = np.loadtxt(texts, dtype, delimiter=",", ndmin=2, comments=None)
         if values.shape[1] == columns:
             return values
     except FileFormatError:
@@ -115,11 +117,12 @@ def read_csv(path: str, columns: int, dtype: np.dtype) -> np.ndarray:
         DeprecationWarning,
     ):  # whole numbers written as 1.0, where warnings are errors
         pass
+    rows = []
     for number, line in _filled_lines(path):  # slowly, to say where
         cells = line.split(",")
         try:
             if len(cells) == columns:
-                [dtype.type(cell) for cell in cells]
+                rows.append([_number(cell, dtype) for cell in cells])
                 continue
         except (ValueError, OverflowError):
             pass
@@ -127,7 +130,17 @@ def read_csv(path: str, columns: int, dtype: np.dtype) -> np.ndarray:
             f"{path}, line {number}: a sample has {columns} number(s) of {dtype.name}, this line "
             f"is {line.strip()!r:.80}. The data size in CSV do not match size of shape."
         )
-    raise FileFormatError(f"{path}: not a file of {columns} columns of {dtype.name}.")
+    return np.array(rows, dtype)
+
+
+def _number(text: str, dtype: np.dtype) -> Any:
+    """A number of a CSV file; a whole dtype takes the whole part of one with a fraction."""
+    try:
+        return dtype.type(text)
+    except ValueError:
+        if dtype.kind != "i":
+            raise
+        return dtype.type(int(float(text)))
 
 
 def _filled_lines(path: str) -> Iterator[tuple[int, str]]:

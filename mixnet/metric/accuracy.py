@@ -9,7 +9,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-from mixnet.base import AttributeValueError, CheckError, ShapeError
+from mixnet.base import AttributeValueError, CheckError, ShapeError, SizeError
 from mixnet.metric.evaluation import EvalMetric, check_label_shapes, pairs
 from mixnet.metric.registry import alias, register
 from mixnet.metric.totals import as_classes, measure, measured
@@ -69,7 +69,7 @@ class Accuracy(EvalMetric):
                 raise ShapeError(f"Accuracy: predictions {pred} have no axis {self.axis}.")
             sizes = sizes[0], sizes[1] // max(pred[self.axis], 1)
         if sizes[0] != sizes[1]:
-            raise ShapeError(
+            raise SizeError(
                 f"Shape of labels {sizes[0]} does not match shape of predictions {sizes[1]}"
             )
 

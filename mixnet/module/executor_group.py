@@ -408,7 +408,7 @@ class DataParallelExecutorGroup:
         """Names and shapes of the outputs for the whole batch."""
         known = {_name(each): tuple(each[1]) for each in self.data_shapes}
         known |= {_name(each): tuple(each[1]) for each in self.label_shapes or ()}
-        _, shapes, _ = self.symbol.infer_shape(**known)
+        _, shapes, _ = self.symbol._shapes(**known)
         if shapes is None:
             raise MXNetError(f"The shapes of the outputs cannot be inferred from {known}.")
         return list(zip(self.output_names, shapes, strict=True))

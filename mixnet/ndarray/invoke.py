@@ -6,7 +6,14 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
-from mixnet.base import AttributeTypeError, DTypeError, NotAnArrayError, ShapeError
+from mixnet.base import (
+    AttributeTypeError,
+    DTypeError,
+    NotAnArrayError,
+    OperatorTypeError,
+    OtherArrayError,
+    ShapeError,
+)
 from mixnet.context import Context, as_context, current_context
 from mixnet.ndarray.ndarray import NDArray, on_host
 from mixnet.ops.operator import Statics
@@ -184,12 +191,12 @@ def check_face(op: Op, arrays: Sequence[NDArray], numpys: bool) -> None:
         raise _other_face(op, numpys)
 
 
-def _other_face(op: Op, numpys: bool) -> NotAnArrayError:
+def _other_face(op: Op, numpys: bool) -> OtherArrayError:
     if numpys:
         wanted, other, way = "np", "nd", "as_np_ndarray()"
     else:
         wanted, other, way = "nd", "np", "as_nd_ndarray()"
-    return NotAnArrayError(
+    return OtherArrayError(
         f"{op.title}: a function of mx.{wanted} takes arrays of mx.{wanted}, not of mx.{other}. "
         f"array.{way} is the same array with the rules of mx.{wanted}."
     )
@@ -277,8 +284,8 @@ def _left_out(op: Op, name: str, attributes: dict[str, Any]) -> bool:
     return name not in op.argument_names(statics)
 
 
-def _missing(op: Op, name: str) -> AttributeTypeError:
-    return AttributeTypeError(f"{op.title}: array {name!r} was not given. Call it as {op.usage()}.")
+def _missing(op: Op, name: str) -> OperatorTypeError:
+    return OperatorTypeError(f"{op.title}: array {name!r} was not given. Call it as {op.usage()}.")
 
 
 def _check_arrays(op: Op, arrays: Sequence[Any]) -> None:

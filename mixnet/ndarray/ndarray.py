@@ -17,6 +17,7 @@ from mixnet.base import (
     GradientError,
     MXNetError,
     ShapeError,
+    SizeError,
     UnknownAttributeError,
 )
 from mixnet.context import Context, as_context
@@ -133,7 +134,7 @@ class NDArray(Installed):
         """
         source = np.asarray(source_array)
         if source.shape != self.shape:
-            raise ShapeError(
+            raise SizeError(
                 f"Shape inconsistent: expected {source.shape} vs got {self.shape}. Reshape the source."
             )
         self[:] = source
@@ -431,7 +432,7 @@ class NDArray(Installed):
         With more axes it is a NumPy array of the same shape, as MXNet has it; ``item()`` is always the scalar.
 
         Raises:
-            ShapeError: the array has another number of elements.
+            SizeError: the array has another number of elements.
         """
         element = self.item()
         return element if len(self.shape) < 2 else element.reshape(self.shape)
@@ -440,10 +441,10 @@ class NDArray(Installed):
         """The only element, as a NumPy scalar.
 
         Raises:
-            ShapeError: the array has another number of elements.
+            SizeError: the array has another number of elements.
         """
         if self.size != 1:
-            raise ShapeError(
+            raise SizeError(
                 f"float(), int(), item() and asscalar() need an array with one element; this one has shape {self.shape}."
             )
         return self.asnumpy().reshape(())[()]
@@ -452,7 +453,7 @@ class NDArray(Installed):
         if self.size == 0:  # as an empty list
             return False
         if self.size != 1:
-            raise ShapeError(
+            raise SizeError(
                 f"The truth value of an array of shape {self.shape} is ambiguous; use an array of "
                 f"one element, or asnumpy().any() or .all()."
             )

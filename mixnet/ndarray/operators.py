@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from mixnet.base import NotAnArrayError
+from mixnet.base import OtherArrayError
 from mixnet.ndarray.invoke import check_face, invoke
 from mixnet.ndarray.ndarray import NDArray
 from mixnet.ops.operator import Statics
@@ -84,11 +84,11 @@ class Binary:
             return self.of_numbers(left, right)
         raise self._wrong(left, right)
 
-    def _wrong(self, left: Any, right: Any) -> NotAnArrayError:
+    def _wrong(self, left: Any, right: Any) -> OtherArrayError:
         name, module = self.broadcast.name, "mx.nd"
         if name.startswith("_npi_"):
             name, module = name.removeprefix("_npi_"), "mx.np"
-        return NotAnArrayError(
+        return OtherArrayError(
             f"{name} takes arrays and numbers, not {_kind(left)} and {_kind(right)}. Make an array "
             f"with {module}.array(...)."
         )

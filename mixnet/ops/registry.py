@@ -518,7 +518,7 @@ class Op(Operator):
 
     def _unknown(self, name: str) -> AttributeTypeError:
         hint = did_you_mean(name, [*self.attributes, *self.arrays])
-        return AttributeTypeError(
+        return OperatorTypeError(
             f"{self.title} has no argument {name!r}.{hint} Call it as {self.usage()}."
         )
 

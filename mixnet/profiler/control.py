@@ -65,7 +65,7 @@ def set_config(**kwargs: Any) -> None:
     _writer.apply()
 
 
-class _StateError(AttributeValueError, KeyError):
+class _StateError(AttributeValueError, KeyError, mxnet_name="KeyError"):
     """A state that a profile does not have."""
 
     __str__ = Exception.__str__  # not the quoted key of a KeyError

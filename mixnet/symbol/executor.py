@@ -17,7 +17,9 @@ from mixnet.autograd.tape import backward as run_backward
 from mixnet.base import (
     AttributeTypeError,
     AttributeValueError,
+    BindingError,
     ShapeError,
+    SizeError,
     did_you_mean,
 )
 from mixnet.context import Context, as_context
@@ -117,10 +119,10 @@ def state_graph(symbol: Symbol, training: bool | None = None) -> Graph:
 
 
 class Bound(NamedTuple):
-    """The arrays of an executor by name: arguments, gradients of some, auxiliary states."""
+    """The arrays of an executor by name: arguments, gradients of some if any were given, auxiliary states."""
 
     arguments: Mapping[str, NDArray]
-    gradients: Mapping[str, NDArray]
+    gradients: Mapping[str, NDArray] | None
     states: Mapping[str, NDArray]
 
 
@@ -152,7 +154,7 @@ class Executor:
         self._placed: dict[bool, PlacedGraph] = {}
         self._ctx = ctx
         self._arg_dict = dict(handle.arguments)
-        self._grad_dict = {name: handle.gradients.get(name) for name in handle.arguments}
+        self._grad_dict = {name: (handle.gradients or {}).get(name) for name in handle.arguments}
         self._aux_dict = dict(handle.states)
         self._requests = dict(grad_req)
         self._recompute = default_mode()
@@ -195,8 +197,10 @@ class Executor:
         return list(self._arg_dict.values())
 
     @property
-    def grad_arrays(self) -> list[NDArray | None]:
-        """Gradients in the same order, None where there is none."""
+    def grad_arrays(self) -> list[NDArray | None] | None:
+        """Gradients in the same order, None where there is none; None if ``bind`` got no ``args_grad``."""
+        if self.handle.gradients is None:
+            return None
         return list(self._grad_dict.values())
 
     @property
@@ -209,13 +213,13 @@ class Executor:
         """Outputs of the last ``forward``; zeros before the first."""
         if not self._outputs:
             known = {**self._arg_dict, **self._aux_dict}
-            _, shapes, _ = self._symbol.infer_shape(**{n: a.shape for n, a in known.items()})
+            _, shapes, _ = self._symbol._shapes(**{n: a.shape for n, a in known.items()})
             if shapes is None and is_cut(self._symbol.graph):
                 raise ShapeError(
                     "The shapes of the outputs depend on values: they are known after forward()."
                 )
             arguments = {name: array.dtype for name, array in self._arg_dict.items()}
-            _, dtypes, _ = self._symbol.infer_type(**arguments)
+            _, dtypes, _ = self._symbol._types(**arguments)
             self._outputs = [
                 _zeros(stype, shape, self._ctx, dtype)
                 for stype, shape, dtype in zip(
@@ -368,7 +372,7 @@ class Executor:
                 f"forward: {name} must be an NDArray or a NumPy array, not {type(array).__name__}."
             )
         if array.shape != target.shape:
-            raise ShapeError(
+            raise SizeError(
                 f"forward: {name} has shape {array.shape}, it was bound with {target.shape}. Use "
                 f"executor.reshape({name}={array.shape}) for another shape."
             )
@@ -506,7 +510,7 @@ class Executor:
         Raises:
             ShapeError: an array changes its shape, or grows, that may not.
         """
-        shapes, _, states = self._symbol.infer_shape(**kwargs)
+        shapes, _, states = self._symbol._shapes(**kwargs)
         if shapes is None:
             raise ShapeError("reshape: the shapes given do not determine all arguments.")
         arguments: dict[str, NDArray] = {}
@@ -587,7 +591,7 @@ def bind(
     context = as_context(ctx)
     names, aux_names = _names_of("bind", self)
     arguments = _named(names, args or {}, "args", True)
-    gradients = _named(names, args_grad or {}, "args_grad", False)
+    gradients = None if args_grad is None else _named(names, args_grad, "args_grad", False)
     states = _named(aux_names, aux_states or {}, "aux_states", True)
     everything = {**arguments, **states}
     for name, array in everything.items():
@@ -706,11 +710,11 @@ def simple_bind(
     given = kwargs
     unread = [name for name in kwargs if name not in {*names, *aux_names}]
     kwargs = {name: shape for name, shape in kwargs.items() if name not in unread}
-    shapes, _, aux_shapes = self.infer_shape(**kwargs)
+    shapes, aux_shapes = _shapes_to_bind(self, kwargs)
     if shapes is None:
         partial, _, _ = self.infer_shape_partial(**kwargs)
         unknown = [n for n, s in zip(names, partial, strict=True) if not s or 0 in s]
-        raise ShapeError(
+        raise BindingError(
             f"simple_bind: the shapes of {', '.join(unknown) or 'some outputs'} cannot be inferred from "
             f"{', '.join(kwargs) or 'nothing'}; give them by name."
             + "".join(
@@ -756,6 +760,19 @@ def simple_bind(
         for name, shape in zip(aux_names, aux_shapes, strict=True)
     }
     return Executor(Bound(arguments, gradients, states), self, context, requests, groups)
+
+
+def _shapes_to_bind(symbol: Symbol, given: Mapping[str, Any]) -> tuple[Any, Any]:
+    """Shapes of arguments and of auxiliary states, None where something stays unknown.
+
+    Raises:
+        BindingError: shapes contradict each other; names the node.
+    """
+    try:
+        shapes, _, aux_shapes = symbol._shapes(**given)
+    except ShapeError as error:
+        raise BindingError(str(error)) from None
+    return shapes, aux_shapes
 
 
 def _refitted(name: str, array: NDArray, shape: tuple[int, ...], may_grow: bool) -> NDArray:

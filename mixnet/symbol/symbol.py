@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -35,6 +36,24 @@ from mixnet.passes.lower_precision import WIDEST, Precision, remove_casts
 from mixnet.runtime.record.precision import current as precision
 from mixnet.symbol.attribute_order import listed
 from mixnet.util import is_np_shape
+
+
+@contextlib.contextmanager
+def arguments_printed(
+    method: str, args: Sequence[Any], kwargs: Mapping[str, Any]
+) -> Iterator[None]:
+    """Print the arguments of an inference that fails, as MXNet does; the error goes on."""
+    try:
+        yield
+    except MXNetError:
+        if args and kwargs:  # refused before anything was inferred
+            raise
+        print(f"{method} error. Arguments:")
+        for i, each in enumerate(args):
+            print(f"  #{i}: {each}")
+        for name, each in kwargs.items():
+            print(f"  {name}: {each}")
+        raise
 
 
 class Symbol:
@@ -288,8 +307,13 @@ class Symbol:
             Three lists of shapes; three times None where something stays unknown.
 
         Raises:
-            ShapeError: shapes contradict each other; names the node.
+            ShapeError: shapes contradict each other; names the node. Like MXNet, it prints the arguments.
         """
+        with arguments_printed("infer_shape", args, kwargs):
+            return self._shapes(*args, **kwargs)
+
+    def _shapes(self, *args: Any, **kwargs: Any) -> tuple[Any, Any, Any]:
+        """Like ``infer_shape``, without printing."""
         arguments, outputs, states = self.infer_shape_partial(*args, **kwargs)
         # () and 0 stand for unknown, but under numpy shapes
         least = 0 if is_np_shape() else 1
@@ -317,11 +341,21 @@ class Symbol:
         )
 
     def infer_type(self, *args: Any, **kwargs: Any) -> tuple[Any, Any, Any]:
-        """Dtypes of arguments, outputs and auxiliary states from those of some arguments."""
+        """Dtypes of arguments, outputs and auxiliary states from those of some arguments.
+
+        Raises:
+            MXNetError: a dtype is unknown, or nothing has that name. Like MXNet, it prints the arguments.
+        """
+        with arguments_printed("infer_type", args, kwargs):
+            return self._types(*args, **kwargs)
+
+    def _types(self, *args: Any, **kwargs: Any) -> tuple[Any, Any, Any]:
+        """Like ``infer_type``, without printing."""
         dtypes = self._dtypes_of(args, kwargs)
         dtypes_inferred = self._inferred({}, dtypes).dtypes
-        if not dtypes:
-            dtypes_inferred = {}
+        variables = self._arguments()
+        if variables and not dtypes and not any("__dtype__" in each.attrs for each in variables):
+            dtypes_inferred = {}  # nothing says a dtype, and MXNet assumes none here
         groups = (
             [Entry(node) for node in self._arguments()],
             list(self._heads),

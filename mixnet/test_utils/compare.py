@@ -53,7 +53,7 @@ def locationError(
     )
 
 
-class ShapesDifferError(CheckError, ShapeError):
+class ShapesDifferError(CheckError, ShapeError, mxnet_name="AssertionError"):
     """Arrays that are compared have other shapes: an AssertionError, and a ValueError as NumPy's of broadcasting."""
 
 

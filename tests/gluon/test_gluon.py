@@ -219,7 +219,7 @@ def test_data_loader() -> None:
 
 
 def test_errors_name_the_way_out() -> None:
-    with pytest.raises(mx.MXNetError, match="was not initialized"):
+    with pytest.raises(mx.MXNetError, match="has not been initialized"):
         nn.Dense(2, in_units=3)(nd.ones((1, 3)))
     with pytest.raises(ValueError, match="Cannot find optimizer sdg"):
         gluon.Trainer({}, "sdg")

@@ -44,11 +44,11 @@ def test_arguments_that_are_not_there() -> None:
 def test_before_there_is_a_value() -> None:
     parameter = nn.Dense(2, prefix="d_").weight
     for call in (parameter.data, parameter.grad, parameter.list_data, parameter.list_ctx):
-        with pytest.raises(RuntimeError, match=r"'d_weight' was not initialized.*initialize\(\)"):
+        with pytest.raises(RuntimeError, match=r"'d_weight' has not been initialized.*initialize\(\)"):
             call()
     with pytest.raises(ValueError, match="no value to move"):
         parameter.reset_ctx(mx.cpu())
-    with pytest.raises(AssertionError, match="was not initialized"):
+    with pytest.raises(AssertionError, match="has not been initialized"):
         parameter.set_data(nd.ones((2, 3)))
     parameter.initialize(ctx=[mx.cpu(0), mx.cpu(1)])
     assert parameter.list_ctx() == [mx.cpu(0), mx.cpu(1)] and parameter._data is None

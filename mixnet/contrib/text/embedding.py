@@ -77,7 +77,7 @@ def get_pretrained_file_names(embedding_name: str | None = None) -> Any:
     return list(known[embedding_name].pretrained_file_name_sha1)
 
 
-class VectorLineError(FileFormatError, AssertionError):
+class VectorLineError(FileFormatError, AssertionError, mxnet_name="AssertionError"):
     """A line of a file with vectors is none of a token and its numbers."""
 
 

@@ -50,7 +50,7 @@ from mixnet.symbol.cached_op import CachedOp
 from mixnet.symbol.memory import plan_of
 from mixnet.symbol.numpy.symbol import _Symbol as NumpySymbol
 from mixnet.symbol.spell import spelled_out
-from mixnet.symbol.symbol import Symbol
+from mixnet.symbol.symbol import Symbol, arguments_printed
 from mixnet.util import set_module
 
 _OWN_FLAGS = frozenset(
@@ -494,7 +494,7 @@ class HybridBlock(Block):
             if isinstance(error, ValueError):
                 raise
             raise AttributeValueError(
-                f"{self.name}: the shapes of its parameters cannot be inferred. {error}"
+                f"Deferred initialization failed because shape cannot be inferred. {error}"
             ) from error
 
     def _hybrid(self, F: Any, x: Any, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
@@ -527,7 +527,10 @@ class HybridBlock(Block):
         leaves, structure = flatten(args)
         composition = self._composed(structure, len(leaves))
         specs = [leaf._spec for leaf in leaves]
-        self._take_shapes(composition, specs, self._parameters_of(composition))
+        names = [str(each.name) for each in composition.inputs]
+        shapes = {name: leaf.shape for name, leaf in zip(names, leaves, strict=False)}
+        with arguments_printed("infer_shape", (), shapes):
+            self._take_shapes(composition, specs, self._parameters_of(composition))
 
     def infer_type(self, *args: Any) -> None:
         """Set the dtypes of parameters from these inputs."""
@@ -573,8 +576,8 @@ class HybridBlock(Block):
         leaves, structure = flatten(inputs)
         composition = self._composed(structure, len(leaves))
         names = composition.names
-        shapes = {name: leaf.shape for name, leaf in zip(names, leaves, strict=True)}
-        dtypes = {name: leaf._spec.dtype for name, leaf in zip(names, leaves, strict=True)}
+        shapes = {name: leaf.shape for name, leaf in zip(names, leaves, strict=False)}
+        dtypes = {name: leaf._spec.dtype for name, leaf in zip(names, leaves, strict=False)}
         for name, each in self.collect_params().items():
             dtypes[name] = as_dtype(each.dtype)
         wanted = {n: grad_req for n, p in self.collect_params().items() if p.grad_req != "null"}

@@ -73,7 +73,7 @@ class Sequential(_Row, Block):
         """
         if self._children and all(isinstance(c, HybridBlock) for c in self._children.values()):
             warnings.warn(
-                f"All children of this Sequential ('{self.prefix}') are HybridBlocks: as a "
+                f"All children of this Sequential layer ('{self.prefix}') are HybridBlocks: as a "
                 f"HybridSequential it would run as one graph.",
                 stacklevel=2,
             )

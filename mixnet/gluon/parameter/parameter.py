@@ -14,6 +14,7 @@ from mixnet.base import (
     AttributeValueError,
     CheckError,
     MXNetError,
+    UninitializedError,
     checked_shape,
 )
 from mixnet.context import Context, as_context, cpu, current_context
@@ -205,7 +206,7 @@ class Parameter:
         """
         if self._arrays and not force_reinit:
             warnings.warn(
-                f"Parameter '{self.name}' is already initialized and is left unchanged; "
+                f"Parameter '{self.name}' is already initialized, ignoring: it is left unchanged; "
                 f"force_reinit=True initializes it again.",
                 stacklevel=2,
             )
@@ -437,7 +438,7 @@ class Parameter:
             # pinned and shared memory of the host are the host's
             found = self._arrays.get(cpu(ctx.device_id))
         if found is None:
-            raise MXNetError(
+            raise UninitializedError(
                 f"Parameter '{self.name}' is on {list(self._arrays)}, not on {ctx}. Give "
                 f"initialize(ctx=[...]) all contexts that the data is on."
             )
@@ -448,16 +449,16 @@ class Parameter:
             return
         if self._deferred_init:
             raise DeferredInitializationError(self._waits())
-        raise MXNetError(
-            f"Parameter '{self.name}' was not initialized. Call net.initialize() first, again for "
+        raise UninitializedError(
+            f"Parameter '{self.name}' has not been initialized. Call net.initialize() first, again for "
             f"layers added since; net.params has no parameters of children, net.collect_params() "
             f"has."
         )
 
     def _waits(self) -> str:
         return (
-            f"Parameter '{self.name}' has no value yet: its shape {self._shape} follows from the "
-            f"first data, so its initialization was deferred. Call the network once with data, or "
+            f"Parameter '{self.name}' has not been initialized yet: its shape {self._shape} follows "
+            f"from the first data, so its initialization was deferred. Call the network once with data, or "
             f"give the layer its input size (in_units, in_channels)."
         )
 
@@ -513,7 +514,7 @@ class Parameter:
             data = array(data, dtype=self.dtype)
         if not self._arrays and not self._deferred_init:
             raise CheckError(
-                f"Parameter '{self.name}' was not initialized: call initialize() first."
+                f"Parameter '{self.name}' has not been initialized: call initialize() first."
             )
         self.shape = data.shape
         if not self._arrays:

@@ -6,7 +6,7 @@ import math
 
 import jax.numpy as jnp
 
-from mixnet.base import AttributeValueError
+from mixnet.base import OperatorValueError
 from mixnet.ops.registry import op
 from mixnet.ops.schema.attributes import Axis, Count, DType, Extents, Long, Positive, Scalar
 from mixnet.ops.schema.rewrites import Rewrites, counted, diagonal, filled
@@ -58,13 +58,13 @@ def steps_between(
     """
     start, stop = (0.0, start) if stop is None else (start, stop)
     if not step or not all(map(math.isfinite, (start, stop, step))):
-        raise AttributeValueError(
+        raise OperatorValueError(
             f"{name}: start={start:g}, stop={stop:g}, step={step:g} is out of range; give finite "
             f"numbers, and a step other than 0."
         )
     count = max(0, math.ceil((stop - start) / step))
     if count >= 2**31:
-        raise AttributeValueError(
+        raise OperatorValueError(
             f"{name}: start={start:g}, stop={stop:g}, step={step:g} is out of range; that would be "
             f"{count:g} numbers, more than an array holds."
         )
@@ -89,7 +89,7 @@ def arange(
     """
     start, stop, count = steps_between("_arange", start, stop, step)
     if (stop - start) * step < 0:
-        raise AttributeValueError(
+        raise OperatorValueError(
             f"_arange: step={step:g} is out of range, it leads away from start={start:g} to stop="
             f"{stop:g}; give it the other sign."
         )

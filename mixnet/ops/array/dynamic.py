@@ -8,7 +8,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from mixnet.base import AttributeValueError, DTypeError, ShapeError, TraceError
+from mixnet.base import DTypeError, OperatorValueError, ShapeError, TraceError
 from mixnet.ops.registry import op
 from mixnet.ops.schema import storage_rules
 from mixnet.ops.schema.attributes import Axis, Count
@@ -133,7 +133,7 @@ def bincount(
 @bincount.set_size
 def _(data, minlength):
     if data.size and data.dtype.kind in "iu" and data.min() < 0:
-        raise AttributeValueError(f"bincount: {data.min()} in data is below 0.")
+        raise OperatorValueError(f"bincount: {data.min()} in data is below 0.")
     return max(int(data.max()) + 1 if data.size else 0, minlength)
 
 

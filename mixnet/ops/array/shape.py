@@ -11,7 +11,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from mixnet.base import AttributeValueError, AxisError, ShapeError
+from mixnet.base import AxisError, OperatorValueError, ShapeError
 from mixnet.ops.registry import op
 from mixnet.ops.schema import storage_rules
 from mixnet.ops.schema.attributes import (
@@ -414,7 +414,7 @@ def split_v2(
     """
     extent = data.shape[axis]
     if not sections and not indices:
-        raise AttributeValueError("_split_v2: give sections of 1 or more, or indices.")
+        raise OperatorValueError("_split_v2: give sections of 1 or more, or indices.")
     starts = _even_starts(extent, sections) if sections else indices
     edges = [*starts, extent]
     if any(not 0 <= a <= b for a, b in itertools.pairwise(edges)):
@@ -455,7 +455,7 @@ def _slices(name: str, data: Any, begin: tuple, end: tuple, step: tuple) -> tupl
             f"length, from 1 to {data.ndim} for data {data.shape}."
         )
     if 0 in step:
-        raise AttributeValueError(f"{name}: step={step} is out of range; no step may be 0.")
+        raise OperatorValueError(f"{name}: step={step} is out of range; no step may be 0.")
     steps = step or (None,) * len(begin)
     return tuple(slice(b, e, s) for b, e, s in zip(begin, end, steps, strict=True))
 
@@ -688,7 +688,7 @@ def diag(data, *, k: int = 0, axis1: int = 0, axis2: int = 1):
             f"diag: axis1={axis1} and axis2={axis2} must be two axes of data {data.shape}."
         )
     if not -data.shape[axis1] < k < data.shape[axis2]:
-        raise AttributeValueError(
+        raise OperatorValueError(
             f"diag: k={k} is out of range, data {data.shape} has the diagonals "
             f"{1 - data.shape[axis1]} to {data.shape[axis2] - 1}."
         )

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from mixnet.base import AttributeValueError
+from mixnet.base import OperatorValueError
 from mixnet.ops.random.threefry import threefry
 
 ON_HOST: dict[str, Callable[..., Any]] = {}
@@ -37,7 +37,7 @@ def _view(data: Any, *, offset: float, shape: tuple[int, ...]) -> Any:
 @_of("_npx_constraint_check")
 def _constraint_check(input: Any, *, msg: str = "Constraint violated.") -> Any:
     if not np.all(input):
-        raise AttributeValueError(msg)
+        raise OperatorValueError(msg)
     return np.ones((), bool)
 
 

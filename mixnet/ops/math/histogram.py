@@ -5,7 +5,7 @@ from __future__ import annotations
 import jax.numpy as jnp
 import numpy as np
 
-from mixnet.base import AttributeValueError, ShapeError
+from mixnet.base import OperatorValueError, ShapeError
 from mixnet.ops.registry import op
 from mixnet.ops.schema.attributes import Positive
 
@@ -43,13 +43,13 @@ def histogram(
     Source: MXNet operator ``_histogram``.
     """
     if (bin_cnt is None) != (range is None):
-        raise AttributeValueError(
+        raise OperatorValueError(
             f"_histogram: bin_cnt={bin_cnt} and range={range} must both be given, or neither and "
             f"an array of bins."
         )
     if bin_cnt is not None and range is not None:
         if bin_cnt < 1 or len(range) != 2 or range[0] >= range[1]:
-            raise AttributeValueError(
+            raise OperatorValueError(
                 f"_histogram: bin_cnt={bin_cnt} must be 1 or more, and range={range} two numbers, "
                 f"the first below the second."
             )

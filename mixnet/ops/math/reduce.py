@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal
 import jax
 import jax.numpy as jnp
 
-from mixnet.base import AttributeValueError, AxisError
+from mixnet.base import AxisError, OperatorValueError
 from mixnet.ops.math.elementwise import absolute
 from mixnet.ops.math.quotient import quotient
 from mixnet.ops.registry import Op, op
@@ -244,7 +244,7 @@ def topk(
     data, axis = (data.reshape(-1), 0) if axis is None else (data, axis % data.ndim)
     extent = data.shape[axis]
     if k > extent:
-        raise AttributeValueError(
+        raise OperatorValueError(
             f"topk: k={k} is out of range, there are {extent} elements along axis {axis} of data "
             f"{shape}; give {extent} or less."
         )

@@ -61,7 +61,7 @@ def _check(operator: str, data: Any, kernel: Any, num_filter: int, groups: int, 
         ("num_deformable_group", parts, data.shape[1]),
     ):
         if count < 1 or total % count:
-            raise AttributeValueError(
+            raise OperatorValueError(
                 f"{operator}: {name}={count} must divide num_filter={num_filter} and the "
                 f"{data.shape[1]} channels of data."
             )

@@ -8,7 +8,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from mixnet.base import AttributeValueError, ShapeError
+from mixnet.base import OperatorValueError, ShapeError
 from mixnet.ops.registry import op
 from mixnet.ops.schema.attributes import Axis, NonNegative, Positive
 
@@ -196,7 +196,7 @@ def lrn(data, *, alpha: float = 1e-4, beta: float = 0.75, knorm: float = 2.0, ns
     if data.ndim < 2:
         raise ShapeError(f"LRN: data {data.shape} must have the axes (batch, channels, ...).")
     if nsize < 1:
-        raise AttributeValueError(f"LRN: nsize={nsize} must be 1 or more.")
+        raise OperatorValueError(f"LRN: nsize={nsize} must be 1 or more.")
     half = (nsize - 1) // 2
     window = (1, 2 * half + 1, *(1,) * (data.ndim - 2))
     padding = [(half, half) if i == 1 else (0, 0) for i in range(data.ndim)]

@@ -9,7 +9,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from mixnet.base import AttributeValueError, ShapeError
+from mixnet.base import OperatorValueError, ShapeError
 from mixnet.ops.nn.convolution import deconvolution, spatial
 from mixnet.ops.nn.resample import Taps, along
 from mixnet.ops.registry import op
@@ -108,7 +108,7 @@ def _pool(
         return out
     if pool_type == "lp":
         if p_value not in _ROOTS:
-            raise AttributeValueError(f"Pooling: p_value={p_value} must be 1, 2 or 3 for 'lp'.")
+            raise OperatorValueError(f"Pooling: p_value={p_value} must be 1, 2 or 3 for 'lp'.")
         return _ROOTS[p_value](_sum(data**p_value, window))
     total = _sum(data, window)
     if pool_type == "sum":
@@ -247,7 +247,7 @@ def adaptive_avg_pooling(data, *, output_size: Extents = ()):
     size = output_size or (1,)
     size = size * 2 if len(size) == 1 else size
     if len(size) != 2 or min(size) < 1:
-        raise AttributeValueError(
+        raise OperatorValueError(
             f"_contrib_AdaptiveAvgPooling2D: output_size={output_size} must be one number or "
             f"(height, width), above 0."
         )
@@ -313,7 +313,7 @@ def _upsampling_bilinear(arrays: Any, scale: int, num_filter: int) -> Any:
         )
     data, weight = arrays
     if num_filter != data.shape[1]:
-        raise AttributeValueError(
+        raise OperatorValueError(
             f"UpSampling: num_filter={num_filter} must be the number of channels of data "
             f"{data.shape} for sample_type='bilinear'."
         )

@@ -10,7 +10,7 @@ from typing import Any, Literal, NamedTuple
 import jax
 import jax.numpy as jnp
 
-from mixnet.base import AttributeValueError, ShapeError
+from mixnet.base import OperatorValueError, ShapeError
 from mixnet.ops.array.shape import concat
 from mixnet.ops.control import loops
 from mixnet.ops.registry import op
@@ -278,7 +278,7 @@ def rnn(
     Source: MXNet operator ``RNN``.
     """
     if projection_size and mode != "lstm":
-        raise AttributeValueError(
+        raise OperatorValueError(
             f"RNN: projection_size={projection_size} with mode={mode!r}; only 'lstm' has a "
             f"projection. Leave it out."
         )

@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal, NamedTuple
 import jax.numpy as jnp
 import numpy as np
 
-from mixnet.base import AttributeValueError, DTypeError, ShapeError
+from mixnet.base import DTypeError, OperatorValueError, ShapeError
 from mixnet.ops.registry import op
 from mixnet.ops.schema.attributes import Positive, Steps
 from mixnet.ops.schema.ranges import Length, Range
@@ -187,7 +187,7 @@ def image_resize(
             f"(batch, height, width, channels)."
         )
     if not size:
-        raise AttributeValueError(
+        raise OperatorValueError(
             "_image_resize: size=() is missing; give one number or (width, height)."
         )
     if data.dtype not in (jnp.uint8, jnp.float32, jnp.float64):
@@ -258,7 +258,7 @@ def bilinear_resize(
         scales = (scale_height, scale_width)
         given = (height, width)
         if None in scales and (mode == "odd_scale" or scales != (None, None)):
-            raise AttributeValueError(
+            raise OperatorValueError(
                 f"_contrib_BilinearResize2D: mode={mode!r} with scale_height={scale_height} and "
                 f"scale_width={scale_width}; give both scales."
             )
@@ -267,7 +267,7 @@ def bilinear_resize(
             for n, target, scale in zip(data.shape[2:], given, scales, strict=True)
         )
     if min(wanted) < 1:
-        raise AttributeValueError(
+        raise OperatorValueError(
             f"_contrib_BilinearResize2D: height and width {wanted} must be 1 or more."
         )
     for axis, out in zip((2, 3), wanted, strict=True):

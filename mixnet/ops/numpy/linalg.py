@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 import jax.numpy as jnp
 
-from mixnet.base import AttributeValueError, ShapeError
+from mixnet.base import OperatorValueError, ShapeError
 from mixnet.ops.math.linalg_factor import (
     check_float,
     check_matrix,
@@ -69,7 +69,7 @@ def einsum(*data, subscripts: str = "", optimize: int = 0):
             return jnp.einsum(subscripts, *data, optimize="optimal" if optimize else "auto")
     except (ValueError, TypeError, IndexError):
         problem = "give them as in 'ij,jk->ik'"
-    raise AttributeValueError(
+    raise OperatorValueError(
         f"einsum: subscripts={subscripts!r} do not fit arrays of shapes {shapes}: {problem}."
     )
 
@@ -153,7 +153,7 @@ def norm(
     try:
         return jnp.linalg.norm(data, order, axes[0] if len(axes) == 1 else axes, keepdims)
     except ValueError:
-        raise AttributeValueError(
+        raise OperatorValueError(
             f"norm: ord={ord} and flag={flag} are not a norm over axes {axes} of {data.shape}."
         ) from None
 
@@ -242,7 +242,7 @@ def tensorinv(a, *, ind: int = 2):
     Source: MXNet operator ``_npi_tensorinv``.
     """
     if ind < 1:
-        raise AttributeValueError(f"linalg.tensorinv: ind={ind} must be above 0.")
+        raise OperatorValueError(f"linalg.tensorinv: ind={ind} must be above 0.")
     if ind >= a.ndim or math.prod(a.shape[:ind]) != math.prod(a.shape[ind:]):
         raise ShapeError(
             f"linalg.tensorinv: the first {ind} axes of {a.shape} and the others must have as many "

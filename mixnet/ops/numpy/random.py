@@ -14,7 +14,11 @@ from typing import Annotated, Any
 import jax
 import jax.numpy as jnp
 
-from mixnet.base import AttributeTypeError, AttributeValueError, ShapeError
+from mixnet.base import (
+    OperatorTypeError,
+    OperatorValueError,
+    ShapeError,
+)
 from mixnet.ops.derive import array, attribute, present
 from mixnet.ops.random.sample import (
     floating,
@@ -91,7 +95,7 @@ def _parameters(name: str, given: dict[str, Any], inputs: Sequence[Any]) -> list
     arrays = iter([each for each in inputs if each is not None])
     values = [next(arrays, None) if each is None else each for each in given.values()]
     if any(each is None for each in values) or next(arrays, None) is not None:
-        raise AttributeTypeError(
+        raise OperatorTypeError(
             f"{name}: give each of {', '.join(given)} either as a number or as an array."
         )
     return values
@@ -212,7 +216,7 @@ def bernoulli(
     if given is None:
         given = logit if is_logit else prob
     if given is None:
-        raise AttributeTypeError(f"{name}: give prob, logit or an array of either.")
+        raise OperatorTypeError(f"{name}: give prob, logit or an array of either.")
     chance = parameter(given, "float32")
     if is_logit:
         chance = jax.nn.sigmoid(chance)
@@ -257,19 +261,19 @@ def choice(
     for extent in shape:
         count *= extent
     if not replace and count > places:
-        raise AttributeValueError(
+        raise OperatorValueError(
             f"_npi_choice: {count} of {places} places cannot differ; use replace=True."
         )
     if chances is not None and chances.size != places:
         raise ShapeError(f"_npi_choice: {chances.size} probabilities for {places} places.")
     if not places and count:
-        raise AttributeValueError(f"_npi_choice: there are {places} places to draw from.")
+        raise OperatorValueError(f"_npi_choice: there are {places} places to draw from.")
     return jax.random.choice(key, places, shape, replace, chances).astype(jnp.int64)
 
 
 def _check_shares(pvals: Any) -> None:
     if pvals is not None and sum(pvals[:-1]) > 1 + 1e-12:
-        raise AttributeValueError(f"_npi_multinomial: pvals={pvals} add up to more than 1.")
+        raise OperatorValueError(f"_npi_multinomial: pvals={pvals} add up to more than 1.")
 
 
 def _multinomial_inputs(pvals: Any) -> tuple[str, ...]:

@@ -8,7 +8,7 @@ from typing import Any, Literal
 import jax
 import jax.numpy as jnp
 
-from mixnet.base import AttributeValueError, AxisError, DTypeError, ShapeError
+from mixnet.base import AxisError, DTypeError, OperatorValueError, ShapeError
 from mixnet.ops.math.elementwise import to_dtype
 from mixnet.ops.math.quotient import quotient
 from mixnet.ops.math.reduce import all_ties
@@ -280,7 +280,7 @@ def percentile(
     Source: MXNet operator ``_npi_percentile``.
     """
     if q_scalar is not None and not 0 <= q_scalar <= 100:
-        raise AttributeValueError(f"percentile: q={q_scalar} is not between 0 and 100.")
+        raise OperatorValueError(f"percentile: q={q_scalar} is not between 0 and 100.")
     wanted = jnp.asarray(q_scalar if q is None else q)
     numbers = a if a.dtype == jnp.float64 else a.astype(jnp.float32)
     axes = numpy_axes("percentile", a.ndim, axis)

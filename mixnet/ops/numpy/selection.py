@@ -6,7 +6,7 @@ from typing import Any
 
 import jax.numpy as jnp
 
-from mixnet.base import AttributeValueError, ShapeError
+from mixnet.base import AttributeValueError, OperatorValueError, ShapeError
 from mixnet.ops.control.host_check import checked
 from mixnet.ops.math.broadcast import check_broadcast
 from mixnet.ops.numpy.arithmetic import promoted
@@ -67,7 +67,7 @@ def _with_positions(
             raise ShapeError(f"{name}: index {int_ind} is out of bounds for extent {extent}.")
         return [int_ind]
     if step == 0:
-        raise AttributeValueError(
+        raise OperatorValueError(
             f"{name}: the step of a slice is 0; give 1, or -1 to go backwards."
         )
     return list(range(*slice(start, stop, step).indices(extent)))

@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 import jax.numpy as jnp
 
-from mixnet.base import AttributeValueError, AxisError, ShapeError
+from mixnet.base import AxisError, OperatorValueError, ShapeError
 from mixnet.ops.registry import op
 from mixnet.ops.schema.attributes import Axes, Axis, AxisPair, Shape
 from mixnet.ops.schema.ranges import AxisOf
@@ -61,7 +61,7 @@ def reshape(a, *, newshape: Shape, order: str = "C"):
     Source: MXNet operator ``_np_reshape``.
     """
     if order != "C":
-        raise AttributeValueError(f"reshape: order={order!r} is not supported; only 'C' is.")
+        raise OperatorValueError(f"reshape: order={order!r} is not supported; only 'C' is.")
     return a.reshape(filled_shape("reshape", a.shape, newshape))
 
 
@@ -238,9 +238,7 @@ def roll(data, *, shift: Shape | None = None, axis: Axes | None = None):
     Source: MXNet operator ``_np_roll``.
     """
     if shift is None:
-        raise AttributeValueError(
-            "roll: shift was not given; give a whole number, or one per axis."
-        )
+        raise OperatorValueError("roll: shift was not given; give a whole number, or one per axis.")
     if axis is None:
         return jnp.roll(data, sum(shift))
     return jnp.roll(data, shift if len(shift) > 1 or len(axis) > 1 else shift[0], axis)
@@ -355,7 +353,7 @@ def pad(
             f"pad: pad_width {pad_width} needs one pair for each axis of {data.shape}."
         )
     if any(width < 0 for pair in pad_width for width in pair):
-        raise AttributeValueError(
+        raise OperatorValueError(
             f"pad: pad_width={pad_width} is out of range; give numbers of 0 or more."
         )
     if mode == "constant":

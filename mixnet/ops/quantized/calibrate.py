@@ -6,7 +6,7 @@ from typing import Any
 
 import jax.numpy as jnp
 
-from mixnet.base import AttributeValueError, ShapeError
+from mixnet.base import OperatorValueError, ShapeError
 from mixnet.ops.control import loops
 from mixnet.ops.registry import op
 from mixnet.ops.schema.attributes import Positive
@@ -58,7 +58,7 @@ def calibrate_entropy(hist, hist_edges, *, num_quantized_bins: Positive = 255):
             f"give (bins,) and (bins + 1,)."
         )
     if not 0 < num_quantized_bins <= bins:
-        raise AttributeValueError(
+        raise OperatorValueError(
             f"contrib.calibrate_entropy: num_quantized_bins={num_quantized_bins} must be between 1 "
             f"and the {bins} bins of hist."
         )

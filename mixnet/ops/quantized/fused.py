@@ -14,7 +14,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-from mixnet.base import AttributeValueError, DTypeError
+from mixnet.base import DTypeError, OperatorValueError
 from mixnet.ops.nn.convolution import convolution
 from mixnet.ops.nn.dense import fully_connected
 from mixnet.ops.quantized.quantize import INT32_STEPS, LIMITS, STEPS, farthest, given_range, ratio
@@ -65,14 +65,14 @@ def parts_of(body: Any) -> Parts:
         if part == "act" and "sum" in found:
             part = "post_act"
         if part in found or (part != "layer" and "layer" not in found):
-            raise AttributeValueError(
+            raise OperatorValueError(
                 f"A fused layer is a convolution or an affine map, then perhaps BatchNorm, an activation, "
                 f"an addition and an activation; its subgraph has {node.op.name} ({node.name!r}) "
                 f"elsewhere."
             )
         found[part] = node
     if "layer" not in found:
-        raise AttributeValueError("A fused layer needs a Convolution or FullyConnected in it.")
+        raise OperatorValueError("A fused layer needs a Convolution or FullyConnected in it.")
     return Parts(**found)
 
 

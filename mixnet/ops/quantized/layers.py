@@ -12,7 +12,7 @@ from typing import Any, Literal
 import jax
 import jax.numpy as jnp
 
-from mixnet.base import AttributeValueError, DTypeError, ShapeError
+from mixnet.base import DTypeError, OperatorValueError, ShapeError
 from mixnet.ops.array.indexing import embedding
 from mixnet.ops.array.shape import check_joined
 from mixnet.ops.derive import with_attributes_of
@@ -250,7 +250,7 @@ def quantized_pooling(
     """
     check_whole("quantized_pooling", data=data)
     if pool_type not in ("max", "avg"):
-        raise AttributeValueError(
+        raise OperatorValueError(
             f"contrib.quantized_pooling: pool_type={pool_type!r} must be 'max' or 'avg'; dequantize "
             f"first for another."
         )
@@ -289,7 +289,7 @@ def quantized_act(
     """
     check_whole("quantized_act", data=data)
     if act_type != "relu":
-        raise AttributeValueError(
+        raise OperatorValueError(
             f"contrib.quantized_act: act_type={act_type!r} must be 'relu'; dequantize first for "
             f"another."
         )
@@ -546,7 +546,7 @@ def quantized_batch_norm(
     check_range("quantized_batch_norm", min_data, max_data)
     given = given_range(min_calib_range, max_calib_range)
     if given is None:
-        raise AttributeValueError(
+        raise OperatorValueError(
             "contrib.quantized_batch_norm: give min_calib_range and max_calib_range, the range of "
             "the result that was measured before; it is not measured here."
         )
@@ -638,7 +638,7 @@ def quantized_rnn(
     Source: MXNet operator ``_contrib_quantized_rnn``.
     """
     if mode != "lstm" or use_sequence_length:
-        raise AttributeValueError(
+        raise OperatorValueError(
             f"contrib.quantized_rnn: mode={mode!r}, use_sequence_length={use_sequence_length}; it "
             f"takes mode='lstm' without lengths. Use RNN for others."
         )

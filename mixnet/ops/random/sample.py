@@ -14,7 +14,7 @@ from typing import Annotated, Any
 import jax
 import jax.numpy as jnp
 
-from mixnet.base import AttributeValueError, DTypeError, ShapeError
+from mixnet.base import DTypeError, OperatorValueError, ShapeError
 from mixnet.ops.control import loops
 from mixnet.ops.derive import array, attribute, present
 from mixnet.ops.random import rejection
@@ -102,7 +102,7 @@ class Distribution:
 def _rising(name: str) -> Callable[..., None]:
     def check(low: float, high: float) -> None:
         if not low <= high:
-            raise AttributeValueError(
+            raise OperatorValueError(
                 f"{name}: low={low:g} is out of range, it must not be above high={high:g}."
             )
 
@@ -112,7 +112,7 @@ def _rising(name: str) -> Callable[..., None]:
 def _whole(name: str) -> Callable[..., None]:
     def check(k: float) -> None:
         if not float(k).is_integer():
-            raise AttributeValueError(f"{name}: k={k:g} is out of range; give a whole number.")
+            raise OperatorValueError(f"{name}: k={k:g} is out of range; give a whole number.")
 
     return check
 
@@ -147,7 +147,7 @@ def one_of(name: str, dtype: str, choices: Sequence[str]) -> str:
         AttributeValueError: it is not.
     """
     if dtype not in choices:
-        raise AttributeValueError(f"{name}: dtype={dtype!r} is not one of {', '.join(choices)}.")
+        raise OperatorValueError(f"{name}: dtype={dtype!r} is not one of {', '.join(choices)}.")
     return dtype
 
 
@@ -158,7 +158,7 @@ def floating(name: str, dtype: str | None) -> str:
         AttributeValueError: it is no floating point dtype.
     """
     if not jnp.issubdtype(jnp.dtype(dtype or "float32"), jnp.floating):
-        raise AttributeValueError(
+        raise OperatorValueError(
             f"{name}: dtype={dtype!r} is not a floating point dtype; draw float32 and use astype()."
         )
     return dtype or "float32"
@@ -218,7 +218,7 @@ for _name, _distribution in DISTRIBUTIONS.items():
 
 def _check_range(low: float, high: float) -> None:
     if not float(low).is_integer() or not float(high).is_integer() or low >= high:
-        raise AttributeValueError(
+        raise OperatorValueError(
             f"_random_randint: low={low:g}, high={high:g}, but they must be whole numbers with "
             f"low < high."
         )
@@ -313,7 +313,7 @@ def sample_unique_zipfian(*, range_max: Positive, shape: Extents = (), key):
         raise ShapeError(f"_sample_unique_zipfian: shape={shape} must be (rows, count).")
     rows, count = shape
     if count > range_max:
-        raise AttributeValueError(
+        raise OperatorValueError(
             f"_sample_unique_zipfian: {count} different numbers do not exist below "
             f"range_max={range_max}."
         )

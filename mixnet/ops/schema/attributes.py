@@ -12,7 +12,14 @@ from typing import Annotated, Any, Literal
 
 import numpy as np
 
-from mixnet.base import AttributeKindError, AttributeTypeError, AttributeValueError, _Null
+from mixnet.base import (
+    AttributeKindError,
+    AttributeTypeError,
+    AttributeValueError,
+    OperatorTypeError,
+    OperatorValueError,
+    _Null,
+)
 from mixnet.dtype import as_dtype
 from mixnet.ops.schema.ranges import AxisOf, Length, Limit, Range, in_short, in_words
 
@@ -167,7 +174,7 @@ class Attribute:
         default = (
             "" if self.required or self.default is None else f" Its default is {self.default!r}."
         )
-        return AttributeValueError(
+        return OperatorValueError(
             f"{operator}: {self.name}={value!r} is out of range; give {wanted}.{default}"
         )
 
@@ -357,7 +364,7 @@ def attribute(name: str, hint: Any, default: Any) -> Attribute:
 
 def missing(operator: str, name: str, signature: str) -> AttributeTypeError:
     """The error for a required attribute that a call leaves out."""
-    return AttributeTypeError(
+    return OperatorTypeError(
         f"{operator}: attribute {name!r} is required and was not given. Call it as {signature}."
     )
 

@@ -11,7 +11,7 @@ from typing import Any, Literal
 import jax
 import jax.numpy as jnp
 
-from mixnet.base import AttributeValueError
+from mixnet.base import OperatorValueError
 from mixnet.ops.math.elementwise import in_dtype_of
 from mixnet.ops.registry import op
 from mixnet.ops.schema import storage_rules
@@ -97,7 +97,7 @@ def square_sum(data, *, axis: Axes | None = None, keepdims: bool = False, exclud
     Source: MXNet operator ``_square_sum``.
     """
     if exclude:
-        raise AttributeValueError("_square_sum: exclude=True is not supported; name the axis.")
+        raise OperatorValueError("_square_sum: exclude=True is not supported; name the axis.")
     total = jnp.sum(data * data, axis, keepdims=keepdims)
     return total.reshape((1,)) if total.ndim == 0 else total
 

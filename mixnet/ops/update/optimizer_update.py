@@ -11,7 +11,7 @@ from typing import Any
 import jax.numpy as jnp
 import numpy as np
 
-from mixnet.base import AttributeValueError, ShapeError
+from mixnet.base import OperatorValueError, ShapeError
 from mixnet.ops.registry import Op, op
 from mixnet.ops.schema.attributes import Scalar, Share
 from mixnet.ops.update.variants import mixed_precision, preloaded, several
@@ -396,7 +396,7 @@ def adagrad_update(
     Source: MXNet operator ``_sparse_adagrad_update``; Duchi et al., 2011.
     """
     if wd != 0:
-        raise AttributeValueError(
+        raise OperatorValueError(
             f"_sparse_adagrad_update: wd={wd} must be 0; add wd · weight to the gradient."
         )
     gradient = prepared(grad, weight, rescale_grad, clip_gradient)

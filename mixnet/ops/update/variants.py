@@ -10,7 +10,7 @@ import inspect
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from mixnet.base import AttributeValueError, ShapeError
+from mixnet.base import OperatorValueError, ShapeError
 from mixnet.ops.derive import array, attribute, parameters_of, present
 from mixnet.ops.registry import Op, op
 from mixnet.ops.schema.attributes import Scalars
@@ -123,7 +123,7 @@ def _update_all(
     for each, values in lists.items():
         length = values.shape[0] if hasattr(values, "shape") else len(values)
         if length != number:
-            raise AttributeValueError(
+            raise OperatorValueError(
                 f"{name}: {length} value(s) of {each} for {number} weight(s); give one for each."
             )
     weights: list[Any] = []

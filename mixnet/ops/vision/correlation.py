@@ -8,7 +8,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from mixnet.base import AttributeValueError, ShapeError
+from mixnet.base import OperatorValueError, ShapeError
 from mixnet.ops.control import loops
 from mixnet.ops.registry import op
 from mixnet.ops.schema.attributes import Count, Positive
@@ -54,7 +54,7 @@ def correlation(
             "of four axes: batch, channels, height, width."
         )
     if kernel_size % 2 == 0:
-        raise AttributeValueError(
+        raise OperatorValueError(
             f"Correlation: kernel_size={kernel_size} is even; a patch needs a middle, so choose "
             "an odd number."
         )

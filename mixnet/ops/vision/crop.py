@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from mixnet.base import AttributeValueError, ShapeError
+from mixnet.base import OperatorValueError, ShapeError
 from mixnet.ops.registry import op
 from mixnet.ops.schema.attributes import Shape
 
@@ -30,7 +30,7 @@ def crop(*data, offset: Shape = (0, 0), h_w: Shape = (0, 0), center_crop: bool =
     image = data[0].shape[2:]
     size = data[1].shape[2:] if len(data) == 2 else h_w
     if len(offset) != 2 or len(size) != 2 or min(size) < 1:
-        raise AttributeValueError(
+        raise OperatorValueError(
             f"Crop: offset={offset} and h_w={h_w} must be two numbers, h_w positive ones; "
             "or give a second array."
         )

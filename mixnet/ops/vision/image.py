@@ -7,7 +7,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-from mixnet.base import AttributeValueError, ShapeError
+from mixnet.base import OperatorValueError, ShapeError
 from mixnet.ops.registry import Op, op
 from mixnet.ops.schema.attributes import Count, Positive
 
@@ -66,7 +66,7 @@ def normalize(data, *, mean: tuple[float, ...] = (0.0,) * 4, std: tuple[float, .
         # The defaults have four numbers that are all the same.
         numbers = given[:1] if len(set(given)) == 1 else given
         if len(numbers) not in (1, channels):
-            raise AttributeValueError(
+            raise OperatorValueError(
                 f"_image_normalize: {name}={given} must have 1 or {channels} number(s), as data "
                 f"{data.shape} has channels."
             )
@@ -93,7 +93,7 @@ def crop(data, *, x: Count, y: Count, width: Positive, height: Positive):
     rows, columns = data.shape[-3:-1]
     inside = 0 <= x <= columns - width and 0 <= y <= rows - height
     if width <= 0 or height <= 0 or not inside:
-        raise AttributeValueError(
+        raise OperatorValueError(
             f"_image_crop: x={x}, y={y}, width={width}, height={height} is not a rectangle within "
             f"images of {columns} columns and {rows} rows."
         )

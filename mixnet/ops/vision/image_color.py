@@ -9,7 +9,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from mixnet.base import AttributeValueError, ShapeError
+from mixnet.base import OperatorValueError, ShapeError
 from mixnet.ops.control import loops
 from mixnet.ops.registry import Op, op
 from mixnet.ops.vision.image import check_image
@@ -105,7 +105,7 @@ def _declare(what: str, change: Callable[[Any, Any], Any], text: str) -> Op:
     def random_change(data: Any, *, min_factor: float, max_factor: float, key: Any) -> Any:
         _check(name, data)
         if min_factor < 0 or max_factor < 0:
-            raise AttributeValueError(
+            raise OperatorValueError(
                 f"{name}: min_factor={min_factor} and max_factor={max_factor} must be 0 or more."
             )
         image = _wide(data)
@@ -201,7 +201,7 @@ def adjust_lighting(data, *, alpha: tuple[float, ...]):
     """
     _check("_image_adjust_lighting", data)
     if len(alpha) != 3:
-        raise AttributeValueError(
+        raise OperatorValueError(
             f"_image_adjust_lighting: alpha={alpha} must have 3 numbers, one for each principal "
             f"colour."
         )

@@ -7,7 +7,7 @@ from typing import Any, Literal
 import jax
 import jax.numpy as jnp
 
-from mixnet.base import AttributeValueError, ShapeError
+from mixnet.base import OperatorValueError, ShapeError
 from mixnet.ops.registry import op
 from mixnet.ops.schema.attributes import Extents
 
@@ -19,7 +19,7 @@ def _line(extent: int, dtype: Any) -> Any:
 
 def _affine_grid(name: str, theta: Any, target_shape: tuple[int, ...]) -> Any:
     if len(target_shape) != 2 or min(target_shape) <= 0:
-        raise AttributeValueError(
+        raise OperatorValueError(
             f"{name}: target_shape={target_shape} must be (height, width), above 0."
         )
     if theta.ndim != 2 or theta.shape[1] != 6:

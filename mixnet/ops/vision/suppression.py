@@ -8,7 +8,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-from mixnet.base import AttributeValueError, ShapeError
+from mixnet.base import OperatorValueError, ShapeError
 from mixnet.ops.control import loops
 from mixnet.ops.registry import op
 from mixnet.ops.vision.boxes import Format, floating, overlaps, to_centers, to_corners
@@ -146,12 +146,12 @@ def _check_places(data: Any, coord_start: int, score_index: int, id_index: int) 
     floating("_contrib_box_nms", data)
     width = data.shape[-1]
     if not 0 <= coord_start <= width - 4:
-        raise AttributeValueError(
+        raise OperatorValueError(
             f"_contrib_box_nms: coord_start={coord_start} and the three places after it must lie "
             f"in rows of {width}."
         )
     if id_index == score_index:
-        raise AttributeValueError(
+        raise OperatorValueError(
             f"_contrib_box_nms: id_index={id_index} and score_index={score_index} must differ."
         )
     for name, place, optional in (
@@ -161,7 +161,7 @@ def _check_places(data: Any, coord_start: int, score_index: int, id_index: int) 
         if optional and place < 0:
             continue
         if not 0 <= place < width or coord_start <= place < coord_start + 4:
-            raise AttributeValueError(
+            raise OperatorValueError(
                 f"_contrib_box_nms: {name}={place} must lie in rows of {width}, outside the box "
                 f"at {coord_start} to {coord_start + 3}."
             )
