@@ -79,7 +79,7 @@ def memory(page: Any, view: Any) -> None:
     page.keyboard.press("/")
     page.keyboard.type("fc2_backward")
     assert ": fc2_backward" in view.locator(".mx-line").inner_text()
-    assert "step" in asked(view.locator(".mx-side"), "Why is it kept?")
+    assert "step" in asked(view.locator(".mx-side"), "Why is it still in memory?")
     page.keyboard.press("Escape")
 
 
