@@ -1,4 +1,4 @@
-"""Losses: one number for every sample."""
+"""Losses: one number per sample."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Splitting batches over contexts, clipping gradients, downloads, hooks."""
+"""Splitting batches over contexts, clipping gradients, downloads, hook handles."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What an ONNX file says of its inputs and outputs."""
+"""Names and shapes of the inputs and outputs of an ONNX file."""
 
 from __future__ import annotations
 

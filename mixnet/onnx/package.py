@@ -1,4 +1,4 @@
-"""The package ``onnx``, which reading and writing ONNX files needs."""
+"""Import of the package ``onnx``, which reading and writing ONNX files needs."""
 
 from __future__ import annotations
 

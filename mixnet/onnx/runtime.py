@@ -1,4 +1,4 @@
-"""Backends that compute with ONNX Runtime: on CPUs, and with TensorRT or CUDA where its package has them."""
+"""Backends based on ONNX Runtime: CPUs, and TensorRT or CUDA if the installed package has them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Further names of operators: MXNet registers many a second time for its other faces.
+"""Aliases of operators: MXNet registers many operators again under other names.
 
 ``mx.nd.sparse.X`` is ``_sparse_X``, ``mx.npx.x`` is ``_npx_x`` and the functions of ``mx.np`` are
 ``_npi_x`` and ``_np_x``. Where such a name is an operator that exists already, it stands here.

@@ -1,4 +1,4 @@
-"""``mx.runtime.Features``: what this installation on this machine can do, under MXNet's names."""
+"""``mx.runtime.Features``: the capabilities of this installation, under MXNet's names."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a forked process can do: read what was computed, make arrays, run Python; not compute.
+"""The capabilities of a forked process: read results, create arrays, run Python; no computation.
 
 A child of ``os.fork()`` has the memory of its parent and only the thread that forked. XLA computes with
 threads of its own, so that whoever waits for it in such a process waits for ever. There every operation

@@ -1,4 +1,4 @@
-"""What a block is called with, where its forward does not take it."""
+"""Errors for calls of a block whose arguments do not match its forward."""
 
 from __future__ import annotations
 

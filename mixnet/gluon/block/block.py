@@ -1,4 +1,4 @@
-"""Block: a part of a network, made of parameters and other blocks."""
+"""Block: a part of a network, composed of parameters and other blocks."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Composing a block on symbols: its graph with the names that MXNet gives it."""
+"""Composing a block on symbols: its graph with the names that MXNet assigns."""
 
 from __future__ import annotations
 

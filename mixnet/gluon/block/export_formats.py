@@ -1,4 +1,4 @@
-"""Formats of ``HybridBlock.export`` beside MXNet's own."""
+"""Formats of ``HybridBlock.export`` other than MXNet's own."""
 
 from __future__ import annotations
 

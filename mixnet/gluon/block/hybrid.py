@@ -1,4 +1,4 @@
-"""HybridBlock: a block whose forward is composed or traced once and run as one compiled graph."""
+"""HybridBlock: a block whose forward is composed or traced once and then runs as one compiled graph."""
 
 from __future__ import annotations
 

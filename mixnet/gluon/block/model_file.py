@@ -1,4 +1,4 @@
-"""``Block.save`` and ``Block.load``: how blocks nest, and their parameters, in two files."""
+"""``Block.save`` and ``Block.load``: the nesting of blocks and their parameters, in two files."""
 
 from __future__ import annotations
 

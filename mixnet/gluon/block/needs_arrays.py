@@ -1,4 +1,4 @@
-"""Whether a forward that failed on symbols failed because they are symbols.
+"""Whether a forward failed on symbols because it needs arrays.
 
 Then it may run on arrays; else the error is the user's own, and is told at once: running the code again
 would repeat what it does beside, and hide the error where the second run goes another way.

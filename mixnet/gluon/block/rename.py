@@ -1,4 +1,4 @@
-"""Parameters of a file under the names that a network gives them."""
+"""Match parameters of a file to the names used by a network."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where new blocks, their parameters and their symbols get their names."""
+"""Name scopes of new blocks, their parameters and their symbols."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""DataLoader: batches of a dataset, made ahead by processes or threads if asked."""
+"""DataLoader: batches of a dataset, optionally prefetched by processes or threads."""
 
 from __future__ import annotations
 

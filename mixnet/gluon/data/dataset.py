@@ -1,4 +1,4 @@
-"""Datasets: samples by number."""
+"""Datasets: samples by index."""
 
 from __future__ import annotations
 

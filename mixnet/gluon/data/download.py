@@ -1,4 +1,4 @@
-"""Files of datasets: found in a folder, or downloaded there and checked."""
+"""Dataset files: taken from a local folder, or downloaded there and verified."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Queues between processes and threads, as loaders of one's own are built of them."""
+"""Queues between processes and threads, for user-defined loaders."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Samplers: the order in which samples are taken."""
+"""Samplers: the order in which samples are read."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Memory that worker processes fill and the main process reads, without names and without copies."""
+"""Anonymous shared memory: worker processes fill it and the main process reads it without a copy."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Worker processes that make the batches of a DataLoader.
+"""Worker processes that prepare the batches of a DataLoader.
 
 They are forked: a dataset is not copied and need not be picklable. A forked process has none of
 the threads that JAX works with, so nothing in it may touch a device: operations of ``mx.nd`` run

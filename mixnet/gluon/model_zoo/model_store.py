@@ -1,4 +1,4 @@
-"""Files of pretrained parameters: downloaded once, checked by their hash, kept in a folder."""
+"""Files of pretrained parameters: downloaded once, verified by hash, and cached in a folder."""
 
 from __future__ import annotations
 

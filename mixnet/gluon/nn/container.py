@@ -1,4 +1,4 @@
-"""Blocks in a row."""
+"""Sequential containers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``mx.gluon.nn.conv_layers``: layers of images, by MXNet's import path."""
+"""``mx.gluon.nn.conv_layers``: convolution and pooling layers, under MXNet's import path."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any

@@ -1,4 +1,4 @@
-"""Affine layers, and layers that only reshape or drop: Flatten, Dropout."""
+"""Dense layers, Flatten and Dropout."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Parameter: an array that is learned, on every context, made when its shape is known."""
+"""Parameter: a learned array on every context, allocated when its shape is known."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""ParameterDict: parameters by name, made on first asking, shared, saved and loaded together."""
+"""ParameterDict: parameters by name, created on first access, shared, saved and loaded together."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Cells made of cells: one above the other, or in both directions."""
+"""Cells composed of cells: stacked, or bidirectional."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Recurrent layers: whole sequences through several layers in one operator."""
+"""Recurrent layers: whole sequences through several layers, in one operator."""
 
 from __future__ import annotations
 

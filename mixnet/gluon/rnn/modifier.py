@@ -1,4 +1,4 @@
-"""Cells that change what other cells do: dropout, zoneout, residual connections."""
+"""Cells that modify other cells: dropout, zoneout, residual connections."""
 
 from __future__ import annotations
 

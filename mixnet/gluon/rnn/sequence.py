@@ -1,4 +1,4 @@
-"""Sequences as unrolled cells take them: one array with a time axis, or a list with a step each."""
+"""Input formats of unrolled cells: one array with a time axis, or a list with one array per step."""
 
 from __future__ import annotations
 

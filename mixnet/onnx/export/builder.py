@@ -1,4 +1,4 @@
-"""The ONNX graph that is being written: nodes, constants and names that no other has."""
+"""The ONNX graph under construction: nodes, constants and unique names."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Conversions of arithmetic, comparison and maths, element by element."""
+"""Conversions of elementwise arithmetic, comparison and maths."""
 
 from __future__ import annotations
 

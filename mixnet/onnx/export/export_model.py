@@ -1,4 +1,4 @@
-"""``export_model``: a symbol and its parameters as an ONNX file."""
+"""``export_model``: save a symbol and its parameters as an ONNX file."""
 
 from __future__ import annotations
 

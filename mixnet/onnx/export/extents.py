@@ -1,4 +1,4 @@
-"""Shapes with symbols for the extents that the user of a model chooses."""
+"""Shapes with symbolic dimensions, whose sizes are chosen by the user of a model."""
 
 from __future__ import annotations
 

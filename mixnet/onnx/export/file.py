@@ -1,4 +1,4 @@
-"""Writing the file: parameters inside, or beside it where they are too large for it."""
+"""Writing the file: parameters inside, or in an external data file if they are too large."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Nodes on constants alone, computed when the model is written: shapes, places, numbers."""
+"""Constant folding at export: shapes, indices and numbers are computed when the model is written."""
 
 from __future__ import annotations
 

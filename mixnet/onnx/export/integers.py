@@ -1,4 +1,4 @@
-"""Conversions of operators on integers of 8 bits: pairs of ``QuantizeLinear`` and ``DequantizeLinear``.
+"""Conversions of 8-bit integer operators: pairs of ``QuantizeLinear`` and ``DequantizeLinear``.
 
 Between the two stand ONNX's float operators; a runtime puts the three together to one on integers (ONNX calls this form QDQ). It
 needs ranges that were measured: without them an operator is written by what it computes.

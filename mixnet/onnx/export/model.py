@@ -1,4 +1,4 @@
-"""A symbol's graph as an ONNX model: the walk over its nodes."""
+"""A symbol's graph as an ONNX model: the traversal of its nodes."""
 
 from __future__ import annotations
 

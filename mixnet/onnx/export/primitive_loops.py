@@ -1,4 +1,4 @@
-"""Rules for JAX's primitives that loop and branch."""
+"""Rules for JAX's loop and branch primitives."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rules for JAX's primitives that read and write at places: in the flat array, with ONNX's ``Gather`` and ``ScatterElements``."""
+"""Rules for JAX's gather and scatter primitives, with ONNX's ``Gather`` and ``ScatterElements``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rules for JAX's primitives of arithmetic, shape, sums and products."""
+"""Rules for JAX's primitives: arithmetic, shapes, sums and products."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What an operator computes, as ONNX nodes: its JAX program, primitive by primitive.
+"""Conversion of an operator's JAX program to ONNX nodes, primitive by primitive.
 
 This is how operators are written that have no conversion of their own: nothing is declared for them, for their
 function says what they compute.

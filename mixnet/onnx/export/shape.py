@@ -1,4 +1,4 @@
-"""Conversions of operators that move elements: shapes, parts, joins."""
+"""Conversions of operators that move elements: reshaping, slicing, joining."""
 
 from __future__ import annotations
 

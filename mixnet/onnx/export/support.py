@@ -1,4 +1,4 @@
-"""Which operators can be written."""
+"""Check which operators can be exported."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The table of conversions: an operator's name -> the function that writes it in ONNX's operators."""
+"""The conversion table: operator name -> function that writes it with ONNX operators."""
 
 from __future__ import annotations
 

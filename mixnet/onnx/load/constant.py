@@ -1,4 +1,4 @@
-"""Nodes on constants alone, computed while a file is read: shapes, places, weights in another order."""
+"""Constant folding at import: shapes, indices, transposed weights."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""An ONNX graph as a symbol: the walk over its nodes, and the shapes that are known on the way."""
+"""An ONNX graph as a symbol: the traversal of its nodes, and shapes known along the way."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``import_model``: an ONNX file as a symbol and its parameters."""
+"""``import_model``: load an ONNX file as a symbol and its parameters."""
 
 from __future__ import annotations
 

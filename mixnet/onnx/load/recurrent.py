@@ -1,4 +1,4 @@
-"""Reader of recurrent layers: weights in mixnet's order, in one vector."""
+"""Reader of recurrent layers: packs the weights into one vector, in mixnet's order."""
 
 from __future__ import annotations
 

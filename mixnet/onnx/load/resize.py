@@ -1,4 +1,4 @@
-"""Reader of resizing: picked elements, or a product with a matrix of interpolation along each axis."""
+"""Reader of resizing: indexing, or a product with an interpolation matrix along each axis."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Readers of operators that move elements: shapes, parts, joins, places."""
+"""Readers of operators that move elements: reshaping, slicing, joining, gather and scatter."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The table: an ONNX operator -> the function that makes symbols of one of its nodes."""
+"""The reader table: ONNX operator -> function that converts one of its nodes to symbols."""
 
 from __future__ import annotations
 

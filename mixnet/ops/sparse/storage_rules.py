@@ -1,4 +1,4 @@
-"""Which operators give sparse results, and sparse gradients: asked of MXNet 1.9.1 pair by pair."""
+"""Which operators return sparse results and sparse gradients, as measured on MXNet 1.9.1."""
 
 from __future__ import annotations
 

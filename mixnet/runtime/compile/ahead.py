@@ -1,4 +1,4 @@
-"""Compiling ahead of the first call: one program for given shapes on one device, and no other.
+"""Ahead-of-time compilation: one program for given shapes on one device.
 
 A ``jax.jit`` function compiles again, unasked and unseen, when an argument differs in anything that it
 looks at: whether an array is bound to its device, say, which results of programs without inputs are

@@ -1,4 +1,4 @@
-"""One thread for what nobody waits for yet: programs that will be needed are compiled there.
+"""A background thread that compiles programs before they are needed.
 
 Jobs run one after the other, in the order of submission. At the end of the process the one that runs is waited
 for, since a thread inside of XLA cannot be stopped; those behind it are dropped.

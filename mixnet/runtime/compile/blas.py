@@ -1,4 +1,4 @@
-"""How many threads NumPy's BLAS takes: one while the compiler works, for then another core is busy, and for small products.
+"""Threads of NumPy's BLAS: one while the compiler uses another core, and for small products.
 
 OpenBLAS gives each of its threads a part of a product and waits for all. Where one of them finds its core taken, the
 product waits for it: on two cores, beside a compiler, it takes five times as long as on one thread.

@@ -1,4 +1,4 @@
-"""How XLA is asked to compile a program."""
+"""XLA's compiler options."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The files of compiled programs: written whole, read with a check, replaced when they are damaged.
+"""Files of compiled programs: written atomically, verified when read, replaced when damaged.
 
 JAX writes a program straight to its place and never replaces one: what a full disk or a kill has cut
 off would be read, refused and compiled anew at every start.

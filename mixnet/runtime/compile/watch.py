@@ -1,4 +1,4 @@
-"""A warning, once a line, when a line of user code keeps compiling new programs."""
+"""A warning, once per line, when a line of user code keeps compiling new programs."""
 
 from __future__ import annotations
 

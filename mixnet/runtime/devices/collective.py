@@ -1,4 +1,4 @@
-"""Sums and copies over several devices of the process, as tasks of the engine.
+"""Sums and copies over several devices of the process, as engine tasks.
 
 The arrays of a group, one for each device, become the shards of one array on a mesh, which XLA's
 collectives reduce: nothing passes through the host, and a bucket of groups is one program.

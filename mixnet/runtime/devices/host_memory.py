@@ -1,4 +1,4 @@
-"""Host memory is kept between programs instead of being given back and asked for again."""
+"""Reuse of host memory between programs, instead of returning it to the system."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Programs that a device is still working on: XLA returns before they have ended."""
+"""Programs in flight: XLA returns before they have finished."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Meetings: where devices that compute the same on parts of a batch tell each other something.
+"""Meetings: where devices that process parts of one batch exchange arrays.
 
 Every device comes with an array, and leaves with what the exchange makes of all of them. Nothing
 waits when it comes: what it takes along is pending until the last device is there.

@@ -1,4 +1,4 @@
-"""NumPy arrays as arrays of a device, at the price of a few microseconds each.
+"""Fast transfer of NumPy arrays to a device, a few microseconds each.
 
 ``jax.device_put`` first looks for arrays in trees, and takes ten times as long for a small one. What it
 calls in the end is private JAX: this is the one place that knows it.

@@ -1,4 +1,4 @@
-"""Which result takes over the buffer of which input, where nobody needs the input afterwards."""
+"""Buffer donation: which result reuses the buffer of which input that is no longer needed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Compiled programs by structure: the same segment is compiled once."""
+"""The cache of compiled programs by structure: equal segments are compiled once."""
 
 from __future__ import annotations
 

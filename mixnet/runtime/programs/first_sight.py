@@ -1,4 +1,4 @@
-"""How a segment that was never seen runs: compiled whole, or operator by operator.
+"""The first run of a new segment: compiled as a whole, or operator by operator.
 
 Compiling costs a few milliseconds an operation. A cell of new operations is cheapest as one
 program; a long loop that repeats few operations is cheaper with a program for each of them, until

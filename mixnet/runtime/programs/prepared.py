@@ -1,4 +1,4 @@
-"""What a prediction computes from its weights alone: computed once, and kept while they stay the same.
+"""The part of a prediction that depends only on weights, cached until the weights change.
 
 A normalization that is folded into the convolution before it makes new weights, as large as the old ones;
 they are the same in every call until somebody trains. So a program is cut in two: one makes them, the

@@ -1,4 +1,4 @@
-"""Copies between devices and the host: tasks of the engine, as everything that runs."""
+"""Copies between devices and the host, as engine tasks."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Files under the engine's order: reads and writes of one path take turns, also asynchronous ones."""
+"""Files in the engine: reads and writes of one path are ordered, including asynchronous ones."""
 
 from __future__ import annotations
 

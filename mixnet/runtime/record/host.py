@@ -1,4 +1,4 @@
-"""Computing on the host: operations of a thread run at once, on NumPy arrays.
+"""Computing on the host: a thread's operations run immediately, on NumPy arrays.
 
 Samples of a data loader are made this way: each has another shape and a few small operations, so
 that compiling programs for them would take longer than anything else; and worker processes have

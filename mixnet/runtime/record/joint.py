@@ -1,4 +1,4 @@
-"""One program over several devices: what is pending on each of them, the sums over all, and what follows.
+"""Joint programs over several devices: pending work of each, the sums over all, and what follows.
 
 Devices that train on parts of a batch record the same operations, each in a segment of its own. ``sums_over``
 puts sums over the devices into these segments, ``JointStep.follow`` repeats on the other devices what the first

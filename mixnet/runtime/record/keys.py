@@ -1,4 +1,4 @@
-"""Streams of random numbers: one per context, drawn from by number, so that a seed makes runs repeatable.
+"""Random streams: one per context, with numbered draws, so that a seed makes runs reproducible.
 
 A call of an operator takes one number, a call of a graph as many as its operators would have taken: a
 hybridized block draws what it draws operator by operator. A loop takes one, from which follows a stream of its own.

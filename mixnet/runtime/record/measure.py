@@ -1,4 +1,4 @@
-"""Operators whose result has as many elements as values say: the values are read, the size follows."""
+"""Operators whose output size depends on values: the values are read to determine the size."""
 
 from __future__ import annotations
 

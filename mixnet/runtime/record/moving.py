@@ -1,4 +1,4 @@
-"""States that an operation moves: at once, or when backward passes the operation, as BatchNorm's do."""
+"""States that an operation updates: immediately, or in backward, as for BatchNorm."""
 
 from __future__ import annotations
 

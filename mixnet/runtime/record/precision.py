@@ -1,4 +1,4 @@
-"""The precision in use: casts of the inputs of operators that imperative code calls."""
+"""The current precision: casts of the inputs of operators called imperatively."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Recording: an operation is appended to what is pending, and nothing runs.
+"""Recording: an operation is appended to the pending ones, and nothing runs.
 
 This is the path that every operation of an imperative program takes; it costs about a
 microsecond, so it is written for speed: memo look-ups, list appends, no checks that the memo has

@@ -1,4 +1,4 @@
-"""What autograd does for tasks of asyncio that take turns in one thread.
+"""Autograd state for asyncio tasks that take turns in one thread.
 
 The state of a thread has a plain ``True`` or ``False`` for whether it records, which every operation reads.
 While a scope is open that a task has entered, a :class:`Flag` stands there: its truth is that of the task

@@ -1,4 +1,4 @@
-"""A graph that runs in parts: on several devices, or cut where a shape depends on values."""
+"""A graph that runs in parts: on several devices, or split where a shape depends on values."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a traced graph was made for, readable, and why the next call needs another one."""
+"""The readable key of a traced graph, and why the next call needs another graph."""
 
 from __future__ import annotations
 

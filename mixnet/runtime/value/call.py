@@ -1,4 +1,4 @@
-"""A call: an operator with static attributes on inputs of known specs. Made once, remembered."""
+"""A call: an operator with static attributes on inputs of known specs. Created once and cached."""
 
 from __future__ import annotations
 

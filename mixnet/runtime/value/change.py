@@ -1,4 +1,4 @@
-"""Changes of arrays: several arrays get new contents at once, or none does.
+"""Atomic changes: several arrays get new contents together, or none does.
 
 Handles are arrays of any face. What is used of one is ``_value``, its content; ``_link.version``, which views look at;
 ``_base()``, the array whose content a view is a part of; and ``_written_to()``, that content with the view's part replaced.

@@ -1,4 +1,4 @@
-"""Values that one task of the engine makes outside of programs: copies, reductions over devices."""
+"""Values that one engine task produces outside of programs: copies, reductions over devices."""
 
 from __future__ import annotations
 

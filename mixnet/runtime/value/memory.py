@@ -1,4 +1,4 @@
-"""Live memory: bytes of arrays on devices, over time, with the lines that made them."""
+"""Live memory: bytes of arrays on devices over time, with the lines that created them."""
 
 from __future__ import annotations
 

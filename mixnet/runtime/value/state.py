@@ -1,4 +1,4 @@
-"""What a thread is doing: its pending segments, whether it records a tape, trains or traces."""
+"""Per-thread state: pending segments, and whether the thread records a tape, trains or traces."""
 
 from __future__ import annotations
 

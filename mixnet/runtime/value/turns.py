@@ -1,4 +1,4 @@
-"""Objects of users that several calls share: a variable of the engine for each, which the calls write.
+"""User objects shared by several calls: an engine variable for each, which the calls write.
 
 So calls of one operator in Python run one after the other, in the order in which they were recorded, whatever threads they come from; none
 holds a lock meanwhile.

@@ -1,4 +1,4 @@
-"""Values: what an array holds. Computed, or one output of an operation that is still pending."""
+"""Values: the content of an array, computed or an output of a pending operation."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Deformable convolutions: a small convolution says where each element of the kernel reaches."""
+"""Deformable convolutions: a small convolution computes the offset of each kernel element."""
 
 from __future__ import annotations
 

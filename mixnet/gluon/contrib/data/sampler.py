@@ -1,4 +1,4 @@
-"""Samplers in other orders."""
+"""Additional samplers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Texts to model language with."""
+"""Text datasets for language modelling."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Vocabularies: numbers for the tokens of a text, and counting them."""
+"""Vocabularies: indices for the tokens of a text, and token counts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""CheckpointHandler: parameters and states of the trainer on disk, and back."""
+"""CheckpointHandler: save and restore parameters and trainer states."""
 
 from __future__ import annotations
 

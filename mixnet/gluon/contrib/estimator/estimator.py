@@ -1,4 +1,4 @@
-"""Estimator: a network, its loss and its data brought together for training."""
+"""Estimator: trains a network with a loss on data."""
 
 from __future__ import annotations
 

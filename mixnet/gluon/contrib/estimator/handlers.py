@@ -1,4 +1,4 @@
-"""Handlers: what is told when training, an epoch or a batch begins or ends."""
+"""Event handlers: called when training, an epoch or a batch begins or ends."""
 
 from __future__ import annotations
 

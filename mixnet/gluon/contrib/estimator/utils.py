@@ -1,4 +1,4 @@
-"""What the estimator and its handlers share."""
+"""Helpers of the estimator and its handlers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Blocks side by side, and one that does nothing."""
+"""Parallel blocks, and the identity block."""
 
 from __future__ import annotations
 

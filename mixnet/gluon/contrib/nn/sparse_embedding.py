@@ -1,4 +1,4 @@
-"""SparseEmbedding: a table of which each batch fetches the rows that it reads."""
+"""SparseEmbedding: an embedding table of which each batch pulls only the rows it reads."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Batch normalization over the batches of several devices."""
+"""Batch normalization with statistics over the batches of several devices."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A cell with a projection, dropout that keeps its mask over a sequence, unrolling as one loop."""
+"""An LSTM cell with projection, dropout with one mask per sequence, and unrolling as one loop."""
 
 from __future__ import annotations
 

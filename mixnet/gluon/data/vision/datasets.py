@@ -1,4 +1,4 @@
-"""Datasets of images: digits, clothes, small photographs, and images in files of your own."""
+"""Image datasets: MNIST, Fashion-MNIST, CIFAR, and image files of your own."""
 
 from __future__ import annotations
 

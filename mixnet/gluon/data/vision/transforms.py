@@ -1,4 +1,4 @@
-"""What is done to an image before it is a sample: each is a block, called with an image.
+"""Image transforms: blocks that are called with an image.
 
 Images are ``(height, width, channels)``, or several with a batch axis before; ``ToTensor`` makes
 ``(channels, height, width)`` of them. On the CPU they are computed with NumPy and OpenCV at once:

@@ -1,4 +1,4 @@
-"""From a jaxpr to a function of NumPy arrays.
+"""Conversion of a jaxpr to a function of NumPy arrays.
 
 Preparing flattens functions inside functions into one list of equations, leaves out those whose
 results nobody reads, computes what depends on constants alone, and asks the table for a function

@@ -1,4 +1,4 @@
-"""The table of rules: from a primitive of JAX to what computes it with NumPy.
+"""The rule table: from a JAX primitive to the NumPy function that computes it.
 
 A rule gets an equation and its parameters, once, and returns a function of arrays, which is called
 at every run. That function returns one array, or a sequence of them where the equation has several
