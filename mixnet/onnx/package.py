@@ -16,7 +16,7 @@ def onnx_package() -> Any:
     """The package ``onnx``.
 
     Raises:
-        MXNetError: it is not installed; says how to get it.
+        MXNetError: it is not installed; says how to install it.
     """
     try:
         import onnx

@@ -48,7 +48,7 @@ def _refuse(what: str) -> Callable[..., NoReturn]:
 
 
 class _Lost:
-    """Where values come from that the parent had recorded and not computed: nowhere, here."""
+    """The source of values that the parent had recorded but not computed; unavailable here."""
 
     finished = True
     var = None

@@ -23,10 +23,10 @@ OLDEST_READ = 7
 
 
 class Reading:
-    """What is known of a graph while it is read.
+    """The state of reading a graph.
 
     Args:
-        opset: the operator set that the file is written in.
+        opset: the operator set of the file.
         arrays: parameters by name.
     """
 
@@ -65,7 +65,7 @@ class Reading:
         return value.dtype if isinstance(value, np.ndarray) else self._spec(value)[1]
 
     def constant(self, value: Any, what: str) -> np.ndarray:
-        """An input that has to be known when the file is read.
+        """An input that must be constant.
 
         Raises:
             MXNetError: it depends on the model's inputs.
@@ -77,13 +77,13 @@ class Reading:
         )
 
     def ints(self, value: Any, what: str) -> list[int]:
-        """An input that is a list of whole numbers known when the file is read."""
+        """A constant input that is a list of integers."""
         return [int(each) for each in self.constant(value, what).reshape(-1)]
 
     # ---- how it is kept -------------------------------------------------------------------------
 
     def named(self, array: np.ndarray, name: str) -> np.ndarray:
-        """An array that is a parameter of that name where something reads it."""
+        """An array that becomes a parameter of that name if it is used."""
         self._names[id(array)] = name
         self._keep = [*getattr(self, "_keep", []), array]
         return array
@@ -134,7 +134,7 @@ class Reading:
         """Read one node.
 
         Raises:
-            MXNetError: its operator is not known, or takes what mixnet cannot do.
+            MXNetError: its operator is unknown, or uses unsupported options.
         """
         helper = onnx_package().helper
         if node.domain not in ("", "ai.onnx", "ai.onnx.ml"):
@@ -192,7 +192,7 @@ class Reading:
         return self.values[name]
 
     def _called(self, value: Any, name: str) -> Any:
-        """The result of a node under its name in the file, where it has one of mixnet's making."""
+        """The result of a node, named as in the file."""
         if isinstance(value, np.ndarray):
             return value
         made = value._heads[0].node
@@ -214,7 +214,7 @@ def read_graph(
 
     Args:
         model: a ``ModelProto``.
-        shapes: shapes of inputs by name, for those that the file leaves open.
+        shapes: shapes of inputs by name, for inputs with dynamic dimensions.
         arrays: its initializers.
     """
     opset = next((each.version for each in model.opset_import if each.domain in ("", "ai.onnx")), 0)

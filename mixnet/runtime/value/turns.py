@@ -22,7 +22,7 @@ _lock = locks.make("custom operator")
 
 
 def turns_of(keys: Sequence[Hashable]) -> tuple[Var, ...]:
-    """The variables of shared objects, which are there as long as somebody holds them."""
+    """The variables of shared objects, which exist as long as they are referenced."""
     turns = []
     for key in keys:
         with _lock:

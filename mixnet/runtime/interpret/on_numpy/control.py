@@ -106,7 +106,7 @@ def _scan(equation: Equation, jaxpr: Any, length: int, reverse: bool, **_: Any) 
 
 
 def counts_of_scan(equation: Equation, jaxpr: Any) -> tuple[int, int]:
-    """How many of a scan's inputs are constants and how many are carried on.
+    """The numbers of constant and carried inputs of a scan.
 
     That is written down differently by each JAX; ranks tell it too: what is stacked has one axis
     more than the body sees.
