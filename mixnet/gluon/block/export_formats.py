@@ -37,7 +37,7 @@ def _stablehlo(
 
 
 def _described(block: HybridBlock, specs: Sequence[Spec]) -> tuple[Any, list[Any], list[Any]]:
-    """A block's symbol, and shapes and dtypes of the inputs that it reads."""
+    """A block's symbol, and the shapes and dtypes of its inputs."""
     names = ["data"] if len(specs) == 1 else [f"data{i}" for i in range(len(specs))]
     symbol = block.to_symbol()
     known = symbol.list_inputs()
@@ -47,7 +47,7 @@ def _described(block: HybridBlock, specs: Sequence[Spec]) -> tuple[Any, list[Any
 
 
 def _set_dynamic(options: dict[str, Any]) -> None:
-    """Extents that are said to be open are."""
+    """Mark the dimensions that are declared dynamic."""
     options.setdefault("dynamic", options.get("dynamic_input_shapes") is not None)
 
 
@@ -68,7 +68,7 @@ def export_as(
     specs: Sequence[Spec],
     options: dict[str, Any],
 ) -> tuple[str, ...]:
-    """Write a block in a format; the paths.
+    """Export a block in a format; returns the paths.
 
     Raises:
         AttributeValueError: there is no such format.
