@@ -1,4 +1,4 @@
-"""mixnet: MXNet's design rebuilt on JAX/XLA, with open internals. ``import mixnet as mx``."""
+"""mixnet: MXNet's design rebuilt on JAX/XLA, with the lid off. ``import mixnet as mx``."""
 
 import gc
 import typing as _typing

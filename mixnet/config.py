@@ -137,7 +137,7 @@ SETTINGS: dict[str, Setting] = {
             "MXNET_STORAGE_FALLBACK_LOG_VERBOSE",
             _flag,
             True,
-            "Warn when an operator has no sparse implementation and its arguments are copied to dense arrays.",
+            "Warn when an operator has no sparse implementation, so its arguments are copied to dense.",
         ),
         Setting(
             "MXNET_UPDATE_ON_KVSTORE",

@@ -67,7 +67,7 @@ class Agreement:
         self.difference: DisagreementError | None = None
 
     def note(self, description: Description) -> int:
-        """Record the next exchange of this process. Sends nothing: ``speak`` does, once the caller holds no lock.
+        """Record the next exchange of this process. ``speak`` sends it, once the caller holds no lock.
 
         Returns:
             its number for ``wait``; 0 if there is nothing to wait for.

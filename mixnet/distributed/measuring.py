@@ -77,7 +77,7 @@ class Measured:
     steps: tuple[MeasuredStep, ...]
 
     def to_dict(self) -> dict[str, Any]:
-        """A run of ``mx.widgets.ScalingView``: ``thr``, ``lo`` and ``hi`` are samples per second of all workers."""
+        """A run of ``mx.widgets.ScalingView``: ``thr``, ``lo`` and ``hi`` are total samples per second."""
         points = []
         for step in self.steps:
             samples = step.workers * self.batch

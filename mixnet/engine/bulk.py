@@ -33,7 +33,7 @@ _size = _Size()
 
 
 def on_change(listener: Callable[[Any], None]) -> Callable[[Any], None]:
-    """Register a listener: ``listener(size)`` runs in the thread that changed its size, an int or ``Sizes``."""
+    """Call ``listener(size)`` in every thread that changes its size, an int or ``Sizes``."""
     _listeners.append(listener)
     return listener
 

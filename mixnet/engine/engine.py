@@ -57,7 +57,7 @@ class Engine(ABC):
     ) -> None:
         """Schedule ``work``; returns at once or after it has run, depending on the engine.
 
-        An exception of ``work`` is stored in the variables it writes and raised in callers that wait for them.
+        An exception of ``work`` is stored in the variables it writes and raised by waits for them.
 
         Args:
             work: called without arguments.

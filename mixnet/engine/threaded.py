@@ -250,7 +250,7 @@ class ThreadedEngine(Engine):
     def _mend(self, task: Task, ended: bool = False) -> None:
         """Restore consistency after an interrupt of this thread, at any step of the above.
 
-        The holders of a variable, its queue and the number of writes that count a task are always correct; the rest
+        The holders and the queue of a variable, and a task's counts of writes, are always correct; the rest
         is derived from them. A task that was to run here is left to the workers.
 
         Args:

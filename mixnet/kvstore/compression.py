@@ -67,7 +67,7 @@ class TwoBit:
 
 @dataclass(frozen=True)
 class OneBit:
-    """Every value is sent as +1 if it is above ``threshold``, else as -1; the error is stored in the residual.
+    """Every value is sent as +1 if above ``threshold``, else as -1; the error is stored in the residual.
 
     Args:
         threshold: any number.
@@ -179,7 +179,7 @@ def compression(parameters: Mapping[str, Any]) -> Compression:
     """The compression that ``{'type': '2bit', 'threshold': 0.5}`` asks for.
 
     Raises:
-        MXNetError: the type is missing or unknown, the threshold is not positive, or the rank is not a positive integer.
+        MXNetError: the type is missing or unknown, or the threshold or the rank is invalid.
     """
     kind = parameters.get("type")
     if kind is None:

@@ -15,7 +15,7 @@ _BYTES = 32
 
 
 def folder() -> Path:
-    """The folder of job keys and server databases: ``MIXNET_SERVER_FOLDER``, or a private folder of the user."""
+    """The folder of job keys and server databases: ``MIXNET_SERVER_FOLDER``, or one in the user's cache."""
     named = config.get("MIXNET_SERVER_FOLDER")
     if named:
         return Path(named)

@@ -16,7 +16,7 @@ from mixnet.distributed.lines import keep_alive
 
 
 def dumps(content: Any) -> bytes:
-    """Pickle optimizers and updaters, with cloudpickle if installed, which also pickles functions of a program.
+    """Pickle optimizers and updaters, including user functions if cloudpickle is installed.
 
     Raises:
         PicklingError, AttributeError, TypeError: something in it cannot be pickled.

@@ -15,7 +15,7 @@ from mixnet.ops.schema.over_devices import AXIS
 
 @dataclass(frozen=True)
 class PowerSGD:
-    """A matrix ``(n, m)`` is sent as sums of ``(n, rank)`` and ``(m, rank)``; the error is stored in the residual.
+    """A matrix ``(n, m)`` is sent as ``(n, rank)`` and ``(m, rank)``; the error is stored in the residual.
 
     One step of a power iteration finds the two: with M the gradient and its residual, and Q of the last step,
 

@@ -149,7 +149,7 @@ class StepsInOne:
 class StepsOverProcesses(StepsInOne):
     """Steps of a store of several processes: backward on the first device, the sums over processes, and the update.
 
-    Other devices of a process add their gradients first, and receive the parameters afterwards. Whether a step is one
+    Other devices of a process add their gradients first, and get the parameters afterwards. Whether a step is one
     program follows from what is the same in all processes alone, since all have to exchange in the same way.
 
     Args:

@@ -71,7 +71,10 @@ class OpExplorer(View):
 
     schema = "mixnet.op/1"
     bundle = "explorer"
-    sight = "Select one number of the result: the lines show which inputs it is computed from, and its [gradient] if there is one."  # fmt: skip
+    sight = (
+        "Select one number of the result: the lines show which inputs it is computed from, "
+        "and its [gradient] if there is one."
+    )
 
     def __init__(
         self,

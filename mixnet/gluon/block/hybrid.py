@@ -72,7 +72,7 @@ Runnable = GraphOp | PlacedGraph
 class HybridBlock(Block):
     """A block that can be hybridized: override ``hybrid_forward(F, x, weight, ...)`` or ``forward``.
 
-    Without hybridization, it runs like any imperative code. After ``hybridize()``, its graph is created at the
+    By default, it runs like any imperative code. After ``hybridize()``, its graph is created at the
     first call and compiled for each shape; later calls run that. The graph is composed of symbols,
     as MXNet does (``F`` is ``mx.sym``), where every part defines ``hybrid_forward``; else, or where
     the code needs what symbols do not have, forward runs once on arrays without values.
@@ -665,7 +665,7 @@ class HybridBlock(Block):
             ``path``.
 
         Raises:
-            MXNetError: the network was not hybridized and called; or the page does not support one of its operators,
+            MXNetError: the network was not hybridized and called; or the page lacks one of its operators,
                 which is named.
             ShapeError: its input is not a picture.
         """

@@ -83,7 +83,7 @@ def get_model_file(name: str, root: str = FOLDER) -> str:
         root: cache folder.
 
     Raises:
-        ValueError: there are no pretrained parameters with that name, or the downloaded file is a different one.
+        ValueError: there are no pretrained parameters with that name, or the download is a different file.
         ConnectionError: it cannot be downloaded; says where to put it manually.
     """
     file = f"{name}-{short_hash(name)}"

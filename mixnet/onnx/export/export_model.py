@@ -35,14 +35,14 @@ def export_model(
 
     Args:
         sym: a symbol, or the path of its file.
-        params: arrays by name, with or without the prefixes ``arg:`` and ``aux:``; a list of such dicts, or the path
+        params: arrays by name, optionally with ``arg:`` and ``aux:``; a list of such dicts, or the path
             of their file.
         in_shapes: shapes of the inputs, in the order of ``sym.list_inputs()`` without parameters and labels.
         in_types: dtypes of the inputs in that order, or one for all.
         onnx_file_path: path of the model. Parameters of more than 2 GB are written to a file next to it.
         verbose: log progress.
         dynamic: export dynamic input dimensions.
-        dynamic_input_shapes: with ``dynamic``: ``in_shapes`` with None, or a name, for each dynamic dimension;
+        dynamic_input_shapes: with ``dynamic``: ``in_shapes`` with None or a name for dynamic dimensions;
             by default all are dynamic.
         run_shape_inference: let ONNX infer the shapes of all results; those of results that the
             symbol names are always in the file.
@@ -54,7 +54,7 @@ def export_model(
         ``onnx_file_path``.
 
     Raises:
-        MXNetError: an operator has no equivalent in ONNX; names it, its node and the user's line. Or the package
+        MXNetError: an operator has no ONNX equivalent; names it, its node and the user's line. Or the package
             ``onnx`` is missing.
         ShapeError: shapes are missing or do not match.
         FileError: the file cannot be written.

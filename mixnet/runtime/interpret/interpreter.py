@@ -203,7 +203,7 @@ class _Writer:
         return [number[entry.node][entry.index] for entry in graph.heads]
 
     def steps(self, heads: Sequence[int], context: Context) -> tuple[list[Step], float, int, int]:
-        """The operations that the heads need, the estimated seconds of a run, and the number of fused and of random operations."""
+        """The operations for the heads, the estimated seconds of a run, and counts of fused and random ones."""
         needed = set(heads)
         steps: list[Step] = []
         work, fused, draws = 0.0, 0, 0

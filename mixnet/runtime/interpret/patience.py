@@ -65,7 +65,7 @@ def interprets() -> bool:
 
 @contextmanager
 def compiling_at_once() -> Iterator[None]:
-    """Scope in which every program is compiled before it runs, in all threads, to measure or inspect such programs.
+    """Scope in which every program is compiled before it runs, in all threads, for measurements.
 
     By default, mixnet runs a program without the compiler until compiling pays off (docs/concepts/lazy.md).
     """

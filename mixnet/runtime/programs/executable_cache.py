@@ -63,7 +63,7 @@ _preparations: dict[Any, prepared.Preparation] = {}  # first parts of programs t
 
 
 def executable(key: Any, segment: Any) -> Callable[..., Any]:
-    """The executable of a segment: the compiled program ``(scalars, *arrays) -> live outputs``, or a substitute.
+    """The executable of a segment, ``(scalars, *arrays) -> live outputs``: compiled or interpreted.
 
     Args:
         key: ``(program, live slots, donated leaves, context, numbers of leaves and of scalars)``; equal keys

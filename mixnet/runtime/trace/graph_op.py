@@ -79,7 +79,7 @@ class GraphOp(Operator):
 
     @property
     def is_over_devices(self) -> bool:
-        """Whether operations exchange data over devices: they cannot be in one program, and run one by one."""
+        """Whether operations exchange data over devices; they run one by one, not in one program."""
         return self.most_devices > 0 and is_over_others(self.most_devices)
 
     def num_outputs(self, statics: Statics = (), num_inputs: int = 0) -> int:
@@ -406,7 +406,7 @@ _shared: weakref.WeakValueDictionary[Any, GraphOp] = weakref.WeakValueDictionary
 def graph_op(graph: Graph, name: str, recompute: str | None = None) -> GraphOp:
     """The operator of a graph: shared by all equivalent graphs, so that they are one program.
 
-    Binding a symbol in a loop, or hybridizing again, would otherwise compile each time. Graphs are equivalent with
+    Binding a symbol in a loop, or hybridizing again, would otherwise recompile. Graphs are equivalent with
     equal operators, attributes, numbers, names and connections. Those that call Python have operators of
     their own, as those objects may keep state; so do all graphs while lines are kept.
     """

@@ -39,7 +39,7 @@ class Change:
         self._seen.setdefault(base, base._value)
 
     def write(self, handle: Any, value: Value) -> None:
-        """Set the content of an array to ``value``, of the same shape, dtype and context; views write to their base."""
+        """Set an array to ``value``, of the same shape, dtype and context; views write to their base."""
         if handle._is_sparse:  # holds other arrays, which it replaces itself
             self._sparse.append((handle, value))
             return

@@ -59,7 +59,10 @@ class TrainingBoard(View):
 
     schema = "mixnet.train/1"
     bundle = "board"
-    sight = "Look at the loss [curve]: it falls while the network learns. Marks show the [step]s of events."  # fmt: skip
+    sight = (
+        "Look at the loss [curve]: it falls while the network learns. Marks show the [step]s "
+        "of events."
+    )
     _data: Store | None = None  # a stored board has a payload alone
 
     def __init__(self, title: str = "training", rate: float = 10):

@@ -20,7 +20,7 @@ from mixnet.widgets.view import View
 class GraphView(View):
     """The graph of a symbol, a network or a function, or of the pending operations behind an array.
 
-    Blocks are closed at first, and runs of equal blocks folded to one. Where shapes do not match, the graph is
+    Blocks are closed at first, and runs of equal blocks folded to one. If shapes do not match, the graph is
     drawn as far as it is known, and the operation that refuses is marked.
 
     Args:
@@ -46,7 +46,10 @@ class GraphView(View):
 
     schema = "mixnet.graph/1"
     bundle = "graph"
-    sight = "Follow the arrows down from the input: each box is a [node] or a closed [block]; double-click a block to open it."  # fmt: skip
+    sight = (
+        "Follow the arrows down from the input: each box is a [node] or a closed [block]; "
+        "double-click a block to open it."
+    )
 
     def __init__(
         self,

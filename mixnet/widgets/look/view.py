@@ -55,7 +55,11 @@ class Look(View):
 
     schema = "mixnet.look/1"
     bundle = "look"
-    sight = "The slider is at the [peak]: every pane marks this [step], as a source line, a [node], an array in the [memory plan], a [task] of the engine and a [piece] that runs."  # fmt: skip
+    sight = (
+        "The slider is at the [peak]: every pane marks this [step], as a source line, a "
+        "[node], an array in the [memory plan], a [task] of the engine and a [piece] that "
+        "runs."
+    )
 
     def __init__(
         self,
@@ -97,7 +101,9 @@ class Look(View):
         names, labels = self.payload["graph"]["names"], self.payload["labels"]
         asked = [n for n in names if name in (n, labels.get(n))]
         if not asked:
-            raise MXNetError(f"nothing is named {name!r}; the names are {', '.join(labels.values() or names)}.")  # fmt: skip
+            raise MXNetError(
+                f"nothing is named {name!r}; the names are {', '.join(labels.values() or names)}."
+            )
         number, memory = names.index(asked[0]), self.payload["memory"]
         steps = [] if memory is None else memory["graphs"][0]["steps"]["name"]
         at = steps.index(asked[0]) if asked[0] in steps else self.state.get("at")

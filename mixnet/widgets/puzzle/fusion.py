@@ -89,7 +89,10 @@ def references(
         means = "no answer is better: all groupings were tried"
     else:
         name, least = "lower bound", _bound(items, values)
-        means = "bytes that no grouping saves: inputs, outputs, and the results of library calls and reductions"  # fmt: skip
+        means = (
+            "bytes that no grouping saves: inputs, outputs, and the results of library calls and "
+            "reductions"
+        )
     rows: list[dict[str, Any]] = [
         {"name": name, "means": means, "score": least, "place": None, "bound": True},
         {"name": "greedy", "means": "repeatedly join the two groups that save most", "place": greedy(payload)},
@@ -168,7 +171,10 @@ def _by_xla(payload: dict[str, Any], pieces: list[Piece]) -> dict[str, Any]:
     if not again and not judge(payload, place)["conflicts"]:
         return {"name": "XLA", "means": means, "place": place}
     means += (
-        f"; it recomputes {', '.join(dict.fromkeys(again))} in several kernels instead of storing it, which the puzzle does not allow"
+        (
+            f"; it recomputes {', '.join(dict.fromkeys(again))} in several kernels instead of "
+            "storing it, which the puzzle does not allow"
+        )
         if again
         else "; it fuses more than this puzzle allows"
     )

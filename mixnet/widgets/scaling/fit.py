@@ -83,7 +83,10 @@ def fit(runs: Sequence[dict[str, Any]]) -> tuple[dict[str, Any] | None, str]:
     note = f"fitted to {settings} points of {first['label']} ({first['origin']}): {', '.join(_WORDS[name] for name in names)}"
     return (
         found,
-        f"{note}; set to 0, because these points cannot separate them: {', '.join(_WORDS[name] for name in missing)}"
+        (
+            f"{note}; set to 0, because these points cannot separate them: "
+            f"{', '.join(_WORDS[name] for name in missing)}"
+        )
         if missing
         else note,
     )

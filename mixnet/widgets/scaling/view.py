@@ -188,7 +188,8 @@ def _listed(runs: Any) -> list[Any]:
 def _checked(run: Mapping[str, Any]) -> dict[str, Any]:
     if not isinstance(run, Mapping):
         raise AttributeTypeError(
-            f"runs: expected a list of dicts, as returned by measure_scaling, got a list of {type(run).__name__}."
+            "runs: expected a list of dicts, as returned by measure_scaling, got a list of "
+            f"{type(run).__name__}."
         )
     missing = {"label", "origin", "batch", "points"} - set(run)
     if missing or not run["points"]:

@@ -47,7 +47,10 @@ class HybridizeStepper(View):
 
     schema = "mixnet.stages/1"
     bundle = "stepper"
-    sight = "Select one line of your code, then go through the [stage]s: a Δ marks each [pass] that changed something."  # fmt: skip
+    sight = (
+        "Select one line of your code, then go through the [stage]s: a Δ marks each [pass] "
+        "that changed something."
+    )
 
     def __init__(
         self,

@@ -48,7 +48,10 @@ class EngineTimeline(View):
 
     schema = "mixnet.engine/1"
     bundle = "timeline"
-    sight = "Look for gaps between bars: there a [lane] has no work. The red frames of the [longest chain] show what it waits for."  # fmt: skip
+    sight = (
+        "Look for gaps between bars: there a [lane] has no work. The red frames of the "
+        "[longest chain] show what it waits for."
+    )
 
     def __init__(self, rows: Iterable[Row] | None = None, first: int = 0, most: int = MOST):
         if not 0 < most <= MOST or first < 0:

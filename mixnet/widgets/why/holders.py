@@ -30,7 +30,10 @@ def of_array(array: NDArray) -> Answer:
     about = f"{value.spec.dtype.name}{list(value.spec.shape)} on {value.spec.context}"
     [found] = holders([[array, value, *([] if value.array is None else [value.array])]])
     if value.array is None and value.segment is not None:
-        pending = "It has not been computed yet: it is a recorded operation, which holds the arrays it reads"  # fmt: skip
+        pending = (
+            "It has not been computed yet: it is a recorded operation, which holds the arrays it "
+            "reads"
+        )
         return Answer(ASK, about, f"{pending}.", tuple(f"It is {each}." for each in found))
     if not found:
         return Answer(ASK, about, "Only the expression in your question holds it.")

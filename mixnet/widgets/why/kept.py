@@ -30,12 +30,20 @@ def _needed(graph: Payload, kind: str, readers: list[int]) -> list[str]:
         )
         return [text, f"In the graph {_many(readers)}."] if readers else [text]
     if not readers:
-        return ["No step reads it: its operation produces it in addition to the results that are needed, and its memory is freed at once."]  # fmt: skip
+        return [
+            (
+                "No step reads it: its operation produces it in addition to the results that are "
+                "needed, and its memory is freed at once."
+            )
+        ]
     if kind == "A":
         forward = [each for each in readers if each < turn]
         found = [f"It is saved for a gradient: {last}."]
         if forward:
-            found.append(f"Without backward, it would be needed only until step {forward[-1] + 1}, {names[forward[-1]]}.")  # fmt: skip
+            found.append(
+                f"Without backward, it would be needed only until step {forward[-1] + 1}, "
+                f"{names[forward[-1]]}."
+            )
         return found
     if kind == "R":
         return [f"It was recomputed instead of saved: {last}."]
@@ -52,5 +60,10 @@ def _many(readers: list[int]) -> str:
 
 def _held(holders: list[str]) -> list[str]:
     if not holders:
-        return ["Nothing that Python's garbage collector tracks holds it; a running program or an extension may."]  # fmt: skip
+        return [
+            (
+                "Nothing that Python's garbage collector tracks holds it; a running program or an "
+                "extension may."
+            )
+        ]
     return [f"It was alive when the view was made: {holders[0]}.", *(f"Also {each}." for each in holders[1:])]  # fmt: skip

@@ -7,11 +7,14 @@ from collections.abc import Iterator
 from mixnet.widgets.why.question import Payload, question
 
 METHODS = {
-    "onednn": "oneDNN computes it, which is fastest with channels last; it is used where the convolutions of a program are large enough to be worth recompiling in each process",
+    "onednn": (
+        "oneDNN computes it, which is fastest with channels last; it is used where the "
+        "convolutions of a program are large enough to be worth recompiling in each process"
+    ),
     "grouped": "its channels are in groups, which mixnet's own lowering computes group by group",
     "dot": "its kernel is 1×1 without padding, so with channels last it is one matrix product",
     "xla": "XLA computes it, which on CPUs is faster with channels last",
-}  # fmt: skip
+}
 """Ways to compute a convolution, and why the pass chose them."""
 
 
@@ -28,5 +31,8 @@ def layout(payload: Payload) -> Iterator[tuple[str, list[str]]]:
         )
         said = [f"{text} The pass choose_layout did this; MIXNET_LAYOUT=off disables it."]
         if moved:
-            said.append("A chain of such operations starts or ends here, so an array is transposed: that is the copy next to it.")  # fmt: skip
+            said.append(
+                "A chain of such operations starts or ends here, so an array is transposed: that is "
+                "the copy next to it."
+            )
         yield row, said

@@ -27,7 +27,10 @@ def slower(payload: Payload) -> Iterator[tuple[str, list[str]]]:
             late = measured - parts["step"]
             if late < LEAST * measured:
                 continue
-            text = f"A step on {n} devices took {time_text(measured)}, the model predicts {time_text(parts['step'])}: {time_text(late)} more."  # fmt: skip
+            text = (
+                f"A step on {n} devices took {time_text(measured)}, the model predicts "
+                f"{time_text(parts['step'])}: {time_text(late)} more."
+            )
             if "compute" not in point:
                 yield f"{r}/{i}", [text, "Only the whole step was measured; mx.distributed.measure records its parts too."]  # fmt: skip
                 continue
@@ -38,7 +41,13 @@ def slower(payload: Payload) -> Iterator[tuple[str, list[str]]]:
             }
             took = dict(zip(expected, (point["compute"], point["waiting"], point["exchange"]), strict=True))  # fmt: skip
             more = sorted(took, key=lambda name: expected[name] - took[name])
-            said = [f"{name}: {time_text(max(took[name], 0))} measured, {time_text(expected[name])} predicted by the model" for name in more]  # fmt: skip
+            said = [
+                (
+                    f"{name}: {time_text(max(took[name], 0))} measured, {time_text(expected[name])} "
+                    "predicted by the model"
+                )
+                for name in more
+            ]
             if took[more[0]] > expected[more[0]]:
                 text += f" Most of it is {more[0]}."
             yield f"{r}/{i}", [text, *(f"{each}." for each in said)]

@@ -67,7 +67,9 @@ def _answer(run: Payload, op: int, causes: list[tuple[int, int, bool]], lanes: _
         found.append(f"It waited {time_text(queued / 1e9)} for an array: {said[0]}.{last}")
         found += [f"Before that, {each}." for each in said[1:]]
     elif queued > waited:
-        found.append(f"It was delayed for {time_text(queued / 1e9)} by tasks that this view does not show.")  # fmt: skip
+        found.append(
+            f"It was delayed for {time_text(queued / 1e9)} by tasks that this view does not show."
+        )
     if waited:
         home = run["lanes"][ops["lane"][op]]["name"]
         others = [name(i) for i in lanes.busy(op)]

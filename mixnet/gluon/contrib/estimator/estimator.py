@@ -238,7 +238,7 @@ class Estimator:
             batch_axis: axis that is split over the contexts.
 
         Raises:
-            ValueError: not exactly one of ``epochs`` and ``batches`` was given, or ``train_data`` is not a DataLoader.
+            ValueError: neither or both of ``epochs`` and ``batches`` are given, or there is no DataLoader.
         """
         _check_loader(train_data)
         if (epochs is None) == (batches is None):

@@ -281,7 +281,7 @@ class Conv2DLSTMCell(_ConvLSTMCell):
     """A cell as ``LSTMCell`` whose maps are convolutions over two axes. Shi et al., 2015.
 
     Args:
-        input_shape: shape of a sample of the inputs, ``(channels, height, width)`` or according to the layout.
+        input_shape: shape of a sample of the inputs, ``(channels, height, width)`` or as in the layout.
         hidden_channels: channels of the state.
         i2h_kernel: extents of the kernel of the inputs.
         h2h_kernel: extents of the kernel of the state, odd.
