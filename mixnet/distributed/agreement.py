@@ -1,10 +1,10 @@
 """Agreement: all processes of a job make the same exchanges in the same order, checked before they run.
 
-An exchange that runs beside another one adds what does not belong together, waits for ever, or ends the
-process. So each has a description, and the first time that one follows another the processes ask the scheduler
-whether all of them have come to the same. A training loop repeats itself: after its first turns each
-description has one known successor, nobody asks, and nothing is sent. All processes have the same history until
-they differ, so they know the same successors, and whoever leaves the known way asks.
+Exchanges must be called in the same order by all processes: otherwise one adds unrelated arrays, waits
+forever, or ends the process. So each exchange has a description. The first time that one description follows
+another, the processes ask the scheduler whether all of them have called the same. A training loop repeats
+itself: after its first iterations each description has one known successor, and no message is sent. All
+processes have the same history until they differ, so a process that leaves the known sequence asks.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The protocol of the scheduler: one JSON object per line, over a connection that stays open.
 
-That a connection ends says at once that a process has ended, however that came about.
+A closed connection shows immediately that a process has exited, for whatever reason.
 """
 
 from __future__ import annotations

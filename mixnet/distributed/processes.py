@@ -1,8 +1,8 @@
 """Exchanges between the processes of a job, as engine tasks.
 
-The arrays of a bucket become one flat array in the host's memory, which is one shard of an array over all
-processes; a program on a client of XLA of its own exchanges them (gloo on CPUs). The process's own devices
-and programs are those of a process alone.
+The arrays of a bucket become one flat array in host memory, which is one shard of an array over all
+processes; a program on a separate XLA client exchanges them (gloo on CPUs). The process's own devices and
+programs are independent of the other processes.
 """
 
 from __future__ import annotations

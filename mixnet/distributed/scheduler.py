@@ -1,7 +1,7 @@
 """The scheduler: waits for all processes of a job, reports lost ones, and exits when all have left.
 
-It also holds JAX's coordination service, by which the processes find each other for exchanges. So no
-worker holds the job together: each may end, and the others are told.
+It also hosts JAX's coordination service, through which the processes find each other for exchanges. So no
+worker is essential for the job: any of them may exit, and the others are notified.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Synchronous stores of several processes: sums over devices first, then over processes.
 
-Every process keeps all values and updates its own copies by the same sums, so nothing has to be sent back, and
-there are no servers. That a push stands for all workers' pushes follows from the exchanges' order: it is that
-of the pushes, the same in every process; the keys of one call are sorted.
+Every process stores all values and updates its own copies with the same sums, so nothing has to be sent back,
+and there are no servers. A push is matched with the pushes of all workers by the order of exchanges: that of
+the pushes, the same in every process; the keys of one call are sorted.
 """
 
 from __future__ import annotations

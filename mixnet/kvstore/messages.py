@@ -1,7 +1,7 @@
 """Messages between workers and servers: Python objects over mutually authenticated connections.
 
-The connections are those of Python's ``multiprocessing.connection``: each end shows that it knows the key of
-the job before anything is unpickled. Arrays travel as they lie in memory, behind the pickle.
+The connections are those of Python's ``multiprocessing.connection``: each end proves that it knows the key of
+the job before anything is unpickled. Arrays are sent as raw memory after the pickle.
 """
 
 from __future__ import annotations

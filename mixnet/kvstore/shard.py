@@ -1,8 +1,8 @@
 """The state of a server of an asynchronous store: values, the optimizer, and the progress of each worker.
 
-All of it is in one database beside the memory, written in one transaction every so many updates. A server that
-was killed starts again from there. Each command of a worker has a number and is carried out once: workers keep
-what the database does not have yet and say it again, and what it has is not done a second time.
+All of it is also in a database, in one transaction per fixed number of updates. A server that was killed
+restarts from there. Each command of a worker has a number and is applied exactly once: workers store the
+commands that are not in the database yet and send them again, and the server ignores those it has.
 """
 
 from __future__ import annotations

@@ -1,11 +1,11 @@
 """The capabilities of a forked process: read results, create arrays, run Python; no computation.
 
-A child of ``os.fork()`` has the memory of its parent and only the thread that forked. XLA computes with
-threads of its own, so that whoever waits for it in such a process waits for ever. There every operation
-is an error that says so: what the runtime computes with is replaced in the child, so that nothing is asked on
-the way of an operation anywhere else.
+A child of ``os.fork()`` has the memory of its parent but only the thread that forked. XLA computes with its
+own threads, so waiting for it in such a process would block forever. There every operation raises an error
+that says so: the functions that compute are replaced in the child, so that no operation needs a check
+elsewhere.
 
-A process that was forked before anything was computed makes threads of its own and computes.
+A process that was forked before anything was computed creates its own threads and can compute.
 """
 
 from __future__ import annotations

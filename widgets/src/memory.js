@@ -27,7 +27,7 @@ export default view("MemoryView", (ctx) => {
   const from = h("input", { type: "number", "aria-label": "from", class: "mx-number", onchange: () => ctx.choose({ window: [Number(from.value), Number(to.value)] }) });
   const to = h("input", { type: "number", "aria-label": "to", class: "mx-number", onchange: () => ctx.choose({ window: [Number(from.value), Number(to.value)] }) });
   const unit = h("span");
-  const one = button("one scale", "draw all plans on the same scale", () => ctx.choose({ one: !ctx.state.one }));
+  const one = button("one scale", "draw all plans to one scale", () => ctx.choose({ one: !ctx.state.one }));
   const events = button("by event", "by event: equal width for each allocation or release, instead of by time", () => ctx.choose({ events: !ctx.state.events, at: null }));
   ctx.bar.append(
     title,

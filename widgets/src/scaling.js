@@ -83,7 +83,7 @@ export default view("ScalingView", (ctx) => {
       tell(each, box, value);
       ctx.side.append(box);
     }
-    ctx.side.append(button("as fitted", "reset sliders to the fitted values", () => ctx.choose({ sliders: {} })));
+    ctx.side.append(button("as fitted", "reset the sliders: as fitted", () => ctx.choose({ sliders: {} })));
   }
   // Values that came from Python or from a button.
   function followState() {

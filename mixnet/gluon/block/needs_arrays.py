@@ -1,7 +1,7 @@
 """Whether a forward failed on symbols because it needs arrays.
 
-Then it may run on arrays; else the error is the user's own, and is told at once: running the code again
-would repeat what it does beside, and hide the error where the second run goes another way.
+If it does, forward may run on arrays. Otherwise the error is the user's own and is raised at once: running
+the code again would repeat its side effects, and hide the error if the second run takes another path.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Worker processes that prepare the batches of a DataLoader.
 
-They are forked: a dataset is not copied and need not be picklable. A forked process has none of
-the threads that JAX works with, so nothing in it may touch a device: operations of ``mx.nd`` run
-on NumPy arrays there (``mixnet.runtime.record.host``). Batches come back through shared memory.
+They are forked: a dataset is not copied and need not be picklable. A forked process has none of JAX's
+threads, so nothing in it may use a device: operations of ``mx.nd`` run on NumPy arrays there
+(``mixnet.runtime.record.host``). Batches are returned through shared memory.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Conversions of 8-bit integer operators: pairs of ``QuantizeLinear`` and ``DequantizeLinear``.
 
-Between the two stand ONNX's float operators; a runtime puts the three together to one on integers (ONNX calls this form QDQ). It
-needs ranges that were measured: without them an operator is written by what it computes.
+The ONNX float operators are between the two; a runtime fuses the three into one on integers (ONNX calls this
+form QDQ). It needs calibrated ranges: without them an operator is converted by primitives.
 """
 
 from __future__ import annotations

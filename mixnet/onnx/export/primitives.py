@@ -1,7 +1,7 @@
 """Conversion of an operator's JAX program to ONNX nodes, primitive by primitive.
 
-This is how operators are written that have no conversion of their own: nothing is declared for them, for their
-function says what they compute.
+Operators without their own conversion are exported in this way: nothing has to be declared for them, since
+their function defines the computation.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Ahead-of-time compilation: one program for given shapes on one device.
 
-A ``jax.jit`` function compiles again, unasked and unseen, when an argument differs in anything that it
-looks at: whether an array is bound to its device, say, which results of programs without inputs are
-not. What is compiled ahead takes such arguments as they are.
+A ``jax.jit`` function silently recompiles when an argument differs in any property that it checks: whether an
+array is committed to its device, for example, which results of programs without inputs are not. A program
+compiled ahead of time accepts such arguments.
 """
 
 from __future__ import annotations

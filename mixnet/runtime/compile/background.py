@@ -1,7 +1,7 @@
 """A background thread that compiles programs before they are needed.
 
-Jobs run one after the other, in the order of submission. At the end of the process the one that runs is waited
-for, since a thread inside of XLA cannot be stopped; those behind it are dropped.
+Jobs run one after another, in the order of submission. At the end of the process, the running job is waited
+for, since a thread inside XLA cannot be stopped; queued jobs are dropped.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Threads of NumPy's BLAS: one while the compiler uses another core, and for small products.
 
-OpenBLAS gives each of its threads a part of a product and waits for all. Where one of them finds its core taken, the
-product waits for it: on two cores, beside a compiler, it takes five times as long as on one thread.
+OpenBLAS gives each of its threads a part of a product and waits for all. If the core of one of them is busy,
+the product waits for it: on two cores, next to a compiler, it takes five times as long as on one thread.
 """
 
 from __future__ import annotations

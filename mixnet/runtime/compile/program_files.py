@@ -1,7 +1,7 @@
 """Files of compiled programs: written atomically, verified when read, replaced when damaged.
 
-JAX writes a program straight to its place and never replaces one: what a full disk or a kill has cut
-off would be read, refused and compiled anew at every start.
+JAX writes a program directly to its final path and never replaces one: a file truncated by a full disk or a
+kill would be read, rejected and recompiled at every start.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Meetings: where devices that process parts of one batch exchange arrays.
 
-Every device comes with an array, and leaves with what the exchange makes of all of them. Nothing
-waits when it comes: what it takes along is pending until the last device is there.
+Every device contributes an array and gets the result of the exchange. No device blocks on arrival: its result
+is pending until the last device has arrived.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Running a segment without a compiler: its operations one by one on NumPy.
 
-Compiling costs milliseconds an operation, running a small one this way microseconds. So what is seen for
-the first time runs so; what runs again and again is compiled (:mod:`mixnet.runtime.interpret.patience`).
+Compiling costs milliseconds per operation; running a small one this way costs microseconds. So a new segment
+is interpreted; one that runs repeatedly is compiled (:mod:`mixnet.runtime.interpret.patience`).
 """
 
 from __future__ import annotations

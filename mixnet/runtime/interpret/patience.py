@@ -1,9 +1,9 @@
 """How often a program runs without a compiler before it is compiled.
 
-Compiling costs about as much for one run as for a million, interpreting costs its work every time. Whoever
-compiles when both are equal has spent at most twice of what the best choice would have cost, however often
-the program runs. Both are estimates from the program alone, not measured by a clock: two runs of a
-script change over at the same place, and print the same bits.
+Compiling costs about the same for one run as for a million; interpreting costs its work every time. Compiling
+when both are equal costs at most twice as much as the best choice, however often the program runs. Both are
+estimates from the program alone, not measured by a clock: two runs of a script switch at the same point, and
+print the same bits.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """The part of a prediction that depends only on weights, cached until the weights change.
 
-A normalization that is folded into the convolution before it makes new weights, as large as the old ones;
-they are the same in every call until somebody trains. So a program is cut in two: one makes them, the
-other reads them. Kept are they as long as the very arrays live that they were made from: an update of
-the parameters lets go of both.
+A normalization that is folded into the convolution before it produces new weights, as large as the old ones;
+they do not change between calls until the network is trained. So a program is split in two: one computes the
+weights, the other reads them. They are cached as long as the arrays exist that they were computed from: an
+update of the parameters releases both.
 """
 
 from __future__ import annotations

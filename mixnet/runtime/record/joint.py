@@ -1,9 +1,9 @@
 """Joint programs over several devices: pending work of each, the sums over all, and what follows.
 
-Devices that train on parts of a batch record the same operations, each in a segment of its own. ``sums_over``
-puts sums over the devices into these segments, ``JointStep.follow`` repeats on the other devices what the first
-one records from then on, and ``JointStep.hand_over`` gives all of them to the engine as one program of XLA over
-a mesh of the devices: nothing waits in between, and XLA sees backward, sums and updates together.
+Devices that train on parts of a batch record the same operations, each in its own segment. ``sums_over`` adds
+sums over the devices to these segments, ``JointStep.follow`` repeats on the other devices what the first one
+records from then on, and ``JointStep.hand_over`` pushes all of them to the engine as one XLA program over a
+mesh of the devices: there is no wait in between, and XLA sees backward, sums and updates together.
 """
 
 from __future__ import annotations

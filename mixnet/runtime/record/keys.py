@@ -1,7 +1,7 @@
 """Random streams: one per context, with numbered draws, so that a seed makes runs reproducible.
 
-A call of an operator takes one number, a call of a graph as many as its operators would have taken: a
-hybridized block draws what it draws operator by operator. A loop takes one, from which follows a stream of its own.
+A call of an operator takes one draw, a call of a graph as many as its operators: a hybridized block draws the
+same numbers as operator by operator. A loop takes one draw, from which its own stream is derived.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Autograd state for asyncio tasks that take turns in one thread.
 
 The state of a thread has a plain ``True`` or ``False`` for whether it records, which every operation reads.
-While a scope is open that a task has entered, a :class:`Flag` stands there: its truth is that of the task
-which asks.
+While a scope is open that a task has entered, it is replaced by a :class:`Flag`, whose truth value is that of
+the current task.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """User objects shared by several calls: an engine variable for each, which the calls write.
 
-So calls of one operator in Python run one after the other, in the order in which they were recorded, whatever threads they come from; none
-holds a lock meanwhile.
+So calls of one Python operator run one after another, in the order in which they were recorded, on any
+threads, and without holding a lock.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """Image transforms: blocks that are called with an image.
 
-Images are ``(height, width, channels)``, or several with a batch axis before; ``ToTensor`` makes
-``(channels, height, width)`` of them. On the CPU they are computed with NumPy and OpenCV at once:
-images have many sizes, and a program would have to be compiled for each. Inside a network that is
-hybridized they become part of its graph.
+Images are ``(height, width, channels)``, optionally with a leading batch axis; ``ToTensor`` converts them to
+``(channels, height, width)``. On the CPU they are computed immediately with NumPy and OpenCV: images have
+many sizes, and each would need its own compiled program. Inside a hybridized network they become part of its
+graph.
 """
 
 from __future__ import annotations

@@ -1,9 +1,8 @@
 """Conversion of a jaxpr to a function of NumPy arrays.
 
-Preparing flattens functions inside functions into one list of equations, leaves out those whose
-results nobody reads, computes what depends on constants alone, and asks the table for a function
-of every other equation. Running goes through these functions; results lie in numbered slots and
-are dropped after their last use.
+The preparation flattens nested functions into one list of equations, removes those whose results are not
+used, evaluates those that depend only on constants, and takes a function from the table for every other
+equation. A run calls these functions; results are in numbered slots and are dropped after their last use.
 """
 
 from __future__ import annotations
